@@ -1,0 +1,74 @@
+# sandpiper: make, make run, make test, make bench, make fuzz, make lint, make install, make image, make local-model.
+# One file, no recursion. Objects lie under build/MODE, so release, asan and fuzz never mix: make MODE=asan.
+
+VERSION  = 0.1.0
+MODE    ?= release
+CC      ?= cc
+B        = build/$(MODE)
+PREFIX  ?= /usr/local
+
+# The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
+ROOMS    = base chat config llm sandbox agent show pipe term main
+USES_base    =
+USES_chat    = base
+USES_config  = base
+USES_llm     = chat base
+USES_sandbox = chat base
+USES_agent   = llm sandbox chat base
+USES_show    = chat base
+USES_pipe    = show agent llm sandbox chat base
+USES_term    = show agent llm sandbox chat base
+USES_main    = term pipe show agent llm sandbox config chat base
+
+PKGS     = libcurl libcjson yaml-0.1 readline libseccomp
+PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
+LIBS     = $(shell pkg-config --libs libcjson yaml-0.1 readline libseccomp) -ldl -lm
+CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Isrc -I. $(PKG_CFLAGS)
+WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wformat=2 -Wwrite-strings
+CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+LDFLAGS_release = -pie -Wl,-z,relro -Wl,--as-needed
+CFLAGS_asan = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+LDFLAGS_asan = -fsanitize=address,undefined
+CFLAGS_fuzz = -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+LDFLAGS_fuzz = -fsanitize=fuzzer,address,undefined
+ALL_CFLAGS = -std=gnu17 $(WARN) $(CFLAGS_$(MODE)) $(CFLAGS)
+ALL_LDFLAGS = $(LDFLAGS_$(MODE)) $(LDFLAGS)
+
+src_of   = $(wildcard src/$(1)/*.c)
+objs_of  = $(patsubst src/%.c,$(B)/%.o,$(call src_of,$(1)))
+lib_of   = $(patsubst %,$(B)/lib%.a,$(1))
+
+PROGRAM  = $(B)/sandpiper
+UNIT_SRC = $(wildcard tests/unit/*/*.c)
+UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
+
+.PHONY: all clean unit
+all: build/sandpiper
+
+build/sandpiper: $(PROGRAM)
+	@mkdir -p build && ln -sf $(MODE)/sandpiper $@
+
+$(PROGRAM): $(call objs_of,main) $(call lib_of,$(filter-out main,$(ROOMS)))
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(call objs_of,main) $(call lib_of,$(USES_main)) $(LIBS)
+
+define room_rules
+$(B)/lib$(1).a: $(call objs_of,$(1))
+	@rm -f $$@
+	@$(AR) rcs $$@ $$^
+$(B)/unit/$(1)/%: tests/unit/$(1)/%.c $(call lib_of,$(1) $(USES_$(1)))
+	@mkdir -p $$(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$< $(call lib_of,$(1) $(USES_$(1))) $(LIBS) -lcmocka
+endef
+$(foreach r,$(filter-out main,$(ROOMS)),$(eval $(call room_rules,$(r))))
+
+$(B)/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+unit: $(UNIT_BIN)
+	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
+
+clean:
+	rm -rf build
+
+-include $(shell find build -name '*.d' 2>/dev/null)

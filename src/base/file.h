@@ -1,0 +1,30 @@
+/* file.h - small helpers for descriptors, files and the folders of the XDG base directory specification. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct buf;
+struct error;
+
+void fd_close(int *fd);                                    /* close if >= 0, set -1, errno kept */
+static inline void fd_closep(int *fd) { fd_close(fd); }
+#define autoclose __attribute__((cleanup(fd_closep)))
+int fd_write_all(int fd, const void *data, size_t len);    /* blocking, restarts after EINTR; -1 with errno */
+int fd_nonblock(int fd, bool on);
+int fd_open_standard(void);                                /* descriptors 0 to 2 opened on /dev/null where closed; returns a bit mask of those that were */
+
+/* Read the whole file, at most max bytes; a longer one is ERROR_USAGE naming both sizes. */
+int file_read(const char *path, size_t max, struct buf *out, struct error *err);
+int file_write(const char *path, const void *data, size_t len, int mode, struct error *err);   /* to a temporary name, then rename */
+int file_mkdirs(const char *path, int mode, struct error *err);   /* like mkdir -p; an existing directory is fine */
+int file_remove_tree(const char *path);                    /* iterative, by openat without following links; 0 also when it is not there */
+
+enum xdg { XDG_CONFIG, XDG_CACHE, XDG_STATE, XDG_DATA, XDG_RUNTIME };
+/* "$XDG_..._HOME/sandpiper/NAME" with the specification's default below $HOME; name may be NULL. XDG_RUNTIME falls back to
+ * /tmp/sandpiper-UID, made 0700 and checked to be ours. NULL when there is no home at all. Nothing is created but that. */
+char *xdg_path(enum xdg which, const char *name);
+
+#endif

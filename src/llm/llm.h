@@ -1,0 +1,120 @@
+/* llm.h - ask a model. One call is one reply, whatever the service's API, its quirks and the dialect of calling.
+ *
+ * Hidden behind it: request body, HTTP transfer and retries, server-sent events, the reader of replies, both dialects
+ * (native tool calls; blocks, fenced python in the text) and the one nudge that finds out which a model speaks. It blocks, serving
+ * the loop's other descriptors meanwhile, and ends within 200 ms of a cancel. Prints nothing.
+ */
+#ifndef LLM_LLM_H
+#define LLM_LLM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "chat/conversation.h"
+
+struct error;
+struct loop;
+struct llm;
+
+enum llm_api { LLM_CHAT_COMPLETIONS };
+enum llm_dialect { LLM_AUTO, LLM_NATIVE, LLM_BLOCKS };
+enum llm_auth { LLM_BEARER, LLM_API_KEY_HEADER /* Azure classic: "api-key: KEY" */ };
+
+struct llm_options {            /* strings are copied */
+    const char *provider;       /* its name, for messages */
+    const char *base_url;       /* normally ends in /v1; "/chat/completions" is put behind it (before a ?query) */
+    const char *model;
+    const char *api_key;        /* NULL: no credentials are sent */
+    const char *key_name;       /* the variable or source the key came from (or would come from), for messages */
+    enum llm_auth auth;
+    enum llm_api api;
+    enum llm_dialect dialect;
+    bool stream;
+    bool send_max_tokens;       /* the provider's entry says so; a loopback base_url is treated so in any case */
+    int max_tokens;             /* what the user asked for; 0: the profile's */
+    int profile_max_tokens;     /* the model profile's default; 0: 4096 */
+    int context;                /* window in tokens; 0: unknown, learnt from the server's error */
+    double temperature;         /* < 0: not sent */
+    const char *reasoning_effort;   /* NULL: not sent */
+    int connect_ms;             /* 0: 10,000 */
+    int idle_ms;                /* no byte for so long ends a request; 0: 300,000 */
+    int quiet_ms;               /* bytes that complete no event with content for so long end it; 0: 600,000 */
+    int64_t deadline;           /* clock_ms() after which a request is given up with ERROR_LIMIT; 0: none */
+};
+
+struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error *err);
+void llm_free(struct llm *m);
+int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err);   /* another model in the middle of a session */
+void llm_set_deadline(struct llm *m, int64_t deadline);
+const char *llm_model(const struct llm *m);
+const char *llm_origin(const struct llm *m);           /* endpoint and model, for struct turn.origin */
+int llm_context(const struct llm *m);                  /* the window as configured or learnt; 0 unknown */
+
+struct llm_tool {
+    const char *name;           /* [A-Za-z0-9_-]{1,64} */
+    const char *description;
+    const char *parameters;     /* JSON schema, text */
+    const char *code_key;       /* the argument that holds code ("code"): lets the reader take bare code and single strings for it */
+};
+
+/* The texts of each dialect, from prompts/. NULL ones are not used. */
+struct llm_prompts {
+    const char *system_native, *system_blocks;     /* placeholders filled in */
+    const char *nudge;                             /* said once after a reply with a block from an unknown model */
+    const char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
+                                                   /* the user turn that carries a result in blocks; "{output}" is the text */
+};
+
+struct llm_request {
+    const struct conversation *conversation;       /* conversation_check() is run on it first */
+    const struct llm_prompts *prompts;
+    const struct llm_tool *tools;
+    size_t n_tools;
+};
+
+struct llm_listener {           /* all may be NULL */
+    void *ctx;
+    void (*text)(void *ctx, const char *text, size_t len);         /* valid UTF-8, not scrubbed */
+    void (*reasoning)(void *ctx, const char *text, size_t len);
+    void (*nudged)(void *ctx);                                     /* the text so far was not the reply: the model is asked once more */
+    void (*restarted)(void *ctx);                                  /* a retry begins after some reasoning (never text) was passed on */
+    void (*notice)(void *ctx, bool detail, const char *line);      /* waits, retries, downgrades; detail: only for --verbose */
+};
+
+enum llm_finish { LLM_FINISH_STOP, LLM_FINISH_LENGTH, LLM_FINISH_CALLS, LLM_FINISH_FILTER, LLM_FINISH_OTHER };
+
+struct llm_call {
+    struct call call;           /* normalised for the history */
+    char *problem;              /* NULL: run it. Else what to tell the model instead (no JSON, cut off, unknown tool, no code) */
+};
+
+struct llm_usage {
+    int64_t input, output, reasoning;      /* tokens, summed over the requests of this ask; -1 unknown */
+    bool estimated;
+};
+
+struct llm_reply {
+    char *text;                 /* without the block that was taken as a call and without <think> parts; never NULL after success */
+    char *reasoning, *reasoning_field;     /* or NULL */
+    bool refusal;               /* the text is the service's refusal */
+    struct llm_call *calls;
+    size_t n_calls;
+    enum llm_finish finish;
+    bool truncated;             /* text was shown, then the connection was lost: no calls, text is what came */
+    struct llm_usage usage;
+    unsigned requests;          /* requests that got a reply (a nudge makes two); what the budget counts */
+    double seconds;
+};
+
+/* Ask for the next reply. 0: r is filled. -1: err says why and nothing usable came; r->text still holds what was shown (maybe ""),
+ * r->usage and r->requests what it cost. ERROR_CANCELLED after an interrupt, ERROR_LIMIT with "context" in the text when
+ * the window is too small (r is untouched by then and llm_context() may have been learnt). */
+int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err);
+void llm_reply_release(struct llm_reply *r);           /* also of a zeroed one */
+
+/* Look for a local server: GET {base}/models at each URL in parallel for at most timeout_ms. Returns the index of the first that
+ * answers with a model list, with the first model's name in *model (caller frees), or -1. */
+int llm_discover(const char *const *base_urls, size_t n, int timeout_ms, struct loop *loop, char **model);
+
+#endif

@@ -1,0 +1,108 @@
+/* sandbox.h - one locked-down, long-lived place where Python runs; its variables live from cell to cell.
+ *
+ * sandbox_start() begins the start-up and returns; the loop carries it on while the caller waits for something else.
+ * Everything that needs the sandbox waits for it first. A worker that dies is replaced; a container that is gone is replaced
+ * too; both are told in the result (state_lost). Everything from inside is hostile: deadlines, exit status, memory kills and sizes are
+ * measured out here. Prints nothing.
+ */
+#ifndef SANDBOX_SANDBOX_H
+#define SANDBOX_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "chat/event.h"     /* enum cell_status */
+
+struct error;
+struct loop;
+struct sandbox;
+
+struct sandbox_options {        /* strings are copied */
+    const char *engine;         /* "auto", "docker", "podman", "bwrap" */
+    const char *image;          /* for docker and podman */
+    int64_t memory;             /* bytes, with swap none beside it */
+    double cpus;
+    int pids;
+    int64_t data_size;          /* bytes of /mnt/data */
+    int data_files;             /* files in it */
+    int64_t tmp_size;           /* bytes of /tmp, and of /dev/shm */
+    int64_t file_size;          /* one file */
+    int open_files;
+    int cell_ms;                /* wall clock of one cell */
+    const char *session_dir;    /* ours, 0700, made by the caller; holds output and delivered files. Never bound into the sandbox */
+    const char *out_dir;        /* where delivered files go; NULL: session_dir/files */
+    void (*notice)(void *ctx, bool detail, const char *line);  /* "podman cannot start (...); using docker" */
+    void *notice_ctx;
+};
+
+/* The defaults of DESIGN section 6. */
+void sandbox_defaults(struct sandbox_options *o);
+
+struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop);
+void sandbox_free(struct sandbox *s);                  /* ends the container; nothing of it is left */
+
+void sandbox_start(struct sandbox *s);                 /* in the background; calling again does nothing */
+int sandbox_wait(struct sandbox *s, struct error *err);    /* until it is ready. ERROR_SANDBOX: cause and remedy, two lines */
+const char *sandbox_engine(const struct sandbox *s);   /* "docker", ...; "" before it is known */
+bool sandbox_running(const struct sandbox *s);
+
+/* What the interpreter inside can import of the packages worth naming to a model: "numpy 1.24, pandas 1.5" or "". Known without a start
+ * where it is remembered or can be seen from outside, else waits for the start. Valid until the next call. */
+const char *sandbox_packages(struct sandbox *s, struct error *err);
+const char *sandbox_python(struct sandbox *s);         /* "3.11" or "" */
+
+struct cell_listener {          /* may be NULL */
+    void *ctx;
+    /* output as it comes, raw bytes; false: stop reading until the loop serves it again (back-pressure, only exec wants it) */
+    void (*output)(void *ctx, int stream, const char *text, size_t len);
+};
+
+struct cell_file {
+    char *name;                 /* as made in /mnt/data (relative), valid UTF-8 repaired for showing */
+    char *path;                 /* where the copy is on the host */
+    uint64_t size;
+    bool figure;                /* a PNG of matplotlib's open figures */
+};
+
+struct cell_result {
+    enum cell_status status;
+    char *value;                /* repr of the last expression when it is not None; or NULL. Capped */
+    char *exception;            /* "KeyError: 'x'" one line; or NULL */
+    char *traceback;            /* the user's own frames; or NULL */
+    char *hint;                 /* names that do exist, the line that failed; for the model; or NULL */
+    int line;                   /* in the cell, of the error; 0 unknown */
+    int exit_code;              /* CELL_EXIT: SystemExit's code */
+    char *what;                 /* for every status but OK and EXCEPTION: one line, which limit and how much it had */
+    bool state_lost;            /* variables are gone */
+    bool files_lost;            /* /mnt/data is gone too (the container was replaced) */
+    double seconds;
+    uint64_t out_bytes, err_bytes;     /* everything it wrote */
+    char *output_path;          /* the full output on disk (16 MiB at most), NULL when nothing was written */
+    struct cell_file *files;
+    size_t n_files;
+    char *files_note;           /* what was not delivered and why (too big, too many, a symlink); or NULL */
+};
+
+/* Run one cell. 0: it was run, see r->status (an exception is a normal result). -1: there is no sandbox (ERROR_SANDBOX).
+ * An interrupt of the loop sends SIGINT to the code; a second within a second, or code that does not end within 2 s, kills the worker.
+ * Reaching cell_ms takes the same ladder. */
+int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l, struct cell_result *r, struct error *err);
+void cell_result_release(struct cell_result *r);
+
+/* Head and tail of the cell's output for a model: stdout and stderr in the order they came, the value, cut to max bytes with exact counts of
+ * what was left out. Call before cell_result_release of the same cell; the sandbox keeps the last cell's head and tail. */
+void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
+
+/* Put a file into /mnt/data from fd (read to its end, at most data_size bytes: more is ERROR_USAGE with both sizes). */
+int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, struct error *err);
+/* A profile of such a file, made inside: how to read it, columns, first rows, about 70 tokens. Untrusted text, at most 4 KiB. */
+int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err);
+
+int sandbox_reset(struct sandbox *s, struct error *err);       /* a fresh interpreter; files stay */
+/* The argument vector that a start would use, for --dry-run. */
+int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct error *err);
+
+#endif

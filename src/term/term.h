@@ -1,0 +1,30 @@
+/* term.h - the chat: line editing, history on disk, pasted text as one message, commands, interrupts. */
+#ifndef TERM_TERM_H
+#define TERM_TERM_H
+
+#include <stdbool.h>
+
+#include "chat/event.h"
+
+struct agent;
+struct error;
+struct loop;
+struct term;
+
+struct term_options {
+    bool quiet, verbose, reasoning;
+    const char *color;
+    const char *history_path;       /* NULL: none is kept */
+    const char *greeting;           /* one line: model, engine */
+    const char *const *files;       /* --add: for the first question; ended by NULL, or NULL */
+    /* "/model NAME": change the model; 0, or -1 with err. NULL text asks for the present name in *now. */
+    int (*model)(void *ctx, const char *name, const char **now, struct error *err);
+    void *ctx;
+};
+
+struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err);
+void term_free(struct term *t);                                    /* terminal modes restored */
+void term_event(void *term, const struct event *e);
+int term_run(struct term *t, struct agent *a);                     /* until /exit or Ctrl-D; the exit code */
+
+#endif
