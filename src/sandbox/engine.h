@@ -1,0 +1,58 @@
+/* engine.h - start and end the container (docker, podman) or the namespace (bwrap) a sandbox lives in, and get the channel to
+ * its supervisor. Inside src/sandbox only. An engine is a description (engines.c): limits in, argument vector out.
+ *
+ * What runs inside is "python3 -I -S -u -c GUEST CHANNEL key=value...". CHANNEL is "fd:N" (inherited socket, bwrap),
+ * "unix:PATH" (connect to it, docker and podman) or "stdio" (fallback where a socket cannot be shared). As soon as the channel is up, the
+ * program sends one byte over it: 'L' with the listening descriptor as SCM_RIGHTS, or 'N' without; then frames (docs/sandbox-protocol.md).
+ * key=value words: nproc= (RLIMIT_NPROC that the supervisor must set, 0 when the engine holds it), files= (count after each cell, 0 when
+ * the engine holds it), data=/mnt/data.
+ */
+#ifndef SANDBOX_ENGINE_H
+#define SANDBOX_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct argv;
+struct error;
+struct loop;
+struct sandbox_options;
+
+struct engine_run;                      /* one start, and what became of it */
+
+/* status 0: the channel is up. -1: no candidate is left; err has cause and remedy. Called from the loop, never from engine_begin. */
+typedef void engine_done_fn(void *ctx, int status, const struct error *err);
+
+/* Begin. o and guest (text of the supervisor) must live as long as the run. "auto" tries the candidates in order, each failure with one line
+ * to o->notice. Never returns NULL: a failure comes through done. */
+struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest, engine_done_fn *done, void *ctx);
+
+int engine_channel(const struct engine_run *r);         /* non-blocking, CLOEXEC, owned by the run; stdio: see engine_channel_out */
+int engine_channel_out(const struct engine_run *r);     /* where to write; the same descriptor but for stdio */
+const char *engine_name(const struct engine_run *r);    /* "docker", "podman", "bwrap" */
+
+/* The supervisor never said a valid hello: end this candidate and go on to the next; done is called again. */
+void engine_reject(struct engine_run *r, const char *why);
+/* It did: remember the choice and what is inside for a day (until the options or the engine's version change). */
+void engine_accept(struct engine_run *r, const char *python, const char *packages);
+/* What is remembered for these options, or can be seen from outside without a start (bwrap: the host's /usr). */
+bool engine_remembered(const struct sandbox_options *o, char **engine, char **python, char **packages);
+
+/* Measured from outside. Number of processes the kernel killed for memory so far; -1 where it cannot be read. */
+int64_t engine_memory_kills(struct engine_run *r);
+/* Is the container still there? why gets one line when not ("the container was removed"). */
+bool engine_alive(struct engine_run *r, char *why, size_t size);
+/* Which limits the engine cannot hold here ("no cgroup: memory is limited for each process only"), or NULL. */
+const char *engine_weakness(const struct engine_run *r);
+
+/* End it and remove everything: container, processes, cgroup, socket directory. At most 10 s; safe at every stage and NULL.
+ * Our end of the channel is closed first (an attached client that is not read makes "docker kill" hang). */
+void engine_end(struct engine_run *r);
+
+/* Remove what killed programs left: containers whose label names an owner that is proven dead, their directories and cgroups. */
+void engine_reap(struct loop *loop);
+
+int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out, struct error *err);
+
+#endif
