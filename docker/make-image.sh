@@ -1,0 +1,109 @@
+#!/bin/bash
+# make-image.sh - build the image sandpiper:latest with docker, podman or both. Quick when nothing has changed (the image carries a
+# sum of this folder as a label). Where no registry of images can be reached the base is made of Debian's packages by debootstrap.
+#
+#   ENGINE="docker podman"   which engines (default: every one that answers)
+#   IMAGE=sandpiper:latest   the name to give
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+image=${IMAGE:-sandpiper:latest}
+base=$(sed -n 's/^FROM //p' "$here/Dockerfile")
+sum=$(cd "$here" && cat Dockerfile packages dpkg.cfg | sha256sum | cut -c1-16)
+work=
+
+say() { printf 'image: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"
+    elif command -v sudo >/dev/null; then sudo "$@"
+    else die "needs root: $*"
+    fi
+}
+
+cleanup() { [ -z "$work" ] || as_root rm -rf --one-file-system "$work"; }
+trap cleanup EXIT
+
+# crun 1.8 refuses a machine with both kinds of cgroup mounted; runc does not.
+engine() {
+    local name=$1; shift
+    if [ "$name" = podman ] && [ -d /sys/fs/cgroup/unified ] && command -v runc >/dev/null; then podman --runtime runc "$@"
+    else "$name" "$@"
+    fi
+}
+
+label_of() { engine "$1" image inspect -f '{{index .Config.Labels "sandpiper.source"}}' "$2" 2>/dev/null || true; }
+has_image() { engine "$1" image inspect "$2" >/dev/null 2>&1; }
+
+# The sources the host itself installs Debian's packages from, so that the image gets security updates too.
+host_sources() {
+    apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' \
+        2>/dev/null | grep -E ' bookworm(-updates|-security)? main$' | sort -u || true
+}
+
+# The root of a minimal Debian 12 in $work/root, with the rest of our packages when "$1" is "all".
+make_root() {
+    local root=$work/root mirror
+    mirror=$(host_sources | awk '$3 == "bookworm" { print $2; exit }')
+    command -v debootstrap >/dev/null || [ -x /usr/sbin/debootstrap ] || die "debootstrap is missing: apt-get install debootstrap"
+    [ -d "$root" ] || {
+        say "making $base of Debian's packages (debootstrap) ..."
+        as_root env PATH="$PATH:/usr/sbin:/sbin" debootstrap --variant=minbase bookworm "$root" ${mirror:+"${mirror%/}"} >"$work/debootstrap.log" 2>&1 ||
+            { tail -5 "$work/debootstrap.log" >&2; die "debootstrap failed"; }
+        if [ -n "$(host_sources)" ]; then host_sources | as_root tee "$root/etc/apt/sources.list" >/dev/null; fi
+        as_root cp "$here/dpkg.cfg" "$root/etc/dpkg/dpkg.cfg.d/sandpiper"
+        as_root find "$root/usr/share/doc" ! -type d ! -name copyright -delete
+        as_root find "$root/usr/share/man" "$root/usr/share/info" "$root/usr/share/locale" -mindepth 1 -delete
+        as_root find "$root/var/cache/apt/archives" "$root/var/log" -type f -delete
+    }
+}
+
+import_root() { say "importing $base into $1"; as_root tar -C "$work/root" --numeric-owner --one-file-system -c . | engine "$1" import - "$base" >/dev/null; }
+
+have_base() {
+    has_image "$1" "$base" && return
+    say "looking for $base in a registry ..."
+    timeout 300 "$1" pull -q "$( [ "$1" = podman ] && printf docker.io/library/ )$base" >/dev/null 2>&1 && return
+    say "no registry answers"
+    [ -n "$work" ] || work=$(mktemp -d "${TMPDIR:-/var/tmp}/sandpiper-image.XXXXXX")
+    make_root
+    import_root "$1"
+}
+
+build() {
+    local name=$1 args=() v
+    for v in http_proxy https_proxy no_proxy; do [ -z "${!v:-}" ] || args+=(--build-arg "$v=${!v}"); done
+    # The host's network: in a bridge the resolver of a machine that is itself a container or a VM is often out of reach.
+    engine "$name" build --network host --label "sandpiper.source=$sum" -t "$image" ${args[@]+"${args[@]}"} -f "$here/Dockerfile" "$here" >&2
+}
+
+one() {
+    local name=$1 other
+    if [ "$(label_of "$name" "$image")" = "$sum" ]; then say "$image in $name is up to date"; return; fi
+    for other in docker podman; do
+        [ "$other" != "$name" ] && [ "$(label_of "$other" "$image")" = "$sum" ] || continue
+        say "copying $image from $other to $name"
+        engine "$other" save "$image" | engine "$name" load >/dev/null
+        has_image "$name" "$image" && return
+        # podman keeps what it saves under localhost/, and docker loads it under that name
+        engine "$name" tag "localhost/$image" "$image" && return
+    done
+    have_base "$name"
+    say "building $image with $name"
+    build "$name"
+}
+
+answers() { timeout 60 "$1" info >/dev/null 2>&1; }
+
+engines=${ENGINE:-}
+if [ -z "$engines" ]; then
+    for e in docker podman; do if command -v $e >/dev/null && answers $e; then engines+=" $e"; fi; done
+    [ -n "$engines" ] || die "neither docker nor podman answers; bwrap needs no image (sandpiper --sandbox bwrap)"
+fi
+for e in $engines; do
+    command -v "$e" >/dev/null || die "$e is not installed"
+    answers "$e" || die "$e does not answer: $("$e" info 2>&1 | grep -i -m1 -E 'error|cannot' || echo "see $e info")"
+    one "$e"
+    say "$e: $image, $(engine "$e" image inspect -f '{{.Size}}' "$image" | awk '{ printf "%d MB", $1 / 1e6 }')"
+done
