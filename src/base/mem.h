@@ -6,8 +6,10 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
+_Noreturn void mem_gone(void);                         /* a line on stderr and the end, for allocators of libraries */
 void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n);

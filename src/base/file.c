@@ -1,0 +1,271 @@
+/* file.c - small helpers for descriptors, files and the XDG folders. */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+void fd_close(int *fd)
+{
+    if (fd == NULL || *fd < 0)
+        return;
+    int saved = errno;
+    close(*fd);                 /* after EINTR Linux has closed it all the same */
+    *fd = -1;
+    errno = saved;
+}
+
+int fd_write_all(int fd, const void *data, size_t len)
+{
+    const char *p = data;
+    while (len > 0) {
+        ssize_t n = write(fd, p, len);
+        if (n >= 0) {
+            p += n;
+            len -= (size_t)n;
+        } else if (errno == EAGAIN) {
+            /* Somebody shares the descriptor and made it non-blocking (a terminal, for one). */
+            struct pollfd w = {.fd = fd, .events = POLLOUT};
+            if (poll(&w, 1, -1) < 0 && errno != EINTR)
+                return -1;
+        } else if (errno != EINTR) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int fd_nonblock(int fd, bool on)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0)
+        return -1;
+    int want = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+    return want == flags ? 0 : fcntl(fd, F_SETFL, want);
+}
+
+int fd_open_standard(void)
+{
+    int mask = 0;
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0)
+            continue;
+        /* The lowest free number is fd, since all below are open. Reading 1 or 2 is wrong anyway, so all get O_RDWR. */
+        int got = open("/dev/null", O_RDWR);
+        if (got == fd) {
+            mask |= 1 << fd;
+        } else if (got >= 0) {
+            close(got);
+        }
+    }
+    return mask;
+}
+
+int file_read(const char *path, size_t max, struct buf *out, struct error *err)
+{
+    /* O_NONBLOCK, so that a FIFO put in the place of a file does not hang us; it changes nothing for a file. */
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return error_errno(err, "cannot open %s", path);
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return error_errno(err, "cannot read %s", path);
+    if (S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        return error_errno(err, "cannot read %s", path);
+    }
+    if (S_ISREG(st.st_mode) && (uintmax_t)st.st_size > max)
+        return error_set(err, ERROR_USAGE, EFBIG, "%s is too long: %jd bytes, at most %zu are read", path, (intmax_t)st.st_size, max);
+    size_t got = 0;
+    for (;;) {
+        char piece[16384];
+        ssize_t n = read(fd, piece, sizeof(piece));
+        if (n == 0)
+            return 0;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(err, "cannot read %s", path);
+        got += (size_t)n;
+        /* Files in /proc, and files that grow while they are read, have no size beforehand. */
+        if (got > max || !buf_add(out, piece, (size_t)n))
+            return error_set(err, ERROR_USAGE, EFBIG, "%s is too long: %zu bytes and more, at most %zu are read", path, got,
+                             out->max != 0 && out->max < max ? out->max : max);
+    }
+}
+
+int file_write(const char *path, const void *data, size_t len, int mode, struct error *err)
+{
+    autofree char *temp = xasprintf("%s.XXXXXX", path);
+    autoclose int fd = mkostemp(temp, O_CLOEXEC);
+    if (fd < 0)
+        return error_errno(err, "cannot write %s", path);
+    /* Data before name: after a crash the name holds the old text or the new one, never half of it. */
+    if (fchmod(fd, (mode_t)mode) < 0 || fd_write_all(fd, data, len) < 0 || fdatasync(fd) < 0 || rename(temp, path) < 0) {
+        error_errno(err, "cannot write %s", path);
+        unlink(temp);
+        return -1;
+    }
+    return 0;
+}
+
+int file_mkdirs(const char *path, int mode, struct error *err)
+{
+    autofree char *p = xstrdup(path);
+    for (char *s = p; *s != '\0'; ) {
+        s += strspn(s, "/");
+        s += strcspn(s, "/");
+        char saved = *s;
+        *s = '\0';
+        struct stat st;
+        if (*p != '\0' && mkdir(p, (mode_t)mode) < 0) {
+            int code = errno;
+            /* Other errors (a read-only parent) do not matter when it is there already. */
+            if (stat(p, &st) < 0 || !S_ISDIR(st.st_mode)) {
+                errno = code == EEXIST ? ENOTDIR : code;
+                return error_errno(err, "cannot make the directory %s", p);
+            }
+        }
+        *s = saved;
+    }
+    return 0;
+}
+
+static bool is_dot(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Open a directory for removal, also one of mode 000. By O_PATH first: fchmodat would follow a link put in its place. */
+static int open_to_remove(int at, const char *name)
+{
+    autoclose int path = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (path < 0)
+        return -1;
+    struct stat st;
+    char proc[64];
+    snprintf(proc, sizeof(proc), "/proc/self/fd/%d", path);
+    if (fstat(path, &st) == 0 && (st.st_mode & 0700) != 0700)
+        (void)!chmod(proc, 0700);
+    return openat(path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Remove what is in the directory name of top; its own directories are moved up into top, where later rounds find them.
+ * So neither the stack nor the number of descriptors grows with the depth of the tree. */
+static bool remove_dir(int top, const char *name, unsigned *serial)
+{
+    if (unlinkat(top, name, AT_REMOVEDIR) == 0)
+        return true;
+    int fd = open_to_remove(top, name);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (d == NULL) {
+        fd_close(&fd);
+        return false;
+    }
+    for (struct dirent *e; (e = readdir(d)) != NULL; ) {
+        if (is_dot(e->d_name) || unlinkat(dirfd(d), e->d_name, 0) == 0 || unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) == 0)
+            continue;
+        /* Moving a directory rewrites its "..", for which it must be writable. */
+        int sub = open_to_remove(dirfd(d), e->d_name);
+        fd_close(&sub);
+        char moved[48];
+        do
+            snprintf(moved, sizeof(moved), ".removed-%d-%u", (int)getpid(), ++*serial);
+        while (faccessat(top, moved, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+        renameat(dirfd(d), e->d_name, top, moved);
+    }
+    closedir(d);
+    return unlinkat(top, name, AT_REMOVEDIR) == 0;
+}
+
+int file_remove_tree(const char *path)
+{
+    if (unlink(path) == 0 || errno == ENOENT || rmdir(path) == 0)
+        return 0;
+    int top = open_to_remove(AT_FDCWD, path);
+    DIR *d = top >= 0 ? fdopendir(top) : NULL;
+    if (d == NULL) {
+        fd_close(&top);
+        return -1;
+    }
+    unsigned serial = 0;
+    bool progress = true;
+    while (progress && rmdir(path) < 0) {
+        progress = false;
+        unsigned before = serial;
+        rewinddir(d);
+        for (struct dirent *e; (e = readdir(d)) != NULL; ) {
+            if (!is_dot(e->d_name) && (unlinkat(top, e->d_name, 0) == 0 || remove_dir(top, e->d_name, &serial)))
+                progress = true;
+        }
+        (void)before;
+    }
+    closedir(d);
+    return access(path, F_OK) < 0 && errno == ENOENT ? 0 : -1;
+}
+
+static const char *home_dir(void)
+{
+    const char *home = getenv("HOME");
+    if (home != NULL && home[0] == '/')
+        return home;
+    struct passwd *pw = getpwuid(geteuid());
+    return pw != NULL && pw->pw_dir != NULL && pw->pw_dir[0] == '/' ? pw->pw_dir : NULL;
+}
+
+static bool private_dir(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+}
+
+/* /tmp is shared: a directory of that name that is not ours, or open to others, is not used. */
+static char *runtime_dir(void)
+{
+    const char *dir = getenv("XDG_RUNTIME_DIR");
+    if (dir != NULL && dir[0] == '/' && private_dir(dir))
+        return xasprintf("%s/sandpiper", dir);
+    char *own = xasprintf("/tmp/sandpiper-%u", (unsigned)geteuid());
+    if ((mkdir(own, 0700) < 0 && errno != EEXIST) || !private_dir(own)) {
+        free(own);
+        return NULL;
+    }
+    return own;
+}
+
+char *xdg_path(enum xdg which, const char *name)
+{
+    static const struct {
+        const char *var, *below_home;
+    } places[] = {
+        [XDG_CONFIG] = {"XDG_CONFIG_HOME", ".config"},
+        [XDG_CACHE] = {"XDG_CACHE_HOME", ".cache"},
+        [XDG_STATE] = {"XDG_STATE_HOME", ".local/state"},
+        [XDG_DATA] = {"XDG_DATA_HOME", ".local/share"},
+    };
+    autofree char *dir = NULL;
+    if (which == XDG_RUNTIME) {
+        dir = runtime_dir();
+    } else {
+        const char *base = getenv(places[which].var);
+        const char *home = home_dir();
+        if (base != NULL && base[0] == '/')         /* the specification: relative paths are to be ignored */
+            dir = xasprintf("%s/sandpiper", base);
+        else if (home != NULL)
+            dir = xasprintf("%s/%s/sandpiper", home, places[which].below_home);
+    }
+    if (dir == NULL)
+        return NULL;
+    return name != NULL ? xasprintf("%s/%s", dir, name) : steal(&dir);
+}

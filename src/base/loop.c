@@ -1,0 +1,335 @@
+/* loop.c - the one poll loop: plain poll(2) over small fixed arrays.
+ *
+ * Callbacks may do anything to the loop while it serves. Each watch and timer carries the number of its making: a round
+ * serves only what was there when the round began, so a descriptor number that was closed and came back as another
+ * watch within one round is not served with the old one's news.
+ */
+#include "base/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+enum { MAX_WATCHES = 64, MAX_TIMERS = 64 };
+
+struct watch {
+    int fd;
+    short events;
+    loop_fn *fn;
+    void *ctx;
+    uint64_t made;
+};
+
+struct timer {
+    int64_t at_ms;
+    loop_fn *fn;
+    void *ctx;
+    uint64_t made;
+};
+
+struct loop {
+    struct watch watches[MAX_WATCHES];
+    size_t n_watches;
+    struct timer timers[MAX_TIMERS];
+    size_t n_timers;
+    uint64_t made;              /* counts watches and timers */
+
+    int signal_fd;              /* the read end of the signal pipe, or -1 */
+    unsigned interrupts;
+    int64_t interrupt_at;
+    int fatal;
+    bool resized;
+    bool news;                  /* a signal was taken in outside of a wait: the next wait must not sleep over it */
+};
+
+/* The handler can only reach statics; there is one set of handlers in a process. */
+static int signal_write_fd = -1;
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
+
+struct loop *loop_new(void)
+{
+    struct loop *l = xcalloc(1, sizeof(*l));
+    l->signal_fd = -1;
+    return l;
+}
+
+void loop_free(struct loop *l)
+{
+    if (l == NULL)
+        return;
+    if (l->signal_fd >= 0) {
+        for (size_t i = 0; i < countof(signals); i++)
+            signal(signals[i], SIG_DFL);
+        fd_close(&signal_write_fd);
+        fd_close(&l->signal_fd);
+    }
+    free(l);
+}
+
+static struct watch *find_watch(struct loop *l, int fd)
+{
+    for (size_t i = 0; i < l->n_watches; i++) {
+        if (l->watches[i].fd == fd)
+            return &l->watches[i];
+    }
+    return NULL;
+}
+
+void loop_watch(struct loop *l, int fd, short events, loop_fn *fn, void *ctx)
+{
+    assert(fd >= 0 && fn != NULL);
+    struct watch *w = find_watch(l, fd);
+    if (w != NULL && w->fn == fn && w->ctx == ctx) {
+        w->events = events;
+        return;
+    }
+    if (w == NULL) {
+        assert(l->n_watches < MAX_WATCHES);
+        if (l->n_watches == MAX_WATCHES)
+            abort();
+        w = &l->watches[l->n_watches++];
+    }
+    *w = (struct watch){.fd = fd, .events = events, .fn = fn, .ctx = ctx, .made = ++l->made};
+}
+
+void loop_unwatch(struct loop *l, int fd)
+{
+    struct watch *w = find_watch(l, fd);
+    if (w == NULL)
+        return;
+    size_t at = (size_t)(w - l->watches);
+    memmove(w, w + 1, (--l->n_watches - at) * sizeof(*w));
+}
+
+static struct timer *find_timer(struct loop *l, const void *ctx)
+{
+    for (size_t i = 0; i < l->n_timers; i++) {
+        if (l->timers[i].ctx == ctx)
+            return &l->timers[i];
+    }
+    return NULL;
+}
+
+static void remove_timer(struct loop *l, struct timer *t)
+{
+    size_t at = (size_t)(t - l->timers);
+    memmove(t, t + 1, (--l->n_timers - at) * sizeof(*t));
+}
+
+void loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
+{
+    assert(fn != NULL);
+    struct timer *t = find_timer(l, ctx);
+    if (t == NULL) {
+        assert(l->n_timers < MAX_TIMERS);
+        if (l->n_timers == MAX_TIMERS)
+            abort();
+        t = &l->timers[l->n_timers++];
+    }
+    *t = (struct timer){.at_ms = at_ms, .fn = fn, .ctx = ctx, .made = ++l->made};
+}
+
+void loop_timer_stop(struct loop *l, void *ctx)
+{
+    struct timer *t = find_timer(l, ctx);
+    if (t != NULL)
+        remove_timer(l, t);
+}
+
+size_t loop_fds(const struct loop *l, struct pollfd *out, size_t max)
+{
+    size_t n = 0;
+    if (l->signal_fd >= 0 && n < max)
+        out[n++] = (struct pollfd){.fd = l->signal_fd, .events = POLLIN};
+    for (size_t i = 0; i < l->n_watches && n < max; i++)
+        out[n++] = (struct pollfd){.fd = l->watches[i].fd, .events = l->watches[i].events};
+    return n;
+}
+
+int loop_timeout(const struct loop *l, int timeout_ms)
+{
+    if (l->news)
+        return 0;
+    if (l->n_timers == 0)
+        return timeout_ms;
+    int64_t next = l->timers[0].at_ms;
+    for (size_t i = 1; i < l->n_timers; i++) {
+        if (l->timers[i].at_ms < next)
+            next = l->timers[i].at_ms;
+    }
+    int64_t left = next - clock_ms();
+    if (left < 0)
+        left = 0;
+    if (left > INT_MAX)
+        left = INT_MAX;
+    return timeout_ms < 0 || left < timeout_ms ? (int)left : timeout_ms;
+}
+
+static void count_interrupt(struct loop *l)
+{
+    l->interrupts++;
+    l->interrupt_at = clock_ms();
+}
+
+/* Turn the bytes of the signal pipe into state. */
+static bool take_signals(struct loop *l)
+{
+    unsigned char got[64];
+    ssize_t n;
+    bool any = false;
+    while (l->signal_fd >= 0 && ((n = read(l->signal_fd, got, sizeof(got))) > 0 || (n < 0 && errno == EINTR))) {
+        for (ssize_t i = 0; i < n; i++) {
+            any = true;
+            if (got[i] == SIGINT)
+                count_interrupt(l);
+            else if (got[i] == SIGWINCH)
+                l->resized = true;
+            else if (l->fatal == 0)
+                l->fatal = got[i];
+        }
+    }
+    return any;
+}
+
+static int serve_timers(struct loop *l, uint64_t upto)
+{
+    int served = 0;
+    int64_t now = clock_ms();
+    for (;;) {
+        struct timer *due = NULL;
+        for (size_t i = 0; i < l->n_timers; i++) {
+            struct timer *t = &l->timers[i];
+            if (t->at_ms <= now && t->made <= upto && (due == NULL || t->at_ms < due->at_ms))
+                due = t;
+        }
+        if (due == NULL)
+            return served;
+        struct timer t = *due;
+        remove_timer(l, due);
+        t.fn(t.ctx, 0);
+        served++;
+    }
+}
+
+int loop_serve(struct loop *l, const struct pollfd *fds, size_t n)
+{
+    int served = l->news ? 1 : 0;
+    uint64_t upto = l->made;
+    l->news = false;
+    if (take_signals(l))
+        served++;
+    for (size_t i = 0; i < n; i++) {
+        if (fds[i].revents == 0 || fds[i].fd == l->signal_fd)
+            continue;
+        struct watch *w = find_watch(l, fds[i].fd);
+        if (w == NULL || w->made > upto)
+            continue;
+        /* A callback before this one may have asked for less since the poll. */
+        short revents = fds[i].revents & (short)(w->events | POLLERR | POLLHUP | POLLNVAL);
+        if (revents == 0)
+            continue;
+        w->fn(w->ctx, revents);
+        served++;
+    }
+    return served + serve_timers(l, upto);
+}
+
+int loop_wait(struct loop *l, int timeout_ms)
+{
+    int64_t end = timeout_ms < 0 ? INT64_MAX : clock_ms() + timeout_ms;
+    for (;;) {
+        struct pollfd fds[MAX_WATCHES + 1];
+        size_t n = loop_fds(l, fds, countof(fds));
+        int64_t left = timeout_ms < 0 ? -1 : end - clock_ms();
+        int ready = poll(fds, n, loop_timeout(l, left < 0 && timeout_ms >= 0 ? 0 : (int)left));
+        if (ready < 0) {
+            if (errno != EINTR && errno != EAGAIN && errno != ENOMEM)
+                abort();                /* EINVAL or EFAULT would be our own mistake */
+            n = 0;
+        }
+        int served = loop_serve(l, fds, n);
+        if (served > 0 || clock_ms() >= end)
+            return served;
+    }
+}
+
+/* Only a byte is written here. The pipe never blocks; when it is full, tens of thousands of signals wait in it already. */
+static void on_signal(int sig)
+{
+    int saved = errno;
+    unsigned char c = (unsigned char)sig;
+    ssize_t n = write(signal_write_fd, &c, 1);
+    (void)n;
+    errno = saved;
+}
+
+int loop_signals(struct loop *l, struct error *err)
+{
+    assert(l->signal_fd < 0 && signal_write_fd < 0);
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+        return error_errno(err, "cannot make the signal pipe");
+    l->signal_fd = fds[0];
+    signal_write_fd = fds[1];
+    struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&sa.sa_mask);
+    for (size_t i = 0; i < countof(signals); i++) {
+        /* nohup leaves SIGHUP ignored, and means it. SIGINT is taken even when a shell's background job inherited it
+         * as ignored: whoever sends it by hand then wants it to work. */
+        struct sigaction old;
+        if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+            continue;
+        sigaction(signals[i], &sa, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN);
+    return 0;
+}
+
+void loop_arm(struct loop *l)
+{
+    if (take_signals(l) && (l->resized || l->fatal != 0))
+        l->news = true;
+    l->interrupts = 0;
+}
+
+unsigned loop_interrupts(const struct loop *l)
+{
+    return l->interrupts;
+}
+
+int64_t loop_interrupt_at(const struct loop *l)
+{
+    return l->interrupt_at;
+}
+
+void loop_interrupt(struct loop *l)
+{
+    count_interrupt(l);
+    l->news = true;
+}
+
+int loop_fatal(const struct loop *l)
+{
+    return l->fatal;
+}
+
+bool loop_cancelled(const struct loop *l)
+{
+    return l->interrupts > 0 || l->fatal != 0;
+}
+
+bool loop_resized(struct loop *l)
+{
+    bool was = l->resized;
+    l->resized = false;
+    return was;
+}

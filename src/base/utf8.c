@@ -1,0 +1,161 @@
+/* utf8.c - UTF-8 as RFC 3629 has it. Widths are in utf8_width.c. */
+#include "base/utf8.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+int utf8_decode(const char *s, size_t len, uint32_t *cp)
+{
+    if (len == 0)
+        return 0;
+    const unsigned char *p = (const unsigned char *)s;
+    unsigned char c = p[0];
+    if (c < 0x80) {
+        *cp = c;
+        return 1;
+    }
+    /* The bounds of the second byte rule out overlong forms, surrogates and what lies above U+10FFFF (RFC 3629, 4). */
+    unsigned n, low = 0x80, high = 0xbf;
+    uint32_t v;
+    if (c >= 0xc2 && c <= 0xdf) {
+        n = 2;
+        v = c & 0x1f;
+    } else if ((c & 0xf0) == 0xe0) {
+        n = 3;
+        v = c & 0x0f;
+        if (c == 0xe0)
+            low = 0xa0;
+        if (c == 0xed)
+            high = 0x9f;
+    } else if (c >= 0xf0 && c <= 0xf4) {
+        n = 4;
+        v = c & 0x07;
+        if (c == 0xf0)
+            low = 0x90;
+        if (c == 0xf4)
+            high = 0x8f;
+    } else {
+        return -1;
+    }
+    for (unsigned i = 1; i < n; i++) {
+        if (i >= len)
+            return 0;
+        if (p[i] < low || p[i] > high)
+            return -1;
+        v = v << 6 | (p[i] & 0x3f);
+        low = 0x80;
+        high = 0xbf;
+    }
+    *cp = v;
+    return (int)n;
+}
+
+/* The length of the valid text at the front. Eight ASCII bytes at a time, since most text is ASCII. */
+static size_t valid_span(const char *s, size_t len)
+{
+    size_t i = 0;
+    while (i < len) {
+        uint64_t w;
+        while (len - i >= sizeof(w)) {
+            memcpy(&w, s + i, sizeof(w));
+            if (w & 0x8080808080808080u)
+                break;
+            i += sizeof(w);
+        }
+        if (i == len)
+            break;
+        uint32_t cp;
+        int n = utf8_decode(s + i, len - i, &cp);
+        if (n <= 0)
+            break;
+        i += (size_t)n;
+    }
+    return i;
+}
+
+bool utf8_valid(const char *s, size_t len)
+{
+    return valid_span(s, len) == len;
+}
+
+void utf8_add(struct buf *out, uint32_t cp)
+{
+    char c[4];
+    size_t n;
+    if (cp > 0x10ffff || (cp >= 0xd800 && cp <= 0xdfff))
+        cp = 0xfffd;
+    if (cp < 0x80) {
+        c[0] = (char)cp;
+        n = 1;
+    } else if (cp < 0x800) {
+        c[0] = (char)(0xc0 | cp >> 6);
+        c[1] = (char)(0x80 | (cp & 0x3f));
+        n = 2;
+    } else if (cp < 0x10000) {
+        c[0] = (char)(0xe0 | cp >> 12);
+        c[1] = (char)(0x80 | (cp >> 6 & 0x3f));
+        c[2] = (char)(0x80 | (cp & 0x3f));
+        n = 3;
+    } else {
+        c[0] = (char)(0xf0 | cp >> 18);
+        c[1] = (char)(0x80 | (cp >> 12 & 0x3f));
+        c[2] = (char)(0x80 | (cp >> 6 & 0x3f));
+        c[3] = (char)(0x80 | (cp & 0x3f));
+        n = 4;
+    }
+    buf_add(out, c, n);
+}
+
+/* Length of the begun character at s, which is invalid or incomplete: what one U+FFFD stands for (the longest prefix of
+ * a possible character, at least one byte). */
+static size_t broken_span(const char *s, size_t len)
+{
+    uint32_t cp;
+    size_t n = 1;
+    while (n < len && n < 4 && utf8_decode(s, n, &cp) == 0 && utf8_decode(s, n + 1, &cp) == 0)
+        n++;
+    return n;
+}
+
+/* One piece without NUL. */
+static void repair_piece(struct buf *out, const char *s, size_t len)
+{
+    while (len > 0) {
+        size_t n = valid_span(s, len);
+        buf_add(out, s, n);
+        if (n == len)
+            return;
+        buf_add(out, REPLACEMENT, 3);
+        n += broken_span(s + n, len - n);
+        s += n;
+        len -= n;
+    }
+}
+
+void utf8_repair(struct buf *out, const char *s, size_t len)
+{
+    for (;;) {
+        const char *nul = len > 0 ? memchr(s, '\0', len) : NULL;
+        if (nul == NULL)
+            break;
+        size_t n = (size_t)(nul - s);
+        repair_piece(out, s, n);
+        buf_add(out, REPLACEMENT, 3);
+        s += n + 1;
+        len -= n + 1;
+    }
+    repair_piece(out, s, len);
+}
+
+size_t utf8_cut(const char *s, size_t len, size_t at)
+{
+    if (at >= len)
+        return len;
+    size_t cut = at;
+    while (cut > 0 && at - cut < 3 && ((unsigned char)s[cut] & 0xc0) == 0x80)
+        cut--;
+    return ((unsigned char)s[cut] & 0xc0) == 0x80 ? at : cut;      /* not valid text: any cut is as good */
+}
