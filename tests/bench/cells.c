@@ -1,0 +1,158 @@
+/* cells.c - time cells through src/sandbox, as the agent runs them.
+ *     cells ENGINE warm N     p50 and p99 of a warm print(1), microseconds, and the time to the first result
+ *     cells ENGINE flood MB   one cell that prints MB megabytes: seconds, and our own peak memory in kB
+ *     cells ENGINE floor N    the same exchange over bare pipes with an uncontained python3 (ENGINE is ignored)
+ * One line of "key value" pairs on stdout.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "sandbox/sandbox.h"
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int run_cell(struct sandbox *s, const char *code, struct error *err)
+{
+    struct cell_result r = {0};
+    if (sandbox_run(s, code, strlen(code), NULL, &r, err) < 0)
+        return -1;
+    int ok = r.status == CELL_OK;
+    if (!ok)
+        error_set(err, ERROR_SANDBOX, 0, "cell: %s", r.what ? r.what : r.exception ? r.exception : "?");
+    cell_result_release(&r);
+    return ok ? 0 : -1;
+}
+
+static void print_times(int64_t *us, int n)
+{
+    qsort(us, (size_t)n, sizeof *us, by_value);
+    printf("p50_us %lld p99_us %lld", (long long)us[n / 2], (long long)us[n * 99 / 100]);
+}
+
+static int warm(struct sandbox *s, int n, struct error *err)
+{
+    int64_t begin = clock_us();
+    if (run_cell(s, "print(1)", err) < 0)
+        return -1;
+    printf("first_ms %.1f ", (double)(clock_us() - begin) / 1000);
+    int64_t *us = xcalloc((size_t)n, sizeof *us);
+    for (int i = 0; i < n; i++) {
+        int64_t t = clock_us();
+        if (run_cell(s, "print(1)", err) < 0)
+            return -1;
+        us[i] = clock_us() - t;
+    }
+    print_times(us, n);
+    free(us);
+    return 0;
+}
+
+static int flood(struct sandbox *s, int megabytes, struct error *err)
+{
+    if (run_cell(s, "import sys", err) < 0)
+        return -1;
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    autofree char *code = xasprintf("for i in range(%d): sys.stdout.write(('x' * 99 + '\\n') * 10486)", megabytes);
+    int64_t begin = clock_us();
+    if (run_cell(s, code, err) < 0)
+        return -1;
+    getrusage(RUSAGE_SELF, &after);
+    printf("seconds %.2f rss_kb %ld grown_kb %ld", (double)(clock_us() - begin) / 1e6, after.ru_maxrss,
+           after.ru_maxrss - before.ru_maxrss);
+    return 0;
+}
+
+/* What the exchange costs with nothing around it: a line of code in, its output and one byte of result back. */
+static int bare(int n, struct error *err)
+{
+    static const char guest[] =
+        "import sys,os\n"
+        "g={'__name__':'__main__'}\n"
+        "for line in sys.stdin:\n"
+        "  exec(compile(line,'<cell>','exec'),g)\n"
+        "  sys.stdout.flush()\n"
+        "  os.write(1,b'.')\n";
+    int in[2], out[2];
+    if (pipe(in) < 0 || pipe(out) < 0)
+        return error_errno(err, "pipe");
+    char *argv[] = {"/usr/bin/python3", "-I", "-S", "-u", "-c", (char *)guest, NULL};
+    struct child_options o = {.argv = argv, .in = in[0], .out = out[1], .err = 2};
+    pid_t pid = child_spawn(&o, err);
+    if (pid < 0)
+        return -1;
+    close(in[0]);
+    close(out[1]);
+    int64_t *us = xcalloc((size_t)n, sizeof *us);
+    for (int i = -1; i < n; i++) {
+        char buf[64];
+        size_t got = 0;
+        int64_t t = clock_us();
+        if (fd_write_all(in[1], "print(1)\n", 9) < 0)
+            return error_errno(err, "write");
+        while (got < 3) {
+            ssize_t r = read(out[0], buf + got, sizeof buf - got);
+            if (r <= 0)
+                return error_errno(err, "read");
+            got += (size_t)r;
+        }
+        if (i >= 0)
+            us[i] = clock_us() - t;
+    }
+    print_times(us, n);
+    free(us);
+    close(in[1]);
+    int status;
+    child_wait(pid, 2000, &status);
+    close(out[0]);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) {
+        fprintf(stderr, "usage: cells ENGINE warm|flood|floor N\n");
+        return 2;
+    }
+    struct error err = {0};
+    int n = (int)strtol(argv[3], NULL, 10), status = -1;
+    if (!strcmp(argv[2], "floor")) {
+        status = bare(n, &err);
+    } else {
+        struct loop *loop = loop_new();
+        char dir[] = "/tmp/sandpiper-bench-XXXXXX";
+        struct sandbox_options o;
+        sandbox_defaults(&o);
+        o.engine = argv[1];
+        o.session_dir = mkdtemp(dir);
+        struct sandbox *s = sandbox_new(&o, loop);
+        sandbox_start(s);
+        if (!o.session_dir)
+            error_errno(&err, "%s", dir);
+        else if (!strcmp(argv[2], "warm"))
+            status = warm(s, n, &err);
+        else
+            status = flood(s, n, &err);
+        sandbox_free(s);
+        loop_free(loop);
+        file_remove_tree(dir);
+    }
+    if (status < 0)
+        fprintf(stderr, "cells: %s\n", err.text);
+    else
+        putchar('\n');
+    return status < 0;
+}
