@@ -42,8 +42,34 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit
+.PHONY: all clean unit run test test-model image local-model install
 all: build/sandpiper
+
+# A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
+SETS_UP  = run test image local-model clean
+ifneq ($(filter-out $(SETS_UP),$(or $(MAKECMDGOALS),all)),)
+ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
+$(shell src/setup/packages.sh build --check >&2)
+$(error packages are missing)
+endif
+endif
+
+run:
+	@src/setup/run.sh $(ARGS)
+test:
+	@tests/run.sh
+test-model: build/sandpiper
+	@/usr/bin/python3 tests/model/run.py $(ARGS)
+image:
+	@src/setup/packages.sh image
+	@docker/make-image.sh
+local-model:
+	@src/setup/packages.sh run
+	@/usr/bin/python3 src/setup/local_model.py fetch
+	@/usr/bin/python3 src/setup/local_model.py serve
+
+install: build/sandpiper
+	install -D -m 755 build/sandpiper $(DESTDIR)$(PREFIX)/bin/sandpiper
 
 build/sandpiper: $(PROGRAM)
 	@mkdir -p build && ln -sf $(MODE)/sandpiper $@
