@@ -50,7 +50,7 @@ SETS_UP  = run test image local-model clean
 ifneq ($(filter-out $(SETS_UP),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(shell src/setup/packages.sh build --check >&2)
-$(error packages are missing)
+$(error packages are missing: pkg-config does not know all of $(PKGS))
 endif
 endif
 
