@@ -163,7 +163,7 @@ static int open_to_remove(int at, const char *name)
 
 /* Remove what is in the directory name of top; its own directories are moved up into top, where later rounds find them.
  * So neither the stack nor the number of descriptors grows with the depth of the tree. */
-static bool remove_dir(int top, const char *name, unsigned *serial)
+static bool remove_dir(int top, const char *name, unsigned *serial, bool *progress)
 {
     if (unlinkat(top, name, AT_REMOVEDIR) == 0)
         return true;
@@ -183,7 +183,8 @@ static bool remove_dir(int top, const char *name, unsigned *serial)
         do
             snprintf(moved, sizeof(moved), ".removed-%d-%u", (int)getpid(), ++*serial);
         while (faccessat(top, moved, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-        renameat(dirfd(d), e->d_name, top, moved);
+        if (renameat(dirfd(d), e->d_name, top, moved) == 0)
+            *progress = true;
     }
     closedir(d);
     return unlinkat(top, name, AT_REMOVEDIR) == 0;
@@ -200,16 +201,14 @@ int file_remove_tree(const char *path)
         return -1;
     }
     unsigned serial = 0;
-    bool progress = true;
-    while (progress && rmdir(path) < 0) {
+    bool progress = true;       /* each round removes something or brings it nearer to the top, else it ends */
+    while (rmdir(path) < 0 && progress) {
         progress = false;
-        unsigned before = serial;
         rewinddir(d);
         for (struct dirent *e; (e = readdir(d)) != NULL; ) {
-            if (!is_dot(e->d_name) && (unlinkat(top, e->d_name, 0) == 0 || remove_dir(top, e->d_name, &serial)))
+            if (!is_dot(e->d_name) && (unlinkat(top, e->d_name, 0) == 0 || remove_dir(top, e->d_name, &serial, &progress)))
                 progress = true;
         }
-        (void)before;
     }
     closedir(d);
     return access(path, F_OK) < 0 && errno == ENOENT ? 0 : -1;

@@ -19,6 +19,7 @@ struct json;                /* a value: document, member or element */
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 #define JSON_DEPTH 200
+#define JSON_BYTES (16u << 20)          /* longest text that is parsed: cJSON needs up to 40 times its size */
 #define JSON_DUPLICATES 1   /* flag: of two members with one key the first counts, instead of an error */
 #define JSON_PREFIX 2       /* flag: text after the value is no error; *used tells where the value ended */
 
@@ -38,7 +39,7 @@ const char *json_key(const struct json *member);
 const char *json_str(const struct json *j);                        /* the string, or NULL when it is none. No NULs inside */
 bool json_truthy(const struct json *j);                            /* as Python would: not null, false, 0, "", [] or {} */
 bool json_bool(const struct json *j, bool otherwise);
-double json_double(const struct json *j, double otherwise);
+double json_double(const struct json *j, double otherwise);        /* 1e999 counts as no number */
 int64_t json_int(const struct json *j, int64_t otherwise);
 char *json_print(const struct json *j);                            /* compact text; the caller frees */
 

@@ -16,7 +16,7 @@ void utf8_add(struct buf *out, uint32_t cp);
 void utf8_repair(struct buf *out, const char *s, size_t len);
 /* The greatest cut <= at that does not split a character of valid text. */
 size_t utf8_cut(const char *s, size_t len, size_t at);
-/* Columns of a character in a terminal: 0, 1 or 2 (wcwidth of a UTF-8 locale, with our own table for what it lacks). */
+/* Columns of a character in a terminal: 0 (control, combining, invisible), 1 or 2. By our own table, whatever the locale. */
 int utf8_width(uint32_t cp);
 
 #endif

@@ -1,0 +1,79 @@
+/* inputs.c - the user's own files that were named for reading. */
+#include "base/inputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+static bool name_taken(const struct inputs *in, const char *name)
+{
+    for (size_t i = 0; i < in->n; i++)
+        if (!strcmp(in->v[i].name, name))
+            return true;
+    return false;
+}
+
+/* The last part of path, with a number before its extension when that name is taken. */
+static char *name_of(const struct inputs *in, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    char *name = xstrdup(base);
+
+    if (!dot || dot == base)
+        dot = base + strlen(base);
+    for (int i = 2; name_taken(in, name); i++) {
+        free(name);
+        name = xasprintf("%.*s-%d%s", (int)(dot - base), base, i, dot);
+    }
+    return name;
+}
+
+static int open_one(const char *path, struct error *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+    if (fd < 0)
+        return error_set(err, ERROR_USAGE, errno, "--add %s: %s", path, strerror(errno));
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        close(fd);
+        return error_set(err, ERROR_USAGE, EISDIR, "--add %s: it is a directory; name its files", path);
+    }
+    return fd;
+}
+
+int inputs_open(struct inputs *in, const char *const *paths, struct error *err)
+{
+    memset(in, 0, sizeof *in);
+    for (; paths && *paths; paths++) {
+        int fd = open_one(*paths, err);
+
+        if (fd < 0) {
+            inputs_release(in);
+            return -1;
+        }
+        in->v = xreallocarray(in->v, in->n + 1, sizeof *in->v);
+        in->v[in->n] = (struct input){.fd = fd, .name = name_of(in, *paths), .path = *paths};
+        in->n++;
+    }
+    return 0;
+}
+
+void inputs_release(struct inputs *in)
+{
+    if (!in)
+        return;
+    for (size_t i = 0; i < in->n; i++) {
+        fd_close(&in->v[i].fd);
+        free(in->v[i].name);
+    }
+    free(in->v);
+    memset(in, 0, sizeof *in);
+}

@@ -1,0 +1,24 @@
+/* inputs.h - the user's own files that were named for reading (--add): all opened before anything is started, each with a
+ * name of its own for the place it goes to.
+ */
+#ifndef BASE_INPUTS_H
+#define BASE_INPUTS_H
+
+#include <stddef.h>
+
+struct error;
+
+struct inputs {
+    struct input {
+        int fd;             /* -1 once handed over */
+        char *name;         /* last part of the path; a second "x.csv" becomes "x-2.csv" */
+        const char *path;   /* the caller's string */
+    } *v;
+    size_t n;
+};
+
+/* paths ends with NULL and may be NULL itself. -1: ERROR_USAGE naming the one that cannot be read, nothing left open. */
+int inputs_open(struct inputs *in, const char *const *paths, struct error *err);
+void inputs_release(struct inputs *in);
+
+#endif

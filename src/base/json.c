@@ -1,0 +1,425 @@
+/* json.c - the one door for JSON. json_scan.c has made sure of the grammar; cJSON builds and prints the tree; here the
+ * tree gets what cJSON does not do: duplicate keys, and numbers that a double cannot hold (kept as cJSON's raw text).
+ */
+#include "base/json.h"
+
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json_scan.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+static cJSON *inner(struct json *j)
+{
+    return (cJSON *)(void *)j;
+}
+
+static const cJSON *peek(const struct json *j)
+{
+    return (const cJSON *)(const void *)j;
+}
+
+static struct json *outer(cJSON *c)
+{
+    if (c == NULL)
+        mem_gone();             /* the only way in which cJSON's constructors fail */
+    return (struct json *)(void *)c;
+}
+
+static const struct json *show(const cJSON *c)
+{
+    return (const struct json *)(const void *)c;
+}
+
+/* ---- after parsing ---- */
+
+struct fix {
+    const char *text;
+    const struct json_scan *scan;
+    size_t number, odd;         /* how many numbers, and odd ones, the walk has passed */
+    bool drop_duplicates;
+    const char *duplicate;      /* the key, when one was found and may not be */
+};
+
+/* strtod of the C locale: main sets the user's locale for readline, and JSON has no decimal comma. */
+static double to_double(const char *text)
+{
+    static locale_t c_locale;
+    if (c_locale == (locale_t)0)
+        c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    return c_locale != (locale_t)0 ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
+}
+
+static void fix_number(struct fix *f, cJSON *c)
+{
+    size_t index = f->number++;
+    if (f->odd == f->scan->n_odd || f->scan->odd[f->odd].index != index)
+        return;
+    const struct json_number_at *at = &f->scan->odd[f->odd++];
+    char *digits = xmemdup0(f->text + at->at, at->len);
+    c->type = cJSON_Raw;
+    c->valuestring = digits;
+    c->valuedouble = to_double(digits);
+}
+
+/* Remove or report a later member with the key of an earlier one. */
+static void duplicate_found(struct fix *f, cJSON *obj, cJSON *later)
+{
+    if (f->drop_duplicates)
+        cJSON_Delete(cJSON_DetachItemViaPointer(obj, later));
+    else if (f->duplicate == NULL)
+        f->duplicate = later->string;
+}
+
+static void few_keys(struct fix *f, cJSON *obj)
+{
+    for (cJSON *b = obj->child, *next; b != NULL; b = next) {
+        next = b->next;
+        for (cJSON *a = obj->child; a != b; a = a->next) {
+            if (a->string[0] == b->string[0] && strcmp(a->string, b->string) == 0) {
+                duplicate_found(f, obj, b);
+                break;
+            }
+        }
+    }
+}
+
+static uint64_t hash(const char *s)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *s != '\0'; s++)
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    return h ^ h >> 29;
+}
+
+struct key {
+    cJSON *member;
+    size_t index;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct key *x = a, *y = b;
+    int c = strcmp(x->member->string, y->member->string);
+    return c != 0 ? c : x->index < y->index ? -1 : 1;
+}
+
+/* A hash table with open addressing could be driven to n^2 by a peer that picks its keys: after a bounded number of probes
+ * the keys are sorted instead. */
+static bool hashed_keys(struct fix *f, cJSON *obj, size_t n)
+{
+    size_t size = 16, probes = 0;
+    while (size < 2 * n)
+        size *= 2;
+    cJSON **table = xcalloc(size, sizeof(*table));
+    for (cJSON *m = obj->child, *next; m != NULL && probes < 32 * n; m = next) {
+        next = m->next;
+        size_t at = (size_t)hash(m->string) & (size - 1);
+        while (table[at] != NULL && strcmp(table[at]->string, m->string) != 0) {
+            at = (at + 1) & (size - 1);
+            probes++;
+        }
+        if (table[at] != NULL)
+            duplicate_found(f, obj, m);
+        else
+            table[at] = m;
+    }
+    free(table);
+    return probes < 32 * n;
+}
+
+static void sorted_keys(struct fix *f, cJSON *obj, size_t n)
+{
+    struct key *v = xcalloc(n, sizeof(*v));
+    size_t k = 0;
+    for (cJSON *m = obj->child; m != NULL && k < n; m = m->next, k++)
+        v[k] = (struct key){.member = m, .index = k};
+    qsort(v, k, sizeof(*v), by_key);
+    for (size_t i = 1, kept = 0; i < k; i++) {
+        if (strcmp(v[kept].member->string, v[i].member->string) == 0)
+            duplicate_found(f, obj, v[i].member);
+        else
+            kept = i;
+    }
+    free(v);
+}
+
+/* Depth is bounded by the scan, so recursion is. */
+static void fix_tree(struct fix *f, cJSON *c)
+{
+    int type = c->type & 0xff;
+    if (type == cJSON_Number)
+        fix_number(f, c);
+    if (type != cJSON_Object && type != cJSON_Array)
+        return;
+    size_t n = 0;
+    for (cJSON *m = c->child; m != NULL; m = m->next, n++) {
+        int t = m->type & 0xff;
+        if (t == cJSON_Number || t == cJSON_Object || t == cJSON_Array)
+            fix_tree(f, m);
+    }
+    if (type != cJSON_Object || n < 2)
+        return;
+    if (n <= 12)
+        few_keys(f, c);
+    else if (!hashed_keys(f, c, n))
+        sorted_keys(f, c, n);
+}
+
+struct json *json_parse(const char *text, size_t len, int flags, size_t *used, struct error *err)
+{
+    if (len > JSON_BYTES) {
+        error_set(err, ERROR_PROTOCOL, 0, "JSON of %zu bytes is too long (at most %zu)", len, (size_t)JSON_BYTES);
+        return NULL;
+    }
+    struct json_scan scan;
+    cJSON *c = NULL;
+    if (json_scan(&scan, text, len, JSON_DEPTH, flags & JSON_PREFIX) < 0) {
+        error_set(err, ERROR_PROTOCOL, (int)scan.at, "no valid JSON: %s (at byte %zu of %zu)", scan.reason, scan.at, len);
+        goto out;
+    }
+    const char *from = scan.repaired ? scan.copy.data : text + scan.start;
+    c = cJSON_ParseWithLengthOpts(from, scan.repaired ? scan.copy.len : scan.end - scan.start, NULL, 0);
+    if (c == NULL)
+        mem_gone();             /* the text is valid, so nothing else can be wrong */
+    struct fix f = {.text = text, .scan = &scan, .drop_duplicates = flags & JSON_DUPLICATES};
+    fix_tree(&f, c);
+    if (f.duplicate != NULL) {
+        error_set(err, ERROR_PROTOCOL, (int)scan.start, "no valid JSON: the key \"%.80s\" is there twice", f.duplicate);
+        cJSON_Delete(c);
+        c = NULL;
+        goto out;
+    }
+    if (used != NULL)
+        *used = scan.end;
+out:
+    json_scan_release(&scan);
+    return c != NULL ? outer(c) : NULL;
+}
+
+void json_free(struct json *j)
+{
+    cJSON_Delete(inner(j));
+}
+
+/* ---- reading ---- */
+
+enum json_type json_type(const struct json *j)
+{
+    if (j == NULL)
+        return JSON_NULL;
+    switch (peek(j)->type & 0xff) {
+    case cJSON_True:
+    case cJSON_False: return JSON_BOOL;
+    case cJSON_Number:
+    case cJSON_Raw: return JSON_NUMBER;
+    case cJSON_String: return JSON_STRING;
+    case cJSON_Array: return JSON_ARRAY;
+    case cJSON_Object: return JSON_OBJECT;
+    default: return JSON_NULL;
+    }
+}
+
+const struct json *json_get(const struct json *obj, const char *key)
+{
+    if (json_type(obj) != JSON_OBJECT || key == NULL)
+        return NULL;
+    const cJSON *m = peek(obj)->child;
+    while (m != NULL && strcmp(m->string, key) != 0)
+        m = m->next;
+    return show(m);
+}
+
+const struct json *json_at(const struct json *arr, size_t i)
+{
+    if (json_type(arr) != JSON_ARRAY)
+        return NULL;
+    const cJSON *m = peek(arr)->child;
+    while (m != NULL && i-- > 0)
+        m = m->next;
+    return show(m);
+}
+
+size_t json_size(const struct json *j)
+{
+    size_t n = 0;
+    for (const struct json *m = json_first(j); m != NULL; m = json_next(m))
+        n++;
+    return n;
+}
+
+const struct json *json_first(const struct json *j)
+{
+    enum json_type t = json_type(j);
+    return t == JSON_ARRAY || t == JSON_OBJECT ? show(peek(j)->child) : NULL;
+}
+
+const struct json *json_next(const struct json *j)
+{
+    return j != NULL ? show(peek(j)->next) : NULL;
+}
+
+const char *json_key(const struct json *member)
+{
+    return member != NULL ? peek(member)->string : NULL;
+}
+
+const char *json_str(const struct json *j)
+{
+    return json_type(j) == JSON_STRING ? peek(j)->valuestring : NULL;
+}
+
+bool json_truthy(const struct json *j)
+{
+    switch (json_type(j)) {
+    case JSON_NULL: return false;
+    case JSON_BOOL: return json_bool(j, false);
+    case JSON_NUMBER: return peek(j)->valuedouble != 0;
+    case JSON_STRING: return peek(j)->valuestring[0] != '\0';
+    case JSON_ARRAY:
+    case JSON_OBJECT: return peek(j)->child != NULL;
+    }
+    return false;
+}
+
+bool json_bool(const struct json *j, bool otherwise)
+{
+    return json_type(j) == JSON_BOOL ? (peek(j)->type & 0xff) == cJSON_True : otherwise;
+}
+
+double json_double(const struct json *j, double otherwise)
+{
+    return json_type(j) == JSON_NUMBER && isfinite(peek(j)->valuedouble) ? peek(j)->valuedouble : otherwise;
+}
+
+int64_t json_int(const struct json *j, int64_t otherwise)
+{
+    if (json_type(j) != JSON_NUMBER)
+        return otherwise;
+    const cJSON *c = peek(j);
+    if ((c->type & 0xff) == cJSON_Raw && strpbrk(c->valuestring, ".eE") == NULL)
+        return strtoll(c->valuestring, NULL, 10);      /* all digits count; clamps */
+    double v = c->valuedouble;
+    if (!isfinite(v))
+        return otherwise;
+    if (v >= 9223372036854775808.0)
+        return INT64_MAX;
+    return v <= -9223372036854775808.0 ? INT64_MIN : (int64_t)v;
+}
+
+char *json_print(const struct json *j)
+{
+    if (j == NULL)
+        return xstrdup("null");
+    char *text = cJSON_PrintUnformatted(peek(j));
+    if (text == NULL)
+        mem_gone();
+    return text;
+}
+
+/* ---- building ---- */
+
+struct json *json_object(void)
+{
+    return outer(cJSON_CreateObject());
+}
+
+struct json *json_array(void)
+{
+    return outer(cJSON_CreateArray());
+}
+
+struct json *json_string(const char *s)
+{
+    return s != NULL ? json_string_n(s, strlen(s)) : json_null();
+}
+
+/* The bytes as a valid string without NUL: themselves when they are one, else repaired. The caller frees. */
+static char *good_text(const char *s, size_t len)
+{
+    if (utf8_valid(s, len) && memchr(s, '\0', len) == NULL)
+        return xmemdup0(s, len);
+    struct buf b = BUF_INIT(0);
+    utf8_repair(&b, s, len);
+    return buf_steal(&b, NULL);
+}
+
+struct json *json_string_n(const char *s, size_t len)
+{
+    /* The string is handed over instead of copied: tool output and prompts are long. cJSON frees it with free(), as no
+     * hooks are set. */
+    cJSON *c = inner(outer(cJSON_CreateNull()));
+    c->type = cJSON_String;
+    c->valuestring = len > 0 ? good_text(s, len) : xmemdup0("", 0);
+    return outer(c);
+}
+
+struct json *json_number(double v)
+{
+    return outer(isfinite(v) ? cJSON_CreateNumber(v) : cJSON_CreateNull());
+}
+
+struct json *json_integer(int64_t v)
+{
+    cJSON *c = inner(outer(cJSON_CreateNumber((double)v)));
+    if (v > 999999999999999 || v < -999999999999999) {
+        c->type = cJSON_Raw;            /* cJSON would print 1e+15 */
+        c->valuestring = xasprintf("%lld", (long long)v);
+    }
+    return outer(c);
+}
+
+struct json *json_boolean(bool v)
+{
+    return outer(cJSON_CreateBool(v));
+}
+
+struct json *json_null(void)
+{
+    return outer(cJSON_CreateNull());
+}
+
+struct json *json_copy(const struct json *j)
+{
+    return j != NULL ? outer(cJSON_Duplicate(peek(j), 1)) : json_null();
+}
+
+void json_set(struct json *obj, const char *key, struct json *value)
+{
+    assert(json_type(obj) == JSON_OBJECT && key != NULL && value != NULL && value != obj);
+    autofree char *good = utf8_valid(key, strlen(key)) ? NULL : good_text(key, strlen(key));
+    const char *k = good != NULL ? good : key;
+    cJSON *o = inner(obj);
+    bool done = json_get(obj, k) != NULL ? cJSON_ReplaceItemInObjectCaseSensitive(o, k, inner(value))
+                                         : cJSON_AddItemToObject(o, k, inner(value));
+    if (!done)
+        mem_gone();
+}
+
+void json_set_str(struct json *obj, const char *key, const char *s)
+{
+    json_set(obj, key, json_string(s));
+}
+
+void json_set_int(struct json *obj, const char *key, int64_t v)
+{
+    json_set(obj, key, json_integer(v));
+}
+
+void json_set_bool(struct json *obj, const char *key, bool v)
+{
+    json_set(obj, key, json_boolean(v));
+}
+
+void json_add(struct json *arr, struct json *value)
+{
+    assert(json_type(arr) == JSON_ARRAY && value != NULL && value != arr);
+    if (!cJSON_AddItemToArray(inner(arr), inner(value)))
+        mem_gone();
+}

@@ -1,0 +1,344 @@
+/* json_scan.c - one linear pass that holds JSON text to RFC 8259 and repairs what would be lost silently. Nothing is copied
+ * unless something needs repair. No recursion: the nesting is a string of brackets on the stack.
+ */
+#include "base/json_scan.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+enum {
+    SAFE_DIGITS = 15,       /* integers of so many digits survive a double and cJSON's %1.15g */
+    CJSON_NUMBER = 60,      /* cJSON reads at most 63 bytes of a number and takes the rest for garbage */
+};
+
+struct scanner {
+    struct json_scan *r;
+    const char *text;
+    size_t i, len;
+    size_t done;            /* text before this is in r->copy, once something was repaired */
+};
+
+static bool fail(struct scanner *s, const char *reason)
+{
+    s->r->reason = reason;
+    s->r->at = s->i;
+    return false;
+}
+
+static bool fail_early(struct scanner *s)
+{
+    s->i = s->len;
+    return fail(s, "the text ends early");
+}
+
+/* Put with in the place of len bytes at offset at. */
+static void replace(struct scanner *s, size_t at, size_t len, const char *with)
+{
+    buf_add(&s->r->copy, s->text + s->done, at - s->done);
+    buf_addstr(&s->r->copy, with);
+    s->done = at + len;
+    s->r->repaired = true;
+}
+
+/* 1: ends a run of plain bytes in a string: quote, backslash, control, or a byte above ASCII. */
+static const unsigned char special[256] = {
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    ['"'] = 1, ['\\'] = 1,
+    [0x80] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+};
+
+/* The four digits of \uXXXX at s->i + 2. -1 when they are none, -2 when the text ends within them. */
+static int hex4(const struct scanner *s, size_t at)
+{
+    int v = 0;
+    for (size_t k = 0; k < 4; k++) {
+        if (at + k >= s->len)
+            return -2;
+        char c = s->text[at + k];
+        int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        if (d < 0)
+            return -1;
+        v = v << 4 | d;
+    }
+    return v;
+}
+
+static bool scan_unicode_escape(struct scanner *s)
+{
+    int v = hex4(s, s->i + 2);
+    if (v == -2)
+        return fail_early(s);
+    if (v == -1)
+        return fail(s, "bad \\u escape");
+    if (v >= 0xd800 && v <= 0xdbff && s->len - s->i >= 12 && s->text[s->i + 6] == '\\' && s->text[s->i + 7] == 'u') {
+        int low = hex4(s, s->i + 8);
+        if (low >= 0xdc00 && low <= 0xdfff) {
+            s->i += 12;
+            return true;
+        }
+    }
+    if (v == 0 || (v >= 0xd800 && v <= 0xdfff))
+        replace(s, s->i, 6, "\\ufffd");         /* cJSON cuts the string at \u0000 and refuses lone surrogates */
+    s->i += 6;
+    return true;
+}
+
+static bool scan_escape(struct scanner *s)
+{
+    if (s->len - s->i < 2)
+        return fail_early(s);
+    char c = s->text[s->i + 1];
+    if (c == 'u')
+        return scan_unicode_escape(s);
+    if (c == '\0' || strchr("\"\\/bfnrt", c) == NULL)
+        return fail(s, "bad escape in a string");
+    s->i += 2;
+    return true;
+}
+
+static void scan_above_ascii(struct scanner *s)
+{
+    uint32_t cp;
+    int n = utf8_decode(s->text + s->i, s->len - s->i, &cp);
+    if (n > 0) {
+        s->i += (size_t)n;
+        return;
+    }
+    size_t bad = 1;         /* the longest beginning of a possible character becomes one U+FFFD */
+    while (bad < 4 && bad < s->len - s->i && utf8_decode(s->text + s->i, bad + 1, &cp) == 0)
+        bad++;
+    replace(s, s->i, bad, REPLACEMENT);
+    s->i += bad;
+}
+
+static bool scan_string(struct scanner *s)
+{
+    const char *t = s->text;
+    s->i++;
+    for (;;) {
+        while (s->i < s->len && !special[(unsigned char)t[s->i]])
+            s->i++;
+        if (s->i >= s->len)
+            return fail_early(s);
+        unsigned char c = (unsigned char)t[s->i];
+        if (c == '"') {
+            s->i++;
+            return true;
+        }
+        if (c == '\\') {
+            if (!scan_escape(s))
+                return false;
+        } else if (c < 0x20) {
+            return fail(s, "control character in a string");
+        } else {
+            scan_above_ascii(s);
+        }
+    }
+}
+
+static size_t digits(struct scanner *s)
+{
+    size_t from = s->i;
+    while (s->i < s->len && s->text[s->i] >= '0' && s->text[s->i] <= '9')
+        s->i++;
+    return s->i - from;
+}
+
+static bool need_digits(struct scanner *s)
+{
+    if (digits(s) > 0)
+        return true;
+    return s->i >= s->len ? fail_early(s) : fail(s, "bad number");
+}
+
+static void note_odd(struct scanner *s, size_t from)
+{
+    struct json_scan *r = s->r;
+    if (r->n_odd == r->alloc_odd) {
+        r->alloc_odd = r->alloc_odd != 0 ? r->alloc_odd * 2 : 8;
+        r->odd = xreallocarray(r->odd, r->alloc_odd, sizeof(*r->odd));
+    }
+    r->odd[r->n_odd++] = (struct json_number_at){.index = r->numbers, .at = from, .len = s->i - from};
+    if (s->i - from > CJSON_NUMBER)
+        replace(s, from, s->i - from, "0");
+}
+
+static bool scan_number(struct scanner *s)
+{
+    size_t from = s->i;
+    if (s->text[s->i] == '-')
+        s->i++;
+    bool zero = s->i < s->len && s->text[s->i] == '0';
+    size_t first = s->i;
+    if (!need_digits(s))
+        return false;
+    size_t whole = s->i - first;
+    if (zero && whole > 1) {
+        s->i = first;
+        return fail(s, "number with a leading zero");
+    }
+    bool exponent = false;
+    if (s->i < s->len && s->text[s->i] == '.') {
+        s->i++;
+        if (!need_digits(s))
+            return false;
+    }
+    if (s->i < s->len && (s->text[s->i] == 'e' || s->text[s->i] == 'E')) {
+        exponent = true;
+        s->i++;
+        if (s->i < s->len && (s->text[s->i] == '+' || s->text[s->i] == '-'))
+            s->i++;
+        if (!need_digits(s))
+            return false;
+    }
+    /* More digits than a double has, an exponent (it may lead to infinity, which cJSON would print as null), or more bytes than
+     * cJSON reads: the text is kept beside the value. */
+    if (whole > SAFE_DIGITS || exponent || s->i - from > CJSON_NUMBER)
+        note_odd(s, from);
+    s->r->numbers++;
+    return true;
+}
+
+static bool scan_word(struct scanner *s, const char *word)
+{
+    size_t n = strlen(word);
+    for (size_t k = 0; k < n; k++) {
+        if (s->i + k >= s->len)
+            return fail_early(s);
+        if (s->text[s->i + k] != word[k])
+            return fail(s, "a value was expected");
+    }
+    s->i += n;
+    return true;
+}
+
+static void skip_space(struct scanner *s)
+{
+    while (s->i < s->len && (s->text[s->i] == ' ' || s->text[s->i] == '\n' || s->text[s->i] == '\r' || s->text[s->i] == '\t'))
+        s->i++;
+}
+
+static bool scan_scalar(struct scanner *s)
+{
+    switch (s->text[s->i]) {
+    case '"': return scan_string(s);
+    case 't': return scan_word(s, "true");
+    case 'f': return scan_word(s, "false");
+    case 'n': return scan_word(s, "null");
+    case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+        return scan_number(s);
+    default: return fail(s, "a value was expected");
+    }
+}
+
+/* "key" and colon; leaves s->i at the value. */
+static bool scan_key(struct scanner *s)
+{
+    if (s->i >= s->len)
+        return fail_early(s);
+    if (s->text[s->i] != '"')
+        return fail(s, "a key in quotes was expected");
+    if (!scan_string(s))
+        return false;
+    skip_space(s);
+    if (s->i >= s->len)
+        return fail_early(s);
+    if (s->text[s->i] != ':')
+        return fail(s, "':' was expected");
+    s->i++;
+    return true;
+}
+
+/* After a value: close what ends here. True when the next value (and its key) comes or the outermost is whole. */
+static bool scan_after(struct scanner *s, const char *open, unsigned *depth)
+{
+    while (*depth > 0) {
+        skip_space(s);
+        if (s->i >= s->len)
+            return fail_early(s);
+        char c = s->text[s->i], kind = open[*depth - 1];
+        if (c == ',') {
+            s->i++;
+            skip_space(s);
+            return kind == '{' ? scan_key(s) : true;
+        }
+        if (c != (kind == '{' ? '}' : ']'))
+            return fail(s, kind == '{' ? "',' or '}' was expected" : "',' or ']' was expected");
+        s->i++;
+        (*depth)--;
+    }
+    return true;
+}
+
+static bool scan_value(struct scanner *s, unsigned max_depth)
+{
+    char open[JSON_DEPTH];
+    unsigned depth = 0;
+    do {
+        skip_space(s);
+        if (s->i >= s->len)
+            return fail_early(s);
+        char c = s->text[s->i];
+        if (c != '{' && c != '[') {
+            if (!scan_scalar(s) || !scan_after(s, open, &depth))
+                return false;
+            continue;
+        }
+        if (depth == max_depth)
+            return fail(s, "nested too deeply");
+        open[depth++] = c;
+        s->i++;
+        skip_space(s);
+        if (s->i >= s->len)
+            return fail_early(s);
+        if (s->text[s->i] == (c == '{' ? '}' : ']')) {
+            if (!scan_after(s, open, &depth))
+                return false;
+        } else if (c == '{' && !scan_key(s)) {
+            return false;
+        }
+    } while (depth > 0);
+    return true;
+}
+
+int json_scan(struct json_scan *r, const char *text, size_t len, unsigned max_depth, bool prefix)
+{
+    *r = (struct json_scan){.copy = BUF_INIT(0)};
+    struct scanner s = {.r = r, .text = text, .len = len};
+    if (max_depth > JSON_DEPTH)
+        max_depth = JSON_DEPTH;
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        s.i = 3;                    /* a byte order mark may be ignored (RFC 8259, 8.1) */
+    skip_space(&s);
+    r->start = s.done = s.i;
+    if (!scan_value(&s, max_depth))
+        return -1;
+    r->end = s.i;
+    if (!prefix) {
+        skip_space(&s);
+        if (s.i < len) {
+            fail(&s, "text after the value");
+            return -1;
+        }
+    }
+    if (r->repaired)
+        buf_add(&r->copy, text + s.done, r->end - s.done);
+    return 0;
+}
+
+void json_scan_release(struct json_scan *s)
+{
+    buf_release(&s->copy);
+    free(s->odd);
+    s->odd = NULL;
+    s->n_odd = s->alloc_odd = 0;
+}
