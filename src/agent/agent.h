@@ -28,7 +28,9 @@ struct agent_options {          /* strings are copied */
     int64_t max_tokens_total;   /* a question, in and out; 0: no limit */
     int64_t max_ms;             /* a question; 0: no limit */
     const char *system;         /* the user's own addition to the system prompt, or NULL */
+    const char *limits;         /* what one run may use, for the prompts: "120 s a run, 1 GiB of memory"; NULL: the defaults of DESIGN 6 */
     const struct prompts *prompts;  /* not owned; prompts.h */
+    int64_t data_size;          /* most bytes of one attachment: the size of /mnt/data */
     bool verbose;
 };
 
@@ -43,7 +45,9 @@ void agent_free(struct agent *a);
  * to the model with that question, whole when UTF-8 of at most 4 KiB, else as a profile. Reads fd to its end. */
 int agent_attach(struct agent *a, const char *name, int fd, struct error *err);
 
-/* Ask. Every outcome is an EVENT_DONE too; the return value is its status. err is filled for every status but ANSWERED
+/* The caller arms the loop (loop_arm) before each step: an interrupt that came since then ends it.
+ *
+ * Ask. Every outcome is an EVENT_DONE too; the return value is its status. err is filled for every status but ANSWERED
  * and CODE_FAILED. A failed question with nothing shown leaves the history and is offered to agent_retry. */
 enum question_status agent_ask(struct agent *a, const char *question, size_t len, struct error *err);
 bool agent_can_retry(const struct agent *a);

@@ -1,0 +1,296 @@
+/* agent.c - the agent as its callers see it: made, asked, cleared; what a question leaves behind in the conversation. The loop itself
+ * is loop.c.
+ */
+#include "agent/agent.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/loop.h"
+#include "agent/private.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/mem.h"
+
+void agent_defaults(struct agent_options *o)
+{
+    memset(o, 0, sizeof *o);
+    o->max_requests = 25;
+    o->max_calls = 32;
+    o->max_malformed = 3;
+    o->max_repairs = 3;
+    o->data_size = 256 * 1024 * 1024;
+}
+
+bool text_blank(const char *s)
+{
+    for (; s && *s; s++)
+        if (!isspace((unsigned char)*s))
+            return false;
+    return true;
+}
+
+struct agent *agent_new(const struct agent_options *o, struct llm *llm, struct sandbox *sandbox, struct conversation *c,
+                        struct loop *loop, event_fn *event, void *event_ctx)
+{
+    struct agent *a = xcalloc(1, sizeof *a);
+
+    a->o = *o;
+    a->system = xstrdup(o->system ? o->system : "");
+    a->limits = xstrdup(o->limits ? o->limits : "120 s a run, 1 GiB of memory");
+    a->o.system = a->o.limits = NULL;
+    a->llm = llm;
+    a->sandbox = sandbox;
+    a->c = c;
+    a->loop = loop;
+    a->event = event;
+    a->event_ctx = event_ctx;
+    buf_init(&a->pending, PENDING_MAX);
+    buf_init(&a->code, 4 * 1024 * 1024);
+    return a;
+}
+
+static void forget_attached(struct agent *a)
+{
+    for (size_t i = 0; i < a->n_attached; i++)
+        free(a->attached[i]);
+    free(a->attached);
+    a->attached = NULL;
+    a->n_attached = 0;
+}
+
+static void set_retry(struct agent *a, const char *question, size_t len)
+{
+    char *copy = question ? xmemdup0(question, len) : NULL;     /* question may be the old one */
+
+    free(a->retry);
+    a->retry = copy;
+    a->retry_len = copy ? len : 0;
+}
+
+void agent_free(struct agent *a)
+{
+    if (!a)
+        return;
+    forget_attached(a);
+    set_retry(a, NULL, 0);
+    buf_release(&a->pending);
+    buf_release(&a->code);
+    free(a->system);
+    free(a->limits);
+    free(a);
+}
+
+/* The time for a question is over: end what waits just as Ctrl-C would. */
+static void on_deadline(void *ctx, short revents)
+{
+    struct agent *a = ctx;
+
+    (void)revents;
+    a->q->late = true;
+    loop_interrupt(a->loop);
+}
+
+static void question_init(struct agent *a, struct question *q)
+{
+    struct budget_limits max = {
+        .requests = a->o.max_requests, .calls = a->o.max_calls, .malformed = a->o.max_malformed, .repairs = a->o.max_repairs,
+        .tokens = a->o.max_tokens_total,
+    };
+
+    memset(q, 0, sizeof *q);
+    q->number = ++a->number;
+    q->began = clock_ms();
+    budget_init(&q->budget, &max);
+    a->q = q;
+    if (a->o.max_ms > 0) {
+        q->deadline = q->began + a->o.max_ms;
+        loop_timer(a->loop, q->deadline, on_deadline, a);
+        llm_set_deadline(a->llm, q->deadline);
+    }
+}
+
+static void question_release(struct agent *a, struct question *q)
+{
+    if (q->deadline) {
+        loop_timer_stop(a->loop, a);
+        llm_set_deadline(a->llm, 0);
+        /* Our own interrupt must not end the next question; a signal of the user's stays. */
+        if (q->late && loop_interrupts(a->loop) <= 1 && !loop_fatal(a->loop))
+            loop_arm(a->loop);
+    }
+    budget_release(&q->budget);
+    texts_release(&q->texts);
+    free(q->answer);
+    free(q->last_text);
+    free(q->good);
+    a->q = NULL;
+}
+
+/* Is there anything in the history that was shown or ran? Else the question leaves it. */
+static bool left_traces(const struct agent *a, const struct question *q)
+{
+    if (q->cells)
+        return true;
+    for (size_t i = q->start; i < a->c->n; i++)
+        if (a->c->v[i].role == TURN_ASSISTANT && !text_blank(a->c->v[i].text))
+            return true;
+    return false;
+}
+
+static void question_put(struct agent *a, struct question *q, const char *question, size_t len)
+{
+    struct buf text = BUF_INIT(0);
+
+    /* A resumed or hand-made history may end anywhere. */
+    if (a->c->n && a->c->v[a->c->n - 1].role != TURN_ASSISTANT)
+        conversation_interrupted(a->c);
+    buf_add(&text, a->pending.data, a->pending.len);
+    buf_add(&text, question, len);
+    q->start = a->c->n;
+    conversation_user(a->c, text.data, text.len);
+    buf_release(&text);
+}
+
+static void question_settle(struct agent *a, struct question *q, enum question_status status, const char *question, size_t len)
+{
+    bool good = status == QUESTION_ANSWERED || status == QUESTION_CODE_FAILED, traces = left_traces(a, q);
+
+    if (good || q->answer)
+        set_retry(a, NULL, 0);
+    else
+        set_retry(a, question, len);
+    if (!traces) {
+        conversation_truncate(a->c, q->start);      /* what was pending stays so, for the retry or the next question */
+        return;
+    }
+    if (!good)
+        conversation_interrupted(a->c);
+    buf_clear(&a->pending);
+    forget_attached(a);
+}
+
+/* Answered without code though no code could have run: that is no failure, but worth one line. */
+static void warn_no_sandbox(struct agent *a, const struct question *q, enum question_status status)
+{
+    if (a->sandbox_warned || a->no_sandbox.kind == ERROR_NONE || q->cells || status == QUESTION_NO_SANDBOX)
+        return;
+    a->sandbox_warned = true;
+    agent_notice(a, NOTICE_WARNING, "no code can run here: %s", a->no_sandbox.text);
+}
+
+static void send_done(struct agent *a, struct question *q, enum question_status status, const char *why)
+{
+    struct event e = {.type = EVENT_DONE};
+    const char *answer = q->answer ? q->answer : "";
+
+    e.done.status = status;
+    e.done.answer = answer;
+    e.done.error = why && *why ? why : NULL;
+    e.done.last_output = q->good && !numbers_shared(answer, q->good) ? q->good : NULL;
+    e.done.input = q->input;
+    e.done.output = q->output;
+    e.done.estimated = q->estimated;
+    e.done.requests = q->budget.requests;
+    e.done.cells = q->cells;
+    e.done.seconds = (double)(clock_ms() - q->began) / 1000;
+    agent_send(a, &e);
+}
+
+enum question_status agent_ask(struct agent *a, const char *question, size_t len, struct error *err)
+{
+    struct question q;
+    struct error e = {0};
+    enum question_status status = QUESTION_USAGE;
+    autofree char *text = xmemdup0(question, len);      /* a retry hands us our own copy */
+
+    question_init(a, &q);
+    if (len > QUESTION_MAX) {
+        error_set(&e, ERROR_USAGE, 0, "the question has %zu bytes, at most %d are allowed; attach long text as a file", len, QUESTION_MAX);
+    } else if (text_blank(text)) {
+        error_set(&e, ERROR_USAGE, 0, "no question: it is empty");
+    } else {
+        question_put(a, &q, text, len);
+        status = loop_run(a, &q, &e);
+        question_settle(a, &q, status, text, len);
+        warn_no_sandbox(a, &q, status);
+    }
+    send_done(a, &q, status, e.text);
+    question_release(a, &q);
+    if (err && status != QUESTION_ANSWERED && status != QUESTION_CODE_FAILED)
+        *err = e;
+    return status;
+}
+
+bool agent_can_retry(const struct agent *a)
+{
+    return a->retry != NULL;
+}
+
+enum question_status agent_retry(struct agent *a, struct error *err)
+{
+    if (!a->retry) {
+        error_set(err, ERROR_USAGE, 0, "nothing to ask again: the last question was answered");
+        return QUESTION_USAGE;
+    }
+    return agent_ask(a, a->retry, a->retry_len, err);
+}
+
+/* Something the model must know with the next question. */
+static void add_note(struct agent *a, const char *note)
+{
+    size_t len = strlen(note);
+
+    if (a->pending.len + len + 2 > PENDING_MAX)
+        return;
+    buf_add(&a->pending, note, len);
+    buf_addstr(&a->pending, "\n\n");
+}
+
+int agent_run(struct agent *a, const char *code, size_t len, struct error *err)
+{
+    autorelease(cell_told_release) struct cell_told told = {0};
+    autofree char *text = xmemdup0(code, len);
+
+    if (cell_run(a, "", agent_tools[0].name, text, strlen(text), &told, err))
+        return -1;
+    autofree char *note = xasprintf("[The user ran this in the same interpreter:\n%s\nIt gave:\n%s]", text,
+                                    told.text.len ? buf_str(&told.text) : "(no output)");
+    add_note(a, note);
+    return 0;
+}
+
+void agent_clear(struct agent *a)
+{
+    conversation_truncate(a->c, 0);
+    set_retry(a, NULL, 0);
+    buf_clear(&a->pending);
+    forget_attached(a);
+}
+
+int agent_reset(struct agent *a, struct error *err)
+{
+    if (sandbox_reset(a->sandbox, err))
+        return -1;
+    if (a->c->n || a->pending.len)
+        add_note(a, "[The user restarted the interpreter: all variables and imports are gone; the files in /mnt/data are still there.]");
+    return 0;
+}
+
+void agent_set_system(struct agent *a, const char *text)
+{
+    free(a->system);
+    a->system = xstrdup(text ? text : "");
+}
+
+const char *agent_last_code(const struct agent *a)
+{
+    return a->code.len ? buf_str(&a->code) : NULL;
+}
+
+unsigned agent_question_number(const struct agent *a)
+{
+    return a->number;
+}

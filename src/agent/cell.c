@@ -1,0 +1,235 @@
+/* cell.c - run one cell with all its events, and put what came of it into words for the model: short, facts only, with exact counts.
+ * A traceback is for the user; the model gets the exception's line, the place and the hint (measured: it repairs better with less).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/private.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#define EXCEPTION_MAX 2048      /* of one exception's line; a message may be a whole data frame */
+#define HINT_MAX 1024
+#define FAILED_OUTPUT_MAX 4096  /* what failing code printed matters less than why it failed */
+#define FILES_NAMED 20
+
+size_t told_max(const struct agent *a)
+{
+    int window = llm_context(a->llm);
+    size_t eighth = window > 0 ? (size_t)window / 8 * 3 : TOLD_MAX;
+
+    return eighth < 512 ? 512 : eighth < TOLD_MAX ? eighth : TOLD_MAX;
+}
+
+static void add_cut(struct buf *out, const char *text, size_t max)
+{
+    size_t len = strlen(text);
+
+    if (len <= max) {
+        buf_add(out, text, len);
+        return;
+    }
+    size_t cut = utf8_cut(text, len, max);
+    buf_add(out, text, cut);
+    buf_addf(out, " [%zu bytes more]", len - cut);
+}
+
+static void new_line(struct buf *out)
+{
+    if (out->len && out->data[out->len - 1] != '\n')
+        buf_addch(out, '\n');
+}
+
+/* Source line n of code without its indentation, or NULL. */
+static const char *source_line(const char *code, int n, size_t *len)
+{
+    while (--n > 0) {
+        code = strchr(code, '\n');
+        if (!code)
+            return NULL;
+        code++;
+    }
+    code += strspn(code, " \t");
+    *len = strcspn(code, "\n");
+    return *len ? code : NULL;
+}
+
+static void add_error(const struct cell_result *r, const char *code, struct buf *out)
+{
+    const char *line;
+    size_t len;
+
+    new_line(out);
+    add_cut(out, r->exception ? r->exception : r->what ? r->what : "it failed", EXCEPTION_MAX);
+    if (r->line > 0 && !(r->hint && strstr(r->hint, "line "))) {
+        line = source_line(code, r->line, &len);
+        if (line)
+            buf_addf(out, " (line %d: %.*s)", r->line, (int)utf8_cut(line, len, len < 160 ? len : 160), line);
+        else
+            buf_addf(out, " (line %d)", r->line);
+    }
+    if (r->exception && r->what) {
+        new_line(out);
+        add_cut(out, r->what, EXCEPTION_MAX);
+    }
+    if (!text_blank(r->hint)) {
+        new_line(out);
+        add_cut(out, r->hint, HINT_MAX);
+    }
+}
+
+static void add_files(const struct cell_result *r, struct buf *out)
+{
+    for (size_t i = 0; i < r->n_files && i < FILES_NAMED; i++) {
+        if (i == 0)
+            new_line(out);
+        buf_addf(out, "%s%.200s (%" PRIu64 " bytes)", i ? ", " : "Files made, and given to the user: ", r->files[i].name, r->files[i].size);
+    }
+    if (r->n_files > FILES_NAMED)
+        buf_addf(out, " and %zu more", r->n_files - FILES_NAMED);
+    if (!text_blank(r->files_note)) {
+        new_line(out);
+        add_cut(out, r->files_note, HINT_MAX);
+    }
+}
+
+void cell_tell(const struct cell_result *r, const char *code, const char *output, size_t len, struct buf *out)
+{
+    while (len && (output[len - 1] == '\n' || output[len - 1] == ' '))
+        len--;
+    buf_add(out, output, len);
+    if (r->status != CELL_OK && !(r->status == CELL_EXIT && r->exit_code == 0))
+        add_error(r, code, out);
+    add_files(r, out);
+    if (r->state_lost || r->files_lost) {
+        new_line(out);
+        buf_addstr(out, r->files_lost ? "The sandbox was replaced: all variables, imports and the files in /mnt/data are lost."
+                                      : "The interpreter was restarted: all variables and imports are lost; the files in /mnt/data are still there.");
+    }
+}
+
+static void send_call(struct agent *a, const char *id, const char *tool, const char *code, unsigned cell)
+{
+    struct event e = {.type = EVENT_TOOL_CALL};
+
+    e.call.id = id;
+    e.call.tool = tool;
+    e.call.code = code;
+    e.call.cell = cell;
+    agent_send(a, &e);
+}
+
+/* A call that does not run: cell 0. */
+static void send_not_run(struct agent *a, const char *id, unsigned cell, const char *why)
+{
+    struct event e = {.type = EVENT_TOOL_RESULT};
+
+    e.result.id = id;
+    e.result.cell = cell;
+    e.result.status = CELL_NOT_RUN;
+    e.result.error = why;
+    e.result.model_text = why;
+    agent_send(a, &e);
+}
+
+void cell_refused(struct agent *a, const char *id, const char *tool, const char *code, const char *why)
+{
+    send_call(a, id, tool, code, 0);
+    send_not_run(a, id, 0, why);
+}
+
+static void send_result(struct agent *a, const char *id, const struct cell_result *r, const char *told)
+{
+    struct event e = {.type = EVENT_TOOL_RESULT};
+
+    e.result.id = id;
+    e.result.cell = a->cells;
+    e.result.status = r->status;
+    e.result.value = r->value;
+    e.result.error = r->status == CELL_OK ? NULL : r->traceback ? r->traceback : r->what ? r->what : r->exception;
+    e.result.state_lost = r->state_lost || r->files_lost;
+    e.result.seconds = r->seconds;
+    e.result.out_bytes = r->out_bytes + r->err_bytes;
+    e.result.output_path = r->output_path;
+    e.result.model_text = told;
+    agent_send(a, &e);
+    for (size_t i = 0; i < r->n_files; i++) {
+        struct event f = {.type = EVENT_FILE};
+
+        f.file.cell = a->cells;
+        f.file.name = r->files[i].name;
+        f.file.path = r->files[i].path;
+        f.file.size = r->files[i].size;
+        agent_send(a, &f);
+    }
+    if (!text_blank(r->files_note))
+        agent_notice(a, NOTICE_WARNING, "%s", r->files_note);
+}
+
+static void on_output(void *ctx, int stream, const char *text, size_t len)
+{
+    struct agent *a = ctx;
+    struct event e = {.type = EVENT_TOOL_OUTPUT};
+
+    e.output.cell = a->cells;
+    e.output.stream = stream;
+    e.output.text = text;
+    e.output.len = len;
+    agent_send(a, &e);
+}
+
+/* All code of a question, for /code. Another question's is forgotten when the first cell of this one runs. */
+static void keep_code(struct agent *a, const char *code, size_t len)
+{
+    if (!a->q)
+        return;
+    if (a->code_question != a->q->number)
+        buf_clear(&a->code);
+    a->code_question = a->q->number;
+    if (a->code.len)
+        buf_addstr(&a->code, "\n\n");
+    while (len && code[len - 1] == '\n')
+        len--;
+    buf_add(&a->code, code, len);
+}
+
+int cell_run(struct agent *a, const char *id, const char *tool, const char *code, size_t len, struct cell_told *told, struct error *err)
+{
+    autorelease(cell_result_release) struct cell_result r = {0};
+    struct cell_listener listener = {.ctx = a, .output = on_output};
+    struct error e = {0};
+
+    buf_init(&told->text, TOLD_MAX + 16 * 1024);
+    a->cells++;
+    send_call(a, id, tool, code, a->cells);
+    if (sandbox_run(a->sandbox, code, len, &listener, &r, &e)) {
+        send_not_run(a, id, a->cells, e.text);
+        a->cells--;
+        if (err)
+            *err = e;
+        return -1;
+    }
+    keep_code(a, code, len);
+
+    struct buf output = BUF_INIT(TOLD_MAX + 4096);
+    size_t max = told_max(a);
+    sandbox_output_text(a->sandbox, r.status == CELL_OK || max < FAILED_OUTPUT_MAX ? max : FAILED_OUTPUT_MAX, &output);
+    cell_tell(&r, code, buf_str(&output), output.len, &told->text);
+    told->status = r.status == CELL_EXIT && r.exit_code == 0 ? CELL_OK : r.status;
+    if (output.len)
+        told->output = xmemdup0(output.data, output.len);
+    buf_release(&output);
+    send_result(a, id, &r, told->text.len ? buf_str(&told->text) : "(no output)");
+    return 0;
+}
+
+void cell_told_release(struct cell_told *told)
+{
+    if (!told)
+        return;
+    buf_release(&told->text);
+    free(told->output);
+    told->output = NULL;
+}

@@ -1,0 +1,85 @@
+/* events.c - the agent's one voice: everything a listener hears goes through agent_send. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "agent/private.h"
+#include "base/mem.h"
+
+void agent_send(struct agent *a, struct event *e)
+{
+    e->question = a->q ? a->q->number : a->number;
+    if (a->event)
+        a->event(a->event_ctx, e);
+}
+
+void agent_notice(struct agent *a, enum notice_level level, const char *fmt, ...)
+{
+    struct event e = {.type = EVENT_NOTICE};
+    va_list ap;
+
+    va_start(ap, fmt);
+    autofree char *line = xvasprintf(fmt, ap);
+    va_end(ap);
+    e.notice.level = level;
+    e.notice.text = line;
+    agent_send(a, &e);
+}
+
+static void send_text(struct agent *a, enum event_type type, const char *text, size_t len)
+{
+    struct event e = {.type = type};
+
+    e.text.reply = a->q ? a->q->reply : 0;
+    e.text.text = text;
+    e.text.len = len;
+    agent_send(a, &e);
+}
+
+static void on_text(void *ctx, const char *text, size_t len)
+{
+    send_text(ctx, EVENT_TEXT, text, len);
+}
+
+static void on_reasoning(void *ctx, const char *text, size_t len)
+{
+    send_text(ctx, EVENT_REASONING, text, len);
+}
+
+/* What streamed so far was not the reply; what comes now is a new one. */
+static void on_nudged(void *ctx)
+{
+    struct agent *a = ctx;
+
+    agent_reply_end(a, REPLY_NUDGED);
+    a->q->reply++;
+}
+
+static void on_restarted(void *ctx)
+{
+    agent_notice(ctx, NOTICE_DETAIL, "the request is sent again");
+}
+
+static void on_notice(void *ctx, bool detail, const char *line)
+{
+    agent_notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, "%s", line);
+}
+
+void agent_listener(struct agent *a, struct llm_listener *l)
+{
+    memset(l, 0, sizeof *l);
+    l->ctx = a;
+    l->text = on_text;
+    l->reasoning = on_reasoning;
+    l->nudged = on_nudged;
+    l->restarted = on_restarted;
+    l->notice = on_notice;
+}
+
+void agent_reply_end(struct agent *a, enum reply_kind kind)
+{
+    struct event e = {.type = EVENT_REPLY_END};
+
+    e.reply_end.reply = a->q->reply;
+    e.reply_end.kind = kind;
+    agent_send(a, &e);
+}

@@ -1,0 +1,121 @@
+/* private.h - what the files of src/agent share: the agent, one question, and the small steps between them. */
+#ifndef AGENT_PRIVATE_H
+#define AGENT_PRIVATE_H
+
+#include "agent/agent.h"
+#include "agent/budget.h"
+#include "agent/prompts.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "llm/llm.h"
+#include "sandbox/sandbox.h"
+
+#define QUESTION_MAX (1024 * 1024)      /* bytes of a prompt */
+#define ATTACH_WHOLE 4096               /* text of at most so many bytes is shown to the model whole */
+#define TOLD_MAX (64 * 1024)            /* most bytes of a cell's output that a model is given */
+#define PENDING_MAX (128 * 1024)        /* most bytes of data blocks and notes before a question */
+
+struct json;
+
+/* The prompts with their placeholders filled in, for one question. */
+struct texts {
+    char *system_native, *system_blocks, *nudge;
+    char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
+    char *tool_description, *tool_code, *empty, *no_more_code, *same_code;
+};
+
+struct question {
+    unsigned number;
+    size_t start;               /* index of its user turn in the conversation */
+    int64_t began, deadline;    /* clock_ms(); deadline 0: none */
+    bool late;                  /* the deadline passed: the interrupt of the loop is our own */
+    unsigned reply;             /* the reply that streams, from 1 */
+    unsigned cells;             /* that ran */
+    struct budget budget;
+    struct texts texts;
+    int64_t input, output;
+    bool estimated;
+    bool nudge_now;             /* the next request carries the nudge after an empty answer */
+    bool shrunk;                /* the user was told that the window was full */
+    bool told_no_output;
+    char *answer;               /* or NULL */
+    char *last_text;            /* of the latest reply with a text, answer or not; or NULL */
+    char *good;                 /* last good output of code; or NULL */
+};
+
+struct agent {
+    struct agent_options o;     /* strings owned below */
+    char *system, *limits;
+    struct llm *llm;
+    struct sandbox *sandbox;
+    struct conversation *c;
+    struct loop *loop;
+    event_fn *event;
+    void *event_ctx;
+    unsigned number;            /* questions asked */
+    unsigned cells;             /* cells run in this session */
+    struct question *q;         /* while one is asked, else NULL */
+    struct buf pending;         /* data blocks and notes for the next question */
+    char **attached;            /* names put since the last question that went into the history */
+    size_t n_attached;
+    char *retry;                /* the last question when it failed, or NULL */
+    size_t retry_len;
+    struct buf code;            /* all code of the last question that ran any */
+    unsigned code_question;     /* which question that was */
+    struct error no_sandbox;    /* why it cannot start, when that is known */
+    bool sandbox_warned;        /* the user was told so */
+};
+
+/* events.c */
+void agent_send(struct agent *a, struct event *e);             /* fills in the question's number */
+void agent_notice(struct agent *a, enum notice_level level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void agent_listener(struct agent *a, struct llm_listener *l);
+void agent_reply_end(struct agent *a, enum reply_kind kind);
+
+/* texts.c */
+struct text_var { const char *name, *value; };
+char *text_fill(const char *text, const struct text_var *vars, size_t n);   /* "{name}" of unknown names stays */
+int texts_make(struct agent *a, struct texts *t, struct error *err);   /* may wait for the sandbox; -1 only when cancelled */
+void texts_release(struct texts *t);
+
+/* tools.c */
+struct tool_outcome {
+    enum result_kind kind;
+    struct buf text;
+};
+struct tool {
+    const char *name;
+    const char *code_key;
+    char *(*schema)(const struct texts *t);        /* JSON text, the caller frees */
+    /* 0: outcome is what the model is told, failures included. -1: the question cannot go on (no sandbox, interrupted before it ran). */
+    int (*run)(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out, struct error *err);
+};
+extern const struct tool agent_tools[];
+extern const size_t agent_n_tools;
+/* Decide and carry out one call of the present reply; index counts from 0 in it. problem: what the reader found wrong, or NULL. */
+int tool_call(struct agent *a, const struct call *call, const char *problem, size_t index, struct tool_outcome *out, struct error *err);
+
+/* cell.c */
+struct cell_told {
+    enum cell_status status;
+    struct buf text;            /* for the model */
+    char *output;               /* what it printed, as the model sees it; or NULL */
+};
+/* Run code with all its events. -1: there is no sandbox, or it was interrupted before it ran. */
+int cell_run(struct agent *a, const char *id, const char *tool, const char *code, size_t len, struct cell_told *told, struct error *err);
+void cell_told_release(struct cell_told *told);
+/* The words for the model about one result. output: its own output, capped already. */
+void cell_tell(const struct cell_result *r, const char *code, const char *output, size_t len, struct buf *out);
+/* A call that is not run: its events. */
+void cell_refused(struct agent *a, const char *id, const char *tool, const char *code, const char *why);
+size_t told_max(const struct agent *a);            /* the cap on output for this model's window */
+
+/* context.c: make the conversation smaller by one step. false: nothing is left to shorten. *start is moved along. */
+bool context_shrink(struct conversation *c, size_t *start);
+
+/* numbers.c: does the answer hold any number of the output? true too when the output has none. */
+bool numbers_shared(const char *answer, const char *output);
+
+bool text_blank(const char *s);
+
+#endif

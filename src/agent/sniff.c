@@ -1,0 +1,140 @@
+/* sniff.c - the kind of a file by its content: magic numbers, then JSON, then separators that repeat. Hostile input is the rule. */
+#include "agent/sniff.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+#define LINES 20                /* records looked at */
+
+static bool begins(const char *s, size_t len, const char *magic, size_t n)
+{
+    return len >= n && !memcmp(s, magic, n);
+}
+
+static const char *sniff_magic(const char *s, size_t len)
+{
+    if (begins(s, len, "\x89PNG\r\n\x1a\n", 8))
+        return "png";
+    if (begins(s, len, "\xff\xd8\xff", 3))
+        return "jpg";
+    if (begins(s, len, "%PDF-", 5))
+        return "pdf";
+    if (begins(s, len, "PAR1", 4))
+        return "parquet";
+    if (begins(s, len, "PK\x03\x04", 4))
+        return memmem(s, len, "xl/", 3) ? "xlsx" : "zip";
+    return NULL;
+}
+
+/* Text in UTF-8, or in an 8-bit encoding: no NUL and hardly a control character. */
+static bool is_text(const char *s, size_t len)
+{
+    size_t odd = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)s[i];
+
+        if (!c)
+            return false;
+        odd += (c < 0x20 && !strchr("\t\n\r\f\x1b", c)) || c == 0x7f;
+    }
+    return odd * 100 <= len;
+}
+
+static bool parses(const char *s, size_t len)
+{
+    struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, NULL);
+    bool ok = json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY;
+
+    json_free(j);
+    return ok;
+}
+
+static const char *sniff_json(const char *s, size_t len, bool whole)
+{
+    if (!len || (*s != '{' && *s != '['))
+        return NULL;
+    if (whole && parses(s, len))
+        return "json";
+    const char *end = memchr(s, '\n', len);
+    if (end && parses(s, (size_t)(end - s)))
+        return "jsonl";
+    if (whole)
+        return NULL;
+    /* The beginning of something large: what follows the bracket must fit. */
+    size_t i = 1 + strspn(s + 1, " \t\r\n");
+    if (i < len && strchr(*s == '{' ? "\"}" : "{[\"-0123456789tfn]", s[i]))
+        return "json";
+    return NULL;
+}
+
+struct separator {
+    char c;
+    unsigned first, now;        /* how many a record has */
+    bool regular, tight;        /* the same in each; not always followed by a blank, as in prose */
+};
+
+static bool record_end(struct separator *sep, size_t n, unsigned records)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (records == 0)
+            sep[k].first = sep[k].now;
+        else if (sep[k].now != sep[k].first)
+            sep[k].regular = false;
+        sep[k].now = 0;
+    }
+    return records + 1 >= LINES;
+}
+
+static const char *sniff_table(const char *s, size_t len, bool whole)
+{
+    struct separator sep[] = {{'\t', 0, 0, true, true}, {';', 0, 0, true, false}, {',', 0, 0, true, false}, {'|', 0, 0, true, false}};
+    unsigned records = 0;
+    bool quoted = false, empty = true, enough = false;
+
+    for (size_t i = 0; i < len && !enough; i++) {
+        if (s[i] == '"')
+            quoted = !quoted;
+        if (quoted)
+            continue;
+        if (s[i] == '\n' && !empty) {
+            enough = record_end(sep, 4, records++);
+            empty = true;
+            continue;
+        }
+        empty = empty && (s[i] == '\r' || s[i] == '\n');
+        for (size_t k = 0; k < 4; k++)
+            if (s[i] == sep[k].c) {
+                sep[k].now++;
+                sep[k].tight |= i + 1 < len && s[i + 1] != ' ';
+            }
+    }
+    if (!enough && whole && !empty && !quoted)
+        record_end(sep, 4, records++);
+    for (size_t k = 0; k < 4 && records >= 2; k++)
+        if (sep[k].regular && sep[k].first >= 1 && (sep[k].tight || sep[k].first >= 2))
+            return sep[k].c == '\t' ? "tsv" : "csv";
+    return NULL;
+}
+
+const char *sniff_content(const char *s, size_t len, bool whole)
+{
+    const char *kind = sniff_magic(s, len);
+
+    if (kind || !len)
+        return kind ? kind : "";
+    if (!is_text(s, len))
+        return "";
+    if (begins(s, len, "\xef\xbb\xbf", 3)) {
+        s += 3;
+        len -= 3;
+    }
+    size_t blank = strspn(s, " \t\r\n");
+    kind = sniff_json(s + blank, len - blank, whole);
+    if (!kind)
+        kind = sniff_table(s, len, whole);
+    return kind ? kind : "txt";
+}

@@ -1,0 +1,123 @@
+/* texts.c - the prompts with their placeholders filled in. What is installed is asked of the sandbox, so that the system prompt
+ * never promises a package that is not there.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/private.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+char *text_fill(const char *text, const struct text_var *vars, size_t n)
+{
+    struct buf out = BUF_INIT(0);
+
+    while (*text) {
+        size_t i, skip = 0;
+
+        for (i = 0; *text == '{' && i < n; i++) {
+            size_t len = strlen(vars[i].name);
+
+            if (!strncmp(text + 1, vars[i].name, len) && text[1 + len] == '}') {
+                buf_addstr(&out, vars[i].value);
+                skip = len + 2;
+                break;
+            }
+        }
+        if (!skip)
+            buf_addch(&out, *text);
+        text += skip ? skip : 1;
+    }
+    /* YAML's literal blocks end in a newline that no one wants to send. */
+    while (out.len && out.data[out.len - 1] == '\n')
+        out.data[--out.len] = '\0';
+    return buf_steal(&out, NULL);
+}
+
+static void today(char *out, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (!localtime_r(&now, &tm) || !strftime(out, size, "%Y-%m-%d", &tm))
+        snprintf(out, size, "unknown");
+}
+
+/* The packages inside, "" when the sandbox cannot start: a question may need no code, so that is no error yet. */
+static int packages(struct agent *a, const char **out, struct error *err)
+{
+    struct error e = {0};
+
+    *out = sandbox_packages(a->sandbox, &e);
+    memset(&a->no_sandbox, 0, sizeof a->no_sandbox);
+    if (*out && e.kind == ERROR_NONE)
+        return 0;
+    *out = "";
+    if (e.kind == ERROR_CANCELLED) {
+        *err = e;
+        return -1;
+    }
+    a->no_sandbox = e;
+    return 0;
+}
+
+static char *with_user_system(struct agent *a, const char *text, const struct text_var *vars, size_t n)
+{
+    char *filled = text_fill(text, vars, n);
+
+    if (text_blank(a->system))
+        return filled;
+    char *joined = xasprintf("%s\n\n%s", filled, a->system);
+    free(filled);
+    return joined;
+}
+
+int texts_make(struct agent *a, struct texts *t, struct error *err)
+{
+    const struct prompts *p = a->o.prompts;
+    const char *installed;
+    char date[32];
+
+    memset(t, 0, sizeof *t);
+    if (packages(a, &installed, err))
+        return -1;
+    /* The next call into the sandbox may change what it returned. */
+    autofree char *inside = xstrdup(*installed ? installed : "the standard library only");
+    const char *python = sandbox_python(a->sandbox);
+    autofree char *version = xstrdup(python && *python ? python : "3");
+
+    today(date, sizeof date);
+    const struct text_var v[] = {
+        {"python", version}, {"packages", inside}, {"limits", a->limits}, {"date", date}, {"tool", agent_tools[0].name},
+    };
+    size_t n = countof(v);
+
+    t->system_native = with_user_system(a, p->system_native, v, n);
+    t->system_blocks = with_user_system(a, p->system_blocks, v, n);
+    t->nudge = text_fill(p->nudge, v, n);
+    t->blocks_ok = text_fill(p->blocks_ok, v, n);
+    t->blocks_failed = text_fill(p->blocks_failed, v, n);
+    t->blocks_malformed = text_fill(p->blocks_malformed, v, n);
+    t->blocks_interrupted = text_fill(p->blocks_interrupted, v, n);
+    t->blocks_no_more = text_fill(p->blocks_no_more, v, n);
+    t->tool_description = text_fill(p->tool_description, v, n);
+    t->tool_code = text_fill(p->tool_code, v, n);
+    t->empty = text_fill(p->empty, v, n);
+    t->no_more_code = text_fill(p->no_more_code, v, n);
+    t->same_code = text_fill(p->same_code, v, n);
+    return 0;
+}
+
+void texts_release(struct texts *t)
+{
+    char **all[] = {
+        &t->system_native, &t->system_blocks, &t->nudge, &t->blocks_ok, &t->blocks_failed, &t->blocks_malformed,
+        &t->blocks_interrupted, &t->blocks_no_more, &t->tool_description, &t->tool_code, &t->empty, &t->no_more_code, &t->same_code,
+    };
+
+    for (size_t i = 0; i < countof(all); i++) {
+        free(*all[i]);
+        *all[i] = NULL;
+    }
+}
