@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,29 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-
-static bool name_taken(const struct inputs *in, const char *name)
-{
-    for (size_t i = 0; i < in->n; i++)
-        if (!strcmp(in->v[i].name, name))
-            return true;
-    return false;
-}
-
-/* The last part of path, with a number before its extension when that name is taken. */
-static char *name_of(const struct inputs *in, const char *path)
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-    char *name = xstrdup(base);
-
-    if (!dot || dot == base)
-        dot = base + strlen(base);
-    for (int i = 2; name_taken(in, name); i++) {
-        free(name);
-        name = xasprintf("%.*s-%d%s", (int)(dot - base), base, i, dot);
-    }
-    return name;
-}
 
 static int open_one(const char *path, struct error *err)
 {
@@ -60,7 +36,7 @@ int inputs_open(struct inputs *in, const char *const *paths, struct error *err)
             return -1;
         }
         in->v = xreallocarray(in->v, in->n + 1, sizeof *in->v);
-        in->v[in->n] = (struct input){.fd = fd, .name = name_of(in, *paths), .path = *paths};
+        in->v[in->n] = (struct input){.fd = fd, .path = *paths};
         in->n++;
     }
     return 0;
@@ -70,10 +46,8 @@ void inputs_release(struct inputs *in)
 {
     if (!in)
         return;
-    for (size_t i = 0; i < in->n; i++) {
+    for (size_t i = 0; i < in->n; i++)
         fd_close(&in->v[i].fd);
-        free(in->v[i].name);
-    }
     free(in->v);
     memset(in, 0, sizeof *in);
 }

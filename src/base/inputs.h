@@ -1,5 +1,5 @@
-/* inputs.h - the user's own files that were named for reading (--add): all opened before anything is started, each with a
- * name of its own for the place it goes to.
+/* inputs.h - the user's own files that were named for reading (--add): all opened before anything is started, so that a wrong
+ * name costs nothing.
  */
 #ifndef BASE_INPUTS_H
 #define BASE_INPUTS_H
@@ -11,7 +11,6 @@ struct error;
 struct inputs {
     struct input {
         int fd;             /* -1 once handed over */
-        char *name;         /* last part of the path; a second "x.csv" becomes "x-2.csv" */
         const char *path;   /* the caller's string */
     } *v;
     size_t n;

@@ -317,6 +317,13 @@ void loop_interrupt(struct loop *l)
     l->news = true;
 }
 
+bool loop_check(struct loop *l)
+{
+    if (take_signals(l))
+        l->news = true;
+    return loop_cancelled(l);
+}
+
 int loop_fatal(const struct loop *l)
 {
     return l->fatal;

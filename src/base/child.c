@@ -1,0 +1,394 @@
+/* child.c - start, watch and end child processes. */
+#include "base/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
+#endif
+
+/* ---- start ---- */
+
+/* What the child reports over the pipe when it cannot become the program. */
+struct start_failure {
+    int code;
+    char step;              /* 'd' descriptors, 'u' user, 'x' exec */
+};
+
+/* The program's path. Only absolute folders of PATH are searched: the working directory may be hostile. Unlike execvp,
+ * a file without an interpreter line is never handed to a shell. */
+static char *find_program(const char *name)
+{
+    if (strchr(name, '/') != NULL)
+        return xstrdup(name);
+    const char *path = getenv("PATH");
+    if (path == NULL)
+        path = "/usr/local/bin:/usr/bin:/bin";
+    int code = ENOENT;
+    while (*name != '\0' && *path != '\0') {
+        size_t n = strcspn(path, ":");
+        if (path[0] == '/' && n < PATH_MAX) {
+            autofree char *full = xasprintf("%.*s/%s", (int)n, path, name);
+            struct stat st;
+            if (stat(full, &st) == 0 && S_ISREG(st.st_mode)) {
+                if (access(full, X_OK) == 0)
+                    return steal(&full);
+                code = EACCES;
+            }
+        }
+        path += n + (path[n] == ':');
+    }
+    errno = code;
+    return NULL;
+}
+
+_Noreturn static void child_fail(int report, char step)
+{
+    struct start_failure f = {.code = errno, .step = step};
+    ssize_t n = write(report, &f, sizeof(f));
+    (void)n;
+    _exit(127);
+}
+
+/* Put fds[0..2] on 0, 1, 2. First all are lifted above 2, so that no dup2 overwrites one that is still wanted. */
+static int place_standard(const int fds[3], int *report)
+{
+    int lifted[3];
+    if (*report <= 2 && (*report = fcntl(*report, F_DUPFD_CLOEXEC, 3)) < 0)
+        return -1;
+    for (int i = 0; i < 3; i++) {
+        int fd = fds[i] >= 0 ? fds[i] : open("/dev/null", i == 0 ? O_RDONLY : O_WRONLY);
+        if (fd < 0 || (lifted[i] = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
+            return -1;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (dup2(lifted[i], i) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Everything above 2 closes at exec, but what is to be kept. */
+static int mark_others(const int *keep)
+{
+    if (syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) < 0) {
+        /* Before Linux 5.11 there is no such flag. */
+        long max = sysconf(_SC_OPEN_MAX);
+        if (max < 0 || max > 65536)
+            max = 65536;
+        for (int fd = 3; fd < max; fd++)
+            fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+    for (; keep != NULL && *keep >= 0; keep++) {
+        if (*keep > 2 && fcntl(*keep, F_SETFD, 0) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Signals as a fresh program expects them. Ignored ones would be inherited through exec, and our handler would write into
+ * the parent's signal pipe until then. All are blocked since before fork. */
+static void reset_signals(void)
+{
+    struct sigaction sa = {.sa_handler = SIG_DFL};
+    for (int sig = 1; sig < NSIG; sig++)
+        sigaction(sig, &sa, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int become_user(uid_t uid)
+{
+    if (uid == 0 || geteuid() != 0)
+        return 0;
+    return setgroups(0, NULL) < 0 || setgid((gid_t)uid) < 0 || setuid(uid) < 0 ? -1 : 0;
+}
+
+/* From fork to exec. Only async-signal-safe calls. */
+_Noreturn static void child_main(const struct child_options *o, const char *program, pid_t parent, int report)
+{
+    setpgid(0, 0);
+    reset_signals();
+    const int fds[3] = {o->in, o->out, o->err};
+    if (place_standard(fds, &report) < 0)
+        child_fail(report, 'd');
+    if (become_user(o->uid) < 0)
+        child_fail(report, 'u');
+    if (o->die_with_parent) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);       /* after setuid, which clears it */
+        if (getppid() != parent)
+            _exit(127);                         /* it died before the line above */
+    }
+    if (o->setup != NULL && o->setup(o->setup_ctx) != 0)
+        _exit(126);
+    if (mark_others(o->keep) < 0)
+        child_fail(report, 'd');
+    execve(program, o->argv, o->env != NULL ? o->env : environ);
+    child_fail(report, 'x');
+}
+
+static int report_failure(const struct child_options *o, const struct start_failure *f, struct error *err)
+{
+    errno = f->code;
+    if (f->step == 'u')
+        return error_errno(err, "cannot start %s: switching to user %u", o->argv[0], (unsigned)o->uid);
+    if (f->step == 'd')
+        return error_errno(err, "cannot start %s: passing its descriptors", o->argv[0]);
+    return error_errno(err, "cannot start %s", o->argv[0]);
+}
+
+pid_t child_spawn(const struct child_options *o, struct error *err)
+{
+    autofree char *program = find_program(o->argv[0]);
+    if (program == NULL) {
+        if (errno == ENOENT)
+            return error_set(err, ERROR_SYSTEM, ENOENT, "cannot start %s: not found in PATH", o->argv[0]);
+        return error_errno(err, "cannot start %s", o->argv[0]);
+    }
+    int pipes[2];
+    if (pipe2(pipes, O_CLOEXEC) < 0)
+        return error_errno(err, "cannot start %s", o->argv[0]);
+    autoclose int report = pipes[0];
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid == 0)
+        child_main(o, program, parent, pipes[1]);
+    int code = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(pipes[1]);
+    if (pid < 0) {
+        errno = code;
+        return error_errno(err, "cannot start %s", o->argv[0]);
+    }
+    setpgid(pid, pid);          /* in the parent too: the group must be there before anybody kills it */
+    struct start_failure f;
+    ssize_t n;
+    do
+        n = read(report, &f, sizeof(f));
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof(f))
+        return pid;             /* end of file: exec closed the pipe (or setup ended the child) */
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return report_failure(o, &f, err);
+}
+
+/* ---- end ---- */
+
+void child_kill(pid_t pid, int sig)
+{
+    /* -1 would mean everybody, and 1 is nobody's child. */
+    if (pid > 1)
+        kill(-pid, sig);
+}
+
+static int pidfd_of(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0U);      /* CLOEXEC by itself; -1 before Linux 5.3 */
+}
+
+/* -1: still runs, 0: gone (or never our child). */
+static int try_reap(pid_t pid, int *status)
+{
+    for (;;) {
+        int st;
+        pid_t got = waitpid(pid, &st, WNOHANG);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got == 0)
+            return -1;
+        if (status != NULL)
+            *status = got > 0 ? st : -1;
+        return 0;
+    }
+}
+
+bool child_wait(pid_t pid, int timeout_ms, int *status)
+{
+    if (pid <= 0) {
+        if (status != NULL)
+            *status = -1;
+        return true;
+    }
+    if (try_reap(pid, status) == 0)
+        return true;
+    autoclose int fd = pidfd_of(pid);
+    int64_t end = clock_ms() + timeout_ms;
+    for (;;) {
+        int64_t left = timeout_ms < 0 ? 1000 : end - clock_ms();
+        if (left <= 0)
+            return false;
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        poll(&p, fd >= 0 ? 1 : 0, fd < 0 && left > 5 ? 5 : (int)left);
+        if (try_reap(pid, status) == 0)
+            return true;
+    }
+}
+
+void child_status_text(int status, char *out, size_t size)
+{
+    if (WIFEXITED(status)) {
+        snprintf(out, size, "exit code %d", WEXITSTATUS(status));
+    } else if (WIFSIGNALED(status)) {
+        const char *name = sigabbrev_np(WTERMSIG(status));
+        if (name != NULL)
+            snprintf(out, size, "killed by SIG%s", name);
+        else
+            snprintf(out, size, "killed by signal %d", WTERMSIG(status));
+    } else {
+        snprintf(out, size, "ended in an unknown way");
+    }
+}
+
+/* ---- run to the end ---- */
+
+struct run {
+    pid_t pid;
+    int pidfd;
+    int fds[2];             /* read ends of stdout and stderr; -1 at their end */
+    struct loop *loop;
+    struct child_result *r;
+};
+
+/* Read what is there now, but at most a MiB: a child that writes without end must not keep us from the clock. */
+static void drain(int *fd, struct buf *out)
+{
+    char piece[16384];
+    for (int i = 0; *fd >= 0 && i < 64; i++) {
+        ssize_t n = read(*fd, piece, sizeof(piece));
+        if (n > 0)
+            buf_add(out, piece, (size_t)n);
+        else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+            fd_close(fd);
+        else if (errno == EAGAIN)
+            return;
+    }
+}
+
+static void run_poll(struct run *run, int timeout_ms)
+{
+    struct pollfd fds[3 + 80];
+    size_t n = 0;
+    fds[n++] = (struct pollfd){.fd = run->fds[0], .events = POLLIN};
+    fds[n++] = (struct pollfd){.fd = run->fds[1], .events = POLLIN};
+    fds[n++] = (struct pollfd){.fd = run->pidfd, .events = POLLIN};       /* a negative one is passed over */
+    if (run->pidfd < 0 && (timeout_ms < 0 || timeout_ms > 20))
+        timeout_ms = 20;
+    size_t own = n;
+    if (run->loop != NULL) {
+        n += loop_fds(run->loop, fds + n, countof(fds) - n);
+        timeout_ms = loop_timeout(run->loop, timeout_ms);
+    }
+    int ready = poll(fds, n, timeout_ms);
+    drain(&run->fds[0], &run->r->out);
+    drain(&run->fds[1], &run->r->err);
+    if (run->loop != NULL)
+        loop_serve(run->loop, fds + own, ready > 0 ? n - own : 0);
+}
+
+/* True when it ended. It stays a zombie, so that its number, and its group's, cannot become somebody else's. */
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno != EINTR : info.si_pid != 0;
+}
+
+/* A polite signal, so that an engine's client can tidy up, then the hard one for whoever is left in the group. */
+static void run_kill(struct run *run)
+{
+    struct loop *loop = run->loop;
+    int64_t until = clock_ms() + 300, left;
+    run->loop = NULL;                       /* the loop's callbacks have nothing to do with dying */
+    child_kill(run->pid, SIGTERM);
+    while (!has_ended(run->pid) && (left = until - clock_ms()) > 0)
+        run_poll(run, (int)left);
+    child_kill(run->pid, SIGKILL);
+    child_wait(run->pid, 5000, &run->r->status);       /* one in uninterruptible sleep is left behind */
+    run->loop = loop;
+    drain(&run->fds[0], &run->r->out);
+    drain(&run->fds[1], &run->r->err);
+}
+
+static int run_start(char *const *argv, struct run *run, struct error *err)
+{
+    int out[2] = {-1, -1}, errs[2] = {-1, -1};
+    if (pipe2(out, O_CLOEXEC) < 0 || pipe2(errs, O_CLOEXEC) < 0) {
+        error_errno(err, "cannot start %s", argv[0]);
+        run->pid = -1;
+    } else {
+        struct child_options o = {.argv = argv, .in = -1, .out = out[1], .err = errs[1]};
+        run->pid = child_spawn(&o, err);
+    }
+    fd_close(&out[1]);
+    fd_close(&errs[1]);
+    run->fds[0] = out[0];
+    run->fds[1] = errs[0];
+    if (run->pid < 0)
+        return -1;
+    fd_nonblock(out[0], true);
+    fd_nonblock(errs[0], true);
+    run->pidfd = pidfd_of(run->pid);
+    return 0;
+}
+
+int child_run(char *const *argv, int deadline_ms, size_t cap, struct loop *loop, struct child_result *r, struct error *err)
+{
+    *r = (struct child_result){.status = -1, .out = BUF_INIT(cap), .err = BUF_INIT(cap)};
+    struct run run = {.pid = -1, .pidfd = -1, .fds = {-1, -1}, .loop = loop, .r = r};
+    int64_t end = deadline_ms < 0 ? INT64_MAX : clock_ms() + deadline_ms;
+    int result = run_start(argv, &run, err);
+    while (result == 0) {
+        if (try_reap(run.pid, &r->status) == 0) {
+            /* Something it started may hold the pipes open for ever: take what is there, and go. */
+            drain(&run.fds[0], &r->out);
+            drain(&run.fds[1], &r->err);
+            break;
+        }
+        int64_t left = deadline_ms < 0 ? 60000 : end - clock_ms();
+        if (left <= 0) {
+            r->timed_out = true;
+            run_kill(&run);
+            break;
+        }
+        run_poll(&run, left > 60000 ? 60000 : (int)left);
+        if (loop != NULL && loop_cancelled(loop)) {
+            run_kill(&run);
+            result = error_set(err, ERROR_CANCELLED, 0, "%s was interrupted", argv[0]);
+        }
+    }
+    fd_close(&run.fds[0]);
+    fd_close(&run.fds[1]);
+    fd_close(&run.pidfd);
+    return result;
+}
+
+void child_result_release(struct child_result *r)
+{
+    if (r == NULL)
+        return;
+    buf_release(&r->out);
+    buf_release(&r->err);
+}

@@ -1,0 +1,263 @@
+/* scrub.c - see scrub.h. Two stages: bytes become characters (invalid ones U+FFFD), characters run through the states of a
+ * terminal's escape parser, so that what a terminal would take for a sequence is taken for one here, and dropped.
+ */
+#include "base/scrub.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+enum {
+    GIVE_UP = 4096,     /* bytes of a sequence without end */
+    MARKS = 8,          /* combining marks in a row */
+};
+
+enum state {
+    GROUND,
+    ESCAPE,             /* after ESC */
+    ESCAPE_MIDDLE,      /* after ESC and 0x20..0x2f: charset choice and the like */
+    CSI,
+    OSC,                /* ended by BEL or ST */
+    STRING,             /* DCS, APC, PM, SOS, and the window title of screen: ended by ST only */
+    OSC_ESCAPE,         /* ESC inside: the first half of ST, or the begin of another sequence */
+    STRING_ESCAPE,
+};
+
+/* cr: what a carriage return waits for. */
+enum { CR_NONE, CR_SEEN };
+
+void scrub_init(struct scrub *s, enum scrub_for target)
+{
+    *s = (struct scrub){.target = target};
+}
+
+/* Characters without a shape of their own that can hide text, or reorder it (Trojan Source, ASCII smuggling by tags and
+ * variation selectors). Marks that combine are not among them. */
+static bool invisible(uint32_t c)
+{
+    static const struct { uint32_t first, last; } ranges[] = {
+        {0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x200b, 0x200f},
+        {0x202a, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
+        {0xfff0, 0xfffb}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+    };
+    if (c < 0xad)
+        return false;
+    for (size_t i = 0; i < countof(ranges) && c >= ranges[i].first; i++) {
+        if (c <= ranges[i].last)
+            return true;
+    }
+    return false;
+}
+
+/* A printable character for the target, outside of any sequence. */
+static void print(struct scrub *s, uint32_t c, struct buf *out)
+{
+    if (s->target == SCRUB_TERMINAL && c >= 0x80) {
+        if (c == 0x2028 || c == 0x2029)
+            c = '\n';
+        if (invisible(c))
+            return;             /* and the count of marks goes on: a second scrubbing must find nothing left to do */
+        if (c != '\n' && utf8_width(c) == 0) {
+            if (++s->marks > MARKS)
+                return;
+            utf8_add(out, c);
+            return;
+        }
+    }
+    s->marks = 0;
+    if (c < 0x80)
+        buf_addch(out, (char)c);
+    else
+        utf8_add(out, c);
+}
+
+/* A carriage return is decided by what follows it directly. */
+static void settle_cr(struct scrub *s, uint32_t next, struct buf *out)
+{
+    if (s->cr == CR_NONE)
+        return;
+    s->cr = CR_NONE;
+    if (s->target == SCRUB_PIPE) {
+        if (next == '\n')
+            buf_addch(out, '\r');
+    } else if (next != '\n') {
+        buf_addch(out, '\n');   /* a progress bar that overwrites its line */
+        s->marks = 0;
+    }
+}
+
+static void begin(struct scrub *s, enum state state)
+{
+    s->state = state;
+    s->eaten = 0;
+}
+
+static void ground(struct scrub *s, uint32_t c, struct buf *out)
+{
+    settle_cr(s, c, out);
+    switch (c) {
+    case '\n':
+    case '\t':
+        print(s, c, out);
+        return;
+    case '\r': s->cr = CR_SEEN; return;
+    case 0x1b: begin(s, ESCAPE); return;
+    case 0x9b: begin(s, CSI); return;
+    case 0x9d: begin(s, OSC); return;
+    case 0x90:
+    case 0x98:
+    case 0x9e:
+    case 0x9f: begin(s, STRING); return;
+    default:
+        if (c >= 0x20 && (c < 0x7f || c >= 0xa0))
+            print(s, c, out);
+    }
+}
+
+/* The character after ESC. True when it belonged to the sequence. */
+static bool escape(struct scrub *s, uint32_t c)
+{
+    switch (c) {
+    case '[': begin(s, CSI); return true;
+    case ']': begin(s, OSC); return true;
+    case 'P':
+    case 'X':
+    case '^':
+    case '_':
+    case 'k': begin(s, STRING); return true;
+    case 0x1b: return true;
+    default:
+        if (c >= 0x20 && c <= 0x2f) {
+            s->state = ESCAPE_MIDDLE;
+            return true;
+        }
+        s->state = GROUND;
+        return c >= 0x30 && c <= 0x7e;
+    }
+}
+
+/* A character within OSC and the like. */
+static void in_string(struct scrub *s, uint32_t c)
+{
+    bool osc = s->state == OSC;
+    if (c == 0x9c || c == 0x18 || c == 0x1a || (osc && c == 0x07))
+        s->state = GROUND;
+    else if (c == 0x1b)
+        s->state = osc ? OSC_ESCAPE : STRING_ESCAPE;
+}
+
+static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *out)
+{
+    if (s->state == GROUND) {
+        ground(s, c, out);
+        return;
+    }
+    s->eaten += bytes;
+    bool ours = true;           /* the character was part of the sequence */
+    switch ((enum state)s->state) {
+    case ESCAPE: ours = escape(s, c); break;
+    case ESCAPE_MIDDLE:
+        if (c < 0x20 || c > 0x2f) {
+            s->state = GROUND;
+            ours = c >= 0x30 && c <= 0x7e;
+        }
+        break;
+    case CSI:
+        if (c < 0x20 || c > 0x3f) {
+            s->state = GROUND;
+            ours = c >= 0x40 && c <= 0x7e;
+        }
+        break;
+    case OSC:
+    case STRING: in_string(s, c); break;
+    case OSC_ESCAPE:
+    case STRING_ESCAPE:
+        if (c == '\\')
+            s->state = GROUND;
+        else if (c != 0x1b)     /* a terminal gives the string up and begins the new sequence */
+            ours = escape(s, c);
+        break;
+    case GROUND: break;
+    }
+    if (!ours)
+        ground(s, c, out);
+    else if (s->state != GROUND && s->eaten >= GIVE_UP)
+        s->state = GROUND;
+}
+
+/* The run of bytes that stand for themselves in every target: most of all text. */
+static size_t plain_run(const char *text, size_t len)
+{
+    size_t i = 0;
+    while (i < len && (((unsigned char)text[i] >= 0x20 && (unsigned char)text[i] < 0x7f) || text[i] == '\n' || text[i] == '\t'))
+        i++;
+    return i;
+}
+
+static void feed_byte(struct scrub *s, char byte, struct buf *out)
+{
+    uint32_t c;
+    s->part[s->n_part++] = byte;
+    int n = utf8_decode(s->part, s->n_part, &c);
+    if (n == 0)
+        return;
+    unsigned had = s->n_part;
+    s->n_part = 0;
+    if (n > 0) {
+        feed_char(s, c, had, out);
+    } else if (had == 1) {
+        feed_char(s, 0xfffd, 1, out);
+    } else {
+        /* A begun character was broken off: one U+FFFD for it, and this byte begins anew. */
+        feed_char(s, 0xfffd, had - 1, out);
+        feed_byte(s, byte, out);
+    }
+}
+
+void scrub_feed(struct scrub *s, const char *text, size_t len, struct buf *out)
+{
+    size_t i = 0;
+    while (i < len) {
+        if (s->state == GROUND && s->n_part == 0 && s->cr == CR_NONE) {
+            size_t run = plain_run(text + i, len - i);
+            if (run > 0) {
+                buf_add(out, text + i, run);
+                s->marks = 0;
+                i += run;
+                continue;
+            }
+        }
+        feed_byte(s, text[i++], out);
+    }
+}
+
+void scrub_end(struct scrub *s, struct buf *out)
+{
+    if (s->n_part > 0)
+        feed_char(s, 0xfffd, s->n_part, out);
+    if (s->state == GROUND)
+        settle_cr(s, 0, out);
+    scrub_init(s, s->target);
+}
+
+char *scrub_line(const char *text, enum scrub_for target)
+{
+    struct scrub s;
+    struct buf out = BUF_INIT(0);
+    scrub_init(&s, target);
+    scrub_feed(&s, text, strlen(text), &out);
+    scrub_end(&s, &out);
+    size_t kept = 0;
+    for (size_t i = 0; i < out.len; i++) {
+        char c = out.data[i];
+        if (c != '\r')
+            out.data[kept++] = c == '\n' || c == '\t' ? ' ' : c;
+    }
+    out.len = kept;
+    buf_end(&out);
+    return buf_steal(&out, NULL);
+}

@@ -1,0 +1,285 @@
+/* conversation.c - turns as plain data, and the rules that every service holds us to (WIRE 7). */
+#include "chat/conversation.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+void conversation_init(struct conversation *c)
+{
+    *c = (struct conversation){0};
+}
+
+void call_release(struct call *c)
+{
+    if (c == NULL)
+        return;
+    free(c->id);
+    free(c->name);
+    free(c->arguments);
+    free(c->extra);
+    *c = (struct call){0};
+}
+
+static void turn_release(struct turn *t)
+{
+    for (size_t i = 0; i < t->n_calls; i++)
+        call_release(&t->calls[i]);
+    free(t->calls);
+    free(t->text);
+    free(t->call_id);
+    free(t->reasoning);
+    free(t->reasoning_field);
+    free(t->origin);
+}
+
+void conversation_truncate(struct conversation *c, size_t n)
+{
+    while (c->n > n)
+        turn_release(&c->v[--c->n]);
+}
+
+void conversation_release(struct conversation *c)
+{
+    if (c == NULL)
+        return;
+    conversation_truncate(c, 0);
+    free(c->v);
+    conversation_init(c);
+}
+
+/* A new empty turn at index at. */
+static struct turn *insert(struct conversation *c, size_t at, enum turn_role role)
+{
+    if (c->n == c->alloc) {
+        c->alloc = c->alloc != 0 ? c->alloc * 2 : 16;
+        c->v = xreallocarray(c->v, c->alloc, sizeof(*c->v));
+    }
+    struct turn *t = &c->v[at];
+    memmove(t + 1, t, (c->n - at) * sizeof(*t));
+    c->n++;
+    *t = (struct turn){.role = role};
+    return t;
+}
+
+/* before and then text, repaired. */
+static char *good_text(const char *before, const char *text, size_t len)
+{
+    struct buf b = BUF_INIT(0);
+    buf_addstr(&b, before);
+    utf8_repair(&b, text, len);
+    return buf_steal(&b, NULL);
+}
+
+static void repair(char **text)
+{
+    if (*text == NULL || utf8_valid(*text, strlen(*text)))
+        return;
+    char *good = good_text("", *text, strlen(*text));
+    free(*text);
+    *text = good;
+}
+
+void conversation_user(struct conversation *c, const char *text, size_t len)
+{
+    struct turn *last = c->n > 0 ? &c->v[c->n - 1] : NULL;
+    if (last == NULL || last->role != TURN_USER) {
+        insert(c, c->n, TURN_USER)->text = good_text("", text, len);
+        return;
+    }
+    autofree char *before = last->text[0] != '\0' ? xasprintf("%s\n\n", last->text) : xstrdup("");
+    free(last->text);
+    last->text = good_text(before, text, len);
+}
+
+/* Nine letters and digits: Mistral takes nothing else. */
+static char *make_id(void)
+{
+    static const char set[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    static uint64_t count;
+    unsigned char r[9];
+    if (getrandom(r, sizeof(r), GRND_NONBLOCK) != (ssize_t)sizeof(r)) {
+        uint64_t v = (uint64_t)clock_us() * 1000 + ++count;        /* unique is enough: nobody has to guess it in vain */
+        for (size_t i = 0; i < sizeof(r); i++, v /= 62)
+            r[i] = (unsigned char)(v % 62);
+    }
+    char id[10] = {0};
+    for (size_t i = 0; i < sizeof(r); i++)
+        id[i] = set[r[i] % 62];
+    return xstrdup(id);
+}
+
+static bool is_object(const char *text)
+{
+    if (text == NULL)
+        return false;
+    autojson struct json *j = json_parse(text, strlen(text), 0, NULL, NULL);
+    return json_type(j) == JSON_OBJECT;
+}
+
+/* Services refuse a history with a missing or repeated id, or with arguments that are no object, for ever after. What gets
+ * this far in such a state is made sendable here; src/llm has told the model about it before. */
+static void make_sendable(struct call *calls, size_t i)
+{
+    struct call *call = &calls[i];
+    repair(&call->id);
+    repair(&call->name);
+    repair(&call->arguments);
+    repair(&call->extra);
+    bool fresh = call->id != NULL && call->id[0] != '\0';
+    for (size_t k = 0; k < i && fresh; k++)
+        fresh = strcmp(calls[k].id, call->id) != 0;
+    if (!fresh) {
+        free(call->id);
+        call->id = make_id();
+    }
+    if (call->name == NULL)
+        call->name = xstrdup("unknown");
+    if (!is_object(call->arguments)) {
+        free(call->arguments);
+        call->arguments = xstrdup("{}");
+    }
+}
+
+struct turn *conversation_assistant(struct conversation *c, const char *text, struct call *calls, size_t n_calls)
+{
+    if (text == NULL)
+        text = "";
+    if (text[0] == '\0' && n_calls == 0)
+        return NULL;
+    struct turn *t = insert(c, c->n, TURN_ASSISTANT);
+    t->text = good_text("", text, strlen(text));
+    if (n_calls == 0)
+        return t;
+    t->calls = xcalloc(n_calls, sizeof(*t->calls));
+    t->n_calls = n_calls;
+    for (size_t i = 0; i < n_calls; i++) {
+        t->calls[i] = calls[i];
+        calls[i] = (struct call){0};
+        make_sendable(t->calls, i);
+    }
+    return t;
+}
+
+static void insert_result(struct conversation *c, size_t at, const char *call_id, enum result_kind kind, const char *text, size_t len)
+{
+    struct turn *t = insert(c, at, TURN_RESULT);
+    t->call_id = xstrdup(call_id);
+    t->result = kind;
+    t->text = len > 0 ? good_text("", text, len) : xstrdup("(no output)");
+}
+
+void conversation_result(struct conversation *c, const char *call_id, enum result_kind kind, const char *text, size_t len)
+{
+    insert_result(c, c->n, call_id, kind, text, len);
+}
+
+void conversation_close_open_calls(struct conversation *c, const char *why)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        for (size_t k = 0; k < c->v[i].n_calls; k++) {
+            const char *id = c->v[i].calls[k].id;
+            size_t at = i + 1 + k;
+            bool there = at < c->n && c->v[at].role == TURN_RESULT && strcmp(c->v[at].call_id, id) == 0;
+            if (!there)
+                insert_result(c, at, id, RESULT_INTERRUPTED, why, strlen(why));
+        }
+    }
+}
+
+void conversation_interrupted(struct conversation *c)
+{
+    if (c->n > 0 && c->v[c->n - 1].role == TURN_RESULT)
+        conversation_assistant(c, "Interrupted.", NULL, 0);
+}
+
+/* ---- the invariants ---- */
+
+static int broken(struct error *err, size_t turn, const char *rule)
+{
+    return error_set(err, ERROR_PROTOCOL, (int)turn, "conversation, turn %zu: %s", turn + 1, rule);
+}
+
+static bool good(const char *text)
+{
+    return text == NULL || utf8_valid(text, strlen(text));
+}
+
+static int check_calls(const struct turn *t, size_t i, struct error *err)
+{
+    for (size_t k = 0; k < t->n_calls; k++) {
+        const struct call *c = &t->calls[k];
+        if (c->id == NULL || c->id[0] == '\0')
+            return broken(err, i, "a call has no id");
+        for (size_t m = 0; m < k; m++) {
+            if (strcmp(t->calls[m].id, c->id) == 0)
+                return broken(err, i, "two calls have the same id");
+        }
+        if (c->name == NULL || c->name[0] == '\0')
+            return broken(err, i, "a call has no name");
+        if (!good(c->id) || !good(c->name) || !good(c->extra))
+            return broken(err, i, "text that is not valid UTF-8");
+        if (!is_object(c->arguments))
+            return broken(err, i, "the arguments of a call are no JSON object");
+    }
+    return 0;
+}
+
+/* The results directly behind assistant turn i. */
+static int check_results(const struct conversation *c, size_t i, struct error *err)
+{
+    const struct turn *t = &c->v[i];
+    for (size_t k = 0; k < t->n_calls; k++) {
+        size_t at = i + 1 + k;
+        if (at >= c->n || c->v[at].role != TURN_RESULT)
+            return broken(err, i, "a call has no result");
+        if (c->v[at].call_id == NULL || strcmp(c->v[at].call_id, t->calls[k].id) != 0)
+            return broken(err, at, "the result is not the one of the call in its place");
+    }
+    return 0;
+}
+
+static int check_turn(const struct conversation *c, size_t i, struct error *err)
+{
+    const struct turn *t = &c->v[i];
+    if (t->text == NULL || (t->text[0] == '\0' && t->n_calls == 0))
+        return broken(err, i, "empty turn");
+    if (!good(t->text) || !good(t->reasoning) || !good(t->call_id))
+        return broken(err, i, "text that is not valid UTF-8");
+    if (t->role != TURN_ASSISTANT && t->n_calls > 0)
+        return broken(err, i, "calls outside of an assistant turn");
+    if (t->role == TURN_USER && i > 0 && c->v[i - 1].role == TURN_USER)
+        return broken(err, i, "two user turns in a row");
+    return 0;
+}
+
+int conversation_check(const struct conversation *c, struct error *err)
+{
+    if (c->n == 0)
+        return error_set(err, ERROR_PROTOCOL, 0, "conversation: no turn");
+    for (size_t i = 0, results = 0; i < c->n; i++) {
+        const struct turn *t = &c->v[i];
+        if (check_turn(c, i, err) < 0)
+            return -1;
+        if (t->role == TURN_RESULT) {
+            if (results == 0)
+                return broken(err, i, "a result without a call");
+            results--;
+        } else if (t->role == TURN_ASSISTANT) {
+            if (check_calls(t, i, err) < 0 || check_results(c, i, err) < 0)
+                return -1;
+            results = t->n_calls;
+        }
+    }
+    if (c->v[c->n - 1].role == TURN_ASSISTANT)
+        return broken(err, c->n - 1, "the last turn is the assistant's");
+    return 0;
+}

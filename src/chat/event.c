@@ -1,0 +1,35 @@
+/* event.c - exit codes of questions and scripts. */
+#include "chat/event.h"
+
+int question_exit_code(enum question_status s)
+{
+    switch (s) {
+    case QUESTION_ANSWERED: return 0;
+    case QUESTION_NO_ANSWER: return 1;
+    case QUESTION_USAGE: return 2;
+    case QUESTION_NO_SANDBOX: return 3;
+    case QUESTION_CODE_FAILED: return 4;
+    case QUESTION_LIMIT: return 5;
+    case QUESTION_TRY_LATER: return 75;
+    case QUESTION_REFUSED: return 77;
+    case QUESTION_INTERRUPTED: return 130;
+    case QUESTION_TERMINATED: return 143;
+    }
+    return 1;
+}
+
+/* The place of a code in the order of DESIGN 2; what ends a script at once ranks above what does not. */
+static int rank(int code)
+{
+    static const int order[] = {0, 4, 1, 5, 75, 77, 3, 2, 141, 130, 143};
+    for (int i = 0; i < (int)(sizeof(order) / sizeof(order[0])); i++) {
+        if (order[i] == code)
+            return i;
+    }
+    return 2;       /* unknown: like 1 */
+}
+
+int exit_code_worse(int a, int b)
+{
+    return rank(b) > rank(a) ? b : a;
+}
