@@ -91,6 +91,9 @@ $(B)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# What is compiled in by src/base/embed.h, which the compiler does not see.
+$(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml prompts/python.yaml
+
 unit: $(UNIT_BIN)
 	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
 

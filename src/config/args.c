@@ -1,0 +1,176 @@
+/* args.c - see args.h. getopt_long is not used: it permutes, abbreviates, prints by itself, and cannot suggest. */
+#include "config/args.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "config/option.h"
+
+static const char *const reserved[] = {"doctor", "sessions", "ps", "rm", "gc", "debug", "serve"};
+
+static void add(struct args *a, const struct option *o, const char *value, bool letter)
+{
+    a->v = xreallocarray(a->v, a->n + 1, sizeof(*a->v));
+    a->v[a->n++] = (struct arg){.option = o, .value = value, .letter = letter};
+    if (o->flag && strcmp(o->flag, "version") == 0)
+        a->version = true;
+    if (o->flag && strcmp(o->flag, "help") == 0)
+        a->help = true;
+}
+
+static int unknown(const char *word, size_t name_len, struct error *err)
+{
+    const char *near = word[1] == '-' ? nearest_flag(word + 2, name_len) : NULL;
+    autofree char *shown = scrub_line(word, SCRUB_TERMINAL);
+
+    if (strchr(word, ' '))
+        return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nPut -- before a question that begins with a dash.", shown);
+    if (near)
+        return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nDid you mean --%s? sandpiper --help lists all of them.", shown, near);
+    return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nsandpiper --help lists all of them.", shown);
+}
+
+/* "--name", "--name=value", or "--name" and the next word. Returns how many words were used, or -1. */
+static int long_option(struct args *a, char *const *argv, struct error *err)
+{
+    const char *name = argv[0] + 2, *eq = strchr(name, '=');
+    size_t len = eq ? (size_t)(eq - name) : strlen(name);
+    const struct option *o = option_by_flag(name, len);
+
+    if (!o)
+        return unknown(argv[0], len, err);
+    if (!option_takes_argument(o)) {
+        if (eq)
+            return error_set(err, ERROR_USAGE, 0, "--%s takes no argument", o->flag);
+        add(a, o, NULL, false);
+        return 1;
+    }
+    if (!eq && !argv[1])
+        return error_set(err, ERROR_USAGE, 0, "--%s needs an argument: --%s %s", o->flag, o->flag, o->arg);
+    add(a, o, eq ? eq + 1 : argv[1], false);
+    return eq ? 1 : 2;
+}
+
+/* "-q", "-qv", "-mNAME", "-m NAME". */
+static int short_options(struct args *a, char *const *argv, struct error *err)
+{
+    for (const char *p = argv[0] + 1; *p; p++) {
+        const struct option *o = option_by_letter(*p);
+
+        if (!o)
+            return unknown(argv[0], 1, err);
+        if (!option_takes_argument(o)) {
+            add(a, o, NULL, true);
+            continue;
+        }
+        if (!p[1] && !argv[1])
+            return error_set(err, ERROR_USAGE, 0, "-%c needs an argument: -%c %s", *p, *p, o->arg);
+        add(a, o, p[1] ? p + 1 : argv[1], true);
+        return p[1] ? 1 : 2;
+    }
+    return 1;
+}
+
+static int first_word(struct args *a, const char *word, bool *is_command, struct error *err)
+{
+    *is_command = true;
+    if (strcmp(word, "exec") == 0) {
+        a->command = COMMAND_EXEC;
+        return 0;
+    }
+    if (strcmp(word, "config") == 0) {
+        a->command = COMMAND_CONFIG;
+        return 0;
+    }
+    for (size_t i = 0; i < countof(reserved); i++)
+        if (strcmp(word, reserved[i]) == 0)
+            return error_set(err, ERROR_USAGE, 0, "\"%s\" is kept for a command that this version does not have\n"
+                             "To ask it as a question: sandpiper -p %s", word, word);
+    *is_command = false;
+    return 0;
+}
+
+static int operand(struct args *a, const char *word, bool literal, struct error *err)
+{
+    if (a->command == COMMAND_CONFIG)
+        return error_set(err, ERROR_USAGE, 0, "config takes no further words\nTo ask a question: sandpiper -p \"config ...\"");
+    if (a->operand && a->command == COMMAND_EXEC)
+        return error_set(err, ERROR_USAGE, 0, "exec takes one FILE, or - for stdin");
+    if (a->operand)
+        return error_set(err, ERROR_USAGE, 0, "more than one word: quote the question, as in sandpiper \"%.40s %.40s ...\"", a->operand, word);
+    a->operand = word;
+    a->operand_is_stdin = !literal && strcmp(word, "-") == 0;
+    return 0;
+}
+
+/* What only the whole line can show. */
+static int check(const struct args *a, bool prompt, const char *text, struct error *err)
+{
+    int here = a->command == COMMAND_ASK ? FOR_ASK : a->command == COMMAND_EXEC ? FOR_EXEC : FOR_CONFIG;
+
+    for (size_t i = 0; i < a->n; i++)
+        if (!(a->v[i].option->commands & here)) {
+            const char *flag = a->v[i].option->flag;
+            if (here == FOR_ASK)
+                return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper exec\" only", flag);
+            return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", flag, here == FOR_EXEC ? "exec" : "config");
+        }
+    if (a->command != COMMAND_ASK)
+        return 0;
+    if (prompt && a->operand)
+        return error_set(err, ERROR_USAGE, 0, "-p beside another question: quote the question and give it once");
+    if (!prompt)
+        text = a->operand_is_stdin ? NULL : a->operand;
+    if (text && strspn(text, " \t\r\n") == strlen(text))
+        return error_set(err, ERROR_USAGE, 0, "the question is empty");
+    if (text && strlen(text) > PROMPT_MAX)
+        return error_set(err, ERROR_USAGE, 0, "the question has %zu bytes, at most %zu are possible\nPut long text into a file and use --add.",
+                         strlen(text), PROMPT_MAX);
+    return 0;
+}
+
+int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
+{
+    bool options = true, first = true, prompt = false;
+    const char *text = NULL;
+
+    *a = (struct args){.command = COMMAND_ASK};
+    for (int i = 1; i < argc;) {
+        const char *word = argv[i];
+        bool is_command = false;
+        int used = 1;
+
+        if (options && strcmp(word, "--") == 0)
+            options = first = false;        /* what follows is no command */
+        else if (options && word[0] == '-' && word[1])
+            used = word[1] == '-' ? long_option(a, argv + i, err) : short_options(a, argv + i, err);
+        else if (first && first_word(a, word, &is_command, err) < 0)
+            return -1;
+        else {
+            first = false;
+            if (!is_command && operand(a, word, !options, err) < 0)
+                return -1;
+        }
+        if (used < 0)
+            return -1;
+        if (a->version || a->help)
+            return 0;
+        i += used;
+    }
+    for (size_t i = 0; i < a->n; i++)
+        if (a->v[i].option->letter == 'p') {
+            if (prompt)
+                return error_set(err, ERROR_USAGE, 0, "-p was given twice: quote the question and give it once");
+            prompt = true;
+            text = a->v[i].value;
+        }
+    return check(a, prompt, text, err);
+}
+
+void args_release(struct args *a)
+{
+    free(a->v);
+    *a = (struct args){0};
+}

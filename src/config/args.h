@@ -1,0 +1,35 @@
+/* args.h - the command line as words: which command, which options with which argument, which operand. Knows the option table, not the
+ * meaning of any option.
+ */
+#ifndef CONFIG_ARGS_H
+#define CONFIG_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+struct option;
+
+enum command { COMMAND_ASK, COMMAND_EXEC, COMMAND_CONFIG };
+
+struct arg {
+    const struct option *option;
+    const char *value;          /* NULL for flags without argument */
+    bool letter;                /* written as -m, not --model */
+};
+
+struct args {                   /* points into argv */
+    enum command command;
+    const char *operand;
+    bool operand_is_stdin;
+    struct arg *v;
+    size_t n;
+    bool version, help;         /* one of them was met: the rest was not looked at */
+};
+
+#define PROMPT_MAX ((size_t)1 << 20)
+
+int args_parse(struct args *a, int argc, char *const *argv, struct error *err);
+void args_release(struct args *a);
+
+#endif

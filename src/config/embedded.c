@@ -1,0 +1,6 @@
+/* embedded.c - the YAML files that are compiled in. */
+#include "config/embedded.h"
+
+EMBED(providers_yaml, "src/config/providers.yaml")
+EMBED(models_yaml, "src/config/models.yaml")
+EMBED(prompts_yaml, "prompts/python.yaml")

@@ -1,0 +1,41 @@
+/* endpoint.h - which model, where, with which key: the decision over all layers.
+ *
+ * base_url and provider of the highest layer that has either count, and nothing of them from lower ones. With neither, the first known
+ * provider whose key or URL is in the environment, then in .env, then in config.yaml. A model named in the same layer as another provider belongs to that one.
+ * Keys as binding.h has it.
+ */
+#ifndef CONFIG_ENDPOINT_H
+#define CONFIG_ENDPOINT_H
+
+#include <stdbool.h>
+
+#include "config/binding.h"
+#include "config/provider.h"
+#include "config/source.h"
+
+struct config;
+struct error;
+struct loop;
+
+struct endpoint {
+    bool found;                     /* false: nothing is configured (a local server may be looked for) */
+    const struct provider *entry;   /* NULL: a bare base URL */
+    const char *provider;           /* its name, or "custom" */
+    char *base_url;
+    const char *model;              /* NULL: none is known */
+    char *key;                      /* NULL: none is bound, or it comes from a command that was not run yet */
+    const struct argv *key_command; /* the bound key comes from here */
+    char *key_name;                 /* for messages: the variable or place it came from, or should come from */
+    char *unbound;                  /* a key there is that is not sent, and why; or NULL */
+    struct binding binding;
+    struct source provider_source, url_source, model_source, key_source;
+};
+
+int endpoint_choose(struct config *c, struct endpoint *e, struct error *err);
+/* The first local server that answered, or one of the user's choice, becomes the endpoint. */
+void endpoint_take_local(struct config *c, struct endpoint *e, const struct provider *p);
+/* Run the command that the key comes from, if it does. At most 60 s; its first line is the key. */
+int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err);
+void endpoint_release(struct endpoint *e);
+
+#endif

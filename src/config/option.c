@@ -1,0 +1,201 @@
+/* option.c - the table of options, and looking things up in it. */
+#include "config/option.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "config/config.h"
+
+#define TO(member) .offset = offsetof(struct config, member)
+
+static const char ask[] = "Question", model[] = "Model", sandbox[] = "Sandbox", output[] = "Output", other[] = "Other";
+
+const struct option option_table[] = {
+    {"prompt", 'p', NULL, NULL, OPTION_STRING, TO(prompt), .arg = "TEXT", .group = ask, .commands = FOR_ASK,
+     .help = "the question; any word can be one this way"},
+    {"system", 's', "system", "SANDPIPER_SYSTEM", OPTION_STRING, TO(system), .arg = "TEXT", .group = ask, .commands = FOR_ALL,
+     .help = "instructions of your own, added to the system prompt"},
+    {"add", 0, NULL, NULL, OPTION_LIST, TO(add), .arg = "FILE", .group = ask, .commands = FOR_ASK | FOR_EXEC,
+     .help = "put FILE into the sandbox as data (can be repeated)"},
+    {"stdin", 0, NULL, NULL, OPTION_CHOICE, TO(stdin_mode), .def = "auto", .choices = "auto|data|ignore", .arg = "HOW", .group = ask,
+     .commands = FOR_ASK, .help = "what stdin beside a question is: auto, data or ignore"},
+    {"out", 0, NULL, NULL, OPTION_STRING, TO(out_dir), .arg = "DIR", .group = ask, .commands = FOR_ASK | FOR_EXEC,
+     .help = "copy the files that the code makes into DIR"},
+    {"max-rounds", 0, "max_rounds", "SANDPIPER_MAX_ROUNDS", OPTION_INT, TO(max_rounds), .def = "25", .min = "1", .max = "1000",
+     .arg = "N", .group = ask, .commands = FOR_ALL, .help = "requests to the model for one question"},
+    {"max-time", 0, "max_time", "SANDPIPER_MAX_TIME", OPTION_TIME, TO(max_time), .def = "0", .min = "0", .max = "168h", .arg = "TIME",
+     .group = ask, .commands = FOR_ALL, .help = "time for one question; 0 is no limit"},
+
+    {"model", 'm', "model", "SANDPIPER_MODEL", OPTION_STRING, TO(model), .arg = "NAME", .group = model, .commands = FOR_ALL,
+     .dotenv = true, .help = "the model to ask"},
+    {"provider", 0, "provider", "SANDPIPER_PROVIDER", OPTION_STRING, TO(provider), .arg = "NAME", .group = model, .commands = FOR_ALL,
+     .dotenv = true, .help = "where the model runs: openai, ollama, workers-ai, ..."},
+    {"base-url", 0, "base_url", "SANDPIPER_BASE_URL", OPTION_STRING, TO(base_url), .arg = "URL", .group = model, .commands = FOR_ALL,
+     .help = "an endpoint that speaks chat completions; its key is SANDPIPER_API_KEY"},
+    {NULL, 0, "api_key", "SANDPIPER_API_KEY", OPTION_SECRET, TO(api_key), .group = model,
+     .help = "the key that goes with base_url of the same place"},
+    {NULL, 0, "api_key_command", NULL, OPTION_WORDS, TO(api_key_command), .group = model,
+     .help = "a command whose first line of output is that key"},
+    {"dialect", 0, "dialect", "SANDPIPER_DIALECT", OPTION_CHOICE, TO(dialect), .choices = "auto|native|blocks", .arg = "HOW",
+     .group = model, .commands = FOR_ALL, .help = "how the model calls code: auto, native (tool calls) or blocks"},
+    {"max-tokens", 0, "max_tokens", "SANDPIPER_MAX_TOKENS", OPTION_INT, TO(max_tokens), .min = "1", .max = "10000000", .arg = "N",
+     .group = model, .commands = FOR_ALL, .help = "tokens of one reply"},
+    {"context", 0, "context", "SANDPIPER_CONTEXT", OPTION_INT, TO(context), .min = "512", .max = "100000000", .arg = "N",
+     .group = model, .commands = FOR_ALL, .help = "the model's window in tokens"},
+    {"temperature", 0, "temperature", "SANDPIPER_TEMPERATURE", OPTION_NUMBER, TO(temperature), .min = "0", .max = "2", .arg = "T",
+     .group = model, .commands = FOR_ALL, .help = "how freely the model chooses its words"},
+    {"no-stream", 0, "stream", "SANDPIPER_STREAM", OPTION_NOT, TO(stream), .def = "true", .group = model, .commands = FOR_ALL,
+     .help = "ask for whole replies instead of a stream"},
+    {"connect-timeout", 0, "connect_timeout", "SANDPIPER_CONNECT_TIMEOUT", OPTION_TIME, TO(connect_timeout), .def = "10s",
+     .min = "1ms", .max = "1h", .arg = "TIME", .group = model, .commands = FOR_ALL, .help = "time to reach the endpoint"},
+    {"idle-timeout", 0, "idle_timeout", "SANDPIPER_IDLE_TIMEOUT", OPTION_TIME, TO(idle_timeout), .def = "300s", .min = "1ms",
+     .max = "24h", .arg = "TIME", .group = model, .commands = FOR_ALL, .help = "give a request up after so long without a byte"},
+    {"quiet-timeout", 0, "quiet_timeout", "SANDPIPER_QUIET_TIMEOUT", OPTION_TIME, TO(quiet_timeout), .def = "600s", .min = "1ms",
+     .max = "24h", .arg = "TIME", .group = model, .commands = FOR_ALL, .help = "the same, for bytes that say nothing"},
+    {NULL, 0, "discover", "SANDPIPER_DISCOVER", OPTION_BOOL, TO(discover), .def = "true", .group = model,
+     .help = "with nothing configured, look for a model server on this machine"},
+    {NULL, 0, "allow_insecure", "SANDPIPER_ALLOW_INSECURE", OPTION_BOOL, TO(allow_insecure), .def = "false", .group = model,
+     .help = "send a key over http:// to another machine"},
+
+    {"sandbox", 0, "sandbox", "SANDPIPER_SANDBOX", OPTION_CHOICE, TO(sandbox), .def = "auto", .choices = "auto|docker|podman|bwrap",
+     .arg = "ENGINE", .group = sandbox, .commands = FOR_ALL, .help = "auto, docker, podman or bwrap"},
+    {"image", 0, "image", "SANDPIPER_IMAGE", OPTION_STRING, TO(image), .def = "sandpiper:latest", .arg = "NAME", .group = sandbox,
+     .commands = FOR_ALL, .help = "the image for docker and podman"},
+    {"timeout", 0, "timeout", "SANDPIPER_TIMEOUT", OPTION_TIME, TO(timeout), .def = "120s", .min = "100ms", .max = "24h", .arg = "TIME",
+     .group = sandbox, .commands = FOR_ALL, .help = "time for one run of code"},
+    {"memory", 0, "memory", "SANDPIPER_MEMORY", OPTION_SIZE, TO(memory), .def = "1g", .min = "32m", .max = "1024t", .arg = "SIZE",
+     .group = sandbox, .commands = FOR_ALL, .help = "memory of the sandbox"},
+    {"cpus", 0, "cpus", "SANDPIPER_CPUS", OPTION_NUMBER, TO(cpus), .def = "1", .min = "0.01", .max = "1024", .arg = "N",
+     .group = sandbox, .commands = FOR_ALL, .help = "processors it may use"},
+    {"pids", 0, "pids", "SANDPIPER_PIDS", OPTION_INT, TO(pids), .def = "128", .min = "8", .max = "32768", .arg = "N", .group = sandbox,
+     .commands = FOR_ALL, .help = "processes it may have"},
+    {"data-size", 0, "data_size", "SANDPIPER_DATA_SIZE", OPTION_SIZE, TO(data_size), .def = "256m", .min = "1m", .max = "1024t",
+     .arg = "SIZE", .group = sandbox, .commands = FOR_ALL, .help = "room for files in /mnt/data"},
+    {"dry-run", 0, NULL, NULL, OPTION_BOOL, TO(dry_run), .group = sandbox, .commands = FOR_EXEC,
+     .help = "exec: print the command that would start the sandbox"},
+
+    {"json", 0, NULL, NULL, OPTION_BOOL, TO(json), .group = output, .commands = FOR_ASK,
+     .help = "one JSON object a line on stdout instead of text"},
+    {"quiet", 'q', "quiet", "SANDPIPER_QUIET", OPTION_BOOL, TO(quiet), .group = output, .commands = FOR_ALL,
+     .help = "nothing on stderr but errors"},
+    {"verbose", 'v', "verbose", "SANDPIPER_VERBOSE", OPTION_BOOL, TO(verbose), .group = output, .commands = FOR_ALL,
+     .help = "more on stderr"},
+    {"color", 0, "color", "SANDPIPER_COLOR", OPTION_CHOICE, TO(color), .def = "auto", .choices = "auto|always|never", .arg = "WHEN",
+     .group = output, .commands = FOR_ALL, .help = "auto, always or never"},
+
+    {"config", 0, NULL, "SANDPIPER_CONFIG", OPTION_STRING, TO(config_path), .arg = "FILE", .group = other, .commands = FOR_ALL,
+     .help = "read FILE instead of config.yaml"},
+    {"version", 'V', NULL, NULL, OPTION_BOOL, TO(version), .group = other, .commands = FOR_ALL, .help = "print the version"},
+    {"help", 'h', NULL, NULL, OPTION_BOOL, TO(help), .group = other, .commands = FOR_ALL, .help = "print this text"},
+};
+
+const size_t option_count = countof(option_table);
+_Static_assert(countof(option_table) <= OPTION_MAX, "struct config has a source for each option");
+
+const struct option *option_by_flag(const char *flag, size_t len)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].flag && strlen(option_table[i].flag) == len && memcmp(option_table[i].flag, flag, len) == 0)
+            return &option_table[i];
+    return NULL;
+}
+
+const struct option *option_by_letter(char letter)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (letter && option_table[i].letter == letter)
+            return &option_table[i];
+    return NULL;
+}
+
+const struct option *option_by_key(const char *key)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].key && strcmp(option_table[i].key, key) == 0)
+            return &option_table[i];
+    return NULL;
+}
+
+const struct option *option_by_env(const char *name)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].env && strcmp(option_table[i].env, name) == 0)
+            return &option_table[i];
+    return NULL;
+}
+
+bool option_takes_argument(const struct option *o)
+{
+    return o->type != OPTION_BOOL && o->type != OPTION_NOT;
+}
+
+/* Edits to get from a to b: insert, remove, replace, or swap two neighbours. Words over 31 bytes are nobody's typo. */
+static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    unsigned d[3][33];
+
+    if (na > 31 || nb > 31)
+        return 99;
+    for (size_t j = 0; j <= nb; j++)
+        d[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= na; i++) {
+        unsigned *row = d[i % 3], *up = d[(i + 2) % 3], *up2 = d[(i + 1) % 3];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= nb; j++) {
+            unsigned best = up[j - 1] + (a[i - 1] != b[j - 1]);
+            if (up[j] + 1 < best)
+                best = up[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best)
+                best = up2[j - 2] + 1;
+            row[j] = best;
+        }
+    }
+    return d[na % 3][nb];
+}
+
+const char *nearest_name(const char *word, size_t len, const char *const *names)
+{
+    const char *best = NULL;
+    unsigned least = 99;
+
+    for (; *names; names++) {
+        size_t n = strlen(*names);
+        unsigned d = distance(word, len, *names, n);
+        if (d > 0 && len >= 3 && n > len && strncmp(*names, word, len) == 0)
+            d = 1;          /* a beginning of it is as good as a typo */
+        if (d < least) {
+            least = d;
+            best = *names;
+        }
+    }
+    return least <= 1 + len / 4 && least < len ? best : NULL;
+}
+
+const char *nearest_flag(const char *word, size_t len)
+{
+    const char *names[OPTION_MAX + 1];
+    size_t n = 0;
+
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].flag)
+            names[n++] = option_table[i].flag;
+    names[n] = NULL;
+    return nearest_name(word, len, names);
+}
+
+const char *nearest_key(const char *word)
+{
+    const char *names[OPTION_MAX + 3];
+    size_t n = 0;
+
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].key)
+            names[n++] = option_table[i].key;
+    names[n++] = "providers";
+    names[n++] = "models";
+    names[n] = NULL;
+    return nearest_name(word, strlen(word), names);
+}

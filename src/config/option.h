@@ -1,0 +1,62 @@
+/* option.h - the one table of options: flag, letter, YAML key, environment variable, type, default, range, help. The command line, the environment,
+ * config.yaml, --help, "sandpiper config" and the check of the manual page all come from it. An option enters only when it works.
+ */
+#ifndef CONFIG_OPTION_H
+#define CONFIG_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+
+enum option_type {
+    OPTION_BOOL,            /* bool; the flag takes no argument and sets it */
+    OPTION_NOT,             /* bool; the flag takes no argument and clears it (--no-stream); key and variable are the positive */
+    OPTION_STRING,          /* const char * */
+    OPTION_SECRET,          /* const char *, masked when shown; never a flag: argv can be read by everyone */
+    OPTION_CHOICE,          /* const char *, one of choices */
+    OPTION_LIST,            /* struct argv; the flag adds to it */
+    OPTION_WORDS,           /* struct argv; a command in config.yaml: a list of words, or one string cut at blanks */
+    OPTION_INT,             /* int */
+    OPTION_NUMBER,          /* double */
+    OPTION_SIZE,            /* int64_t, bytes */
+    OPTION_TIME,            /* int64_t, milliseconds */
+};
+
+enum { FOR_ASK = 1, FOR_EXEC = 2, FOR_CONFIG = 4, FOR_ALL = 7 };
+
+struct option {
+    const char *flag;       /* without "--"; NULL: none */
+    char letter;            /* 0: none */
+    const char *key;        /* in config.yaml; NULL: none */
+    const char *env;        /* NULL: none */
+    enum option_type type;
+    size_t offset;          /* in struct config */
+    const char *def;        /* as text; NULL: not set, 0, false */
+    const char *min, *max;  /* as text, of the numeric types; NULL: no bound */
+    const char *choices;
+    const char *arg;        /* name of the argument in --help */
+    const char *help;       /* one line */
+    const char *group;      /* its heading in --help */
+    int commands;           /* where the flag means something; elsewhere it is a usage error */
+    bool dotenv;            /* .env may set its variable too */
+};
+
+extern const struct option option_table[];
+extern const size_t option_count;
+#define OPTION_MAX 64
+
+const struct option *option_by_flag(const char *flag, size_t len);
+const struct option *option_by_letter(char letter);
+const struct option *option_by_key(const char *key);
+const struct option *option_by_env(const char *name);
+bool option_takes_argument(const struct option *o);
+
+/* The nearest of names (ended by NULL) when it is near enough to be meant, else NULL. */
+const char *nearest_name(const char *word, size_t len, const char *const *names);
+const char *nearest_flag(const char *word, size_t len);
+const char *nearest_key(const char *word);
+
+void option_help(struct buf *out);     /* the whole text of --help */
+
+#endif

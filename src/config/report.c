@@ -1,0 +1,210 @@
+/* report.c - the option table as text: --help, and what is in force for "sandpiper config". */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "config/config.h"
+#include "config/endpoint.h"
+#include "config/value.h"
+
+static const char usage[] =
+    "Usage: sandpiper [OPTION]... [QUESTION]      ask; the model's Python runs in a sandbox\n"
+    "       sandpiper                             chat, at a terminal\n"
+    "       sandpiper - < FILE                    the question is all of stdin\n"
+    "       sandpiper < FILE                      a script: one question a line, one session\n"
+    "       COMMAND | sandpiper QUESTION          stdin is data for the question\n"
+    "       sandpiper exec [FILE|-]               run Python in the sandbox, without a model\n"
+    "       sandpiper config                      what is in force, and where it came from\n";
+
+static const char tail[] =
+    "\nExit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox, 4 the code still fails,\n"
+    "5 a limit was reached, 75 try again later, 77 credentials refused, 130 interrupted.\n"
+    "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml. The whole story: man sandpiper.\n";
+
+static void help_line(struct buf *out, const struct option *o)
+{
+    char left[64];
+    int n = snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ', o->letter ? "," : " ", o->flag,
+                     o->arg ? " " : "", o->arg ? o->arg : "");
+
+    buf_addf(out, "%-*s  %s", n > 26 ? n : 26, left, o->help);
+    if (o->def && o->type != OPTION_NOT && strcmp(o->def, "0") != 0 && !(o->type == OPTION_CHOICE && strstr(o->help, "auto")))
+        buf_addf(out, " [%s]", o->def);
+    buf_addch(out, '\n');
+}
+
+void option_help(struct buf *out)
+{
+    const char *group = "";
+
+    buf_addstr(out, usage);
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+
+        if (!o->flag)
+            continue;
+        if (strcmp(group, o->group) != 0)
+            buf_addf(out, "\n%s:\n", group = o->group);
+        help_line(out, o);
+    }
+    buf_addstr(out, tail);
+}
+
+/* One line a value: untrusted text (a folder's .env) must not reach a terminal as it is, nor break the line. */
+static void quoted(struct buf *out, const char *s)
+{
+    autofree char *clean = scrub_line(s, SCRUB_TERMINAL);
+
+    buf_addch(out, '"');
+    for (const char *p = clean; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            buf_addch(out, '\\');
+        buf_addch(out, *p);
+    }
+    buf_addch(out, '"');
+}
+
+/* Enough of a key to tell two apart, and never of a short one. */
+static void masked(struct buf *out, const char *key)
+{
+    size_t len = strlen(key);
+
+    buf_addf(out, "\"****%s\"", len >= 24 ? key + len - 4 : "");
+}
+
+static void value_of(struct buf *out, const struct config *c, const struct option *o)
+{
+    const char *at = (const char *)c + o->offset;
+    char text[64];
+
+    switch (o->type) {
+    case OPTION_BOOL:
+    case OPTION_NOT:
+        buf_addstr(out, *(const bool *)(const void *)at ? "true" : "false");
+        return;
+    case OPTION_STRING:
+    case OPTION_CHOICE:
+        quoted(out, *(const char *const *)(const void *)at);
+        return;
+    case OPTION_SECRET:
+        masked(out, *(const char *const *)(const void *)at);
+        return;
+    case OPTION_INT:
+        buf_addf(out, "%d", *(const int *)(const void *)at);
+        return;
+    case OPTION_NUMBER:
+        buf_addf(out, "%g", *(const double *)(const void *)at);
+        return;
+    case OPTION_SIZE:
+        value_size_text(*(const int64_t *)(const void *)at, text, sizeof text);
+        break;
+    case OPTION_TIME:
+        value_time_text(*(const int64_t *)(const void *)at, text, sizeof text);
+        break;
+    case OPTION_LIST:
+    case OPTION_WORDS: {
+        const struct argv *a = (const void *)at;
+        buf_addch(out, '[');
+        for (size_t i = 0; i < a->n; i++) {
+            buf_addstr(out, i ? ", " : "");
+            quoted(out, a->v[i]);
+        }
+        buf_addch(out, ']');
+        return;
+    }
+    }
+    buf_addstr(out, text);
+}
+
+static bool has_value(const struct config *c, const struct option *o, size_t i)
+{
+    const char *at = (const char *)c + o->offset;
+
+    if (c->source[i].kind != SOURCE_DEFAULT || o->def)
+        return true;
+    if (o->type == OPTION_STRING || o->type == OPTION_CHOICE || o->type == OPTION_SECRET)
+        return *(const char *const *)(const void *)at != NULL;
+    return o->type == OPTION_BOOL;
+}
+
+static void from(struct buf *out, size_t start, const struct source *s)
+{
+    char text[300];
+
+    source_text(s, text, sizeof text);
+    buf_addf(out, "%*s# from %s\n", out->len - start < 40 ? (int)(40 - (out->len - start)) : 1, "", text);
+}
+
+static void print_endpoint(const struct config *c, const struct endpoint *e, struct buf *out)
+{
+    size_t start = out->len;
+    struct profile p;
+
+    buf_addstr(out, "\n# The endpoint these make\n");
+    if (!e->found) {
+        buf_addf(out, "# none is configured%s\n", c->discover ? "; a model server on this machine is looked for" : "");
+        return;
+    }
+    start = out->len;
+    buf_addstr(out, "# provider: ");
+    quoted(out, e->provider);
+    from(out, start, &e->provider_source);
+    start = out->len;
+    buf_addstr(out, "# base_url: ");
+    quoted(out, e->base_url);
+    from(out, start, &e->url_source);
+    start = out->len;
+    if (e->model) {
+        buf_addstr(out, "# model: ");
+        quoted(out, e->model);
+        from(out, start, &e->model_source);
+        p = profile_of(&c->profiles, e->model);
+        buf_addf(out, "# profile: {dialect: %s, context: %d, max_tokens: %d}\n",
+                 c->dialect ? c->dialect : p.dialect == PROFILE_NATIVE ? "native" : p.dialect == PROFILE_BLOCKS ? "blocks" : "auto",
+                 c->context ? c->context : p.context, c->max_tokens ? c->max_tokens : p.max_tokens);
+    } else {
+        buf_addstr(out, "# model: the first that the server lists\n");
+    }
+    start = out->len;
+    if (e->key || e->key_command) {
+        buf_addstr(out, "# key: ");
+        if (e->key)
+            masked(out, e->key);
+        else
+            buf_addf(out, "(what %s prints)", e->key_command->v[0]);
+        from(out, start, &e->key_source);
+    } else {
+        buf_addf(out, "# key: none%s%s\n", e->unbound ? "; " : "", e->unbound ? e->unbound : "");
+    }
+}
+
+int config_print(struct config *c, struct buf *out, struct error *err)
+{
+    struct endpoint e;
+    int status = endpoint_choose(c, &e, err);
+
+    if (status == 0) {
+        buf_addf(out, "# %s%s\n", c->file ? c->file : "no home, so no config.yaml", !c->file || c->file_read ? "" : " (not there)");
+        for (size_t i = 0; i < option_count; i++) {
+            const struct option *o = &option_table[i];
+            size_t start = out->len;
+
+            if (!o->key)
+                continue;
+            if (!has_value(c, o, i)) {
+                buf_addf(out, "# %s: not set\n", o->key);
+                continue;
+            }
+            buf_addf(out, "%s: ", o->key);
+            value_of(out, c, o);
+            from(out, start, &c->source[i]);
+        }
+        print_endpoint(c, &e, out);
+    }
+    endpoint_release(&e);
+    return status;
+}

@@ -1,0 +1,119 @@
+/* url.c - see url.h. */
+#include "config/url.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+
+static const char *authority(const char *url)
+{
+    const char *p = strstr(url, "://");
+    return p ? p + 3 : url;
+}
+
+static size_t authority_len(const char *url)
+{
+    return strcspn(authority(url), "/?#");
+}
+
+/* The host in its own buffer, brackets of IPv6 kept. False when it is empty, too long, or its port is none. */
+static bool host_of(const char *url, char *host, size_t size)
+{
+    const char *a = authority(url), *end = a + authority_len(url), *stop;
+
+    if (*a == '[') {
+        stop = memchr(a, ']', (size_t)(end - a));
+        if (!stop)
+            return false;
+        stop++;
+    } else {
+        stop = memchr(a, ':', (size_t)(end - a));
+        if (!stop)
+            stop = end;
+    }
+    if (stop == a || (size_t)(stop - a) >= size || (stop < end && *stop != ':'))
+        return false;
+    for (const char *p = stop + 1; p < end; p++)
+        if (!isdigit((unsigned char)*p) || p - stop > 5)
+            return false;
+    memcpy(host, a, (size_t)(stop - a));
+    host[stop - a] = '\0';
+    return true;
+}
+
+int url_check(const char *url, const char *where, struct error *err)
+{
+    autofree char *shown = scrub_line(url, SCRUB_TERMINAL);
+    char host[256];
+
+    if (strlen(url) > 2048)
+        return error_set(err, ERROR_USAGE, 0, "%s: the URL is longer than 2048 bytes", where);
+    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return error_set(err, ERROR_USAGE, 0, "%s: expected a URL that begins with https:// or http://, found \"%.80s\"", where, shown);
+    if (memchr(authority(url), '@', authority_len(url)))
+        return error_set(err, ERROR_USAGE, 0, "%s: a URL with a name or password in it is not taken\nKeys go into variables: see sandpiper(1), KEYS.", where);
+    for (const char *p = url; *p; p++)
+        if (!isgraph((unsigned char)*p) || strchr("\\#\"<>^`{|}", *p))
+            return error_set(err, ERROR_USAGE, 0, "%s: the URL \"%.80s\" has a character that cannot be in one", where, shown);
+    if (!host_of(url, host, sizeof host))
+        return error_set(err, ERROR_USAGE, 0, "%s: the URL \"%.80s\" has no valid host", where, shown);
+    return 0;
+}
+
+bool url_is_plain(const char *url)
+{
+    return strncmp(url, "http://", 7) == 0;
+}
+
+bool url_is_loopback(const char *url)
+{
+    char host[256];
+    struct in_addr in;
+
+    if (!host_of(url, host, sizeof host))
+        return false;
+    if (strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0)
+        return true;
+    return inet_pton(AF_INET, host, &in) == 1 && (ntohl(in.s_addr) >> 24) == 127;
+}
+
+char *url_trim(const char *url)
+{
+    size_t len = strlen(url);
+
+    while (len > 0 && url[len - 1] == '/')
+        len--;
+    return xmemdup0(url, len);
+}
+
+char *url_from_host(const char *text, int port)
+{
+    autofree char *host = url_trim(text);
+    const char *p = host, *rest, *end;
+    bool scheme = strncmp(p, "http://", 7) == 0 || strncmp(p, "https://", 8) == 0;
+
+    if (!scheme && strstr(p, "://"))
+        return NULL;
+    p = scheme ? authority(p) : p;
+    rest = p + strcspn(p, "/");
+    if (rest == p)
+        return NULL;
+    end = *p == '[' ? memchr(p, ']', (size_t)(rest - p)) : p;
+    if (!end)
+        return NULL;
+    bool has_port = memchr(end, ':', (size_t)(rest - end)) != NULL;
+    size_t name = has_port ? (size_t)((const char *)memchr(end, ':', (size_t)(rest - end)) - p) : (size_t)(rest - p);
+    bool any = (name == 7 && strncmp(p, "0.0.0.0", 7) == 0) || name == 0;     /* where a server listens is not where one connects */
+    const char *path = strlen(rest) >= 3 && strcmp(rest + strlen(rest) - 3, "/v1") == 0 ? "" : "/v1";
+
+    if (has_port || scheme)
+        return xasprintf("%.*s%.*s%.*s%s%s", scheme ? (int)(p - host) : 7, scheme ? host : "http://", any ? 9 : (int)name,
+                         any ? "127.0.0.1" : p, (int)((size_t)(rest - p) - name), p + name, rest, path);
+    return xasprintf("http://%.*s:%d%s%s", any ? 9 : (int)name, any ? "127.0.0.1" : p, port, rest, path);
+}

@@ -1,0 +1,222 @@
+/* ydoc.c - events of libyaml into a tree. Events, not libyaml's own documents: those resolve aliases silently. */
+#include "config/ydoc.h"
+
+#include <string.h>
+#include <yaml.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#define DEPTH_MAX 16
+
+struct reader {
+    yaml_parser_t parser;
+    const char *name;
+    struct error *err;
+};
+
+static int line_of(const yaml_event_t *e)
+{
+    return (int)e->start_mark.line + 1;
+}
+
+static int next(struct reader *r, yaml_event_t *e)
+{
+    if (yaml_parser_parse(&r->parser, e))
+        return 0;
+    const yaml_mark_t *m = r->parser.problem_mark.line || r->parser.problem_mark.column ? &r->parser.problem_mark : &r->parser.context_mark;
+    return error_set(r->err, ERROR_USAGE, 0, "%s:%zu: this is no YAML: %s", r->name, m->line + 1,
+                     r->parser.problem ? r->parser.problem : "it cannot be read");
+}
+
+static void release(struct ydoc *y)
+{
+    for (size_t i = 0; i < y->n; i++)
+        release(&y->v[i]);
+    free(y->v);
+    free(y->key);
+    free(y->text);
+}
+
+void ydoc_free(struct ydoc *root)
+{
+    if (root)
+        release(root);
+    free(root);
+}
+
+static struct ydoc *grow(struct ydoc *y)
+{
+    if ((y->n & (y->n - 1)) == 0)
+        y->v = xreallocarray(y->v, y->n ? y->n * 2 : 1, sizeof(*y->v));
+    y->v[y->n] = (struct ydoc){0};
+    return &y->v[y->n++];
+}
+
+static int read_text(struct reader *r, const yaml_event_t *e, char **out)
+{
+    const char *s = (const char *)e->data.scalar.value;
+    size_t len = e->data.scalar.length;
+
+    if (memchr(s, 0, len) || !utf8_valid(s, len))
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value has a NUL or is no valid UTF-8", r->name, line_of(e));
+    *out = xmemdup0(s, len);
+    return 0;
+}
+
+static int read_value(struct reader *r, const yaml_event_t *e, struct ydoc *y, int depth);
+
+static int read_key(struct reader *r, const yaml_event_t *e, struct ydoc *map, struct ydoc **member)
+{
+    autofree char *key = NULL;
+
+    if (e->type == YAML_ALIAS_EVENT)
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->name, line_of(e), e->data.alias.anchor);
+    if (e->type != YAML_SCALAR_EVENT)
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key must be a word", r->name, line_of(e));
+    if (read_text(r, e, &key) < 0)
+        return -1;
+    if (!*key)
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key is empty", r->name, line_of(e));
+    const struct ydoc *twin = ydoc_get(map, key);
+    if (twin)
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %.60s: this key is already on line %d", r->name, line_of(e), key, twin->key_line);
+    *member = grow(map);
+    (*member)->key = steal(&key);
+    (*member)->key_line = line_of(e);
+    return 0;
+}
+
+/* Members of a map or elements of a list up to the closing event. */
+static int read_items(struct reader *r, struct ydoc *y, yaml_event_type_t end, int depth)
+{
+    for (;;) {
+        yaml_event_t e;
+        struct ydoc *item = NULL;
+        int status = 0;
+
+        if (next(r, &e) < 0)
+            return -1;
+        if (e.type == end) {
+            yaml_event_delete(&e);
+            return 0;
+        }
+        if (y->type == YDOC_MAP) {
+            status = read_key(r, &e, y, &item);
+            yaml_event_delete(&e);
+            if (status < 0 || next(r, &e) < 0)
+                return -1;
+        } else {
+            item = grow(y);
+        }
+        status = read_value(r, &e, item, depth + 1);
+        yaml_event_delete(&e);
+        if (status < 0)
+            return -1;
+    }
+}
+
+static int read_value(struct reader *r, const yaml_event_t *e, struct ydoc *y, int depth)
+{
+    const yaml_char_t *anchor = NULL, *tag = NULL;
+
+    y->line = line_of(e);
+    if (depth > DEPTH_MAX)
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: nested more than %d deep", r->name, y->line, DEPTH_MAX);
+    switch (e->type) {
+    case YAML_SCALAR_EVENT:
+        anchor = e->data.scalar.anchor;
+        tag = e->data.scalar.tag;
+        break;
+    case YAML_SEQUENCE_START_EVENT:
+        anchor = e->data.sequence_start.anchor;
+        tag = e->data.sequence_start.tag;
+        break;
+    case YAML_MAPPING_START_EVENT:
+        anchor = e->data.mapping_start.anchor;
+        tag = e->data.mapping_start.tag;
+        break;
+    case YAML_ALIAS_EVENT:
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->name, y->line, e->data.alias.anchor);
+    default:
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value was expected here", r->name, y->line);
+    }
+    if (anchor || tag)
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %s (%s) are not supported", r->name, y->line, anchor ? "anchors" : "tags",
+                         anchor ? anchor : tag);
+    if (e->type == YAML_SCALAR_EVENT) {
+        y->type = YDOC_TEXT;
+        y->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+        return read_text(r, e, &y->text);
+    }
+    y->type = e->type == YAML_MAPPING_START_EVENT ? YDOC_MAP : YDOC_LIST;
+    return read_items(r, y, y->type == YDOC_MAP ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, depth);
+}
+
+static int read_stream(struct reader *r, struct ydoc **root)
+{
+    for (;;) {
+        yaml_event_t e;
+        yaml_event_type_t type;
+        int status = 0;
+
+        if (next(r, &e) < 0)
+            return -1;
+        type = e.type;
+        if (type == YAML_DOCUMENT_START_EVENT && *root)
+            status = error_set(r->err, ERROR_USAGE, 0, "%s:%d: a second document begins here; only one is read", r->name, line_of(&e));
+        else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT || type == YAML_ALIAS_EVENT) {
+            *root = xcalloc(1, sizeof(**root));
+            status = read_value(r, &e, *root, 1);
+        }
+        yaml_event_delete(&e);
+        if (status < 0)
+            return -1;
+        if (type == YAML_STREAM_END_EVENT)
+            return 0;
+    }
+}
+
+int ydoc_parse(const char *text, size_t len, const char *name, struct ydoc **root, struct error *err)
+{
+    struct reader r = {.name = name, .err = err};
+    int status;
+
+    *root = NULL;
+    if (len > YDOC_MAX)
+        return error_set(err, ERROR_USAGE, 0, "%s: the file has %zu bytes, at most %zu are read", name, len, YDOC_MAX);
+    if (!yaml_parser_initialize(&r.parser))
+        return error_set(err, ERROR_SYSTEM, 0, "%s: out of memory", name);
+    yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
+    status = read_stream(&r, root);
+    yaml_parser_delete(&r.parser);
+    if (status < 0) {
+        ydoc_free(*root);
+        *root = NULL;
+    }
+    return status;
+}
+
+const struct ydoc *ydoc_get(const struct ydoc *map, const char *key)
+{
+    if (!map || map->type != YDOC_MAP)
+        return NULL;
+    for (size_t i = 0; i < map->n; i++)
+        if (map->v[i].key && strcmp(map->v[i].key, key) == 0)
+            return &map->v[i];
+    return NULL;
+}
+
+bool ydoc_nothing(const struct ydoc *y)
+{
+    return y->type == YDOC_TEXT && !y->quoted && (!*y->text || strcmp(y->text, "~") == 0 || strcmp(y->text, "null") == 0);
+}
+
+const char *ydoc_kind(const struct ydoc *y)
+{
+    if (y->type == YDOC_TEXT)
+        return ydoc_nothing(y) ? "nothing" : "a single value";
+    return y->type == YDOC_LIST ? "a list" : "a map";
+}
