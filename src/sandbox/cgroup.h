@@ -1,0 +1,46 @@
+/* cgroup.h - a control group around a bwrap sandbox, in the v1 or the v2 hierarchy, and what the kernel counts there.
+ * The place of the tree can be given, so that both hierarchies are tested in a directory that only looks like one.
+ */
+#ifndef SANDBOX_CGROUP_H
+#define SANDBOX_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cgroup_place {
+    const char *root;           /* NULL: /sys/fs/cgroup */
+    const char *self;           /* NULL: /proc/self/cgroup */
+};
+
+struct cgroup_limits {
+    int64_t memory;             /* bytes; no swap beside it */
+    double cpus;
+    int pids;
+};
+
+#define CGROUP_DIRS 3
+
+struct cgroup {
+    char *dirs[CGROUP_DIRS];    /* what was made; v1 has one for each controller */
+    unsigned n;
+    bool memory, pids, cpu;     /* which limits it holds */
+};
+
+/* Make it and write the limits. Nothing made (no right, no controllers) is no error: look at n and the three flags. */
+void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char *name, const struct cgroup_limits *limits);
+/* The calling process joins. Between fork and exec: only calls that are safe there. 0 or -1 with errno. */
+int cgroup_join(const struct cgroup *c);
+/* End what is left inside and remove the directories; at most about a second. */
+void cgroup_remove(struct cgroup *c);
+bool cgroup_remove_dir(const char *path);       /* one of them, by name (a reaper has no struct); true when it is gone */
+
+/* How often the kernel killed for memory in the group of the process; -1 where it cannot be read. */
+int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid);
+char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid);   /* where it is read; NULL when not to be found */
+int64_t cgroup_kills(const char *memory_dir);
+
+/* Remove the empty groups named PREFIX... beside ours for which dead(name) says so. */
+void cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool (*dead)(const char *name));
+
+#endif

@@ -1,0 +1,204 @@
+/* engine_dir.c - see engine_dir.h. */
+#include "sandbox/engine_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/owner.h"
+#include "sandbox/seccomp.h"
+
+#define RECORD_MAX (16 * 1024)
+
+int engine_dir_make(struct engine_dir *d, struct error *err)
+{
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
+    uint64_t random;
+
+    *d = (struct engine_dir){0};
+    if (!runtime)
+        return error_set(err, ERROR_SYSTEM, 0, "no place for the sandbox's socket\nset XDG_RUNTIME_DIR");
+    if (file_mkdirs(runtime, 0700, err) != 0)
+        return -1;
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return error_errno(err, "random numbers");
+    snprintf(d->id, sizeof d->id, "%016llx", (unsigned long long)random);
+    d->path = xasprintf("%s/%s", runtime, d->id);
+    if (mkdir(d->path, 0700) != 0) {
+        error_errno(err, "%s", d->path);
+        free(steal(&d->path));
+        return -1;
+    }
+    d->in = xasprintf("%s/in", d->path);
+    if (mkdir(d->in, 0711) != 0 || chmod(d->in, 0711) != 0)     /* whatever our umask */
+        return error_errno(err, "%s", d->in);
+    return 0;
+}
+
+void engine_dir_remove(struct engine_dir *d)
+{
+    if (d->path)
+        file_remove_tree(d->path);
+    free(d->path);
+    free(d->in);
+    free(d->profile);
+    *d = (struct engine_dir){0};
+}
+
+int engine_dir_record(const struct engine_dir *d, const char *engine, const char *container, const struct cgroup *cgroup, struct error *err)
+{
+    autojson struct json *record = json_object();
+    struct json *groups = json_array();
+    autofree char *owner = owner_self(), *path = xasprintf("%s/record", d->path);
+
+    json_set_str(record, "owner", owner);
+    json_set_str(record, "engine", engine);
+    json_set_str(record, "container", container);
+    for (unsigned i = 0; cgroup && i < cgroup->n; i++)
+        json_add(groups, json_string(cgroup->dirs[i]));
+    json_set(record, "cgroups", groups);
+    autofree char *text = json_print(record);
+    return file_write(path, text, strlen(text), 0600, err);
+}
+
+int engine_dir_profile(struct engine_dir *d, struct error *err)
+{
+    autojson struct json *profile = seccomp_profile();
+    autofree char *text = json_print(profile);
+
+    d->profile = xasprintf("%s/seccomp", d->path);
+    return file_write(d->profile, text, strlen(text), 0600, err);
+}
+
+int engine_dir_listen(const struct engine_dir *d, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    autoclose int dir = open(d->in, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    /* By way of the descriptor, because an address holds 107 bytes and a runtime directory may be longer. */
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/s", dir);
+    if (dir < 0 || fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || fchmodat(dir, "s", 0666, 0) != 0 ||
+        listen(fd, 8) != 0) {
+        error_errno(err, "the sandbox's socket in %s", d->in);
+        fd_close(&fd);
+        return -1;
+    }
+    return fd;
+}
+
+int engine_dir_accept(const struct engine_dir *d, int listener, pid_t *peer)
+{
+    struct ucred who = {0};
+    socklen_t size = sizeof who;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd < 0)
+        return -1;
+    /* Only root and we can reach the socket from outside, and neither has business here: the container's uid is another. */
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.uid == 0 || who.uid == geteuid()) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    *peer = who.pid;
+    /* The code runs under the same uid as the supervisor; from now on only we can connect. */
+    autofree char *path = xasprintf("%s/s", d->in);
+    if (chmod(path, 0600) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+int engine_hand_over(int channel, int listener)
+{
+    char byte = listener >= 0 ? 'L' : 'N';
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+    if (listener >= 0) {
+        message.msg_control = control.space;
+        message.msg_controllen = sizeof control.space;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof listener);
+        memcpy(CMSG_DATA(c), &listener, sizeof listener);
+    }
+    return sendmsg(channel, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+/* ---- what others left ---- */
+
+static bool hex_name(const char *name)
+{
+    return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
+}
+
+static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
+{
+    autofree char *path = xasprintf("%s/record", dir);
+    struct buf text = BUF_INIT(RECORD_MAX);
+    struct stat st;
+    bool gone = false;
+
+    if (file_read(path, RECORD_MAX, &text, NULL) != 0) {
+        /* None yet: it is being made this moment, or its maker died between two lines. */
+        buf_release(&text);
+        return stat(dir, &st) == 0 && time(NULL) - st.st_mtime > 3600;
+    }
+    autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
+    const char *owner = json_str(json_get(record, "owner"));
+    enum owner_state state = owner ? owner_check(owner) : OWNER_ELSEWHERE;
+    if (state == OWNER_DEAD || state == OWNER_BEFORE_BOOT) {
+        char *groups[CGROUP_DIRS];
+        unsigned n = 0;
+
+        for (const struct json *g = json_first(json_get(record, "cgroups")); g && n < CGROUP_DIRS; g = json_next(g)) {
+            const char *name = json_str(g) ? strrchr(json_str(g), '/') : NULL;
+
+            if (name && strncmp(name, "/sandpiper-", 11) == 0)
+                groups[n++] = xstrdup(json_str(g));
+        }
+        gone = fn(ctx, json_str(json_get(record, "engine")), json_str(json_get(record, "container")), groups, n);
+        for (unsigned i = 0; i < n; i++)
+            free(groups[i]);
+    }
+    buf_release(&text);
+    return gone;
+}
+
+void engine_dir_dead(engine_dir_fn *fn, void *ctx)
+{
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
+    DIR *d = runtime ? opendir(runtime) : NULL;
+
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (!hex_name(e->d_name))
+            continue;
+        autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
+        if (tell_dead(dir, fn, ctx))
+            file_remove_tree(dir);
+    }
+    if (d)
+        closedir(d);
+}

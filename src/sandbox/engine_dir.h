@@ -1,0 +1,41 @@
+/* engine_dir.h - the directory of one start below XDG_RUNTIME: the record of what must be removed, the socket, the seccomp profile.
+ *
+ *     RUNTIME/HEX/            0700, ours; the name tells nothing, for the code can read it in /proc/self/mountinfo
+ *     RUNTIME/HEX/record      owner, engine, container, control groups: for the reaper
+ *     RUNTIME/HEX/seccomp     the profile
+ *     RUNTIME/HEX/in/         0711, bound read-only into the container: its uid may pass, but neither list nor create
+ *     RUNTIME/HEX/in/s        the socket: 0666 until the supervisor has connected, 0600 from then on
+ */
+#ifndef SANDBOX_ENGINE_DIR_H
+#define SANDBOX_ENGINE_DIR_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cgroup;
+struct error;
+
+struct engine_dir {
+    char *path, *in, *profile;  /* NULL: not made */
+    char id[17];                /* HEX */
+};
+
+int engine_dir_make(struct engine_dir *d, struct error *err);
+void engine_dir_remove(struct engine_dir *d);
+
+/* Write what the reaper needs. Before the thing is made; again when more is. */
+int engine_dir_record(const struct engine_dir *d, const char *engine, const char *container, const struct cgroup *cgroup, struct error *err);
+int engine_dir_profile(struct engine_dir *d, struct error *err);
+
+/* The listening socket, non-blocking; -1 with err. */
+int engine_dir_listen(const struct engine_dir *d, struct error *err);
+/* Take the one connection: -1 when none is there (errno EAGAIN) or the peer is not who it should be. *peer is its pid, 0 unknown. */
+int engine_dir_accept(const struct engine_dir *d, int listener, pid_t *peer);
+/* The first byte: 'L' and the listener, or 'N' when listener is -1. */
+int engine_hand_over(int channel, int listener);
+
+/* What a program that died left: called with each record whose owner is proven dead. The directory is removed when it returns true. */
+typedef bool engine_dir_fn(void *ctx, const char *engine, const char *container, char *const *cgroups, unsigned n);
+void engine_dir_dead(engine_dir_fn *fn, void *ctx);
+
+#endif

@@ -1,0 +1,22 @@
+/* engine_memory.h - which engine worked for these options, for a day: a file of a few lines in the cache folder, never needed. */
+#ifndef SANDBOX_ENGINE_MEMORY_H
+#define SANDBOX_ENGINE_MEMORY_H
+
+#include <stdbool.h>
+
+struct sandbox_options;
+
+struct engine_memory {          /* strings owned; NULL where nothing is known */
+    char *engine, *python, *packages;
+    char *runtime;              /* podman: the runtime that worked */
+    bool stdio;                 /* the socket did not work, attached pipes did */
+};
+
+bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m);
+void engine_memory_store(const struct sandbox_options *o, const struct engine_memory *m);
+void engine_memory_release(struct engine_memory *m);
+
+/* bwrap shows the host's /usr: its Python and the packages worth naming, without starting anything. root is "" but in tests. */
+bool engine_host_python(const char *root, char **python, char **packages);
+
+#endif

@@ -1,0 +1,34 @@
+/* engine_plan.c - what all engines pass on alike: the words for the supervisor and the environment. */
+#include "sandbox/engine_plan.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "sandbox/sandbox.h"
+
+void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, struct argv *out)
+{
+    /* -I: nothing from the environment or the working directory; -S: no site, which saves the supervisor 10 ms; -u: no buffering */
+    argv_pushl(out, "-I", "-S", "-u", "-c", p->guest, channel, NULL);
+    argv_pushf(out, "nproc=%d", nproc);
+    argv_pushf(out, "files=%d", files);
+    argv_push(out, "data=" DATA_DIR);
+}
+
+void engine_environment(const struct engine_plan *p, void (*each)(void *ctx, const char *name, const char *value), void *ctx)
+{
+    static const char *const fixed[][2] = {
+        {"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LANG", "C.UTF-8"},
+        {"PYTHONDONTWRITEBYTECODE", "1"}, {"MPLBACKEND", "Agg"}, {"MPLCONFIGDIR", "/tmp"}, {"XDG_CACHE_HOME", "/tmp"},
+    };
+    /* Else these make a thread for each core of the host, which then share one CPU and count as processes. */
+    static const char *const pools[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
+    char threads[16];
+
+    snprintf(threads, sizeof threads, "%d", p->o->cpus > 1 ? (int)ceil(p->o->cpus) : 1);
+    for (size_t i = 0; i < countof(fixed); i++)
+        each(ctx, fixed[i][0], fixed[i][1]);
+    for (size_t i = 0; i < countof(pools); i++)
+        each(ctx, pools[i], threads);
+}

@@ -1,0 +1,72 @@
+/* engine_plan.h - what an engine is told for one start, and the descriptions that turn it into an argument vector. A description
+ * starts nothing, so each is tested without a container.
+ */
+#ifndef SANDBOX_ENGINE_PLAN_H
+#define SANDBOX_ENGINE_PLAN_H
+
+#include <stdbool.h>
+
+#include "base/argv.h"
+#include "sandbox/cgroup.h"
+
+struct error;
+struct sandbox_options;
+
+#define SANDBOX_UID 65532       /* inside; "nonroot" of many images, in no Debian image */
+#define INSIDE_DIR "/run/sandpiper"
+#define DATA_DIR "/mnt/data"
+#define GUEST_MAX (120 * 1024)  /* the kernel takes arguments of at most 128 KiB */
+
+struct engine_plan {
+    const struct sandbox_options *o;
+    const char *guest;          /* the supervisor's text */
+    const char *program;        /* path of the engine's client */
+    /* containers */
+    const char *name;           /* of the container */
+    const char *owner;          /* label: owner.h */
+    const char *dir;            /* holds the socket; bound at INSIDE_DIR */
+    const char *profile;        /* seccomp JSON */
+    const char *runtime;        /* podman: NULL is its own choice */
+    bool stdio;                 /* attached pipes instead of the socket */
+    bool no_limits;             /* the engine has no control group to limit (rootless on cgroup v1): rlimits instead */
+    int hard_nproc;             /* our own hard limit; podman cannot raise it */
+    /* bwrap */
+    int channel, seccomp;       /* descriptors that it inherits */
+    bool holds_pids;            /* the control group limits processes */
+    bool holds_memory;          /* and memory */
+};
+
+enum engine_fault {             /* why a start failed, as far as it decides what to do next */
+    FAULT_OTHER,
+    FAULT_ABSENT,               /* not installed, no image, no daemon, no permission: not there for auto */
+    FAULT_SHARE,                /* it cannot bind our directory: try attached pipes */
+    FAULT_RUNTIME,              /* podman's default runtime does not work here: try runc */
+};
+
+struct engine_description {
+    const char *name;
+    bool container;             /* has an image and a client; else it is bwrap */
+    void (*vector)(const struct engine_plan *p, struct argv *out);
+    /* Turn what the client wrote to stderr into two lines: cause, remedy. */
+    enum engine_fault (*explain)(const struct engine_plan *p, const char *said, struct error *err);
+};
+
+extern const struct engine_description engine_docker, engine_podman, engine_bwrap;
+
+/* The words after python3 -c GUEST, the same for all. */
+void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, struct argv *out);
+/* name=value for the environment inside, by a callback; threads follow the CPU limit. */
+void engine_environment(const struct engine_plan *p, void (*each)(void *ctx, const char *name, const char *value), void *ctx);
+
+/* bwrap: what its process does between fork and exec. */
+struct bwrap_setup {
+    const struct cgroup *cgroup;
+    const struct sandbox_options *o;
+    unsigned uid;               /* 0: stay who we are */
+    pid_t parent;
+    bool limit_memory;          /* for each process, where no control group does it for all */
+};
+int bwrap_setup(void *ctx);
+unsigned bwrap_pick_uid(void);  /* a uid that nothing on this host uses */
+
+#endif

@@ -1,0 +1,113 @@
+/* owner.c - see owner.h. */
+#include "sandbox/owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+static ssize_t read_small(const char *path, char *out, size_t size)
+{
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+
+    out[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+unsigned long long owner_start_time(pid_t pid)
+{
+    char path[64], text[2048], *p;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (read_small(path, text, sizeof text) <= 0)
+        return 0;
+    /* The name in parentheses may hold anything, so count from the last one: state is field 3, the start time field 22. */
+    p = strrchr(text, ')');
+    for (int field = 2; p && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
+static void boot_and_space(char boot[9], char space[24])
+{
+    char text[64], link[64];
+    ssize_t n = readlink("/proc/self/ns/pid", link, sizeof link - 1);
+
+    read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    snprintf(boot, 9, "%.8s", text[0] ? text : "unknown");
+    link[n > 0 ? n : 0] = '\0';
+    const char *p = strchr(link, '[');
+    snprintf(space, 24, "%.*s", p ? (int)strcspn(p + 1, "]") : 0, p ? p + 1 : "");
+}
+
+char *owner_self(void)
+{
+    char host[256] = "", boot[9], space[24];
+
+    gethostname(host, sizeof host - 1);
+    for (char *p = host; *p; p++)
+        if (*p == '/' || *p == ':')
+            *p = '-';
+    boot_and_space(boot, space);
+    return xasprintf("%s/%s/%s:%d:%llu", host, boot, space, (int)getpid(), owner_start_time(getpid()));
+}
+
+static enum owner_state check_pid(long long pid, unsigned long long start)
+{
+    if (pid <= 0 || pid > INT32_MAX)
+        return OWNER_ELSEWHERE;
+    unsigned long long now = owner_start_time((pid_t)pid);
+    if (now == 0)       /* hidden by /proc's mount options? then kill knows */
+        return kill((pid_t)pid, 0) == 0 || errno != ESRCH ? OWNER_ALIVE : OWNER_DEAD;
+    return now == start ? OWNER_ALIVE : OWNER_DEAD;
+}
+
+enum owner_state owner_check(const char *owner)
+{
+    char host[256] = "", boot[9], space[24], theirs[256], their_boot[16], their_space[32];
+    long long pid;
+    unsigned long long start;
+
+    if (sscanf(owner, "%255[^/]/%15[^/]/%31[^:]:%lld:%llu", theirs, their_boot, their_space, &pid, &start) != 5)
+        return OWNER_ELSEWHERE;
+    gethostname(host, sizeof host - 1);
+    for (char *p = host; *p; p++)
+        if (*p == '/' || *p == ':')
+            *p = '-';
+    boot_and_space(boot, space);
+    if (strcmp(host, theirs) != 0)
+        return OWNER_ELSEWHERE;
+    if (strcmp(boot, their_boot) != 0)
+        return OWNER_BEFORE_BOOT;
+    if (strcmp(space, their_space) != 0)
+        return OWNER_ELSEWHERE;
+    return check_pid(pid, start);
+}
+
+char *owner_group_name(void)
+{
+    unsigned random = 0;
+
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        random = (unsigned)getpid();
+    return xasprintf("sandpiper-%d-%llu-%08x", (int)getpid(), owner_start_time(getpid()), random);
+}
+
+enum owner_state owner_check_group(const char *name)
+{
+    long long pid;
+    unsigned long long start;
+    unsigned random;
+
+    if (sscanf(name, "sandpiper-%lld-%llu-%x", &pid, &start, &random) != 3)
+        return OWNER_ELSEWHERE;
+    return check_pid(pid, start);
+}

@@ -1,0 +1,22 @@
+/* owner.h - who made a container, a directory or a control group, written so that a later start can prove that this program is dead:
+ * "HOST/BOOT/PIDSPACE:PID:START". Start is the process' start time in ticks since boot, so a reused pid is no match.
+ */
+#ifndef SANDBOX_OWNER_H
+#define SANDBOX_OWNER_H
+
+#include <sys/types.h>
+
+enum owner_state {
+    OWNER_ALIVE,
+    OWNER_DEAD,
+    OWNER_ELSEWHERE,            /* another host or pid namespace: nothing can be proven from here */
+    OWNER_BEFORE_BOOT,          /* this host, an earlier boot: dead, and so is all it started */
+};
+
+char *owner_self(void);                             /* the caller frees */
+enum owner_state owner_check(const char *owner);
+unsigned long long owner_start_time(pid_t pid);     /* 0: there is no such process */
+char *owner_group_name(void);                       /* a name for a control group that tells the same: sandpiper-PID-START-RANDOM */
+enum owner_state owner_check_group(const char *name);
+
+#endif
