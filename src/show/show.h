@@ -10,6 +10,7 @@
 
 #include "chat/event.h"
 
+struct loop;
 struct show;
 
 struct show_options {
@@ -21,6 +22,7 @@ struct show_options {
     bool verbose;           /* NOTICE_DETAIL too, usage, the model's words about a result */
     bool reasoning;         /* dimmed reasoning */
     size_t max_lines, max_bytes;    /* of a cell's output; 0: 200 lines, 32 KiB */
+    struct loop *loop;      /* moves the spinner, and ends a write to a stalled reader; NULL: neither */
 };
 
 struct show *show_new(const struct show_options *o);
@@ -28,16 +30,25 @@ void show_free(struct show *s);
 void show_resize(struct show *s, int width);
 void show_event(struct show *s, const struct event *e);    /* every event but TEXT, which the front end places */
 void show_status(struct show *s, const char *text);        /* the transient line of a terminal, NULL removes it; nothing elsewhere */
-void show_line(struct show *s, enum notice_level level, const char *text);
+void show_asking(struct show *s, const char *model);       /* the status line of a request; model NULL: the session's */
+void show_line(struct show *s, enum notice_level level, const char *text);     /* trusted or not: it is scrubbed */
+void show_talk(struct show *s, const char *text, size_t len);      /* model text that is no answer, dimmed; nothing when quiet */
+void show_clear(struct show *s);           /* the terminal is about to be used by someone else: status line off, line ended */
 
-/* Model text for stdout: scrubbed, streamed. */
+/* Model text for stdout: scrubbed, streamed. Blank lines before it and behind it are dropped. */
 struct show_text;
 struct show_text *show_text_new(int fd, bool terminal, bool colour, int width);
 void show_text_free(struct show_text *t);
 int show_text_feed(struct show_text *t, const char *text, size_t len);     /* -1 with errno when the write failed */
 int show_text_end(struct show_text *t);                    /* ends with exactly one newline if anything was fed */
+/* Both go to one terminal: each ends or removes the other's unfinished line before it writes. */
+void show_share(struct show *s, struct show_text *t);
+void show_text_loop(struct show_text *t, struct loop *loop);   /* a write to a stalled reader ends when it is cancelled */
 
 bool show_wants_colour(int fd, const char *when);          /* "auto", "always", "never"; NO_COLOR, TERM=dumb */
+bool show_is_terminal(int fd);                             /* one where the cursor may be moved: TERM=dumb is none */
 int show_width(int fd);                                    /* of the terminal, else 80 */
+void show_count(unsigned long long n, char out[32]);       /* 1,234,567 */
+void show_size(unsigned long long bytes, char out[32]);    /* "812 bytes", "12.3 kB" */
 
 #endif

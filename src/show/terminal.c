@@ -1,0 +1,70 @@
+/* terminal.c - what may be done on a stream, and numbers for people. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "show/show.h"
+
+static bool term_is_dumb(void)
+{
+    const char *term = getenv("TERM");
+
+    return !term || !*term || !strcmp(term, "dumb");
+}
+
+bool show_is_terminal(int fd)
+{
+    return isatty(fd) && !term_is_dumb();
+}
+
+bool show_wants_colour(int fd, const char *when)
+{
+    const char *no = getenv("NO_COLOR");
+
+    if (when && !strcmp(when, "always"))
+        return true;
+    if ((when && !strcmp(when, "never")) || (no && *no))
+        return false;
+    return show_is_terminal(fd);
+}
+
+int show_width(int fd)
+{
+    struct winsize w;
+
+    if (ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
+        return w.ws_col;
+    return 80;
+}
+
+void show_count(unsigned long long n, char out[32])
+{
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%llu", n), o = 0;
+
+    for (int i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            out[o++] = ',';
+        out[o++] = digits[i];
+    }
+    out[o] = '\0';
+}
+
+void show_size(unsigned long long bytes, char out[32])
+{
+    static const char *const unit[] = {"kB", "MB", "GB", "TB"};
+    double v = (double)bytes;
+    int u = -1;
+
+    if (bytes < 1000) {
+        snprintf(out, 32, "%llu byte%s", bytes, bytes == 1 ? "" : "s");
+        return;
+    }
+    while (v >= 999.95 && u < 3) {
+        v /= 1000;
+        u++;
+    }
+    snprintf(out, 32, "%.1f %s", v, unit[u]);
+}

@@ -1,0 +1,122 @@
+/* text.c - model text for stdout: scrubbed, streamed, blank lines before and behind it dropped, one newline at the end. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "show/out.h"
+#include "show/private.h"
+
+struct show_text {
+    int fd;
+    struct loop *loop;
+    struct scrub scrub;
+    struct buf clean, out;
+    size_t newlines;            /* seen and held back: they may be the last ones */
+    bool any;                   /* something was written since the last end */
+    bool mid;                   /* the last thing written was no newline */
+    struct show *beside;        /* on the same terminal: its status line must go first */
+};
+
+struct show_text *show_text_new(int fd, bool terminal, bool colour, int width)
+{
+    struct show_text *t = xcalloc(1, sizeof *t);
+
+    (void)colour;               /* for markdown, later */
+    (void)width;
+    t->fd = fd;
+    scrub_init(&t->scrub, terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
+    return t;
+}
+
+void show_text_free(struct show_text *t)
+{
+    if (!t)
+        return;
+    if (t->beside)
+        t->beside->text = NULL;
+    buf_release(&t->clean);
+    buf_release(&t->out);
+    free(t);
+}
+
+void show_text_loop(struct show_text *t, struct loop *loop)
+{
+    t->loop = loop;
+}
+
+void show_share(struct show *s, struct show_text *t)
+{
+    s->text = t;
+    t->beside = s;
+}
+
+bool show_text_mid(const struct show_text *t)
+{
+    return t->mid;
+}
+
+void show_text_broken(struct show_text *t)
+{
+    t->mid = false;
+    t->newlines = t->newlines > 0 ? t->newlines - 1 : 0;
+}
+
+/* Hold newlines back until text follows them. */
+static void add_clean(struct show_text *t)
+{
+    for (size_t i = 0; i < t->clean.len; i++) {
+        char c = t->clean.data[i];
+
+        if (c == '\n') {
+            t->newlines += t->any;
+            continue;
+        }
+        for (; t->newlines > 0; t->newlines--)
+            buf_addch(&t->out, '\n');
+        buf_addch(&t->out, c);
+        t->any = t->mid = true;
+    }
+    buf_clear(&t->clean);
+}
+
+static int text_flush(struct show_text *t)
+{
+    int r = 0, saved;
+
+    if (!t->out.len)
+        return 0;
+    if (t->beside) {            /* out_write of this text must come after the status line was removed */
+        struct show_text *self = t->beside->text;
+
+        t->beside->text = NULL;
+        show_clear(t->beside);
+        t->beside->text = self;
+    }
+    r = out_write(t->fd, t->out.data, t->out.len, t->loop);
+    saved = errno;
+    buf_clear(&t->out);
+    errno = saved;
+    return r;
+}
+
+int show_text_feed(struct show_text *t, const char *text, size_t len)
+{
+    scrub_feed(&t->scrub, text, len, &t->clean);
+    add_clean(t);
+    return text_flush(t);
+}
+
+int show_text_end(struct show_text *t)
+{
+    int r;
+
+    scrub_end(&t->scrub, &t->clean);
+    add_clean(t);
+    if (t->mid)
+        buf_addch(&t->out, '\n');
+    t->newlines = 0;
+    t->any = t->mid = false;
+    r = text_flush(t);
+    return r;
+}
