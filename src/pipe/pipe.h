@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "chat/event.h"
 
@@ -22,6 +23,7 @@ struct pipe_options {
     enum stdin_mode stdin_mode;
     int closed;                     /* fd_open_standard()'s mask: a closed stdin is no data, without notice */
     const char *const *files;       /* --add, ended by NULL; or NULL */
+    int64_t data_size;              /* bytes that /mnt/data takes; 0: 256 MiB */
 };
 
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop);

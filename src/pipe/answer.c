@@ -1,0 +1,207 @@
+/* answer.c - where events go.
+ *
+ * At a terminal all text streams. When stdout is none, a reply's text is held until it is known what it was: text beside calls is talk
+ * and goes to stderr, so a script that reads stdout gets answers only.
+ */
+#include "pipe/answer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "pipe/json_lines.h"
+#include "show/show.h"
+
+#define HELD_MAX (4 * 1024 * 1024)      /* a reply is cut at 1 MiB before it gets here */
+
+struct answer {
+    struct show *show;
+    struct show_text *text;
+    struct json_lines *json;    /* or NULL */
+    struct loop *loop;
+    bool terminal;
+    struct buf held;
+    bool cut;                   /* held is a reply that was cut: what it counts as is told by DONE */
+    bool given;                 /* this question's answer is on stdout; at a terminal: some text is */
+    int broken;
+    bool watched;
+};
+
+struct answer *answer_new(struct show *show, bool json, struct loop *loop)
+{
+    struct answer *a = xcalloc(1, sizeof *a);
+
+    a->show = show;
+    a->loop = loop;
+    a->terminal = isatty(1);
+    buf_init(&a->held, HELD_MAX);
+    if (json) {
+        a->json = json_lines_new(1, a->terminal, loop);
+        return a;
+    }
+    a->text = show_text_new(1, a->terminal, false, 0);
+    show_text_loop(a->text, loop);
+    if (a->terminal && isatty(2))
+        show_share(show, a->text);
+    return a;
+}
+
+void answer_free(struct answer *a)
+{
+    if (!a)
+        return;
+    answer_unwatch(a);
+    show_text_free(a->text);
+    json_lines_free(a->json);
+    buf_release(&a->held);
+    free(a);
+}
+
+int answer_broken(const struct answer *a)
+{
+    return a->broken;
+}
+
+/* A write on stdout failed: nothing more can be delivered, so the question is ended too. */
+static void write_failed(struct answer *a, int why)
+{
+    if (why == EINTR)           /* cancelled while the reader stalled: that has its own exit code */
+        return;
+    if (!a->broken && why != EPIPE) {
+        autofree char *line = xasprintf("writing the answer to stdout: %s", strerror(why));
+
+        show_line(a->show, NOTICE_ERROR, line);
+    }
+    if (!a->broken)
+        a->broken = why == EPIPE ? 141 : 1;
+    answer_unwatch(a);
+}
+
+static void on_stdout(void *ctx, short revents)
+{
+    struct answer *a = ctx;
+
+    if (revents & (POLLERR | POLLNVAL)) {
+        write_failed(a, EPIPE);
+        loop_interrupt(a->loop);
+    }
+}
+
+void answer_watch(struct answer *a)
+{
+    struct stat st;
+
+    if (fstat(1, &st) == 0 && S_ISFIFO(st.st_mode)) {
+        loop_watch(a->loop, 1, 0, on_stdout, a);
+        a->watched = true;
+    }
+}
+
+void answer_unwatch(struct answer *a)
+{
+    if (a->watched)
+        loop_unwatch(a->loop, 1);
+    a->watched = false;
+}
+
+static void give(struct answer *a, const char *text, size_t len)
+{
+    if (a->broken || !len)
+        return;
+    if (show_text_feed(a->text, text, len) < 0 || show_text_end(a->text) < 0)
+        write_failed(a, errno);
+    a->given = true;
+}
+
+static void reply_end(struct answer *a, enum reply_kind kind)
+{
+    if (a->terminal) {
+        if (!a->broken && show_text_end(a->text) < 0)
+            write_failed(a, errno);
+        return;
+    }
+    a->cut = kind == REPLY_CUT;
+    if (a->cut)
+        return;
+    if (kind == REPLY_ANSWER)
+        give(a, buf_str(&a->held), a->held.len);
+    else
+        show_talk(a->show, buf_str(&a->held), a->held.len);
+    buf_clear(&a->held);
+}
+
+static void question_end(struct answer *a, const struct event *e)
+{
+    const char *answer = e->done.answer ? e->done.answer : "";
+
+    if (a->terminal && a->given) {      /* all of it streamed */
+        if (!a->broken && show_text_end(a->text) < 0)
+            write_failed(a, errno);
+    } else if (!a->given && *answer) {
+        give(a, answer, strlen(answer));
+    } else if (a->held.len) {
+        show_talk(a->show, buf_str(&a->held), a->held.len);
+    }
+    buf_clear(&a->held);
+    a->given = a->cut = false;
+}
+
+static void text_event(struct answer *a, const struct event *e)
+{
+    if (a->terminal) {
+        if (!a->broken && show_text_feed(a->text, e->text.text, e->text.len) < 0)
+            write_failed(a, errno);
+        a->given = true;
+        return;
+    }
+    if (a->cut) {               /* the question went on after all: what was cut is no part of the new reply */
+        show_talk(a->show, buf_str(&a->held), a->held.len);
+        buf_clear(&a->held);
+        a->cut = false;
+    }
+    buf_add(&a->held, e->text.text, e->text.len);
+}
+
+/* Only what a person must know besides the JSON. */
+static void event_json(struct answer *a, const struct event *e)
+{
+    if (!a->broken && json_lines_event(a->json, e) < 0)
+        write_failed(a, errno);
+    if (e->type == EVENT_NOTICE || e->type == EVENT_DONE)
+        show_event(a->show, e);
+}
+
+void answer_event(struct answer *a, const struct event *e)
+{
+    if (a->json) {
+        event_json(a, e);
+    } else if (e->type == EVENT_TEXT) {
+        text_event(a, e);
+    } else {
+        if (e->type == EVENT_REPLY_END)
+            reply_end(a, e->reply_end.kind);
+        if (e->type == EVENT_DONE)
+            question_end(a, e);
+        if (a->broken != 141)
+            show_event(a->show, e);
+    }
+    /* again with each event: the next step of the agent may have forgotten the one before */
+    if (a->broken && e->type != EVENT_DONE && e->type != EVENT_SESSION_END)
+        loop_interrupt(a->loop);
+}
+
+void answer_echo(struct answer *a, const char *question)
+{
+    size_t len = strcspn(question, "\n"), fits = utf8_cut(question, len, len > 200 ? 200 : len);
+    autofree char *line = xasprintf("> %.*s%s", (int)fits, question, question[fits] ? " ..." : "");
+
+    if (isatty(2) && !a->json)
+        show_talk(a->show, line, strlen(line));
+}

@@ -1,0 +1,336 @@
+/* json_lines.c - the event stream as one JSON object a line.
+ *
+ * Every line has "type", "v" (1; a change that breaks readers raises it) and "question" (from 1, 0 before the first). Readers
+ * skip types and members they do not know. What does not apply is null. Text is not scrubbed: it is data.
+ *
+ *   session       model, provider, endpoint, engine ("" while it starts), session (id or null), version (of sandpiper)
+ *   text          reply (number in the question), text (a piece)
+ *   tool_call     id, tool, cell (number in the session), code
+ *   tool_output   cell, stream ("stdout", "stderr"), text (a piece; at most 16 MiB a cell)
+ *   tool_result   id, cell, status ("ok", "exception", "exit", "timeout", "interrupted", "memory", "died", "not_run"), value, error,
+ *                 state_lost, seconds, output_bytes (all of it), output_path, model_text (what the model is told)
+ *   file          cell, name (in the sandbox), path (here), bytes
+ *   notice        level ("info", "warning", "error", "detail"), text
+ *   usage         input_tokens, output_tokens, reasoning_tokens (null: unknown), estimated, seconds: of one request
+ *   done          status ("answered", "no_answer", "no_sandbox", "code_failed", "limit", "try_later", "refused", "usage", "interrupted",
+ *                 "terminated"), exit_code (of this question), answer, error, last_output,
+ *                 usage {input_tokens, output_tokens, estimated, requests, cells, seconds}
+ *   session_end   exit_code
+ */
+#include "pipe/json_lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "show/out.h"
+
+#define OUTPUT_MAX (16 * 1024 * 1024)
+
+struct json_lines {
+    int fd;
+    bool ascii;
+    struct loop *loop;
+    struct {
+        char part[4];           /* the beginning of a character that the last piece was cut in */
+        size_t n;
+    } stream[2];
+    unsigned cell;
+    uint64_t output;            /* of this cell so far */
+};
+
+struct json_lines *json_lines_new(int fd, bool ascii, struct loop *loop)
+{
+    struct json_lines *j = xcalloc(1, sizeof *j);
+
+    j->fd = fd;
+    j->ascii = ascii;
+    j->loop = loop;
+    return j;
+}
+
+void json_lines_free(struct json_lines *j)
+{
+    free(j);
+}
+
+static struct json *line_new(const char *type, unsigned question)
+{
+    struct json *o = json_object();
+
+    json_set_str(o, "type", type);
+    json_set_int(o, "v", 1);
+    json_set_int(o, "question", question);
+    return o;
+}
+
+/* What is outside ASCII can only stand in strings, where an escape means the same. */
+static void add_ascii(struct buf *out, const char *s)
+{
+    size_t len = strlen(s), i = 0;
+
+    while (i < len) {
+        uint32_t cp = 0xfffd;
+        int n = utf8_decode(s + i, len - i, &cp);
+
+        if (n <= 0)
+            n = 1;
+        if (cp < 0x7f)
+            buf_addch(out, s[i]);
+        else if (cp < 0x10000)
+            buf_addf(out, "\\u%04x", (unsigned)cp);
+        else
+            buf_addf(out, "\\u%04x\\u%04x", 0xd800 + (unsigned)((cp - 0x10000) >> 10), 0xdc00 + (unsigned)((cp - 0x10000) & 0x3ff));
+        i += (size_t)n;
+    }
+}
+
+static int line_write(struct json_lines *j, struct json *o)
+{
+    autofree char *text = json_print(o);
+    struct buf out = BUF_INIT(0);
+    int r;
+
+    json_free(o);
+    if (j->ascii)
+        add_ascii(&out, text);
+    else
+        buf_addstr(&out, text);
+    buf_addch(&out, '\n');
+    r = out_write(j->fd, out.data, out.len, j->loop);
+    buf_release(&out);
+    return r;
+}
+
+static void set_tokens(struct json *o, const char *key, int64_t n)
+{
+    if (n < 0)
+        json_set(o, key, json_null());
+    else
+        json_set_int(o, key, n);
+}
+
+static void set_seconds(struct json *o, double s)
+{
+    json_set(o, "seconds", json_number((double)(int64_t)(s * 1e6 + 0.5) / 1e6));
+}
+
+static int write_session(struct json_lines *j, const struct event *e)
+{
+    struct json *o = line_new("session", e->question);
+
+    json_set_str(o, "session", e->session.id);
+    json_set_str(o, "model", e->session.model);
+    json_set_str(o, "provider", e->session.provider);
+    json_set_str(o, "endpoint", e->session.endpoint);
+    json_set_str(o, "engine", e->session.engine);
+    json_set_str(o, "version", e->session.version);
+    return line_write(j, o);
+}
+
+static int write_text(struct json_lines *j, const struct event *e)
+{
+    struct json *o = line_new("text", e->question);
+
+    json_set_int(o, "reply", e->text.reply);
+    json_set(o, "text", json_string_n(e->text.text, e->text.len));
+    return line_write(j, o);
+}
+
+static int write_call(struct json_lines *j, const struct event *e)
+{
+    struct json *o = line_new("tool_call", e->question);
+
+    memset(j->stream, 0, sizeof j->stream);
+    j->output = 0;
+    j->cell = e->call.cell;
+    json_set_str(o, "id", e->call.id);
+    json_set_str(o, "tool", e->call.tool);
+    json_set_int(o, "cell", e->call.cell);
+    json_set_str(o, "code", e->call.code);
+    return line_write(j, o);
+}
+
+static int write_output(struct json_lines *j, unsigned question, int stream, const char *text, size_t len)
+{
+    struct json *o = line_new("tool_output", question);
+
+    json_set_int(o, "cell", j->cell);
+    json_set_str(o, "stream", stream ? "stderr" : "stdout");
+    json_set(o, "text", json_string_n(text, len));
+    return line_write(j, o);
+}
+
+/* How many bytes at the end of s are the beginning of a character whose rest may come. */
+static size_t unfinished(const char *s, size_t len)
+{
+    uint32_t cp;
+
+    for (size_t n = 1; n <= 3 && n <= len; n++)
+        if (utf8_decode(s + len - n, n, &cp) == 0)
+            return n;
+    return 0;
+}
+
+/* Pieces are cut anywhere, also inside a character. */
+static int take_output(struct json_lines *j, const struct event *e)
+{
+    int stream = e->output.stream == 2, r = 0;
+    size_t len = e->output.len;
+    struct buf all = BUF_INIT(0);
+
+    if (j->output >= OUTPUT_MAX)
+        return 0;
+    if (len > OUTPUT_MAX - j->output)
+        len = OUTPUT_MAX - (size_t)j->output;
+    j->output += len;
+    buf_add(&all, j->stream[stream].part, j->stream[stream].n);
+    buf_add(&all, e->output.text, len);
+    j->stream[stream].n = unfinished(buf_str(&all), all.len);
+    memcpy(j->stream[stream].part, buf_str(&all) + all.len - j->stream[stream].n, j->stream[stream].n);
+    all.len -= j->stream[stream].n;
+    if (all.len > 0)
+        r = write_output(j, e->question, stream, all.data, all.len);
+    buf_release(&all);
+    return r;
+}
+
+static const char *cell_status_name(enum cell_status s)
+{
+    static const char *const names[] = {
+        [CELL_OK] = "ok", [CELL_EXCEPTION] = "exception", [CELL_EXIT] = "exit", [CELL_TIMEOUT] = "timeout",
+        [CELL_INTERRUPTED] = "interrupted", [CELL_MEMORY] = "memory", [CELL_DIED] = "died", [CELL_NOT_RUN] = "not_run",
+    };
+
+    return names[s];
+}
+
+static int write_result(struct json_lines *j, const struct event *e)
+{
+    struct json *o;
+
+    for (int i = 0; i < 2; i++)
+        if (j->stream[i].n > 0 && write_output(j, e->question, i, j->stream[i].part, j->stream[i].n) < 0)
+            return -1;
+    memset(j->stream, 0, sizeof j->stream);
+    o = line_new("tool_result", e->question);
+    json_set_str(o, "id", e->result.id);
+    json_set_int(o, "cell", e->result.cell);
+    json_set_str(o, "status", cell_status_name(e->result.status));
+    json_set_str(o, "value", e->result.value);
+    json_set_str(o, "error", e->result.error);
+    json_set_bool(o, "state_lost", e->result.state_lost);
+    set_seconds(o, e->result.seconds);
+    json_set_int(o, "output_bytes", (int64_t)e->result.out_bytes);
+    json_set_str(o, "output_path", e->result.output_path);
+    json_set_str(o, "model_text", e->result.model_text);
+    return line_write(j, o);
+}
+
+static int write_file(struct json_lines *j, const struct event *e)
+{
+    struct json *o = line_new("file", e->question);
+
+    json_set_int(o, "cell", e->file.cell);
+    json_set_str(o, "name", e->file.name);
+    json_set_str(o, "path", e->file.path);
+    json_set_int(o, "bytes", (int64_t)e->file.size);
+    return line_write(j, o);
+}
+
+static int write_notice(struct json_lines *j, const struct event *e)
+{
+    static const char *const levels[] = {
+        [NOTICE_INFO] = "info", [NOTICE_WARNING] = "warning", [NOTICE_ERROR] = "error", [NOTICE_DETAIL] = "detail",
+    };
+    struct json *o = line_new("notice", e->question);
+
+    json_set_str(o, "level", levels[e->notice.level]);
+    json_set_str(o, "text", e->notice.text);
+    return line_write(j, o);
+}
+
+static int write_usage(struct json_lines *j, const struct event *e)
+{
+    struct json *o = line_new("usage", e->question);
+
+    set_tokens(o, "input_tokens", e->usage.input);
+    set_tokens(o, "output_tokens", e->usage.output);
+    set_tokens(o, "reasoning_tokens", e->usage.reasoning);
+    json_set_bool(o, "estimated", e->usage.estimated);
+    set_seconds(o, e->usage.seconds);
+    return line_write(j, o);
+}
+
+static const char *question_status_name(enum question_status s)
+{
+    static const char *const names[] = {
+        [QUESTION_ANSWERED] = "answered", [QUESTION_NO_ANSWER] = "no_answer", [QUESTION_NO_SANDBOX] = "no_sandbox",
+        [QUESTION_CODE_FAILED] = "code_failed", [QUESTION_LIMIT] = "limit", [QUESTION_TRY_LATER] = "try_later",
+        [QUESTION_REFUSED] = "refused", [QUESTION_USAGE] = "usage", [QUESTION_INTERRUPTED] = "interrupted",
+        [QUESTION_TERMINATED] = "terminated",
+    };
+
+    return names[s];
+}
+
+static int write_done(struct json_lines *j, const struct event *e)
+{
+    struct json *o = line_new("done", e->question), *usage = json_object();
+
+    json_set_str(o, "status", question_status_name(e->done.status));
+    json_set_int(o, "exit_code", question_exit_code(e->done.status));
+    json_set_str(o, "answer", e->done.answer && *e->done.answer ? e->done.answer : NULL);
+    json_set_str(o, "error", e->done.error);
+    json_set_str(o, "last_output", e->done.last_output);
+    set_tokens(usage, "input_tokens", e->done.input);
+    set_tokens(usage, "output_tokens", e->done.output);
+    json_set_bool(usage, "estimated", e->done.estimated);
+    json_set_int(usage, "requests", e->done.requests);
+    json_set_int(usage, "cells", e->done.cells);
+    set_seconds(usage, e->done.seconds);
+    json_set(o, "usage", usage);
+    return line_write(j, o);
+}
+
+static int write_session_end(struct json_lines *j, const struct event *e)
+{
+    struct json *o = line_new("session_end", e->question);
+
+    json_set_int(o, "exit_code", e->session_end.exit_code);
+    return line_write(j, o);
+}
+
+int json_lines_event(struct json_lines *j, const struct event *e)
+{
+    switch (e->type) {
+    case EVENT_SESSION:
+        return write_session(j, e);
+    case EVENT_TEXT:
+        return write_text(j, e);
+    case EVENT_TOOL_CALL:
+        return write_call(j, e);
+    case EVENT_TOOL_OUTPUT:
+        return take_output(j, e);
+    case EVENT_TOOL_RESULT:
+        return write_result(j, e);
+    case EVENT_FILE:
+        return write_file(j, e);
+    case EVENT_NOTICE:
+        return write_notice(j, e);
+    case EVENT_USAGE:
+        return write_usage(j, e);
+    case EVENT_DONE:
+        return write_done(j, e);
+    case EVENT_SESSION_END:
+        return write_session_end(j, e);
+    case EVENT_REASONING:
+    case EVENT_REPLY_END:
+        return 0;
+    }
+    return 0;
+}

@@ -1,0 +1,194 @@
+/* pipe.c - one-shot and script: find the question, ask, place the answer. */
+#include "pipe/pipe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/inputs.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "pipe/answer.h"
+#include "pipe/script.h"
+#include "pipe/stdin.h"
+#include "show/show.h"
+
+#define DATA_MAX (256LL * 1024 * 1024)
+
+struct pipe {
+    struct pipe_options o;
+    struct loop *loop;
+    struct show *show;
+    struct answer *answer;
+    struct stdin_data data;
+    struct inputs files;
+    struct script script;
+    bool scripted;
+    struct buf question;        /* the first one, or the next of a script */
+    bool was_error;             /* the present question's cause was shown */
+};
+
+struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
+{
+    struct pipe *p = xcalloc(1, sizeof *p);
+    struct show_options so = {
+        .fd = 2, .terminal = show_is_terminal(2), .colour = show_wants_colour(2, o->color), .width = show_width(2),
+        .quiet = o->quiet, .verbose = o->verbose, .loop = loop,
+    };
+
+    p->o = *o;
+    if (p->o.data_size <= 0)
+        p->o.data_size = DATA_MAX;
+    p->loop = loop;
+    p->data.fd = -1;
+    p->show = show_new(&so);
+    p->answer = answer_new(p->show, o->json, loop);
+    return p;
+}
+
+void pipe_free(struct pipe *p)
+{
+    if (!p)
+        return;
+    answer_free(p->answer);
+    show_free(p->show);
+    stdin_data_release(&p->data);
+    inputs_release(&p->files);
+    script_release(&p->script);
+    buf_release(&p->question);
+    free(p);
+}
+
+void pipe_event(void *ctx, const struct event *e)
+{
+    struct pipe *p = ctx;
+
+    if (loop_resized(p->loop))
+        show_resize(p->show, show_width(2));
+    if (e->type == EVENT_DONE || (e->type == EVENT_NOTICE && e->notice.level == NOTICE_ERROR))
+        p->was_error = p->was_error || e->type == EVENT_NOTICE || (e->done.error && *e->done.error);
+    answer_event(p->answer, e);
+}
+
+static void say(void *ctx, enum notice_level level, const char *line)
+{
+    struct pipe *p = ctx;
+
+    show_line(p->show, level, line);
+}
+
+static int prepare_script(struct pipe *p, struct error *err)
+{
+    int r;
+
+    if (p->o.closed & 1)
+        return error_set(err, ERROR_USAGE, 0, "no question: stdin is closed.\nTry: sandpiper \"how many primes below a million?\"");
+    if (isatty(0))
+        return error_set(err, ERROR_USAGE, 0, "no question: stdin is a terminal, and a chat needs one on stdout too%s.\n"
+                         "Try: sandpiper \"how many primes below a million?\"", p->o.json ? " and no --json" : "");
+    script_init(&p->script, 0, p->loop);
+    p->scripted = true;
+    r = script_next(&p->script, &p->question, err);
+    if (r == 0)
+        return error_set(err, ERROR_USAGE, 0, "no question: stdin is empty.\nTry: sandpiper \"how many primes below a million?\"");
+    return r < 0 ? -1 : 0;
+}
+
+int pipe_prepare(struct pipe *p, struct error *err)
+{
+    struct stdin_rules rules = {
+        .fd = 0, .mode = p->o.stdin_mode, .closed = p->o.closed & 1, .max = (uint64_t)p->o.data_size, .loop = p->loop,
+        .say = say, .ctx = p,
+    };
+
+    if (inputs_open(&p->files, p->o.files, err) < 0)
+        return -1;
+    if (p->o.prompt_is_stdin)
+        return prompt_read(0, p->loop, &p->question, err);
+    if (!p->o.prompt)
+        return prepare_script(p, err);
+    if (prompt_check(p->o.prompt, strlen(p->o.prompt), err) < 0)
+        return -1;
+    buf_addstr(&p->question, p->o.prompt);
+    return stdin_take(&rules, &p->data, err);
+}
+
+bool pipe_has_data(const struct pipe *p)
+{
+    return p->data.any || p->files.n > 0;
+}
+
+static int attach(struct pipe *p, struct agent *a, struct error *err)
+{
+    if (pipe_has_data(p))
+        show_status(p->show, "handing the data over");
+    if (p->data.any && agent_attach(a, "stdin", p->data.fd, err) < 0)
+        return -1;
+    for (size_t i = 0; i < p->files.n; i++)
+        if (agent_attach(a, p->files.v[i].path, p->files.v[i].fd, err) < 0)
+            return -1;
+    stdin_data_release(&p->data);
+    inputs_release(&p->files);
+    return 0;
+}
+
+/* An error that no question brought with it: into the stream of events where that is what is printed. */
+static int fail(struct pipe *p, const struct error *err)
+{
+    struct event e = {.type = EVENT_NOTICE, .notice = {.level = NOTICE_ERROR, .text = err->text}};
+    int fatal = loop_fatal(p->loop);
+
+    show_status(p->show, NULL);
+    if (err->kind == ERROR_CANCELLED)
+        return fatal ? 143 : 130;
+    answer_event(p->answer, &e);
+    return error_exit_code(err);
+}
+
+static int ask(struct pipe *p, struct agent *a)
+{
+    struct error err = {0};
+    enum question_status status;
+
+    if (loop_cancelled(p->loop))
+        return loop_fatal(p->loop) ? 143 : 130;
+    if (p->scripted)
+        answer_echo(p->answer, buf_str(&p->question));
+    p->was_error = false;
+    show_asking(p->show, NULL);
+    status = agent_ask(a, buf_str(&p->question), p->question.len, &err);
+    show_status(p->show, NULL);
+    if (status != QUESTION_ANSWERED && !p->was_error && err.kind != ERROR_NONE && err.kind != ERROR_CANCELLED)
+        show_line(p->show, NOTICE_ERROR, err.text);
+    return question_exit_code(status);
+}
+
+static bool ends_script(int code)
+{
+    return code == 2 || code == 3 || code == 77 || code == 130 || code == 143;
+}
+
+int pipe_run(struct pipe *p, struct agent *a)
+{
+    struct error err = {0};
+    int code = 0, r = 1;
+
+    answer_watch(p->answer);    /* ends the question when the reader of stdout goes away */
+    if (attach(p, a, &err) < 0)
+        code = fail(p, &err);
+    while (!ends_script(code) && r > 0 && !answer_broken(p->answer) && err.kind == ERROR_NONE) {
+        int one = ask(p, a);
+
+        code = ends_script(one) ? one : exit_code_worse(code, one);
+        if (ends_script(one) || !p->scripted || answer_broken(p->answer))
+            break;
+        r = script_next(&p->script, &p->question, &err);
+        if (r < 0)
+            code = fail(p, &err);
+    }
+    answer_unwatch(p->answer);
+    return answer_broken(p->answer) ? answer_broken(p->answer) : code;
+}

@@ -1,0 +1,234 @@
+/* script.c - a script of questions, and a question that is all of stdin. */
+#include "pipe/script.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/utf8.h"
+#include "pipe/input.h"
+#include "show/show.h"
+
+#define COUNT_MAX ((uint64_t)64 * 1024 * 1024)     /* how far an endless line is read on only to name its size */
+
+static int too_long(const char *what, uint64_t len, bool whole, struct error *err)
+{
+    char have[32], may[32];
+
+    show_count(len, have);
+    show_count(PROMPT_MAX, may);
+    return error_set(err, ERROR_USAGE, 0, "%s is %s%s bytes long, a question may have %s.\n"
+                     "Give long text as data instead: sandpiper \"QUESTION\" < FILE, or --add FILE", what, whole ? "" : "more than ",
+                     have, may);
+}
+
+/* Where the first byte is that is no part of valid UTF-8. */
+static size_t bad_byte(const char *s, size_t len)
+{
+    size_t i = 0;
+    uint32_t cp;
+    int n;
+
+    while (i < len && (n = utf8_decode(s + i, len - i, &cp)) > 0)
+        i += (size_t)n;
+    return i;
+}
+
+static int check_text(const char *what, const char *s, size_t len, struct error *err)
+{
+    const char *nul = memchr(s, 0, len);
+
+    if (nul)
+        return error_set(err, ERROR_USAGE, 0, "%s holds a NUL (byte %zu): it is no text.\n"
+                         "Give such data beside a question: sandpiper \"QUESTION\" < FILE", what, (size_t)(nul - s) + 1);
+    if (!utf8_valid(s, len))
+        return error_set(err, ERROR_USAGE, 0, "%s is not valid UTF-8 (byte %zu).\n"
+                         "Convert it (iconv -f LATIN1 -t UTF-8), or give it as data beside a question", what, bad_byte(s, len) + 1);
+    return 0;
+}
+
+bool prompt_blank(const char *s, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!strchr(" \t\r\n\v\f", s[i]) || !s[i])
+            return false;
+    return true;
+}
+
+int prompt_check(const char *text, size_t len, struct error *err)
+{
+    if (len > PROMPT_MAX)
+        return too_long("the question", len, true, err);
+    if (prompt_blank(text, len))
+        return error_set(err, ERROR_USAGE, 0, "no question: the prompt is empty.\nTry: sandpiper \"how many primes below a million?\"");
+    return check_text("the question", text, len, err);
+}
+
+static void drop_bom(struct buf *b)
+{
+    if (b->len >= 3 && !memcmp(b->data, "\xef\xbb\xbf", 3))
+        buf_drop(b, 3);
+}
+
+int prompt_read(int fd, struct loop *loop, struct buf *q, struct error *err)
+{
+    char piece[16384];
+    uint64_t total = 0;
+    ssize_t n;
+
+    buf_init(q, PROMPT_MAX + 3);
+    while ((n = input_read(fd, piece, sizeof piece, -1, loop, err)) > 0) {
+        total += (uint64_t)n;
+        if (!buf_add(q, piece, (size_t)n)) {
+            int whole = 0;
+
+            total += input_count_rest(fd, loop, &whole);
+            return too_long("the question on stdin", total, whole, err);
+        }
+    }
+    if (n < 0)
+        return -1;
+    drop_bom(q);
+    if (prompt_blank(buf_str(q), q->len))
+        return error_set(err, ERROR_USAGE, 0, "no question: stdin is empty.\nTry: sandpiper \"how many primes below a million?\"");
+    return prompt_check(q->data, q->len, err);
+}
+
+void script_init(struct script *s, int fd, struct loop *loop)
+{
+    memset(s, 0, sizeof *s);
+    s->fd = fd;
+    s->loop = loop;
+}
+
+void script_release(struct script *s)
+{
+    if (s)
+        buf_release(&s->raw);
+}
+
+static int script_fill(struct script *s, struct error *err)
+{
+    char piece[16384];
+    ssize_t n = input_read(s->fd, piece, sizeof piece, -1, s->loop, err);
+
+    if (n < 0)
+        return -1;
+    buf_clear(&s->raw);
+    s->at = 0;
+    buf_add(&s->raw, piece, (size_t)n);
+    s->ended = n == 0;
+    return 0;
+}
+
+/* The next line without its end; *len is its whole length, though line keeps only what it may. 1, 0 at the end, -1. */
+static int line_next(struct script *s, struct buf *line, uint64_t *len, struct error *err)
+{
+    buf_clear(line);
+    *len = 0;
+    for (;;) {
+        const char *from = buf_str(&s->raw) + s->at, *nl;
+        size_t left = s->raw.len - s->at;
+
+        if (!left && !s->ended) {
+            if (script_fill(s, err) < 0)
+                return -1;
+            continue;
+        }
+        if (!left && !*len)
+            return 0;
+        nl = left ? memchr(from, '\n', left) : NULL;
+        if (nl)
+            left = (size_t)(nl - from);
+        if (left)
+            buf_add(line, from, left);
+        *len += left;
+        s->at += left + (nl ? 1 : 0);
+        if (nl || s->ended || *len > COUNT_MAX || (line->len && memchr(line->data, 0, line->len)))
+            break;
+    }
+    if (++s->line == 1)
+        drop_bom(line);
+    if (line->len > 0 && line->data[line->len - 1] == '\r')
+        line->data[--line->len] = '\0';
+    return 1;
+}
+
+static bool is_fence(const struct buf *line)
+{
+    const char *q = memmem(buf_str(line), line->len, "\"\"\"", 3);
+
+    return q && prompt_blank(line->data, (size_t)(q - line->data)) &&
+           prompt_blank(q + 3, line->len - (size_t)(q + 3 - line->data));
+}
+
+static int line_checked(struct script *s, struct buf *line, uint64_t *len, struct error *err)
+{
+    char what[64];
+    int r = line_next(s, line, len, err);
+
+    if (r <= 0)
+        return r;
+    snprintf(what, sizeof what, "line %lu of the questions", s->line);
+    if (check_text(what, buf_str(line), *len > PROMPT_MAX ? utf8_cut(buf_str(line), line->len, line->len) : line->len, err) < 0)
+        return -1;
+    return 1;
+}
+
+/* The lines up to the closing """. */
+static int block_next(struct script *s, struct buf *q, struct buf *line, struct error *err)
+{
+    unsigned long opened = s->line;
+    uint64_t len, total = 0;
+    char what[64];
+    int r;
+
+    while ((r = line_checked(s, line, &len, err)) > 0 && !is_fence(line) && total <= COUNT_MAX) {
+        total += len + (total > 0);
+        if (q->len)
+            buf_addch(q, '\n');
+        buf_add(q, buf_str(line), line->len);
+    }
+    if (r < 0)
+        return -1;
+    if (r == 0)
+        return error_set(err, ERROR_USAGE, 0, "the block that begins at line %lu of the questions is not closed.\n"
+                         "End it with a line of three double quotes", opened);
+    snprintf(what, sizeof what, "the block that begins at line %lu", opened);
+    if (total > PROMPT_MAX)
+        return too_long(what, total, total <= COUNT_MAX, err);
+    return 1;
+}
+
+int script_next(struct script *s, struct buf *q, struct error *err)
+{
+    struct buf line = BUF_INIT(PROMPT_MAX + 4);
+    uint64_t len;
+    int r;
+
+    buf_release(q);
+    buf_init(q, PROMPT_MAX + 4);
+    while ((r = line_checked(s, &line, &len, err)) > 0) {
+        if (len > PROMPT_MAX) {
+            char what[64];
+
+            snprintf(what, sizeof what, "line %lu of the questions", s->line);
+            r = too_long(what, len, len <= COUNT_MAX, err);
+            break;
+        }
+        if (is_fence(&line)) {
+            r = block_next(s, q, &line, err);
+            if (r < 0 || !prompt_blank(buf_str(q), q->len))
+                break;
+            buf_clear(q);
+            continue;
+        }
+        if (prompt_blank(buf_str(&line), line.len) || line.data[0] == '#')
+            continue;
+        buf_add(q, line.data, line.len);
+        break;
+    }
+    buf_release(&line);
+    return r;
+}

@@ -1,0 +1,220 @@
+/* stdin.c - is stdin data for the question? The rules of DESIGN 2, one function a kind of descriptor. */
+#include "pipe/stdin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "pipe/holders.h"
+#include "pipe/input.h"
+#include "show/show.h"
+
+#define FIRST_MS 200            /* a pipe that shows nothing for so long is looked at more closely */
+#define LINE_MS 1000            /* the user is told what is waited for; then who writes is looked at again, as often */
+
+static void say(const struct stdin_rules *r, enum notice_level level, const char *line)
+{
+    r->say(r->ctx, level, line);
+}
+
+static int too_big(const struct stdin_rules *r, uint64_t size, bool whole, struct error *err)
+{
+    char have[32], may[32];
+
+    show_count(size, have);
+    show_count(r->max, may);
+    return error_set(err, ERROR_USAGE, 0, "stdin is %s%s bytes of data, but /mnt/data in the sandbox takes %s.\n"
+                     "Give it a part of the data, or a file that was made smaller", whole ? "" : "more than ", have, may);
+}
+
+/* A file that is gone when we are. On disk, not in memory: there may be 256 MiB of it. */
+static int temporary_file(struct error *err)
+{
+    const char *dirs[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
+    int fd;
+
+    for (size_t i = 0; i < countof(dirs); i++)
+        if (dirs[i] && *dirs[i] && (fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) >= 0)
+            return fd;
+    fd = memfd_create("stdin", MFD_CLOEXEC);
+    return fd >= 0 ? fd : error_errno(err, "no place to keep the data of stdin");
+}
+
+struct spool {
+    const struct stdin_rules *r;
+    int64_t line_at;            /* when the user is told that we wait; 0: was told */
+    bool other_writer;          /* a writer that is no ancestor was seen */
+};
+
+/* Nothing came for a while. True: whoever wrote is gone and only a parent keeps the pipe open, so this is the end. */
+static bool only_parents_left(struct spool *s, uint64_t size)
+{
+    enum holder h = holders_find(s->r->fd);
+    char line[160], count[32];
+
+    if (h == HOLDER_OTHER) {
+        s->other_writer = true;
+    } else if (h == HOLDER_ANCESTORS && s->other_writer) {
+        say(s->r, NOTICE_WARNING, "whoever wrote to stdin is gone, but a parent keeps it open: taken as its end");
+        return true;
+    }
+    if (s->line_at) {
+        show_count(size, count);
+        snprintf(line, sizeof line, "waiting for the end of stdin (%s bytes so far); Ctrl-C stops", count);
+        say(s->r, NOTICE_INFO, line);
+        s->line_at = 0;
+    }
+    return false;
+}
+
+/* Read fd to its end into file. 0, or -1 with err. */
+static int spool_copy(struct spool *s, int file, uint64_t *size, struct error *err)
+{
+    autofree char *buf = xmalloc(65536);
+
+    for (;;) {
+        ssize_t n = input_read(s->r->fd, buf, 65536, clock_ms() + LINE_MS, s->r->loop, err);
+
+        if (n == INPUT_TIMEOUT) {
+            if (only_parents_left(s, *size))
+                return 0;
+            continue;
+        }
+        if (n <= 0)
+            return (int)n;
+        *size += (uint64_t)n;
+        if (*size > s->r->max) {
+            int whole = 0;
+
+            *size += input_count_rest(s->r->fd, s->r->loop, &whole);
+            return too_big(s->r, *size, whole, err);
+        }
+        if (fd_write_all(file, buf, (size_t)n) < 0)
+            return error_errno(err, "keeping the data of stdin in a temporary file");
+    }
+}
+
+static int spool(struct spool *s, struct stdin_data *d, struct error *err)
+{
+    autoclose int file = temporary_file(err);
+
+    if (file < 0 || spool_copy(s, file, &d->size, err) < 0)
+        return -1;
+    if (lseek(file, 0, SEEK_SET) < 0)
+        return error_errno(err, "the temporary file for stdin");
+    d->any = true;
+    d->fd = file;
+    file = -1;
+    return 0;
+}
+
+static int take_regular(const struct stdin_rules *r, const struct stat *st, struct stdin_data *d, struct error *err)
+{
+    struct spool s = {.r = r};
+    off_t at = lseek(r->fd, 0, SEEK_CUR);
+    uint64_t left = at >= 0 && st->st_size > at ? (uint64_t)(st->st_size - at) : 0;
+
+    if (at != 0 && r->mode != STDIN_DATA) {
+        say(r, NOTICE_WARNING, "stdin is a file that a parent is reading from, so it was left alone; --stdin data reads it");
+        return 0;
+    }
+    if (left > r->max)
+        return too_big(r, left, true, err);
+    if (at != 0 || !left)       /* files of /proc say they are empty and are not */
+        return spool(&s, d, err);
+    d->fd = fcntl(r->fd, F_DUPFD_CLOEXEC, 3);
+    if (d->fd < 0)
+        return error_errno(err, "stdin");
+    d->size = left;
+    d->any = true;
+    return 0;
+}
+
+/* A pipe or socket showed nothing for a while. 1: it is worth waiting for, 0: leave it alone. */
+static int worth_waiting(const struct stdin_rules *r)
+{
+    enum holder h = r->mode == STDIN_DATA ? HOLDER_OTHER : holders_find(r->fd);
+
+    if (h == HOLDER_ANCESTORS)
+        say(r, NOTICE_WARNING, "nothing came from stdin, which only a parent of this program could write to, so it was left alone; "
+            "--stdin data waits for it");
+    if (h == HOLDER_UNKNOWN)
+        say(r, NOTICE_WARNING, "nothing came from stdin, and nobody is seen who could write to it, so it was left alone; "
+            "--stdin data waits for it");
+    return h == HOLDER_OTHER;
+}
+
+static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct error *err)
+{
+    struct spool s = {.r = r, .line_at = 1};
+    int64_t start = clock_ms();
+    int ready = input_wait(r->fd, start + FIRST_MS, r->loop, err);
+
+    while (ready == INPUT_TIMEOUT) {
+        if (!worth_waiting(r))
+            return 0;
+        s.other_writer = r->mode != STDIN_DATA;
+        if (s.line_at && clock_ms() - start >= LINE_MS) {
+            say(r, NOTICE_INFO, "waiting for stdin; Ctrl-C stops, --stdin ignore goes on without it");
+            s.line_at = 0;
+        }
+        /* looked at again each second: the writer may end while a parent keeps its end open */
+        ready = input_wait(r->fd, s.line_at ? start + LINE_MS : clock_ms() + LINE_MS, r->loop, err);
+    }
+    return ready < 0 ? -1 : spool(&s, d, err);
+}
+
+static int take(const struct stdin_rules *r, struct stdin_data *d, struct error *err)
+{
+    struct spool s = {.r = r, .line_at = 1};
+    bool asked = r->mode == STDIN_DATA;
+    struct stat st;
+
+    if (fstat(r->fd, &st) < 0)
+        return asked ? error_errno(err, "--stdin data") : 0;
+    if ((fcntl(r->fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
+        return asked ? error_set(err, ERROR_USAGE, 0, "--stdin data, but stdin is open for writing only") : 0;
+    if (S_ISREG(st.st_mode))
+        return take_regular(r, &st, d, err);
+    if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+        return take_stream(r, d, err);
+    if (S_ISDIR(st.st_mode)) {
+        if (asked)
+            return error_set(err, ERROR_USAGE, EISDIR, "--stdin data, but stdin is a directory");
+        say(r, NOTICE_WARNING, "stdin is a directory and was left alone");
+        return 0;
+    }
+    return asked ? spool(&s, d, err) : 0;      /* a device: a terminal, /dev/null */
+}
+
+int stdin_take(const struct stdin_rules *r, struct stdin_data *d, struct error *err)
+{
+    *d = (struct stdin_data){.fd = -1};
+    if (r->mode == STDIN_IGNORE || (r->closed && r->mode != STDIN_DATA))
+        return 0;
+    if (r->closed)
+        return error_set(err, ERROR_USAGE, 0, "--stdin data, but stdin is closed");
+    if (take(r, d, err) < 0)
+        return -1;
+    if (d->any && !d->size && r->mode != STDIN_DATA) {
+        say(r, NOTICE_WARNING, "stdin was empty: there is no data");
+        stdin_data_release(d);
+    }
+    return 0;
+}
+
+void stdin_data_release(struct stdin_data *d)
+{
+    if (!d)
+        return;
+    fd_close(&d->fd);
+    d->any = false;
+}
