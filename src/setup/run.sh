@@ -10,12 +10,15 @@ src/setup/packages.sh run
 make -s -j"$(nproc)" build/sandpiper
 program=$PWD/build/sandpiper
 
-# The program knows best what is configured: exit code 0 means that it has an endpoint, or found a server on this machine.
-configured() { "$program" config --has-model >/dev/null 2>&1; }
-
-if [ "${MODEL:-}" = none ] || configured; then exec "$program" "$@"; fi
-
 python=/usr/bin/python3
+chat() { exec "$program" "$@"; }
+
+# The program knows best what is configured; a mistake in the configuration is for it to say.
+[ "${MODEL:-}" != none ] || chat "$@"
+config=$("$program" config 2>/dev/null) || chat "$@"
+grep -q '^# none is configured' <<<"$config" || chat "$@"
+! "$python" src/setup/local_model.py found || chat "$@"
+
 if ! "$python" src/setup/local_model.py path >/dev/null; then
     echo "No model is configured: fetching a small one, 1.1 GB, once. To use another instead: set OPENAI_API_KEY, start Ollama, or see README.md (make run MODEL=none skips this)." >&2
 fi
