@@ -179,7 +179,7 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
             if (name && strncmp(name, "/sandpiper-", 11) == 0)
                 groups[n++] = xstrdup(json_str(g));
         }
-        gone = fn(ctx, json_str(json_get(record, "engine")), json_str(json_get(record, "container")), groups, n);
+        gone = fn(ctx, dir, json_str(json_get(record, "engine")), json_str(json_get(record, "container")), groups, n);
         for (unsigned i = 0; i < n; i++)
             free(groups[i]);
     }

@@ -35,7 +35,7 @@ int engine_dir_accept(const struct engine_dir *d, int listener, pid_t *peer);
 int engine_hand_over(int channel, int listener);
 
 /* What a program that died left: called with each record whose owner is proven dead. The directory is removed when it returns true. */
-typedef bool engine_dir_fn(void *ctx, const char *engine, const char *container, char *const *cgroups, unsigned n);
+typedef bool engine_dir_fn(void *ctx, const char *dir, const char *engine, const char *container, char *const *cgroups, unsigned n);
 void engine_dir_dead(engine_dir_fn *fn, void *ctx);
 
 #endif

@@ -1,0 +1,283 @@
+/* engine.c - see engine.h: which engines are tried and in what order, what is remembered, what the user is told. */
+#include "sandbox/engine.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "sandbox/engine_attempt.h"
+#include "sandbox/engine_memory.h"
+#include "sandbox/engine_plan.h"
+#include "sandbox/job.h"
+#include "sandbox/owner.h"
+#include "sandbox/sandbox.h"
+
+#define ENGINES 3
+#define END_MS 10000
+
+struct engine_run {
+    const struct sandbox_options *o;
+    struct loop *loop;
+    const char *guest;
+    engine_done_fn *done;
+    void *ctx;
+    const struct engine_description *candidates[ENGINES];
+    size_t n, at;
+    bool remembered;            /* the first candidate worked within the last day */
+    struct engine_memory memory;
+    struct buf causes;          /* of all that failed, for the last word of auto */
+    struct attempt attempt;
+    bool ended;                 /* candidates are used up, or done has been told */
+};
+
+static const struct engine_description *find_engine(const char *name)
+{
+    static const struct engine_description *const all[ENGINES] = {&engine_docker, &engine_podman, &engine_bwrap};
+
+    for (size_t i = 0; i < countof(all); i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
+
+/* Rootless first: an escape from it is an ordinary user. podman of root comes after docker, which more people have set up. */
+static void list_candidates(struct engine_run *r)
+{
+    const struct engine_description *first = r->remembered ? find_engine(r->memory.engine) : NULL;
+    const struct engine_description *const order[2][ENGINES] = {
+        {&engine_podman, &engine_docker, &engine_bwrap}, {&engine_docker, &engine_podman, &engine_bwrap},
+    };
+    bool root = geteuid() == 0;
+
+    if (strcmp(r->o->engine, "auto") != 0) {
+        const struct engine_description *only = find_engine(r->o->engine);
+        if (only)
+            r->candidates[r->n++] = only;
+        return;
+    }
+    if (first)
+        r->candidates[r->n++] = first;
+    for (size_t i = 0; i < ENGINES; i++)
+        if (order[root][i] != first)
+            r->candidates[r->n++] = order[root][i];
+}
+
+static bool automatic(const struct engine_run *r)
+{
+    return strcmp(r->o->engine, "auto") == 0;
+}
+
+static void begin_next(void *ctx, short revents);
+
+static void tell_failure(struct engine_run *r)
+{
+    struct error err = {0};
+
+    if (r->n == 0)
+        error_set(&err, ERROR_USAGE, 0, "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", r->o->engine);
+    else if (!automatic(r))
+        err = r->attempt.err;
+    else
+        error_set(&err, ERROR_SANDBOX, 0, "no sandbox engine works here (%.700s)\nthe quickest to set up: sudo apt install bubblewrap "
+                  "python3-numpy python3-pandas python3-matplotlib", buf_str(&r->causes));
+    r->ended = true;
+    r->done(r->ctx, -1, &err);
+}
+
+/* First line of an error, which names the engine already. */
+static void first_line(const struct error *err, const char *engine, char *out, size_t size)
+{
+    const char *p = err->text;
+    size_t n = strlen(engine);
+
+    if (strncmp(p, engine, n) == 0 && p[n] == ':')
+        p += n + 1 + (p[n + 1] == ' ');
+    snprintf(out, size, "%.*s", (int)strcspn(p, "\n"), p);
+}
+
+static void candidate_failed(struct engine_run *r)
+{
+    const char *name = r->candidates[r->at]->name;
+    char cause[400], line[600];
+
+    first_line(&r->attempt.err, name, cause, sizeof cause);
+    buf_addf(&r->causes, "%s%s: %s", r->causes.len ? "; " : "", name, cause);
+    bool absent = r->attempt.fault == FAULT_ABSENT && !(r->remembered && r->at == 0);
+    attempt_end(&r->attempt, clock_ms(), true);
+    if (++r->at < r->n && r->o->notice) {
+        snprintf(line, sizeof line, "%s cannot start (%s); trying %s", name, cause, r->candidates[r->at]->name);
+        r->o->notice(r->o->notice_ctx, absent, line);
+    }
+    loop_timer(r->loop, clock_ms(), begin_next, r);
+}
+
+static void attempt_done(void *ctx, bool up)
+{
+    struct engine_run *r = ctx;
+
+    if (up)
+        r->done(r->ctx, 0, NULL);
+    else
+        candidate_failed(r);
+}
+
+static void begin_next(void *ctx, short revents)
+{
+    struct engine_run *r = ctx;
+    struct attempt *a = &r->attempt;
+
+    (void)revents;
+    if (r->at >= r->n) {
+        tell_failure(r);
+        return;
+    }
+    a->engine = r->candidates[r->at];
+    free(steal(&a->runtime));
+    a->stdio = false;
+    if (r->remembered && r->at == 0) {
+        a->stdio = r->memory.stdio;
+        a->runtime = xstrdup(r->memory.runtime);
+    }
+    attempt_begin(a);
+}
+
+struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest, engine_done_fn *done, void *ctx)
+{
+    struct engine_run *r = xcalloc(1, sizeof *r);
+
+    *r = (struct engine_run){.o = o, .loop = loop, .guest = guest, .done = done, .ctx = ctx};
+    buf_init(&r->causes, 2048);
+    r->attempt = (struct attempt){.o = o, .loop = loop, .guest = guest, .done = attempt_done, .ctx = r, .channel = -1, .channel_out = -1,
+                                  .listener = -1};
+    r->remembered = engine_memory_load(o, &r->memory) && find_engine(r->memory.engine);
+    list_candidates(r);
+    loop_timer(loop, clock_ms(), begin_next, r);
+    return r;
+}
+
+int engine_channel(const struct engine_run *r)
+{
+    return r->attempt.channel;
+}
+
+int engine_channel_out(const struct engine_run *r)
+{
+    return r->attempt.channel_out;
+}
+
+const char *engine_name(const struct engine_run *r)
+{
+    return r->at < r->n ? r->candidates[r->at]->name : "";
+}
+
+void engine_reject(struct engine_run *r, const char *why)
+{
+    if (!r || r->ended || r->at >= r->n)
+        return;
+    attempt_blame(&r->attempt, why);
+    candidate_failed(r);
+}
+
+void engine_accept(struct engine_run *r, const char *python, const char *packages)
+{
+    struct engine_memory m = {.engine = xstrdup(engine_name(r)), .python = xstrdup(python), .packages = xstrdup(packages),
+                              .runtime = xstrdup(r->attempt.runtime), .stdio = r->attempt.stdio};
+
+    engine_memory_store(r->o, &m);
+    engine_memory_release(&m);
+}
+
+bool engine_remembered(const struct sandbox_options *o, char **engine, char **python, char **packages)
+{
+    struct engine_memory m;
+    bool known = engine_memory_load(o, &m);
+
+    *engine = *python = *packages = NULL;
+    if (!known && strcmp(o->engine, "bwrap") != 0)
+        return false;
+    *engine = known ? steal(&m.engine) : xstrdup("bwrap");
+    /* The host's packages may have changed since; looking costs a millisecond. */
+    if (strcmp(*engine, "bwrap") != 0 || !engine_host_python("", python, packages)) {
+        *python = steal(&m.python);
+        *packages = steal(&m.packages);
+    }
+    engine_memory_release(&m);
+    if (*python && *packages)
+        return true;
+    free(steal(engine));
+    free(steal(python));
+    free(steal(packages));
+    return false;
+}
+
+int64_t engine_memory_kills(struct engine_run *r)
+{
+    return r->at < r->n ? attempt_memory_kills(&r->attempt) : -1;
+}
+
+bool engine_alive(struct engine_run *r, char *why, size_t size)
+{
+    if (r->at < r->n && r->attempt.begun)
+        return attempt_alive(&r->attempt, why, size);
+    snprintf(why, size, "it was never up");
+    return false;
+}
+
+const char *engine_weakness(const struct engine_run *r)
+{
+    return r->at < r->n && r->attempt.up ? attempt_weakness(&r->attempt) : NULL;
+}
+
+void engine_end(struct engine_run *r)
+{
+    if (!r)
+        return;
+    loop_timer_stop(r->loop, r);
+    attempt_end(&r->attempt, clock_ms() + END_MS, false);
+    engine_memory_release(&r->memory);
+    buf_release(&r->causes);
+    free(r);
+}
+
+int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out, struct error *err)
+{
+    const struct engine_description *d = find_engine(engine);
+    struct engine_memory m = {0};
+
+    if (!d && strcmp(engine, "auto") == 0) {
+        /* What auto would begin with: what worked last, else the first that is installed. */
+        struct engine_run r = {.o = o};
+
+        r.remembered = engine_memory_load(o, &r.memory);
+        list_candidates(&r);
+        for (size_t i = 0; i < r.n && !d; i++) {
+            autofree char *program = job_find_program(r.candidates[i]->name);
+
+            if (program)
+                d = r.candidates[i];
+        }
+        engine_memory_release(&r.memory);
+        if (!d)
+            return error_set(err, ERROR_SANDBOX, 0, "no sandbox engine is installed\nthe quickest to set up: sudo apt install bubblewrap");
+    }
+    if (!d)
+        return error_set(err, ERROR_USAGE, 0, "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", engine);
+    engine_memory_load(o, &m);
+    bool ours = m.engine && strcmp(m.engine, d->name) == 0;
+    autofree char *owner = owner_self();
+    struct engine_plan p = {
+        .o = o, .guest = guest, .program = d->name, .name = "sandpiper-ID", .owner = owner, .dir = "RUNTIME/ID/in",
+        .profile = "RUNTIME/ID/seccomp", .runtime = ours ? m.runtime : NULL, .stdio = ours && m.stdio, .hard_nproc = 4096,
+        .channel = 3, .seccomp = 4, .holds_pids = geteuid() == 0, .holds_memory = geteuid() == 0,
+    };
+    d->vector(&p, out);
+    engine_memory_release(&m);
+    return 0;
+}

@@ -1,0 +1,486 @@
+/* engine_attempt.c - see engine_attempt.h. The container's road: directory, socket, "docker run -d", the supervisor connects, it is handed
+ * the listener. Where it never connects although it runs (a remote or virtual engine), the same again with attached pipes.
+ */
+#include "sandbox/engine_attempt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "sandbox/job.h"
+#include "sandbox/owner.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/seccomp.h"
+
+#define RUN_MS 60000            /* "docker run"; a cold daemon on a slow disk takes its time */
+#define CLIENT_MS 10000         /* any other call of a client */
+#define LOOK_MS 1000            /* between looks at a container that runs but has not connected */
+#define CONNECT_MS 10000        /* then it never will: the socket is not shared */
+
+static void begin(struct attempt *a);
+
+static void finish(void *ctx, short revents)
+{
+    struct attempt *a = ctx;
+
+    (void)revents;
+    loop_timer_stop(a->loop, a);
+    a->done(a->ctx, a->up);
+}
+
+/* Tell it from the loop, never from inside a call of the caller. */
+static void finish_soon(struct attempt *a)
+{
+    loop_timer(a->loop, clock_ms(), finish, a);
+}
+
+static void fail(struct attempt *a, enum engine_fault fault)
+{
+    if (a->err.kind != ERROR_SANDBOX) {
+        struct error e = a->err;
+        error_set(&a->err, ERROR_SANDBOX, e.code, "%s: %s\ntry another engine with --sandbox", a->engine->name, e.text);
+    }
+    a->fault = fault;
+    finish_soon(a);
+}
+
+static void fill_plan(struct attempt *a, struct engine_plan *p)
+{
+    struct rlimit nproc = {.rlim_max = RLIM_INFINITY};
+
+    getrlimit(RLIMIT_NPROC, &nproc);
+    *p = (struct engine_plan){
+        .o = a->o, .guest = a->guest, .program = a->program, .name = a->name, .dir = a->dir.in, .profile = a->dir.profile,
+        .runtime = a->runtime, .stdio = a->stdio, .no_limits = a->no_limits,
+        .hard_nproc = nproc.rlim_max > 4096 ? 4096 : (int)nproc.rlim_max, .channel = -1, .seccomp = -1,
+        .holds_pids = a->cgroup.pids, .holds_memory = a->cgroup.memory,
+    };
+}
+
+/* ---- ending ---- */
+
+static void close_channel(struct attempt *a)
+{
+    if (a->listener >= 0)
+        loop_unwatch(a->loop, a->listener);
+    fd_close(&a->listener);
+    if (a->channel_out != a->channel) {
+        if (a->channel_out >= 0)
+            loop_unwatch(a->loop, a->channel_out);
+        fd_close(&a->channel_out);
+    }
+    if (a->channel >= 0)
+        loop_unwatch(a->loop, a->channel);
+    fd_close(&a->channel);
+    a->channel_out = -1;
+}
+
+static int left_ms(int64_t until)
+{
+    int64_t left = until - clock_ms();
+
+    return left < 0 ? 0 : left > CLIENT_MS ? CLIENT_MS : (int)left;
+}
+
+static void keep_stray(struct attempt *a, struct job *j)
+{
+    for (size_t i = 0; i < countof(a->strays); i++)
+        if (!a->strays[i] || job_wait(a->strays[i], 0)) {
+            job_free(a->strays[i]);
+            a->strays[i] = j;
+            return;
+        }
+    job_wait(j, CLIENT_MS);
+    job_free(j);
+}
+
+static void remove_container(struct attempt *a, int64_t until, bool later)
+{
+    struct argv argv = ARGV_INIT;
+
+    argv_pushl(&argv, a->program, "rm", "-f", NULL);
+    if (strcmp(a->engine->name, "podman") == 0)
+        argv_pushl(&argv, "-t", "0", NULL);
+    argv_push(&argv, a->name);
+    struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .own_env = true};
+    struct job *j = job_start(&o, NULL, NULL, NULL, NULL);
+    argv_release(&argv);
+    if (!j)
+        return;
+    if (later) {
+        keep_stray(a, j);
+        return;
+    }
+    job_wait(j, left_ms(until));
+    job_free(j);
+}
+
+static void end_container(struct attempt *a, int64_t until, bool later)
+{
+    /* A client that is killed in the middle of a start leaves a container that nobody asked for; so let it come to its end. It does soon:
+     * the supervisor finds no listener. */
+    if (a->client && !a->stdio && !later)
+        job_wait(a->client, left_ms(until) / 2);
+    if (a->client && a->fault != FAULT_ABSENT)
+        remove_container(a, until, later);
+}
+
+static void stop_jobs(struct attempt *a)
+{
+    job_free(a->client);
+    job_free(a->inspect);
+    a->client = a->inspect = NULL;
+}
+
+static void clear(struct attempt *a, int64_t until, bool later)
+{
+    loop_timer_stop(a->loop, a);
+    close_channel(a);
+    if (a->engine->container && a->name)
+        end_container(a, until, later);
+    stop_jobs(a);
+    cgroup_remove(&a->cgroup);
+    engine_dir_remove(&a->dir);
+    free(steal(&a->name));
+    free(steal(&a->program));
+    free(steal(&a->memory_dir));
+    a->up = a->begun = false;
+}
+
+void attempt_end(struct attempt *a, int64_t until, bool later)
+{
+    if (a->begun)
+        clear(a, until, later);
+    if (later)
+        return;
+    for (size_t i = 0; i < countof(a->strays); i++) {
+        if (a->strays[i])
+            job_wait(a->strays[i], left_ms(until));
+        job_free(a->strays[i]);
+        a->strays[i] = NULL;
+    }
+    free(steal(&a->runtime));
+}
+
+/* The same engine once more, another way. */
+static void again(struct attempt *a, bool stdio, const char *runtime)
+{
+    clear(a, clock_ms(), true);
+    a->stdio = stdio;
+    if (runtime) {
+        free(a->runtime);
+        a->runtime = xstrdup(runtime);
+    }
+    begin(a);
+}
+
+/* ---- containers ---- */
+
+void attempt_blame(struct attempt *a, const char *why)
+{
+    struct engine_plan plan;
+
+    fill_plan(a, &plan);
+    a->err = (struct error){0};
+    /* A bwrap that failed ends at once, and its last words are the cause. */
+    if (a->client && (!a->engine->container || a->stdio) && job_wait(a->client, 300) && a->client->err_text.len > 0) {
+        autofree char *said = job_complaint(a->client);
+        a->fault = a->engine->explain(&plan, said, &a->err);
+        return;
+    }
+    error_set(&a->err, ERROR_SANDBOX, 0, "%s: %s\n%s", a->engine->name, why, a->engine->container
+              ? "is there a python3 of 3.8 or newer in the image? make ours with: make image" : "is /usr/bin/python3 3.8 or newer?");
+    a->fault = FAULT_OTHER;
+}
+
+static void connected(struct attempt *a, int fd)
+{
+    loop_timer_stop(a->loop, a);
+    a->channel = a->channel_out = fd;
+    a->peer_start = a->peer > 0 ? owner_start_time(a->peer) : 0;
+    a->memory_dir = a->peer > 0 && !a->no_limits ? cgroup_memory_dir(NULL, a->peer) : NULL;
+    int rc = engine_hand_over(fd, a->listener);
+    loop_unwatch(a->loop, a->listener);
+    fd_close(&a->listener);
+    job_free(a->inspect);
+    a->inspect = NULL;
+    a->up = rc == 0;
+    if (rc == 0)
+        finish_soon(a);
+    else {
+        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox hung up at once\ntry again", a->engine->name);
+        fail(a, FAULT_OTHER);
+    }
+}
+
+static void serve_listener(void *ctx, short revents)
+{
+    struct attempt *a = ctx;
+    int fd = engine_dir_accept(&a->dir, a->listener, &a->peer);
+
+    (void)revents;
+    if (fd >= 0)
+        connected(a, fd);
+}
+
+static void look(void *ctx, short revents);
+
+static void looked(void *ctx, struct job *j)
+{
+    struct attempt *a = ctx;
+    bool runs = job_ok(j) && strncmp(buf_str(&j->out_text), "true", 4) == 0;
+
+    job_free(j);
+    a->inspect = NULL;
+    if (!runs) {
+        attempt_blame(a, "the container ended before it connected");
+        fail(a, FAULT_OTHER);
+    } else if (clock_ms() - a->started < CONNECT_MS) {
+        loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
+    } else {
+        again(a, true, NULL);
+    }
+}
+
+static void look(void *ctx, short revents)
+{
+    struct attempt *a = ctx;
+    struct argv argv = ARGV_INIT;
+
+    (void)revents;
+    argv_pushl(&argv, a->program, "inspect", "-f", "{{.State.Running}}", a->name, NULL);
+    struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
+    a->inspect = job_start(&o, a->loop, looked, a, &a->err);
+    argv_release(&argv);
+    if (!a->inspect)
+        fail(a, FAULT_OTHER);
+}
+
+static void client_failed(struct attempt *a, struct job *j)
+{
+    autofree char *said = job_complaint(j), *runc = job_find_program("runc");
+    struct engine_plan plan;
+
+    fill_plan(a, &plan);
+    if (j->timed_out) {
+        error_set(&a->err, ERROR_SANDBOX, 0, "%s did not start the container within %d s\nis it stuck? try: %s info", a->engine->name,
+                  RUN_MS / 1000, a->engine->name);
+        fail(a, FAULT_OTHER);
+        return;
+    }
+    enum engine_fault fault = a->engine->explain(&plan, said, &a->err);
+    if (fault == FAULT_SHARE && !a->stdio)
+        again(a, true, NULL);
+    else if (fault == FAULT_RUNTIME && !a->runtime && runc && a->engine == &engine_podman)
+        again(a, a->stdio, "runc");
+    else
+        fail(a, fault);
+}
+
+static void client_done(void *ctx, struct job *j)
+{
+    struct attempt *a = ctx;
+
+    if (a->up || a->stdio)      /* the client of attached pipes lives as long as the container; the kernel sees the end of the channel */
+        return;
+    if (!job_ok(j))
+        client_failed(a, j);
+    else
+        loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
+}
+
+/* podman without root has no control groups to limit in the v1 hierarchy, nor in v2 where systemd has not delegated memory. */
+static bool rootless_without_limits(void)
+{
+    if (geteuid() == 0)
+        return false;
+    autofree char *path = xasprintf("/sys/fs/cgroup/user.slice/user-%u.slice/user@%u.service/cgroup.controllers", (unsigned)geteuid(),
+                                    (unsigned)geteuid());
+    struct buf text = BUF_INIT(4096);
+    bool has = file_read(path, 4096, &text, NULL) == 0 && strstr(buf_str(&text), "memory") && strstr(buf_str(&text), "pids");
+
+    buf_release(&text);
+    return !has;
+}
+
+static int start_container(struct attempt *a)
+{
+    struct argv argv = ARGV_INIT;
+    struct engine_plan plan;
+    autofree char *owner = owner_self();
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+
+    a->no_limits = a->engine == &engine_podman && rootless_without_limits();
+    if (engine_dir_make(&a->dir, &a->err) != 0)
+        return -1;
+    a->name = xasprintf("sandpiper-%s", a->dir.id);
+    if (engine_dir_record(&a->dir, a->engine->name, a->name, NULL, &a->err) != 0 || engine_dir_profile(&a->dir, &a->err) != 0)
+        return -1;
+    if (a->stdio ? pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 : (a->listener = engine_dir_listen(&a->dir, &a->err)) < 0)
+        return a->err.kind ? -1 : error_errno(&a->err, "pipe");
+    fill_plan(a, &plan);
+    plan.owner = owner;
+    a->engine->vector(&plan, &argv);
+    struct job_options o = {.argv = argv.v, .deadline_ms = a->stdio ? 0 : RUN_MS, .in = in[0], .out = out[1], .own_env = true};
+    a->client = job_start(&o, a->loop, client_done, a, &a->err);
+    argv_release(&argv);
+    a->started = clock_ms();
+    fd_close(&in[0]);
+    fd_close(&out[1]);
+    if (!a->client) {
+        fd_close(&in[1]);
+        fd_close(&out[0]);
+        return -1;
+    }
+    if (!a->stdio) {
+        loop_watch(a->loop, a->listener, POLLIN, serve_listener, a);
+        return 0;
+    }
+    a->channel = out[0];
+    a->channel_out = in[1];
+    if (fd_write_all(in[1], "N", 1) != 0 || fd_nonblock(in[1], true) != 0 || fd_nonblock(out[0], true) != 0)
+        return error_errno(&a->err, "pipe");
+    a->up = true;
+    finish_soon(a);
+    return 0;
+}
+
+/* ---- bwrap ---- */
+
+static int start_bwrap(struct attempt *a)
+{
+    struct cgroup_limits limits = {.memory = a->o->memory, .cpus = a->o->cpus, .pids = a->o->pids};
+    struct argv argv = ARGV_INIT;
+    struct engine_plan plan;
+    autofree char *group = owner_group_name();
+    int ends[2];
+
+    if (access("/usr/bin/python3", X_OK) != 0)
+        return error_set(&a->err, ERROR_SANDBOX, errno, "bwrap: this host has no /usr/bin/python3\ninstall it (apt install python3), or use "
+                         "--sandbox docker or podman");
+    if (engine_dir_make(&a->dir, &a->err) != 0)
+        return -1;
+    cgroup_make(&a->cgroup, NULL, group, &limits);
+    if (engine_dir_record(&a->dir, "bwrap", NULL, &a->cgroup, &a->err) != 0)
+        return -1;
+    autoclose int filter = seccomp_program(&a->err);
+    if (filter < 0)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return error_errno(&a->err, "socketpair");
+    a->channel = a->channel_out = ends[0];
+    autoclose int theirs = ends[1];
+    fill_plan(a, &plan);
+    plan.channel = theirs;
+    plan.seccomp = filter;
+    a->engine->vector(&plan, &argv);
+    struct bwrap_setup setup = {.cgroup = &a->cgroup, .o = a->o, .uid = geteuid() == 0 ? bwrap_pick_uid() : 0, .parent = getpid(),
+                                .limit_memory = !a->cgroup.memory};
+    int keep[] = {theirs, filter, -1};
+    struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .keep = keep, .die_with_parent = true, .own_env = true,
+                            .setup = bwrap_setup, .setup_ctx = &setup};
+    a->client = job_start(&o, a->loop, NULL, NULL, &a->err);
+    argv_release(&argv);
+    if (!a->client)
+        return -1;
+    if (fd_nonblock(a->channel, true) != 0 || engine_hand_over(a->channel, -1) != 0)
+        return error_errno(&a->err, "the sandbox's channel");
+    a->up = true;       /* whether bwrap really starts shows at the supervisor's first word */
+    finish_soon(a);
+    return 0;
+}
+
+static void begin(struct attempt *a)
+{
+    a->channel = a->channel_out = a->listener = -1;
+    a->begun = true;
+    a->up = false;
+    a->err = (struct error){0};
+    a->fault = FAULT_OTHER;
+    a->program = job_find_program(a->engine->name);
+    if (strlen(a->guest) > GUEST_MAX) {
+        error_set(&a->err, ERROR_SANDBOX, 0, "the supervisor's text is too long for an argument\nthis is a bug of sandpiper");
+        fail(a, FAULT_OTHER);
+    } else if (!a->program) {
+        error_set(&a->err, ERROR_SANDBOX, ENOENT, "%s is not installed\n%s", a->engine->name, a->engine->container
+                  ? "install it, or use another engine (--sandbox auto)" : "install it: sudo apt install bubblewrap");
+        fail(a, FAULT_ABSENT);
+    } else if ((a->engine->container ? start_container(a) : start_bwrap(a)) != 0) {
+        fail(a, FAULT_OTHER);
+    }
+}
+
+void attempt_begin(struct attempt *a)
+{
+    begin(a);
+}
+
+/* ---- asking ---- */
+
+static bool inspect_running(struct attempt *a)
+{
+    struct argv argv = ARGV_INIT;
+
+    argv_pushl(&argv, a->program, "inspect", "-f", "{{.State.Running}}", a->name, NULL);
+    struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .own_env = true};
+    struct job *j = job_start(&o, NULL, NULL, NULL, NULL);
+    argv_release(&argv);
+    bool runs = j && job_wait(j, CLIENT_MS) && job_ok(j) && strncmp(buf_str(&j->out_text), "true", 4) == 0;
+    job_free(j);
+    return runs;
+}
+
+bool attempt_alive(struct attempt *a, char *why, size_t size)
+{
+    char how[64];
+
+    if (!a->up) {
+        snprintf(why, size, "it was never up");
+        return false;
+    }
+    if (!a->engine->container || a->stdio) {
+        if (!job_wait(a->client, 0))
+            return true;
+        child_status_text(a->client->status, how, sizeof how);
+        snprintf(why, size, "%s ended (%s)", a->engine->name, how);
+        return false;
+    }
+    if (a->peer > 0 ? owner_start_time(a->peer) == a->peer_start : inspect_running(a))
+        return true;
+    snprintf(why, size, "the container was removed or has died");
+    return false;
+}
+
+int64_t attempt_memory_kills(struct attempt *a)
+{
+    if (!a->engine->container)
+        return a->cgroup.memory ? cgroup_kills(a->cgroup.dirs[0]) : -1;
+    return a->memory_dir ? cgroup_kills(a->memory_dir) : -1;
+}
+
+const char *attempt_weakness(const struct attempt *a)
+{
+    if (a->engine == &engine_bwrap) {
+        if (!a->cgroup.memory)
+            return a->cgroup.cpu ? "no control group for memory: it is limited for each process, not in all"
+                                 : "no right to make a control group: memory is limited for each process, not in all, and CPU time is not";
+        return a->cgroup.cpu ? NULL : "no control group for CPU time: it is not limited";
+    }
+    if (a->no_limits)
+        return "podman without root has no control groups here: memory is limited for each process, not in all, and CPU time is not";
+    /* The daemon itself knows what it cannot hold, and says so when the container starts. */
+    if (a->client && (strstr(buf_str(&a->client->err_text), "imitation discarded") || strstr(buf_str(&a->client->err_text), "not supported")))
+        return "the engine does not hold every limit here (rootless, or a kernel without the controllers); see: docker info";
+    return NULL;
+}

@@ -1,0 +1,56 @@
+/* engine_attempt.h - one try to start one engine: from nothing to a channel, or to a reason why not; and its end. */
+#ifndef SANDBOX_ENGINE_ATTEMPT_H
+#define SANDBOX_ENGINE_ATTEMPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/engine_dir.h"
+#include "sandbox/engine_plan.h"
+
+struct job;
+struct loop;
+struct sandbox_options;
+
+struct attempt {
+    /* given */
+    const struct sandbox_options *o;
+    struct loop *loop;
+    const char *guest;
+    const struct engine_description *engine;
+    bool stdio;                         /* attached pipes: asked for at first (remembered), or found out */
+    char *runtime;                      /* podman, likewise; owned */
+    void (*done)(void *ctx, bool up);   /* once, from the loop */
+    void *ctx;
+    /* what became of it */
+    bool up;
+    int channel, channel_out;
+    pid_t peer;                         /* the supervisor, in our pid namespace; 0 unknown */
+    unsigned long long peer_start;
+    struct error err;                   /* when not up */
+    enum engine_fault fault;
+    bool no_limits;
+    /* private */
+    bool begun;
+    char *program, *name, *memory_dir;
+    struct engine_dir dir;
+    struct cgroup cgroup;
+    int listener;
+    int64_t started;
+    struct job *client, *inspect;       /* client: "docker run", or bwrap itself */
+    struct job *strays[4];              /* "docker rm" of what failed */
+};
+
+void attempt_begin(struct attempt *a);
+/* End what was started and remove it, at most until (clock_ms()). In a hurry (later == true) the removal of a container goes on by itself. */
+void attempt_end(struct attempt *a, int64_t until, bool later);
+/* Put into a->err what the engine itself said, if it said something; else why. */
+void attempt_blame(struct attempt *a, const char *why);
+bool attempt_alive(struct attempt *a, char *why, size_t size);
+int64_t attempt_memory_kills(struct attempt *a);
+const char *attempt_weakness(const struct attempt *a);
+
+#endif
