@@ -1,0 +1,689 @@
+# profile.py - what a model should know of a data file before it writes code: how to read it, columns with types and missing counts, the
+# first rows. Runs in a child of the supervisor, inside the sandbox; the file is hostile. Standard library only but for xlsx and parquet.
+# profile(path) returns at most 4 KiB of text; a small table takes about 70 tokens.
+
+import re
+import time
+
+MOST = 4000                     # characters of a profile; the program cuts at 4096 bytes
+COLUMNS_MOST = 2200             # of that for the columns
+SAMPLE = 8 << 20                # bytes of a file that are looked at
+SECONDS = 2.0                   # time for looking at rows
+JSON_MOST = 48 << 20            # larger JSON is known by its beginning alone
+CELL, ROW = 40, 240             # characters shown of one cell, one row
+
+MISSING = {'', '#N/A', '#N/A N/A', '#NA', '-1.#IND', '-1.#QNAN', '-NaN', '-nan', '1.#IND', '1.#QNAN', '<NA>', 'N/A', 'NA', 'NULL', 'NaN',
+           'n/a', 'nan', 'null'}        # what pandas takes for missing by itself
+MARKS = {'-', '--', '?', '.', 'missing', 'unknown', 'n.a.', 'k.a.', 'na', 'none', 'nil', '#value!', '#ref!', '#div/0!', 'x', '*'}
+
+INT = re.compile(r'[+-]?\d{1,18}')
+FLOAT = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|Inf)')
+COMMA = re.compile(r'[+-]?\d+,\d+|[+-]?\d{1,3}(\.\d{3})+(,\d+)?')
+GROUPED = re.compile(r'[+-]?\d{1,3}(,\d{3})+(\.\d+)?')
+CODE = re.compile(r'0\d+')
+AMOUNT = re.compile(r'[-+(]?\s*([$€£¥]\s*[\d.,]+|[\d.,]+\s*([$€£¥%]|EUR|USD|GBP|CHF))\s*\)?')
+DATES = (                       # pattern, format, and what to call it; the order is the order of trying
+    (re.compile(r'\d{4}-\d\d-\d\d'), '%Y-%m-%d'),
+    (re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d'), '%Y-%m-%d %H:%M'),
+    (re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d'), '%Y-%m-%d %H:%M:%S'),
+    (re.compile(r'\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?'), 'iso'),
+    (re.compile(r'\d{4}/\d\d?/\d\d?'), '%Y/%m/%d'),
+    (re.compile(r'\d\d?\.\d\d?\.\d{4}'), '%d.%m.%Y'),
+    (re.compile(r'\d\d?\.\d\d?\.\d{4} \d\d:\d\d'), '%d.%m.%Y %H:%M'),
+    (re.compile(r'\d\d?\.\d\d?\.\d{4} \d\d:\d\d:\d\d'), '%d.%m.%Y %H:%M:%S'),
+    (re.compile(r'\d\d?\.\d\d?\.\d\d'), '%d.%m.%y'),
+    (re.compile(r'\d\d?/\d\d?/\d{4}'), '%{0}/%{1}/%Y'),
+    (re.compile(r'\d\d?/\d\d?/\d{4} \d\d?:\d\d'), '%{0}/%{1}/%Y %H:%M'),
+    (re.compile(r'\d\d?/\d\d?/\d{4} \d\d?:\d\d:\d\d'), '%{0}/%{1}/%Y %H:%M:%S'),
+    (re.compile(r'\d\d?/\d\d?/\d\d'), '%{0}/%{1}/%y'),
+    (re.compile(r'\d\d?-\d\d?-\d{4}'), '%{0}-%{1}-%Y'),
+    (re.compile(r'\d\d? [A-Z][a-z]{2} \d{4}'), '%d %b %Y'),
+    (re.compile(r'\d\d?-[A-Z][a-z]{2}-\d{4}'), '%d-%b-%Y'),
+    (re.compile(r'\d\d?-[A-Z][a-z]{2}-\d\d'), '%d-%b-%y'),
+    (re.compile(r'\d\d? [A-Z][a-z]{3,8} \d{4}'), '%d %B %Y'),
+    (re.compile(r'[A-Z][a-z]{2} \d\d?, \d{4}'), '%b %d, %Y'),
+    (re.compile(r'[A-Z][a-z]{3,8} \d\d?, \d{4}'), '%B %d, %Y'),
+    (re.compile(r'\d{4}-\d\d'), '%Y-%m'),
+    (re.compile(r'(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])'), '%Y%m%d'),
+)
+
+
+def clean(text, most):
+    """One harmless line: no control, format or surrogate character survives, and it has an end."""
+    text = str(text)
+    out = ''.join(c if c.isprintable() else '\\t' if c == '\t' else '\\n' if c == '\n' else ' ' if c.isspace() else '?' for c in text[:most + 1])
+    return out[:most] + '...' if len(text) > most else out
+
+
+def has(name):
+    import importlib.util
+    try:
+        return importlib.util.find_spec(name) is not None
+    except Exception:
+        return False
+
+
+def read_start(path):
+    """The first bytes, the size, and whether these bytes are all."""
+    import os
+    with open(path, 'rb') as f:
+        size = os.fstat(f.fileno()).st_size
+        return f.read(SAMPLE), size
+
+
+def decode(raw, whole):
+    """Text of the sample and the name of its encoding, or (None, '') when it is no text."""
+    if raw[:3] == b'\xef\xbb\xbf':
+        return raw[3:].decode('utf-8', 'replace'), 'utf-8-sig'
+    if raw[:2] in (b'\xff\xfe', b'\xfe\xff'):
+        return raw[:len(raw) // 2 * 2].decode('utf-16', 'replace'), 'utf-16'
+    if b'\0' in raw[:65536]:
+        return None, ''
+    try:
+        return raw.decode('utf-8'), 'utf-8'
+    except UnicodeDecodeError as e:
+        if not whole and e.start >= len(raw) - 4:
+            return raw[:e.start].decode('utf-8'), 'utf-8'
+    odd = sum(c < 32 and c not in b'\t\n\r\f' for c in raw[:65536])
+    if odd * 50 > min(len(raw), 65536):
+        return None, ''
+    return raw.decode('cp1252', 'replace'), 'cp1252'
+
+
+class Column:
+    """Counts what the cells of one column look like, and says what it is."""
+
+    def __init__(self, name):           # name: a number where the file has no header
+        self.name, self.n, self.missing, self.marks = name, 0, 0, {}
+        self.kinds, self.formats, self.values = {}, {}, {}
+        self.high = [0, 0]              # the largest first and second part of a date written with slashes
+
+    def feed(self, cell):
+        cell = cell.strip()
+        self.n += 1
+        if cell in MISSING:
+            self.missing += 1
+            return
+        if cell in self.values:         # most columns repeat themselves: what was looked at once is only counted
+            seen = self.values[cell]
+            seen[0] += 1
+            self.kinds[seen[1]] += 1
+            return
+        kind = self.kind(cell)
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+        if len(self.values) < 5000:
+            self.values[cell] = [1, kind]
+
+    def kind(self, cell):
+        if len(cell) > 40:
+            return 'text'
+        if CODE.fullmatch(cell):
+            return 'code'
+        if INT.fullmatch(cell):
+            return 'date' if len(cell) == 8 and 'da' in str(self.name).lower() and self.date(cell) else 'int'
+        if FLOAT.fullmatch(cell):
+            return 'float'
+        if GROUPED.fullmatch(cell):
+            return 'grouped'
+        if COMMA.fullmatch(cell):
+            return 'comma'
+        if cell.lower() in ('true', 'false'):
+            return 'bool'
+        if self.date(cell):
+            return 'date'
+        if cell.lower() in MARKS:
+            self.marks[cell] = self.marks.get(cell, 0) + 1
+            return 'mark'
+        return 'amount' if AMOUNT.fullmatch(cell) else 'text'
+
+    def date(self, cell):
+        if not cell[-1:].isalnum() or not any(c.isdigit() for c in cell):
+            return False
+        for pattern, form in DATES:
+            if pattern.fullmatch(cell):
+                self.formats[form] = self.formats.get(form, 0) + 1
+                if '{' in form:
+                    parts = re.split(r'\D', cell)
+                    self.high = [max(self.high[0], int(parts[0])), max(self.high[1], int(parts[1]))]
+                return True
+        return False
+
+    def settle(self, decimal):
+        """(type, format of dates). decimal: the mark of the file, so that 1,5 and 1,500 can be told apart."""
+        k = dict(self.kinds)
+        for merged in ('grouped', 'comma'):
+            if merged in k:
+                good = (merged == 'comma') == (decimal == ',') or (decimal == ',' and merged == 'grouped')
+                k['float' if good else 'text'] = k.get('float' if good else 'text', 0) + k.pop(merged)
+        marks = k.pop('mark', 0)
+        if not k:
+            return ('empty' if not marks else 'text'), ''
+        if marks and set(k) <= {'int', 'float', 'date'}:
+            self.missing += marks
+        elif marks:
+            k['text'] = k.get('text', 0) + marks
+            self.marks = {}
+        if set(k) == {'int'}:
+            return 'int', ''
+        if set(k) <= {'int', 'float'}:
+            return 'float', ''
+        if 'code' in k and set(k) <= {'int', 'code'}:
+            return ('int', '') if k['code'] == self.values.get('00', [0])[0] else ('code', '')
+        if 'code' in k and set(k) <= {'int', 'float', 'code'}:
+            return 'float', ''
+        if set(k) == {'bool'}:
+            return 'bool', ''
+        if set(k) == {'date'}:
+            return 'date', self.date_format()
+        if set(k) == {'amount'}:
+            return 'amount', ''
+        return 'text', ''
+
+    def date_format(self):
+        if len(self.formats) > 1:
+            return 'iso' if all(f == 'iso' or f.startswith('%Y-%m-%d') for f in self.formats) else 'mixed'
+        form = next(iter(self.formats))
+        if '{' not in form:
+            return form
+        first, second = self.high
+        if first > 12 and second > 12:
+            return 'mixed'
+        return form.format('m', 'd') if second > 12 else form.format('d', 'm') if first > 12 or '-' in form else form.format('m', 'd')
+
+    def ambiguous(self, form):
+        return form not in ('iso', 'mixed') and form[:2] in ('%d', '%m') and form[2:3] in '/-' and max(self.high) <= 12 and max(self.high) > 0
+
+    def examples(self):
+        """The values of a column that has few: a filter is then written right the first time."""
+        if len(self.values) > 6 or sum(v[0] for v in self.values.values()) < 2 * len(self.values):
+            return ''
+        return ': ' + ', '.join(clean(v, 16) for v in sorted(self.values))
+
+
+def describe(columns, settled):
+    parts, length, parsed = [], 0, has('pandas')
+    for i, c in enumerate(columns):
+        kind, form = settled[i]
+        name = {'int': 'int', 'float': 'float', 'bool': 'bool', 'empty': 'empty', 'code': 'text, digits with leading zeros',
+                'amount': 'text, amounts with a sign', 'date': 'date', 'text': 'text'}[kind]
+        if kind == 'date':
+            name = 'text, dates in several formats' if form == 'mixed' else 'datetime' if parsed else 'date ' + form
+            if c.ambiguous(form):
+                name += ', day and month may be swapped'
+        if kind == 'text':
+            name += c.examples()
+        if c.missing:
+            name += ', %d missing' % c.missing
+        part = '%s (%s)' % (clean(repr(c.name), 60), name)
+        if length + len(part) > COLUMNS_MOST:
+            parts.append('and %d more' % (len(columns) - i))
+            break
+        parts.append(part)
+        length += len(part) + 2
+    return ', '.join(parts)
+
+
+def first_rows(rows, sep):
+    out = []
+    for row in rows[:3]:
+        out.append(clean(sep.join(clean(cell, CELL) for cell in row), ROW))
+    return 'first %d rows:\n%s' % (len(out), '\n'.join(out)) if out else 'no rows'
+
+
+def date_lines(columns, settled, text_dates):
+    """Statements that make dates of the columns that hold them. text_dates: nothing was parsed by the reader."""
+    out = []
+    for c, (kind, form) in zip(columns, settled):
+        if kind == 'date' and form != 'mixed' and (text_dates or not form.startswith('%Y-%m-%d') and form != 'iso'):
+            how = '' if form == 'iso' else ', format=%r' % form
+            out.append('df[%r] = pd.to_datetime(df[%r]%s)' % (c.name, c.name, how))
+    return out[:6]
+
+
+# Tables of text
+
+def split(text, sep, whole, stop):
+    """Rows of the sample. The last may be cut and is left out then."""
+    import csv
+    import io
+    csv.field_size_limit(1 << 20)
+    rows = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=''), delimiter=sep):
+            if row:
+                rows.append(row)
+            if len(rows) >= stop:
+                return rows, False
+    except csv.Error:
+        pass
+    if not whole and len(rows) > 1:
+        rows.pop()
+    return rows, whole
+
+
+def find_separator(text):
+    """(separator, columns): the separator whose rows agree best, or None."""
+    best = None
+    for sep in '\t;,|':
+        rows = split(text[:65536], sep, len(text) <= 65536, 60)[0]
+        widths = [len(r) for r in rows]
+        if len(widths) < 2:
+            continue
+        width = max((w for w in widths if w > 1), key=lambda w: (widths.count(w), w), default=0)
+        if not width:
+            continue
+        skip = widths.index(width)
+        share = widths.count(width) / (len(widths) - skip)
+        if share < 0.7 or skip > 10 or (skip and widths.count(width) < 3):
+            continue
+        if width == 2 and all(len(r) != 2 or r[1][:1] == ' ' for r in rows):
+            continue                    # prose with one comma a line
+        # "1,5;2,5" agrees for both: a comma between digits alone is a decimal comma when another separator fits too.
+        score = share + (0.001 * min(width, 50) if sep != ',' else 0)
+        if best is None or score > best[0]:
+            best = (score, sep, width)
+    return best and best[1:]
+
+
+def lines_before(text, sep, width):
+    """(records, lines) before the first record of the table: titles, remarks. pandas counts lines, also the empty ones."""
+    import csv
+    import io
+    reader, records, lines = csv.reader(io.StringIO(text[:65536], newline=''), delimiter=sep), 0, 0
+    for row in reader:
+        if len(row) == width:
+            break
+        records += bool(row)
+        lines = reader.line_num
+    return (records, lines) if records <= 10 else (0, 0)
+
+
+def number_like(cell):
+    cell = cell.strip()
+    return bool(FLOAT.fullmatch(cell) or COMMA.fullmatch(cell) or GROUPED.fullmatch(cell))
+
+
+def has_header(rows):
+    first, rest = rows[0], rows[1:20]
+    if not rest:
+        return not any(number_like(c) for c in first)
+    numeric = [i for i in range(len(first)) if all(number_like(r[i]) for r in rest if i < len(r) and r[i].strip())
+               and any(i < len(r) and r[i].strip() for r in rest)]
+    if not numeric:
+        return len(set(first)) == len(first)
+    if not number_like(first[0]) and 0 not in numeric and all(re.fullmatch(r'(19|20)\d\d', first[i].strip()) for i in numeric):
+        return True                     # one column a year
+    return not all(number_like(first[i]) for i in numeric)
+
+
+def unique(names):
+    """As pandas names them: a second 'x' is 'x.1', an empty one 'Unnamed: 2'."""
+    seen, out = {}, []
+    for i, name in enumerate(names):
+        name = name if name.strip() else 'Unnamed: %d' % i
+        n = seen.get(name, 0)
+        seen[name] = n + 1
+        out.append(name if not n else '%s.%d' % (name, n))
+    return out
+
+
+def study(columns, rows):
+    """Feed rows to columns until the time is over; how many were seen."""
+    until = time.monotonic() + SECONDS
+    for n, row in enumerate(rows):
+        if n % 256 == 255 and time.monotonic() > until:
+            return n
+        for c, cell in zip(columns, row):
+            c.feed(cell)
+        for c in columns[len(row):]:
+            c.feed('')
+    return len(rows)
+
+
+def decimal_mark(columns, sep):
+    commas = sum(c.kinds.get('comma', 0) for c in columns)
+    grouped = sum(c.kinds.get('grouped', 0) for c in columns)
+    points = sum(c.kinds.get('float', 0) for c in columns)
+    return ',' if (commas or (grouped and sep == ';' and not points)) and commas + grouped > points else '.'
+
+
+def count_rows(path):
+    n = 0
+    with open(path, 'rb') as f:
+        while True:
+            piece = f.read(1 << 20)
+            if not piece:
+                return n
+            n += piece.count(b'\n')
+
+
+def table(path, text, encoding, whole):
+    found = find_separator(text)
+    if not found:
+        return None
+    sep, width = found
+    skip, skip_lines = lines_before(text, sep, width)
+    comment = text.startswith('#')
+    rows, all_rows = split(text, sep, whole, 1 << 30)
+    rows = rows[skip:]
+    if not rows:
+        return None
+    header = has_header(rows)
+    names = unique(rows[0]) if header else list(range(width))
+    body = rows[1:] if header else rows
+    columns = [Column(n) for n in names[:400]]
+    seen = study(columns, body)
+    decimal = decimal_mark(columns, sep)
+    grouped = any(c.kinds.get('grouped') for c in columns) if decimal == '.' else any(
+        re.fullmatch(COMMA, v) and '.' in v for c in columns for v in c.values if c.values[v][1] == 'comma')
+    settled = [c.settle(decimal) for c in columns]
+    lines = [read_line(path, sep, encoding, skip_lines if skip else 0, header, decimal, grouped, columns, settled, comment)]
+    if has('pandas'):
+        lines += date_lines(columns, settled, False)
+    total = '%d rows' % len(body) if all_rows else 'about %d rows' % max(count_rows(path) - skip - header, len(body))
+    if seen < len(body) or not all_rows:
+        total += ', looked at the first %d' % seen
+    lines.append('%s, columns: %s' % (total, describe(columns, settled)))
+    lines.append(first_rows(body, sep))
+    return '\n'.join(lines)
+
+
+def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, settled, comment):
+    if not has('pandas'):
+        kind = 'csv.DictReader' if header else 'csv.reader'
+        return 'import csv; f = open(%r, newline="", encoding=%r)%s; rows = list(%s(f, delimiter=%r))' % (
+            path, encoding, '; [next(f) for _ in range(%d)]' % skip if skip else '', kind, sep)
+    args = [repr(path)]
+    if sep != ',':
+        args.append('sep=%r' % sep)
+    if encoding != 'utf-8':
+        args.append('encoding=%r' % encoding)
+    if skip and not comment:
+        args.append('skiprows=%d' % skip)
+    if comment:
+        args.append("comment='#'")
+    if not header:
+        args.append('header=None')
+    if decimal == ',':
+        args.append("decimal=','")
+    if grouped:
+        args.append("thousands='%s'" % ('.' if decimal == ',' else ','))
+    marks = sorted({m for c, s in zip(columns, settled) if s[0] in ('int', 'float', 'date') for m in c.marks})
+    if marks:
+        args.append('na_values=%r' % marks[:8])
+    # thousands= would take the points out of 01.02.2024 as well (seen with pandas 1.5), so such columns stay text until to_datetime.
+    text = [c.name for c, (kind, form) in zip(columns, settled)
+            if kind == 'code' or (grouped and kind == 'date' and ('.' if decimal == ',' else ',') in form)]
+    if text:
+        args.append('dtype={%s}' % ', '.join('%r: str' % n for n in text[:8]))
+    dates = [c.name for c, (kind, form) in zip(columns, settled)
+             if kind == 'date' and (form == 'iso' or form.startswith('%Y-%m-%d'))]
+    if dates:
+        args.append('parse_dates=%r' % dates[:8])
+    return 'import pandas as pd; df = pd.read_csv(%s)' % ', '.join(args)
+
+
+# JSON
+
+def shape(value, depth=0):
+    """The form of a value, with short examples: {'id': 7, 'tags': ['a', ...2], 'user': {'name': 'Bo'}}."""
+    if isinstance(value, dict):
+        if depth >= 4:
+            return '{...}'
+        items = ['%s: %s' % (clean(repr(k), CELL), shape(v, depth + 1)) for k, v in list(value.items())[:24]]
+        if len(value) > 24:
+            items.append('...%d more keys' % (len(value) - 24))
+        return '{' + ', '.join(items) + '}'
+    if isinstance(value, list):
+        if depth >= 4:
+            return '[...]'
+        return '[' + (shape(value[0], depth + 1) if value else '') + (', ... %d in all' % len(value) if len(value) > 1 else '') + ']'
+    return clean(repr(value), CELL)
+
+
+def as_cell(value):
+    return '' if value is None else value if isinstance(value, str) else str(value)
+
+
+def records(items, reader, what):
+    """A list of flat records, said as the table it is. None when it is none."""
+    if not items or not all(isinstance(r, dict) for r in items[:1000]):
+        return None
+    names = []
+    for r in items[:200]:
+        for k, v in r.items():
+            if isinstance(v, (dict, list)):
+                return None
+            if k not in names:
+                names.append(k)
+    if not names or len(names) > 200:
+        return None
+    rows = [[as_cell(r.get(n)) for n in names] for r in items[:100000] if isinstance(r, dict)]
+    columns = [Column(n) for n in names]
+    seen = study(columns, rows)
+    settled = [c.settle('.') for c in columns]
+    lines = [reader] + (date_lines(columns, settled, True) if has('pandas') else [])
+    total = '%d %s' % (len(items), what) + ('' if seen == len(items) else ', looked at the first %d' % seen)
+    lines.append('%s, columns: %s' % (total, describe(columns, settled)))
+    lines.append('first %d rows:\n%s' % (min(2, len(items)), '\n'.join(clean(shape(r), ROW) for r in items[:2])))
+    return '\n'.join(lines)
+
+
+def json_text(path, text, encoding, whole):
+    import json
+    enc = '' if encoding == 'utf-8' else ', encoding=%r' % encoding
+    read = 'import json; data = json.load(open(%r%s))' % (path, enc)
+    try:
+        if whole:
+            value = json.loads(text)
+        else:
+            with open(path, encoding=encoding) as f:
+                value = json.loads(f.read(JSON_MOST + 1))
+    except RecursionError:
+        return read + '\nJSON, nested very deep'
+    except ValueError:
+        return json_start(read, text, whole)
+    if isinstance(value, list):
+        frame = 'import json, pandas as pd; df = pd.DataFrame(json.load(open(%r%s)))' % (path, enc) if has('pandas') else read
+        said = records(value, frame, 'records')
+        return said or '%s\na list of %d; the first: %s' % (read, len(value), clean(shape(value[0]), 1500) if value else 'none')
+    if isinstance(value, dict):
+        return '%s\nan object of %d keys: %s' % (read, len(value), clean(shape(value), 2500))
+    return '%s\none value: %s' % (read, shape(value))
+
+
+def json_start(read, text, whole):
+    """JSON that is too large to load here: the first element, if it can be had. None for a whole file: it is broken then."""
+    import json
+    if whole:
+        return None
+    try:
+        start = text.index('[') + 1
+        value, _ = json.JSONDecoder().raw_decode(text[start:].lstrip()[:1 << 20])
+        return '%s\na large list; the first element: %s' % (read, clean(shape(value), 1500))
+    except (ValueError, RecursionError):
+        return '%s\na large object; it begins: %s' % (read, clean(text[:600], 600))
+
+
+def json_lines(path, text, encoding, whole):
+    import json
+    lines = text.split('\n')
+    if not whole:
+        lines.pop()
+    lines = [s for s in lines if s.strip()]
+    items, until = [], time.monotonic() + SECONDS
+    try:
+        for s in lines:
+            items.append(json.loads(s))
+            if len(items) % 256 == 0 and time.monotonic() > until:
+                break
+    except (ValueError, RecursionError):
+        if len(items) < 2:
+            return None
+    enc = '' if encoding == 'utf-8' else ', encoding=%r' % encoding
+    read = 'import json; data = [json.loads(s) for s in open(%r%s) if s.strip()]' % (path, enc)
+    frame = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(data)' if has('pandas') else read
+    what = 'records, one a line' if whole else 'records, one a line, in the first %d MiB' % (SAMPLE >> 20)
+    return records(items, frame, what) or '%s\n%d %s; the first: %s' % (read, len(items), what, clean(shape(items[0]), 1500))
+
+
+# What is no text
+
+def zip_kind(path):
+    import zipfile
+    try:
+        with zipfile.ZipFile(path) as z:
+            infos = z.infolist()
+    except Exception as e:
+        return 'a ZIP archive that cannot be read: ' + clean(e, 200)
+    names = [i.filename for i in infos]
+    if 'xl/workbook.xml' in names:
+        return workbook(path)
+    shown = ', '.join('%s (%d bytes)' % (clean(i.filename, 80), i.file_size) for i in infos[:20])
+    more = ' and %d more' % (len(infos) - 20) if len(infos) > 20 else ''
+    return 'import zipfile; z = zipfile.ZipFile(%r)\na ZIP archive of %d: %s%s' % (path, len(infos), shown, more)
+
+
+def sheet_cell(value):
+    import datetime
+    if value is None:
+        return ''
+    if isinstance(value, datetime.datetime):
+        return value.strftime('%Y-%m-%d') if not (value.hour or value.minute or value.second) else value.strftime('%Y-%m-%d %H:%M:%S')
+    return str(value)
+
+
+def workbook(path):
+    if not has('openpyxl'):
+        return 'an Excel workbook; openpyxl is not installed here, so only zipfile and xml can read it: %r' % path
+    import openpyxl
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    out = []
+    for i, sheet in enumerate(book.worksheets[:4]):
+        out.append(sheet_text(path, sheet, i, len(book.worksheets)))
+    if len(book.sheetnames) > 4:
+        out.append('more sheets: ' + ', '.join(clean(repr(n), 40) for n in book.sheetnames[4:20]))
+    return '\n'.join(out)
+
+
+def sheet_text(path, sheet, index, sheets):
+    rows, until, all_rows = [], time.monotonic() + SECONDS, True
+    for row in sheet.iter_rows(values_only=True, max_col=200):
+        rows.append([sheet_cell(v) for v in row])
+        if len(rows) >= 20000 or time.monotonic() > until:
+            all_rows = False
+            break
+    while rows and not any(rows[-1]):
+        rows.pop()
+    filled = [sum(1 for c in r if c) for r in rows[:30]]
+    width = max(filled, default=0)
+    if not width:
+        return 'sheet %s is empty' % clean(repr(sheet.title), 60)
+    skip = next(i for i, n in enumerate(filled) if n * 2 >= width and (n > 1 or width == 1))
+    names, body = unique(rows[skip]), rows[skip + 1:]
+    columns = [Column(n) for n in names]
+    study(columns, body)
+    settled = [c.settle('.') for c in columns]
+    args = repr(path) + (', sheet_name=%r' % sheet.title if index or sheets > 1 else '') + (', skiprows=%d' % skip if skip else '')
+    read = 'import pandas as pd; df = pd.read_excel(%s)' % args if has('pandas') else \
+        'import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r].iter_rows(values_only=True))' % (path, sheet.title)
+    total = '%d rows' % len(body) if all_rows else 'over %d rows' % len(body)
+    return '%s\n%s, columns: %s\n%s' % (read, total, describe(columns, settled)[:1200], first_rows(body, ' | '))
+
+
+def parquet(path):
+    if not has('pyarrow'):
+        return 'a Parquet file; pyarrow is not installed here, so it cannot be read'
+    import pyarrow.parquet
+    f = pyarrow.parquet.ParquetFile(path)
+    columns = ', '.join('%s (%s)' % (clean(repr(c.name), 60), clean(c.type, 30)) for c in list(f.schema_arrow)[:60])
+    head = next(f.iter_batches(batch_size=3)).to_pylist() if f.metadata.num_rows else []
+    return 'import pandas as pd; df = pd.read_parquet(%r)\n%d rows, columns: %s\n%s' % (
+        path, f.metadata.num_rows, columns, first_rows([[as_cell(v) for v in r.values()] for r in head], ' | '))
+
+
+def database(path):
+    import sqlite3
+    con = sqlite3.connect('file:%s?mode=ro&immutable=1' % path.replace('%', '%25').replace('?', '%3f').replace('#', '%23'), uri=True)
+    con.text_factory = lambda b: b.decode('utf-8', 'replace')
+    out = ['import sqlite3; con = sqlite3.connect(%r)' % path]
+    for (name,) in con.execute("select name from sqlite_master where type in ('table', 'view') limit 20").fetchall():
+        quoted = '"%s"' % name.replace('"', '""')
+        columns = con.execute('pragma table_info(%s)' % quoted).fetchall()
+        out.append('table %s: %s' % (clean(repr(name), 60), ', '.join('%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in columns[:40])))
+    return '\n'.join(out)
+
+
+def image(path, raw):
+    if raw[:4] == b'\x89PNG':
+        size = '%d x %d' % (int.from_bytes(raw[16:20], 'big'), int.from_bytes(raw[20:24], 'big'))
+    else:
+        size, i = 'unknown size', 2
+        while i + 9 < len(raw) and raw[i] == 0xff:
+            if 0xc0 <= raw[i + 1] <= 0xcf and raw[i + 1] not in (0xc4, 0xc8, 0xcc):
+                size = '%d x %d' % (int.from_bytes(raw[i + 7:i + 9], 'big'), int.from_bytes(raw[i + 5:i + 7], 'big'))
+                break
+            i += 2 + int.from_bytes(raw[i + 2:i + 4], 'big')
+    read = 'from PIL import Image; im = Image.open(%r)\n' % path if has('PIL') else ''
+    return '%san image, %s pixels' % (read, size)
+
+
+def binary(path, raw, size):
+    if raw[:8] in (b'\x89PNG\r\n\x1a\n',) or raw[:3] == b'\xff\xd8\xff':
+        return image(path, raw)
+    if raw[:4] == b'PK\x03\x04':
+        return zip_kind(path)
+    if raw[:4] == b'PAR1':
+        return parquet(path)
+    if raw[:16] == b'SQLite format 3\0':
+        return database(path)
+    if raw[:5] == b'%PDF-':
+        reader = next((m for m in ('pypdf', 'PyPDF2', 'fitz', 'pdfminer') if has(m)), None)
+        return 'a PDF; %s' % ('read it with %s' % reader if reader else 'no package here reads PDF')
+    if raw[:2] == b'\x1f\x8b':
+        return 'import gzip; f = gzip.open(%r)\ncompressed with gzip' % path
+    return None
+
+
+def plain(path, text, encoding, whole):
+    lines = text.count('\n') + (not text.endswith('\n') and bool(text))
+    total = '%d lines' % lines if whole else 'about %d lines' % count_rows(path)
+    first = '\n'.join(clean(s, ROW) for s in text[:4000].split('\n')[:3])
+    return 'text = open(%r, encoding=%r).read()\ntext, %s; first lines:\n%s' % (path, encoding, total, first)
+
+
+def kinds_of(path, text):
+    """Which readers to try: by the name where it tells, else by the first character."""
+    end = path.rsplit('.', 1)[-1].lower()
+    first = text.lstrip()[:1]
+    if end in ('jsonl', 'ndjson'):
+        return (json_lines, json_text)
+    if first and first in '{[' and end not in ('csv', 'tsv', 'log', 'md'):
+        one = text.lstrip().split('\n', 1)[0].rstrip()
+        return (json_lines, json_text) if first == '{' and one.endswith('}') and '\n' in text.strip() else (json_text, json_lines)
+    return () if end in ('py', 'md', 'html', 'xml', 'c', 'h', 'js') else (table,)
+
+
+def profile(path):
+    raw, size = read_start(path)
+    whole = len(raw) == size
+    said = None
+    if not size:
+        said = 'it is empty'
+    else:
+        said = binary(path, raw, size)
+        text, encoding = (None, '') if said else decode(raw, whole)
+        del raw
+        if text is not None:
+            for reader in kinds_of(path, text):
+                said = reader(path, text, encoding, whole)
+                if said:
+                    break
+            else:
+                said = plain(path, text, encoding, whole)
+        elif not said:
+            said = 'unknown binary data; read it with open(%r, "rb")' % path
+    said = ''.join(c if c == '\n' or c.isprintable() else '?' for c in said)
+    while len(said.encode('utf-8', 'replace')) > MOST:
+        said = said[:max(0, len(said) - 64)]
+    return said
