@@ -1,0 +1,248 @@
+"""test_faults.py - the world around the program goes wrong: reader gone, disk full, no engine, no network, signals, kill -9. It ends with the
+documented exit code, says why in a line or two, and leaves nothing (each fixture looks).
+"""
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from conftest import quiet
+
+LONG = "\n".join("line %d of a long answer" % i for i in range(20000))
+SLOW = {"answer": {"calls": [{"code": "print('started', flush=True)\nimport time\ntime.sleep(60)"}]}}
+
+
+def wait_for(condition, seconds=20, what="it"):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "%s did not happen within %d s" % (what, seconds)
+        time.sleep(0.05)
+
+
+def read_until(stream, text, seconds=30):
+    """Read a pipe until text has come; returns all that was read."""
+    data, fd = b"", stream.fileno()
+    deadline = time.monotonic() + seconds
+    os.set_blocking(fd, False)
+    while text not in data:
+        assert time.monotonic() < deadline, "%r did not come: %r" % (text, data)
+        try:
+            got = os.read(fd, 65536)
+            assert got, "it ended: %r" % data
+            data += got
+        except BlockingIOError:
+            time.sleep(0.02)
+    os.set_blocking(fd, True)
+    return data
+
+
+# -- stdout
+
+def test_the_reader_goes_away(sandpiper, serve):
+    """sandpiper ... | head -1 ends quietly with 141."""
+    serve(sandpiper, [{"answer": {"calls": [{"code": "print(1)"}]}}, {"answer": {"text": LONG, "piece": 4000}}])
+    p = sandpiper.start("go")
+    assert p.stdout.readline() == b"line 0 of a long answer\n"
+    p.stdout.close()
+    assert p.wait(20) == 141
+    assert b"roken pipe" not in p.stderr.read()
+    p.stderr.close()
+
+
+def test_stdout_is_full(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"text": "an answer"}}])
+    with open("/dev/full", "w") as full:
+        r = sandpiper.run("go", stdout=full)
+    assert r.code == 1 and "No space left" in r.err and "stdout" in r.err, r
+
+
+@pytest.fixture
+def small_disk(sandpiper):
+    """A tmpfs of 64 KiB where the program keeps its sessions and temporary files."""
+    if os.getuid() != 0:
+        pytest.skip("mounting needs root")
+    for name in ("state", "tmp"):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=0700", "sandpiper-test", sandpiper.path(name)], check=True)
+    yield sandpiper
+    for name in ("state", "tmp"):
+        subprocess.run(["umount", sandpiper.path(name)], check=True)
+
+
+def test_a_full_disk_does_not_lose_the_answer(small_disk, serve):
+    """Output beyond the disk is not kept, which is said; the model still gets its part and the answer comes."""
+    sp = small_disk
+    serve(sp, [{"answer": {"calls": [{"code": "for i in range(20000): print('row', i)"}]}},
+               {"expect": {"last": {"content": {"contains": ["row 0", "row 19999"]}}}, "answer": {"text": "done"}}])
+    r = sp.run("go")
+    assert r.code == 0 and r.out == "done\n", r
+    assert "No space left" in r.err, r
+
+
+def test_a_full_disk_from_the_start(small_disk):
+    sp = small_disk
+    with open(sp.path("state/filler"), "wb") as f:
+        try:
+            while True:
+                f.write(b"x" * 1024)
+                f.flush()
+        except OSError:
+            pass
+    for i in range(40):       # directories need room too
+        try:
+            os.mkdir(sp.path("state/d%d" % i))
+        except OSError:
+            break
+    sp.url = "http://127.0.0.1:9/v1"
+    r = sp.run("go")
+    assert r.code in (1, 3) and len(r.err.strip().splitlines()) <= 3, r
+
+
+def test_stdin_data_on_a_full_disk(small_disk, serve):
+    sp = small_disk
+    serve(sp, [{"answer": {"text": "not reached"}}], complete=False)
+    r = sp.run("go", stdin=b"1,2,3\n" * 100000)
+    assert r.code in (0, 1) and "Traceback" not in r.err, r
+    if r.code == 1:
+        assert "No space left" in r.err, r
+
+
+# -- network
+
+def test_unknown_host(bare):
+    bare.url = "https://no-such-host.invalid/v1"
+    r = bare.run("go")
+    assert r.code == 1 and r.out == "" and "no-such-host.invalid" in r.err, r
+
+
+def test_refused_connection(bare):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    bare.url = "http://127.0.0.1:%d/v1" % port
+    r = bare.run("go")
+    assert r.code == 1 and r.out == "" and str(port) in r.err and "refused" in r.err.lower(), r
+
+
+def test_a_key_never_goes_over_plain_http_to_another_machine(bare):
+    bare.url = "http://192.0.2.1/v1"
+    r = bare.run("go", env={"SANDPIPER_CONNECT_TIMEOUT": "1s"})
+    assert r.code == 2 and "test-key" not in r.err and "http" in r.err, r
+
+
+# -- engines
+
+def test_no_code_needed_and_no_sandbox(sandpiper, serve):
+    """A question that needs no code is answered, with one warning."""
+    serve(sandpiper, [{"answer": {"text": "Bonjour!"}}])
+    r = sandpiper.run("--sandbox", "docker", "--image", "no-such-image:latest", "say hello in French")
+    assert r.code == 0 and r.out == "Bonjour!\n", r
+    assert r.err.count("no-such-image") <= 1, r
+
+
+def test_code_needed_and_no_sandbox(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"calls": [{"code": "print(1)"}]}}], complete=False)
+    r = sandpiper.run("--sandbox", "docker", "--image", "no-such-image:latest", "go")
+    assert r.code == 3 and r.out == "" and "no-such-image" in r.err, r
+
+
+@pytest.mark.parametrize("engine", ["docker", "podman"])
+def test_missing_image(bare, engine):
+    from conftest import need_engine
+    need_engine(engine)
+    r = bare.run("exec", "--sandbox", engine, "--image", "no-such-image:latest", "-", stdin="print(1)")
+    assert r.code == 3 and r.out == "", r
+    lines = r.err.strip().splitlines()
+    assert len(lines) == 2 and "no-such-image" in lines[0] and "make image" in r.err, r
+
+
+@pytest.mark.parametrize("engine", ["docker", "podman", "bwrap"])
+def test_missing_engine(bare, engine, tmp_path):
+    """An engine asked for by name is never replaced: one line of cause, one of remedy."""
+    r = bare.run("exec", "--sandbox", engine, "-", stdin="print(1)", env={"PATH": str(tmp_path)})
+    assert r.code == 3 and r.out == "", r
+    assert len(r.err.strip().splitlines()) == 2 and engine in r.err and "apt" in r.err, r
+
+
+def test_no_engine_at_all(bare, tmp_path):
+    r = bare.run("exec", "-", stdin="print(1)", env={"PATH": str(tmp_path)})
+    assert r.code == 3 and r.out == "" and "bwrap" in r.err or "bubblewrap" in r.err, r
+
+
+def test_an_engine_without_permission(bare):
+    """The daemon's socket is not there or not ours: the cause and the remedy, not a wait."""
+    from conftest import need_engine
+    need_engine("docker")
+    r = bare.run("exec", "--sandbox", "docker", "-", stdin="print(1)", env={"DOCKER_HOST": "unix:///nonexistent/docker.sock"})
+    assert r.code == 3 and "docker" in r.err and r.seconds < 15, r
+
+
+# -- signals
+
+@pytest.mark.parametrize("sig, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
+def test_interrupted_while_the_model_is_silent(sandpiper, serve, sig, code):
+    server = serve(sandpiper, [{"answer": {"text": "never", "wait": 30}}])
+    p = sandpiper.start("go")
+    server.wait_request(1)
+    begin = time.monotonic()
+    p.send_signal(sig)
+    assert p.wait(10) == code
+    assert time.monotonic() - begin < 5
+    assert p.stdout.read() == b""
+
+
+def test_interrupted_while_a_cell_runs(sandpiper_on, serve):
+    serve(sandpiper_on, [SLOW])
+    p = sandpiper_on.start("go")
+    read_until(p.stderr, b"started\n")
+    begin = time.monotonic()
+    p.send_signal(signal.SIGINT)
+    assert p.wait(15) == 130
+    assert time.monotonic() - begin < 8
+    assert p.stdout.read() == b""
+
+
+def test_interrupted_while_code_ignores_it(sandpiper_on, serve):
+    serve(sandpiper_on, [{"answer": {"calls": [{"code": "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+                                                         "print('started', flush=True)\nwhile True: time.sleep(1)"}]}}])
+    p = sandpiper_on.start("go")
+    read_until(p.stderr, b"started\n")
+    begin = time.monotonic()
+    p.send_signal(signal.SIGINT)
+    assert p.wait(20) == 130
+    assert time.monotonic() - begin < 12
+
+
+def test_killed_leaves_nothing(sandpiper_on, serve):
+    """kill -9 in the middle of a cell: at the latest the next start removes what is left."""
+    serve(sandpiper_on, [SLOW])
+    p = sandpiper_on.start("go")
+    read_until(p.stderr, b"started\n")
+    p.kill()
+    p.wait()
+    r = sandpiper_on.run("exec", "-", stdin="print('next')")
+    assert r.code == 0 and r.out == "next\n", r
+    wait_for(lambda: not (sandpiper_on.processes() + sandpiper_on.containers() + sandpiper_on.cgroups()), 20, "the end of the orphans")
+    # what the killed one could not remove itself is gone too; its session folder may stay
+    assert not sandpiper_on.files(), sandpiper_on.files()
+
+
+def test_a_container_removed_by_hand(sandpiper_on, serve):
+    """Both sides are told; the next cell runs in a fresh one."""
+    if sandpiper_on.engine == "bwrap":
+        pytest.skip("bwrap has no container that a hand could remove")
+    server = serve(sandpiper_on, [{"answer": {"calls": [{"code": "x = 1\nprint('set')"}]}},
+                                  {"answer": {"calls": [{"code": "print('x' in globals())"}], "wait": 4}},
+                                  {"answer": {"text": "ok"}}])
+    p = sandpiper_on.start("go")
+    server.wait_request(2)
+    ids = [c.split()[-1] for c in sandpiper_on.containers()]
+    assert len(ids) == 1, ids
+    assert quiet([sandpiper_on.engine, "rm", "-f", ids[0]]).returncode == 0
+    out, err = p.communicate(timeout=60)
+    assert (p.returncode, out) == (0, b"ok\n"), err
+    told = server.bodies()[2]["messages"][-1]["content"]
+    assert "False" in told and "lost" in told, told
+    assert b"lost" in err or b"gone" in err, err
