@@ -1,0 +1,336 @@
+/* test_basics.c - error, mem, buf, argv, utf8. */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+static void error_texts(void **state)
+{
+    (void)state;
+    struct error e = {0};
+    assert_int_equal(error_set(&e, ERROR_API, 503, "status %d", 503), -1);
+    assert_string_equal(e.text, "status 503");
+    assert_int_equal(e.kind, ERROR_API);
+    assert_int_equal(e.code, 503);
+    assert_int_equal(error_wrap(&e, "asking %s", "m"), -1);
+    assert_string_equal(e.text, "asking m: status 503");
+    assert_int_equal(e.code, 503);
+    errno = ENOSPC;
+    assert_int_equal(error_errno(&e, "cannot write %s", "f"), -1);
+    assert_string_equal(e.text, "cannot write f: No space left on device");
+    assert_int_equal(e.kind, ERROR_SYSTEM);
+    assert_int_equal(e.code, ENOSPC);
+    assert_int_equal(error_set(NULL, ERROR_API, 0, "x"), -1);
+    assert_int_equal(error_wrap(NULL, "x"), -1);
+    assert_int_equal(error_errno(NULL, "x"), -1);
+}
+
+static void error_text_is_always_utf8(void **state)
+{
+    (void)state;
+    struct error e = {0};
+    error_set(&e, ERROR_PROTOCOL, 0, "got %s", "a\xff\xc3");
+    assert_string_equal(e.text, "got a\xef\xbf\xbd\xef\xbf\xbd");
+    /* Too long: cut at a character, whatever the offset. */
+    for (int pad = 0; pad < 4; pad++) {
+        char big[4000];
+        size_t n = (size_t)pad;
+        memset(big, 'x', n);
+        while (n + 3 < sizeof(big)) {
+            memcpy(big + n, "\xe2\x82\xac", 3);
+            n += 3;
+        }
+        big[n] = '\0';
+        error_set(&e, ERROR_PROTOCOL, 0, "%s", big);
+        assert_true(utf8_valid(e.text, strlen(e.text)));
+        assert_true(strlen(e.text) > sizeof(e.text) - 5);
+        assert_null(strstr(e.text, "\xef\xbf\xbd"));
+        error_wrap(&e, "%s", big);
+        assert_true(utf8_valid(e.text, strlen(e.text)));
+    }
+}
+
+static void error_exit_codes(void **state)
+{
+    (void)state;
+    static const struct { enum error_kind kind; int code; } rows[] = {
+        {ERROR_NONE, 0}, {ERROR_USAGE, 2}, {ERROR_NETWORK, 1}, {ERROR_API, 1}, {ERROR_AUTH, 77}, {ERROR_BUSY, 75},
+        {ERROR_PROTOCOL, 1}, {ERROR_SANDBOX, 3}, {ERROR_LIMIT, 5}, {ERROR_CANCELLED, 130}, {ERROR_SYSTEM, 1},
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct error e = {.kind = rows[i].kind};
+        assert_int_equal(error_exit_code(&e), rows[i].code);
+    }
+}
+
+static void buf_grows_and_ends_with_nul(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(0);
+    assert_string_equal(buf_str(&b), "");
+    for (int i = 0; i < 1000; i++)
+        assert_true(buf_addf(&b, "%d,", i));
+    assert_int_equal(strlen(b.data), b.len);
+    assert_memory_equal(b.data, "0,1,2,", 6);
+    buf_clear(&b);
+    assert_int_equal(b.len, 0);
+    assert_string_equal(buf_str(&b), "");
+    char big[1000];
+    memset(big, 'y', sizeof(big) - 1);
+    big[sizeof(big) - 1] = '\0';
+    assert_true(buf_addf(&b, "<%s>", big));        /* longer than the formatter's small buffer */
+    assert_int_equal(b.len, 1001);
+    size_t len;
+    autofree char *s = buf_steal(&b, &len);
+    assert_int_equal(len, 1001);
+    assert_null(b.data);
+    autofree char *none = buf_steal(&b, &len);
+    assert_string_equal(none, "");
+    assert_int_equal(len, 0);
+    buf_release(&b);
+    buf_release(NULL);
+}
+
+static void buf_cap_holds(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(10);
+    assert_true(buf_addstr(&b, "12345"));
+    assert_false(b.full);
+    assert_false(buf_addstr(&b, "6789012345"));
+    assert_true(b.full);
+    assert_string_equal(b.data, "1234567890");
+    assert_int_equal(b.len, 10);
+    assert_true(b.alloc <= 32);                     /* memory keeps to the cap too */
+    assert_false(buf_addch(&b, 'x'));
+    assert_null(buf_space(&b, 1));
+    assert_non_null(buf_space(&b, 0));
+    buf_clear(&b);
+    assert_false(b.full);
+    assert_false(buf_addf(&b, "%s", "abcdefghijklmnop"));
+    assert_string_equal(b.data, "abcdefghij");
+    buf_release(&b);
+    assert_int_equal(b.max, 10);
+}
+
+static void buf_space_and_drop(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(100);
+    char *p = buf_space(&b, 4);
+    memcpy(p, "a\0bc", 4);
+    b.len += 4;
+    buf_end(&b);
+    assert_memory_equal(b.data, "a\0bc", 5);
+    buf_drop(&b, 2);
+    assert_string_equal(b.data, "bc");
+    buf_drop(&b, 99);
+    assert_int_equal(b.len, 0);
+    assert_string_equal(b.data, "");
+    buf_release(&b);
+    buf_drop(&b, 5);
+    buf_end(&b);
+    assert_string_equal(buf_str(&b), "");
+    buf_release(&b);
+}
+
+static void argv_vectors(void **state)
+{
+    (void)state;
+    struct argv a = ARGV_INIT;
+    argv_pushl(&a, "docker", "run", NULL);
+    argv_pushf(&a, "--memory=%d", 5);
+    for (int i = 0; i < 100; i++)
+        argv_push(&a, "x");
+    assert_int_equal(a.n, 103);
+    assert_null(a.v[103]);
+    assert_string_equal(a.v[2], "--memory=5");
+    argv_release(&a);
+    assert_int_equal(a.n, 0);
+    argv_release(&a);
+    argv_release(NULL);
+}
+
+static void argv_quote_survives_a_shell(void **state)
+{
+    (void)state;
+    static const char *const nasty[] = {"", "a b", "it's", "$HOME", "`id`", "a\nb", "*", "~", "a=b", "\\", "\"", "-n", "é", "!x", "#c"};
+    struct argv a = ARGV_INIT;
+    argv_push(&a, "printf");
+    argv_push(&a, "<%s>");
+    for (size_t i = 0; i < countof(nasty); i++)
+        argv_push(&a, nasty[i]);
+    struct buf line = BUF_INIT(0), want = BUF_INIT(0);
+    argv_quote(&a, &line);
+    for (size_t i = 0; i < countof(nasty); i++)
+        buf_addf(&want, "<%s>", nasty[i]);
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fds[1], 1);
+        execl("/bin/sh", "sh", "-c", line.data, (char *)NULL);
+        _exit(127);
+    }
+    close(fds[1]);
+    char got[1000];
+    size_t n = 0;
+    for (ssize_t k; (k = read(fds[0], got + n, sizeof(got) - 1 - n)) > 0; )
+        n += (size_t)k;
+    got[n] = '\0';
+    close(fds[0]);
+    waitpid(pid, NULL, 0);
+    assert_string_equal(got, want.data);
+    buf_clear(&line);
+    argv_release(&a);
+    argv_pushl(&a, "a", "/b/c.d", "--e=f", NULL);
+    argv_quote(&a, &line);
+    assert_string_equal(line.data, "a /b/c.d '--e=f'");
+    buf_release(&line);
+    buf_release(&want);
+    argv_release(&a);
+}
+
+static void utf8_decodes_what_rfc_3629_allows(void **state)
+{
+    (void)state;
+    static const struct { const char *s; int n; uint32_t cp; } rows[] = {
+        {"a", 1, 'a'}, {"\xc2\x80", 2, 0x80}, {"\xdf\xbf", 2, 0x7ff}, {"\xe0\xa0\x80", 3, 0x800}, {"\xed\x9f\xbf", 3, 0xd7ff},
+        {"\xee\x80\x80", 3, 0xe000}, {"\xef\xbf\xbf", 3, 0xffff}, {"\xf0\x90\x80\x80", 4, 0x10000}, {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
+        {"\x80", -1, 0}, {"\xbf", -1, 0}, {"\xc0\x80", -1, 0}, {"\xc1\xbf", -1, 0}, {"\xe0\x80\x80", -1, 0}, {"\xe0\x9f\xbf", -1, 0},
+        {"\xed\xa0\x80", -1, 0}, {"\xed\xbf\xbf", -1, 0}, {"\xf0\x8f\xbf\xbf", -1, 0}, {"\xf4\x90\x80\x80", -1, 0}, {"\xf5", -1, 0},
+        {"\xff", -1, 0}, {"\xc3(", -1, 0}, {"\xe2\x82(", -1, 0}, {"\xc3", 0, 0}, {"\xe2\x82", 0, 0}, {"\xf0\x9f\x98", 0, 0}, {"", 0, 0},
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        uint32_t cp = 0;
+        int n = utf8_decode(rows[i].s, strlen(rows[i].s), &cp);
+        assert_int_equal(n, rows[i].n);
+        assert_int_equal(cp, n > 0 ? rows[i].cp : 0);
+        assert_int_equal(utf8_valid(rows[i].s, strlen(rows[i].s)), n > 0 || rows[i].s[0] == '\0');
+    }
+    assert_true(utf8_valid(NULL, 0));
+}
+
+static void utf8_every_character_goes_round(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(0);
+    for (uint32_t c = 0; c <= 0x10ffff; c++) {
+        if (c >= 0xd800 && c <= 0xdfff)
+            continue;
+        buf_clear(&b);
+        utf8_add(&b, c);
+        uint32_t got = 1;
+        if (utf8_decode(b.data, b.len, &got) != (int)b.len || got != c)
+            fail_msg("U+%04X", c);
+    }
+    buf_clear(&b);
+    utf8_add(&b, 0xd800);
+    utf8_add(&b, 0x110000);
+    assert_string_equal(b.data, "\xef\xbf\xbd\xef\xbf\xbd");
+    buf_release(&b);
+}
+
+static void utf8_repairs(void **state)
+{
+    (void)state;
+#define R "\xef\xbf\xbd"
+    static const struct { const char *in; size_t len; const char *out; } rows[] = {
+        {"plain text longer than eight", 28, "plain text longer than eight"}, {"a\0b", 3, "a" R "b"}, {"\0\0", 2, R R},
+        {"caf\xe9", 4, "caf" R}, {"\xe2\x82", 2, R}, {"\xe2\x82x", 3, R "x"}, {"\xf0\x9f\x98\xe2\x82\xac", 6, R "\xe2\x82\xac"},
+        {"\xed\xa0\x80", 3, R R R}, {"\xff\xfe", 2, R R}, {"12345678\xff" "12345678", 17, "12345678" R "12345678"}, {"", 0, ""},
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct buf b = BUF_INIT(0);
+        utf8_repair(&b, rows[i].in, rows[i].len);
+        assert_string_equal(buf_str(&b), rows[i].out);
+        buf_release(&b);
+    }
+}
+
+static void utf8_cuts(void **state)
+{
+    (void)state;
+    const char *s = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z";       /* boundaries 0 1 3 6 10 11 */
+    static const size_t want[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+    for (size_t at = 0; at < countof(want); at++)
+        assert_int_equal(utf8_cut(s, 11, at), want[at]);
+    assert_int_equal(utf8_cut("\x80\x80\x80\x80\x80\x80", 6, 5), 5);
+}
+
+static void utf8_widths(void **state)
+{
+    (void)state;
+    static const struct { uint32_t cp; int width; } rows[] = {
+        {0, 0}, {'\n', 0}, {0x7f, 0}, {0x9b, 0}, {' ', 1}, {'a', 1}, {0xe9, 1}, {0xad, 1}, {0x300, 0}, {0x34f, 0}, {0x200d, 0},
+        {0x200b, 0}, {0xfe0f, 0}, {0x4e00, 2}, {0xac00, 2}, {0x1100, 2}, {0x1160, 0}, {0x1f600, 2}, {0x1f1e6, 1}, {0x20000, 2},
+        {0xff21, 2}, {0xff61, 1}, {0x2500, 1}, {0x2764, 1}, {0x3000, 2}, {0xfffd, 1}, {0xe000, 1}, {0xe0001, 0}, {0x10ffff, 1},
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        if (utf8_width(rows[i].cp) != rows[i].width)
+            fail_msg("U+%04X: %d", rows[i].cp, utf8_width(rows[i].cp));
+    }
+}
+
+static void memory_ends_with_a_line(void **state)
+{
+    (void)state;
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fds[1], 2);
+        void *volatile p = xreallocarray(NULL, SIZE_MAX / 2, 3);
+        (void)p;
+        _exit(0);
+    }
+    close(fds[1]);
+    char text[100] = {0};
+    assert_true(read(fds[0], text, sizeof(text) - 1) > 0);
+    close(fds[0]);
+    int status;
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    assert_string_equal(text, "sandpiper: out of memory\n");
+}
+
+static void memory_copies(void **state)
+{
+    (void)state;
+    assert_null(xstrdup(NULL));
+    autofree char *a = xmemdup0("ab\0c", 4);
+    assert_memory_equal(a, "ab\0c", 5);
+    autofree char *b = xmemdup0(NULL, 0);
+    assert_string_equal(b, "");
+    char *owner = xasprintf("%s-%d", "x", 3);
+    autofree char *taken = steal(&owner);
+    assert_null(owner);
+    assert_string_equal(taken, "x-3");
+    void *z = xmalloc(0), *y = xcalloc(0, 5);
+    assert_non_null(z);
+    assert_non_null(y);
+    free(z);
+    free(y);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(error_texts), cmocka_unit_test(error_text_is_always_utf8), cmocka_unit_test(error_exit_codes),
+        cmocka_unit_test(buf_grows_and_ends_with_nul), cmocka_unit_test(buf_cap_holds), cmocka_unit_test(buf_space_and_drop),
+        cmocka_unit_test(argv_vectors), cmocka_unit_test(argv_quote_survives_a_shell),
+        cmocka_unit_test(utf8_decodes_what_rfc_3629_allows), cmocka_unit_test(utf8_every_character_goes_round),
+        cmocka_unit_test(utf8_repairs), cmocka_unit_test(utf8_cuts), cmocka_unit_test(utf8_widths),
+        cmocka_unit_test(memory_ends_with_a_line), cmocka_unit_test(memory_copies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,436 @@
+/* test_child.c - children: what they inherit, how they end, what is said when they cannot start. */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+
+#define ARGV(...) ((char *const[]){__VA_ARGS__, NULL})
+#define SH(script) ARGV((char *)"sh", (char *)"-c", (char *)(script))
+
+static void run_sh(const char *script, struct child_result *r)
+{
+    struct error e = {0};
+    if (child_run(SH(script), 10000, 1 << 16, NULL, r, &e) < 0)
+        fail_msg("%s", e.text);
+}
+
+static void runs_and_reports(void **state)
+{
+    (void)state;
+    struct child_result r;
+    char text[64];
+    run_sh("echo out; echo err >&2; exit 3", &r);
+    assert_string_equal(r.out.data, "out\n");
+    assert_string_equal(r.err.data, "err\n");
+    assert_false(r.timed_out);
+    child_status_text(r.status, text, sizeof(text));
+    assert_string_equal(text, "exit code 3");
+    child_result_release(&r);
+    run_sh("kill -SEGV $$", &r);
+    child_status_text(r.status, text, sizeof(text));
+    assert_string_equal(text, "killed by SIGSEGV");
+    child_result_release(&r);
+    child_result_release(NULL);
+    run_sh("cat; echo end", &r);                    /* stdin is /dev/null */
+    assert_string_equal(r.out.data, "end\n");
+    child_result_release(&r);
+    child_status_text(-1, text, sizeof(text));
+    assert_string_equal(text, "ended in an unknown way");
+}
+
+static void says_why_it_cannot_start(void **state)
+{
+    (void)state;
+    struct error e = {0};
+    struct child_result r;
+    assert_int_equal(child_run(ARGV((char *)"no-such-program-here"), 1000, 10, NULL, &r, &e), -1);
+    assert_string_equal(e.text, "cannot start no-such-program-here: not found in PATH");
+    child_result_release(&r);
+    assert_int_equal(child_run(ARGV((char *)"/no/such"), 1000, 10, NULL, &r, &e), -1);
+    assert_string_equal(e.text, "cannot start /no/such: No such file or directory");
+    assert_int_equal(e.code, ENOENT);
+    child_result_release(&r);
+    assert_int_equal(child_run(ARGV((char *)"/etc/passwd"), 1000, 10, NULL, &r, &e), -1);
+    assert_int_equal(e.code, EACCES);
+    child_result_release(&r);
+    assert_int_equal(child_run(ARGV((char *)""), 1000, 10, NULL, &r, &e), -1);
+    child_result_release(&r);
+    /* No interpreter line: not handed to a shell. */
+    assert_int_equal(file_write("/tmp/test_child_script", "echo owned\n", 11, 0755, NULL), 0);
+    assert_int_equal(child_run(ARGV((char *)"/tmp/test_child_script"), 1000, 10, NULL, &r, &e), -1);
+    assert_int_equal(e.code, ENOEXEC);
+    child_result_release(&r);
+    unlink("/tmp/test_child_script");
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);      /* nothing is left to reap */
+    assert_int_equal(errno, ECHILD);
+}
+
+static void path_has_only_absolute_folders(void **state)
+{
+    (void)state;
+    char old[4096], here[] = "/tmp/test_child.XXXXXX", cwd[4096];
+    snprintf(old, sizeof(old), "%s", getenv("PATH"));
+    assert_non_null(mkdtemp(here));
+    assert_non_null(getcwd(cwd, sizeof(cwd)));
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(file_write("evil-tool", "#!/bin/sh\necho owned\n", 21, 0755, NULL), 0);
+    struct child_result r;
+    struct error e = {0};
+    setenv("PATH", ":.::/bin:", 1);
+    assert_int_equal(child_run(ARGV((char *)"evil-tool"), 1000, 10, NULL, &r, &e), -1);
+    child_result_release(&r);
+    setenv("PATH", here, 1);
+    assert_int_equal(child_run(ARGV((char *)"evil-tool"), 5000, 10, NULL, &r, &e), 0);
+    assert_string_equal(r.out.data, "owned\n");
+    child_result_release(&r);
+    assert_int_equal(chmod("evil-tool", 0644), 0);
+    assert_int_equal(child_run(ARGV((char *)"evil-tool"), 1000, 10, NULL, &r, &e), -1);
+    assert_int_equal(e.code, EACCES);
+    child_result_release(&r);
+    setenv("PATH", old, 1);
+    assert_int_equal(chdir(cwd), 0);
+    assert_int_equal(file_remove_tree(here), 0);
+}
+
+static void output_has_a_cap(void **state)
+{
+    (void)state;
+    struct child_result r;
+    struct error e = {0};
+    assert_int_equal(child_run(SH("head -c 3000000 /dev/zero; echo x >&2"), 10000, 1000, NULL, &r, &e), 0);
+    assert_int_equal(r.status, 0);                  /* it was read to the end, so it did not block or die */
+    assert_int_equal(r.out.len, 1000);
+    assert_true(r.out.full);
+    assert_string_equal(r.err.data, "x\n");
+    child_result_release(&r);
+}
+
+static void deadline_kills_the_group(void **state)
+{
+    (void)state;
+    struct child_result r;
+    struct error e = {0};
+    int64_t start = clock_ms();
+    /* The shell's child ignores the polite signal and holds the pipes. */
+    assert_int_equal(child_run(SH("trap '' TERM; (trap '' TERM; sleep 30) & echo $!; wait; sleep 30"), 200, 1000, NULL, &r, &e), 0);
+    assert_true(r.timed_out);
+    assert_true(WIFSIGNALED(r.status) && WTERMSIG(r.status) == SIGKILL);
+    assert_true(clock_ms() - start < 5000);
+    pid_t grandchild = (pid_t)strtol(buf_str(&r.out), NULL, 10);
+    assert_true(grandchild > 1);
+    bool gone = false;
+    for (int i = 0; i < 200 && !gone; i++) {
+        char path[64], stat_text[256] = "";
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)grandchild);
+        FILE *f = fopen(path, "r");
+        if (f != NULL) {
+            if (fgets(stat_text, sizeof(stat_text), f) == NULL)
+                stat_text[0] = '\0';
+            fclose(f);
+        }
+        gone = f == NULL || strstr(stat_text, ") Z ") != NULL;
+        usleep(10000);
+    }
+    assert_true(gone);
+    child_result_release(&r);
+}
+
+static void polite_end_is_waited_for(void **state)
+{
+    (void)state;
+    struct child_result r;
+    assert_int_equal(child_run(SH("trap 'echo tidied; exit 7' TERM; sleep 30 & wait"), 300, 1000, NULL, &r, NULL), 0);
+    assert_true(r.timed_out);
+    assert_string_equal(buf_str(&r.out), "tidied\n");
+    assert_true(WIFEXITED(r.status) && WEXITSTATUS(r.status) == 7);
+    child_result_release(&r);
+}
+
+static void a_daemon_holding_the_pipe_does_not_hold_us(void **state)
+{
+    (void)state;
+    struct child_result r;
+    int64_t start = clock_ms();
+    run_sh("sleep 3 & echo started", &r);
+    assert_string_equal(r.out.data, "started\n");
+    assert_int_equal(r.status, 0);
+    assert_true(clock_ms() - start < 2000);
+    child_result_release(&r);
+}
+
+static void interrupt(void *ctx, short revents)
+{
+    (void)revents;
+    loop_interrupt(ctx);
+}
+
+static void a_cancel_ends_it(void **state)
+{
+    (void)state;
+    struct loop *l = loop_new();
+    struct child_result r;
+    struct error e = {0};
+    loop_timer(l, clock_ms() + 100, interrupt, l);
+    int64_t start = clock_ms();
+    assert_int_equal(child_run(SH("echo begun; sleep 30"), 20000, 1000, l, &r, &e), -1);
+    assert_int_equal(e.kind, ERROR_CANCELLED);
+    assert_string_equal(buf_str(&r.out), "begun\n");
+    assert_true(clock_ms() - start < 3000);
+    child_result_release(&r);
+    loop_free(l);
+}
+
+static int leaked_fd = -1;
+
+static void inherits_nothing(void **state)
+{
+    (void)state;
+    /* Descriptors without CLOEXEC, high and low; an ignored and a blocked signal. */
+    leaked_fd = open("/dev/null", O_RDONLY);
+    int high = fcntl(leaked_fd, F_DUPFD, 300);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    sigset_t set, old;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    struct child_result r;
+    run_sh("exec ls /proc/self/fd", &r);
+    assert_string_equal(r.out.data, "0\n1\n2\n3\n");         /* 3 is ls's own */
+    child_result_release(&r);
+    run_sh("grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status", &r);
+    assert_non_null(strstr(r.out.data, "SigBlk:\t0000000000000000"));
+    assert_non_null(strstr(r.out.data, "SigIgn:\t0000000000000000"));
+    child_result_release(&r);
+    run_sh("ps -o pgid= -p $$ | tr -d ' '; echo $$", &r);
+    char *line = strchr(r.out.data, '\n');
+    *line = '\0';
+    assert_int_equal(strtol(r.out.data, NULL, 10), strtol(line + 1, NULL, 10));
+    child_result_release(&r);
+    sigset_t now;
+    sigprocmask(SIG_SETMASK, &old, &now);
+    assert_true(sigismember(&now, SIGUSR1));                /* ours as before */
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    close(high);
+    close(leaked_fd);
+}
+
+static void handlers_do_not_run_in_the_child(void **state)
+{
+    (void)state;
+    struct loop *l = loop_new();
+    assert_int_equal(loop_signals(l, NULL), 0);
+    struct child_result r;
+    run_sh("kill -INT $$; echo not reached", &r);
+    assert_true(WIFSIGNALED(r.status) && WTERMSIG(r.status) == SIGINT);
+    assert_int_equal(r.out.len, 0);
+    loop_wait(l, 0);
+    assert_int_equal(loop_interrupts(l), 0);
+    child_result_release(&r);
+    loop_free(l);
+}
+
+static void read_end(int fd, char *out, size_t size)
+{
+    size_t n = 0;
+    for (ssize_t k; n < size - 1 && (k = read(fd, out + n, size - 1 - n)) > 0; )
+        n += (size_t)k;
+    out[n] = '\0';
+}
+
+static void passes_what_is_asked(void **state)
+{
+    (void)state;
+    int out[2], extra[2];
+    char text[256];
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(extra, O_CLOEXEC), 0);
+    assert_int_equal(write(extra[1], "secret\n", 7), 7);
+    close(extra[1]);
+    char script[128];
+    snprintf(script, sizeof(script), "cat <&%d; echo $ONLY; env | wc -l", extra[0]);
+    char *env[] = {(char *)"ONLY=this", NULL};
+    int keep[] = {extra[0], -1};
+    struct child_options o = {.argv = SH(script), .env = env, .in = -1, .out = out[1], .err = -1, .keep = keep};
+    struct error e = {0};
+    pid_t pid = child_spawn(&o, &e);
+    assert_true(pid > 0);
+    close(out[1]);
+    read_end(out[0], text, sizeof(text));
+    int status = -1;
+    assert_true(child_wait(pid, 5000, &status));
+    assert_int_equal(status, 0);
+    assert_non_null(strstr(text, "secret\nthis\n"));
+    assert_true(fcntl(extra[0], F_GETFD) & FD_CLOEXEC);     /* ours is as it was */
+    close(out[0]);
+    close(extra[0]);
+    int gone[] = {999, -1};
+    o = (struct child_options){.argv = SH("true"), .in = -1, .out = -1, .err = -1, .keep = gone};
+    assert_int_equal(child_spawn(&o, &e), -1);
+    assert_non_null(strstr(e.text, "descriptors"));
+}
+
+/* 0, 1 and 2 given crosswise: each must arrive where it was asked to. */
+static void crossed_descriptors(void **state)
+{
+    (void)state;
+    pid_t outer = fork();
+    if (outer == 0) {
+        int a[2], b[2];
+        close(0);
+        close(1);
+        if (pipe(a) < 0 || pipe(b) < 0)                     /* a is 0 and 1 now */
+            _exit(2);
+        struct child_options o = {.argv = SH("cat; echo err >&2"), .in = a[0], .out = b[1], .err = a[1]};
+        if (write(a[1], "hello", 5) != 5)
+            _exit(3);
+        o.argv = SH("head -c 5; echo err >&2");
+        pid_t pid = child_spawn(&o, NULL);
+        if (pid < 0 || !child_wait(pid, 5000, NULL))
+            _exit(4);
+        char text[32] = {0};
+        if (read(b[0], text, 5) != 5 || memcmp(text, "hello", 5) != 0)
+            _exit(5);
+        _exit(read(a[0], text, 4) == 4 && memcmp(text, "err\n", 4) == 0 ? 0 : 6);
+    }
+    int status;
+    waitpid(outer, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+static int setup_ok(void *ctx)
+{
+    return write(*(int *)ctx, "set up\n", 7) == 7 ? 0 : 1;
+}
+
+static int setup_fails(void *ctx)
+{
+    (void)ctx;
+    return 1;
+}
+
+static void setup_runs_before_exec(void **state)
+{
+    (void)state;
+    int out[2];
+    char text[64];
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    struct child_options o = {.argv = SH("echo ran"), .in = -1, .out = out[1], .err = -1, .setup = setup_ok, .setup_ctx = &out[1]};
+    pid_t pid = child_spawn(&o, NULL);
+    assert_true(child_wait(pid, 5000, NULL));
+    o.setup = setup_fails;
+    pid = child_spawn(&o, NULL);
+    assert_true(pid > 0);
+    int status;
+    assert_true(child_wait(pid, 5000, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 126);
+    close(out[1]);
+    read_end(out[0], text, sizeof(text));
+    close(out[0]);
+    assert_string_equal(text, "set up\nran\n");
+}
+
+static void becomes_another_user(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    int out[2];
+    char text[128];
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    struct child_options o = {.argv = SH("id -u; id -g; id -G; exec cat /etc/shadow"), .in = -1, .out = out[1], .err = -1, .uid = 65432,
+                              .die_with_parent = true};
+    pid_t pid = child_spawn(&o, NULL);
+    close(out[1]);
+    read_end(out[0], text, sizeof(text));
+    close(out[0]);
+    assert_true(child_wait(pid, 5000, NULL));
+    assert_string_equal(text, "65432\n65432\n65432\n");
+}
+
+static void dies_with_its_parent(void **state)
+{
+    (void)state;
+    for (int as_user = 0; as_user <= (geteuid() == 0); as_user++) {
+        int fds[2];
+        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+        pid_t parent = fork();
+        if (parent == 0) {
+            struct child_options o = {.argv = SH("sleep 30"), .in = -1, .out = fds[1], .err = -1, .die_with_parent = true,
+                                      .uid = as_user ? 65432 : 0};
+            _exit(child_spawn(&o, NULL) > 0 ? 0 : 1);
+        }
+        close(fds[1]);
+        int status;
+        waitpid(parent, &status, 0);
+        assert_int_equal(status, 0);
+        struct pollfd p = {.fd = fds[0], .events = POLLIN};
+        assert_int_equal(poll(&p, 1, 5000), 1);             /* its end of the pipe closes when it dies */
+        close(fds[0]);
+    }
+}
+
+static void waiting(void **state)
+{
+    (void)state;
+    struct child_options o = {.argv = SH("sleep 30"), .in = -1, .out = -1, .err = -1};
+    pid_t pid = child_spawn(&o, NULL);
+    assert_true(pid > 0);
+    assert_int_equal(getpgid(pid), pid);
+    int status = 77;
+    int64_t start = clock_ms();
+    assert_false(child_wait(pid, 0, &status));
+    assert_false(child_wait(pid, 50, &status));
+    assert_true(clock_ms() - start >= 50);
+    child_kill(pid, SIGTERM);
+    assert_true(child_wait(pid, -1, &status));
+    assert_true(WIFSIGNALED(status));
+    assert_true(child_wait(pid, 1000, &status));            /* gone already */
+    assert_int_equal(status, -1);
+    assert_true(child_wait(-1, 1000, &status));
+    child_kill(0, SIGKILL);                                 /* would be ourselves */
+    child_kill(-1, SIGKILL);                                /* would be everybody */
+    child_kill(1, SIGKILL);
+}
+
+static void descriptors_do_not_leak(void **state)
+{
+    (void)state;
+    int before = dup(0);
+    close(before);
+    for (int i = 0; i < 20; i++) {
+        struct child_result r;
+        run_sh(":", &r);
+        child_result_release(&r);
+        assert_int_equal(child_run(ARGV((char *)"/no/such"), 1000, 10, NULL, &r, NULL), -1);
+        child_result_release(&r);
+    }
+    int after = dup(0);
+    close(after);
+    assert_int_equal(before, after);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_and_reports), cmocka_unit_test(says_why_it_cannot_start), cmocka_unit_test(path_has_only_absolute_folders),
+        cmocka_unit_test(output_has_a_cap), cmocka_unit_test(deadline_kills_the_group), cmocka_unit_test(polite_end_is_waited_for),
+        cmocka_unit_test(a_daemon_holding_the_pipe_does_not_hold_us), cmocka_unit_test(a_cancel_ends_it),
+        cmocka_unit_test(inherits_nothing), cmocka_unit_test(handlers_do_not_run_in_the_child), cmocka_unit_test(passes_what_is_asked),
+        cmocka_unit_test(crossed_descriptors), cmocka_unit_test(setup_runs_before_exec), cmocka_unit_test(becomes_another_user),
+        cmocka_unit_test(dies_with_its_parent), cmocka_unit_test(waiting), cmocka_unit_test(descriptors_do_not_leak),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
