@@ -1,0 +1,257 @@
+/* cmd_ask.c - a question, a script of questions, or a chat: everything that has a model. Wires the rooms together and takes them down again in
+ * the opposite order; the order is the point (the sandbox is gone before the last event says so).
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/prompts.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "config/prompts.h"
+#include "llm/llm.h"
+#include "main/command.h"
+#include "pipe/pipe.h"
+#include "sandbox/sandbox.h"
+#include "term/term.h"
+
+struct ask {
+    struct config *c;
+    struct loop *loop;
+    struct endpoint endpoint;
+    char *model, *found;        /* found: one line when the model was found, not named */
+    struct prompt_texts texts;
+    struct prompts prompts;
+    struct session session;
+    struct sandbox *sandbox;
+    struct llm *llm;
+    struct conversation conversation;
+    struct agent *agent;
+    struct pipe *pipe;          /* one of these two */
+    struct term *term;
+    bool begun;                 /* the session event is out: what follows goes the same way */
+};
+
+/* Every event passes here: what was named to the user stays on disk. */
+static void on_event(void *ctx, const struct event *e)
+{
+    struct ask *a = ctx;
+
+    if ((e->type == EVENT_FILE && !a->session.out_dir) || (e->type == EVENT_TOOL_RESULT && e->result.output_path))
+        a->session.keep = true;
+    if (a->pipe)
+        pipe_event(a->pipe, e);
+    else if (a->term)
+        term_event(a->term, e);
+}
+
+static void notice(struct ask *a, enum notice_level level, const char *line)
+{
+    struct event e = {.type = EVENT_NOTICE, .question = a->agent ? agent_question_number(a->agent) : 0, .notice = {level, line}};
+
+    on_event(a, &e);
+}
+
+static void on_sandbox_notice(void *ctx, bool detail, const char *line)
+{
+    notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
+}
+
+static void map_prompts(const struct prompt_texts *t, struct prompts *p)
+{
+    *p = (struct prompts){
+        .system_native = t->system_native, .system_blocks = t->system_blocks, .nudge = t->nudge,
+        .blocks_ok = t->blocks_ok, .blocks_failed = t->blocks_failed, .blocks_malformed = t->blocks_malformed,
+        .blocks_interrupted = t->blocks_interrupted, .blocks_no_more = t->blocks_no_more,
+        .tool_description = t->tool_description, .tool_code = t->tool_code,
+        .empty = t->empty, .no_more_code = t->no_more_code, .same_code = t->same_code,
+    };
+}
+
+/* "/model NAME" in the chat. */
+static int change_model(void *ctx, const char *name, const char **now, struct error *err)
+{
+    struct ask *a = ctx;
+    struct llm_options o;
+
+    if (!name) {
+        *now = llm_model(a->llm);
+        return 0;
+    }
+    setup_llm(a->c, &a->endpoint, name, &o);
+    o.reasoning_effort = a->texts.reasoning_effort;
+    if (llm_reconfigure(a->llm, &o, err) < 0)
+        return -1;
+    if (now)
+        *now = llm_model(a->llm);
+    return 0;
+}
+
+static const char *question_of(const struct config *c)
+{
+    return c->prompt ? c->prompt : c->operand_is_stdin ? NULL : c->operand;
+}
+
+static enum stdin_mode stdin_mode_of(const struct config *c)
+{
+    return strcmp(c->stdin_mode, "data") == 0 ? STDIN_DATA : strcmp(c->stdin_mode, "ignore") == 0 ? STDIN_IGNORE : STDIN_AUTO;
+}
+
+static const char *const *files_of(const struct config *c)
+{
+    return c->add.n ? (const char *const *)c->add.v : NULL;
+}
+
+/* What is exit 2 shows here, before anything is started. A chat has nothing to prepare. */
+static int open_pipe(struct ask *a, int closed, struct error *err)
+{
+    const struct config *c = a->c;
+    struct pipe_options o = {
+        .json = c->json, .quiet = c->quiet, .verbose = c->verbose, .color = c->color, .prompt = question_of(c),
+        .prompt_is_stdin = c->operand_is_stdin, .stdin_mode = stdin_mode_of(c), .closed = closed, .files = files_of(c),
+        .data_size = c->data_size,
+    };
+
+    a->pipe = pipe_new(&o, a->loop);
+    return pipe_prepare(a->pipe, err);
+}
+
+static int open_term(struct ask *a, struct error *err)
+{
+    const struct config *c = a->c;
+    autofree char *history = xdg_path(XDG_STATE, "history");
+    autofree char *greeting = xasprintf("sandpiper " VERSION ": %s at %s. /help lists the commands, Ctrl-D ends.", a->model,
+                                        a->endpoint.entry && a->endpoint.entry->title ? a->endpoint.entry->title : a->endpoint.base_url);
+    struct term_options o = {
+        .quiet = c->quiet, .verbose = c->verbose, .color = c->color, .history_path = history, .greeting = greeting, .files = files_of(c),
+        .model = change_model, .ctx = a,
+    };
+
+    a->term = term_new(&o, a->loop, err);
+    return a->term ? 0 : -1;
+}
+
+static int choose_model(struct ask *a, struct error *err)
+{
+    if (prompts_load(&a->texts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
+        return -1;
+    if (a->texts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
+        a->endpoint.model = a->texts.model;     /* the agent's definition, where the user has named none */
+    return model_settle(a->c, &a->endpoint, a->loop, &a->model, &a->found, err);
+}
+
+static int open_rooms(struct ask *a, struct error *err)
+{
+    struct sandbox_options so;
+    struct agent_options ao;
+    struct llm_options lo;
+
+    setup_sandbox(a->c, &so);
+    so.session_dir = a->session.dir;
+    so.out_dir = a->session.out_dir;
+    so.notice = on_sandbox_notice;
+    so.notice_ctx = a;
+    a->sandbox = sandbox_new(&so, a->loop);
+    setup_llm(a->c, &a->endpoint, a->model, &lo);
+    lo.reasoning_effort = a->texts.reasoning_effort;
+    a->llm = llm_new(&lo, a->loop, err);
+    if (!a->llm)
+        return -1;
+    map_prompts(&a->texts, &a->prompts);
+    setup_agent(a->c, &ao);
+    ao.prompts = &a->prompts;
+    a->agent = agent_new(&ao, a->llm, a->sandbox, &a->conversation, a->loop, on_event, a);
+    return 0;
+}
+
+static void begin(struct ask *a)
+{
+    struct event e = {.type = EVENT_SESSION};
+
+    e.session.id = a->session.id;
+    e.session.model = a->model;
+    e.session.provider = a->endpoint.provider;
+    e.session.endpoint = a->endpoint.base_url;
+    e.session.engine = "";
+    e.session.version = VERSION;
+    a->begun = true;
+    on_event(a, &e);
+    for (size_t i = 0; i < a->c->notices.n; i++)
+        notice(a, NOTICE_WARNING, a->c->notices.v[i]);
+    if (a->found)
+        notice(a, NOTICE_INFO, a->found);
+    if (a->endpoint.unbound)
+        notice(a, NOTICE_DETAIL, a->endpoint.unbound);
+}
+
+static void end(struct ask *a, int status)
+{
+    struct event e = {.type = EVENT_SESSION_END, .session_end = {status}};
+
+    e.question = a->agent ? agent_question_number(a->agent) : 0;
+    agent_free(a->agent);
+    a->agent = NULL;
+    sandbox_free(a->sandbox);
+    a->sandbox = NULL;
+    on_event(a, &e);
+}
+
+static int ask(struct ask *a, bool chat, int closed, struct error *err)
+{
+    int status;
+
+    if (!chat && open_pipe(a, closed, err) < 0)
+        return -1;
+    if (choose_model(a, err) < 0 || session_open(&a->session, a->c, err) < 0)
+        return -1;
+    if ((chat && open_term(a, err) < 0) || open_rooms(a, err) < 0)
+        return -1;
+    begin(a);
+    if (chat)
+        sandbox_start(a->sandbox);      /* up by the time that the first question is typed */
+    status = chat ? term_run(a->term, a->agent) : pipe_run(a->pipe, a->agent);
+    end(a, status);
+    return status;
+}
+
+static void release(struct ask *a)
+{
+    agent_free(a->agent);
+    sandbox_free(a->sandbox);
+    llm_free(a->llm);
+    conversation_release(&a->conversation);
+    pipe_free(a->pipe);
+    term_free(a->term);
+    session_close(&a->session);
+    prompts_release(&a->texts);
+    endpoint_release(&a->endpoint);
+    free(a->model);
+    free(a->found);
+    loop_free(a->loop);
+}
+
+int cmd_ask(struct config *c, int closed)
+{
+    struct ask a = {.c = c};
+    struct error err = {0};
+    bool chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
+    int status = -1;
+
+    conversation_init(&a.conversation);
+    a.loop = loop_new();
+    if (loop_signals(a.loop, &err) == 0)
+        status = ask(&a, chat, closed, &err);
+    if (status < 0) {
+        status = err.kind == ERROR_CANCELLED ? (loop_fatal(a.loop) ? 143 : 130) : error_exit_code(&err);
+        if (a.term)
+            term_free(steal(&a.term));      /* the terminal's modes first, then words */
+        if (!a.begun)
+            print_notices(c);
+        if (err.kind != ERROR_CANCELLED)
+            print_error(&err);
+    }
+    release(&a);
+    return status;
+}

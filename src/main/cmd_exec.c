@@ -1,0 +1,271 @@
+/* cmd_exec.c - "sandpiper exec FILE": Python in the sandbox, no model. stdout and stderr are the code's own, live and apart: byte for byte, or scrubbed
+ * where they are a terminal. A slow reader slows the code down; nothing is cut.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/file.h"
+#include "base/inputs.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "base/utf8.h"
+#include "main/command.h"
+#include "sandbox/sandbox.h"
+
+#define CODE_MAX ((size_t)4 * 1024 * 1024)
+#define PIECE 4096              /* at most PIPE_BUF: a pipe that polls writable takes so much without blocking */
+
+struct exec {
+    const struct config *c;
+    struct loop *loop;
+    struct scrub scrub[3];
+    bool terminal[3];
+    bool gone;                  /* nobody reads stdout any more */
+    int write_error;            /* errno of stdout when it failed otherwise */
+};
+
+/* All of it, waiting for the reader but not past an interrupt. */
+static void write_out(struct exec *x, int fd, const char *p, size_t len)
+{
+    while (len > 0 && !x->gone && !x->write_error && !loop_check(x->loop)) {
+        struct pollfd pfd = {.fd = fd, .events = POLLOUT};
+        ssize_t n;
+
+        if (poll(&pfd, 1, 100) <= 0)
+            continue;
+        n = write(fd, p, len < PIECE ? len : PIECE);
+        if (n >= 0) {
+            p += n;
+            len -= (size_t)n;
+        } else if (errno != EINTR && errno != EAGAIN) {
+            if (fd == 2)        /* a stderr that is gone stops nothing */
+                return;
+            x->gone = errno == EPIPE;
+            x->write_error = x->gone ? 0 : errno;
+            loop_interrupt(x->loop);
+        }
+    }
+}
+
+static void on_output(void *ctx, int stream, const char *text, size_t len)
+{
+    struct exec *x = ctx;
+    int fd = stream == 2 ? 2 : 1;
+
+    if (!x->terminal[fd]) {
+        write_out(x, fd, text, len);
+        return;
+    }
+    struct buf clean autorelease(buf_release) = BUF_INIT(0);
+    scrub_feed(&x->scrub[fd], text, len, &clean);
+    write_out(x, fd, buf_str(&clean), clean.len);
+}
+
+static void flush_scrub(struct exec *x)
+{
+    for (int fd = 1; fd <= 2; fd++) {
+        struct buf rest autorelease(buf_release) = BUF_INIT(0);
+        if (!x->terminal[fd])
+            continue;
+        scrub_end(&x->scrub[fd], &rest);
+        write_out(x, fd, buf_str(&rest), rest.len);
+    }
+}
+
+static void on_notice(void *ctx, bool detail, const char *line)
+{
+    const struct exec *x = ctx;
+
+    if (x->c->quiet || (detail && !x->c->verbose))
+        return;
+    print_line(line);
+}
+
+/* Blocking, but an interrupt ends it: a terminal or a pipe may never send anything. */
+static int read_stdin(struct loop *loop, struct buf *code, struct error *err)
+{
+    for (;;) {
+        struct pollfd pfd = {.fd = 0, .events = POLLIN};
+        char piece[16384];
+        ssize_t n;
+
+        if (loop_check(loop))
+            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        if (poll(&pfd, 1, 100) <= 0)
+            continue;
+        n = read(0, piece, sizeof piece);
+        if (n == 0)
+            return 0;
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return error_set(err, ERROR_USAGE, errno, "stdin: %s", strerror(errno));
+        if (n > 0 && !buf_add(code, piece, (size_t)n))
+            return error_set(err, ERROR_USAGE, 0, "stdin: more than %zu bytes of code", CODE_MAX);
+    }
+}
+
+static int read_code(const struct config *c, int closed, struct loop *loop, struct buf *code, struct error *err)
+{
+    const char *name = c->operand && !c->operand_is_stdin ? c->operand : "stdin";
+
+    if (c->operand && !c->operand_is_stdin) {
+        if (file_read(c->operand, CODE_MAX, code, err) < 0) {
+            err->kind = ERROR_USAGE;
+            return -1;
+        }
+    } else if (!c->operand && ((closed & 1) || isatty(0))) {
+        return error_set(err, ERROR_USAGE, 0, "exec needs a file of Python: sandpiper exec FILE, or - for stdin");
+    } else if (read_stdin(loop, code, err) < 0) {
+        return -1;
+    }
+    if (memchr(buf_str(code), 0, code->len))
+        return error_set(err, ERROR_USAGE, 0, "%s: there is a NUL in it; it is no Python", name);
+    if (!utf8_valid(buf_str(code), code->len))
+        return error_set(err, ERROR_USAGE, 0, "%s: it is no valid UTF-8, which Python needs", name);
+    return 0;
+}
+
+static int put_files(const struct config *c, struct inputs *in, struct sandbox *s, struct error *err)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        const char *slash = strrchr(in->v[i].path, '/');
+        const char *name = slash && slash[1] ? slash + 1 : in->v[i].path;
+        uint64_t size = 0;
+
+        if (sandbox_put(s, name, in->v[i].fd, &size, err) < 0)
+            return -1;
+        if (c->verbose && !c->quiet) {
+            autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", in->v[i].path, (unsigned long long)size, name);
+            print_line(line);
+        }
+    }
+    return 0;
+}
+
+static int code_of(const struct cell_result *r)
+{
+    switch (r->status) {
+    case CELL_OK:
+        return 0;
+    case CELL_EXIT:
+        return r->exit_code == 0 ? 0 : 1;
+    case CELL_TIMEOUT:
+    case CELL_MEMORY:
+        return 5;
+    case CELL_INTERRUPTED:
+        return 130;
+    default:
+        return 1;
+    }
+}
+
+/* What python itself would have said, and which limit was met. */
+static void tell_result(const struct config *c, const struct cell_result *r)
+{
+    if (r->traceback)
+        print_plain(r->traceback);
+    if (r->exception && r->status != CELL_INTERRUPTED && !(r->traceback && strstr(r->traceback, r->exception)))
+        print_plain(r->exception);
+    if (r->what && r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED)
+        print_line(r->what);
+    for (size_t i = 0; i < r->n_files && !c->quiet; i++)
+        print_plain(r->files[i].path);
+    if (r->files_note && !c->quiet)
+        print_line(r->files_note);
+}
+
+/* The code has been read; the sandbox is there or err says why not. */
+static int run(struct exec *x, struct sandbox *s, struct session *session, struct inputs *in, const struct buf *code, struct error *err)
+{
+    struct cell_listener listener = {.ctx = x, .output = on_output};
+    struct cell_result r = {0};
+    int status;
+
+    sandbox_start(s);
+    if (put_files(x->c, in, s, err) < 0 || sandbox_run(s, buf_str(code), code->len, &listener, &r, err) < 0)
+        return -1;
+    flush_scrub(x);
+    session->keep = r.n_files > 0 && !session->out_dir;
+    tell_result(x->c, &r);
+    status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : code_of(&r);
+    if (x->write_error) {
+        cell_result_release(&r);
+        return error_set(err, ERROR_SYSTEM, x->write_error, "cannot write to stdout: %s", strerror(x->write_error));
+    }
+    cell_result_release(&r);
+    return status;
+}
+
+static int dry_run(const struct sandbox_options *o, struct error *err)
+{
+    struct argv v = ARGV_INIT;
+    struct buf line = BUF_INIT(0);
+    int status = sandbox_dry_run(o, &v, err);
+
+    if (status == 0) {
+        argv_quote(&v, &line);
+        buf_addch(&line, '\n');
+        status = print_out(buf_str(&line), line.len);
+    }
+    argv_release(&v);
+    buf_release(&line);
+    return status;
+}
+
+static int with_session(struct exec *x, int closed, struct error *err)
+{
+    const struct config *c = x->c;
+    struct buf code autorelease(buf_release) = BUF_INIT(CODE_MAX);
+    struct inputs in autorelease(inputs_release) = {0};
+    struct session session = {0};
+    struct sandbox_options o;
+    struct sandbox *s;
+    int status = -1;
+
+    setup_sandbox(c, &o);
+    o.notice = on_notice;
+    o.notice_ctx = x;
+    if (c->dry_run) {
+        o.session_dir = "/tmp";
+        return dry_run(&o, err);
+    }
+    if (read_code(c, closed, x->loop, &code, err) < 0 || inputs_open(&in, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0)
+        return -1;
+    if (session_open(&session, c, err) == 0) {
+        o.session_dir = session.dir;
+        o.out_dir = session.out_dir;
+        s = sandbox_new(&o, x->loop);
+        status = run(x, s, &session, &in, &code, err);
+        sandbox_free(s);
+    }
+    session_close(&session);
+    return status;
+}
+
+int cmd_exec(struct config *c, int closed)
+{
+    struct exec x = {.c = c};
+    struct error err = {0};
+    int status = -1;
+
+    for (int fd = 1; fd <= 2; fd++) {
+        x.terminal[fd] = isatty(fd);
+        scrub_init(&x.scrub[fd], SCRUB_TERMINAL);
+    }
+    print_notices(c);
+    x.loop = loop_new();
+    if (loop_signals(x.loop, &err) == 0)
+        status = with_session(&x, closed, &err);
+    if (status < 0 && err.kind == ERROR_CANCELLED) {
+        status = loop_fatal(x.loop) ? 143 : 130;
+    } else if (status < 0) {
+        print_error(&err);
+        status = error_exit_code(&err);
+    }
+    loop_free(x.loop);
+    return status;
+}

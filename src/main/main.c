@@ -1,0 +1,59 @@
+/* main.c - sandpiper: ask a model in plain words; the Python it writes runs in a locked-down container; see the answer. */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "main/command.h"
+
+static int (*const commands[])(struct config *, int closed) = {
+    [COMMAND_ASK] = cmd_ask,
+    [COMMAND_EXEC] = cmd_exec,
+    [COMMAND_CONFIG] = cmd_config,
+};
+
+/* Keys are in our memory: no core file, no ptrace by other programs of this user. */
+static void keep_secrets(void)
+{
+    static const struct rlimit none = {0, 0};
+
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+static int help(void)
+{
+    struct buf out = BUF_INIT(0);
+    int status;
+
+    option_help(&out);
+    status = print_out(buf_str(&out), out.len);
+    buf_release(&out);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    int closed = fd_open_standard();
+    struct error err = {0};
+    struct config c;
+    int status;
+
+    signal(SIGPIPE, SIG_IGN);
+    keep_secrets();
+    if (config_load(&c, argc, argv, environ, &err) < 0) {
+        print_error(&err);
+        status = error_exit_code(&err);
+    } else if (c.help) {
+        status = help();
+    } else if (c.version) {
+        status = print_out("sandpiper " VERSION "\n", sizeof "sandpiper " VERSION);
+    } else {
+        status = commands[c.command](&c, closed);
+    }
+    config_release(&c);
+    return status;
+}

@@ -1,0 +1,77 @@
+/* session.c - the folder of a session: $XDG_STATE_HOME/sandpiper/sessions/ID. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "main/command.h"
+
+/* Sorted by time when sorted by name; the rest keeps two that start in one second apart. */
+static void make_id(char *out, size_t size)
+{
+    uint32_t random = 0;
+    time_t now = time(NULL);
+    struct tm tm = {0};
+    char when[24];
+
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+        random = (uint32_t)getpid();
+    gmtime_r(&now, &tm);
+    strftime(when, sizeof when, "%Y%m%d-%H%M%S", &tm);
+    snprintf(out, size, "%s-%08x", when, (unsigned)random);
+}
+
+static int make_out_dir(struct session *s, const struct config *c, struct error *err)
+{
+    struct stat st;
+
+    if (!c->out_dir)
+        return 0;
+    if (stat(c->out_dir, &st) == 0 && !S_ISDIR(st.st_mode))
+        return error_set(err, ERROR_USAGE, 0, "--out %.200s: it is no directory", c->out_dir);
+    if (file_mkdirs(c->out_dir, 0777, err) < 0) {
+        err->kind = ERROR_USAGE;
+        return error_wrap(err, "--out");
+    }
+    if (access(c->out_dir, W_OK | X_OK) < 0)
+        return error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->out_dir, strerror(errno));
+    s->out_dir = realpath(c->out_dir, NULL);
+    return s->out_dir ? 0 : error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->out_dir, strerror(errno));
+}
+
+int session_open(struct session *s, const struct config *c, struct error *err)
+{
+    autofree char *sessions = xdg_path(XDG_STATE, "sessions");
+
+    *s = (struct session){0};
+    if (make_out_dir(s, c, err) < 0)
+        return -1;
+    if (!sessions)
+        return error_set(err, ERROR_SYSTEM, 0, "there is no home folder: set HOME or XDG_STATE_HOME");
+    if (file_mkdirs(sessions, 0700, err) < 0)
+        return error_wrap(err, "the folder for sessions");
+    make_id(s->id, sizeof s->id);
+    s->dir = xasprintf("%s/%s", sessions, s->id);
+    if (mkdir(s->dir, 0700) < 0) {
+        error_errno(err, "%s", s->dir);
+        free(s->dir);
+        s->dir = NULL;
+        return -1;
+    }
+    return 0;
+}
+
+void session_close(struct session *s)
+{
+    if (s->dir && !s->keep)
+        file_remove_tree(s->dir);
+    free(s->dir);
+    free(s->out_dir);
+    *s = (struct session){0};
+}

@@ -1,0 +1,60 @@
+/* setup.c - struct config into the option structs of the rooms. Straight copies; every decision was made in src/config. */
+#include <string.h>
+
+#include "agent/agent.h"
+#include "llm/llm.h"
+#include "main/command.h"
+#include "sandbox/sandbox.h"
+
+void setup_sandbox(const struct config *c, struct sandbox_options *o)
+{
+    sandbox_defaults(o);
+    o->engine = c->sandbox;
+    o->image = c->image;
+    o->memory = c->memory;
+    o->cpus = c->cpus;
+    o->pids = c->pids;
+    o->data_size = c->data_size;
+    o->cell_ms = (int)c->timeout;
+}
+
+void setup_agent(const struct config *c, struct agent_options *o)
+{
+    agent_defaults(o);
+    o->max_requests = (unsigned)c->max_rounds;
+    o->max_ms = c->max_time;
+    o->system = c->system && *c->system ? c->system : NULL;
+    o->verbose = c->verbose;
+}
+
+static enum llm_dialect dialect_of(const struct config *c, const struct profile *p)
+{
+    if (c->dialect)
+        return strcmp(c->dialect, "native") == 0 ? LLM_NATIVE : strcmp(c->dialect, "blocks") == 0 ? LLM_BLOCKS : LLM_AUTO;
+    return p->dialect == PROFILE_NATIVE ? LLM_NATIVE : p->dialect == PROFILE_BLOCKS ? LLM_BLOCKS : LLM_AUTO;
+}
+
+void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o)
+{
+    struct profile p = profile_of(&c->profiles, model);
+
+    *o = (struct llm_options){
+        .provider = e->entry && e->entry->title ? e->entry->title : e->provider,
+        .base_url = e->base_url,
+        .model = model,
+        .api_key = e->key,
+        .key_name = e->key_name,
+        .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
+        .api = LLM_CHAT_COMPLETIONS,
+        .dialect = dialect_of(c, &p),
+        .stream = c->stream,
+        .send_max_tokens = e->entry && e->entry->send_max_tokens,
+        .max_tokens = c->max_tokens,
+        .profile_max_tokens = p.max_tokens,
+        .context = c->context ? c->context : p.context,
+        .temperature = c->temperature >= 0 ? c->temperature : p.temperature,
+        .connect_ms = (int)c->connect_timeout,
+        .idle_ms = (int)c->idle_timeout,
+        .quiet_ms = (int)c->quiet_timeout,
+    };
+}
