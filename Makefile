@@ -38,6 +38,9 @@ src_of   = $(wildcard src/$(1)/*.c)
 objs_of  = $(patsubst src/%.c,$(B)/%.o,$(call src_of,$(1)))
 lib_of   = $(patsubst %,$(B)/lib%.a,$(1))
 
+# One short line a command; make V=1 shows the commands.
+say      = $(if $(V),,@echo '$(1) $(2)';)
+
 PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
@@ -75,7 +78,7 @@ build/sandpiper: $(PROGRAM)
 	@mkdir -p build && ln -sf $(MODE)/sandpiper $@
 
 $(PROGRAM): $(call objs_of,main) $(call lib_of,$(filter-out main,$(ROOMS)))
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(call objs_of,main) $(call lib_of,$(USES_main)) $(LIBS)
+	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(call objs_of,main) $(call lib_of,$(USES_main)) $(LIBS)
 
 define room_rules
 $(B)/lib$(1).a: $(call objs_of,$(1))
@@ -83,13 +86,13 @@ $(B)/lib$(1).a: $(call objs_of,$(1))
 	@$(AR) rcs $$@ $$^
 $(B)/unit/$(1)/%: tests/unit/$(1)/%.c $(call lib_of,$(1) $(USES_$(1)))
 	@mkdir -p $$(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$< $(call lib_of,$(1) $(USES_$(1))) $(LIBS) -lcmocka
+	$$(call say,LINK,$$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$< $(call lib_of,$(1) $(USES_$(1))) $(LIBS) -lcmocka
 endef
 $(foreach r,$(filter-out main,$(ROOMS)),$(eval $(call room_rules,$(r))))
 
 $(B)/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # What is compiled in by src/base/embed.h, which the compiler does not see.
 $(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml prompts/python.yaml
