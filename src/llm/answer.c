@@ -1,0 +1,222 @@
+/* answer.c - see answer.h. Text flows reader -> think -> leak -> blocks -> listener; each stage holds back only what may still
+ * turn out to be something else.
+ */
+#include "llm/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+
+static void emit(struct answer *a, struct buf *all, const char *s, size_t n, void (*fn)(void *, const char *, size_t), bool *passed) {
+    if (!n || a->over)
+        return;
+    if (n > ANSWER_TEXT_MAX - all->len) {
+        n = utf8_cut(s, n, ANSWER_TEXT_MAX - all->len);
+        a->over = a->enough = true;     /* a model that repeats itself without end */
+    }
+    buf_add(all, s, n);
+    if (n)
+        *passed = true;
+    if (n && fn)
+        fn(a->l->ctx, s, n);
+}
+
+static void emit_text(struct answer *a, const struct buf *b) {
+    emit(a, &a->text, buf_str(b), b->len, a->l ? a->l->text : NULL, &a->shown);
+}
+
+static void emit_reasoning(struct answer *a, const char *s, size_t n) {
+    emit(a, &a->reasoning, s, n, a->l ? a->l->reasoning : NULL, &a->reasoned);
+}
+
+/* From the leak stage on. */
+static void downstream(struct answer *a, const struct buf *text) {
+    if (a->mode == ANSWER_NATIVE) {
+        emit_text(a, text);
+        return;
+    }
+    struct buf *out = &a->cut[3];
+    buf_clear(out);
+    if (blocks_feed(&a->blocks, buf_str(text), text->len, out) && a->mode == ANSWER_BLOCKS)
+        a->enough = true;
+    emit_text(a, out);
+}
+
+static void on_text(void *ctx, const char *s, size_t n) {
+    struct answer *a = ctx;
+    if (a->enough)
+        return;
+    struct buf *plain = &a->cut[0], *inner = &a->cut[1], *passed = &a->cut[2];
+    buf_clear(plain);
+    buf_clear(inner);
+    buf_clear(passed);
+    think_feed(&a->think, s, n, plain, inner);
+    emit_reasoning(a, buf_str(inner), inner->len);
+    if (!plain->len)
+        return;
+    bool call = leak_feed(&a->leak, plain->data, plain->len, passed);
+    if (passed->len)
+        downstream(a, passed);
+    if (call)
+        a->enough = true;
+}
+
+static void on_reasoning(void *ctx, const char *s, size_t n) {
+    struct answer *a = ctx;
+    if (!a->enough)
+        emit_reasoning(a, s, n);
+}
+
+void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q, const struct llm_listener *l) {
+    *a = (struct answer){.mode = mode, .q = q, .l = l};
+    struct reader_sink sink = {a, on_text, on_reasoning};
+    reader_init(&a->reader, &sink);
+    think_init(&a->think);
+    leak_init(&a->leak, q->tools, q->n_tools);
+    blocks_init(&a->blocks);
+    buf_init(&a->text, ANSWER_TEXT_MAX);
+    buf_init(&a->reasoning, ANSWER_TEXT_MAX);
+    for (size_t i = 0; i < countof(a->cut); i++)
+        buf_init(&a->cut[i], 2 * READER_EVENT_MAX);
+}
+
+void answer_release(struct answer *a) {
+    if (!a)
+        return;
+    reader_release(&a->reader);
+    think_release(&a->think);
+    leak_release(&a->leak);
+    blocks_release(&a->blocks);
+    buf_release(&a->text);
+    buf_release(&a->reasoning);
+    for (size_t i = 0; i < countof(a->cut); i++)
+        buf_release(&a->cut[i]);
+}
+
+bool answer_feed(struct answer *a, const char *p, size_t n) {
+    if (!a->enough)
+        reader_feed(&a->reader, p, n);
+    return !a->enough && !a->reader.done && !a->reader.failed;
+}
+
+/* Everything the stages held back, in order. salvage: a held call may be taken as one. */
+static void flush(struct answer *a, bool salvage, bool whole) {
+    struct buf *plain = &a->cut[0], *inner = &a->cut[1], *passed = &a->cut[2], *out = &a->cut[3];
+    for (size_t i = 0; i < countof(a->cut); i++)
+        buf_clear(&a->cut[i]);
+    think_end(&a->think, plain, inner);
+    emit_reasoning(a, buf_str(inner), inner->len);
+    leak_feed(&a->leak, buf_str(plain), plain->len, passed);
+    leak_end(&a->leak, salvage, passed);
+    if (a->mode == ANSWER_NATIVE) {
+        emit_text(a, passed);
+        return;
+    }
+    blocks_feed(&a->blocks, buf_str(passed), passed->len, out);
+    blocks_end(&a->blocks, whole, out);
+    emit_text(a, out);
+}
+
+static enum llm_finish finish_of(const struct answer *a, size_t n_calls) {
+    static const char *const length[] = {"length", "max_tokens", "max_output_tokens", "model_length"};
+    const char *s = a->reader.finish;
+    if (a->over)
+        return LLM_FINISH_LENGTH;
+    if (!a->enough)
+        for (size_t i = 0; i < countof(length); i++)
+            if (!strcmp(s, length[i]))
+                return LLM_FINISH_LENGTH;
+    if (!strcmp(s, "content_filter"))
+        return LLM_FINISH_FILTER;
+    return n_calls ? LLM_FINISH_CALLS : LLM_FINISH_STOP;
+}
+
+/* The block, where blocks count and no other call came. */
+static void take_block(struct answer *a, struct calls *c, bool cut) {
+    struct blocks *b = &a->blocks;
+    if (a->mode == ANSWER_NATIVE || (b->state != BLOCKS_CLOSED && b->state != BLOCKS_CODE))
+        return;
+    const char *problem = NULL;
+    if (b->code.full || b->line.full)
+        problem = "the block is too long (more than 1 MiB)";
+    else if (b->state == BLOCKS_CODE && cut)
+        problem = "the block was cut off by the token limit before its closing fence; send a shorter one";
+    calls_from_code(c, buf_str(&b->code), b->code.len, a->q->tools, a->q->n_tools, problem);
+}
+
+static void take_calls(struct answer *a, struct llm_reply *r, bool cut) {
+    struct calls c = {0};
+    calls_from_slots(&c, &a->reader.slots, a->q->tools, a->q->n_tools, cut);
+    if (!c.n && a->leak.calls.n) {
+        c = a->leak.calls;
+        a->leak.calls = (struct calls){0};
+    }
+    if (!c.n) {
+        take_block(a, &c, cut);
+    } else if (a->blocks.state == BLOCKS_CODE || a->blocks.state == BLOCKS_CLOSED) {
+        struct buf shown = BUF_INIT(0);         /* the block was only talk beside the call */
+        buf_addf(&shown, "```python\n%s```\n", buf_str(&a->blocks.code));
+        buf_add(&shown, buf_str(&a->blocks.after), a->blocks.after.len);
+        emit_text(a, &shown);
+        buf_release(&shown);
+    }
+    r->calls = c.v;
+    r->n_calls = c.n;
+}
+
+static void trim_end(struct buf *b) {
+    while (b->len && strchr(" \t\r\n", b->data[b->len - 1]))
+        b->len--;
+    if (b->data)
+        buf_end(b);
+}
+
+int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failure *f) {
+    struct reader *rd = &a->reader;
+    if (!a->enough)
+        reader_end(rd, lost);
+    if (!rd->failed && !a->enough && !strcmp(rd->finish, "error")) {
+        rd->failed = true;
+        failure_set(&rd->failure, FAILURE_BUSY, "the service ended the reply with an error");
+    }
+    bool complete = a->enough || reader_complete(rd), cut = finish_of(a, 0) == LLM_FINISH_LENGTH;
+    if (complete && !rd->failed) {
+        bool structured = rd->slots.n > 0;
+        flush(a, !structured && !cut, !cut);
+        take_calls(a, r, cut);
+        if (!a->text.len && rd->refusal.len) {
+            emit_text(a, &rd->refusal);
+            r->refusal = true;
+        }
+        if (r->n_calls)
+            trim_end(&a->text);
+        r->finish = finish_of(a, r->n_calls);
+        r->reasoning_field = a->reasoning.len ? xstrdup(rd->reasoning_field) : NULL;
+    } else {
+        if (a->shown)
+            flush(a, false, false);
+        if (rd->failed)
+            *f = rd->failure;
+        else
+            failure_set(f, FAILURE_TRUNCATED, "the stream ended without a finish");
+    }
+    r->text = xmemdup0(buf_str(&a->text), a->text.len);
+    if (a->reasoning.len)
+        r->reasoning = xmemdup0(a->reasoning.data, a->reasoning.len);
+    r->usage = (struct llm_usage){rd->usage.input, rd->usage.output, rd->usage.reasoning, false};
+    return complete && !rd->failed ? 0 : -1;
+}
+
+bool answer_has_block(const char *text) {
+    struct blocks b;
+    struct buf out = BUF_INIT(0);
+    blocks_init(&b);
+    blocks_feed(&b, text, strlen(text), &out);
+    blocks_end(&b, true, &out);
+    bool has = b.state == BLOCKS_CODE || b.state == BLOCKS_CLOSED;
+    blocks_release(&b);
+    buf_release(&out);
+    return has;
+}

@@ -1,0 +1,50 @@
+/* answer.h - from the bytes of one HTTP answer to one reply: the reader, then what its text means in each dialect (thinking, calls
+ * that leaked, blocks). No transport, no clock: tests feed it files.
+ */
+#ifndef LLM_ANSWER_H
+#define LLM_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "llm/blocks.h"
+#include "llm/failure.h"
+#include "llm/leak.h"
+#include "llm/llm.h"
+#include "llm/reader.h"
+#include "llm/think.h"
+
+#define ANSWER_TEXT_MAX (1u << 20)      /* text and reasoning, each */
+
+enum answer_mode {
+    ANSWER_NATIVE,              /* a python block is text */
+    ANSWER_BLOCKS,              /* the first python block is the call, and ends the reply */
+    ANSWER_NUDGED,              /* native was asked, but a block counts as the call when no other came */
+};
+
+struct answer {
+    enum answer_mode mode;
+    const struct llm_request *q;
+    const struct llm_listener *l;       /* or NULL */
+    struct reader reader;
+    struct think think;
+    struct leak leak;
+    struct blocks blocks;
+    struct buf text, reasoning;
+    struct buf cut[4];                  /* scratch between the stages */
+    bool shown, reasoned;               /* something was passed on */
+    bool enough;                        /* nothing more is wanted; the transfer may be stopped */
+    bool over;                          /* cut at ANSWER_TEXT_MAX */
+};
+
+void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q, const struct llm_listener *l);
+void answer_release(struct answer *a);
+/* False when no more is wanted: a->enough, [DONE] or an error. */
+bool answer_feed(struct answer *a, const char *p, size_t n);
+/* The body is over; lost: the connection broke. 0: r has text, reasoning, calls, finish, usage (-1 where not told).
+ * -1: f says why; r->text holds what was shown. */
+int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failure *f);
+/* Is there a python block in a finished text? */
+bool answer_has_block(const char *text);
+
+#endif

@@ -1,0 +1,263 @@
+/* calls.c - see calls.h. */
+#include "llm/calls.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "llm/arguments.h"
+#include "llm/names.h"
+
+void calls_release(struct calls *c) {
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->n; i++) {
+        call_release(&c->v[i].call);
+        free(c->v[i].problem);
+    }
+    free(c->v);
+    *c = (struct calls){0};
+}
+
+char *calls_new_id(void) {
+    static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    unsigned char raw[9] = {0};
+    if (getrandom(raw, sizeof raw, 0) != (ssize_t)sizeof raw)
+        abort();                /* cannot fail for so few bytes once the system is up */
+    char *id = xmalloc(10);
+    for (int i = 0; i < 9; i++)
+        id[i] = set[raw[i] % (sizeof set - 1)];
+    id[9] = '\0';
+    return id;
+}
+
+static bool id_used(const struct calls *c, const char *id) {
+    for (size_t i = 0; i < c->n; i++)
+        if (!strcmp(c->v[i].call.id, id))
+            return true;
+    return false;
+}
+
+/* Takes arguments, problem and extra over. */
+static struct llm_call *add(struct calls *c, const char *id, const char *name, char *arguments, char *extra, char *problem) {
+    if (c->n == c->alloc)
+        c->v = xreallocarray(c->v, c->alloc = c->alloc ? c->alloc * 2 : 4, sizeof *c->v);
+    char *own = id && *id && strlen(id) <= 256 && !id_used(c, id) ? xstrdup(id) : calls_new_id();
+    struct llm_call *k = &c->v[c->n++];
+    *k = (struct llm_call){.call = {.id = own, .name = name_for_history(name), .arguments = arguments, .extra = extra}, .problem = problem};
+    return k;
+}
+
+static char *tool_list(const struct llm_tool *tools, size_t n) {
+    struct buf b = BUF_INIT(1024);
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&b, "%s%s", i ? ", " : "", tools[i].name);
+    return buf_steal(&b, NULL);
+}
+
+static char *unknown_tool(const char *name, const struct llm_tool *tools, size_t n) {
+    autofree char *list = tool_list(tools, n);
+    return xasprintf(n == 1 ? "unknown tool %.100s; the only tool is %s" : "unknown tool %.100s; the tools are: %s", name, list);
+}
+
+/* One call from a written name and arguments text. */
+static void add_written(struct calls *c, const char *id, const char *name, const char *args, size_t len, const char *extra,
+                        const struct llm_tool *tools, size_t n_tools, bool cut) {
+    const struct llm_tool *t = calls_tool(name, tools, n_tools);
+    if (!t && !*name && n_tools == 1)
+        t = tools;              /* arguments without a name: there is only one it can mean */
+    if (!t) {
+        add(c, id, name, xstrdup("{}"), xstrdup(extra), unknown_tool(name, tools, n_tools));
+        return;
+    }
+    struct arguments a;
+    arguments_read(&a, args, len, t->code_key, cut);
+    add(c, id, t->name, a.text, xstrdup(extra), a.problem);
+}
+
+/* Several objects glued into one slot become a call each; empty objects between them are dropped. True when that is what it was. */
+static bool add_glued(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools) {
+    struct { size_t at, len; } part[32];
+    size_t n = 0, i = 0, objects = 0;
+    const char *text = buf_str(&s->args);
+    while (i < s->args.len) {
+        if (isspace((unsigned char)text[i])) {
+            i++;
+            continue;
+        }
+        size_t used = 0;
+        autojson struct json *j = json_parse(text + i, s->args.len - i, JSON_PREFIX | JSON_DUPLICATES, &used, NULL);
+        if (json_type(j) != JSON_OBJECT || !used)
+            return false;
+        objects++;
+        if (json_size(j) && n < countof(part)) {
+            part[n].at = i;
+            part[n++].len = used;
+        }
+        i += used;
+    }
+    if (objects < 2)
+        return false;
+    if (!n)
+        add_written(c, s->id, buf_str(&s->name), "{}", 2, s->extra, tools, n_tools, false);
+    for (size_t k = 0; k < n; k++)
+        add_written(c, k ? NULL : s->id, buf_str(&s->name), text + part[k].at, part[k].len, k ? NULL : s->extra, tools, n_tools, false);
+    return true;
+}
+
+static bool is_json(const char *s, size_t len) {
+    autojson struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, NULL);
+    return j != NULL;
+}
+
+static void add_slot(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools, bool cut) {
+    const char *text = buf_str(&s->args);
+    size_t len = s->args.len;
+    if (s->args.full) {
+        add(c, s->id, buf_str(&s->name), xstrdup("{}"), xstrdup(s->extra), xstrdup("the arguments are too long (more than 1 MiB)"));
+        return;
+    }
+    if (len && !is_json(text, len)) {
+        if (s->fragments > 1 && s->cumulative) {
+            text += s->last;
+            len -= s->last;
+        } else if (len % 2 == 0 && !memcmp(text, text + len / 2, len / 2) && is_json(text, len / 2)) {
+            len /= 2;
+        } else if (add_glued(c, s, tools, n_tools)) {
+            return;
+        }
+    }
+    add_written(c, s->id, buf_str(&s->name), text, len, s->extra, tools, n_tools, cut);
+}
+
+void calls_from_slots(struct calls *c, const struct slots *s, const struct llm_tool *tools, size_t n_tools, bool cut) {
+    for (size_t i = 0; i < s->n; i++)
+        if (s->v[i].name.len || s->v[i].args.len)
+            add_slot(c, &s->v[i], tools, n_tools, cut && i + 1 == s->n);
+}
+
+static const struct llm_tool *code_tool(const struct llm_tool *tools, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (tools[i].code_key)
+            return &tools[i];
+    return NULL;
+}
+
+void calls_from_code(struct calls *c, const char *code, size_t len, const struct llm_tool *tools, size_t n_tools, const char *problem) {
+    const struct llm_tool *t = code_tool(tools, n_tools);
+    if (!t)
+        return;
+    bool blank = true;
+    for (size_t i = 0; i < len && blank; i++)
+        blank = isspace((unsigned char)code[i]);
+    if (!problem && blank)
+        problem = "the block is empty";
+    add(c, NULL, t->name, problem ? xstrdup("{}") : arguments_of_code(t->code_key, code, len), NULL, problem ? xstrdup(problem) : NULL);
+}
+
+/* name and arguments of an object in the text, in the ways models write them. args: a new value or NULL. */
+static const char *text_call(const struct json *j, struct json **args) {
+    static const char *const name_keys[] = {"name", "tool", "tool_name", "function", "function_name"};
+    static const char *const args_keys[] = {"arguments", "parameters", "args", "input", "tool_input", "params"};
+    if (json_type(json_get(j, "function")) == JSON_OBJECT)
+        j = json_get(j, "function");
+    const char *name = NULL, *name_key = NULL;
+    for (size_t i = 0; i < countof(name_keys) && !name; i++)
+        if ((name = json_str(json_get(j, name_keys[i]))))
+            name_key = name_keys[i];
+    if (!name)
+        return NULL;
+    for (size_t i = 0; i < countof(args_keys); i++) {
+        const struct json *a = json_get(j, args_keys[i]);
+        if (json_type(a) == JSON_OBJECT || json_type(a) == JSON_STRING) {
+            *args = json_copy(a);
+            return name;
+        }
+    }
+    *args = json_object();      /* flat: the arguments lie beside the name */
+    for (const struct json *m = json_first(j); m; m = json_next(m))
+        if (strcmp(json_key(m), name_key) && strcmp(json_key(m), "type") && strcmp(json_key(m), "id"))
+            json_set(*args, json_key(m), json_copy(m));
+    return name;
+}
+
+/* It does not parse, yet it plainly is meant as a call of ours: the model is told, instead of the user being shown JSON. */
+static const struct llm_tool *meant_for(const char *text, size_t len, const struct llm_tool *tools, size_t n_tools) {
+    static const char *const heads[] = {"{\"name\":\"", "{\"tool\":\"", "{\"function\":\"", "{\"tool_name\":\"", NULL};
+    char head[128];
+    size_t n = 0;
+    for (size_t i = 0; i < len && n + 1 < sizeof head; i++)
+        if (!isspace((unsigned char)text[i]))
+            head[n++] = text[i];
+    head[n] = '\0';
+    for (size_t k = 0; heads[k]; k++) {
+        size_t h = strlen(heads[k]);
+        if (strncmp(head, heads[k], h))
+            continue;
+        char *end = strchr(head + h, '"');
+        if (!end || end[1] != ',')
+            return NULL;
+        *end = '\0';
+        return calls_tool(head + h, tools, n_tools);
+    }
+    return NULL;
+}
+
+int calls_from_text(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools) {
+    struct error err = {0};
+    struct json *j = json_parse(text, len, 0, NULL, &err);
+    if (!j) {
+        autofree char *mended = arguments_mend(text, len);
+        j = mended ? json_parse(mended, strlen(mended), 0, NULL, NULL) : NULL;
+    }
+    if (!j) {
+        const struct llm_tool *t = meant_for(text, len, tools, n_tools);
+        if (t)
+            add(c, NULL, t->name, xstrdup("{}"), NULL,
+                xasprintf("the call was written as text and is invalid JSON at byte %d: %.200s", err.code, err.text));
+        return t != NULL;
+    }
+    struct json *args = NULL;
+    const char *name = json_type(j) == JSON_OBJECT ? text_call(j, &args) : NULL;
+    const struct llm_tool *t = name ? calls_tool(name, tools, n_tools) : NULL;
+    if (t) {
+        autofree char *s = json_str(args) ? xstrdup(json_str(args)) : json_print(args);
+        add_written(c, json_str(json_get(j, "id")), name, s, strlen(s), NULL, tools, n_tools, false);
+    }
+    json_free(args);
+    json_free(j);
+    return t != NULL;
+}
+
+int calls_from_harmony(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools) {
+    autofree char *copy = xmemdup0(text, len);
+    char *to = NULL;
+    for (char *p = copy; (p = strstr(p, "to=")); p += 3)
+        to = p;                 /* the last: analysis channels come before the call */
+    if (!to)
+        return 0;
+    char *brace = strchr(to, '{');
+    if (!brace)
+        return 0;
+    char name[128];
+    size_t n = strcspn(to + 3, " <{\n\t");
+    snprintf(name, sizeof name, "%.*s", (int)n, to + 3);
+    const struct llm_tool *t = calls_tool(name, tools, n_tools);
+    if (!t)
+        return 0;
+    size_t used = 0;
+    autojson struct json *j = json_parse(brace, strlen(brace), JSON_PREFIX, &used, NULL);
+    const char *rest = j ? brace + used : "";
+    while (isspace((unsigned char)*rest))
+        rest++;
+    if (!j || (*rest && strncmp(rest, "<|", 2)))
+        return 0;
+    add_written(c, NULL, name, brace, used, NULL, tools, n_tools, false);
+    return 1;
+}

@@ -1,0 +1,36 @@
+/* calls.h - from what a service or a model wrote to calls that can be run or refused: names, arguments, code (WIRE 5.7 to 5.11),
+ * and calls that leaked into the text. A call is never guessed: what is cut or broken becomes a problem text for the model.
+ */
+#ifndef LLM_CALLS_H
+#define LLM_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "llm/llm.h"
+#include "llm/slots.h"
+
+#define CALL_ARGS_MAX (1u << 20)
+
+struct calls {
+    struct llm_call *v;
+    size_t n, alloc;
+};
+
+void calls_release(struct calls *c);
+/* All slots at the end of a whole reply. cut: it ended by the token limit, so the last call may be incomplete. */
+void calls_from_slots(struct calls *c, const struct slots *s, const struct llm_tool *tools, size_t n_tools, bool cut);
+/* A block of code (blocks dialect) as a call of the tool that takes code. problem NULL: it may run. */
+void calls_from_code(struct calls *c, const char *code, size_t len, const struct llm_tool *tools, size_t n_tools, const char *problem);
+/* One JSON object that stands in the text. 1: added to c, 0: it is no call of a known tool (c untouched). */
+int calls_from_text(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools);
+/* Harmony's "...to=functions.NAME ... {arguments}" as the whole text. */
+int calls_from_harmony(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools);
+
+/* The known tool a written name means, or NULL. */
+const struct llm_tool *calls_tool(const char *name, const struct llm_tool *tools, size_t n_tools);
+
+/* Nine random letters and digits (Mistral takes no other ids). The caller frees. */
+char *calls_new_id(void);
+
+#endif

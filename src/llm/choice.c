@@ -1,0 +1,227 @@
+/* choice.c - see choice.h. Wrong types read as absent; nothing here trusts that a field is what it should be. */
+#include "llm/choice.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "llm/reader.h"
+
+static void text(struct reader *r, const char *s) {
+    if (!s || !*s)
+        return;
+    r->content++;
+    r->sink.text(r->sink.ctx, s, strlen(s));
+}
+
+static void reasoning(struct reader *r, const char *s, const char *field) {
+    if (!s || !*s)
+        return;
+    r->content++;
+    if (field && !r->reasoning_field)
+        r->reasoning_field = field;
+    r->sink.reasoning(r->sink.ctx, s, strlen(s));
+}
+
+static bool is_type(const struct json *part, const char *type) {
+    const char *t = json_str(json_get(part, "type"));
+    return t && !strcmp(t, type);
+}
+
+static void thinking_part(struct reader *r, const struct json *part) {
+    const struct json *th = json_get(part, "thinking");
+    reasoning(r, json_str(th), NULL);
+    for (const struct json *e = json_type(th) == JSON_ARRAY ? json_first(th) : NULL; e; e = json_next(e))
+        reasoning(r, json_str(json_get(e, "text")), NULL);
+}
+
+static void content(struct reader *r, const struct json *c) {
+    switch (json_type(c)) {
+    case JSON_NULL:
+        return;
+    case JSON_STRING:
+        text(r, json_str(c));
+        return;
+    case JSON_ARRAY:
+        for (const struct json *e = json_first(c); e; e = json_next(e)) {
+            if (json_type(e) == JSON_STRING)
+                text(r, json_str(e));
+            else if (is_type(e, "thinking") || is_type(e, "reasoning"))
+                thinking_part(r, e);
+            else if (is_type(e, "refusal"))
+                buf_addstr(&r->refusal, json_str(json_get(e, "refusal")) ? json_str(json_get(e, "refusal")) : "");
+            else if (is_type(e, "text") || is_type(e, "output_text") || !json_get(e, "type"))
+                text(r, json_str(json_get(e, "text")));
+        }
+        return;
+    default: {
+        char *s = json_print(c);        /* Workers AI gives an object when a schema was asked for, or a bare number */
+        text(r, s);
+        free(s);
+    }
+    }
+}
+
+/* Several names for one thing may come together: one is shown. */
+static void all_reasoning(struct reader *r, const struct json *d) {
+    static const char *const fields[] = {"reasoning_content", "reasoning"};
+    for (size_t i = 0; i < countof(fields); i++) {
+        const char *s = json_str(json_get(d, fields[i]));
+        if (s && *s) {
+            reasoning(r, s, fields[i]);
+            return;
+        }
+    }
+    const struct json *details = json_get(d, "reasoning_details");
+    for (const struct json *e = json_type(details) == JSON_ARRAY ? json_first(details) : NULL; e; e = json_next(e)) {
+        const char *s = json_str(json_get(e, "text"));
+        reasoning(r, s ? s : json_str(json_get(e, "summary")), NULL);
+    }
+}
+
+static void tool_calls(struct reader *r, const struct json *calls) {
+    if (json_type(calls) == JSON_OBJECT) {
+        r->content += slots_delta(&r->slots, calls);
+        return;
+    }
+    for (const struct json *e = json_type(calls) == JSON_ARRAY ? json_first(calls) : NULL; e; e = json_next(e))
+        r->content += slots_delta(&r->slots, e);
+}
+
+static void finish(struct reader *r, const struct json *reason) {
+    const char *s = json_str(reason);
+    if (!s)
+        return;
+    r->content++;
+    r->finished = true;
+    if (*s || !*r->finish)
+        snprintf(r->finish, sizeof r->finish, "%s", s);
+}
+
+static int64_t tokens(const struct json *u, const char *a, const char *b) {
+    int64_t v = json_int(json_get(u, a), -1);
+    return v >= 0 ? v : json_int(json_get(u, b), -1);
+}
+
+static void usage(struct reader *r, const struct json *u) {
+    if (json_type(u) != JSON_OBJECT)
+        return;
+    struct reader_usage got = {tokens(u, "prompt_tokens", "input_tokens"), tokens(u, "completion_tokens", "output_tokens"), -1};
+    const struct json *details = json_get(u, "completion_tokens_details");
+    got.reasoning = json_int(json_get(details ? details : json_get(u, "output_tokens_details"), "reasoning_tokens"), -1);
+    if (got.input > 0 || got.output > 0)       /* a late one of zeros does not count */
+        r->usage = got;
+}
+
+static void message(struct reader *r, const struct json *m) {
+    if (json_type(m) != JSON_OBJECT)
+        return;
+    all_reasoning(r, m);
+    content(r, json_get(m, "content"));
+    const char *refusal = json_str(json_get(m, "refusal"));
+    if (refusal && *refusal) {
+        r->content++;
+        buf_addstr(&r->refusal, refusal);
+    }
+    const struct json *calls = json_get(m, "tool_calls");
+    tool_calls(r, calls);
+    if (!json_size(calls) && json_type(json_get(m, "function_call")) == JSON_OBJECT)
+        r->content += slots_function_call(&r->slots, json_get(m, "function_call"));
+}
+
+static void choice(struct reader *r, const struct json *c) {
+    const struct json *delta = json_get(c, "delta"), *whole = json_get(c, "message");
+    if (json_type(delta) == JSON_OBJECT) {
+        r->delta_seen = true;
+        message(r, delta);
+    } else if (!r->delta_seen) {        /* a message behind deltas repeats them */
+        message(r, whole);
+    }
+    if (!delta && !whole)
+        content(r, json_get(c, "text"));
+    finish(r, json_get(c, "finish_reason"));
+    usage(r, json_get(c, "usage"));
+}
+
+/* True when there was a list of choices, even an empty one. */
+static bool choices(struct reader *r, const struct json *o) {
+    const struct json *list = json_get(o, "choices");
+    if (json_type(list) != JSON_ARRAY)
+        return false;
+    for (const struct json *c = json_first(list); c; c = json_next(c))
+        if (json_int(json_get(c, "index"), 0) == 0) {
+            choice(r, c);
+            break;              /* one choice a chunk; others were not asked for */
+        }
+    return true;
+}
+
+/* Workers AI's own shape: response and tool_calls at the top. */
+static void native(struct reader *r, const struct json *o) {
+    content(r, json_get(o, "response"));
+    tool_calls(r, json_get(o, "tool_calls"));
+    finish(r, json_get(o, "finish_reason"));
+}
+
+/* The Responses object: a list of items. */
+static void output_items(struct reader *r, const struct json *o) {
+    const struct json *list = json_get(o, "output");
+    for (const struct json *e = json_type(list) == JSON_ARRAY ? json_first(list) : NULL; e; e = json_next(e)) {
+        if (is_type(e, "function_call")) {
+            r->content++;
+            const char *id = json_str(json_get(e, "call_id"));
+            slots_whole(&r->slots, id ? id : json_str(json_get(e, "id")), json_str(json_get(e, "name")), json_get(e, "arguments"));
+        } else if (is_type(e, "message")) {
+            content(r, json_get(e, "content"));
+        } else if (is_type(e, "reasoning")) {
+            const struct json *parts = json_get(e, "content");
+            if (!json_size(parts))
+                parts = json_get(e, "summary");
+            for (const struct json *p = json_type(parts) == JSON_ARRAY ? json_first(parts) : NULL; p; p = json_next(p))
+                reasoning(r, json_str(json_get(p, "text")), NULL);
+        }
+    }
+    if (is_type(json_get(o, "incomplete_details"), "max_output_tokens")
+        || (json_str(json_get(json_get(o, "incomplete_details"), "reason")) && json_str(json_get(o, "status"))
+            && !strcmp(json_str(json_get(o, "status")), "incomplete")))
+        snprintf(r->finish, sizeof r->finish, "length");
+}
+
+void choice_read(struct reader *r, const struct json *o) {
+    usage(r, json_get(o, "usage"));
+    if (choices(r, o))
+        return;
+    if (json_get(o, "response") || json_get(o, "tool_calls") || json_get(o, "finish_reason"))
+        native(r, o);
+}
+
+void choice_read_document(struct reader *r, const struct json *o) {
+    const struct json *result = json_get(o, "result");
+    usage(r, json_get(o, "usage"));
+    if (!json_get(o, "choices") && json_type(result) == JSON_OBJECT) {
+        usage(r, json_get(result, "usage"));
+        o = result;
+        if (!json_size(result)) {
+            r->failed = true;
+            failure_set(&r->failure, FAILURE_EMPTY_RESULT, "an empty result");
+            return;
+        }
+    } else if (json_str(result)) {
+        text(r, json_str(result));
+        return;
+    }
+    if (choices(r, o))
+        return;
+    if (json_type(json_get(o, "output")) == JSON_ARRAY)
+        output_items(r, o);
+    else if (json_get(o, "response") || json_get(o, "tool_calls"))
+        native(r, o);
+    else if (json_get(o, "message"))
+        message(r, json_get(o, "message"));    /* Ollama's own API */
+    else {
+        r->failed = true;
+        failure_set(&r->failure, FAILURE_NOT_API, "JSON without an answer in it");
+    }
+}

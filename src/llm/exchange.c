@@ -1,0 +1,323 @@
+/* exchange.c - see exchange.h. */
+#include "llm/exchange.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "llm/retry.h"
+
+#define AFTER_FINISH_MS 3000    /* usage may follow the finish; a server that keeps the connection open is not waited for longer */
+#define AFTER_DONE_MS 100       /* the last chunk mark, so that the connection can be used again */
+
+void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt, ...) {
+    if (!l || !l->notice)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    autofree char *line = xvasprintf(fmt, ap);
+    va_end(ap);
+    l->notice(l->ctx, detail, line);
+}
+
+struct attempt {
+    struct answer a;
+    struct buf error_body;
+    size_t prompt;
+};
+
+static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life) {
+    struct attempt *t = ctx;
+    if (reply->status >= 300) {
+        buf_add(&t->error_body, p, n);
+        return true;
+    }
+    const struct reader *rd = &t->a.reader;
+    uint64_t before = rd->content;
+    answer_feed(&t->a, p, n);
+    if (t->a.enough || rd->failed)
+        return false;
+    int64_t now = clock_ms();
+    if (rd->content != before)
+        life->content_at = now;
+    if (rd->done && !life->end_by)
+        life->end_by = now + AFTER_DONE_MS;
+    else if (rd->finished && !rd->done && (rd->content != before || !life->end_by))
+        life->end_by = now + AFTER_FINISH_MS;
+    return true;
+}
+
+static struct request_shape shape_of(const struct llm *m, const struct exchange *x, bool stream) {
+    return (struct request_shape){
+        .o = &m->o, .origin = m->origin, .blocks = m->dialect == LLM_BLOCKS, .stream = stream,
+        .stream_options = !m->no_stream_options, .reasoning_effort = !m->no_reasoning_effort, .temperature = !m->no_temperature,
+        .max_tokens_field = m->max_tokens_field, .max_tokens = request_max_tokens(&m->o, m->loopback, m->context),
+        .nudged_text = x->nudged_text,
+    };
+}
+
+/* Prompt and answer must fit the window together. The estimate is rough: only what cannot fit is refused here. */
+static char *make_body(const struct llm *m, const struct exchange *x, bool stream, size_t *prompt, struct error *err) {
+    struct request_shape s = shape_of(m, x, stream);
+    char *body = request_body(x->q, &s, prompt);
+    if (m->context <= 0)
+        return body;
+    if ((int64_t)(*prompt / 4) > m->context) {
+        free(body);
+        error_set(err, ERROR_LIMIT, 0, "the context window of %s is too small: about %zu tokens to read, the window is %d", m->o.model,
+                  *prompt / 4, m->context);
+        return NULL;
+    }
+    int64_t left = m->context - (int64_t)((double)*prompt / REQUEST_BYTES_PER_TOKEN) - 64;
+    int least = m->context / 16;
+    if (s.max_tokens > 0 && left < s.max_tokens && s.max_tokens > least) {
+        s.max_tokens = left > least ? (int)left : least > 0 ? least : 1;
+        free(body);
+        body = request_body(x->q, &s, prompt);
+    }
+    return body;
+}
+
+static enum http_end post(struct llm *m, struct attempt *t, const char *body, bool stream, struct http_reply *reply, struct failure *f,
+                          struct error *err) {
+    const char *headers[4];
+    size_t n = 0;
+    headers[n++] = "Content-Type: application/json";
+    headers[n++] = stream ? "Accept: text/event-stream, application/json" : "Accept: application/json";
+    if (m->auth)
+        headers[n++] = m->auth;
+    struct http_request q = {
+        .url = m->url, .body = body, .len = strlen(body), .headers = headers, .n_headers = n, .connect_ms = m->o.connect_ms,
+        .idle_ms = m->o.idle_ms, .quiet_ms = m->o.quiet_ms, .deadline = m->o.deadline, .ctx = t, .data = on_data,
+    };
+    return http_post(m->http, m->loop, &q, reply, f, err);
+}
+
+static void estimate_usage(const struct attempt *t, struct llm_reply *r) {
+    if (r->usage.input < 0) {
+        r->usage.input = (int64_t)((double)t->prompt / REQUEST_BYTES_PER_TOKEN) + 1;
+        r->usage.estimated = true;
+    }
+    if (r->usage.output < 0) {
+        size_t n = strlen(r->text) + (r->reasoning ? strlen(r->reasoning) : 0);
+        for (size_t i = 0; i < r->n_calls; i++)
+            n += strlen(r->calls[i].call.arguments);
+        r->usage.output = (int64_t)((double)n / REQUEST_BYTES_PER_TOKEN) + 1;
+        r->usage.estimated = true;
+    }
+}
+
+/* What the end of the transfer means. 0: r is a reply; 1: f; -1: err. */
+static int conclude(struct llm *m, struct attempt *t, enum http_end end, const struct http_reply *reply, struct llm_reply *r,
+                    struct failure *f) {
+    (void)m;
+    if (end == HTTP_ABORTED) {
+        struct failure ignored;
+        answer_finish(&t->a, true, r, &ignored);
+        return -1;
+    }
+    if (end == HTTP_LOST && !reply->began)
+        return 1;
+    if (reply->status >= 300 || (reply->status && reply->status < 200)) {
+        struct failure_headers h = {reply->content_type, reply->retry_after, reply->retry_after_ms, reply->should_retry, reply->location};
+        failure_from_response(f, (int)reply->status, &h, buf_str(&t->error_body), t->error_body.len, time(NULL));
+        return 1;
+    }
+    struct failure why = {0};
+    bool lost = end == HTTP_LOST;
+    if (answer_finish(&t->a, lost, r, &why) == 0)
+        return 0;
+    if (!lost)
+        *f = why;
+    else if (t->a.reader.failed && why.class != FAILURE_TRUNCATED)
+        *f = why;               /* the service said what was wrong before the connection went */
+    else if (f->class != FAILURE_PROTOCOL)
+        f->class = FAILURE_TRUNCATED;
+    return 1;
+}
+
+/* One attempt; as conclude. shown, reasoned: what was passed on. */
+static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_reply *r, struct failure *f, bool *shown, bool *reasoned,
+                   struct error *err) {
+    struct attempt t = {.error_body = BUF_INIT(HTTP_ERROR_MAX)};
+    autofree char *body = make_body(m, x, stream, &t.prompt, err);
+    if (!body)
+        return -1;
+    enum answer_mode mode = m->dialect == LLM_BLOCKS ? ANSWER_BLOCKS : x->nudged_text ? ANSWER_NUDGED : ANSWER_NATIVE;
+    struct http_reply reply;
+    answer_init(&t.a, mode, x->q, x->l);
+    enum http_end end = post(m, &t, body, stream, &reply, f, err);
+    int rc = conclude(m, &t, end, &reply, r, f);
+    if (rc == 0) {
+        x->structured = t.a.reader.slots.n > 0 && r->n_calls;
+        x->from_block = !x->structured && r->n_calls && !t.a.leak.calls.n
+            && (t.a.blocks.state == BLOCKS_CLOSED || t.a.blocks.state == BLOCKS_CODE);
+        estimate_usage(&t, r);
+    }
+    *shown = t.a.shown;
+    *reasoned = t.a.reasoned;
+    answer_release(&t.a);
+    buf_release(&t.error_body);
+    return rc;
+}
+
+/* Do without the field that was refused, for the rest of the session. False when it was not sent. */
+static bool downgrade(struct llm *m, const struct failure *f, const struct llm_listener *l, bool stream) {
+    bool limit = request_max_tokens(&m->o, m->loopback, m->context) > 0;
+    const char *what = NULL;
+    switch (f->param) {
+    case PARAM_STREAM_OPTIONS:
+        what = stream && !m->no_stream_options ? "stream_options" : NULL;
+        m->no_stream_options = true;
+        break;
+    case PARAM_REASONING_EFFORT:
+        what = m->o.reasoning_effort && !m->no_reasoning_effort ? "reasoning_effort" : NULL;
+        m->no_reasoning_effort = true;
+        break;
+    case PARAM_TEMPERATURE:
+        what = m->o.temperature >= 0 && !m->no_temperature ? "temperature" : NULL;
+        m->no_temperature = true;
+        break;
+    case PARAM_MAX_TOKENS:
+        if (limit && m->max_tokens_field == MAX_TOKENS_OLD) {
+            m->max_tokens_field = MAX_TOKENS_NEW;
+            what = "max_tokens";
+        }
+        break;
+    case PARAM_MAX_COMPLETION_TOKENS:
+        if (limit && m->max_tokens_field == MAX_TOKENS_NEW) {
+            m->max_tokens_field = MAX_TOKENS_NONE;
+            what = "max_completion_tokens";
+        }
+        break;
+    case PARAM_TOOLS:
+        if (m->o.dialect == LLM_AUTO && m->dialect != LLM_BLOCKS) {
+            m->dialect = LLM_BLOCKS;
+            exchange_notice(l, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
+            return true;
+        }
+        break;
+    case PARAM_NONE:
+        break;
+    }
+    if (what)
+        exchange_notice(l, true, "the service refused %s; asking again without it", what);
+    return what != NULL;
+}
+
+static int wait_for(struct llm *m, int ms, struct error *err) {
+    int64_t until = clock_ms() + ms;
+    for (int64_t now; (now = clock_ms()) < until; ) {
+        if (m->loop && loop_cancelled(m->loop))
+            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        if (m->o.deadline && now >= m->o.deadline)
+            return error_set(err, ERROR_LIMIT, 0, "the time for this question is used up (waiting to ask again)");
+        int64_t left = until - now;
+        if (m->o.deadline && m->o.deadline - now < left)
+            left = m->o.deadline - now;
+        if (m->loop)
+            loop_wait(m->loop, (int)left);
+        else
+            poll(NULL, 0, (int)left);
+    }
+    return 0;
+}
+
+/* Carry out a decision. 0 go on, 1 there is nothing to try, -1 err. */
+static int prepare(struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f, unsigned tries, bool *stream,
+                   struct error *err) {
+    char seconds[32];
+    snprintf(seconds, sizeof seconds, c.wait_ms < 10000 ? "%.1f s" : "%.0f s", c.wait_ms / 1000.0);
+    switch (c.what) {
+    case RETRY_NO:
+        return 1;
+    case RETRY_DOWNGRADE:
+        return downgrade(m, f, x->l, *stream) ? 0 : 1;
+    case RETRY_WITHOUT_STREAM:
+        exchange_notice(x->l, true, "the stream broke off (%s); asking again without streaming", f->message);
+        *stream = false;
+        return 0;
+    case RETRY_POLL:
+        exchange_notice(x->l, false, "the server is loading the model; waiting");
+        return wait_for(m, c.wait_ms, err);
+    case RETRY_WAIT:
+        if (m->o.deadline && clock_ms() + c.wait_ms > m->o.deadline)
+            return 1;
+        exchange_notice(x->l, c.wait_ms < 1500, "%s; trying again in %s (%u of %d)", *f->message ? f->message : "the service is busy",
+                        seconds, tries, RETRY_MAX);
+        return wait_for(m, c.wait_ms, err);
+    }
+    return 1;
+}
+
+static double dice(void) { return (double)(clock_us() % 1009) / 1009; }
+
+static void add_usage(struct llm_usage *sum, const struct llm_usage *u) {
+    sum->input = (sum->input > 0 ? sum->input : 0) + (u->input > 0 ? u->input : 0);
+    sum->output = (sum->output > 0 ? sum->output : 0) + (u->output > 0 ? u->output : 0);
+    if (u->reasoning >= 0)
+        sum->reasoning = (sum->reasoning > 0 ? sum->reasoning : 0) + u->reasoning;
+    sum->estimated = sum->estimated || u->estimated;
+}
+
+/* Put the reply of the last attempt into r, keeping r's sums. */
+static void take(struct llm_reply *r, struct llm_reply *got, bool count) {
+    struct llm_usage usage = r->usage;
+    unsigned requests = r->requests;
+    double s = r->seconds;
+    if (count)
+        add_usage(&usage, &got->usage);
+    llm_reply_release(r);
+    *r = *got;
+    *got = (struct llm_reply){0};
+    r->usage = usage;
+    r->requests = requests + count;
+    r->seconds = s;
+}
+
+static int give_up(struct llm *m, const struct exchange *x, const struct failure *f, bool shown, struct llm_reply *r, struct error *err) {
+    if (shown && (f->class == FAILURE_TRUNCATED || f->class == FAILURE_NETWORK)) {
+        r->truncated = true;
+        r->finish = LLM_FINISH_OTHER;
+        exchange_notice(x->l, true, "the connection was lost in the middle of the reply: %s", f->message);
+        return 0;
+    }
+    if (f->class == FAILURE_CONTEXT && f->context > 0)
+        m->context = f->context;
+    return failure_error(f, &m->o, m->url, err);
+}
+
+int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err) {
+    struct retry retry = {0};
+    bool stream = m->o.stream && !m->no_stream;
+    if (!m->http && !(m->http = http_new(err)))
+        return -1;
+    for (;;) {
+        struct llm_reply got = {0};
+        struct failure f = {0};
+        bool shown = false, reasoned = false;
+        int rc = attempt(m, x, stream, &got, &f, &shown, &reasoned, err);
+        take(r, &got, rc == 0);
+        if (rc == 0 && f.class == FAILURE_NONE)
+            return 0;
+        if (rc < 0)
+            return -1;
+        struct retry_choice c = retry_decide(&retry, &f, shown, stream, clock_ms(), dice());
+        int p = prepare(m, x, c, &f, retry.attempts, &stream, err);
+        if (p > 0)
+            return give_up(m, x, &f, shown, r, err);
+        if (p < 0)
+            return -1;
+        if (f.class == FAILURE_EMPTY_RESULT)
+            m->no_stream = true;        /* it will not stream next time either */
+        if (reasoned && x->l && x->l->restarted)
+            x->l->restarted(x->l->ctx);
+    }
+}

@@ -1,0 +1,66 @@
+/* failure.h - what went wrong with one request, as data: read from an error body, an error inside a stream or the transport;
+ * classified, so that the retry policy decides and the user gets a text that says what to do.
+ */
+#ifndef LLM_FAILURE_H
+#define LLM_FAILURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+struct error;
+struct json;
+struct llm_options;
+
+enum failure_class {
+    FAILURE_NONE,
+    FAILURE_FATAL,          /* the request is wrong; repeating it does not help */
+    FAILURE_AUTH,
+    FAILURE_NOT_FOUND,      /* model or URL */
+    FAILURE_QUOTA,          /* paid or daily allowance used up: a 429 that is not retried */
+    FAILURE_CONTEXT,        /* the prompt does not fit the window */
+    FAILURE_PARAMETER,      /* a field that we sent is refused by name; see param */
+    FAILURE_TOOL_USE,       /* Groq: the model's call could not be parsed by the service */
+    FAILURE_BUSY,           /* 408, 409, 429, 498, 5xx and their like inside a stream */
+    FAILURE_LOADING,        /* the server is still loading the model */
+    FAILURE_EMPTY_RESULT,   /* Workers AI: stream asked, {"result":{}} given */
+    FAILURE_NOT_API,        /* HTML or the like */
+    FAILURE_PROTOCOL,       /* an answer of this kind, but broken or over a cap */
+    FAILURE_TRUNCATED,      /* the reply stopped before its end */
+    FAILURE_NETWORK,        /* nothing came; message has the cause */
+};
+
+enum failure_param {
+    PARAM_NONE, PARAM_STREAM_OPTIONS, PARAM_REASONING_EFFORT, PARAM_MAX_TOKENS, PARAM_MAX_COMPLETION_TOKENS,
+    PARAM_TEMPERATURE, PARAM_TOOLS,
+};
+
+struct failure {
+    enum failure_class class;
+    int status;                 /* of HTTP, or the one inside the body; 0 none */
+    char code[64];
+    char message[512];          /* the service's words on one line, or the cause; untrusted */
+    enum failure_param param;
+    double retry_after;         /* seconds, < 0 none */
+    int context;                /* the window the error names, 0 none */
+    bool once;                  /* network: one more try at most (a long timeout) */
+    bool never;                 /* network: not worth a retry (refused on loopback, bad certificate) */
+    bool in_stream;
+};
+
+struct failure_headers {
+    const char *content_type, *retry_after, *retry_after_ms, *should_retry, *location;   /* "" or NULL when absent */
+};
+
+/* An HTTP answer with status >= 300 (or a body that was no answer at all). now is the time of day. */
+void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body, size_t len, time_t now);
+/* An error object inside an answer with status 200; j is the whole top-level value. */
+void failure_from_json(struct failure *f, int status, const struct json *j);
+void failure_set(struct failure *f, enum failure_class class, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+double failure_retry_after(const char *retry_after_ms, const char *retry_after, time_t now);
+
+/* The text for the user. url is the one that was used. Always -1. */
+int failure_error(const struct failure *f, const struct llm_options *o, const char *url, struct error *err);
+
+#endif

@@ -1,0 +1,309 @@
+/* http.c - see http.h. libcurl's multi interface with one easy handle; the loop's descriptors ride along in its poll. Timers are ours:
+ * libcurl's low-speed limit is inexact, and comments or one byte a second would defeat it.
+ */
+#include "llm/http.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "llm/curl_load.h"
+#include "llm/url.h"
+
+struct http {
+    const struct curl_api *curl;
+    CURLM *multi;
+    CURL *easy;
+    char error[CURL_ERROR_SIZE];
+};
+
+struct transfer {
+    struct http *h;
+    const struct http_request *q;
+    struct http_reply *reply;
+    struct http_life life;
+    int64_t byte_at;            /* the latest byte either way */
+    curl_off_t moved;
+    size_t body, headers;
+    bool stopped, too_big, headers_big;
+};
+
+struct http *http_new(struct error *err) {
+    const struct curl_api *curl = curl_load(err);
+    if (!curl)
+        return NULL;
+    struct http *h = xcalloc(1, sizeof *h);
+    h->curl = curl;
+    h->multi = curl->multi_init();
+    h->easy = curl->easy_init();
+    if (!h->multi || !h->easy) {
+        http_free(h);
+        error_set(err, ERROR_SYSTEM, 0, "libcurl could not be initialised");
+        return NULL;
+    }
+    return h;
+}
+
+void http_free(struct http *h) {
+    if (!h)
+        return;
+    if (h->easy)
+        h->curl->easy_cleanup(h->easy);
+    if (h->multi)
+        h->curl->multi_cleanup(h->multi);
+    free(h);
+}
+
+static bool header_value(const char *line, size_t n, const char *name, char *out, size_t size) {
+    size_t k = strlen(name);
+    if (n <= k || line[k] != ':' || strncasecmp(line, name, k))
+        return false;
+    const char *v = line + k + 1, *end = line + n;
+    while (v < end && (*v == ' ' || *v == '\t'))
+        v++;
+    while (end > v && (unsigned char)end[-1] <= ' ')
+        end--;
+    snprintf(out, size, "%.*s", (int)(end - v), v);
+    return true;
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *ctx) {
+    struct transfer *t = ctx;
+    struct http_reply *r = t->reply;
+    n *= size;
+    r->began = true;
+    t->headers += n;
+    if (t->headers > HTTP_HEADERS_MAX) {
+        t->headers_big = true;
+        return 0;
+    }
+    if (n > 5 && !strncmp(p, "HTTP/", 5))      /* a new head (after 100 Continue or a proxy's CONNECT): forget the last */
+        *r = (struct http_reply){.began = true};
+    header_value(p, n, "content-type", r->content_type, sizeof r->content_type);
+    header_value(p, n, "retry-after", r->retry_after, sizeof r->retry_after);
+    header_value(p, n, "retry-after-ms", r->retry_after_ms, sizeof r->retry_after_ms);
+    header_value(p, n, "x-should-retry", r->should_retry, sizeof r->should_retry);
+    header_value(p, n, "location", r->location, sizeof r->location);
+    return n;
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *ctx) {
+    struct transfer *t = ctx;
+    n *= size;
+    t->reply->began = true;
+    if (!t->reply->status)
+        t->h->curl->easy_getinfo(t->h->easy, CURLINFO_RESPONSE_CODE, &t->reply->status);
+    bool error = t->reply->status >= 300;
+    t->body += n;
+    if (t->body > (error ? HTTP_ERROR_MAX : HTTP_REPLY_MAX)) {
+        t->too_big = !error;
+        t->stopped = error;     /* what came of an error is enough */
+        return 0;
+    }
+    if (!t->q->data(t->q->ctx, t->reply, p, n, &t->life)) {
+        t->stopped = true;
+        return 0;
+    }
+    return n;
+}
+
+static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal, curl_off_t ulnow) {
+    struct transfer *t = ctx;
+    (void)dltotal;
+    (void)ultotal;
+    if (dlnow + ulnow != t->moved) {
+        t->moved = dlnow + ulnow;
+        t->byte_at = clock_ms();
+    }
+    return 0;
+}
+
+static void set_certificates(struct http *h) {
+    const char *file = getenv("CURL_CA_BUNDLE"), *dir = getenv("SSL_CERT_DIR");
+    if (!file || !*file)
+        file = getenv("SSL_CERT_FILE");
+    if (file && *file)
+        h->curl->easy_setopt(h->easy, CURLOPT_CAINFO, file);
+    if (dir && *dir)
+        h->curl->easy_setopt(h->easy, CURLOPT_CAPATH, dir);
+    h->curl->easy_setopt(h->easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    h->curl->easy_setopt(h->easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    h->curl->easy_setopt(h->easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+}
+
+static struct curl_slist *set_options(struct http *h, struct transfer *t, const struct http_request *q) {
+    const struct curl_api *c = h->curl;
+    CURL *e = h->easy;
+    c->easy_reset(e);
+    struct curl_slist *headers = c->slist_append(NULL, "Expect:");
+    for (size_t i = 0; i < q->n_headers; i++)
+        headers = c->slist_append(headers, q->headers[i]);
+    c->easy_setopt(e, CURLOPT_URL, q->url);
+    c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
+    if (url_loopback(q->url))
+        c->easy_setopt(e, CURLOPT_PROXY, "");  /* a proxy cannot reach our loopback, and must not see what goes there */
+    c->easy_setopt(e, CURLOPT_POST, 1L);
+    c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
+    c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
+    c->easy_setopt(e, CURLOPT_HTTPHEADER, headers);
+    c->easy_setopt(e, CURLOPT_USERAGENT, "sandpiper/" VERSION);
+    c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
+    c->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    c->easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* do not wait for a resolver thread after a cancel */
+    c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
+    c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)q->connect_ms);
+    c->easy_setopt(e, CURLOPT_ERRORBUFFER, h->error);
+    c->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    c->easy_setopt(e, CURLOPT_HEADERDATA, t);
+    c->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    c->easy_setopt(e, CURLOPT_WRITEDATA, t);
+    c->easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
+    c->easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
+    c->easy_setopt(e, CURLOPT_XFERINFODATA, t);
+    set_certificates(h);
+    return headers;
+}
+
+/* libcurl's poll with the loop's descriptors. It reports no hang-ups of extra descriptors, so those are polled once more. */
+static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms) {
+    struct pollfd fds[72];                     /* 64 watches and the signal pipe */
+    struct curl_waitfd extra[72];
+    size_t n = loop ? loop_fds(loop, fds, countof(fds)) : 0;
+    for (size_t i = 0; i < n; i++)
+        extra[i] = (struct curl_waitfd){.fd = fds[i].fd, .events = (short)((fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0)
+                                                                          | (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0))};
+    int ready = 0;
+    h->curl->multi_poll(h->multi, extra, (unsigned)n, loop ? loop_timeout(loop, timeout_ms) : timeout_ms, &ready);
+    if (!loop)
+        return;
+    for (size_t i = 0; i < n; i++)
+        fds[i].revents = 0;
+    if (n && ready > 0 && poll(fds, n, 0) < 0)
+        n = 0;
+    loop_serve(loop, fds, n);
+}
+
+static int64_t sooner(int64_t a, int64_t b) { return !a || (b && b < a) ? b : a; }
+
+/* 0 go on, 1 ended by end_by, -1 ended by f or err. */
+static int check_timers(struct transfer *t, int64_t now, struct failure *f, struct error *err, bool *abort) {
+    const struct http_request *q = t->q;
+    if (t->life.end_by && now >= t->life.end_by)
+        return 1;
+    char host[256];
+    url_host(q->url, host, sizeof host);
+    if (q->deadline && now >= q->deadline) {
+        error_set(err, ERROR_LIMIT, 0, "the time for this question is used up (waiting for %s)", host);
+        *abort = true;
+        return -1;
+    }
+    if (now - t->byte_at >= q->idle_ms) {
+        failure_set(f, FAILURE_NETWORK, "%s sent no byte for %d s", host, q->idle_ms / 1000);
+        f->once = true;
+        return -1;
+    }
+    if (now - t->life.content_at >= q->quiet_ms) {
+        failure_set(f, FAILURE_NETWORK, "%s sent signs of life but no content for %d s", host, q->quiet_ms / 1000);
+        f->never = true;
+        return -1;
+    }
+    return 0;
+}
+
+static int next_timeout(const struct transfer *t, int64_t now) {
+    int64_t at = sooner(t->byte_at + t->q->idle_ms, t->life.content_at + t->q->quiet_ms);
+    at = sooner(at, t->q->deadline);
+    at = sooner(at, t->life.end_by);
+    int64_t left = at - now;
+    return left < 0 ? 0 : left > 1000 ? 1000 : (int)left;
+}
+
+static bool certificate_bad(CURLcode code) {
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_ISSUER_ERROR
+        || code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_INVALIDCERTSTATUS;
+}
+
+static void describe(struct transfer *t, CURLcode code, struct failure *f) {
+    struct http *h = t->h;
+    char host[256];
+    const char *why = *h->error ? h->error : h->curl->easy_strerror(code);
+    long os = 0;
+    h->curl->easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os);
+    url_host(t->q->url, host, sizeof host);
+    if (t->too_big) {
+        failure_set(f, FAILURE_PROTOCOL, "a reply larger than %u MiB", HTTP_REPLY_MAX >> 20);
+    } else if (t->headers_big) {
+        failure_set(f, FAILURE_PROTOCOL, "headers larger than %u KiB", HTTP_HEADERS_MAX >> 10);
+    } else if (code == CURLE_COULDNT_CONNECT && os == ECONNREFUSED) {
+        failure_set(f, FAILURE_NETWORK, "cannot reach %s (connection refused); is the server running?", host);
+        f->never = url_loopback(t->q->url);
+    } else if (code == CURLE_COULDNT_RESOLVE_HOST) {
+        failure_set(f, FAILURE_NETWORK, "cannot reach %s: unknown host; check the base URL and the network", host);
+    } else if (code == CURLE_OPERATION_TIMEDOUT) {
+        failure_set(f, FAILURE_NETWORK, "cannot reach %s: no connection within %d s", host, t->q->connect_ms / 1000);
+    } else if (certificate_bad(code)) {
+        failure_set(f, FAILURE_NETWORK, "%s: its certificate is not trusted: %s (SSL_CERT_FILE names further ones)", host, why);
+        f->never = true;
+    } else if (code == CURLE_SSL_CONNECT_ERROR) {
+        failure_set(f, FAILURE_NETWORK, "%s: no TLS connection: %s", host, why);
+    } else if (code == CURLE_COULDNT_RESOLVE_PROXY) {
+        failure_set(f, FAILURE_NETWORK, "cannot resolve the proxy named in the environment: %s", why);
+        f->never = true;
+    } else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_BAD_CONTENT_ENCODING
+               || code == CURLE_URL_MALFORMAT) {
+        failure_set(f, FAILURE_PROTOCOL, "%s: %s", host, why);
+    } else {
+        failure_set(f, FAILURE_NETWORK, "the connection to %s failed: %s", host, why);
+    }
+}
+
+static enum http_end run(struct transfer *t, struct loop *loop, struct failure *f, struct error *err) {
+    struct http *h = t->h;
+    for (;;) {
+        int running = 0, left = 0;
+        h->curl->multi_perform(h->multi, &running);
+        for (CURLMsg *m; (m = h->curl->multi_info_read(h->multi, &left)); ) {
+            if (m->msg != CURLMSG_DONE)
+                continue;
+            if (m->data.result == CURLE_OK)
+                return HTTP_WHOLE;
+            if (t->stopped)
+                return HTTP_STOPPED;
+            describe(t, m->data.result, f);
+            return HTTP_LOST;
+        }
+        bool abort = false;
+        int end = check_timers(t, clock_ms(), f, err, &abort);
+        if (end)
+            return end > 0 ? HTTP_STOPPED : abort ? HTTP_ABORTED : HTTP_LOST;
+        if (loop && loop_cancelled(loop)) {
+            error_set(err, ERROR_CANCELLED, 0, "interrupted");
+            return HTTP_ABORTED;
+        }
+        wait_and_serve(h, loop, next_timeout(t, clock_ms()));
+    }
+}
+
+enum http_end http_post(struct http *h, struct loop *loop, const struct http_request *q, struct http_reply *reply, struct failure *f,
+                        struct error *err) {
+    int64_t now = clock_ms();
+    struct transfer t = {.h = h, .q = q, .reply = reply, .life = {.content_at = now}, .byte_at = now};
+    *reply = (struct http_reply){0};
+    h->error[0] = '\0';
+    struct curl_slist *headers = set_options(h, &t, q);
+    h->curl->multi_add_handle(h->multi, h->easy);
+    enum http_end end = run(&t, loop, f, err);
+    if (!reply->status)
+        h->curl->easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &reply->status);
+    h->curl->multi_remove_handle(h->multi, h->easy);   /* closes the connection unless the answer was read to its end */
+    h->curl->slist_free_all(headers);
+    return end;
+}

@@ -1,0 +1,153 @@
+/* llm.c - the room's front: options, the session's memory of an endpoint, and one reply from one or two exchanges. */
+#include "llm/llm.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "llm/exchange.h"
+#include "llm/url.h"
+
+static void options_release(struct llm_options *o) {
+    free((char *)o->provider);
+    free((char *)o->base_url);
+    free((char *)o->model);
+    if (o->api_key)
+        explicit_bzero((char *)o->api_key, strlen(o->api_key));
+    free((char *)o->api_key);
+    free((char *)o->key_name);
+    free((char *)o->reasoning_effort);
+    *o = (struct llm_options){0};
+}
+
+static void options_copy(struct llm_options *to, const struct llm_options *from) {
+    *to = *from;
+    to->provider = xstrdup(from->provider);
+    to->base_url = xstrdup(from->base_url);
+    to->model = xstrdup(from->model ? from->model : "");
+    to->api_key = from->api_key && *from->api_key ? xstrdup(from->api_key) : NULL;
+    to->key_name = xstrdup(from->key_name);
+    to->reasoning_effort = xstrdup(from->reasoning_effort);
+    to->connect_ms = from->connect_ms > 0 ? from->connect_ms : 10000;
+    to->idle_ms = from->idle_ms > 0 ? from->idle_ms : 300000;
+    to->quiet_ms = from->quiet_ms > 0 ? from->quiet_ms : 600000;
+}
+
+static void endpoint_release(struct llm *m) {
+    free(m->url);
+    free(m->origin);
+    if (m->auth)
+        explicit_bzero(m->auth, strlen(m->auth));
+    free(m->auth);
+    m->url = m->origin = m->auth = NULL;
+}
+
+/* A line break in a key would be a header of its own. */
+static int key_check(const struct llm_options *o, struct error *err) {
+    for (const char *p = o->api_key; p && *p; p++)
+        if (iscntrl((unsigned char)*p))
+            return error_set(err, ERROR_USAGE, 0, "the API key%s%s holds a line break or another control character",
+                             o->key_name ? " from " : "", o->key_name ? o->key_name : "");
+    return 0;
+}
+
+int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err) {
+    char *url = NULL, shown[512];
+    if (key_check(o, err) || !(url = url_endpoint(o->base_url, "/chat/completions", err)))
+        return -1;
+    struct llm_options copy;
+    options_copy(&copy, o);            /* before the release: o may point into our own strings */
+    options_release(&m->o);
+    endpoint_release(m);
+    m->o = copy;
+    m->url = url;
+    url_show(m->o.base_url, shown, sizeof shown);
+    m->origin = xasprintf("%s %s", shown, m->o.model);
+    if (m->o.api_key)
+        m->auth = m->o.auth == LLM_API_KEY_HEADER ? xasprintf("api-key: %s", m->o.api_key) : xasprintf("Authorization: Bearer %s", m->o.api_key);
+    m->loopback = url_loopback(url);
+    m->context = o->context;
+    m->dialect = o->dialect;
+    m->native_seen = m->no_stream = m->no_stream_options = m->no_reasoning_effort = m->no_temperature = false;
+    m->max_tokens_field = MAX_TOKENS_OLD;
+    return 0;
+}
+
+struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error *err) {
+    struct llm *m = xcalloc(1, sizeof *m);
+    m->loop = loop;
+    if (llm_reconfigure(m, o, err)) {
+        llm_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void llm_free(struct llm *m) {
+    if (!m)
+        return;
+    http_free(m->http);
+    endpoint_release(m);
+    options_release(&m->o);
+    free(m);
+}
+
+void llm_set_deadline(struct llm *m, int64_t deadline) { m->o.deadline = deadline; }
+const char *llm_model(const struct llm *m) { return m->o.model; }
+const char *llm_origin(const struct llm *m) { return m->origin; }
+int llm_context(const struct llm *m) { return m->context; }
+
+void llm_reply_release(struct llm_reply *r) {
+    if (!r)
+        return;
+    free(r->text);
+    free(r->reasoning);
+    free(r->reasoning_field);
+    for (size_t i = 0; i < r->n_calls; i++) {
+        call_release(&r->calls[i].call);
+        free(r->calls[i].problem);
+    }
+    free(r->calls);
+    *r = (struct llm_reply){0};
+}
+
+/* DESIGN 5, auto: an unknown model that has made no native call and ends a reply with a python block in it. */
+static bool wants_nudge(const struct llm *m, const struct llm_request *q, const struct llm_reply *r) {
+    return m->dialect == LLM_AUTO && !m->native_seen && q->prompts->nudge && !r->n_calls && !r->truncated && !r->refusal
+        && r->finish == LLM_FINISH_STOP && answer_has_block(r->text);
+}
+
+/* Ask once more; what comes is the reply. A block in it means that this model calls so: the session is in blocks from here. */
+static int ask_nudged(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err) {
+    autofree char *text = xstrdup(r->text);
+    if (x->l && x->l->nudged)
+        x->l->nudged(x->l->ctx);
+    x->nudged_text = text;
+    int rc = exchange_run(m, x, r, err);
+    x->nudged_text = NULL;
+    if (rc == 0 && x->from_block) {
+        m->dialect = LLM_BLOCKS;
+        exchange_notice(x->l, false, "%s writes its code as text; its python blocks are run from here on", m->o.model);
+    }
+    return rc;
+}
+
+int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err) {
+    struct exchange x = {.q = q, .l = l};
+    int64_t start = clock_us();
+    *r = (struct llm_reply){.usage = {-1, -1, -1, false}};
+    int rc = conversation_check(q->conversation, err);
+    if (!rc)
+        rc = exchange_run(m, &x, r, err);
+    if (!rc && wants_nudge(m, q, r))
+        rc = ask_nudged(m, &x, r, err);
+    if (!rc && x.structured)
+        m->native_seen = true;
+    if (!r->text)
+        r->text = xstrdup("");
+    r->seconds = (double)(clock_us() - start) / 1e6;
+    return rc;
+}

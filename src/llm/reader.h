@@ -1,0 +1,53 @@
+/* reader.h - read one reply as bytes arrive: server-sent events or one JSON document, whichever it is, in the shapes of chat
+ * completions, Workers AI and Responses (WIRE 5). Gives text and reasoning as they come; calls, finish, usage and errors lie in the
+ * struct at the end. Knows neither dialects nor tools; what the text means is answer.h.
+ */
+#ifndef LLM_READER_H
+#define LLM_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "llm/failure.h"
+#include "llm/slots.h"
+#include "llm/sse.h"
+
+#define READER_EVENT_MAX (8u << 20)
+
+struct reader_sink {
+    void *ctx;
+    void (*text)(void *ctx, const char *s, size_t n);
+    void (*reasoning)(void *ctx, const char *s, size_t n);
+};
+
+struct reader_usage { int64_t input, output, reasoning; };     /* -1 unknown */
+
+struct reader {
+    struct reader_sink sink;
+    enum { READ_SNIFF, READ_JSON, READ_SSE, READ_OTHER } mode;
+    struct buf body;
+    struct sse sse;
+    struct slots slots;
+    struct buf refusal;
+    const char *reasoning_field;        /* a literal, or NULL */
+    char finish[32];
+    bool finished, done, whole;         /* finish_reason seen; [DONE] seen; one JSON document read */
+    bool delta_seen;
+    bool failed;                        /* failure says why */
+    struct failure failure;
+    struct reader_usage usage;
+    uint64_t content;                   /* events so far that carried something */
+    unsigned bad;                       /* events that were no JSON and looked like none */
+};
+
+void reader_init(struct reader *r, const struct reader_sink *sink);
+void reader_release(struct reader *r);
+void reader_feed(struct reader *r, const char *p, size_t n);
+/* The body is over. lost: the connection broke, so a half document is no protocol error. */
+void reader_end(struct reader *r, bool lost);
+/* After the end: the reply is known to be whole. */
+bool reader_complete(const struct reader *r);
+
+#endif

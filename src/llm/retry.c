@@ -1,0 +1,60 @@
+/* retry.c - the policy of WIRE 6: three attempts after the first with backoff, one downgrade a parameter, polling while a
+ * server loads its model, one try without stream when a stream broke before anything was shown, nothing after text was shown.
+ */
+#include "llm/retry.h"
+
+static int backoff_ms(unsigned attempt, double random) {
+    double ms = 500.0 * (double)(1u << (attempt < 5 ? attempt : 5));
+    if (ms > 8000)
+        ms = 8000;
+    return (int)(ms * (1 - 0.25 * random));
+}
+
+static struct retry_choice wait_more(struct retry *t, const struct failure *f, double random) {
+    if (t->attempts >= RETRY_MAX || f->retry_after > RETRY_AFTER_MAX)
+        return (struct retry_choice){RETRY_NO, 0};
+    int ms = f->retry_after > 0 ? (int)(f->retry_after * 1000) : backoff_ms(t->attempts, random);
+    t->attempts++;
+    return (struct retry_choice){RETRY_WAIT, ms};
+}
+
+static struct retry_choice poll_more(struct retry *t, int64_t now_ms) {
+    if (!t->polling) {
+        t->polling = true;
+        t->poll_since = now_ms;
+    }
+    if (now_ms - t->poll_since >= RETRY_POLL_LIMIT_MS)
+        return (struct retry_choice){RETRY_NO, 0};
+    return (struct retry_choice){RETRY_POLL, RETRY_POLL_MS};
+}
+
+struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming, int64_t now_ms, double random) {
+    struct retry_choice no = {RETRY_NO, 0};
+    if (shown)
+        return no;
+    switch (f->class) {
+    case FAILURE_BUSY:
+        return wait_more(t, f, random);
+    case FAILURE_NETWORK:
+        if (f->never || (f->once && t->once++))
+            return no;
+        return wait_more(t, f, random);
+    case FAILURE_LOADING:
+        return poll_more(t, now_ms);
+    case FAILURE_TOOL_USE:
+        return t->once++ ? no : wait_more(t, f, random);
+    case FAILURE_PARAMETER:
+        if (t->params & (1u << f->param))
+            return no;
+        t->params |= 1u << f->param;
+        return (struct retry_choice){RETRY_DOWNGRADE, 0};
+    case FAILURE_TRUNCATED:
+    case FAILURE_EMPTY_RESULT:
+        if (!streaming || t->unstreamed)
+            return no;
+        t->unstreamed = true;
+        return (struct retry_choice){RETRY_WITHOUT_STREAM, 0};
+    default:
+        return no;
+    }
+}

@@ -1,0 +1,34 @@
+/* retry.h - what to do after a failure: a pure function of what happened so far, so that it is tested without a clock. */
+#ifndef LLM_RETRY_H
+#define LLM_RETRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "llm/failure.h"
+
+#define RETRY_MAX 3                     /* attempts after the first */
+#define RETRY_POLL_MS 2000
+#define RETRY_POLL_LIMIT_MS 300000
+#define RETRY_AFTER_MAX 120.0           /* seconds */
+
+enum retry_what { RETRY_NO, RETRY_WAIT, RETRY_POLL, RETRY_DOWNGRADE, RETRY_WITHOUT_STREAM };
+
+struct retry {                          /* of one request; zeroed at its start */
+    unsigned attempts;                  /* waits taken so far */
+    unsigned once;                      /* retries taken of the kind that gets one */
+    unsigned params;                    /* bits of enum failure_param that were downgraded */
+    bool unstreamed;
+    bool polling;
+    int64_t poll_since;
+};
+
+struct retry_choice {
+    enum retry_what what;
+    int wait_ms;
+};
+
+/* shown: text of this reply was already passed on. random: 0 to 1. */
+struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming, int64_t now_ms, double random);
+
+#endif

@@ -1,0 +1,39 @@
+/* slots.h - collect the tool-call deltas of one reply. Services disagree on index, id and name; the rules of WIRE 5.6 decide
+ * which call a delta belongs to. Knows nothing of tools: what a call means is calls.h.
+ */
+#ifndef LLM_SLOTS_H
+#define LLM_SLOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct json;
+
+#define SLOTS_MAX 256           /* more are dropped; the agent runs 32 at most */
+
+struct slot {
+    int64_t index;              /* as the service gave it, or -1 */
+    char *id, *extra;
+    struct buf name, args;
+    size_t last;                /* where the latest fragment begins in args */
+    unsigned fragments;
+    bool cumulative;            /* each fragment so far was a prefix of the next */
+};
+
+struct slots {
+    struct slot *v;
+    size_t n, alloc;
+};
+
+void slots_release(struct slots *s);
+/* One element of a tool_calls array; also Workers AI's flat {"name","arguments"}. True when it told something. */
+bool slots_delta(struct slots *s, const struct json *d);
+/* A whole call from another shape (function_call, Responses). */
+void slots_whole(struct slots *s, const char *id, const char *name, const struct json *args);
+/* Take over a deprecated function_call delta: always the one slot. */
+bool slots_function_call(struct slots *s, const struct json *f);
+
+#endif
