@@ -92,6 +92,7 @@ static void buf_grows_and_ends_with_nul(void **state)
     size_t len;
     autofree char *s = buf_steal(&b, &len);
     assert_int_equal(len, 1001);
+    assert_int_equal(strlen(s), 1001);
     assert_null(b.data);
     autofree char *none = buf_steal(&b, &len);
     assert_string_equal(none, "");

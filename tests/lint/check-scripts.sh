@@ -1,0 +1,37 @@
+#!/bin/bash
+# Shell scripts by shellcheck; Python compiles; what runs in the sandbox imports the standard library only, whatever the image has.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+bad=0
+mapfile -t scripts < <(grep -lE '^#!.*[/ ](ba)?sh( |$)' .ci/* docker/* src/setup/* tests/*.sh tests/*/*.sh 2>/dev/null)
+if command -v shellcheck >/dev/null; then
+    shellcheck -S warning "${scripts[@]}" || bad=1
+else
+    for script in "${scripts[@]}"; do bash -n "$script" || bad=1; done
+    echo "lint: shellcheck is not installed; scripts were only parsed" >&2
+fi
+/usr/bin/python3 - <<'PYTHON' || bad=1
+import ast, glob, os, sys
+bad = False
+for path in glob.glob("src/**/*.py", recursive=True) + glob.glob("tests/**/*.py", recursive=True):
+    try:
+        with open(path, encoding="utf-8") as f:
+            tree = ast.parse(f.read(), path)
+    except SyntaxError as e:
+        print(f"{path}:{e.lineno}: {e.msg}", file=sys.stderr)
+        bad = True
+        continue
+    if not path.startswith("src/guest/"):
+        continue
+    own = {os.path.splitext(n)[0] for n in os.listdir("src/guest")}
+    tried = {id(n) for t in ast.walk(tree) if isinstance(t, ast.Try) for b in t.body for n in ast.walk(b)}
+    for node in ast.walk(tree):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            # Inside try it may be missing: pandas for a profile, matplotlib for figures.
+            if name.split(".")[0] not in sys.stdlib_module_names | own and id(node) not in tried:
+                print(f"{path}:{node.lineno}: imports {name}, which an image need not have", file=sys.stderr)
+                bad = True
+sys.exit(bad)
+PYTHON
+exit $bad
