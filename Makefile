@@ -100,6 +100,18 @@ $(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml prompts
 unit: $(UNIT_BIN)
 	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
 
+# Arrows between rooms, headers, banned functions, scripts, and everything compiled by both compilers with -Werror.
+LINT_TARGETS = $(foreach r,$(ROOMS),$(call objs_of,$(r))) $(UNIT_BIN)
+.PHONY: lint lint-compile
+lint:
+	@tests/lint/check-layers.sh
+	@CC=$(CC) tests/lint/check-headers.sh $(filter-out -O%,$(CPPFLAGS) -std=gnu17 $(WARN))
+	@CC=$(CC) tests/lint/check-source.sh
+	@tests/lint/check-scripts.sh
+	@+$(MAKE) -s CC=gcc MODE=release B=build/lint-gcc lint-compile
+	@+$(MAKE) -s CC=clang MODE=release B=build/lint-clang lint-compile
+lint-compile: $(LINT_TARGETS)
+
 clean:
 	rm -rf build
 
