@@ -1,0 +1,343 @@
+# rare.py - part of the worker, compiled on first use: exceptions for a reader, hints, figures, long values, top-level await.
+# Everything here touches objects of the code, whose __repr__, __dir__ and __str__ may do anything: it all runs inside the worker's
+# guard, cut to a size, and a failure here only makes the report poorer.
+
+EXCEPTION_MOST, TRACE_MOST, HINT_MOST = 2000, 12000, 1500
+ALIASES = {'np': 'import numpy as np', 'pd': 'import pandas as pd', 'plt': 'import matplotlib.pyplot as plt', 'sns': 'import seaborn as sns',
+           'sp': 'import sympy as sp', 'dt': 'import datetime as dt', 'datetime': 'from datetime import datetime',
+           'Decimal': 'from decimal import Decimal', 'Fraction': 'from fractions import Fraction', 'Path': 'from pathlib import Path',
+           'Counter': 'from collections import Counter', 'defaultdict': 'from collections import defaultdict',
+           'StringIO': 'from io import StringIO', 'sqrt': 'from math import sqrt', 'reduce': 'from functools import reduce'}
+STDLIB = ('math', 'os', 're', 'sys', 'json', 'time', 'random', 'csv', 'itertools', 'functools', 'collections', 'statistics', 'string', 'io',
+          'calendar', 'decimal', 'fractions', 'pathlib', 'numpy', 'pandas', 'sympy', 'scipy')
+
+
+def clip(text, most):
+    return text if len(text) <= most else text[:most] + ' ... [%d characters in all]' % len(text)
+
+
+def safe_str(value):
+    try:
+        return str(value)
+    except BaseException as e:
+        return '<no text: its __str__ raised %s>' % type(e).__name__
+
+
+def encode(text, most):
+    return clip(text, most).encode('utf-8', 'backslashreplace')
+
+
+def big_repr(value):
+    kind = type(value)
+    if kind in (str, bytes) and len(value) > VALUE_MOST:
+        return repr(value[:VALUE_MOST]) + ' ... [%d in all]' % len(value)
+    if kind in (list, tuple, set, frozenset, dict) and len(value) > 1000:
+        part = []
+        for item in (value.items() if kind is dict else value):
+            part.append(item)
+            if len(part) == 1000:
+                break
+        text = repr(dict(part) if kind is dict else kind(part))
+        return '%s, ... [%d items in all]' % (text[:-1], len(value))
+    text = repr(value)
+    return text
+
+
+def run_awaitable(worker, coroutine):
+    import asyncio
+    if worker.loop is None or worker.loop.is_closed():
+        worker.loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(worker.loop)
+    task = worker.loop.create_task(coroutine)
+    try:
+        return worker.loop.run_until_complete(task)
+    except BaseException:
+        if not task.done():
+            task.cancel()
+            try:
+                worker.loop.run_until_complete(task)
+            except BaseException:
+                pass
+        raise
+
+
+def save_figures(worker):
+    """Figures still open go out as PNG over the socket, each in a memory file, and are closed."""
+    plt = sys.modules['matplotlib.pyplot']
+    numbers = plt.get_fignums()
+    for i, number in enumerate(numbers):
+        figure = plt.figure(number)
+        try:
+            if i < 20 and (figure.axes or figure.texts or figure.images):
+                out = _io.BytesIO()
+                figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
+                fd = posix.memfd_create('figure')
+                view = out.getbuffer()
+                while view:
+                    view = view[posix.write(fd, view):]
+                worker.sock.sendmsg([worker.nonce + b'F'], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fd.to_bytes(4, sys.byteorder))])
+                posix.close(fd)
+        finally:
+            plt.close(figure)
+    if len(numbers) > 20:
+        print('[only the first 20 of %d open figures are kept]' % len(numbers), file=worker.stderr)
+
+
+# ---- exceptions
+
+def report(worker, e, name):
+    """The result of a cell that raised: what the model and the user read."""
+    if isinstance(e, SystemExit):
+        code = e.code
+        if code is not None and not isinstance(code, int):
+            print(safe_str(code), file=worker.stderr)
+            code = 1
+        return tlv(b's', b'exit') + tlv(b'x', b'%d' % (code or 0))
+    frames = walk(e.__traceback__)
+    line = next((lineno for frame, lineno in reversed(frames) if frame.f_code.co_filename == name), 0)
+    if isinstance(e, SyntaxError) and e.filename == name:
+        line = e.lineno or 0
+    head = headline(e)
+    result = tlv(b's', b'interrupted' if isinstance(e, KeyboardInterrupt) else b'exception') + tlv(b'e', encode(head, EXCEPTION_MOST))
+    trace = []
+    try:
+        trace = chain(worker, e, 0)
+    except BaseException:
+        pass
+    if trace:
+        result += tlv(b't', encode('\n'.join(trace), TRACE_MOST))
+    if line:
+        result += tlv(b'l', b'%d' % line)
+    hints = []
+    text = source_line(worker, name, line)
+    if text and not isinstance(e, KeyboardInterrupt):
+        hints.append('line %d: %s' % (line, clip(text.strip(), 200)))
+    try:
+        worker.busy = True                      # dir() of a hostile object must be interruptible
+        hint = hint_for(worker, e, frames)
+        if hint:
+            hints.append(hint)
+    except BaseException:
+        pass
+    worker.busy = False
+    if hints:
+        result += tlv(b'h', encode('\n'.join(hints), HINT_MOST))
+    return result
+
+
+def headline(e):
+    kind = type(e)
+    name = kind.__name__ if kind.__module__ in ('builtins', '__main__') else '%s.%s' % (kind.__module__, kind.__qualname__)
+    if isinstance(e, SyntaxError) and e.msg:
+        text = safe_str(e.msg)
+    else:
+        text = clip(safe_str(e), EXCEPTION_MOST)
+    for note in getattr(e, '__notes__', ())[:5]:
+        text += '\n' + safe_str(note)
+    return '%s: %s' % (name, text) if text else name
+
+
+def walk(tb):
+    frames = []
+    while tb is not None and len(frames) < 5000:
+        frames.append((tb.tb_frame, tb.tb_lineno))
+        tb = tb.tb_next
+    return frames
+
+
+def source_line(worker, name, line):
+    if name.startswith('<cell ') and line:
+        text = worker.sources.get(int(name[6:-1]), '')
+        lines = text.split('\n')
+        if line <= len(lines):
+            return lines[line - 1].rstrip('\r')
+    elif users_own(name) and line:
+        try:
+            with open(name, 'rb') as f:
+                return f.read(1 << 20).split(b'\n')[line - 1].decode('utf-8', 'replace')
+        except (OSError, IndexError):
+            pass
+    return ''
+
+
+def users_own(name):
+    return name.startswith(('<cell ', OPTIONS['data'] + '/', './')) or not name.startswith(('/', '<'))
+
+
+def chain(worker, e, depth):
+    """Lines of a traceback, causes first, the frames of libraries counted instead of shown."""
+    lines = []
+    if depth < 4:
+        if e.__cause__ is not None:
+            lines = chain(worker, e.__cause__, depth + 1) + ['', 'That was the direct cause of:', '']
+        elif e.__context__ is not None and not e.__suppress_context__:
+            lines = chain(worker, e.__context__, depth + 1) + ['', 'While that was handled, another came:', '']
+    shown, skipped = [], 0
+    for frame, lineno in walk(e.__traceback__):
+        code = frame.f_code
+        if code.co_filename.startswith('<sandpiper/'):
+            continue
+        if not users_own(code.co_filename):
+            skipped += 1
+            continue
+        if skipped:
+            shown.append('  ... %d frames of library code' % skipped)
+            skipped = 0
+        where = '' if code.co_name == '<module>' else ', in ' + code.co_name
+        text = source_line(worker, code.co_filename, lineno).strip()
+        shown.append('  File "%s", line %d%s' % (code.co_filename, lineno, where) + ('\n    ' + clip(text, 300) if text else ''))
+    if skipped:
+        shown.append('  ... %d frames of library code' % skipped)
+    if len(shown) > 20:
+        shown[8:-8] = ['  ... %d more frames' % (len(shown) - 16)]
+    if isinstance(e, SyntaxError) and e.lineno:
+        shown.append('  File "%s", line %d' % (e.filename, e.lineno))
+        text = (e.text or source_line(worker, e.filename or '', e.lineno)).rstrip('\n')
+        if text:
+            bare = text.lstrip()
+            shown.append('    ' + clip(bare, 300))
+            if e.offset and e.offset > 0:
+                shown.append('    ' + ' ' * min(300, max(0, e.offset - 1 - (len(text) - len(bare)))) + '^')
+    if shown:
+        lines += ['Traceback (most recent call last):'] + shown
+    lines.append(headline(e))
+    inner = getattr(e, 'exceptions', None)
+    if isinstance(inner, tuple) and depth < 2:
+        for one in inner[:5]:
+            if isinstance(one, BaseException):
+                lines += ['  | ' + text for part in chain(worker, one, depth + 2) for text in part.split('\n')]
+    return lines
+
+
+# ---- hints: facts that the one who mends the code needs, never advice
+
+def names_text(names, most=30):
+    names = [clip(repr(n) if not isinstance(n, str) else n, 60) for n in names]
+    return ', '.join(names[:most]) + (', ... (%d in all)' % len(names) if len(names) > most else '')
+
+
+def near(name, names):
+    import difflib
+    pool = [n for n in names if isinstance(n, str)][:3000]
+    lower = {n.lower(): n for n in pool}
+    found = [lower[name.lower()]] if name.lower() in lower else []
+    for n in difflib.get_close_matches(name, pool, 5, 0.6):
+        if n not in found:
+            found.append(n)
+    return found
+
+
+def columns_of(value):
+    """Column names where value is a pandas frame; found by what it has, pandas is not imported for it."""
+    if type(value).__module__.split('.')[0] == 'pandas' and hasattr(value, 'columns'):
+        return list(value.columns[:200])
+    return None
+
+
+def subscripted(worker, frame, lineno):
+    """Containers subscripted on the failing line, by looking names up, never by evaluating code."""
+    name = frame.f_code.co_filename
+    if not name.startswith('<cell '):
+        return
+    tree = compile(worker.sources.get(int(name[6:-1]), ''), name, 'exec', ONLY_AST | TOP_AWAIT, True)
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        for field in node._fields:
+            value = getattr(node, field, None)
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, _ast.AST):
+                    todo.append(child)
+        if isinstance(node, _ast.Subscript) and node.lineno <= lineno <= (getattr(node, 'end_lineno', None) or node.lineno):
+            target = node.value
+            if isinstance(target, _ast.Name):
+                for scope in (frame.f_locals, frame.f_globals):
+                    if target.id in scope:
+                        yield target.id, scope[target.id]
+                        break
+
+
+def missing_key(worker, e, frames):
+    key = e.args[0] if e.args else None
+    for frame, lineno in reversed(frames):
+        if users_own(frame.f_code.co_filename):
+            for name, value in subscripted(worker, frame, lineno):
+                columns = columns_of(value)
+                if columns is not None:
+                    return 'columns of %s: %s' % (name, names_text(columns))
+                if isinstance(value, dict) and key not in value:
+                    return 'keys of %s: %s' % (name, names_text(list(dict.keys(value))[:200]))
+            break
+    for frame, lineno in reversed(frames):
+        for name in ('self', 'df', 'obj', 'data'):
+            columns = columns_of(frame.f_locals.get(name))
+            if columns is not None:
+                return 'columns: %s' % names_text(columns)
+    return None
+
+
+def missing_attribute(e):
+    obj, name = getattr(e, 'obj', None), getattr(e, 'name', None)
+    if name is None:                            # before Python 3.10
+        parts = safe_str(e).split("'")
+        name = parts[-2] if len(parts) > 2 else ''
+    if obj is None:
+        return 'the value is None' if "'NoneType'" in safe_str(e) else None
+    columns = columns_of(obj)
+    if columns is not None and name in [str(c).replace(' ', '_') for c in columns]:
+        return 'columns: %s' % names_text(columns)
+    names = [n for n in dir(obj) if not n.startswith('_')]
+    close = near(name, names)
+    what = 'module %s' % obj.__name__ if isinstance(obj, type(sys)) else 'type %s' % type(obj).__name__
+    if close:
+        return '%s has: %s' % (what, names_text(close))
+    if columns is not None:
+        return 'columns: %s' % names_text(columns)
+    return '%s has: %s' % (what, names_text(names, 20)) if len(names) <= 40 else None
+
+
+def missing_name(worker, e, frames):
+    name = getattr(e, 'name', None)
+    if name is None:
+        parts = safe_str(e).split("'")
+        name = parts[1] if len(parts) > 1 else ''
+    if name in ALIASES:
+        return 'not imported: ' + ALIASES[name]
+    if name in STDLIB:
+        return 'not imported: import ' + name
+    local = frames[-1][0].f_locals if frames else {}
+    mine = [n for n in list(local) + list(worker.namespace) if isinstance(n, str) and not n.startswith('__')]
+    close = near(name, mine + [n for n in builtins.__dict__ if not n.startswith('_')])
+    if close:
+        return 'names like it: ' + names_text(close)
+    kept = [n for n in worker.namespace if not n.startswith('_')]
+    return 'variables there are: ' + names_text(kept) if kept else 'no variables are defined yet'
+
+
+def hint_for(worker, e, frames):
+    if isinstance(e, KeyError):
+        return missing_key(worker, e, frames)
+    if isinstance(e, IndexError):
+        for frame, lineno in reversed(frames):
+            if users_own(frame.f_code.co_filename):
+                for name, value in subscripted(worker, frame, lineno):
+                    if isinstance(value, (list, tuple, str)):
+                        return '%s has %d items' % (name, len(value))
+                break
+        return None
+    if isinstance(e, AttributeError):
+        return missing_attribute(e)
+    if isinstance(e, NameError):
+        return missing_name(worker, e, frames)
+    if isinstance(e, ModuleNotFoundError):
+        return 'nothing can be installed: there is no network. Installed: %s' % (find_packages() or 'the standard library only')
+    if isinstance(e, FileNotFoundError):
+        names = sorted(posix.listdir(OPTIONS['data']))
+        return 'files in %s: %s' % (OPTIONS['data'], names_text(names) if names else 'none')
+    if isinstance(e, EOFError):
+        return 'the code has no stdin; nobody can answer input()'
+    if isinstance(e, OSError) and (type(e).__name__ in ('gaierror', 'URLError', 'ConnectionError', 'ConnectTimeout') or e.errno in (99, 101)):
+        return 'the sandbox has no network'
+    if isinstance(e, MemoryError):
+        return 'the memory of the sandbox is limited'
+    return None

@@ -1,0 +1,146 @@
+# requests.py - part of the supervisor, compiled when first asked for: files in, reset, profile. Shares supervisor.py's namespace.
+
+PUT_NAME = b'.sandpiper-put'
+
+
+def request(self, kind, nonce, body):
+    if kind == b'P':                            # a file comes: its name, then data, then commit
+        self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
+        put_end(self)
+        if b'/' in body or body in (b'', b'.', b'..'):
+            self.finish(tlv(b'e', b'not a file name'))
+            return
+        try:
+            try:
+                posix.unlink(PUT_NAME, dir_fd=self.root)
+            except FileNotFoundError:
+                pass
+            flags = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
+            self.put = [posix.open(PUT_NAME, flags, 0o644, dir_fd=self.root), body]
+        except OSError as e:
+            self.finish(tlv(b'e', e.strerror.encode()))
+    elif self.put is not None and nonce == self.nonce and kind in b'DC':
+        try:
+            while body:
+                body = body[posix.write(self.put[0], body):]
+            if kind == b'C':
+                # Renamed over whatever is there: a link the code planted under this name is replaced, not followed.
+                posix.rename(PUT_NAME, self.put[1], src_dir_fd=self.root, dst_dir_fd=self.root)
+                st = posix.fstat(self.put[0])
+                self.seen[self.put[1]] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
+                posix.close(self.put[0])
+                self.put = None
+                self.finish(b'')
+        except OSError as e:
+            put_end(self)
+            self.finish(tlv(b'e', e.strerror.encode()))
+    elif kind == b'A' and self.put is not None:
+        put_end(self)
+        self.finish(b'')
+    elif kind == b'S':
+        self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
+        self.bury()
+        self.spawn()
+        self.finish(b'')
+    elif kind == b'F':
+        self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
+        size = int.from_bytes(body[:4], 'little')
+        helper_start(self, body[4:4 + size], body[4 + size:])
+
+
+def put_end(self):
+    if self.put is not None:
+        posix.close(self.put[0])
+        self.put = None
+        try:
+            posix.unlink(PUT_NAME, dir_fd=self.root)
+        except OSError:
+            pass
+
+
+def helper_start(self, name, source):
+    """Run source's profile(path) in a child of its own: the user's interpreter is not touched, and a reader that eats memory dies alone."""
+    fd, theirs = posix.pipe2(posix.O_CLOEXEC)
+    pid = posix.fork()
+    if pid == 0:
+        try:
+            if self.sock is not None:
+                self.sock.close()
+            self.leave((fd,))
+            posix.environ[b'MPLBACKEND'] = b'Agg'
+            module = type(sys)('profile_')
+            module.__dict__['__builtins__'] = __builtins__
+            exec(compile(source, '<sandpiper/profile>', 'exec'), module.__dict__)
+            text = module.profile(OPTIONS['data'] + '/' + name.decode('utf-8', 'surrogateescape'))
+            data = b'+' + text.encode('utf-8', 'replace')[:4096]
+        except BaseException as e:
+            data = b'-' + ('%s: %s' % (type(e).__name__, e)).encode('utf-8', 'replace')[:1000]
+        try:
+            posix.write(theirs, data)
+        finally:
+            posix._exit(0)
+    posix.close(theirs)
+    posix.set_blocking(fd, False)
+    self.poll.register(fd, select.POLLIN)
+    self.helper = {'pid': pid, 'fd': fd, 'data': b'', 'status': None, 'until': time.monotonic() + HELPER_WAIT}
+
+
+def helper_read(self):
+    h = self.helper
+    try:
+        data = posix.read(h['fd'], 8192)
+    except OSError:
+        return
+    h['data'] += data
+    if not data or len(h['data']) > 8192:
+        self.helper_end(b'')
+
+
+def helper_check(self):
+    if self.helper['status'] is not None:
+        self.helper_read()                      # what it wrote before it ended
+        if self.helper:
+            self.helper_end(b'the helper was killed')
+    elif time.monotonic() > self.helper['until']:
+        self.helper_end(b'it took more than %d s' % HELPER_WAIT)
+
+
+def helper_end(self, why):
+    h, self.helper = self.helper, None
+    if h['status'] is None:
+        for pid in (-h['pid'], h['pid']):
+            try:
+                posix.kill(pid, 9)
+            except OSError:
+                pass
+    self.poll.unregister(h['fd'])
+    posix.close(h['fd'])
+    data = h['data']
+    if data[:1] == b'+' and len(data) <= 8192:
+        self.finish(tlv(b't', data[1:4097]))
+    else:
+        self.finish(tlv(b'e', (data[1:1000] if data[:1] == b'-' else why) or b'the helper ended without a word'))
+
+
+def kill_descendants():
+    """Without a pid namespace of our own (tests only): kill what descends from us, found in /proc, and nothing else."""
+    me, parent = posix.getpid(), {}
+    for name in posix.listdir('/proc'):
+        if name.isdigit():
+            try:
+                with open('/proc/%s/stat' % name, 'rb') as f:
+                    parent[int(name)] = int(f.read().rsplit(b')', 1)[1].split()[1])
+            except (OSError, IndexError, ValueError):
+                pass
+    for pid in parent:
+        up, depth = pid, 0
+        while up in parent and up != me and depth < 100:
+            up, depth = parent[up], depth + 1
+        if up == me and pid != me:
+            try:
+                posix.kill(pid, 9)
+            except OSError:
+                pass
+
+
+Supervisor.request, Supervisor.helper_read, Supervisor.helper_check, Supervisor.helper_end = request, helper_read, helper_check, helper_end

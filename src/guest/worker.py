@@ -1,0 +1,217 @@
+# worker.py - the interpreter that runs the cells. Compiled in the forked child; shares supervisor.py's namespace, never its channel.
+# Whatever a cell replaces (builtins, sys.stdout, signal handlers, descriptors) is put right before the next one, as far as that goes:
+# the code and this file live in one process, so what cannot be put right ends the worker and the supervisor starts another.
+
+import builtins
+import _ast
+import _io
+
+ONLY_AST, TOP_AWAIT = 0x400, 0x2000
+VALUE_MOST = 16000
+
+
+class Leave:
+    """exit and quit, which site would have made."""
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return '%s() ends the cell' % self.name
+
+    def __call__(self, code=None):
+        raise SystemExit(code)
+
+
+class Sources:
+    """Finder that gives linecache (tracebacks, inspect, warnings) the cells' text when something imports it: importing it ourselves is dear."""
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != 'linecache':
+            return None
+        sys.meta_path.remove(Sources)
+        from importlib.machinery import PathFinder
+        spec = PathFinder.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def exec_module(module):
+                run(module)
+                for cell in WORKER.sources:
+                    WORKER.remember(cell, module)
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+class Worker:
+    def __init__(self, sock):
+        self.sock = sock
+        self.busy = False
+        self.saved = posix.dup(1), posix.dup(2)
+        self.fds = [posix.fstat(1), posix.fstat(2)]
+        self.sources = {}                       # cell -> text
+        self.loop = None                        # of top-level await, made on first use
+        self.main = type(sys)('__main__')
+        self.namespace = self.main.__dict__
+        self.namespace['__builtins__'] = builtins
+        sys.modules['__main__'] = self.main
+        sys.path.append('')                     # modules the code writes into /mnt/data, after everything else
+        sys.argv[:] = ['']
+        sys.dont_write_bytecode = True
+        sys.meta_path.insert(0, Sources)
+        if hasattr(sys, 'set_int_max_str_digits'):
+            sys.set_int_max_str_digits(1000000)
+        for key, value in ((b'MPLBACKEND', b'Agg'), (b'PYTHONDONTWRITEBYTECODE', b'1')):
+            posix.environ[key] = value
+            posix.putenv(key, value)
+        builtins.exit, builtins.quit, builtins.help = Leave('exit'), Leave('quit'), browse
+        self.streams()
+        self.builtins = dict(builtins.__dict__)
+        _signal.signal(_signal.SIGINT, self.interrupt)
+
+    def interrupt(self, number, frame):
+        if self.busy:
+            raise KeyboardInterrupt
+
+    def streams(self):
+        self.stdin = _io.TextIOWrapper(_io.BufferedReader(_io.FileIO(0, 'r', False)), 'utf-8')
+        self.stdout = _io.TextIOWrapper(_io.BufferedWriter(_io.FileIO(1, 'w', False), 1 << 16), 'utf-8', 'backslashreplace', line_buffering=True)
+        self.stderr = _io.TextIOWrapper(_io.BufferedWriter(_io.FileIO(2, 'w', False)), 'utf-8', 'backslashreplace', line_buffering=True)
+        self.stdin.mode, self.stdout.mode, self.stderr.mode = 'r', 'w', 'w'
+        sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.stdin, self.stdout, self.stderr
+
+    def mend(self):
+        """Undo what the last cell did to what the next one needs."""
+        for n in (0, 1):
+            try:
+                st = posix.fstat(n + 1)
+                good = st.st_ino == self.fds[n].st_ino and st.st_dev == self.fds[n].st_dev
+            except OSError:
+                good = False
+            if not good:
+                posix.dup2(self.saved[n], n + 1)
+                st = posix.fstat(n + 1)
+                if st.st_ino != self.fds[n].st_ino or st.st_dev != self.fds[n].st_dev:
+                    posix._exit(70)             # the code has closed or replaced even that
+        if self.stdout.closed or self.stderr.closed or self.stdin.closed:
+            self.streams()
+        sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
+        sys.modules['__main__'] = self.main
+        if builtins.__dict__ != self.builtins:
+            builtins.__dict__.update(self.builtins)
+            self.builtins = dict(builtins.__dict__)
+        _signal.signal(_signal.SIGINT, self.interrupt)
+
+    def remember(self, cell, linecache):
+        text = self.sources[cell]
+        linecache.cache['<cell %d>' % cell] = len(text), None, text.splitlines(True), '<cell %d>' % cell
+
+    def evaluate(self, code, name):
+        """Run it all; the value of a last expression, if there is one and no semicolon hides it."""
+        tree = compile(code, name, 'exec', ONLY_AST | TOP_AWAIT, True)
+        last = None
+        if tree.body and type(tree.body[-1]) is _ast.Expr:
+            last = _ast.Expression(tree.body.pop().value)
+        if tree.body:
+            self.execute(compile(tree, name, 'exec', TOP_AWAIT, True))
+        if last is not None:
+            value = self.execute(compile(last, name, 'eval', TOP_AWAIT, True))
+            return None if code.rstrip().endswith(b';') else value
+
+    def execute(self, code):
+        value = eval(code, self.namespace)
+        if code.co_flags & 0x80:                # CO_COROUTINE: it had a top-level await
+            need('rare')
+            value = run_awaitable(self, value)  # noqa: from rare.py
+        return value
+
+    def cell(self, number, code):
+        name = '<cell %d>' % number
+        text = code.decode('utf-8', 'replace')
+        self.sources[number] = text
+        if 'linecache' in sys.modules:
+            try:
+                self.remember(number, sys.modules['linecache'])
+            except Exception:
+                pass
+        value = result = None
+        try:
+            value = self.evaluate(code, name)
+            if value is not None:
+                value = display(value)
+            if 'matplotlib.pyplot' in sys.modules:
+                need('rare')
+                save_figures(self)              # noqa: from rare.py
+            self.busy = False
+            result = tlv(b's', b'ok')
+        except BaseException as e:
+            self.busy = False
+            # Compiled now: most cells never need it.
+            try:
+                need('rare')
+                result = report(self, e, name)  # noqa: from rare.py
+            except BaseException as again:
+                result = tlv(b's', b'exception') + tlv(b'e', type(e).__name__.encode() + b' (and reporting it failed: '
+                                                       + type(again).__name__.encode() + b')')
+            value = None
+        if value:
+            result += tlv(b'v', value)
+        return result
+
+    def serve(self):
+        while True:
+            try:
+                head = self.sock.recv(1 << 18)
+                if not head:
+                    posix._exit(0)
+                self.nonce = nonce = head[:16]
+                number, size = int.from_bytes(head[16:20], 'little'), int.from_bytes(head[20:24], 'little')
+                code = head[24:]
+                while len(code) < size:
+                    code += self.sock.recv(1 << 18)
+                self.mend()
+            except (OSError, ValueError):
+                posix._exit(70)
+            result = None
+            try:
+                self.busy = True
+                result = self.cell(number, code)
+            except BaseException:
+                pass
+            self.busy = False
+            for stream in (sys.stdout, self.stdout, sys.stderr, self.stderr):
+                try:
+                    stream.flush()
+                except BaseException:
+                    pass
+            if result is None:
+                result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
+            try:
+                self.sock.send(nonce + b'R' + result)
+            except OSError:
+                posix._exit(70)
+
+
+def browse(*args):
+    import pydoc
+    pydoc.plain_help = pydoc.Helper(input=sys.stdin, output=sys.stdout)
+    pydoc.plain_help(*args) if args else print('help(object) prints its documentation')
+
+
+def display(value):
+    """repr, cut. The builtin containers are cut before, so that a list of ten million does not cost seconds and a gigabyte."""
+    kind = type(value)
+    if kind in (int, float, bool) or kind is str and len(value) < VALUE_MOST:
+        text = repr(value)
+    else:
+        need('rare')
+        text = big_repr(value)                  # noqa: from rare.py
+    data = text.encode('utf-8', 'backslashreplace')
+    if len(data) > VALUE_MOST:
+        data = data[:VALUE_MOST].decode('utf-8', 'ignore').encode() + b' ... [%d bytes in all]' % len(data)
+    return data
+
+
+def worker(sock):
+    global WORKER
+    WORKER = Worker(sock)
+    WORKER.serve()

@@ -1,0 +1,147 @@
+/* frame.c - frames and tagged values: encode ours, decode theirs. */
+#include "sandbox/frame.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+
+void put_u32(unsigned char *p, uint32_t v)
+{
+    p[0] = (unsigned char)v;
+    p[1] = (unsigned char)(v >> 8);
+    p[2] = (unsigned char)(v >> 16);
+    p[3] = (unsigned char)(v >> 24);
+}
+
+uint32_t get_u32(const char *p)
+{
+    const unsigned char *u = (const unsigned char *)p;
+
+    return (uint32_t)u[0] | (uint32_t)u[1] << 8 | (uint32_t)u[2] << 16 | (uint32_t)u[3] << 24;
+}
+
+void frame_reader_init(struct frame_reader *r)
+{
+    *r = (struct frame_reader){.part = BUF_INIT(FRAME_HEAD + FRAME_IN_MAX)};
+}
+
+void frame_reader_release(struct frame_reader *r)
+{
+    buf_release(&r->part);
+}
+
+static int deliver(const char *whole, uint32_t len, frame_fn *fn, void *ctx)
+{
+    struct frame f = {.type = whole[4], .data = whole + FRAME_HEAD, .len = len};
+
+    memcpy(f.nonce, whole + 5, NONCE_SIZE);
+    return fn(ctx, &f);
+}
+
+/* Complete the frame that was begun in an earlier piece. Sets *used. */
+static int feed_part(struct frame_reader *r, const char *data, size_t len, size_t *used, frame_fn *fn, void *ctx)
+{
+    size_t take, want;
+    int rc;
+
+    *used = 0;
+    if (r->part.len < 4) {
+        take = 4 - r->part.len < len ? 4 - r->part.len : len;
+        buf_add(&r->part, data, take);
+        *used = take;
+        if (r->part.len < 4)
+            return 0;
+    }
+    if (get_u32(r->part.data) > FRAME_IN_MAX) {
+        r->bad = true;
+        return -1;
+    }
+    want = FRAME_HEAD + get_u32(r->part.data) - r->part.len;
+    take = want < len - *used ? want : len - *used;
+    buf_add(&r->part, data + *used, take);
+    *used += take;
+    if (take < want)
+        return 0;
+    rc = deliver(r->part.data, get_u32(r->part.data), fn, ctx);
+    buf_clear(&r->part);
+    return rc ? 1 : 0;
+}
+
+int frame_feed(struct frame_reader *r, const char *data, size_t len, frame_fn *fn, void *ctx)
+{
+    size_t used;
+    int rc;
+
+    if (r->bad)
+        return -1;
+    while (len > 0) {
+        if (r->part.len == 0 && len >= FRAME_HEAD && get_u32(data) <= FRAME_IN_MAX && len >= FRAME_HEAD + (size_t)get_u32(data)) {
+            used = FRAME_HEAD + (size_t)get_u32(data);      /* whole as it lies there: no copy */
+            rc = deliver(data, get_u32(data), fn, ctx) ? 1 : 0;
+        } else {
+            rc = feed_part(r, data, len, &used, fn, ctx);
+        }
+        if (rc)
+            return rc;
+        data += used;
+        len -= used;
+    }
+    return 0;
+}
+
+void frame_add(struct buf *out, char type, const unsigned char *nonce, const void *a, size_t a_len, const void *b, size_t b_len)
+{
+    unsigned char head[FRAME_HEAD] = {0};
+
+    put_u32(head, (uint32_t)(a_len + b_len));
+    head[4] = (unsigned char)type;
+    if (nonce)
+        memcpy(head + 5, nonce, NONCE_SIZE);
+    buf_add(out, head, sizeof head);
+    if (a_len)
+        buf_add(out, a, a_len);
+    if (b_len)
+        buf_add(out, b, b_len);
+}
+
+int tagged_next(const char **data, size_t *left, struct tagged *t)
+{
+    if (*left == 0)
+        return 0;
+    if (*left < 5 || get_u32(*data + 1) > *left - 5)
+        return -1;
+    t->tag = (*data)[0];
+    t->len = get_u32(*data + 1);
+    t->data = *data + 5;
+    *data += 5 + t->len;
+    *left -= 5 + t->len;
+    return 1;
+}
+
+int64_t tagged_int(const struct tagged *t)
+{
+    bool minus = t->len > 0 && t->data[0] == '-';
+    int64_t v = 0;
+
+    if (t->len == (size_t)minus || t->len > 16)
+        return -1;
+    for (size_t i = (size_t)minus; i < t->len; i++) {
+        if (t->data[i] < '0' || t->data[i] > '9')
+            return -1;
+        v = v * 10 + (t->data[i] - '0');
+    }
+    return minus ? -v : v;
+}
+
+char *tagged_text(const struct tagged *t, size_t max)
+{
+    struct buf b = {0};
+
+    utf8_repair(&b, t->data, t->len);
+    if (b.len > max) {
+        b.len = utf8_cut(b.data, b.len, max);
+        buf_end(&b);
+    }
+    return buf_steal(&b, NULL);
+}

@@ -1,0 +1,67 @@
+/* private.h - struct sandbox for the files that make up its facade: sandbox.c (life), run.c (cells), transfer.c (put, profile). */
+#ifndef SANDBOX_PRIVATE_H
+#define SANDBOX_PRIVATE_H
+
+#include "base/error.h"
+#include "sandbox/engine.h"
+#include "sandbox/kernel.h"
+#include "sandbox/output.h"
+#include "sandbox/sandbox.h"
+
+enum stage {
+    STAGE_NONE,             /* nothing runs; a start is wanted before the next request */
+    STAGE_STARTING,         /* the engine is at it */
+    STAGE_HELLO,            /* the channel is up; the supervisor has not spoken yet */
+    STAGE_READY,
+    STAGE_BROKEN,           /* it was ready and is gone; the engine's remains are not cleared away yet */
+    STAGE_FAILED,           /* no engine could start; error says why */
+};
+
+/* One request to the supervisor: from its first frame to 'Z'. Embedded in what knows the kind of request. */
+struct request {
+    unsigned char nonce[NONCE_SIZE];
+    bool done;
+    int64_t progress_at;                                        /* when its last frame came */
+    const char *(*frame)(struct request *q, const struct frame *f);   /* frames but Z; NULL: none are allowed */
+    /* from Z */
+    char *error, *text;
+    int64_t wait_status;                                        /* of the worker, when it died in this request; else -1 */
+    bool sigint_sent, closed, files_cut;
+    int64_t micros;
+};
+
+struct sandbox {
+    struct sandbox_options o;
+    char *strings[4];                   /* engine, image, session_dir, out_dir of o */
+    struct loop *loop;
+    char *guest;
+    enum stage stage;
+    struct error error;
+    struct engine_run *run;
+    struct kernel *kernel;
+    char engine[32], python[32];
+    char *packages;
+    struct request *request;            /* the one under way */
+    bool touched;                       /* a cell ran: there is state to lose */
+    bool has_files;                     /* ... and files */
+    bool lost_state, lost_files;        /* to be told with the next cell */
+    char lost_why[200];
+    char broken_why[200];
+    unsigned cells;
+    uint64_t disk;                      /* bytes of output on disk, this session */
+    int64_t memory_kills;               /* as last read */
+    struct output output;               /* of the last cell */
+    char *last_value;                   /* and its value */
+    char *output_dir;
+};
+
+void request_begin(struct sandbox *s, struct request *q, const char *(*frame)(struct request *, const struct frame *));
+void request_end(struct sandbox *s, struct request *q);        /* also when it is not done: it is then forgotten */
+
+/* The supervisor is gone or cannot be trusted: end the container. What that loses is told with the next cell. */
+void sandbox_break(struct sandbox *s, const char *why);
+
+/* "1 GiB", "512 MiB", "300 bytes" into out; returns out. */
+char *size_text(int64_t bytes, char *out, size_t size);
+
+#endif

@@ -1,0 +1,288 @@
+/* run.c - run a cell: send it, hold the deadlines, and find the words for how it ended.
+ *
+ * The ladder (time-out and Ctrl-C alike): SIGINT to the code; after 2 s, or at a second Ctrl-C, SIGKILL by the supervisor and a new
+ * interpreter; after 2 s more without an answer the container goes. Every deadline is measured out here.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "sandbox/cell.h"
+
+#define STEP_MS 2000            /* from one rung to the next */
+#define FILES_IDLE_MS 10000     /* files are coming, but nothing came for so long */
+#define CODE_MAX (FRAME_OUT_MAX - 4)
+
+enum reason { REASON_NONE, REASON_TIMEOUT, REASON_INTERRUPT };
+enum rung { RUNG_NONE, RUNG_SIGINT, RUNG_KILL, RUNG_GONE };
+
+struct ladder {
+    enum rung rung;
+    enum reason reason;
+    int64_t began, stepped;         /* ms; when the cell began, when the present rung was taken */
+    unsigned interrupts;            /* of the loop, seen so far */
+};
+
+static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reason reason)
+{
+    l->rung = rung;
+    l->stepped = clock_ms();
+    if (reason && !l->reason)
+        l->reason = reason;
+    if (rung == RUNG_SIGINT)
+        kernel_send(s->kernel, 'I', NULL, NULL, 0, NULL, 0);
+    else if (rung == RUNG_KILL)
+        kernel_send(s->kernel, 'K', NULL, NULL, 0, NULL, 0);
+    else if (rung == RUNG_GONE)
+        sandbox_break(s, "the supervisor in the sandbox did not obey");
+}
+
+/* Take the steps that are due. Returns how many ms until the next one can be. */
+static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
+{
+    int64_t now = clock_ms(), due;
+    unsigned interrupts = loop_interrupts(s->loop);
+
+    if (loop_fatal(s->loop) && l->rung < RUNG_KILL) {
+        step(s, l, RUNG_KILL, REASON_INTERRUPT);
+    } else if (interrupts != l->interrupts) {
+        /* The second press while the cell still runs kills, also one that comes later than a second after the first: the
+         * user has waited longer for the same thing. */
+        l->interrupts = interrupts;
+        if (l->rung < RUNG_KILL)
+            step(s, l, l->rung == RUNG_NONE && interrupts < 2 ? RUNG_SIGINT : RUNG_KILL, REASON_INTERRUPT);
+    }
+    switch (l->rung) {
+    case RUNG_NONE:
+        due = c->answered ? c->request.progress_at + FILES_IDLE_MS : l->began + s->o.cell_ms + c->blocked_ms;
+        if (now >= due)
+            step(s, l, RUNG_SIGINT, c->answered ? REASON_NONE : REASON_TIMEOUT);
+        break;
+    case RUNG_SIGINT:
+        due = l->stepped + STEP_MS;
+        if (now >= due)
+            step(s, l, RUNG_KILL, REASON_NONE);
+        break;
+    case RUNG_KILL:
+        due = l->stepped + STEP_MS;
+        if (now >= due)
+            step(s, l, RUNG_GONE, REASON_NONE);
+        break;
+    case RUNG_GONE:
+    default:
+        return 0;
+    }
+    return now >= due ? 0 : due - now;
+}
+
+static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
+{
+    char limit[32];
+    char *more;
+
+    if (!grew || (r->status != CELL_OK && r->status != CELL_EXCEPTION))
+        return;
+    more = xasprintf("%s%sa process of the code was killed: out of memory (limit %s)", r->hint ? r->hint : "", r->hint ? "\n" : "",
+                     size_text(s->o.memory, limit, sizeof limit));
+    free(r->hint);
+    r->hint = more;
+}
+
+/* The worker died in this cell: why, as seen from outside. */
+static void explain_death(struct sandbox *s, const struct cell *c, const struct ladder *l, bool memory, struct cell_result *r)
+{
+    int status = (int)c->request.wait_status;
+    char limit[32], how[64];
+
+    r->state_lost = true;
+    size_text(s->o.memory, limit, sizeof limit);
+    child_status_text(status, how, sizeof how);
+    if (l->reason == REASON_TIMEOUT) {
+        r->status = CELL_TIMEOUT;
+        r->what = xasprintf("the code was killed: it ran longer than %g s, the limit of a cell, and did not stop when interrupted; variables are gone",
+                            s->o.cell_ms / 1000.0);
+    } else if (l->reason == REASON_INTERRUPT) {
+        r->status = CELL_INTERRUPTED;
+        r->what = xstrdup("the user interrupted the code and it did not stop by itself, so it was killed; variables are gone");
+    } else if (memory) {
+        r->status = CELL_MEMORY;
+        r->what = xasprintf("the code was killed: out of memory (limit %s); variables are gone", limit);
+    } else if (c->request.closed || (WIFEXITED(status) && WEXITSTATUS(status) == 70)) {
+        r->status = CELL_DIED;
+        r->what = xstrdup("the interpreter was ended: the code closed or replaced the descriptors it works with; variables are gone");
+    } else if (WIFEXITED(status)) {
+        r->status = CELL_DIED;
+        r->what = xasprintf("the code ended the interpreter itself (os._exit, %s); variables are gone", how);
+    } else if (WTERMSIG(status) == SIGKILL && s->memory_kills < 0) {
+        r->status = CELL_DIED;
+        r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s); variables are gone", how, limit);
+    } else {
+        r->status = CELL_DIED;
+        r->what = xasprintf("the interpreter was %s; variables are gone", how);
+    }
+}
+
+static void explain_answer(struct sandbox *s, const struct cell *c, const struct ladder *l, struct cell_result *r)
+{
+    r->status = c->claimed;
+    /* That SIGINT was sent is the supervisor's word, given before it read the worker's answer. */
+    if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
+        r->status = CELL_TIMEOUT;
+        r->what = xasprintf("the code was interrupted: it ran longer than %g s, the limit of a cell; variables are kept", s->o.cell_ms / 1000.0);
+    } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
+        r->status = CELL_INTERRUPTED;
+        r->what = xstrdup("the user interrupted the code; variables are kept");
+    } else if (r->status == CELL_INTERRUPTED) {
+        r->status = CELL_EXCEPTION;             /* the code raised KeyboardInterrupt itself */
+    } else if (r->status == CELL_EXIT) {
+        r->what = xasprintf("the code ended with exit code %d; variables are kept", r->exit_code);
+    }
+}
+
+/* No end came: the container is gone, or was ended because nothing in it obeyed. */
+static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory, struct cell_result *r)
+{
+    char limit[32];
+
+    r->state_lost = r->files_lost = true;
+    s->lost_state = s->lost_files = false;      /* told here */
+    r->status = l->reason == REASON_TIMEOUT ? CELL_TIMEOUT : l->reason == REASON_INTERRUPT ? CELL_INTERRUPTED : memory ? CELL_MEMORY : CELL_DIED;
+    if (r->status == CELL_MEMORY)
+        r->what = xasprintf("the sandbox was killed: out of memory (limit %s); variables and the files in /mnt/data are gone",
+                            size_text(s->o.memory, limit, sizeof limit));
+    else
+        r->what = xasprintf("the sandbox was lost (%s); variables and the files in /mnt/data are gone", s->broken_why);
+}
+
+/* Something was lost before this cell and nobody was told yet. */
+static void tell_old_loss(struct sandbox *s, struct cell_result *r)
+{
+    char *more;
+
+    if (!s->lost_state && !s->lost_files)
+        return;
+    more = xasprintf("%s%sbefore this cell ran, %s were lost (%s)", r->what ? r->what : "", r->what ? "; " : "",
+                     s->lost_files ? "variables and the files in /mnt/data" : "variables", s->lost_why);
+    free(r->what);
+    r->what = more;
+    r->state_lost = true;
+    r->files_lost |= s->lost_files;
+    s->lost_state = s->lost_files = false;
+}
+
+static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, struct cell_result *r)
+{
+    int64_t kills = s->run ? engine_memory_kills(s->run) : -1;
+    bool memory = kills > s->memory_kills && s->memory_kills >= 0;
+
+    s->memory_kills = kills >= 0 ? kills : s->memory_kills;
+    if (!c->request.done) {
+        sandbox_break(s, s->broken_why);
+        explain_loss(s, l, memory, r);
+        return;
+    }
+    s->touched = true;
+    tell_old_loss(s, r);
+    if (!c->answered || c->request.wait_status >= 0) {
+        char *before = steal(&r->what);
+
+        explain_death(s, c, l, memory, r);
+        free(before);                           /* what was lost before no longer matters */
+        s->touched = false;
+    } else {
+        char *before = steal(&r->what);
+
+        explain_answer(s, c, l, r);
+        if (before && r->what) {
+            char *both = xasprintf("%s; %s", r->what, before);
+
+            free(before);
+            free(r->what);
+            r->what = both;
+        } else if (before) {
+            r->what = before;
+        }
+        note_memory(s, r, memory);
+    }
+}
+
+int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener, struct cell_result *r, struct error *err)
+{
+    struct ladder l = {0};
+    struct cell c;
+    unsigned char number[4];
+    int64_t began_us, wait;
+
+    *r = (struct cell_result){0};
+    if (len > CODE_MAX)
+        return error_set(err, ERROR_USAGE, 0, "the code is too long: %zu bytes, the limit is %u", len, CODE_MAX);
+    if (sandbox_wait(s, err) < 0)
+        return -1;
+    if (loop_cancelled(s->loop))
+        return error_set(err, ERROR_CANCELLED, 0, "interrupted before the code ran");
+    s->cells++;
+    put_u32(number, s->cells);
+    cell_begin(&c, s, listener, r);
+    began_us = clock_us();
+    l.began = clock_ms();
+    l.interrupts = loop_interrupts(s->loop);
+    kernel_send(s->kernel, 'R', c.request.nonce, number, sizeof number, code, len);
+    while (!c.request.done && s->stage == STAGE_READY) {
+        wait = climb(s, &c, &l);
+        if (s->stage != STAGE_READY)
+            break;
+        loop_wait(s->loop, (int)wait);
+    }
+    r->seconds = (double)(clock_us() - began_us) / 1e6;
+    explain(s, &c, &l, r);
+    cell_end(&c);
+    if (s->stage != STAGE_READY && !loop_fatal(s->loop))
+        sandbox_start(s);                       /* while the others read the bad news */
+    return 0;
+}
+
+void cell_result_release(struct cell_result *r)
+{
+    free(r->value);
+    free(r->exception);
+    free(r->traceback);
+    free(r->hint);
+    free(r->what);
+    free(r->output_path);
+    free(r->files_note);
+    for (size_t i = 0; i < r->n_files; i++) {
+        free(r->files[i].name);
+        free(r->files[i].path);
+    }
+    free(r->files);
+    *r = (struct cell_result){0};
+}
+
+void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out)
+{
+    const char *value = s->last_value ? s->last_value : "";
+    size_t value_len = strlen(value), half = max / 2;
+    bool newline;
+
+    /* A value gets at most half, so that it cannot push out what was printed. */
+    if (value_len > half && s->output.bytes > 0)
+        value_len = utf8_cut(value, value_len, half);
+    else if (value_len > max)
+        value_len = utf8_cut(value, value_len, max);
+    output_text(&s->output, value_len + 1 < max ? max - value_len - (value_len > 0) : 0, out);
+    if (value_len == 0)
+        return;
+    newline = out->len > 0 && out->data[out->len - 1] != '\n';
+    if (newline)
+        buf_addch(out, '\n');
+    buf_add(out, value, value_len);
+    if (value_len < strlen(value))
+        buf_addstr(out, "...");
+}

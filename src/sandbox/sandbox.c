@@ -1,0 +1,352 @@
+/* sandbox.c - the life of a sandbox: start, hello, loss, restart, end. What is asked of it is in run.c and transfer.c. */
+#include "sandbox/sandbox.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "sandbox/guest.h"
+#include "sandbox/private.h"
+
+#define HELLO_MS 20000          /* from the channel to the supervisor's first frame; a loaded machine is slow, a dead one is seen by its hang-up */
+#define PACKAGES_MAX 1000
+
+static void engine_done(void *ctx, int status, const struct error *err);
+
+void sandbox_defaults(struct sandbox_options *o)
+{
+    *o = (struct sandbox_options){
+        .engine = "auto",
+        .image = "sandpiper:latest",
+        .memory = INT64_C(1) << 30,
+        .cpus = 1,
+        .pids = 128,
+        .data_size = INT64_C(256) << 20,
+        .data_files = 10000,
+        .tmp_size = INT64_C(64) << 20,
+        .file_size = INT64_C(256) << 20,
+        .open_files = 256,
+        .cell_ms = 120000,
+    };
+}
+
+char *size_text(int64_t bytes, char *out, size_t size)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double v = (double)bytes;
+    size_t u = 0;
+
+    while (v >= 1024 && u + 1 < countof(units)) {
+        v /= 1024;
+        u++;
+    }
+    snprintf(out, size, v == (double)(int64_t)v ? "%.0f %s" : "%.1f %s", v, units[u]);
+    return out;
+}
+
+struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
+{
+    struct sandbox *s = xcalloc(1, sizeof *s);
+    struct error err;
+
+    s->o = *o;
+    s->o.engine = s->strings[0] = xstrdup(o->engine ? o->engine : "auto");
+    s->o.image = s->strings[1] = xstrdup(o->image);
+    s->o.session_dir = s->strings[2] = xstrdup(o->session_dir);
+    s->o.out_dir = s->strings[3] =
+        o->out_dir ? xstrdup(o->out_dir) : o->session_dir ? xasprintf("%s/files", o->session_dir) : NULL;
+    s->loop = loop;
+    s->guest = guest_text();
+    output_init(&s->output);
+    if (o->session_dir) {
+        s->output_dir = xasprintf("%s/output", o->session_dir);
+        if (file_mkdirs(s->output_dir, 0700, &err) < 0)
+            free(steal(&s->output_dir));        /* no copies on disk then; everything else works */
+    }
+    return s;
+}
+
+static void clear_run(struct sandbox *s)
+{
+    loop_timer_stop(s->loop, s);
+    kernel_free(steal(&s->kernel));
+    engine_end(steal(&s->run));
+}
+
+void sandbox_free(struct sandbox *s)
+{
+    if (!s)
+        return;
+    clear_run(s);
+    for (size_t i = 0; i < countof(s->strings); i++)
+        free(s->strings[i]);
+    output_release(&s->output);
+    free(s->guest);
+    free(s->packages);
+    free(s->last_value);
+    free(s->output_dir);
+    free(s);
+}
+
+/* ---- frames */
+
+static const char *on_hello(struct sandbox *s, const struct frame *f)
+{
+    const char *p = f->data;
+    size_t left = f->len;
+    struct tagged t;
+    autofree char *python = NULL, *packages = NULL, *version = NULL;
+    bool hidden = false;
+    int rc;
+
+    while ((rc = tagged_next(&p, &left, &t)) > 0) {
+        char **to = t.tag == 'v' ? &version : t.tag == 'p' ? &python : t.tag == 'k' ? &packages : NULL;
+
+        if (to && !*to)
+            *to = tagged_text(&t, PACKAGES_MAX);
+        hidden |= t.tag == 'd';
+    }
+    if (rc < 0 || !version || strcmp(version, "1") != 0 || !python)
+        return "its greeting cannot be understood";
+    /* These go into a prompt and onto a screen: one clean line each. */
+    free(s->packages);
+    s->packages = scrub_line(packages ? packages : "", SCRUB_TERMINAL);
+    snprintf(s->python, sizeof s->python, "%.20s", python);
+    for (char *c = s->python; *c; c++)
+        if (!((*c >= '0' && *c <= '9') || *c == '.'))
+            *c = '?';
+    snprintf(s->engine, sizeof s->engine, "%s", engine_name(s->run));
+    loop_timer_stop(s->loop, s);
+    s->stage = STAGE_READY;
+    s->memory_kills = engine_memory_kills(s->run);
+    engine_accept(s->run, s->python, s->packages);
+    if (!hidden && s->o.notice)
+        s->o.notice(s->o.notice_ctx, true, "this Python has no ctypes: the code can look at the supervisor in its own sandbox");
+    return NULL;
+}
+
+/* The interpreter ended while no cell ran. */
+static const char *on_idle_death(struct sandbox *s)
+{
+    if (s->touched && !s->lost_state) {
+        s->lost_state = true;
+        snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died after the last cell had ended");
+    }
+    s->touched = false;
+    return NULL;
+}
+
+static const char *on_end(struct request *q, const struct frame *f)
+{
+    const char *p = f->data;
+    size_t left = f->len;
+    struct tagged t;
+    int rc;
+
+    while ((rc = tagged_next(&p, &left, &t)) > 0) {
+        switch (t.tag) {
+        case 'e': free(q->error); q->error = tagged_text(&t, 1000); break;
+        case 't': free(q->text); q->text = tagged_text(&t, 4096); break;
+        case 'w': q->wait_status = tagged_int(&t); break;
+        case 'i': q->sigint_sent = true; break;
+        case 'c': q->closed = true; break;
+        case 'f': q->files_cut = true; break;
+        case 'd': q->micros = tagged_int(&t); break;
+        default: break;             /* a newer supervisor may say more */
+        }
+    }
+    q->done = true;
+    return rc < 0 ? "it sent a malformed end of a request" : NULL;
+}
+
+static const char *on_frame(void *ctx, const struct frame *f)
+{
+    struct sandbox *s = ctx;
+    struct request *q = s->request;
+
+    if (s->stage == STAGE_HELLO)
+        return f->type == 'H' ? on_hello(s, f) : "it did not begin with a greeting";
+    if (f->type == 'X')
+        return on_idle_death(s);
+    /* Only frames of the request under way: the nonce is made out here for each, so late or invented ones do not fit. */
+    if (!q || q->done || memcmp(f->nonce, q->nonce, NONCE_SIZE) != 0)
+        return "it sent a frame that nobody asked for";
+    q->progress_at = clock_ms();
+    if (f->type == 'Z')
+        return on_end(q, f);
+    return q->frame ? q->frame(q, f) : "it sent a frame of the wrong kind";
+}
+
+/* ---- life */
+
+static void on_broken(void *ctx, const char *why)
+{
+    struct sandbox *s = ctx;
+
+    loop_timer_stop(s->loop, s);
+    if (s->stage == STAGE_HELLO) {
+        char line[256];
+
+        snprintf(line, sizeof line, "the supervisor did not start (%s)", why);
+        kernel_free(steal(&s->kernel));
+        s->stage = STAGE_STARTING;
+        engine_reject(s->run, line);        /* may call engine_done, with the next candidate or the end, from the loop */
+        return;
+    }
+    if (s->stage != STAGE_READY)
+        return;
+    s->stage = STAGE_BROKEN;
+    snprintf(s->broken_why, sizeof s->broken_why, "%s", why);
+}
+
+static void on_hello_late(void *ctx, short revents)
+{
+    (void)revents;
+    on_broken(ctx, "no greeting within 20 s");
+}
+
+static void engine_done(void *ctx, int status, const struct error *err)
+{
+    struct sandbox *s = ctx;
+    struct kernel_listener l = {s, on_frame, on_broken};
+
+    if (status < 0) {
+        s->stage = STAGE_FAILED;
+        s->error = *err;
+        return;
+    }
+    s->stage = STAGE_HELLO;
+    kernel_free(s->kernel);
+    s->kernel = kernel_new(s->loop, engine_channel(s->run), engine_channel_out(s->run), &l);
+    loop_timer(s->loop, clock_ms() + HELLO_MS, on_hello_late, s);
+}
+
+/* Clear away what is gone, and remember what went with it. */
+static void settle(struct sandbox *s)
+{
+    if (s->stage == STAGE_BROKEN) {
+        char why[160] = "";
+
+        if (s->run && !engine_alive(s->run, why, sizeof why) && why[0])
+            snprintf(s->broken_why, sizeof s->broken_why, "%s", why);
+        if (s->touched)
+            s->lost_state = true;
+        if (s->touched || s->has_files)
+            s->lost_files = true;
+        if (s->lost_state || s->lost_files)
+            snprintf(s->lost_why, sizeof s->lost_why, "%s", s->broken_why);
+        s->touched = s->has_files = false;
+        clear_run(s);
+        s->stage = STAGE_NONE;
+    } else if (s->stage == STAGE_FAILED) {
+        clear_run(s);
+        s->stage = STAGE_NONE;              /* tried again when it is asked for again: a daemon may have been started */
+    }
+}
+
+void sandbox_break(struct sandbox *s, const char *why)
+{
+    if (s->stage != STAGE_READY && s->stage != STAGE_BROKEN)
+        return;
+    if (s->stage == STAGE_READY) {
+        snprintf(s->broken_why, sizeof s->broken_why, "%s", why);
+        s->stage = STAGE_BROKEN;
+    }
+    settle(s);
+}
+
+void sandbox_start(struct sandbox *s)
+{
+    settle(s);
+    if (s->stage != STAGE_NONE)
+        return;
+    s->stage = STAGE_STARTING;
+    s->run = engine_begin(&s->o, s->loop, s->guest, engine_done, s);
+}
+
+int sandbox_wait(struct sandbox *s, struct error *err)
+{
+    sandbox_start(s);
+    while (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO) {
+        if (loop_cancelled(s->loop))
+            return error_set(err, ERROR_CANCELLED, 0, "interrupted while the sandbox started");
+        loop_wait(s->loop, -1);
+    }
+    if (s->stage == STAGE_READY)
+        return 0;
+    if (s->stage == STAGE_FAILED) {
+        if (err)
+            *err = s->error;
+        settle(s);
+        return -1;
+    }
+    return error_set(err, ERROR_SANDBOX, 0, "the sandbox ended as soon as it had started: %s", s->broken_why);
+}
+
+const char *sandbox_engine(const struct sandbox *s)
+{
+    return s->engine;
+}
+
+bool sandbox_running(const struct sandbox *s)
+{
+    return s->stage == STAGE_READY;
+}
+
+/* What an earlier start left in the memory of these options, or what can be seen from outside. */
+static void recall(struct sandbox *s)
+{
+    autofree char *engine = NULL, *python = NULL, *packages = NULL;
+
+    if (s->packages || !engine_remembered(&s->o, &engine, &python, &packages))
+        return;
+    s->packages = scrub_line(packages ? packages : "", SCRUB_TERMINAL);
+    snprintf(s->python, sizeof s->python, "%.20s", python ? python : "");
+}
+
+const char *sandbox_packages(struct sandbox *s, struct error *err)
+{
+    recall(s);
+    if (!s->packages && sandbox_wait(s, err) < 0)
+        return NULL;
+    return s->packages ? s->packages : "";
+}
+
+const char *sandbox_python(struct sandbox *s)
+{
+    recall(s);
+    return s->python;
+}
+
+int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct error *err)
+{
+    autofree char *guest = guest_text();
+
+    return engine_argv(o, o->engine ? o->engine : "auto", guest, out, err);
+}
+
+/* ---- requests */
+
+void request_begin(struct sandbox *s, struct request *q, const char *(*frame)(struct request *, const struct frame *))
+{
+    *q = (struct request){.frame = frame, .wait_status = -1, .micros = -1, .progress_at = clock_ms()};
+    /* Cannot fail: 16 bytes of an initialised pool. Were it not, the program would have to stop. */
+    if (getrandom(q->nonce, sizeof q->nonce, 0) != (ssize_t)sizeof q->nonce)
+        abort();
+    s->request = q;
+}
+
+void request_end(struct sandbox *s, struct request *q)
+{
+    if (s->request == q)
+        s->request = NULL;
+    free(steal(&q->error));
+    free(steal(&q->text));
+}

@@ -1,0 +1,178 @@
+/* fake_engine.h - engine.h without any container: the supervisor is run as a plain child over a socket pair. For tests that include
+ * it; it defines every function of engine.h, so the archive's own engine is not linked. Not a sandbox: the supervisor is no PID 1 here
+ * and kills only what descends from it.
+ */
+#ifndef TESTS_FAKE_ENGINE_H
+#define TESTS_FAKE_ENGINE_H
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "sandbox/engine.h"
+#include "sandbox/sandbox.h"
+
+/* What a test can turn. */
+static struct {
+    char data[64];                  /* becomes /mnt/data */
+    int starts;                     /* how many times an engine was begun */
+    int fail_starts;                /* fail so many of the next starts */
+    int64_t memory_kills;
+    int accepted, rejected;
+    const char *instead;            /* shell text to run instead of the supervisor, the channel as descriptors 0 and 1 */
+    const char *options;            /* one more key=value word */
+    pid_t pid;                      /* of the latest supervisor */
+} fake;
+
+struct engine_run {
+    struct loop *loop;
+    engine_done_fn *done;
+    void *ctx;
+    const char *guest;
+    int fd;
+    pid_t pid;
+};
+
+static void fake_kill(struct engine_run *r)
+{
+    loop_timer_stop(r->loop, r);
+    if (r->fd >= 0)
+        close(r->fd);
+    r->fd = -1;
+    if (r->pid > 0) {
+        kill(r->pid, SIGKILL);      /* its workers die with it (PR_SET_PDEATHSIG) */
+        waitpid(r->pid, NULL, 0);
+    }
+    r->pid = 0;
+}
+
+static void fake_start(void *ctx, short revents)
+{
+    struct engine_run *r = ctx;
+    struct error err = {0};
+    int pair[2];
+    char channel[16];
+
+    (void)revents;
+    fake.starts++;
+    if (fake.fail_starts > 0) {
+        fake.fail_starts--;
+        error_set(&err, ERROR_SANDBOX, 0, "no engine can start here");
+        r->done(r->ctx, -1, &err);
+        return;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        abort();
+    r->pid = fork();
+    if (r->pid == 0) {
+        if (fake.instead) {
+            dup2(pair[1], 0);
+            dup2(pair[1], 1);
+            execl("/bin/sh", "sh", "-c", fake.instead, (char *)NULL);
+            _exit(127);
+        }
+        fcntl(pair[1], F_SETFD, 0);
+        snprintf(channel, sizeof channel, "fd:%d", pair[1]);
+        char data[80];
+        snprintf(data, sizeof data, "data=%s", fake.data);
+        if (chdir("/") < 0)
+            _exit(127);
+        setenv("HOME", fake.data, 1);
+        const char *python = getenv("TEST_PYTHON") ? getenv("TEST_PYTHON") : "/usr/bin/python3";
+        execl(python, "python3", "-I", "-S", "-u", "-c", r->guest, channel, data, fake.options ? fake.options : "x=", (char *)NULL);
+        _exit(127);
+    }
+    fake.pid = r->pid;
+    close(pair[1]);
+    r->fd = pair[0];
+    if (!fake.instead && write(r->fd, "N", 1) != 1)
+        abort();
+    fd_nonblock(r->fd, true);
+    r->done(r->ctx, 0, NULL);
+}
+
+struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest, engine_done_fn *done, void *ctx)
+{
+    struct engine_run *r = xcalloc(1, sizeof *r);
+
+    (void)o;
+    *r = (struct engine_run){.loop = loop, .done = done, .ctx = ctx, .guest = guest, .fd = -1};
+    loop_timer(loop, clock_ms(), fake_start, r);
+    return r;
+}
+
+int engine_channel(const struct engine_run *r) { return r->fd; }
+int engine_channel_out(const struct engine_run *r) { return r->fd; }
+const char *engine_name(const struct engine_run *r) { (void)r; return "fake"; }
+
+static void fake_rejected(void *ctx, short revents)
+{
+    struct engine_run *r = ctx;
+    struct error err = {0};
+
+    (void)revents;
+    error_set(&err, ERROR_SANDBOX, 0, "no candidate is left");
+    r->done(r->ctx, -1, &err);
+}
+
+void engine_reject(struct engine_run *r, const char *why)
+{
+    (void)why;
+    fake.rejected++;
+    fake_kill(r);
+    loop_timer(r->loop, clock_ms(), fake_rejected, r);
+}
+
+void engine_accept(struct engine_run *r, const char *python, const char *packages)
+{
+    (void)r; (void)python; (void)packages;
+    fake.accepted++;
+}
+
+bool engine_remembered(const struct sandbox_options *o, char **engine, char **python, char **packages)
+{
+    (void)o; (void)engine; (void)python; (void)packages;
+    return false;
+}
+
+int64_t engine_memory_kills(struct engine_run *r) { (void)r; return fake.memory_kills; }
+
+bool engine_alive(struct engine_run *r, char *why, size_t size)
+{
+    if (r->pid > 0 && waitpid(r->pid, NULL, WNOHANG) == 0)
+        return true;
+    r->pid = 0;
+    snprintf(why, size, "the container was removed");
+    return false;
+}
+
+const char *engine_weakness(const struct engine_run *r) { (void)r; return NULL; }
+
+void engine_end(struct engine_run *r)
+{
+    if (!r)
+        return;
+    fake_kill(r);
+    free(r);
+}
+
+void engine_reap(struct loop *loop) { (void)loop; }
+
+int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out, struct error *err)
+{
+    (void)o; (void)guest; (void)err;
+    argv_push(out, engine);
+    return 0;
+}
+
+#endif
