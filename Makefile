@@ -95,6 +95,7 @@ $(B)/%.o: src/%.c
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # What is compiled in by src/base/embed.h, which the compiler does not see.
+$(B)/sandbox/guest.o: $(wildcard src/guest/*.py)
 $(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml prompts/python.yaml
 
 unit: $(UNIT_BIN)
