@@ -163,12 +163,13 @@ int config_set(struct config *c, const struct option *o, const char *text, const
             return -1;
     }
     c->source[index_of(o)] = *from;
-    if (at == (void *)&c->provider)
-        c->choice[from->kind].provider = c->provider;
-    else if (at == (void *)&c->base_url)
-        c->choice[from->kind].base_url = c->base_url;
-    else if (at == (void *)&c->model)
-        c->choice[from->kind].model = c->model;
+    struct chosen *chosen = at == (void *)&c->provider   ? &c->choice[from->kind].provider
+                            : at == (void *)&c->base_url ? &c->choice[from->kind].base_url
+                            : at == (void *)&c->model    ? &c->choice[from->kind].model
+                            : at == (void *)&c->api_key  ? &c->choice[from->kind].api_key
+                                                         : NULL;
+    if (chosen)
+        *chosen = (struct chosen){*(const char **)at, *from};
     return 0;
 }
 
@@ -241,7 +242,7 @@ int config_apply_yaml(struct config *c, const char *text, size_t len, const char
 
 static bool holds_key(const struct config *c)
 {
-    if (c->api_key && config_source(c, &c->api_key)->kind == SOURCE_FILE)
+    if (c->choice[SOURCE_FILE].api_key.value)
         return true;
     for (size_t i = 0; i < c->providers.n; i++)
         if (c->providers.v[i].api_key)

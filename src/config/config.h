@@ -22,7 +22,10 @@ struct error;
 
 /* What each layer says about the endpoint. Kept apart because a key, and a model, belong to the endpoint of their own layer (endpoint.h). */
 struct config_choice {
-    const char *provider, *base_url, *model;
+    struct chosen {
+        const char *value;      /* NULL: this layer says nothing */
+        struct source from;
+    } provider, base_url, model, api_key;
 };
 
 struct config {

@@ -149,26 +149,25 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
     int k = SOURCE_FLAG;
     char where[256];
     const struct provider *p = NULL;
-    const struct source *url = config_source(c, &c->base_url), *named = config_source(c, &c->provider);
 
-    while (k > SOURCE_DEFAULT && !c->choice[k].provider && !c->choice[k].base_url)
+    while (k > SOURCE_DEFAULT && !c->choice[k].provider.value && !c->choice[k].base_url.value)
         k--;
     if (k == SOURCE_DEFAULT)
         return 0;
-    if (c->choice[k].provider) {
-        source_text(named, where, sizeof where);
-        e->provider_source = *named;
-        if (named_provider(c, c->choice[k].provider, &p, where, err) < 0)
+    if (c->choice[k].provider.value) {
+        e->provider_source = c->choice[k].provider.from;
+        source_text(&e->provider_source, where, sizeof where);
+        if (named_provider(c, c->choice[k].provider.value, &p, where, err) < 0)
             return -1;
     }
-    if (!c->choice[k].base_url) {
+    if (!c->choice[k].base_url.value) {
         e->binding.provider_from_file = k == SOURCE_FILE;
         return take_entry(c, p, e, err);
     }
     e->entry = p;
     e->provider = p ? p->name : "custom";
-    e->base_url = url_trim(c->choice[k].base_url);
-    e->url_source = *url;
+    e->base_url = url_trim(c->choice[k].base_url.value);
+    e->url_source = c->choice[k].base_url.from;
     e->binding = (struct binding){.url = URL_OPTION, .url_from = (enum source_kind)k, .provider_beside = p != NULL};
     e->found = true;
     return 0;
@@ -211,15 +210,15 @@ static void choose_model(struct config *c, struct endpoint *e)
     int chosen = e->binding.url == URL_OPTION ? (int)e->url_source.kind : (int)e->provider_source.kind;
 
     for (int k = SOURCE_FLAG; k > SOURCE_DEFAULT; k--) {
-        if (!c->choice[k].model)
+        const struct config_choice *layer = &c->choice[k];
+
+        if (!layer->model.value)
             continue;
-        if (k < chosen && (c->choice[k].provider || c->choice[k].base_url) &&
-            !(c->choice[k].provider && e->entry && strcmp(c->choice[k].provider, e->entry->name) == 0))
+        if (k < chosen && (layer->provider.value || layer->base_url.value) &&
+            !(layer->provider.value && e->entry && strcmp(layer->provider.value, e->entry->name) == 0))
             continue;
-        e->model = c->choice[k].model;
-        e->model_source = *config_source(c, &c->model);
-        if ((int)e->model_source.kind != k)
-            e->model_source = (struct source){(enum source_kind)k, 0, k == SOURCE_FILE ? c->file : "SANDPIPER_MODEL"};
+        e->model = layer->model.value;
+        e->model_source = layer->model.from;
         return;
     }
     if (e->entry && e->entry->model) {
@@ -232,7 +231,6 @@ static const char *key_from(const struct config *c, const struct endpoint *e, en
                             struct source *from)
 {
     const struct provider *p = e->entry;
-    const struct source *option = config_source(c, &c->api_key);
 
     *command = NULL;
     switch (origin) {
@@ -240,9 +238,9 @@ static const char *key_from(const struct config *c, const struct endpoint *e, en
         *from = (struct source){SOURCE_ENV, 0, "SANDPIPER_API_KEY"};
         return config_env(c, "SANDPIPER_API_KEY");
     case KEY_OPTION_FILE:
-        *from = *option;
-        if (c->api_key && option->kind == SOURCE_FILE)
-            return c->api_key;
+        *from = c->choice[SOURCE_FILE].api_key.from;
+        if (c->choice[SOURCE_FILE].api_key.value)
+            return c->choice[SOURCE_FILE].api_key.value;
         *from = *config_source(c, &c->api_key_command);
         *command = c->api_key_command.n ? &c->api_key_command : NULL;
         return NULL;

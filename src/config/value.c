@@ -105,7 +105,7 @@ bool value_choice(const char *s, const char *choices)
 {
     size_t len = strlen(s);
 
-    for (const char *p = choices; len > 0 && p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+    for (const char *p = choices; len > 0 && !strchr(s, '|') && p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
         if (strncmp(p, s, len) == 0 && (p[len] == '|' || p[len] == '\0'))
             return true;
     return false;

@@ -1,0 +1,198 @@
+/* test_args.c - the command line: words, options, and what each mistake is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "config/args.h"
+#include "config/option.h"
+
+/* "a|b c" is two words; empty text is none. */
+static int parse(struct args *a, const char *line, struct error *err)
+{
+    static char text[512];
+    static char *argv[32];
+    static char program[] = "sandpiper";
+    int n = 1;
+
+    snprintf(text, sizeof text, "%s", line);
+
+    argv[0] = program;
+    for (char *p = text; *line; p = strchr(p, '|') + 1) {
+        argv[n++] = p;
+        if (!strchr(p, '|'))
+            break;
+    }
+    for (int i = 1; i < n; i++)
+        argv[i][strcspn(argv[i], "|")] = '\0';
+    argv[n] = NULL;
+    return args_parse(a, n, argv, err);
+}
+
+static void words(void **state)
+{
+    static const struct { const char *line; enum command command; const char *operand; bool is_stdin; } good[] = {
+        {"", COMMAND_ASK, NULL, false},
+        {"how many?", COMMAND_ASK, "how many?", false},
+        {"-", COMMAND_ASK, "-", true},
+        {"--|-", COMMAND_ASK, "-", false},
+        {"exec", COMMAND_EXEC, NULL, false},
+        {"exec|-", COMMAND_EXEC, "-", true},
+        {"exec|x.py", COMMAND_EXEC, "x.py", false},
+        {"-q|exec|x.py|-v", COMMAND_EXEC, "x.py", false},
+        {"--model|exec|hello", COMMAND_ASK, "hello", false},
+        {"config", COMMAND_CONFIG, NULL, false},
+        {"--|config", COMMAND_ASK, "config", false},
+        {"--|doctor", COMMAND_ASK, "doctor", false},
+        {"--|--help", COMMAND_ASK, "--help", false},
+        {"-p|config", COMMAND_ASK, NULL, false},
+        {"-pdoctor", COMMAND_ASK, NULL, false},
+        {"-qvm|x|why?", COMMAND_ASK, "why?", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(good); i++) {
+        struct args a;
+        struct error err = {0};
+        assert_int_equal(parse(&a, good[i].line, &err), 0);
+        assert_int_equal(a.command, good[i].command);
+        assert_int_equal(a.operand_is_stdin, good[i].is_stdin);
+        if (good[i].operand)
+            assert_string_equal(a.operand, good[i].operand);
+        else
+            assert_null(a.operand);
+        args_release(&a);
+    }
+}
+
+static void options(void **state)
+{
+    struct args a;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(parse(&a, "-mx|--model=y|--model|z|--no-stream|-qv|--add|f|--add=g|--add=", &err), 0);
+    assert_int_equal(a.n, 9);
+    assert_string_equal(a.v[0].value, "x");
+    assert_true(a.v[0].letter);
+    assert_string_equal(a.v[1].value, "y");
+    assert_string_equal(a.v[2].value, "z");
+    assert_false(a.v[2].letter);
+    assert_string_equal(a.v[3].option->flag, "no-stream");
+    assert_null(a.v[3].value);
+    assert_string_equal(a.v[8].value, "");
+    args_release(&a);
+
+    assert_int_equal(parse(&a, "--version|--nonsense", &err), 0);      /* what is behind it does not matter */
+    assert_true(a.version);
+    args_release(&a);
+    assert_int_equal(parse(&a, "config|-h", &err), 0);
+    assert_true(a.help);
+    args_release(&a);
+}
+
+static void mistakes(void **state)
+{
+    static const struct { const char *line, *says; } bad[] = {
+        {"--modle|x", "Did you mean --model?"},
+        {"--time-out|3", "Did you mean --timeout?"},
+        {"--sand|x", "Did you mean --sandbox?"},
+        {"--zzzzzz", "unknown option --zzzzzz"},
+        {"-x", "unknown option -x"},
+        {"-c", "unknown option -c"},
+        {"--continue", "unknown option --continue"},
+        {"--trace|f", "unknown option --trace"},
+        {"- a list: one, two", "Put -- before"},
+        {"--model", "--model needs an argument: --model NAME"},
+        {"-m", "-m needs an argument"},
+        {"--quiet=yes", "--quiet takes no argument"},
+        {"what|is|this", "quote the question"},
+        {"-p|one|two", "quote the question"},
+        {"-p|one|-p|two", "given twice"},
+        {"exec|a|b", "one FILE"},
+        {"exec|-p|b", "--prompt means nothing"},
+        {"exec|--json|b", "--json means nothing to \"sandpiper exec\""},
+        {"config|x", "takes no further words"},
+        {"--dry-run|x", "\"sandpiper exec\" only"},
+        {"doctor", "sandpiper -p doctor"},
+        {"sessions", "does not have"},
+        {"ps", "does not have"},
+        {"rm", "does not have"},
+        {"gc", "does not have"},
+        {"debug|reply", "does not have"},
+        {"serve", "does not have"},
+        {"-p|", "the question is empty"},
+        {" \n ", "the question is empty"},
+        {"--\033[31mred", "unknown option --red"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(bad); i++) {
+        struct args a;
+        struct error err = {0};
+        assert_int_equal(parse(&a, bad[i].line, &err), -1);
+        assert_int_equal(err.kind, ERROR_USAGE);
+        assert_int_equal(error_exit_code(&err), 2);
+        if (!strstr(err.text, bad[i].says))
+            fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].line, bad[i].says, err.text);
+        args_release(&a);
+    }
+}
+
+static void long_question(void **state)
+{
+    char program[] = "sandpiper", *argv[] = {program, NULL, NULL};
+    struct args a;
+    struct error err = {0};
+
+    (void)state;
+    argv[1] = xmalloc(PROMPT_MAX + 2);
+    memset(argv[1], 'x', PROMPT_MAX + 1);
+    argv[1][PROMPT_MAX + 1] = '\0';
+    assert_int_equal(args_parse(&a, 2, argv, &err), -1);
+    assert_non_null(strstr(err.text, "1048577"));
+    assert_non_null(strstr(err.text, "1048576"));
+    args_release(&a);
+    argv[1][PROMPT_MAX] = '\0';
+    assert_int_equal(args_parse(&a, 2, argv, &err), 0);
+    args_release(&a);
+    free(argv[1]);
+}
+
+/* Rules that the whole table must keep. */
+static void table(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+        assert_true(o->flag || o->key || o->env);
+        assert_non_null(o->help);
+        assert_non_null(o->group);
+        assert_true(!o->flag || o->commands != 0);
+        assert_true(!o->flag || option_takes_argument(o) == (o->arg != NULL));
+        assert_true(o->type != OPTION_CHOICE || o->choices);
+        assert_true(o->type != OPTION_SECRET || !o->flag);     /* argv can be read by everyone */
+        assert_true(strlen(o->help) < 80);
+        for (size_t k = 0; k < i; k++) {
+            const struct option *p = &option_table[k];
+            assert_true(!o->flag || !p->flag || strcmp(o->flag, p->flag) != 0);
+            assert_true(!o->letter || o->letter != p->letter);
+            assert_true(!o->key || !p->key || strcmp(o->key, p->key) != 0);
+            assert_true(!o->env || !p->env || strcmp(o->env, p->env) != 0);
+            assert_true(o->offset != p->offset);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words), cmocka_unit_test(options), cmocka_unit_test(mistakes),
+                                       cmocka_unit_test(long_question), cmocka_unit_test(table)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
