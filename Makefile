@@ -116,4 +116,4 @@ lint-compile: $(LINT_TARGETS)
 clean:
 	rm -rf build
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
