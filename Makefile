@@ -113,6 +113,17 @@ lint:
 	@+$(MAKE) -s CC=clang MODE=release B=build/lint-clang lint-compile
 lint-compile: $(LINT_TARGETS)
 
+# Each target FUZZ_SECONDS (60; 0: the corpus only). The archives are all given, so each takes the rooms that it needs.
+FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(B)/targets/%,$(wildcard tests/fuzz/fuzz_*.c))
+.PHONY: fuzz fuzz-run
+fuzz:
+	@+$(MAKE) -s MODE=fuzz CC=clang fuzz-run
+fuzz-run: $(FUZZ_BIN)
+	@tests/fuzz/run.sh $(B) $(FUZZ_BIN)
+$(B)/targets/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(call lib_of,$(USES_main))
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(call lib_of,$(USES_main)) $(LIBS)
+
 clean:
 	rm -rf build
 
