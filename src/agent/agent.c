@@ -144,9 +144,11 @@ static void question_put(struct agent *a, struct question *q, const char *questi
 {
     struct buf text = BUF_INIT(0);
 
-    /* A resumed or hand-made history may end anywhere. */
-    if (a->c->n && a->c->v[a->c->n - 1].role != TURN_ASSISTANT)
-        conversation_interrupted(a->c);
+    /* A resumed history may end anywhere: a question that nobody answered goes, results are closed. */
+    if (a->c->n && a->c->v[a->c->n - 1].role == TURN_USER)
+        conversation_truncate(a->c, a->c->n - 1);
+    conversation_close_open_calls(a->c, "Not run.");
+    conversation_interrupted(a->c);
     buf_add(&text, a->pending.data, a->pending.len);
     buf_add(&text, question, len);
     q->start = a->c->n;

@@ -1,0 +1,460 @@
+/* fake.h - a model and a sandbox that follow a script, in place of src/llm and src/sandbox: the linker takes these. Each request checks
+ * the conversation it is given, so no test can pass with a history that a service would refuse.
+ */
+#ifndef FAKE_H
+#define FAKE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/agent.h"
+#include "agent/prompts.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "llm/llm.h"
+#include "sandbox/sandbox.h"
+
+#define INPUT_TOKENS 100
+#define OUTPUT_TOKENS 10
+
+struct fake_reply {
+    const char *text;
+    const char *code[40];           /* calls of execute_python */
+    const char *tool;               /* another tool's name for the first call */
+    const char *problem;            /* of the first call */
+    enum error_kind fail;           /* llm_ask gives -1; text was shown before */
+    const char *error;
+    enum llm_finish finish;
+    bool truncated, interrupt, terminate, unknown_usage;
+    int wait_ms;                    /* serve the loop for so long, until cancelled */
+    unsigned requests;              /* 0: one */
+    bool nudge;                     /* text came twice: the first was nudged */
+};
+
+struct fake_cell {
+    const char *output;
+    enum cell_status status;
+    const char *exception, *hint, *what, *file;
+    int line, exit_code;
+    bool state_lost, files_lost, interrupt;
+    enum error_kind fail;           /* sandbox_run gives -1 */
+    int wait_ms;
+};
+
+static struct fake {
+    const struct fake_reply *replies;
+    size_t n_replies, asked;
+    const struct fake_cell *cells;
+    size_t n_cells, ran, started;
+    struct loop *loop;
+    struct buf seen;                /* the last turn's text of each request, "role: text\n---\n" */
+    struct buf code;                /* what ran */
+    struct buf events;
+    char *system;
+    char *blocks_ok;
+    int context, learns;
+    bool no_sandbox;
+    const char *packages;
+    char *put_name, *put_data;
+    size_t put_len;
+    const char *profile;
+    struct buf last_output;
+    struct error err;
+    int64_t deadline;
+    const char *last_answer_output;
+    enum question_status done;
+    unsigned done_count;
+    char *done_answer, *done_output, *done_error;
+    int64_t done_input, done_tokens;
+    bool done_estimated;
+    unsigned done_cells, done_requests;
+} fake;
+
+static const struct prompts fake_prompts = {
+    .system_native = "native {python} [{packages}] {limits} {tool} {date} {output}\n", .system_blocks = "blocks {packages}",
+    .nudge = "call {tool}", .blocks_ok = "ok {output}", .blocks_failed = "failed {output}", .blocks_malformed = "malformed {output}",
+    .blocks_interrupted = "int {output}", .blocks_no_more = "nomore {output}", .tool_description = "run {python}", .tool_code = "the code",
+    .empty = "SAY SOMETHING", .no_more_code = "NO MORE CODE", .same_code = "SAME CODE",
+};
+
+/* ---- the model ---- */
+
+static void fake_serve(int ms)
+{
+    int64_t until = clock_ms() + ms;
+
+    while (ms && clock_ms() < until && !loop_cancelled(fake.loop))
+        loop_wait(fake.loop, (int)(until - clock_ms()));
+}
+
+static void fake_check(const struct llm_request *q)
+{
+    const struct conversation *c = q->conversation;
+    struct error err = {0};
+
+    if (conversation_check(c, &err))
+        fail_msg("the conversation is not valid: %s", err.text);
+    buf_addf(&fake.seen, "%s: %s\n---\n", c->v[c->n - 1].role == TURN_USER ? "user" : "result", c->v[c->n - 1].text);
+    free(fake.system);
+    fake.system = xstrdup(q->prompts->system_native);
+    free(fake.blocks_ok);
+    fake.blocks_ok = xstrdup(q->prompts->blocks_ok);
+    assert_int_equal(q->n_tools, 1);
+    assert_string_equal(q->tools[0].name, "execute_python");
+    struct json *schema = json_parse(q->tools[0].parameters, strlen(q->tools[0].parameters), 0, NULL, NULL);
+    assert_string_equal(json_str(json_get(json_get(schema, "properties"), "code") ? json_get(schema, "type") : NULL), "object");
+    json_free(schema);
+}
+
+static void fake_calls(const struct fake_reply *s, struct llm_reply *r)
+{
+    for (; r->n_calls < 40 && s->code[r->n_calls]; r->n_calls++)
+        ;
+    r->calls = xcalloc(r->n_calls + 1, sizeof *r->calls);
+    for (size_t i = 0; i < r->n_calls; i++) {
+        struct json *args = json_object();
+
+        json_set_str(args, "code", s->code[i]);
+        r->calls[i].call.id = xasprintf("call%zu_%zu", fake.asked, i);
+        r->calls[i].call.name = xstrdup(i == 0 && s->tool ? s->tool : "execute_python");
+        r->calls[i].call.arguments = json_print(args);
+        json_free(args);
+        if (i == 0 && s->problem)
+            r->calls[i].problem = xstrdup(s->problem);
+    }
+}
+
+int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err)
+{
+    const struct fake_reply *s;
+
+    (void)m;
+    assert_non_null(fake.started ? "" : NULL);          /* the sandbox comes up beside the first request */
+    fake_check(q);
+    if (fake.asked >= fake.n_replies)
+        fail_msg("request %zu was not expected; so far: %s", fake.asked + 1, buf_str(&fake.seen));
+    s = &fake.replies[fake.asked++];
+    if (s->nudge) {
+        l->text(l->ctx, "nudged text", 11);
+        l->nudged(l->ctx);
+    }
+    r->text = xstrdup(s->text ? s->text : "");
+    if (*r->text)
+        l->text(l->ctx, r->text, strlen(r->text));
+    fake_serve(s->wait_ms);
+    if (s->interrupt)
+        loop_interrupt(fake.loop);
+    r->requests = s->requests ? s->requests : 1;
+    r->usage.input = s->unknown_usage ? -1 : INPUT_TOKENS;
+    r->usage.output = s->unknown_usage ? -1 : OUTPUT_TOKENS;
+    r->usage.reasoning = -1;
+    r->finish = s->finish;
+    r->truncated = s->truncated;
+    if (loop_cancelled(fake.loop))
+        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+    if (s->fail) {
+        r->requests = 0;
+        if (fake.learns)
+            fake.context = fake.learns;
+        return error_set(err, s->fail, 0, "%s", s->error ? s->error : "the service failed");
+    }
+    fake_calls(s, r);
+    return 0;
+}
+
+void llm_reply_release(struct llm_reply *r)
+{
+    free(r->text);
+    free(r->reasoning);
+    free(r->reasoning_field);
+    for (size_t i = 0; i < r->n_calls; i++) {
+        call_release(&r->calls[i].call);
+        free(r->calls[i].problem);
+    }
+    free(r->calls);
+    memset(r, 0, sizeof *r);
+}
+
+int llm_context(const struct llm *m)
+{
+    (void)m;
+    return fake.context;
+}
+
+const char *llm_origin(const struct llm *m)
+{
+    (void)m;
+    return "fake";
+}
+
+void llm_set_deadline(struct llm *m, int64_t deadline)
+{
+    (void)m;
+    fake.deadline = deadline;
+}
+
+/* ---- the sandbox ---- */
+
+void sandbox_start(struct sandbox *s)
+{
+    (void)s;
+    fake.started++;
+}
+
+static int fake_no_sandbox(struct error *err)
+{
+    return error_set(err, ERROR_SANDBOX, 0, "no engine can be used\ninstall docker");
+}
+
+const char *sandbox_packages(struct sandbox *s, struct error *err)
+{
+    (void)s;
+    if (fake.no_sandbox) {
+        fake_no_sandbox(err);
+        return NULL;
+    }
+    return fake.packages;
+}
+
+const char *sandbox_python(struct sandbox *s)
+{
+    (void)s;
+    return fake.no_sandbox ? "" : "3.11";
+}
+
+int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l, struct cell_result *r, struct error *err)
+{
+    const struct fake_cell *f;
+
+    (void)s;
+    if (fake.no_sandbox)
+        return fake_no_sandbox(err);
+    if (fake.ran >= fake.n_cells)
+        fail_msg("cell %zu was not expected: %.*s", fake.ran + 1, (int)len, code);
+    f = &fake.cells[fake.ran++];
+    buf_addf(&fake.code, "%.*s;", (int)len, code);
+    buf_clear(&fake.last_output);
+    fake_serve(f->wait_ms);
+    if (f->interrupt)
+        loop_interrupt(fake.loop);
+    if (f->fail == ERROR_SANDBOX)
+        return fake_no_sandbox(err);
+    if (f->fail)
+        return error_set(err, f->fail, 0, "interrupted");
+    if (f->output) {
+        l->output(l->ctx, 1, f->output, strlen(f->output));
+        buf_addstr(&fake.last_output, f->output);
+        r->out_bytes = strlen(f->output);
+    }
+    r->status = f->wait_ms && loop_cancelled(fake.loop) ? CELL_INTERRUPTED : f->status;
+    r->exception = xstrdup(f->exception);
+    r->traceback = f->exception ? xasprintf("Traceback\n%s", f->exception) : NULL;
+    r->hint = xstrdup(f->hint);
+    r->what = xstrdup(f->what);
+    r->line = f->line;
+    r->exit_code = f->exit_code;
+    r->state_lost = f->state_lost;
+    r->files_lost = f->files_lost;
+    if (f->file) {
+        r->files = xcalloc(1, sizeof *r->files);
+        r->files[0] = (struct cell_file){xstrdup(f->file), xasprintf("/host/%s", f->file), 1234, true};
+        r->n_files = 1;
+    }
+    return 0;
+}
+
+void cell_result_release(struct cell_result *r)
+{
+    free(r->value);
+    free(r->exception);
+    free(r->traceback);
+    free(r->hint);
+    free(r->what);
+    free(r->output_path);
+    free(r->files_note);
+    for (size_t i = 0; i < r->n_files; i++) {
+        free(r->files[i].name);
+        free(r->files[i].path);
+    }
+    free(r->files);
+    memset(r, 0, sizeof *r);
+}
+
+void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out)
+{
+    (void)s;
+    buf_add(out, fake.last_output.data, fake.last_output.len < max ? fake.last_output.len : max);
+}
+
+int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, struct error *err)
+{
+    struct buf b = BUF_INIT(64 << 20);
+    char piece[4096];
+    ssize_t n;
+
+    (void)s;
+    if (fake.no_sandbox)
+        return fake_no_sandbox(err);
+    while ((n = read(fd, piece, sizeof piece)) > 0)
+        buf_add(&b, piece, (size_t)n);
+    free(fake.put_name);
+    free(fake.put_data);
+    fake.put_name = xstrdup(name);
+    *size = b.len;
+    fake.put_data = buf_steal(&b, &fake.put_len);
+    return 0;
+}
+
+int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
+{
+    (void)s;
+    (void)name;
+    if (!fake.profile)
+        return error_set(err, ERROR_PROTOCOL, 0, "the helper ended");
+    buf_addstr(out, fake.profile);
+    return 0;
+}
+
+int sandbox_reset(struct sandbox *s, struct error *err)
+{
+    (void)s;
+    return fake.no_sandbox ? fake_no_sandbox(err) : 0;
+}
+
+/* ---- what a listener hears, in a few letters ---- */
+
+static void fake_event(void *ctx, const struct event *e)
+{
+    static const char *const kinds[] = {"answer", "calls", "nudged", "cut"};
+    struct buf *b = &fake.events;
+
+    (void)ctx;
+    switch (e->type) {
+    case EVENT_TEXT: buf_addf(b, "text%u ", e->text.reply); break;
+    case EVENT_REPLY_END: buf_addf(b, "%s%u ", kinds[e->reply_end.kind], e->reply_end.reply); break;
+    case EVENT_TOOL_CALL: buf_addf(b, "call:%u ", e->call.cell); break;
+    case EVENT_TOOL_OUTPUT: buf_addf(b, "out:%u ", e->output.cell); break;
+    case EVENT_TOOL_RESULT: buf_addf(b, "result:%u:%d%s ", e->result.cell, (int)e->result.status, e->result.state_lost ? ":lost" : ""); break;
+    case EVENT_FILE: buf_addf(b, "file:%s ", e->file.name); break;
+    case EVENT_NOTICE: buf_addf(b, "notice(%s) ", e->notice.text); break;
+    case EVENT_DONE:
+        fake.done = e->done.status;
+        fake.done_count++;
+        free(fake.done_answer);
+        free(fake.done_output);
+        free(fake.done_error);
+        fake.done_answer = xstrdup(e->done.answer);
+        fake.done_output = xstrdup(e->done.last_output);
+        fake.done_error = xstrdup(e->done.error);
+        fake.done_input = e->done.input;
+        fake.done_tokens = e->done.input + e->done.output;
+        fake.done_estimated = e->done.estimated;
+        fake.done_cells = e->done.cells;
+        fake.done_requests = e->done.requests;
+        break;
+    default: break;
+    }
+}
+
+/* ---- one session ---- */
+
+struct session {
+    struct conversation c;
+    struct loop *loop;
+    struct agent *a;
+    struct agent_options o;
+};
+
+static void fake_script(const struct fake_reply *replies, size_t n_replies, const struct fake_cell *cells, size_t n_cells)
+{
+    fake.replies = replies;
+    fake.n_replies = n_replies;
+    fake.cells = cells;
+    fake.n_cells = n_cells;
+    fake.asked = fake.ran = 0;
+    buf_clear(&fake.seen);
+    buf_clear(&fake.code);
+    buf_clear(&fake.events);
+}
+
+static void session_open(struct session *s)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.packages = "numpy 1.24, pandas 1.5";
+    s->loop = fake.loop = loop_new();
+    conversation_init(&s->c);
+    s->o.prompts = &fake_prompts;
+    s->a = agent_new(&s->o, NULL, NULL, &s->c, s->loop, fake_event, NULL);
+}
+
+static void session_begin(struct session *s)
+{
+    agent_defaults(&s->o);
+    session_open(s);
+}
+
+static void session_end(struct session *s)
+{
+    agent_free(s->a);
+    conversation_release(&s->c);
+    loop_free(s->loop);
+    buf_release(&fake.seen);
+    buf_release(&fake.code);
+    buf_release(&fake.events);
+    buf_release(&fake.last_output);
+    free(fake.system);
+    free(fake.blocks_ok);
+    free(fake.put_name);
+    free(fake.put_data);
+    free(fake.done_answer);
+    free(fake.done_output);
+    free(fake.done_error);
+}
+
+/* At rest a conversation must take another question and be sendable with it. */
+static void session_check(struct session *s)
+{
+    struct error err = {0};
+    size_t n = s->c.n;
+
+    if (n)
+        assert_int_equal(s->c.v[n - 1].role, TURN_ASSISTANT);
+    conversation_user(&s->c, "next", 4);
+    assert_int_equal(s->c.n, n + 1);
+    if (conversation_check(&s->c, &err))
+        fail_msg("not sendable afterwards: %s", err.text);
+    conversation_truncate(&s->c, n);
+}
+
+static enum question_status session_ask(struct session *s, const char *question)
+{
+    unsigned before = fake.done_count;
+
+    memset(&fake.err, 0, sizeof fake.err);
+    enum question_status status = agent_ask(s->a, question, strlen(question), &fake.err);
+    assert_int_equal(fake.done_count, before + 1);
+    assert_int_equal(fake.done, status);
+    if (status != QUESTION_ANSWERED && status != QUESTION_CODE_FAILED)
+        assert_true(fake.err.kind != ERROR_NONE && *fake.err.text);
+    session_check(s);
+    return status;
+}
+
+#define SCRIPT(r, c) fake_script(r, countof(r), c, countof(c))
+#define assert_contains(text, part) \
+    do { if (!strstr(text, part)) fail_msg("no \"%s\" in: %s", part, text); } while (0)
+#define assert_lacks(text, part) \
+    do { if (strstr(text, part)) fail_msg("\"%s\" is in: %s", part, text); } while (0)
+
+#endif

@@ -1,0 +1,564 @@
+/* test_agent.c - every rule of DESIGN section 5 as a conversation: a table of scripts, then what needs more than one question. */
+#include "fake.h"
+
+#include <signal.h>
+
+#define FAIL {.status = CELL_EXCEPTION, .exception = "ValueError: no", .line = 1}
+#define OK(text) {.output = text}
+#define CALL(c) {.code = {c}}
+#define SAY(t) {.text = t}
+
+struct script {
+    const char *name;
+    struct fake_reply replies[30];
+    size_t n_replies;
+    struct fake_cell cells[40];
+    size_t n_cells;
+    enum question_status status;
+    const char *answer;
+    const char *seen;           /* in what the model was sent, or NULL */
+    const char *events;         /* in the events, or NULL */
+    size_t turns;               /* in the conversation afterwards */
+    const char *code;           /* all that ran, or NULL */
+};
+
+static const struct script scripts[] = {
+    {.name = "an answer at once", .replies = {SAY("Hello.")}, .n_replies = 1, .status = QUESTION_ANSWERED, .answer = "Hello.",
+     .seen = "user: question", .events = "text1 answer1 ", .turns = 2},
+    {.name = "one cell", .replies = {CALL("print(6*7)"), SAY("It is 42.")}, .n_replies = 2, .cells = {OK("42\n")}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "It is 42.", .seen = "result: 42\n---", .events = "calls1 call:1 out:1 result:1:0 text2 answer2 ",
+     .turns = 4, .code = "print(6*7);"},
+    {.name = "parallel calls run in order and are each answered", .replies = {{.text = "both", .code = {"a", "b", "c"}}, SAY("done")},
+     .n_replies = 2, .cells = {OK("1"), FAIL, OK("3")}, .n_cells = 3, .status = QUESTION_ANSWERED, .answer = "done", .turns = 6,
+     .code = "a;b;c;", .seen = "result: 3"},
+    {.name = "an error goes back as a fact, not a traceback", .replies = {CALL("d['x']"), CALL("d['y']"), SAY("7")}, .n_replies = 3,
+     .cells = {{.status = CELL_EXCEPTION, .exception = "KeyError: 'x'", .hint = "the keys are: 'y'", .line = 1}, OK("7")}, .n_cells = 2,
+     .status = QUESTION_ANSWERED, .answer = "7", .seen = "result: KeyError: 'x' (line 1: d['x'])\nthe keys are: 'y'\n---", .turns = 6},
+    {.name = "an answer before the repairs are used up is no failure", .replies = {CALL("a"), CALL("b"), SAY("I cannot.")}, .n_replies = 3,
+     .cells = {FAIL, FAIL}, .n_cells = 2, .status = QUESTION_ANSWERED, .answer = "I cannot.", .turns = 6},
+    {.name = "after the third failing repair an honest answer", .replies = {CALL("a"), CALL("b"), CALL("c"), CALL("d"), SAY("It failed.")},
+     .n_replies = 5, .cells = {FAIL, FAIL, FAIL, FAIL}, .n_cells = 4, .status = QUESTION_CODE_FAILED, .answer = "It failed.",
+     .seen = "result: ValueError: no (line 1: d)\n\nNO MORE CODE\n---", .turns = 10},
+    {.name = "a further call gets an error result", .replies = {CALL("a"), CALL("b"), CALL("c"), CALL("d"), CALL("e"), SAY("It failed.")},
+     .n_replies = 6, .cells = {FAIL, FAIL, FAIL, FAIL}, .n_cells = 4, .status = QUESTION_CODE_FAILED, .answer = "It failed.",
+     .seen = "result: NO MORE CODE\n---", .turns = 12, .code = "a;b;c;d;"},
+    {.name = "after a second the last text is the answer",
+     .replies = {CALL("a"), CALL("b"), CALL("c"), CALL("d"), CALL("e"), {.text = "Sorry.", .code = {"f"}}}, .n_replies = 6,
+     .cells = {FAIL, FAIL, FAIL, FAIL}, .n_cells = 4, .status = QUESTION_CODE_FAILED, .answer = "Sorry.", .events = "text6 answer6 ", .turns = 12},
+    {.name = "even when that text was said earlier",
+     .replies = {CALL("a"), CALL("b"), CALL("c"), {.text = "Try this.", .code = {"d"}}, CALL("e"), CALL("f")}, .n_replies = 6,
+     .cells = {FAIL, FAIL, FAIL, FAIL}, .n_cells = 4, .status = QUESTION_CODE_FAILED, .answer = "Try this.", .events = "calls6 text7 answer7 ",
+     .turns = 12},
+    {.name = "and without any text there is no answer", .replies = {CALL("a"), CALL("b"), CALL("c"), CALL("d"), CALL("e"), CALL("f")},
+     .n_replies = 6, .cells = {FAIL, FAIL, FAIL, FAIL}, .n_cells = 4, .status = QUESTION_NO_ANSWER, .answer = "", .turns = 12},
+    {.name = "a cell that succeeds resets the count",
+     .replies = {CALL("a"), CALL("b"), CALL("c"), CALL("ok"), CALL("d"), CALL("e"), CALL("f"), SAY("done")}, .n_replies = 8,
+     .cells = {FAIL, FAIL, FAIL, OK("1"), FAIL, FAIL, FAIL}, .n_cells = 7, .status = QUESTION_ANSWERED, .answer = "done", .turns = 16},
+    {.name = "several failing calls of one reply are one round",
+     .replies = {{.code = {"a", "b", "c", "d", "e"}}, CALL("f"), CALL("g"), SAY("done")}, .n_replies = 4,
+     .cells = {FAIL, FAIL, FAIL, FAIL, FAIL, FAIL, FAIL}, .n_cells = 7, .status = QUESTION_ANSWERED, .answer = "done", .turns = 12},
+    {.name = "the same failing code is not run again, and counts", .replies = {CALL("a"), CALL("a"), CALL("a\n\n"), CALL("a "), SAY("No.")},
+     .n_replies = 5, .cells = {FAIL}, .n_cells = 1, .status = QUESTION_CODE_FAILED, .answer = "No.",
+     .seen = "result: SAME CODE\nValueError: no (line 1: a)\n---", .events = "call:0 result:0:7 ", .turns = 10, .code = "a;"},
+    {.name = "code that failed runs again once another cell has succeeded", .replies = {CALL("f()"), CALL("def f(): pass"), CALL("f()"), SAY("1")},
+     .n_replies = 4, .cells = {FAIL, OK("x"), OK("1")}, .n_cells = 3, .status = QUESTION_ANSWERED, .answer = "1", .turns = 8,
+     .code = "f();def f(): pass;f();"},
+    {.name = "the same code after a success is run", .replies = {CALL("a"), CALL("a"), SAY("1")}, .n_replies = 3, .cells = {OK("1"), OK("1")},
+     .n_cells = 2, .status = QUESTION_ANSWERED, .answer = "1", .turns = 6, .code = "a;a;"},
+    {.name = "a time-out says the limit", .replies = {CALL("a"), SAY("Too slow.")}, .n_replies = 2,
+     .cells = {{.status = CELL_TIMEOUT, .what = "it reached the limit of 120 s", .output = "so far\n"}}, .n_cells = 1, .status = QUESTION_ANSWERED,
+     .answer = "Too slow.", .seen = "result: so far\nit reached the limit of 120 s\n---", .turns = 4},
+    {.name = "a death says what is lost", .replies = {CALL("a"), SAY("Died.")}, .n_replies = 2,
+     .cells = {{.status = CELL_DIED, .what = "killed by SIGSEGV", .state_lost = true}}, .n_cells = 1, .status = QUESTION_ANSWERED, .answer = "Died.",
+     .seen = "result: killed by SIGSEGV\nThe interpreter was restarted: all variables and imports are lost; the files in /mnt/data are still there.",
+     .events = "result:1:6:lost", .turns = 4},
+    {.name = "a lost container too", .replies = {CALL("a"), SAY("Gone.")}, .n_replies = 2,
+     .cells = {{.status = CELL_DIED, .what = "the container was removed", .state_lost = true, .files_lost = true}}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "Gone.", .seen = "the files in /mnt/data are lost", .turns = 4},
+    {.name = "sys.exit(0) is no failure", .replies = {CALL("a"), SAY("1")}, .n_replies = 2,
+     .cells = {{.status = CELL_EXIT, .exit_code = 0, .output = "1\n", .what = "SystemExit: 0"}}, .n_cells = 1, .status = QUESTION_ANSWERED,
+     .answer = "1", .seen = "result: 1\n---", .turns = 4},
+    {.name = "files are named", .replies = {CALL("a"), SAY("See plot.png")}, .n_replies = 2, .cells = {{.file = "plot.png"}}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "See plot.png", .seen = "plot.png (1234 bytes)", .events = "result:1:0 file:plot.png ", .turns = 4},
+    {.name = "no output is said once", .replies = {CALL("x=1"), CALL("y=1"), SAY("done")}, .n_replies = 3, .cells = {{0}, {0}}, .n_cells = 2,
+     .status = QUESTION_ANSWERED, .answer = "done", .seen = "result: (no output)\n---", .turns = 6},
+    {.name = "malformed calls are told, three in a row at most", .replies = {{.code = {"a"}, .problem = "no JSON"}, {.code = {"a"}, .problem = "no JSON"},
+     {.code = {"a"}, .problem = "no JSON"}, {.code = {"a"}, .problem = "no JSON"}}, .n_replies = 4, .status = QUESTION_LIMIT, .answer = "",
+     .seen = "result: no JSON\n---", .turns = 0},
+    {.name = "a good call resets that count",
+     .replies = {{.code = {"a"}, .problem = "p"}, {.code = {"a"}, .problem = "p"}, {.code = {"a"}, .problem = "p"}, CALL("a"),
+     {.code = {"a"}, .problem = "p"}, SAY("done")}, .n_replies = 6, .cells = {OK("1")}, .n_cells = 1, .status = QUESTION_ANSWERED, .answer = "done",
+     .turns = 12},
+    {.name = "an unknown tool is answered with the real ones", .replies = {{.code = {"a"}, .tool = "search"}, SAY("ok")}, .n_replies = 2,
+     .status = QUESTION_ANSWERED, .answer = "ok", .seen = "result: There is no tool search. The tools are: execute_python\n---", .turns = 4},
+    {.name = "empty code is malformed", .replies = {CALL(" \n"), SAY("ok")}, .n_replies = 2, .status = QUESTION_ANSWERED, .answer = "ok",
+     .seen = "missing or empty", .turns = 4},
+    {.name = "an empty answer is nudged once", .replies = {SAY(" \n"), SAY("There.")}, .n_replies = 2, .status = QUESTION_ANSWERED,
+     .answer = "There.", .seen = "user: question\n\nSAY SOMETHING\n---", .events = "nudged1 text2 answer2", .turns = 2},
+    {.name = "an empty answer twice is none", .replies = {SAY(""), SAY("")}, .n_replies = 2, .status = QUESTION_NO_ANSWER, .answer = "", .turns = 0},
+    {.name = "the nudge behind a result", .replies = {CALL("a"), SAY(""), SAY("1")}, .n_replies = 3, .cells = {OK("1")}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "1", .seen = "result: 1\n\nSAY SOMETHING\n---", .turns = 4},
+    {.name = "no answer after cells keeps them", .replies = {CALL("a"), SAY(""), SAY("")}, .n_replies = 3, .cells = {OK("1")}, .n_cells = 1,
+     .status = QUESTION_NO_ANSWER, .answer = "", .turns = 4},
+    {.name = "an answer cut by length is given all the same", .replies = {{.text = "It is", .finish = LLM_FINISH_LENGTH}}, .n_replies = 1,
+     .status = QUESTION_LIMIT, .answer = "It is", .events = "text1 answer1", .turns = 2},
+    {.name = "length before any word", .replies = {{.finish = LLM_FINISH_LENGTH}}, .n_replies = 1, .status = QUESTION_LIMIT, .answer = "", .turns = 0},
+    {.name = "the filter", .replies = {{.finish = LLM_FINISH_FILTER}}, .n_replies = 1, .status = QUESTION_NO_ANSWER, .answer = "", .turns = 0},
+    {.name = "an API error with nothing shown leaves the history", .replies = {{.fail = ERROR_API}}, .n_replies = 1, .status = QUESTION_NO_ANSWER,
+     .answer = "", .turns = 0},
+    {.name = "text that was shown stays, marked", .replies = {{.text = "It is", .fail = ERROR_NETWORK}}, .n_replies = 1,
+     .status = QUESTION_NO_ANSWER, .answer = "", .events = "text1 cut1", .turns = 2},
+    {.name = "a lost connection too", .replies = {{.text = "It is", .truncated = true}}, .n_replies = 1, .status = QUESTION_NO_ANSWER,
+     .answer = "", .events = "text1 cut1", .turns = 2},
+    {.name = "cells that ran stay with their results", .replies = {CALL("a"), {.fail = ERROR_API}}, .n_replies = 2, .cells = {OK("1")}, .n_cells = 1,
+     .status = QUESTION_NO_ANSWER, .answer = "", .turns = 4},
+    {.name = "refused credentials", .replies = {{.fail = ERROR_AUTH}}, .n_replies = 1, .status = QUESTION_REFUSED, .answer = "", .turns = 0},
+    {.name = "overload", .replies = {{.fail = ERROR_BUSY}}, .n_replies = 1, .status = QUESTION_TRY_LATER, .answer = "", .turns = 0},
+    {.name = "bad configuration", .replies = {{.fail = ERROR_USAGE}}, .n_replies = 1, .status = QUESTION_USAGE, .answer = "", .turns = 0},
+    {.name = "interrupted before a word", .replies = {{.interrupt = true}}, .n_replies = 1, .status = QUESTION_INTERRUPTED, .answer = "", .turns = 0},
+    {.name = "interrupted in the middle of a reply", .replies = {{.text = "It", .interrupt = true}}, .n_replies = 1,
+     .status = QUESTION_INTERRUPTED, .answer = "", .events = "cut1", .turns = 2},
+    {.name = "interrupted while a cell runs", .replies = {{.code = {"a", "b"}}}, .n_replies = 1,
+     .cells = {{.status = CELL_INTERRUPTED, .what = "interrupted by the user", .interrupt = true}}, .n_cells = 1, .status = QUESTION_INTERRUPTED,
+     .answer = "", .turns = 5, .code = "a;"},
+    {.name = "interrupted just as a cell ended", .replies = {CALL("a")}, .n_replies = 1, .cells = {{.output = "1", .interrupt = true}}, .n_cells = 1,
+     .status = QUESTION_INTERRUPTED, .answer = "", .turns = 4},
+    {.name = "interrupted while the sandbox starts", .replies = {CALL("a")}, .n_replies = 1, .cells = {{.interrupt = true, .fail = ERROR_CANCELLED}},
+     .n_cells = 1, .status = QUESTION_INTERRUPTED, .answer = "", .turns = 0},
+    {.name = "interrupted in the second request", .replies = {CALL("a"), {.interrupt = true}}, .n_replies = 2, .cells = {OK("1")}, .n_cells = 1,
+     .status = QUESTION_INTERRUPTED, .answer = "", .turns = 4},
+    {.name = "code that raises KeyboardInterrupt has failed", .replies = {CALL("a"), SAY("odd")}, .n_replies = 2,
+     .cells = {{.status = CELL_INTERRUPTED, .what = "KeyboardInterrupt"}}, .n_cells = 1, .status = QUESTION_ANSWERED, .answer = "odd", .turns = 4},
+    {.name = "no sandbox when a cell must run", .replies = {CALL("a")}, .n_replies = 1, .cells = {{.fail = ERROR_SANDBOX}}, .n_cells = 1,
+     .status = QUESTION_NO_SANDBOX, .answer = "", .events = "call:1 result:1:7", .turns = 0},
+    {.name = "the sandbox is gone for the second cell", .replies = {{.text = "Now", .code = {"a"}}, CALL("b")}, .n_replies = 2,
+     .cells = {OK("1"), {.fail = ERROR_SANDBOX}}, .n_cells = 2, .status = QUESTION_NO_SANDBOX, .answer = "", .turns = 6},
+    {.name = "a nudge inside one ask", .replies = {{.nudge = true, .text = "Real.", .requests = 2}}, .n_replies = 1, .status = QUESTION_ANSWERED,
+     .answer = "Real.", .events = "text1 nudged1 text2 answer2", .turns = 2},
+};
+
+static void test_scripts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < countof(scripts); i++) {
+        const struct script *t = &scripts[i];
+        struct session s;
+
+        session_begin(&s);
+        fake_script(t->replies, t->n_replies, t->cells, t->n_cells);
+        print_message("         %s\n", t->name);
+        enum question_status status = session_ask(&s, "question");
+        if (status != t->status)
+            fail_msg("%s: status %d, %s", t->name, (int)status, fake.err.text);
+        assert_string_equal(fake.done_answer, t->answer);
+        assert_int_equal(fake.asked, t->n_replies);
+        assert_int_equal(fake.ran, t->n_cells);
+        if (t->seen)
+            assert_contains(buf_str(&fake.seen), t->seen);
+        if (t->events)
+            assert_contains(buf_str(&fake.events), t->events);
+        if (t->code)
+            assert_string_equal(buf_str(&fake.code), t->code);
+        if (s.c.n != t->turns)
+            fail_msg("%s: %zu turns, %zu expected", t->name, s.c.n, t->turns);
+        bool good = status == QUESTION_ANSWERED || status == QUESTION_CODE_FAILED || *t->answer;
+        assert_int_equal(agent_can_retry(s.a), !good);
+        for (size_t k = 0; k < s.c.n; k++)
+            assert_lacks(s.c.v[k].text, "SAY SOMETHING");
+        session_end(&s);
+    }
+}
+
+/* Ctrl-C at every request and every cell of a long question: the history is valid, and the next question is answered. */
+static void test_interrupt_everywhere(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < 12; at++) {
+        struct fake_reply replies[] = {{.code = {"a", "b"}}, CALL("c"), {.text = "hm", .code = {"d"}}, {.code = {"e", "f"}}, SAY("end")};
+        struct fake_cell cells[] = {OK("1"), FAIL, FAIL, OK("2"), FAIL, OK("3")};
+        struct fake_reply again[] = {CALL("g"), SAY("fine")};
+        struct fake_cell more[] = {OK("4")};
+        struct session s;
+
+        if (at < 5)
+            replies[at].interrupt = true;
+        else if (at < 11)
+            cells[at - 5].interrupt = true;
+        session_begin(&s);
+        SCRIPT(replies, cells);
+        enum question_status status = session_ask(&s, "question");
+        assert_int_equal(status, at == 11 ? QUESTION_ANSWERED : QUESTION_INTERRUPTED);
+        loop_arm(s.loop);
+        SCRIPT(again, more);
+        assert_int_equal(session_ask(&s, "again"), QUESTION_ANSWERED);
+        session_end(&s);
+    }
+}
+
+static void test_requests(void **state)
+{
+    struct fake_reply replies[25];
+    struct fake_cell cells[25];
+    char code[25][8];
+    struct session s;
+
+    (void)state;
+    memset(replies, 0, sizeof replies);
+    memset(cells, 0, sizeof cells);
+    for (int i = 0; i < 25; i++) {
+        snprintf(code[i], sizeof code[i], "c%d", i);
+        replies[i].code[0] = code[i];
+        cells[i].output = "1";
+    }
+    session_begin(&s);
+    SCRIPT(replies, cells);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_LIMIT);
+    assert_int_equal(fake.asked, 25);
+    assert_contains(fake.err.text, "25 requests");
+    assert_int_equal(s.c.n, 52);
+    assert_string_equal(s.c.v[51].text, "Interrupted.");
+    session_end(&s);
+}
+
+static void test_calls_of_one_reply(void **state)
+{
+    struct fake_reply replies[] = {{0}, SAY("done")};
+    struct fake_cell cells[32];
+    char code[35][8];
+    struct session s;
+
+    (void)state;
+    memset(cells, 0, sizeof cells);
+    for (int i = 0; i < 35; i++) {
+        snprintf(code[i], sizeof code[i], "c%d", i);
+        replies[0].code[i] = code[i];
+        if (i < 32)
+            cells[i].output = "1";
+    }
+    session_begin(&s);
+    SCRIPT(replies, cells);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    assert_int_equal(s.c.n, 2 + 35 + 1);
+    assert_contains(buf_str(&fake.seen), "Not run: at most 32 calls");
+    session_end(&s);
+}
+
+static void test_tokens(void **state)
+{
+    const struct fake_reply replies[] = {CALL("a"), CALL("b"), SAY("never")};
+    const struct fake_cell cells[] = {OK("1"), OK("2")};
+    struct session s;
+
+    (void)state;
+    agent_defaults(&s.o);
+    s.o.max_tokens_total = 200;
+    session_open(&s);
+    SCRIPT(replies, cells);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_LIMIT);
+    assert_int_equal(fake.asked, 2);
+    assert_int_equal(fake.done_tokens, 220);
+    assert_contains(fake.err.text, "200 tokens");
+    session_end(&s);
+
+    const struct fake_reply unknown[] = {{.text = "thirty-five bytes of text come here", .unknown_usage = true}};
+    session_begin(&s);
+    fake_script(unknown, 1, NULL, 0);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    assert_true(fake.done_estimated);
+    assert_int_equal(fake.done_tokens - fake.done_input, 10);
+    session_end(&s);
+}
+
+static void test_time(void **state)
+{
+    const struct fake_reply slow[] = {{.text = "It", .wait_ms = 5000}}, quick[] = {SAY("yes")};
+    const struct fake_reply cell[] = {CALL("a")};
+    const struct fake_cell sleeps[] = {{.wait_ms = 5000}};
+    struct session s;
+
+    (void)state;
+    agent_defaults(&s.o);
+    s.o.max_ms = 60;
+    session_open(&s);
+    fake_script(slow, 1, NULL, 0);
+    int64_t began = clock_ms();
+    assert_int_equal(session_ask(&s, "question"), QUESTION_LIMIT);
+    assert_true(clock_ms() - began < 2000);
+    assert_contains(fake.err.text, "--max-time");
+    assert_int_equal(fake.err.kind, ERROR_LIMIT);
+    assert_int_equal(fake.deadline, 0);
+    assert_false(loop_cancelled(s.loop));       /* our own interrupt does not end the next question */
+    fake_script(cell, 1, sleeps, 1);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_LIMIT);
+    assert_false(loop_cancelled(s.loop));
+    fake_script(quick, 1, NULL, 0);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    session_end(&s);
+}
+
+static void test_retry(void **state)
+{
+    const struct fake_reply failing[] = {{.fail = ERROR_NETWORK}}, good[] = {SAY("yes")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    assert_false(agent_can_retry(s.a));
+    assert_int_equal(agent_retry(s.a, &fake.err), QUESTION_USAGE);
+    fake_script(failing, 1, NULL, 0);
+    assert_int_equal(session_ask(&s, "first question"), QUESTION_NO_ANSWER);
+    assert_true(agent_can_retry(s.a));
+    fake_script(failing, 1, NULL, 0);
+    assert_int_equal(agent_retry(s.a, &fake.err), QUESTION_NO_ANSWER);
+    fake_script(good, 1, NULL, 0);
+    assert_int_equal(agent_retry(s.a, &fake.err), QUESTION_ANSWERED);
+    assert_contains(buf_str(&fake.seen), "user: first question\n");
+    assert_false(agent_can_retry(s.a));
+    assert_int_equal(s.c.n, 2);
+    assert_int_equal(agent_question_number(s.a), 3);
+    session_end(&s);
+}
+
+static void test_empty_and_huge_questions(void **state)
+{
+    struct session s;
+    char *huge = xmalloc((1 << 20) + 2);
+
+    (void)state;
+    memset(huge, 'x', (1 << 20) + 1);
+    huge[(1 << 20) + 1] = '\0';
+    session_begin(&s);
+    fake_script(NULL, 0, NULL, 0);
+    assert_int_equal(session_ask(&s, " \n\t"), QUESTION_USAGE);
+    assert_int_equal(session_ask(&s, huge), QUESTION_USAGE);
+    assert_contains(fake.err.text, "1048577");
+    assert_int_equal(s.c.n, 0);
+    session_end(&s);
+    free(huge);
+}
+
+static void test_prompts(void **state)
+{
+    const struct fake_reply replies[] = {SAY("a"), SAY("b")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    fake_script(replies, 2, NULL, 0);
+    agent_set_system(s.a, "Be brief.");
+    session_ask(&s, "question");
+    assert_contains(fake.system, "native 3.11 [numpy 1.24, pandas 1.5] 120 s a run, 1 GiB of memory execute_python 20");
+    assert_contains(fake.system, "{output}\n\nBe brief.");
+    assert_string_equal(fake.blocks_ok, "ok {output}");
+    fake.packages = "";
+    agent_set_system(s.a, NULL);
+    session_ask(&s, "question");
+    assert_contains(fake.system, "[the standard library only]");
+    assert_lacks(fake.system, "Be brief");
+    session_end(&s);
+}
+
+/* A question that needs no code is answered although no sandbox can start: one warning in the whole session. */
+static void test_without_sandbox(void **state)
+{
+    const struct fake_reply replies[] = {SAY("Hello."), SAY("Again.")}, code[] = {CALL("a")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    fake.no_sandbox = true;
+    fake_script(replies, 2, NULL, 0);
+    assert_int_equal(session_ask(&s, "hello"), QUESTION_ANSWERED);
+    assert_contains(buf_str(&fake.events), "notice(no code can run here: no engine");
+    buf_clear(&fake.events);
+    assert_int_equal(session_ask(&s, "hello"), QUESTION_ANSWERED);
+    assert_lacks(buf_str(&fake.events), "notice");
+    fake_script(code, 1, NULL, 0);
+    assert_int_equal(session_ask(&s, "compute"), QUESTION_NO_SANDBOX);
+    assert_int_equal(fake.err.kind, ERROR_SANDBOX);
+    assert_lacks(buf_str(&fake.events), "notice");
+    session_end(&s);
+}
+
+static void test_last_output(void **state)
+{
+    const struct fake_reply wrong[] = {CALL("a"), SAY("It is 8.")}, right[] = {CALL("b"), SAY("It is 7,919.")};
+    const struct fake_cell cells[] = {OK("7919\n")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    SCRIPT(wrong, cells);
+    session_ask(&s, "question");
+    assert_string_equal(fake.done_output, "7919\n");
+    SCRIPT(right, cells);
+    session_ask(&s, "question");
+    assert_null(fake.done_output);
+    session_end(&s);
+}
+
+static void test_users_own_code(void **state)
+{
+    const struct fake_cell cells[] = {OK("41\n"), {.status = CELL_EXCEPTION, .exception = "NameError: y"}, {.fail = ERROR_SANDBOX}};
+    const struct fake_reply replies[] = {SAY("x is 41."), SAY("ok")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    fake_script(replies, 2, cells, 3);
+    assert_int_equal(agent_run(s.a, "x = 41; x", 9, &fake.err), 0);
+    assert_int_equal(agent_run(s.a, "y", 1, &fake.err), 0);
+    assert_int_equal(agent_run(s.a, "z", 1, &fake.err), -1);
+    assert_int_equal(s.c.n, 0);
+    assert_contains(buf_str(&fake.events), "call:1 out:1 result:1:0 call:2 result:2:1 call:3 result:3:7");
+    assert_int_equal(session_ask(&s, "what is x?"), QUESTION_ANSWERED);
+    assert_contains(buf_str(&fake.seen), "x = 41; x\nIt gave:\n41]");
+    assert_contains(buf_str(&fake.seen), "NameError: y");
+    assert_contains(buf_str(&fake.seen), "what is x?\n---");
+    buf_clear(&fake.seen);
+    session_ask(&s, "next?");
+    assert_lacks(buf_str(&fake.seen), "41");
+    session_end(&s);
+}
+
+static void test_clear_and_reset(void **state)
+{
+    const struct fake_reply replies[] = {CALL("a"), SAY("one"), SAY("two"), SAY("three")};
+    const struct fake_cell cells[] = {OK("1")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    fake_script(replies, 4, cells, 1);
+    assert_null(agent_last_code(s.a));
+    session_ask(&s, "question");
+    assert_string_equal(agent_last_code(s.a), "a");
+    assert_int_equal(agent_reset(s.a, &fake.err), 0);
+    session_ask(&s, "second");
+    assert_contains(buf_str(&fake.seen), "user: [The user restarted the interpreter");
+    assert_string_equal(agent_last_code(s.a), "a");
+    agent_clear(s.a);
+    assert_int_equal(s.c.n, 0);
+    buf_clear(&fake.seen);
+    agent_reset(s.a, &fake.err);
+    session_ask(&s, "third");
+    assert_string_equal(buf_str(&fake.seen), "user: third\n---\n");
+    fake.no_sandbox = true;
+    assert_int_equal(agent_reset(s.a, &fake.err), -1);
+    session_end(&s);
+}
+
+static void test_code_of_a_question(void **state)
+{
+    const struct fake_reply replies[] = {CALL("a\n"), CALL("b"), SAY("one"), CALL("c"), SAY("two")};
+    const struct fake_cell cells[] = {OK("1"), OK("2"), OK("3")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    SCRIPT(replies, cells);
+    session_ask(&s, "question");
+    assert_string_equal(agent_last_code(s.a), "a\n\nb");
+    session_ask(&s, "question");
+    assert_string_equal(agent_last_code(s.a), "c");
+    session_end(&s);
+}
+
+static void test_full_window(void **state)
+{
+    char big[3000];
+    struct session s;
+
+    (void)state;
+    memset(big, 'x', sizeof big - 1);
+    big[sizeof big - 1] = '\0';
+    const struct fake_reply first[] = {CALL("a"), SAY("one"), CALL("b"), SAY("two")};
+    const struct fake_cell cells[] = {{.output = big}, {.output = big}};
+    const struct fake_reply full[] = {{.fail = ERROR_LIMIT, .error = "the context is too small"}, {.fail = ERROR_LIMIT, .error = "context"}, SAY("three")};
+    const struct fake_reply never[] = {{.fail = ERROR_LIMIT, .error = "context"}, {.fail = ERROR_LIMIT, .error = "context"},
+                                       {.fail = ERROR_LIMIT, .error = "context"}, {.fail = ERROR_LIMIT, .error = "context"}};
+    session_begin(&s);
+    SCRIPT(first, cells);
+    session_ask(&s, "question");
+    session_ask(&s, "question");
+    assert_int_equal(s.c.n, 8);
+    fake_script(full, 3, NULL, 0);
+    assert_int_equal(session_ask(&s, "third"), QUESTION_ANSWERED);
+    assert_int_equal(s.c.n, 6);                         /* the oldest question went */
+    assert_true(strlen(s.c.v[2].text) < 1000);
+    assert_contains(s.c.v[2].text, "bytes left out");
+    char *notice = strstr(buf_str(&fake.events), "notice(the model's window");
+    assert_non_null(notice);
+    assert_null(strstr(notice + 1, "notice("));
+
+    fake_script(never, 4, NULL, 0);
+    assert_int_equal(session_ask(&s, "fourth"), QUESTION_LIMIT);
+    assert_int_equal(s.c.n, 0);
+    assert_true(agent_can_retry(s.a));
+    session_end(&s);
+}
+
+static void test_limit_of_told_output(void **state)
+{
+    char big[5000];
+    const struct fake_reply replies[] = {CALL("a"), SAY("one")};
+    struct session s;
+
+    (void)state;
+    memset(big, 'x', sizeof big - 1);
+    big[sizeof big - 1] = '\0';
+    const struct fake_cell cells[] = {{.output = big}};
+    session_begin(&s);
+    fake.context = 8192;
+    SCRIPT(replies, cells);
+    session_ask(&s, "question");
+    assert_int_equal(strlen(s.c.v[2].text), 3072);      /* an eighth of the window at 3 bytes a token */
+    session_end(&s);
+}
+
+static void test_unfinished_history(void **state)
+{
+    const struct fake_reply replies[] = {SAY("yes")};
+    struct call call = {.id = xstrdup("x"), .name = xstrdup("execute_python"), .arguments = xstrdup("{}")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    conversation_user(&s.c, "old", 3);
+    conversation_assistant(&s.c, "", &call, 1);
+    SCRIPT(replies, (struct fake_cell[]){{0}});
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    session_end(&s);
+
+    session_begin(&s);
+    conversation_user(&s.c, "old", 3);
+    SCRIPT(replies, (struct fake_cell[]){{0}});
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    assert_string_equal(s.c.v[0].text, "question");
+    session_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_interrupt_everywhere),
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_calls_of_one_reply),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_retry),
+        cmocka_unit_test(test_empty_and_huge_questions),
+        cmocka_unit_test(test_prompts),
+        cmocka_unit_test(test_without_sandbox),
+        cmocka_unit_test(test_last_output),
+        cmocka_unit_test(test_users_own_code),
+        cmocka_unit_test(test_clear_and_reset),
+        cmocka_unit_test(test_code_of_a_question),
+        cmocka_unit_test(test_full_window),
+        cmocka_unit_test(test_limit_of_told_output),
+        cmocka_unit_test(test_unfinished_history),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
