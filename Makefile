@@ -82,7 +82,7 @@ $(PROGRAM): $(call objs_of,main) $(call lib_of,$(filter-out main,$(ROOMS)))
 
 define room_rules
 $(B)/lib$(1).a: $(call objs_of,$(1))
-	@rm -f $$@
+	@mkdir -p $$(@D) && rm -f $$@
 	@$(AR) rcs $$@ $$^
 $(B)/unit/$(1)/%: tests/unit/$(1)/%.c $(call lib_of,$(1) $(USES_$(1)))
 	@mkdir -p $$(@D)
