@@ -30,7 +30,7 @@ def encode(text, most):
 def big_repr(value):
     kind = type(value)
     if kind in (str, bytes) and len(value) > VALUE_MOST:
-        return repr(value[:VALUE_MOST]) + ' ... [%d in all]' % len(value)
+        return repr(value[:VALUE_MOST // 2]) + ' ... [%d in all]' % len(value)
     if kind in (list, tuple, set, frozenset, dict) and len(value) > 1000:
         part = []
         for item in (value.items() if kind is dict else value):
@@ -38,9 +38,8 @@ def big_repr(value):
             if len(part) == 1000:
                 break
         text = repr(dict(part) if kind is dict else kind(part))
-        return '%s, ... [%d items in all]' % (text[:-1], len(value))
-    text = repr(value)
-    return text
+        return '%s, ... [%d items in all]' % (text[:-1][:VALUE_MOST - 100], len(value))
+    return repr(value)
 
 
 def run_awaitable(worker, coroutine):

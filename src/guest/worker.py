@@ -6,8 +6,22 @@ import builtins
 import _ast
 import _io
 
+# Builtins of our own: a cell may replace len or print while our functions still have work to do. A function takes its builtins from its
+# globals when it is made, so what was made before is made again here.
+__builtins__ = dict(builtins.__dict__)
+
 ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
+
+
+def need(name):
+    source = PARTS.pop(name, None)
+    if source is not None:
+        exec(compile(source, '<sandpiper/%s>' % name, 'exec'), globals())
+
+
+def tlv(tag, data):
+    return tag + len(data).to_bytes(4, 'little') + data
 
 
 class Leave:

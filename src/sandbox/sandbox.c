@@ -273,6 +273,8 @@ void sandbox_start(struct sandbox *s)
 
 int sandbox_wait(struct sandbox *s, struct error *err)
 {
+    if (s->stage == STAGE_READY)
+        loop_wait(s->loop, 0);              /* see a hang-up now, not after code was sent into nothing */
     sandbox_start(s);
     while (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO) {
         if (loop_cancelled(s->loop))
