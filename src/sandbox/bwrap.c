@@ -70,7 +70,8 @@ static void vector(const struct engine_plan *p, struct argv *out)
                "--disable-userns", "--uid", uid, "--gid", uid, "--hostname", "sandpiper", "--cap-drop", "ALL", "--die-with-parent",
                "--new-session", "--as-pid-1", NULL);
     push_root(out);
-    argv_pushl(out, "--proc", "/proc", "--dev", "/dev", NULL);
+    /* Some sysctls belong to a namespace (pid_max, msgmax) and would be the sandbox's to change. */
+    argv_pushl(out, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", NULL);
     push_tmpfs(out, p->o->tmp_size, "1777", "/dev/shm");
     argv_pushl(out, "--remount-ro", "/dev", NULL);
     push_tmpfs(out, p->o->tmp_size, "1777", "/tmp");

@@ -256,13 +256,13 @@ static void kill_inside(const char *path)
 
 bool cgroup_remove_dir(const char *path)
 {
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 120; i++) {
         if (rmdir(path) == 0 || errno == ENOENT || errno == ENOTDIR)
             return true;
         if (errno != EBUSY)
             return false;
         kill_inside(path);
-        nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = (i < 20 ? 1 : 10) * 1000 * 1000}, NULL);     /* mostly it is dead at once */
     }
     return false;
 }

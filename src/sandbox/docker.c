@@ -65,7 +65,7 @@ static void push_places(const struct engine_plan *p, bool podman, struct argv *o
     argv_pushf(out, "/tmp:rw,nosuid,nodev,exec,mode=1777,size=%lld%s", (long long)o->tmp_size, podman ? "" : ",nr_inodes=10000");
     argv_push(out, "--tmpfs");
     if (podman)         /* it takes neither an owner nor a number of files; the code runs under one uid, so 1777 says the same */
-        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,mode=1777,size=%lld", (long long)o->data_size);
+        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,notmpcopyup,mode=1777,size=%lld", (long long)o->data_size);
     else
         argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,mode=0700,uid=%d,gid=%d,size=%lld,nr_inodes=%d", SANDBOX_UID, SANDBOX_UID,
                    (long long)o->data_size, o->data_files);
@@ -89,7 +89,7 @@ static void push_run(const struct engine_plan *p, bool podman, struct argv *out)
     argv_pushl(out, "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", NULL);
     argv_pushf(out, "seccomp=%s", p->profile);
     if (podman)
-        argv_pushl(out, "--no-hosts", "--http-proxy=false", NULL);
+        argv_pushl(out, "--no-hosts", "--http-proxy=false", "--read-only-tmpfs=false", NULL);
     argv_pushl(out, "--cgroupns", "private", "--stop-timeout", "2", NULL);
     push_limits(p, podman, out);
     push_places(p, podman, out);
@@ -152,7 +152,7 @@ static enum engine_fault explain(const char *name, const struct engine_plan *p, 
                   p->o->image);
         return FAULT_OTHER;
     }
-    autofree char *line = scrub_line(said, SCRUB_TERMINAL);
+    autofree char *line = scrub_line(said + (strncmp(said, "docker: ", 8) == 0 ? 8 : 0), SCRUB_TERMINAL);
     error_set(err, ERROR_SANDBOX, 0, "%s: %.400s\ntry by hand: %s run --rm %s python3 -c 1", name, line, name, p->o->image);
     return says(said, runtime) ? FAULT_RUNTIME : FAULT_OTHER;
 }

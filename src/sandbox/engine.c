@@ -91,14 +91,16 @@ static void tell_failure(struct engine_run *r)
     r->done(r->ctx, -1, &err);
 }
 
-/* First line of an error, which names the engine already. */
+/* First line of an error, without the engine's name: "docker: its daemon ..." or "docker is not installed". */
 static void first_line(const struct error *err, const char *engine, char *out, size_t size)
 {
     const char *p = err->text;
     size_t n = strlen(engine);
 
-    if (strncmp(p, engine, n) == 0 && p[n] == ':')
-        p += n + 1 + (p[n + 1] == ' ');
+    if (strncmp(p, engine, n) == 0 && strncmp(p + n, ": ", 2) == 0)
+        p += n + 2;
+    else if (strncmp(p, engine, n) == 0 && strncmp(p + n, " is ", 4) == 0)
+        p += n + 4;
     snprintf(out, size, "%.*s", (int)strcspn(p, "\n"), p);
 }
 

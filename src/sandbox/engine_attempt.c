@@ -243,14 +243,10 @@ static void looked(void *ctx, struct job *j)
 
     job_free(j);
     a->inspect = NULL;
-    if (!runs) {
-        attempt_blame(a, "the container ended before it connected");
-        fail(a, FAULT_OTHER);
-    } else if (clock_ms() - a->started < CONNECT_MS) {
+    if (runs && clock_ms() - a->started < CONNECT_MS)
         loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
-    } else {
+    else        /* refused, or never tried; if it is the image's fault, attached pipes let us read why */
         again(a, true, NULL);
-    }
 }
 
 static void look(void *ctx, short revents)
