@@ -21,7 +21,9 @@ void agent_defaults(struct agent_options *o)
     o->max_calls = 32;
     o->max_malformed = 3;
     o->max_repairs = 3;
-    o->data_size = 256 * 1024 * 1024;
+    o->data_size = INT64_C(256) << 20;
+    o->cell_ms = 120000;
+    o->memory = INT64_C(1) << 30;
 }
 
 bool text_blank(const char *s)
@@ -39,8 +41,7 @@ struct agent *agent_new(const struct agent_options *o, struct llm *llm, struct s
 
     a->o = *o;
     a->system = xstrdup(o->system ? o->system : "");
-    a->limits = xstrdup(o->limits ? o->limits : "120 s a run, 1 GiB of memory");
-    a->o.system = a->o.limits = NULL;
+    a->o.system = NULL;
     a->llm = llm;
     a->sandbox = sandbox;
     a->c = c;
@@ -79,7 +80,6 @@ void agent_free(struct agent *a)
     buf_release(&a->pending);
     buf_release(&a->code);
     free(a->system);
-    free(a->limits);
     free(a);
 }
 

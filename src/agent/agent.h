@@ -28,9 +28,9 @@ struct agent_options {          /* strings are copied */
     int64_t max_tokens_total;   /* a question, in and out; 0: no limit */
     int64_t max_ms;             /* a question; 0: no limit */
     const char *system;         /* the user's own addition to the system prompt, or NULL */
-    const char *limits;         /* what one run may use, for the prompts: "120 s a run, 1 GiB of memory"; NULL: the defaults of DESIGN 6 */
     const struct prompts *prompts;  /* not owned; prompts.h */
     int64_t data_size;          /* most bytes of one attachment: the size of /mnt/data */
+    int64_t cell_ms, memory;    /* the sandbox's limits, to be named in the prompts */
     bool verbose;
 };
 

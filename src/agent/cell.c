@@ -102,11 +102,14 @@ void cell_tell(const struct cell_result *r, const char *code, const char *output
     buf_add(out, output, len);
     if (r->status != CELL_OK && !(r->status == CELL_EXIT && r->exit_code == 0))
         add_error(r, code, out);
-    add_files(r, out);
-    if (r->state_lost || r->files_lost) {
+    else if (r->what && r->status == CELL_OK) {
         new_line(out);
-        buf_addstr(out, r->files_lost ? "The sandbox was replaced: all variables, imports and the files in /mnt/data are lost."
-                                      : "The interpreter was restarted: all variables and imports are lost; the files in /mnt/data are still there.");
+        add_cut(out, r->what, EXCEPTION_MAX);
+    }
+    add_files(r, out);
+    if (r->state_lost && !r->files_lost) {      /* r->what has said the rest */
+        new_line(out);
+        buf_addstr(out, "Imports are gone too; the files in /mnt/data are still there.");
     }
 }
 
@@ -144,6 +147,9 @@ static void send_result(struct agent *a, const char *id, const struct cell_resul
 {
     struct event e = {.type = EVENT_TOOL_RESULT};
 
+    /* Lost before this cell ran: its own error does not say so. */
+    if (r->state_lost && r->what && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
+        agent_notice(a, NOTICE_WARNING, "%s", r->what);
     e.result.id = id;
     e.result.cell = a->cells;
     e.result.status = r->status;
@@ -206,7 +212,11 @@ int cell_run(struct agent *a, const char *id, const char *tool, const char *code
     send_call(a, id, tool, code, a->cells);
     if (sandbox_run(a->sandbox, code, len, &listener, &r, &e)) {
         send_not_run(a, id, a->cells, e.text);
-        a->cells--;
+        if (e.kind == ERROR_USAGE) {            /* the code itself cannot be taken: for the model to mend */
+            told->status = CELL_NOT_RUN;
+            buf_addstr(&told->text, e.text);
+            return 0;
+        }
         if (err)
             *err = e;
         return -1;

@@ -45,7 +45,7 @@ struct question {
 
 struct agent {
     struct agent_options o;     /* strings owned below */
-    char *system, *limits;
+    char *system;
     struct llm *llm;
     struct sandbox *sandbox;
     struct conversation *c;

@@ -77,7 +77,7 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
 {
     const struct prompts *p = a->o.prompts;
     const char *installed;
-    char date[32];
+    char date[32], limits[64];
 
     memset(t, 0, sizeof *t);
     if (packages(a, &installed, err))
@@ -88,8 +88,9 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
     autofree char *version = xstrdup(python && *python ? python : "3");
 
     today(date, sizeof date);
+    snprintf(limits, sizeof limits, "%.0f s a run, %.0f MiB of memory", (double)a->o.cell_ms / 1000, (double)a->o.memory / (1 << 20));
     const struct text_var v[] = {
-        {"python", version}, {"packages", inside}, {"limits", a->limits}, {"date", date}, {"tool", agent_tools[0].name},
+        {"python", version}, {"packages", inside}, {"limits", limits}, {"date", date}, {"tool", agent_tools[0].name},
     };
     size_t n = countof(v);
 

@@ -23,6 +23,9 @@ void setup_agent(const struct config *c, struct agent_options *o)
     agent_defaults(o);
     o->max_requests = (unsigned)c->max_rounds;
     o->max_ms = c->max_time;
+    o->data_size = c->data_size;
+    o->cell_ms = c->timeout;
+    o->memory = c->memory;
     o->system = c->system && *c->system ? c->system : NULL;
     o->verbose = c->verbose;
 }

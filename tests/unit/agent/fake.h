@@ -376,7 +376,7 @@ struct session {
     struct agent_options o;
 };
 
-static void fake_script(const struct fake_reply *replies, size_t n_replies, const struct fake_cell *cells, size_t n_cells)
+__attribute__((unused)) static void fake_script(const struct fake_reply *replies, size_t n_replies, const struct fake_cell *cells, size_t n_cells)
 {
     fake.replies = replies;
     fake.n_replies = n_replies;
@@ -388,7 +388,7 @@ static void fake_script(const struct fake_reply *replies, size_t n_replies, cons
     buf_clear(&fake.events);
 }
 
-static void session_open(struct session *s)
+__attribute__((unused)) static void session_open(struct session *s)
 {
     memset(&fake, 0, sizeof fake);
     fake.packages = "numpy 1.24, pandas 1.5";
@@ -398,13 +398,13 @@ static void session_open(struct session *s)
     s->a = agent_new(&s->o, NULL, NULL, &s->c, s->loop, fake_event, NULL);
 }
 
-static void session_begin(struct session *s)
+__attribute__((unused)) static void session_begin(struct session *s)
 {
     agent_defaults(&s->o);
     session_open(s);
 }
 
-static void session_end(struct session *s)
+__attribute__((unused)) static void session_end(struct session *s)
 {
     agent_free(s->a);
     conversation_release(&s->c);
@@ -423,7 +423,7 @@ static void session_end(struct session *s)
 }
 
 /* At rest a conversation must take another question and be sendable with it. */
-static void session_check(struct session *s)
+__attribute__((unused)) static void session_check(struct session *s)
 {
     struct error err = {0};
     size_t n = s->c.n;
@@ -437,7 +437,7 @@ static void session_check(struct session *s)
     conversation_truncate(&s->c, n);
 }
 
-static enum question_status session_ask(struct session *s, const char *question)
+__attribute__((unused)) static enum question_status session_ask(struct session *s, const char *question)
 {
     unsigned before = fake.done_count;
 

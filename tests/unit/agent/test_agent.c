@@ -69,12 +69,18 @@ static const struct script scripts[] = {
      .cells = {{.status = CELL_TIMEOUT, .what = "it reached the limit of 120 s", .output = "so far\n"}}, .n_cells = 1, .status = QUESTION_ANSWERED,
      .answer = "Too slow.", .seen = "result: so far\nit reached the limit of 120 s\n---", .turns = 4},
     {.name = "a death says what is lost", .replies = {CALL("a"), SAY("Died.")}, .n_replies = 2,
-     .cells = {{.status = CELL_DIED, .what = "killed by SIGSEGV", .state_lost = true}}, .n_cells = 1, .status = QUESTION_ANSWERED, .answer = "Died.",
-     .seen = "result: killed by SIGSEGV\nThe interpreter was restarted: all variables and imports are lost; the files in /mnt/data are still there.",
+     .cells = {{.status = CELL_DIED, .what = "the interpreter was killed by SIGSEGV; variables are gone", .state_lost = true}}, .n_cells = 1, .status = QUESTION_ANSWERED, .answer = "Died.",
+     .seen = "result: the interpreter was killed by SIGSEGV; variables are gone\nImports are gone too; the files in /mnt/data are still there.\n---",
      .events = "result:1:6:lost", .turns = 4},
     {.name = "a lost container too", .replies = {CALL("a"), SAY("Gone.")}, .n_replies = 2,
-     .cells = {{.status = CELL_DIED, .what = "the container was removed", .state_lost = true, .files_lost = true}}, .n_cells = 1,
-     .status = QUESTION_ANSWERED, .answer = "Gone.", .seen = "the files in /mnt/data are lost", .turns = 4},
+     .cells = {{.status = CELL_DIED, .what = "the sandbox was lost; variables and the files in /mnt/data are gone", .state_lost = true, .files_lost = true}}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "Gone.", .seen = "result: the sandbox was lost; variables and the files in /mnt/data are gone\n---", .turns = 4},
+    {.name = "a loss before a cell that works", .replies = {CALL("a"), SAY("1")}, .n_replies = 2,
+     .cells = {{.output = "1\n", .what = "before this cell ran, variables were lost (x)", .state_lost = true}}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "1", .seen = "result: 1\nbefore this cell ran, variables were lost (x)\nImports are gone too",
+     .events = "notice(before this cell ran, variables were lost (x)) result:1:0:lost", .turns = 4},
+    {.name = "code that is too long is told", .replies = {CALL("a"), SAY("1")}, .n_replies = 2, .cells = {{.fail = ERROR_USAGE}}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "1", .events = "call:1 result:1:7", .turns = 4},
     {.name = "sys.exit(0) is no failure", .replies = {CALL("a"), SAY("1")}, .n_replies = 2,
      .cells = {{.status = CELL_EXIT, .exit_code = 0, .output = "1\n", .what = "SystemExit: 0"}}, .n_cells = 1, .status = QUESTION_ANSWERED,
      .answer = "1", .seen = "result: 1\n---", .turns = 4},
@@ -199,7 +205,7 @@ static void test_requests(void **state)
 {
     struct fake_reply replies[25];
     struct fake_cell cells[25];
-    char code[25][8];
+    char code[25][16];
     struct session s;
 
     (void)state;
@@ -224,7 +230,7 @@ static void test_calls_of_one_reply(void **state)
 {
     struct fake_reply replies[] = {{0}, SAY("done")};
     struct fake_cell cells[32];
-    char code[35][8];
+    char code[35][16];
     struct session s;
 
     (void)state;
@@ -347,7 +353,7 @@ static void test_prompts(void **state)
     fake_script(replies, 2, NULL, 0);
     agent_set_system(s.a, "Be brief.");
     session_ask(&s, "question");
-    assert_contains(fake.system, "native 3.11 [numpy 1.24, pandas 1.5] 120 s a run, 1 GiB of memory execute_python 20");
+    assert_contains(fake.system, "native 3.11 [numpy 1.24, pandas 1.5] 120 s a run, 1024 MiB of memory execute_python 20");
     assert_contains(fake.system, "{output}\n\nBe brief.");
     assert_string_equal(fake.blocks_ok, "ok {output}");
     fake.packages = "";

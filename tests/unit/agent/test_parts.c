@@ -1,0 +1,134 @@
+/* test_parts.c - the pure parts of the agent: budgets, numbers, placeholders, the words about a result. */
+#include "fake.h"
+
+#include "agent/private.h"
+
+static void test_budget(void **state)
+{
+    const struct budget_limits max = {.requests = 3, .calls = 32, .malformed = 2, .repairs = 1, .tokens = 100};
+    struct budget b;
+    struct error err = {0};
+
+    (void)state;
+    budget_init(&b, &max);
+    budget_asked(&b, 2, 40);
+    assert_int_equal(budget_may_ask(&b, &err), 0);
+    budget_asked(&b, 1, 1);
+    assert_int_equal(budget_may_ask(&b, &err), -1);
+    assert_int_equal(err.kind, ERROR_LIMIT);
+    b.requests = 0;
+    budget_asked(&b, 1, 100);
+    assert_int_equal(budget_may_ask(&b, &err), -1);
+    assert_int_equal(budget_bad_call(&b, &err), 0);
+    assert_int_equal(budget_bad_call(&b, &err), 0);
+    budget_good_call(&b);
+    assert_int_equal(budget_bad_call(&b, &err), 0);
+    assert_int_equal(budget_bad_call(&b, &err), 0);
+    assert_int_equal(budget_bad_call(&b, &err), -1);
+    budget_broke(&b, "a\n  b", "why");
+    assert_false(budget_round_end(&b));
+    assert_false(budget_round_end(&b));         /* a reply without failing code changes nothing */
+    budget_same_again(&b);
+    assert_true(budget_round_end(&b));
+    assert_false(budget_round_end(&b));         /* told once */
+    budget_release(&b);
+    budget_release(NULL);
+}
+
+static void test_same_code(void **state)
+{
+    static const struct { const char *code; bool same; } cases[] = {
+        {"for i in x:\n    print(i)", true}, {"for i in x:\n    print(i)\n\n", true}, {"\nfor i in x:  \n\n    print(i)", true},
+        {"for i in x:\r\n    print(i)\r\n", true}, {"for i in x:\n  print(i)", false}, {"for i in x:\n    print(i )", false}, {"", false},
+        {"for i in x:", false}, {"for i in x:\n    print(i)\nprint(1)", false},
+    };
+    const struct budget_limits max = {.repairs = 3};
+    struct budget b;
+
+    (void)state;
+    budget_init(&b, &max);
+    budget_broke(&b, "for i in x:\n    print(i)", "NameError");
+    for (size_t i = 0; i < countof(cases); i++)
+        assert_int_equal(budget_same(&b, cases[i].code) != NULL, cases[i].same);
+    budget_worked(&b);
+    assert_null(budget_same(&b, cases[0].code));
+    budget_release(&b);
+}
+
+static void test_numbers(void **state)
+{
+    static const struct { const char *answer, *output; bool shared; } cases[] = {
+        {"It is 7919.", "7919\n", true}, {"It is 7,919.", "7919", true}, {"About 3.14.", "3.14159265", true}, {"About 3.15.", "3.14159265", false},
+        {"It is 8.", "7919", false}, {"Seven of them.", "7", true}, {"no number", "no number", true}, {"nothing", "5", false},
+        {"12.5%", "0.125", true}, {"1.5 million", "1500001", false}, {"On 2024-03-05", "2024-03-05 00:00:00", true}, {"", "1", false},
+        {"x1 is good", "1", false}, {"1e3", "1000", true}, {"It is -4", "-4", true}, {"3", "3.2", true}, {"4", "3.2", false},
+        {"10", "1,2,3,10", true}, {"1234567", "1,234,567", true}, {"9e999", "1", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++)
+        if (numbers_shared(cases[i].answer, cases[i].output) != cases[i].shared)
+            fail_msg("%s / %s", cases[i].answer, cases[i].output);
+}
+
+static void test_fill(void **state)
+{
+    const struct text_var v[] = {{"a", "1"}, {"ab", "{a}"}};
+    char *s = text_fill("{a}{ab}{abc}{}{a {output} { \n\n", v, 2);
+
+    (void)state;
+    assert_string_equal(s, "1{a}{abc}{}{a {output} { ");        /* what was put in is not filled again */
+    free(s);
+}
+
+static char *tell(struct cell_result *r, const char *code, const char *output)
+{
+    struct buf b = BUF_INIT(1 << 20);
+
+    cell_tell(r, code, output, strlen(output), &b);
+    return buf_steal(&b, NULL);
+}
+
+static void test_tell(void **state)
+{
+    char long_line[5000], exception[] = "KeyError: 'x'", hint[] = "the columns are: 'a', 'b'", in_line[] = "line 2 failed";
+    struct cell_result r = {.status = CELL_EXCEPTION, .exception = exception, .line = 2};
+    char *s;
+
+    (void)state;
+    s = tell(&r, "a = 1\n    b = a['x']\n", "one\n\n");
+    assert_string_equal(s, "one\nKeyError: 'x' (line 2: b = a['x'])");
+    free(s);
+    r.hint = hint;
+    s = tell(&r, "a", "");
+    assert_string_equal(s, "KeyError: 'x' (line 2)\nthe columns are: 'a', 'b'");
+    free(s);
+    r.hint = in_line;
+    s = tell(&r, "a\nb", "");
+    assert_string_equal(s, "KeyError: 'x'\nline 2 failed");
+    free(s);
+    memset(long_line, 'x', sizeof long_line - 1);
+    long_line[sizeof long_line - 1] = '\0';
+    r = (struct cell_result){.status = CELL_EXCEPTION, .exception = long_line};
+    s = tell(&r, "a", "");
+    assert_true(strlen(s) < 2100);
+    assert_contains(s, "[2951 bytes more]");
+    free(s);
+    r = (struct cell_result){.status = CELL_MEMORY};
+    s = tell(&r, "a", "");
+    assert_string_equal(s, "it failed");
+    free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_same_code),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_tell),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
