@@ -202,7 +202,7 @@ def calls_of(answer):
     out = []
     for k, call in enumerate(answer.get("calls") or []):
         arguments = call.get("arguments", {"code": call.get("code", "")})
-        out.append({"index": k, "id": call.get("id", "call_%d" % (k + 1)), "type": "function",
+        out.append({"index": k, "id": call.get("id", "call_%s_%d" % (answer.get("number", ""), k + 1)), "type": "function",
                     "function": {"name": call.get("name", "execute_python"),
                                  "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)}})
     return out
@@ -373,7 +373,7 @@ class ModelServer:
             request.refused = problems
             self.send_json(conn, 400, {"error": {"message": "the test refused this request: " + "; ".join(problems)[:400]}})
             return True
-        return self.play(conn, request, answer or {})
+        return self.play(conn, request, dict(answer or {}, number=request.number + 1))      # ids of calls differ from reply to reply
 
     # -- playing an answer; returns whether the connection goes on
 
@@ -435,12 +435,17 @@ class ModelServer:
     def bodies(self):
         return [r.body for r in self.requests if r.method == "POST"]
 
-    def check(self, complete=True):
-        """Raise with everything that was wrong."""
+    def verdict(self, complete=True):
+        """Everything that was wrong, as text; said once."""
         text = "\n\n".join(self.problems)
-        asked = sum(1 for r in self.requests if r.method == "POST")
+        asked = len(self.bodies())
         if complete and asked < len(self.exchanges) and not text:
             text = "only %d of %d requests came" % (asked, len(self.exchanges))
+        self.problems, self.exchanges = [], self.exchanges[:asked]
+        return text
+
+    def check(self, complete=True):
+        text = self.verdict(complete)
         assert not text, text
 
 

@@ -46,8 +46,7 @@ def play(doc, program, serve):
     run = doc.get("run") or {}
     expect = doc.get("expect") or {}
     r = program.run(*[str(a) for a in listed(run.get("args"))], stdin=run.get("stdin"), env=run.get("env"))
-    server.check(complete=expect.get("complete", True))
-    problems = []
+    problems = list(filter(None, [server.verdict(expect.get("complete", True))]))
     match("exit code", expect.get("exit", 0), r.code, problems)
     for name, got in (("stdout", r.out), ("stderr", r.err)):
         if name in expect:
@@ -58,4 +57,5 @@ def play(doc, program, serve):
         problems.append("it took %.2f s, at least %s were to be waited" % (r.seconds, expect["at_least"]))
     if "at_most" in expect and r.seconds > expect["at_most"]:
         problems.append("it took %.2f s, at most %s were allowed" % (r.seconds, expect["at_most"]))
-    assert not problems, "\n".join(problems) + "\n%r" % r
+    if problems:
+        pytest.fail("\n".join(problems) + "\n%r" % r, pytrace=False)

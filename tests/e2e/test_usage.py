@@ -69,7 +69,7 @@ def test_no_model_says_how_to_get_one(bare):
 @pytest.mark.parametrize("stdin, pieces", [
     ("", ["no question"]),
     ("\n# only a comment\n\n", ["no question"]),
-    ('"""\nnever closed\n', ['"""']),
+    ('"""\nnever closed\n', ["double quotes", "line 1"]),
     (b"a question with a \0 in it\n", ["NUL"]),
     (b"a question with \xff\xfe in it\n", ["UTF-8"]),
 ])
