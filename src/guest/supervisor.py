@@ -68,7 +68,7 @@ class Supervisor:
         self.sending_wait = False               # it waits for room in the outbox
         self.put = None
         self.helper = None
-        self.closed_at = 0.0
+        self.closed_at, self.closed_kill = 0.0, False
         self.reading = True                     # the pipes are in the poll set
         self.poll = select.poll()
         self.seen = {}                          # path -> identity of each file in the data folder
@@ -391,7 +391,7 @@ class Supervisor:
             self.message(select.POLLIN)
         if self.waiting:
             self.drain()
-        cause = tlv(b'c', b'closed') if self.closed_at and status == 9 else b''
+        cause = tlv(b'c', b'closed') if self.closed_kill else b''
         self.bury()
         self.spawn()
         ending = tlv(b'w', b'%d' % status) + cause
@@ -409,7 +409,7 @@ class Supervisor:
             self.sock = None
         for fd in list(self.pipes):
             self.unpipe(fd)
-        self.reading, self.closed_at = True, 0.0
+        self.reading, self.closed_at, self.closed_kill = True, 0.0, False
         until = time.monotonic() + 1.0
         while time.monotonic() < until:
             if self.alone:
@@ -469,6 +469,7 @@ class Supervisor:
                 self.reap()                     # last, so that an answer sent before death is seen first
             self.more()
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:
+                self.closed_kill = True         # the hang-up alone proves nothing: every death brings one
                 self.signal(_signal.SIGKILL)
             if self.helper:
                 self.helper_check()             # noqa: from requests.py
