@@ -78,6 +78,11 @@ static void add_written(struct calls *c, const char *id, const char *name, const
     }
     struct arguments a;
     arguments_read(&a, args, len, t->code_key, cut);
+    if (a.problem) {            /* with the tool's real name, which the call may have got wrong too */
+        char *why = xasprintf("%s was not run: %s", t->name, a.problem);
+        free(a.problem);
+        a.problem = why;
+    }
     add(c, id, t->name, a.text, xstrdup(extra), a.problem);
 }
 
