@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -207,6 +208,18 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
         r->reasoning = xmemdup0(a->reasoning.data, a->reasoning.len);
     r->usage = (struct llm_usage){rd->usage.input, rd->usage.output, rd->usage.reasoning, false};
     return complete && !rd->failed ? 0 : -1;
+}
+
+int answer_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r) {
+    autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
+    const char *s = json_str(json_get(json_get(j, "error"), "failed_generation"));
+    struct calls c = {0};
+    if (!s || !calls_from_text(&c, s, strlen(s), q->tools, q->n_tools) || c.v[0].problem) {
+        calls_release(&c);
+        return -1;
+    }
+    *r = (struct llm_reply){.text = xstrdup(""), .calls = c.v, .n_calls = c.n, .finish = LLM_FINISH_CALLS, .usage = {-1, -1, -1, false}};
+    return 0;
 }
 
 bool answer_has_block(const char *text) {

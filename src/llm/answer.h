@@ -44,6 +44,8 @@ bool answer_feed(struct answer *a, const char *p, size_t n);
 /* The body is over; lost: the connection broke. 0: r has text, reasoning, calls, finish, usage (-1 where not told).
  * -1: f says why; r->text holds what was shown. */
 int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failure *f);
+/* Groq refuses a call it could not parse, and quotes it: taken when it is whole JSON with a known name. 0: r is a reply with it. */
+int answer_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r);
 /* Is there a python block in a finished text? */
 bool answer_has_block(const char *text);
 

@@ -197,6 +197,10 @@ static const struct llm_tool *meant_for(const char *text, size_t len, const stru
     static const char *const heads[] = {"{\"name\":\"", "{\"tool\":\"", "{\"function\":\"", "{\"tool_name\":\"", NULL};
     char head[128];
     size_t n = 0;
+    while (len && isspace((unsigned char)text[len - 1]))
+        len--;
+    if (!len || text[len - 1] != '}')
+        return NULL;            /* prose about a call */
     for (size_t i = 0; i < len && n + 1 < sizeof head; i++)
         if (!isspace((unsigned char)text[i]))
             head[n++] = text[i];

@@ -115,9 +115,8 @@ static void estimate_usage(const struct attempt *t, struct llm_reply *r) {
 }
 
 /* What the end of the transfer means. 0: r is a reply; 1: f; -1: err. */
-static int conclude(struct llm *m, struct attempt *t, enum http_end end, const struct http_reply *reply, struct llm_reply *r,
+static int conclude(struct attempt *t, enum http_end end, const struct http_reply *reply, struct llm_reply *r,
                     struct failure *f) {
-    (void)m;
     if (end == HTTP_ABORTED) {
         struct failure ignored;
         answer_finish(&t->a, true, r, &ignored);
@@ -128,7 +127,8 @@ static int conclude(struct llm *m, struct attempt *t, enum http_end end, const s
     if (reply->status >= 300 || (reply->status && reply->status < 200)) {
         struct failure_headers h = {reply->content_type, reply->retry_after, reply->retry_after_ms, reply->should_retry, reply->location};
         failure_from_response(f, (int)reply->status, &h, buf_str(&t->error_body), t->error_body.len, time(NULL));
-        return 1;
+        bool quoted = f->class == FAILURE_TOOL_USE && !answer_failed_generation(t->a.q, buf_str(&t->error_body), t->error_body.len, r);
+        return quoted ? 0 : 1;
     }
     struct failure why = {0};
     bool lost = end == HTTP_LOST;
@@ -138,7 +138,7 @@ static int conclude(struct llm *m, struct attempt *t, enum http_end end, const s
         *f = why;
     else if (t->a.reader.failed && why.class != FAILURE_TRUNCATED)
         *f = why;               /* the service said what was wrong before the connection went */
-    else if (f->class != FAILURE_PROTOCOL)
+    else if (f->class != FAILURE_PROTOCOL && !f->never)
         f->class = FAILURE_TRUNCATED;
     return 1;
 }
@@ -154,7 +154,7 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     struct http_reply reply;
     answer_init(&t.a, mode, x->q, x->l);
     enum http_end end = post(m, &t, body, stream, &reply, f, err);
-    int rc = conclude(m, &t, end, &reply, r, f);
+    int rc = conclude(&t, end, &reply, r, f);
     if (rc == 0) {
         x->structured = t.a.reader.slots.n > 0 && r->n_calls;
         x->from_block = !x->structured && r->n_calls && !t.a.leak.calls.n
@@ -234,6 +234,7 @@ static int wait_for(struct llm *m, int ms, struct error *err) {
 static int prepare(struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f, unsigned tries, bool *stream,
                    struct error *err) {
     char seconds[32];
+    bool quiet = c.wait_ms < 1500 && f->retry_after <= 0;      /* short waits only with --verbose; one the server asked for is shown */
     snprintf(seconds, sizeof seconds, c.wait_ms < 10000 ? "%.1f s" : "%.0f s", c.wait_ms / 1000.0);
     switch (c.what) {
     case RETRY_NO:
@@ -250,8 +251,11 @@ static int prepare(struct llm *m, const struct exchange *x, struct retry_choice 
     case RETRY_WAIT:
         if (m->o.deadline && clock_ms() + c.wait_ms > m->o.deadline)
             return 1;
-        exchange_notice(x->l, c.wait_ms < 1500, "%s; trying again in %s (%u of %d)", *f->message ? f->message : "the service is busy",
-                        seconds, tries, RETRY_MAX);
+        if (f->status)
+            exchange_notice(x->l, quiet, "the service is busy (%d: %.200s); trying again in %s (%u of %d)", f->status,
+                            *f->message ? f->message : "no message", seconds, tries, RETRY_MAX);
+        else
+            exchange_notice(x->l, quiet, "%.250s; trying again in %s (%u of %d)", f->message, seconds, tries, RETRY_MAX);
         return wait_for(m, c.wait_ms, err);
     }
     return 1;
@@ -305,7 +309,7 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
         bool shown = false, reasoned = false;
         int rc = attempt(m, x, stream, &got, &f, &shown, &reasoned, err);
         take(r, &got, rc == 0);
-        if (rc == 0 && f.class == FAILURE_NONE)
+        if (rc == 0)
             return 0;
         if (rc < 0)
             return -1;

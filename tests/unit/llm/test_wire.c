@@ -1,0 +1,390 @@
+/* test_wire.c - every case under tests/wire, and under $WIRE_CASES/{synthetic,recorded} when set, read by answer.h: whole, byte by
+ * byte, cut in two at each byte, and each prefix as a lost connection. A case is a folder: response.body, status, response.headers,
+ * meta.json with "expected" (actions to take, or the plain contents).
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "llm/answer.h"
+#include "llm/retry.h"
+
+struct heard { struct buf text; };
+
+struct outcome {
+    int rc;
+    struct llm_reply r;
+    struct failure f;
+    char *heard;                /* what the listener was given */
+    char finish[32];
+};
+
+struct wire_case {
+    char name[300];
+    struct buf body, headers;
+    int status;
+    struct json *meta;
+    const struct json *expected;
+    struct llm_tool tools[16];
+    size_t n_tools;
+};
+
+static void on_text(void *ctx, const char *s, size_t n) { buf_add(&((struct heard *)ctx)->text, s, n); }
+
+static void outcome_release(struct outcome *o) {
+    llm_reply_release(&o->r);
+    free(o->heard);
+    *o = (struct outcome){0};
+}
+
+static void header(const struct wire_case *w, const char *name, char *out, size_t size) {
+    out[0] = '\0';
+    size_t n = strlen(name);
+    for (const char *line = buf_str(&w->headers); line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (!strncasecmp(line, name, n) && line[n] == ':') {
+            const char *v = line + n + 1 + strspn(line + n + 1, " ");
+            snprintf(out, size, "%.*s", (int)strcspn(v, "\r\n"), v);
+        }
+}
+
+/* Read the first len bytes, in pieces that end at cut and then of size step. */
+static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, bool lost, struct outcome *o) {
+    *o = (struct outcome){0};
+    struct heard heard = {.text = BUF_INIT(0)};
+    struct llm_listener l = {.ctx = &heard, .text = on_text};
+    struct llm_prompts none = {0};
+    struct llm_request q = {.prompts = &none, .tools = w->tools, .n_tools = w->n_tools};
+    if (w->status >= 300) {
+        char ct[128], ra[64], ms[64], sr[64];
+        header(w, "content-type", ct, sizeof ct);
+        header(w, "retry-after", ra, sizeof ra);
+        header(w, "retry-after-ms", ms, sizeof ms);
+        header(w, "x-should-retry", sr, sizeof sr);
+        struct failure_headers h = {ct, ra, ms, sr, ""};
+        failure_from_response(&o->f, w->status, &h, buf_str(&w->body), len, 1800000000);
+        o->rc = o->f.class == FAILURE_TOOL_USE ? answer_failed_generation(&q, buf_str(&w->body), len, &o->r) : -1;
+        if (o->rc)
+            o->r.text = xstrdup("");
+        o->heard = xstrdup("");
+        return;
+    }
+    struct answer a;
+    answer_init(&a, ANSWER_NATIVE, &q, &l);
+    for (size_t at = 0; at < len; ) {
+        size_t n = cut && at < cut ? cut - at : step;
+        if (n > len - at)
+            n = len - at;
+        char *piece = xmemdup0(w->body.data + at, n);  /* exact size, so that a sanitizer sees an overrun */
+        answer_feed(&a, piece, n);
+        free(piece);
+        at += n;
+    }
+    o->rc = answer_finish(&a, lost, &o->r, &o->f);
+    snprintf(o->finish, sizeof o->finish, "%s", a.reader.finish);
+    o->heard = buf_steal(&heard.text, NULL);
+    answer_release(&a);
+}
+
+static const char *code_of(const struct llm_call *c, struct json **doc) {
+    *doc = json_parse(c->call.arguments, strlen(c->call.arguments), 0, NULL, NULL);
+    return json_str(json_get(*doc, "code"));
+}
+
+static const char *check_calls(const struct json *want, const struct outcome *o) {
+    if (o->rc)
+        return "failed instead of calling";
+    if (o->r.n_calls != json_size(want))
+        return "wrong number of calls";
+    for (size_t i = 0; i < o->r.n_calls; i++) {
+        const struct json *e = json_at(want, i);
+        const struct llm_call *c = &o->r.calls[i];
+        struct json *doc;
+        const char *code = code_of(c, &doc);
+        bool same = !c->problem && code && !strcmp(code, json_str(json_get(e, "code"))) && !strcmp(c->call.name, json_str(json_get(e, "name")));
+        json_free(doc);
+        if (!same)
+            return c->problem ? c->problem : "another call";
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(o->r.calls[k].call.id, c->call.id))
+                return "two calls with one id";
+    }
+    return NULL;
+}
+
+static const char *check_retry(const char *want, const struct outcome *o) {
+    struct retry t = {0};
+    if (!o->rc)
+        return "a reply instead of a retry";
+    struct retry_choice c = retry_decide(&t, &o->f, false, true, 0, 0);
+    if (!strcmp(want, "nostream"))
+        return c.what == RETRY_WITHOUT_STREAM ? NULL : "not retried without stream";
+    if (strstr(want, "max_completion_tokens"))
+        return c.what == RETRY_DOWNGRADE && o->f.param == PARAM_MAX_TOKENS ? NULL : "no downgrade";
+    if (strstr(want, "without ") || strstr(want, "drop "))
+        return c.what == RETRY_DOWNGRADE ? NULL : "no downgrade";
+    if (strstr(want, "poll"))
+        return c.what == RETRY_POLL ? NULL : "not polled";
+    if (!strncmp(want, "after ", 6))
+        return c.what == RETRY_WAIT && c.wait_ms == (int)(1000 * strtod(want + 6, NULL)) ? NULL : "another wait";
+    if (c.what == RETRY_POLL && strstr(o->f.message, "loading"))
+        return NULL;
+    return c.what == RETRY_WAIT && c.wait_ms >= 375 && c.wait_ms <= 500 ? NULL : "not retried with backoff";
+}
+
+static const char *check_error(const struct json *a, const struct outcome *o) {
+    const char *class = json_str(json_get(a, "class")), *partial = json_str(json_get(a, "partial_text"));
+    struct retry t = {0};
+    if (!o->rc)
+        return "a reply instead of an error";
+    enum retry_what what = retry_decide(&t, &o->f, false, false, 0, 0).what;
+    if (partial && strcmp(o->r.text, partial))
+        return "another partial text";
+    if (!class)
+        return NULL;
+    if (!strcmp(class, "fatal"))
+        return what == RETRY_NO && o->f.class != FAILURE_TRUNCATED ? NULL : "not fatal";
+    if (!strcmp(class, "context"))
+        return o->f.class == FAILURE_CONTEXT ? NULL : "not seen as context";
+    if (!strcmp(class, "truncated"))
+        return o->f.class == FAILURE_TRUNCATED && !o->r.n_calls ? NULL : "not seen as truncated";
+    if (!strcmp(class, "retryable"))
+        return what == RETRY_WAIT ? NULL : "not retryable";
+    if (!strcmp(class, "auth"))
+        return o->f.class == FAILURE_AUTH ? NULL : "not seen as auth";
+    return "unknown class in the case";
+}
+
+static const char *check_action(const struct json *a, const struct outcome *o) {
+    const char *s;
+    if (json_get(a, "call"))
+        return check_calls(json_get(a, "call"), o);
+    if ((s = json_str(json_get(a, "text"))))
+        return o->rc ? "failed instead of answering" : o->r.n_calls ? "a call instead of text" : strcmp(o->r.text, s) ? "another text" : NULL;
+    if ((s = json_str(json_get(a, "tool_error"))))
+        return o->rc || o->r.n_calls != 1 ? "no call" : !o->r.calls[0].problem ? "would run" : strcasestr(o->r.calls[0].problem, s) ? NULL : o->r.calls[0].problem;
+    if (json_get(a, "nudge"))
+        return o->rc ? "failed" : *o->r.text || o->r.n_calls ? "not empty" : NULL;
+    if ((s = json_str(json_get(a, "retry"))))
+        return check_retry(s, o);
+    if (json_get(a, "error"))
+        return check_error(a, o);
+    const struct json *u = json_get(a, "usage");
+    if (u)
+        return o->r.usage.input == json_int(json_get(u, "input"), -1) && o->r.usage.output == json_int(json_get(u, "output"), -1) ? NULL : "another usage";
+    return "an action that this test does not know";
+}
+
+static bool same_json(const char *a, const char *b) {
+    autojson struct json *x = json_parse(a, strlen(a), JSON_DUPLICATES, NULL, NULL), *y = json_parse(b, strlen(b), JSON_DUPLICATES, NULL, NULL);
+    autofree char *p = json_print(x), *q = json_print(y);
+    return x && y && !strcmp(p, q);
+}
+
+static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
+
+/* The recorded form: contents as a plain reader has them. */
+static const char *check_contents(const struct json *e, const struct outcome *o) {
+    const struct json *error = json_get(e, "error"), *calls = json_get(e, "tool_calls"), *usage = json_get(e, "usage");
+    if (json_truthy(error)) {
+        const char *m = json_str(json_get(error, "message"));
+        return !o->rc ? "a reply instead of an error" : m && strncmp(o->f.message, m, 60) ? "another message" : NULL;
+    }
+    if (o->rc)
+        return "failed";
+    const char *text = str(json_get(e, "text")), *refusal = str(json_get(e, "refusal"));
+    if (!strncmp(text, "<think>", 7)) {
+        const char *end = strstr(text, "</think>"), *rest = end ? end + 8 : "";   /* one was cut while it still thought */
+        if (!end)
+            end = text + strlen(text);
+        if (!o->r.reasoning || strcmp(o->r.text, rest + strspn(rest, " \n")) || strncmp(o->r.reasoning, text + 7, (size_t)(end - text - 7)))
+            return "another text after thinking";
+    } else if (strcmp(o->r.text, o->r.refusal ? refusal : o->r.n_calls && !text[strspn(text, " \n")] ? "" : text)) {
+        return "another text";
+    } else if (strcmp(o->r.reasoning ? o->r.reasoning : "", str(json_get(e, "reasoning")))) {
+        return "another reasoning";
+    }
+    if (o->r.n_calls != json_size(calls))
+        return "wrong number of calls";
+    for (size_t i = 0; i < o->r.n_calls; i++) {
+        const struct json *c = json_at(calls, i);
+        if (strcmp(o->r.calls[i].call.name, str(json_get(c, "name"))) || !same_json(o->r.calls[i].call.arguments, str(json_get(c, "arguments"))))
+            return "another call";
+        if (strcmp(o->r.calls[i].call.id, str(json_at(json_get(e, "tool_call_ids"), i))) && *str(json_at(json_get(e, "tool_call_ids"), i)))
+            return "another id";
+    }
+    if (json_str(json_get(e, "finish_reason")) && strcmp(o->finish, str(json_get(e, "finish_reason"))))
+        return "another finish_reason";
+    if (json_truthy(usage) && (o->r.usage.input != json_int(json_get(usage, "prompt_tokens"), -1)
+                               || o->r.usage.output != json_int(json_get(usage, "completion_tokens"), -1)))
+        return "another usage";
+    return NULL;
+}
+
+static const char *check(const struct wire_case *w, const struct outcome *o) {
+    const struct json *actions = json_get(w->expected, "actions");
+    if (!actions)
+        return check_contents(w->expected, o);
+    for (const struct json *a = json_first(actions); a; a = json_next(a)) {
+        const char *why = check_action(a, o);
+        if (why)
+            return why;
+    }
+    return NULL;
+}
+
+/* Ids that we made are random, so they are left out. */
+static bool same(const struct outcome *a, const struct outcome *b) {
+    if (a->rc != b->rc || strcmp(a->r.text, b->r.text) || strcmp(a->heard, b->heard) || a->r.n_calls != b->r.n_calls
+        || a->r.finish != b->r.finish || a->f.class != b->f.class || strcmp(a->f.message, b->f.message)
+        || strcmp(a->r.reasoning ? a->r.reasoning : "", b->r.reasoning ? b->r.reasoning : ""))
+        return false;
+    for (size_t i = 0; i < a->r.n_calls; i++)
+        if (strcmp(a->r.calls[i].call.name, b->r.calls[i].call.name) || strcmp(a->r.calls[i].call.arguments, b->r.calls[i].call.arguments)
+            || !a->r.calls[i].problem != !b->r.calls[i].problem)
+            return false;
+    return true;
+}
+
+static void case_release(struct wire_case *w) {
+    buf_release(&w->body);
+    buf_release(&w->headers);
+    json_free(w->meta);
+}
+
+static void read_gzip(struct wire_case *w, const char *path) {
+    struct argv a = ARGV_INIT;
+    struct child_result r;
+    argv_pushl(&a, "python3", "-c", "import gzip,sys;sys.stdout.buffer.write(gzip.open(sys.argv[1]).read())", path, NULL);
+    if (!child_run(a.v, 10000, 1u << 20, NULL, &r, NULL)) {
+        buf_clear(&w->body);
+        buf_add(&w->body, buf_str(&r.out), r.out.len);
+    }
+    child_result_release(&r);
+    argv_release(&a);
+}
+
+static bool case_read(struct wire_case *w, const char *dir, const char *name) {
+    struct error err = {0};
+    struct buf meta = BUF_INIT(0), status = BUF_INIT(0);
+    *w = (struct wire_case){.status = 200};
+    snprintf(w->name, sizeof w->name, "%s", name);
+    autofree char *m = xasprintf("%s/%s/meta.json", dir, name), *b = xasprintf("%s/%s/response.body", dir, name);
+    autofree char *h = xasprintf("%s/%s/response.headers", dir, name), *s = xasprintf("%s/%s/status", dir, name);
+    bool ok = !file_read(m, 1u << 20, &meta, &err) && !file_read(b, 1u << 22, &w->body, &err);
+    if (ok && !file_read(s, 64, &status, &err))
+        w->status = (int)strtol(buf_str(&status), NULL, 10);
+    if (ok)
+        file_read(h, 1u << 16, &w->headers, &err);
+    if (w->body.len > 2 && !memcmp(w->body.data, "\x1f\x8b", 2))
+        read_gzip(w, b);
+    w->meta = json_parse(buf_str(&meta), meta.len, JSON_DUPLICATES, NULL, NULL);
+    w->expected = json_get(w->meta, "expected");
+    buf_release(&meta);
+    buf_release(&status);
+    if (json_get(w->expected, "actions")) {
+        w->tools[w->n_tools++] = (struct llm_tool){"execute_python", "", "{}", "code"};
+        return ok && w->expected;
+    }
+    const struct json *calls = json_get(w->expected, "tool_calls");
+    for (const struct json *c = json_first(calls); c && w->n_tools < countof(w->tools); c = json_next(c))
+        w->tools[w->n_tools++] = (struct llm_tool){str(json_get(c, "name")), "", "{}", NULL};
+    return ok && w->expected;
+}
+
+/* NULL, or why it failed. */
+static const char *try_case(const struct wire_case *w) {
+    struct outcome whole, o;
+    size_t n = w->body.len;
+    run(w, n, 0, n ? n : 1, false, &whole);
+    const char *why = check(w, &whole);
+    size_t step = n > 4000 ? n / 300 + 1 : 1;
+    run(w, n, 0, 1, false, &o);
+    if (!why && !same(&whole, &o))
+        why = "byte by byte gives another result";
+    outcome_release(&o);
+    for (size_t cut = 1; !why && cut < n; cut += step) {
+        run(w, n, cut, n, false, &o);
+        if (!same(&whole, &o))
+            why = "cut in two gives another result";
+        outcome_release(&o);
+        run(w, cut, 0, cut, true, &o);
+        if (!o.rc && o.r.n_calls && (whole.rc || o.r.n_calls != whole.r.n_calls))
+            why = "a prefix would run a call that the whole does not";
+        outcome_release(&o);
+    }
+    static char text[512];
+    if (why)
+        snprintf(text, sizeof text, "%s [rc %d class %d \"%.100s\" text \"%.100s\" calls %zu]", why, whole.rc, whole.f.class, whole.f.message,
+                 whole.r.text, whole.r.n_calls);
+    outcome_release(&whole);
+    return why ? text : NULL;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int no_dot(const struct dirent *d) { return d->d_name[0] != '.'; }
+
+static unsigned run_folder(const char *dir, unsigned *total) {
+    struct dirent **list;
+    int n = scandir(dir, &list, no_dot, by_name);
+    unsigned failed = 0;
+    *total = 0;
+    for (int i = 0; i < n; i++) {
+        struct wire_case w;
+        if (case_read(&w, dir, list[i]->d_name)) {
+            ++*total;
+            const char *why = try_case(&w);
+            if (why) {
+                failed++;
+                printf("FAIL %s/%s: %s\n", dir, w.name, why);
+            }
+        }
+        case_release(&w);
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
+    return failed;
+}
+
+static void own_cases(void **state) {
+    (void)state;
+    unsigned total, failed = run_folder("tests/wire", &total);
+    print_message("tests/wire: %u of %u cases\n", total - failed, total);
+    assert_true(total >= 30);
+    assert_int_equal(failed, 0);
+}
+
+static void shared_cases(void **state) {
+    (void)state;
+    const char *root = getenv("WIRE_CASES"), *const kinds[] = {"synthetic", "recorded"};
+    if (!root || !*root)
+        skip();
+    unsigned bad = 0;
+    for (size_t i = 0; i < 2; i++) {
+        autofree char *dir = xasprintf("%s/%s", root, kinds[i]);
+        unsigned total, failed = run_folder(dir, &total);
+        print_message("%s: %u of %u cases\n", dir, total - failed, total);
+        bad += failed;
+    }
+    assert_int_equal(bad, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(own_cases), cmocka_unit_test(shared_cases)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
