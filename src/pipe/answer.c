@@ -189,7 +189,7 @@ void answer_event(struct answer *a, const struct event *e)
             reply_end(a, e->reply_end.kind);
         if (e->type == EVENT_DONE)
             question_end(a, e);
-        if (a->broken != 141)
+        if (!a->broken)         /* that was told, and quietly for 141: how the question then ends is of no interest */
             show_event(a->show, e);
     }
     /* again with each event: the next step of the agent may have forgotten the one before */

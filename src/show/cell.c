@@ -104,8 +104,10 @@ void show_cell_call(struct show *s, const struct event *e)
         show_code(s, e->call.code);
         show_flush(s);
     }
-    snprintf(status, sizeof status, "running cell %u", e->call.cell);
-    show_status(s, status);
+    if (e->call.cell) {         /* 0: it will not run */
+        snprintf(status, sizeof status, "running cell %u", e->call.cell);
+        show_status(s, status);
+    }
 }
 
 void show_cell_output(struct show *s, const struct event *e)

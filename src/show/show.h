@@ -30,7 +30,7 @@ void show_free(struct show *s);
 void show_resize(struct show *s, int width);
 void show_event(struct show *s, const struct event *e);    /* every event but TEXT, which the front end places */
 void show_status(struct show *s, const char *text);        /* the transient line of a terminal, NULL removes it; nothing elsewhere */
-void show_asking(struct show *s, const char *model);       /* the status line of a request; model NULL: the session's */
+void show_asking(struct show *s, const char *model);       /* the status line of a request; model NULL: the one named before, or the session's */
 void show_line(struct show *s, enum notice_level level, const char *text);     /* trusted or not: it is scrubbed */
 void show_talk(struct show *s, const char *text, size_t len);      /* model text that is no answer, dimmed; nothing when quiet */
 void show_clear(struct show *s);           /* the terminal is about to be used by someone else: status line off, line ended */

@@ -115,8 +115,10 @@ void show_asking(struct show *s, const char *model)
 {
     autofree char *text = NULL;
 
-    if (!model)
-        model = s->model ? s->model : "the model";
-    text = xasprintf("asking %s", model);
+    if (model) {
+        free(s->model);
+        s->model = xstrdup(model);
+    }
+    text = xasprintf("asking %s", s->model ? s->model : "the model");
     show_status(s, text);
 }

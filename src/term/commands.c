@@ -1,0 +1,99 @@
+/* commands.c - the words that begin with a slash. */
+#include "term/commands.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define WORD_MAX_LEN 24
+
+const struct command commands[] = {
+    {COMMAND_HELP, "/help", "", "this list"},
+    {COMMAND_CODE, "/code", "", "the code that ran for the last question"},
+    {COMMAND_RETRY, "/retry", "", "ask the last question again when it got no answer"},
+    {COMMAND_CLEAR, "/clear", "", "forget the conversation; variables stay"},
+    {COMMAND_RESET, "/reset", "", "a fresh interpreter: variables are gone, files and the conversation stay"},
+    {COMMAND_MODEL, "/model", "[NAME]", "another model; without a name: which one it is"},
+    {COMMAND_SYSTEM, "/system", "[TEXT|off]", "instructions for the model; without a text: what they are"},
+    {COMMAND_EXIT, "/exit", "", "end (also /quit and Ctrl-D)"},
+    {COMMAND_EXIT, "/quit", NULL, NULL},
+    {COMMAND_NONE, NULL, NULL, NULL},
+};
+
+const char *const *command_words(void)
+{
+    static const char *words[countof(commands)];
+
+    for (size_t i = 0; i < countof(commands); i++)
+        words[i] = commands[i].name;
+    return words;
+}
+
+static size_t word_length(const char *line)
+{
+    size_t n = 1;
+
+    while (isalpha((unsigned char)line[n]))
+        n++;
+    return n;
+}
+
+enum command_id command_find(const char *line, const char **argument)
+{
+    size_t n;
+
+    *argument = "";
+    if (*line != '/')
+        return COMMAND_NONE;
+    n = word_length(line);
+    if ((line[n] && !isspace((unsigned char)line[n])) || strchr(line, '\n'))
+        return COMMAND_NONE;
+    *argument = line + n + strspn(line + n, " \t");
+    for (const struct command *c = commands; c->name; c++)
+        if (strlen(c->name) == n && !strncmp(c->name, line, n))
+            return c->id;
+    return COMMAND_UNKNOWN;
+}
+
+/* How many letters must be changed, added or dropped to make a into b. */
+static size_t distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t row[WORD_MAX_LEN + 1];
+
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]), best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+
+            diagonal = row[j];
+            row[j] = change < best ? change : best;
+        }
+    }
+    return row[nb];
+}
+
+const char *command_nearest(const char *line)
+{
+    size_t n = word_length(line), best = (size_t)-1;
+    const char *name = commands[0].name;
+
+    if (n > WORD_MAX_LEN)
+        n = WORD_MAX_LEN;
+    for (const struct command *c = commands; c->name; c++) {
+        size_t d = distance(line, n, c->name, strlen(c->name));
+
+        if (n > 1 && !strncmp(c->name, line, n))
+            d = 0;              /* its beginning */
+        if (d < best) {
+            best = d;
+            name = c->name;
+        }
+    }
+    return name;
+}

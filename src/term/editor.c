@@ -1,0 +1,385 @@
+/* editor.c - one line from the terminal: readline in callback mode, fed by the loop.
+ *
+ * The terminal's bytes are read here and go through keys.c; readline gets them one whole character at a time from a queue, so it
+ * never waits for the rest of anything. Its own signal handlers are off: the loop has them.
+ */
+#include "term/editor.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <readline/readline.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "show/show.h"
+#include "term/keys.h"
+#include "term/pastes.h"
+
+#define LINE_MAX_BYTES (1024 * 1024)
+#define CTRL_Z 0x1a
+
+struct editor {
+    struct loop *loop;
+    const char *const *words;
+    struct termios before;
+    bool have_before, fancy;    /* fancy: the terminal knows escape sequences */
+    struct keys keys;
+    char queue[8];              /* what readline may read now */
+    size_t queued;
+    struct pastes pastes;
+    bool active, done, hidden;
+    enum editor_end end;
+    char *line;
+};
+
+static struct editor *the_editor;       /* readline's callbacks carry no context */
+
+static void put(const char *s)
+{
+    fflush(stdout);
+    fd_write_all(STDOUT_FILENO, s, strlen(s));
+}
+
+static void set_modes(const struct editor *e, bool echo, bool canonical)
+{
+    struct termios t = e->before;
+
+    if (!e->have_before)
+        return;
+    if (!canonical) {
+        t.c_lflag &= ~(tcflag_t)ICANON;
+        t.c_cc[VMIN] = 1;
+        t.c_cc[VTIME] = 0;
+        t.c_cc[VSUSP] = _POSIX_VDISABLE;        /* Ctrl-Z is a key: the modes must be put back before we stop */
+    }
+    if (!echo)
+        t.c_lflag &= ~(tcflag_t)ECHO;
+    while (tcsetattr(STDIN_FILENO, TCSANOW, &t) < 0 && errno == EINTR)
+        ;
+}
+
+/* readline takes a terminal without ECHO for one that must not show what is typed, so it gets one with. */
+static void prep(int meta)
+{
+    set_modes(the_editor, true, false);
+    rl_prep_terminal(meta);
+    if (the_editor->fancy)
+        put("\033[?2004h");
+}
+
+static void deprep(void)
+{
+    if (the_editor->fancy)
+        put("\033[?2004l");
+    rl_deprep_terminal();
+    set_modes(the_editor, false, false);
+}
+
+static int queue_get(FILE *unused)
+{
+    struct editor *e = the_editor;
+    unsigned char c;
+
+    (void)unused;
+    if (e->queued > 0) {
+        c = (unsigned char)e->queue[0];
+        memmove(e->queue, e->queue + 1, --e->queued);
+        return c;
+    }
+    /* No command that we know reads on; if one does, wait for the terminal itself rather than report its end. */
+    while (!loop_check(e->loop)) {
+        struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+
+        if (poll(&p, 1, 100) > 0)
+            return read(STDIN_FILENO, &c, 1) == 1 ? c : EOF;
+    }
+    return EOF;
+}
+
+static int queue_any(void)
+{
+    return the_editor->queued > 0;
+}
+
+static void on_line(char *line)
+{
+    struct editor *e = the_editor;
+
+    e->line = line;
+    e->end = line ? EDITOR_LINE : EDITOR_EOF;
+    e->done = true;
+    rl_callback_handler_remove();       /* else it would show the next prompt at once */
+}
+
+static char *next_word(const char *text, int state)
+{
+    static size_t at;
+    size_t len = strlen(text);
+
+    if (!state)
+        at = 0;
+    while (the_editor->words[at]) {
+        const char *w = the_editor->words[at++];
+
+        if (!strncmp(w, text, len))
+            return strdup(w);
+    }
+    return NULL;
+}
+
+static char **complete(const char *text, int start, int end)
+{
+    (void)end;
+    rl_attempted_completion_over = 1;   /* never file names */
+    return start == 0 && *text == '/' ? rl_completion_matches(text, next_word) : NULL;
+}
+
+static void setup_readline(void)
+{
+    rl_readline_name = "sandpiper";
+    rl_catch_signals = 0;
+    rl_catch_sigwinch = 0;
+    rl_instream = stdin;
+    rl_outstream = stdout;
+    rl_getc_function = queue_get;
+    rl_input_available_hook = queue_any;
+    rl_prep_term_function = prep;
+    rl_deprep_term_function = deprep;
+    rl_attempted_completion_function = complete;
+    rl_completion_query_items = -1;
+    rl_initialize();            /* reads ~/.inputrc, whose settings stay but for these */
+    rl_variable_bind("enable-bracketed-paste", "off");
+    rl_variable_bind("page-completions", "off");
+    rl_variable_bind("blink-matching-paren", "off");
+}
+
+static void setup_locale(void)
+{
+    setlocale(LC_CTYPE, "");
+    if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+        setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+struct editor *editor_new(struct loop *loop, const char *const *words, struct error *err)
+{
+    struct editor *e;
+
+    if (the_editor) {
+        error_set(err, ERROR_SYSTEM, EBUSY, "the terminal is in use");
+        return NULL;
+    }
+    e = xcalloc(1, sizeof *e);
+    e->loop = loop;
+    e->words = words;
+    e->fancy = show_is_terminal(STDOUT_FILENO);
+    e->have_before = tcgetattr(STDIN_FILENO, &e->before) == 0;
+    if (!e->have_before) {
+        error_errno(err, "the terminal on stdin");
+        free(e);
+        return NULL;
+    }
+    keys_init(&e->keys);
+    the_editor = e;
+    setup_locale();
+    setup_readline();
+    set_modes(e, false, false);
+    return e;
+}
+
+void editor_restore(struct editor *e)
+{
+    if (e->active) {
+        rl_callback_handler_remove();
+        e->active = false;
+    }
+    set_modes(e, true, true);
+}
+
+void editor_free(struct editor *e)
+{
+    if (!e)
+        return;
+    editor_restore(e);
+    keys_release(&e->keys);
+    pastes_release(&e->pastes);
+    free(e->line);
+    free(e);
+    the_editor = NULL;
+}
+
+/* As a shell would have it: the modes of before, stopped, and the line as it was when we go on. */
+static void suspend(struct editor *e)
+{
+    deprep();
+    set_modes(e, true, true);
+    put("\n");
+    kill(0, SIGTSTP);
+    prep(1);
+    rl_on_new_line();
+    rl_forced_update_display();
+}
+
+static void insert_paste(struct editor *e, const struct key *key)
+{
+    autofree char *text = pastes_add(&e->pastes, buf_str(key->paste), key->paste->len);
+
+    if (rl_end + (int)strlen(text) > LINE_MAX_BYTES)
+        return;
+    rl_begin_undo_group();
+    rl_insert_text(text);
+    rl_end_undo_group();
+    rl_redisplay();
+    if (key->cut) {
+        editor_hide(e);
+        put("sandpiper: the paste was cut at 1 MiB; --add FILE takes more\n");
+        editor_show(e);
+    }
+}
+
+static void feed_readline(struct editor *e, const struct key *key)
+{
+    if (key->n == 1 && key->bytes[0] == CTRL_Z) {
+        suspend(e);
+        return;
+    }
+    if (rl_end >= LINE_MAX_BYTES && key->n >= 1 && (unsigned char)key->bytes[0] >= ' ' && key->bytes[0] != 0x7f)
+        return;
+    memcpy(e->queue, key->bytes, key->n);
+    e->queued = key->n;
+    while (e->queued > 0 && !e->done)
+        rl_callback_read_char();
+    e->queued = 0;
+}
+
+static void drain(struct editor *e)
+{
+    while (!e->done) {
+        struct key key = keys_next(&e->keys, clock_ms());
+
+        if (key.kind == KEY_NONE)
+            break;
+        if (key.kind == KEY_PASTE)
+            insert_paste(e, &key);
+        else
+            feed_readline(e, &key);
+    }
+}
+
+static void on_input(void *ctx, short revents)
+{
+    struct editor *e = ctx;
+    char bytes[4096];
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+
+    (void)revents;
+    if (n > 0) {
+        keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
+        drain(e);
+    } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+        e->end = EDITOR_EOF;
+        e->done = true;
+    }
+}
+
+static void clear_line(struct editor *e)
+{
+    rl_callback_sigcleanup();   /* out of a search or a key sequence */
+    rl_free_line_state();
+    rl_point = rl_end;
+    rl_redisplay();
+    rl_replace_line("", 1);
+    put("^C\n");
+    e->end = EDITOR_CLEARED;
+    e->done = true;
+}
+
+static int wait_ms(const struct editor *e)
+{
+    int64_t at = keys_deadline(&e->keys), now = clock_ms();
+
+    return at < 0 ? -1 : at <= now ? 0 : (int)(at - now);
+}
+
+static void look_at_signals(struct editor *e)
+{
+    if (loop_fatal(e->loop)) {
+        put("\n");
+        e->end = EDITOR_FATAL;
+        e->done = true;
+    } else if (loop_interrupts(e->loop) > 0) {
+        loop_arm(e->loop);
+        clear_line(e);
+    } else if (loop_resized(e->loop)) {
+        rl_resize_terminal();
+    }
+}
+
+/* The text that was meant: pastes in place of what stood for them. */
+static void take_line(struct editor *e, struct buf *line)
+{
+    struct buf whole = BUF_INIT(0);
+
+    if (e->line) {
+        pastes_expand(&e->pastes, e->line, &whole);
+        utf8_repair(line, buf_str(&whole), whole.len);
+    }
+    buf_release(&whole);
+    free(steal(&e->line));
+    pastes_release(&e->pastes);
+}
+
+enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *line)
+{
+    if (loop_fatal(e->loop))
+        return EDITOR_FATAL;
+    e->done = false;
+    e->active = true;
+    rl_callback_handler_install(prompt, on_line);
+    rl_reset_screen_size();
+    loop_watch(e->loop, STDIN_FILENO, POLLIN, on_input, e);
+    drain(e);                   /* what was typed ahead */
+    while (!e->done) {
+        loop_wait(e->loop, wait_ms(e));
+        if (!e->done)
+            look_at_signals(e);
+        drain(e);
+    }
+    loop_unwatch(e->loop, STDIN_FILENO);
+    if (e->end != EDITOR_LINE)
+        rl_callback_handler_remove();
+    e->active = false;
+    take_line(e, line);
+    return e->end;
+}
+
+void editor_hide(struct editor *e)
+{
+    if (!e || !e->active || e->hidden)
+        return;
+    rl_clear_visible_line();
+    fflush(rl_outstream);
+    e->hidden = true;
+}
+
+void editor_show(struct editor *e)
+{
+    if (!e || !e->hidden)
+        return;
+    e->hidden = false;
+    rl_on_new_line();
+    rl_forced_update_display();
+}

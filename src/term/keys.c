@@ -1,0 +1,130 @@
+/* keys.c - a terminal's bytes as characters and whole pastes. */
+#include "term/keys.h"
+
+#include <string.h>
+
+#include "base/scrub.h"
+#include "base/utf8.h"
+
+#define MARK 6
+static const char begin_mark[] = "\033[200~", end_mark[] = "\033[201~";
+
+void keys_init(struct keys *k)
+{
+    memset(k, 0, sizeof *k);
+    buf_init(&k->paste, PASTE_MAX);
+}
+
+void keys_release(struct keys *k)
+{
+    if (!k)
+        return;
+    buf_release(&k->raw);
+    buf_release(&k->paste);
+    buf_release(&k->clean);
+}
+
+void keys_feed(struct keys *k, const char *bytes, size_t len, int64_t now)
+{
+    buf_add(&k->raw, bytes, len);
+    k->last = now;
+}
+
+/* How many bytes at the end of s are the beginning of mark. */
+static size_t begun(const char *s, size_t len, const char *mark)
+{
+    for (size_t n = len < MARK - 1 ? len : MARK - 1; n > 0; n--)
+        if (!memcmp(s + len - n, mark, n))
+            return n;
+    return 0;
+}
+
+static void paste_add(struct keys *k, size_t n)
+{
+    if (!buf_add(&k->paste, k->raw.data, n))
+        k->cut = true;
+    buf_drop(&k->raw, n);
+}
+
+/* Terminals send CR for a line's end. */
+static struct key paste_done(struct keys *k, bool unended)
+{
+    struct key key = {.kind = KEY_PASTE, .paste = &k->clean, .cut = k->cut, .unended = unended};
+    struct scrub scrub;
+
+    for (size_t i = 0; i < k->paste.len; i++)
+        if (k->paste.data[i] == '\r') {
+            bool pair = i + 1 < k->paste.len && k->paste.data[i + 1] == '\n';
+
+            k->paste.data[i] = pair ? '\0' : '\n';         /* scrubbing removes the NUL */
+        }
+    buf_clear(&k->clean);
+    scrub_init(&scrub, SCRUB_PIPE);
+    scrub_feed(&scrub, buf_str(&k->paste), k->paste.len, &k->clean);
+    scrub_end(&scrub, &k->clean);
+    buf_release(&k->paste);
+    k->pasting = k->cut = false;
+    return key;
+}
+
+static struct key paste_next(struct keys *k, int64_t now)
+{
+    const char *end = k->raw.len ? memmem(k->raw.data, k->raw.len, end_mark, MARK) : NULL;
+
+    if (end) {
+        paste_add(k, (size_t)(end - k->raw.data));
+        buf_drop(&k->raw, MARK);
+        return paste_done(k, false);
+    }
+    if (now - k->last >= PASTE_MS) {
+        paste_add(k, k->raw.len);
+        return paste_done(k, true);
+    }
+    if (k->raw.len)
+        paste_add(k, k->raw.len - begun(k->raw.data, k->raw.len, end_mark));
+    return (struct key){0};
+}
+
+static struct key take(struct keys *k, size_t n)
+{
+    struct key key = {.kind = KEY_CHAR, .n = n};
+
+    memcpy(key.bytes, k->raw.data, n);
+    buf_drop(&k->raw, n);
+    return key;
+}
+
+struct key keys_next(struct keys *k, int64_t now)
+{
+    while (!k->pasting && k->raw.len > 0) {
+        size_t len = k->raw.len;
+        uint32_t cp;
+        int n;
+
+        if (len >= MARK && !memcmp(k->raw.data, begin_mark, MARK)) {
+            buf_drop(&k->raw, MARK);
+            buf_clear(&k->paste);
+            k->pasting = true;
+            break;
+        }
+        if (len < MARK && !memcmp(k->raw.data, begin_mark, len)) {
+            if (now - k->last < ESCAPE_MS)
+                return (struct key){0};
+            return take(k, 1);
+        }
+        n = utf8_decode(k->raw.data, len, &cp);
+        if (n > 0)
+            return take(k, (size_t)n);
+        if (n == 0 && now - k->last < ESCAPE_MS)
+            return (struct key){0};
+        buf_drop(&k->raw, 1);   /* no character: dropped, an editor would draw it wrong */
+    }
+    return k->pasting ? paste_next(k, now) : (struct key){0};
+}
+
+int64_t keys_deadline(const struct keys *k)
+{
+    if (k->pasting)
+        return k->last + PASTE_MS;
+    return k->raw.len ? k->last + ESCAPE_MS : -1;
+}

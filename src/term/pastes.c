@@ -1,0 +1,57 @@
+/* pastes.c - long pastes of one line. */
+#include "term/pastes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "show/show.h"
+
+#define SHOWN_LINES 15          /* more would push what was typed before off the screen */
+#define SHOWN_BYTES 2000
+
+char *pastes_add(struct pastes *p, const char *text, size_t len)
+{
+    size_t lines = 1;
+    char bytes[32], count[32], *mark;
+
+    while (len > 0 && text[len - 1] == '\n')    /* the end of the last line is no wish to go on in the next */
+        len--;
+    for (size_t i = 0; i < len; i++)
+        lines += text[i] == '\n';
+    if (lines <= SHOWN_LINES && len <= SHOWN_BYTES)
+        return xmemdup0(text, len);
+    show_size(len, bytes);
+    show_count(lines, count);
+    mark = xasprintf("[paste %zu: %s line%s, %s]", p->n + 1, count, lines == 1 ? "" : "s", bytes);
+    p->v = xreallocarray(p->v, p->n + 1, sizeof *p->v);
+    p->v[p->n++] = (struct paste){.mark = xstrdup(mark), .text = xmemdup0(text, len)};
+    return mark;
+}
+
+void pastes_expand(const struct pastes *p, const char *line, struct buf *out)
+{
+    while (*line) {
+        size_t i;
+
+        for (i = 0; i < p->n && strncmp(line, p->v[i].mark, strlen(p->v[i].mark)) != 0; i++)
+            ;
+        if (i < p->n) {
+            buf_addstr(out, p->v[i].text);
+            line += strlen(p->v[i].mark);
+        } else {
+            buf_addch(out, *line++);
+        }
+    }
+}
+
+void pastes_release(struct pastes *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        free(p->v[i].mark);
+        free(p->v[i].text);
+    }
+    free(p->v);
+    memset(p, 0, sizeof *p);
+}

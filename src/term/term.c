@@ -1,0 +1,403 @@
+/* term.c - the chat: read a message, ask or obey, until the end. */
+#include "term/term.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/inputs.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "show/show.h"
+#include "term/commands.h"
+#include "term/editor.h"
+#include "term/history.h"
+
+#define MESSAGE_MAX (1024 * 1024)
+
+struct term {
+    struct term_options o;
+    struct loop *loop;
+    struct agent *agent;        /* while it runs */
+    struct editor *editor;
+    struct history history;
+    struct inputs files;        /* for the first question */
+    struct show *show;
+    struct show_text *text;
+    char *greeting, *system;
+    char *prompt, *more;
+    bool own;                   /* the cell that runs is the user's own: its code needs no showing */
+    int broken;                 /* exit code after a write error on stdout */
+};
+
+static void open_screen(struct term *t)
+{
+    bool colour = show_wants_colour(1, t->o.color);
+    struct show_options so = {
+        .fd = 2, .terminal = show_is_terminal(2), .colour = show_wants_colour(2, t->o.color), .width = show_width(2),
+        .quiet = t->o.quiet, .verbose = t->o.verbose, .reasoning = t->o.reasoning, .loop = t->loop,
+    };
+
+    t->show = show_new(&so);
+    t->text = show_text_new(1, true, colour, show_width(1));
+    show_text_loop(t->text, t->loop);
+    if (isatty(2))
+        show_share(t->show, t->text);
+    /* \001 and \002 tell readline what takes no column */
+    t->prompt = xstrdup(colour ? "\001\033[1m\002>\001\033[0m\002 " : "> ");
+    t->more = xstrdup(colour ? "\001\033[2m\002...\001\033[0m\002 " : "... ");
+}
+
+struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err)
+{
+    struct term *t = xcalloc(1, sizeof *t);
+    struct error e = {0};
+
+    t->o = *o;
+    t->loop = loop;
+    t->greeting = xstrdup(o->greeting);
+    if (inputs_open(&t->files, o->files, err) < 0 || !(t->editor = editor_new(loop, command_words(), err))) {
+        term_free(t);
+        return NULL;
+    }
+    open_screen(t);
+    if (history_open(&t->history, o->history_path, &e) < 0) {
+        error_wrap(&e, "no history is kept");
+        show_line(t->show, NOTICE_WARNING, e.text);
+    }
+    return t;
+}
+
+void term_free(struct term *t)
+{
+    if (!t)
+        return;
+    editor_free(t->editor);
+    show_text_free(t->text);
+    show_free(t->show);
+    history_release(&t->history);
+    inputs_release(&t->files);
+    free(t->greeting);
+    free(t->system);
+    free(t->prompt);
+    free(t->more);
+    free(t);
+}
+
+static void text_written(struct term *t, int result)
+{
+    if (result < 0 && errno != EINTR && !t->broken)
+        t->broken = errno == EPIPE ? 141 : 1;
+    if (t->broken)
+        loop_interrupt(t->loop);        /* nobody sees the answer */
+}
+
+void term_event(void *ctx, const struct event *e)
+{
+    struct term *t = ctx;
+    struct event own = *e;
+
+    editor_hide(t->editor);     /* news of the sandbox, while a line is typed */
+    show_resize(t->show, show_width(2));
+    if (e->type == EVENT_TEXT) {
+        text_written(t, show_text_feed(t->text, e->text.text, e->text.len));
+    } else {
+        if (e->type == EVENT_REPLY_END || e->type == EVENT_DONE)
+            text_written(t, show_text_end(t->text));
+        if (t->own && e->type == EVENT_TOOL_CALL)
+            own.call.code = "";
+        if (e->type != EVENT_SESSION_END)
+            show_event(t->show, &own);
+    }
+    editor_show(t->editor);
+}
+
+static void say(struct term *t, enum notice_level level, const char *text)
+{
+    show_line(t->show, level, text);
+}
+
+static void say_error(struct term *t, const struct error *err)
+{
+    say(t, NOTICE_ERROR, err->text);
+}
+
+/* Three double quotes alone on their line. */
+static bool is_fence(const char *line)
+{
+    line += strspn(line, " \t");
+    return !strncmp(line, "\"\"\"", 3) && line[3 + strspn(line + 3, " \t")] == '\0';
+}
+
+/* The lines up to the closing quotes. */
+static enum editor_end read_block(struct term *t, struct buf *message)
+{
+    struct buf line = BUF_INIT(MESSAGE_MAX + 1);
+    enum editor_end end;
+
+    buf_clear(message);
+    while ((end = editor_read(t->editor, t->more, &line)) == EDITOR_LINE && !is_fence(buf_str(&line))) {
+        if (message->len)
+            buf_addch(message, '\n');
+        buf_add(message, buf_str(&line), line.len);
+        buf_clear(&line);
+    }
+    buf_release(&line);
+    return end;
+}
+
+/* A line; a line that ends in a backslash goes on in the next; a block between lines of three double quotes. */
+static enum editor_end read_message(struct term *t, struct buf *message)
+{
+    enum editor_end end;
+
+    buf_clear(message);
+    end = editor_read(t->editor, t->prompt, message);
+    if (end == EDITOR_LINE && is_fence(buf_str(message)))
+        return read_block(t, message);
+    while (end == EDITOR_LINE && message->len > 0 && message->data[message->len - 1] == '\\') {
+        message->data[message->len - 1] = '\n';
+        end = editor_read(t->editor, t->more, message);
+    }
+    return end;
+}
+
+static bool blank(const char *s)
+{
+    return s[strspn(s, " \t\r\n\v\f")] == '\0';
+}
+
+/* The files of the command line go with the first question; one that fails is told once and dropped. */
+static int attach(struct term *t)
+{
+    struct error err = {0};
+    int r = 0;
+
+    for (size_t i = 0; i < t->files.n && r == 0; i++) {
+        show_status(t->show, "handing the data over");
+        r = agent_attach(t->agent, t->files.v[i].path, t->files.v[i].fd, &err);
+    }
+    show_status(t->show, NULL);
+    inputs_release(&t->files);
+    if (r < 0)
+        say_error(t, &err);
+    return r;
+}
+
+static void after_question(struct term *t, enum question_status status)
+{
+    show_status(t->show, NULL);
+    if (status != QUESTION_ANSWERED && status != QUESTION_CODE_FAILED && !loop_fatal(t->loop) && agent_can_retry(t->agent))
+        say(t, NOTICE_INFO, "/retry asks this again");
+}
+
+static void ask(struct term *t, const struct buf *message)
+{
+    struct error err = {0};
+
+    loop_arm(t->loop);
+    if (message->full) {
+        say(t, NOTICE_ERROR, "the question is longer than 1 MiB and was not asked; --add FILE gives long text as data");
+        return;
+    }
+    if (t->files.n && attach(t) < 0)
+        return;
+    show_asking(t->show, NULL);
+    after_question(t, agent_ask(t->agent, buf_str(message), message->len, &err));
+}
+
+static void retry(struct term *t)
+{
+    struct error err = {0};
+
+    if (!agent_can_retry(t->agent)) {
+        say(t, NOTICE_INFO, "nothing to ask again: the last question was answered");
+        return;
+    }
+    loop_arm(t->loop);
+    show_asking(t->show, NULL);
+    after_question(t, agent_retry(t->agent, &err));
+}
+
+/* "!x + 1": a line of the user's own. */
+static void run(struct term *t, const char *code)
+{
+    struct error err = {0};
+    int r;
+
+    code += strspn(code, " \t");
+    if (blank(code)) {
+        say(t, NOTICE_INFO, "!CODE runs Python in the same interpreter, for example: !x + 1");
+        return;
+    }
+    loop_arm(t->loop);
+    show_status(t->show, "starting the sandbox");
+    t->own = true;
+    r = agent_run(t->agent, code, strlen(code), &err);
+    t->own = false;
+    show_status(t->show, NULL);
+    if (r < 0 && err.kind != ERROR_CANCELLED)
+        say_error(t, &err);
+}
+
+static void help(struct term *t)
+{
+    struct buf out = BUF_INIT(0);
+
+    for (const struct command *c = commands; c->name; c++)
+        if (c->help) {
+            autofree char *usage = xasprintf("%s %s", c->name, c->argument);
+
+            buf_addf(&out, "%-19s %s\n", usage, c->help);
+        }
+    buf_addstr(&out, "!CODE               run Python in the same interpreter\n"
+                     "a line ending in \\  goes on in the next; so does a block between lines of \"\"\"\n"
+                     "Ctrl-C              cancels the step, twice kills the code; at the prompt clears the line\n"
+                     "Ctrl-R              searches what was typed\n");
+    text_written(t, show_text_feed(t->text, out.data, out.len));
+    text_written(t, show_text_end(t->text));
+    buf_release(&out);
+}
+
+static void code(struct term *t)
+{
+    const char *text = agent_last_code(t->agent);
+
+    if (!text) {
+        say(t, NOTICE_INFO, "no code ran yet");
+        return;
+    }
+    text_written(t, show_text_feed(t->text, text, strlen(text)));
+    text_written(t, show_text_end(t->text));
+}
+
+static void reset(struct term *t)
+{
+    struct error err = {0};
+
+    loop_arm(t->loop);
+    show_status(t->show, "starting a fresh interpreter");
+    if (agent_reset(t->agent, &err) < 0) {
+        show_status(t->show, NULL);
+        say_error(t, &err);
+        return;
+    }
+    show_status(t->show, NULL);
+    say(t, NOTICE_INFO, "a fresh interpreter: variables are gone, files stay");
+}
+
+static void model(struct term *t, const char *name)
+{
+    struct error err = {0};
+    const char *now = NULL;
+
+    if (!t->o.model)
+        return;
+    if (*name && t->o.model(t->o.ctx, name, &now, &err) < 0) {
+        say_error(t, &err);
+        return;
+    }
+    if (!now && t->o.model(t->o.ctx, NULL, &now, &err) < 0) {
+        say_error(t, &err);
+        return;
+    }
+    autofree char *line = xasprintf("the model is %s", now ? now : name);
+    say(t, NOTICE_INFO, line);
+    show_asking(t->show, now);
+    show_status(t->show, NULL);
+}
+
+static void set_system(struct term *t, const char *text)
+{
+    bool off = !strcmp(text, "off");
+
+    if (*text) {
+        free(t->system);
+        t->system = off ? NULL : xstrdup(text);
+        agent_set_system(t->agent, off ? NULL : text);
+    }
+    autofree char *line = t->system ? xasprintf("instructions: %s", t->system) : NULL;
+    say(t, NOTICE_INFO, line ? line : "no instructions of your own");
+}
+
+static void unknown(struct term *t, const char *line)
+{
+    autofree char *text = xasprintf("%.*s is no command; did you mean %s? (/help lists them; a question may begin with a space)",
+                                    (int)strcspn(line, " \t"), line, command_nearest(line));
+
+    say(t, NOTICE_ERROR, text);
+}
+
+/* False ends the chat. */
+static bool obey(struct term *t, const struct buf *message)
+{
+    const char *line = buf_str(message), *argument;
+
+    switch (command_find(line, &argument)) {
+    case COMMAND_HELP:
+        help(t);
+        break;
+    case COMMAND_EXIT:
+        return false;
+    case COMMAND_CLEAR:
+        agent_clear(t->agent);
+        say(t, NOTICE_INFO, "the conversation is forgotten; variables stay");
+        break;
+    case COMMAND_RESET:
+        reset(t);
+        break;
+    case COMMAND_RETRY:
+        retry(t);
+        break;
+    case COMMAND_MODEL:
+        model(t, argument);
+        break;
+    case COMMAND_SYSTEM:
+        set_system(t, argument);
+        break;
+    case COMMAND_CODE:
+        code(t);
+        break;
+    case COMMAND_UNKNOWN:
+        unknown(t, line);
+        break;
+    case COMMAND_NONE:
+        if (*line == '!')
+            run(t, line + 1);
+        else
+            ask(t, message);
+        break;
+    }
+    return true;
+}
+
+int term_run(struct term *t, struct agent *a)
+{
+    struct buf message = BUF_INIT(MESSAGE_MAX);
+    bool on = true;
+
+    t->agent = a;
+    if (t->greeting && !t->o.quiet)
+        show_talk(t->show, t->greeting, strlen(t->greeting));
+    while (on && !t->broken && !loop_fatal(t->loop)) {
+        enum editor_end end;
+
+        show_clear(t->show);
+        end = read_message(t, &message);
+        if (end == EDITOR_EOF || end == EDITOR_FATAL)
+            break;
+        if (end == EDITOR_CLEARED || blank(buf_str(&message)))
+            continue;
+        history_append(&t->history, buf_str(&message));
+        on = obey(t, &message);
+    }
+    buf_release(&message);
+    editor_restore(t->editor);
+    t->agent = NULL;
+    return loop_fatal(t->loop) ? 143 : t->broken;
+}
