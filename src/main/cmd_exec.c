@@ -18,6 +18,7 @@
 #include "sandbox/sandbox.h"
 
 #define CODE_MAX ((size_t)4 * 1024 * 1024)
+#define SHOWN_MAX 2000          /* bytes of one argument in --dry-run */
 #define PIECE 4096              /* at most PIPE_BUF: a pipe that polls writable takes so much without blocking */
 
 struct exec {
@@ -190,7 +191,8 @@ static int run(struct exec *x, struct sandbox *s, struct session *session, struc
         return -1;
     flush_scrub(x);
     session->keep = r.n_files > 0 && !session->out_dir;
-    tell_result(x->c, &r);
+    if (!x->gone)               /* the interrupt was ours then, and nobody listens */
+        tell_result(x->c, &r);
     status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : code_of(&r);
     if (x->write_error) {
         cell_result_release(&r);
@@ -206,6 +208,12 @@ static int dry_run(const struct sandbox_options *o, struct error *err)
     struct buf line = BUF_INIT(0);
     int status = sandbox_dry_run(o, &v, err);
 
+    for (size_t i = 0; status == 0 && i < v.n; i++)
+        if (strlen(v.v[i]) > SHOWN_MAX) {       /* the supervisor's text: nobody wants to read the rest behind it */
+            char *name = xasprintf("<the supervisor, %zu bytes of Python>", strlen(v.v[i]));
+            free(v.v[i]);
+            v.v[i] = name;
+        }
     if (status == 0) {
         argv_quote(&v, &line);
         buf_addch(&line, '\n');
