@@ -107,9 +107,10 @@ void cell_tell(const struct cell_result *r, const char *code, const char *output
         add_cut(out, r->what, EXCEPTION_MAX);
     }
     add_files(r, out);
-    if (r->state_lost && !r->files_lost) {      /* r->what has said the rest */
+    if (r->state_lost || r->files_lost) {
         new_line(out);
-        buf_addstr(out, "Imports are gone too; the files in /mnt/data are still there.");
+        buf_addstr(out, r->files_lost ? "The sandbox was replaced: all variables, imports and the files in /mnt/data are lost."
+                                      : "The interpreter was restarted: all variables and imports are lost; the files in /mnt/data are still there.");
     }
 }
 
