@@ -177,6 +177,8 @@ static void question_settle(struct agent *a, struct question *q, enum question_s
 /* Answered without code though no code could have run: that is no failure, but worth one line. */
 static void warn_no_sandbox(struct agent *a, const struct question *q, enum question_status status)
 {
+    if (a->no_sandbox.kind == ERROR_NONE)
+        sandbox_failed(a->sandbox, &a->no_sandbox);     /* beside the request, where what is installed was known without a start */
     if (a->sandbox_warned || a->no_sandbox.kind == ERROR_NONE || q->cells || status == QUESTION_NO_SANDBOX)
         return;
     a->sandbox_warned = true;

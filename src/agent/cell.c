@@ -211,8 +211,12 @@ int cell_run(struct agent *a, const char *id, const char *tool, const char *code
     buf_init(&told->text, TOLD_MAX + 16 * 1024);
     a->cells++;
     send_call(a, id, tool, code, a->cells);
-    if (sandbox_run(a->sandbox, code, len, &listener, &r, &e)) {
-        send_not_run(a, id, a->cells, e.text);
+    /* What could not start a moment ago is not tried again in the same question. */
+    if (a->q && a->no_sandbox.kind != ERROR_NONE)
+        e = a->no_sandbox;
+    if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, code, len, &listener, &r, &e)) {
+        /* The question ends with the cause; it need not be said twice. */
+        send_not_run(a, id, a->cells, e.kind == ERROR_SANDBOX ? "not run: there is no sandbox" : e.text);
         if (e.kind == ERROR_USAGE) {            /* the code itself cannot be taken: for the model to mend */
             told->status = CELL_NOT_RUN;
             buf_addstr(&told->text, e.text);

@@ -118,7 +118,8 @@ static int ask_model(struct agent *a, struct question *q, struct llm_reply *r, s
         if (loop_cancelled(a->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
         q->reply++;
-        sandbox_start(a->sandbox);      /* comes up while the model thinks */
+        if (a->no_sandbox.kind == ERROR_NONE)
+            sandbox_start(a->sandbox);  /* comes up while the model thinks */
         int status = request(a, q, r, err);
         account(a, q, r);
         if (!status || !window_full(a, q, err))

@@ -292,6 +292,14 @@ int sandbox_wait(struct sandbox *s, struct error *err)
     return error_set(err, ERROR_SANDBOX, 0, "the sandbox ended as soon as it had started: %s", s->broken_why);
 }
 
+bool sandbox_failed(const struct sandbox *s, struct error *err)
+{
+    if (s->stage != STAGE_FAILED)
+        return false;
+    *err = s->error;
+    return true;
+}
+
 const char *sandbox_engine(const struct sandbox *s)
 {
     return s->engine;

@@ -46,6 +46,7 @@ void sandbox_free(struct sandbox *s);                  /* ends the container; no
 
 void sandbox_start(struct sandbox *s);                 /* in the background; calling again does nothing */
 int sandbox_wait(struct sandbox *s, struct error *err);    /* until it is ready. ERROR_SANDBOX: cause and remedy, two lines */
+bool sandbox_failed(const struct sandbox *s, struct error *err);   /* has the start been given up? err: why. Does not wait */
 const char *sandbox_engine(const struct sandbox *s);   /* "docker", ...; "" before it is known */
 bool sandbox_running(const struct sandbox *s);
 

@@ -64,7 +64,7 @@ static struct fake {
     char *system;
     char *blocks_ok;
     int context, learns;
-    bool no_sandbox;
+    bool no_sandbox, failed_behind;
     const char *packages;
     char *put_name, *put_data;
     size_t put_len;
@@ -215,6 +215,14 @@ void sandbox_start(struct sandbox *s)
 static int fake_no_sandbox(struct error *err)
 {
     return error_set(err, ERROR_SANDBOX, 0, "no engine can be used\ninstall docker");
+}
+
+bool sandbox_failed(const struct sandbox *s, struct error *err)
+{
+    (void)s;
+    if (fake.failed_behind)
+        fake_no_sandbox(err);
+    return fake.failed_behind;
 }
 
 const char *sandbox_packages(struct sandbox *s, struct error *err)

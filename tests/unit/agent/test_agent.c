@@ -384,6 +384,13 @@ static void test_without_sandbox(void **state)
     assert_int_equal(fake.err.kind, ERROR_SANDBOX);
     assert_lacks(buf_str(&fake.events), "notice");
     session_end(&s);
+
+    session_begin(&s);                  /* what is installed is remembered; the start fails beside the request */
+    fake.failed_behind = true;
+    fake_script(replies, 1, NULL, 0);
+    assert_int_equal(session_ask(&s, "hello"), QUESTION_ANSWERED);
+    assert_contains(buf_str(&fake.events), "notice(no code can run here: no engine");
+    session_end(&s);
 }
 
 static void test_last_output(void **state)
