@@ -177,6 +177,7 @@ static bool v2_usable(const char *dir)
 static void make_v2(struct cgroup *c, const struct cgroup_place *place, const char *own, const char *name, const struct cgroup_limits *l)
 {
     autofree char *path = xstrdup(strcmp(own, "/") == 0 ? "" : own);
+    bool cpu = false;
     char text[64];
 
     /* From our group's parent upwards; each step takes the last component off. */
@@ -185,8 +186,11 @@ static void make_v2(struct cgroup *c, const struct cgroup_place *place, const ch
             *cut = '\0';
         autofree char *dir = xasprintf("%s%s", root_of(place), path);
 
-        if (v2_usable(dir) && add_dir(c, dir, name))
+        if (v2_usable(dir) && add_dir(c, dir, name)) {
+            autofree char *there = read_in(dir, "cgroup.controllers");
+            cpu = has_word(there, "cpu", " \n");
             break;
+        }
         if (*path == '\0')
             return;
     }
@@ -196,8 +200,7 @@ static void make_v2(struct cgroup *c, const struct cgroup_place *place, const ch
     write_in(c->dirs[0], "memory.swap.max", "0");
     c->pids = write_number(c->dirs[0], "pids.max", l->pids);
     snprintf(text, sizeof text, "%lld %d", (long long)(l->cpus * PERIOD_US), PERIOD_US);
-    autofree char *on = read_in(c->dirs[0], "cgroup.controllers");
-    c->cpu = (!on || has_word(on, "cpu", " \n")) && write_in(c->dirs[0], "cpu.max", text);
+    c->cpu = cpu && write_in(c->dirs[0], "cpu.max", text);
 }
 
 void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char *name, const struct cgroup_limits *limits)

@@ -1,0 +1,296 @@
+/* test_engine_argv.c - what each engine would be started with. No container is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/argv.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "sandbox/engine.h"
+#include "sandbox/engine_plan.h"
+#include "sandbox/sandbox.h"
+
+static const struct sandbox_options options = {
+    .engine = "auto", .image = "img:1", .memory = 512 << 20, .cpus = 1.5, .pids = 77, .data_size = 100 << 20, .data_files = 1234,
+    .tmp_size = 32 << 20, .file_size = 64 << 20, .open_files = 200,
+};
+
+static struct engine_plan plan_for_tests(void)
+{
+    return (struct engine_plan){
+        .o = &options, .guest = "GUEST", .program = "/x/engine", .name = "sandpiper-0123456789abcdef", .owner = "h/b/n:1:2", .dir = "/run/d/in",
+        .profile = "/run/d/seccomp", .hard_nproc = 4096, .channel = 7, .seccomp = 8, .holds_pids = true, .holds_memory = true,
+    };
+}
+
+static int find(const struct argv *a, const char *word)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->v[i], word) == 0)
+            return (int)i;
+    return -1;
+}
+
+static void has(const struct argv *a, const char *word)
+{
+    if (find(a, word) < 0)
+        fail_msg("\"%s\" is not in the vector", word);
+}
+
+static void has_not(const struct argv *a, const char *word)
+{
+    if (find(a, word) >= 0)
+        fail_msg("\"%s\" is in the vector", word);
+}
+
+/* The words follow each other somewhere. */
+static bool pair(const struct argv *a, const char *word, const char *value)
+{
+    for (size_t i = 0; i + 1 < a->n; i++)
+        if (strcmp(a->v[i], word) == 0 && strcmp(a->v[i + 1], value) == 0)
+            return true;
+    return false;
+}
+
+static void has_pair(const struct argv *a, const char *word, const char *value)
+{
+    if (!pair(a, word, value))
+        fail_msg("\"%s %s\" is not in the vector", word, value);
+}
+
+static void check_container(const struct argv *a)
+{
+    has_pair(a, "--network", "none");
+    has_pair(a, "--cap-drop", "ALL");
+    has_pair(a, "--security-opt", "no-new-privileges");
+    has_pair(a, "--security-opt", "seccomp=/run/d/seccomp");
+    has_pair(a, "--user", "65532:65532");
+    has_pair(a, "--pull", "never");
+    has_pair(a, "--log-driver", "none");
+    has_pair(a, "--ipc", "private");
+    has_pair(a, "--cgroupns", "private");
+    has_pair(a, "--name", "sandpiper-0123456789abcdef");
+    has_pair(a, "--label", "sandpiper.owner=h/b/n:1:2");
+    has_pair(a, "--ulimit", "core=0:0");
+    has_pair(a, "--ulimit", "nofile=200:200");
+    has_pair(a, "--ulimit", "fsize=67108864:67108864");
+    has_pair(a, "--shm-size", "33554432");
+    has_pair(a, "-e", "http_proxy=");
+    has_pair(a, "-e", "HTTPS_PROXY=");
+    has_pair(a, "-e", "OPENBLAS_NUM_THREADS=2");
+    has_pair(a, "-e", "MPLBACKEND=Agg");
+    has_pair(a, "-w", "/mnt/data");
+    has_pair(a, "--entrypoint", "python3");
+    has(a, "--read-only");
+    has(a, "--rm");
+    has_pair(a, "img:1", "-I");
+    has_pair(a, "-c", "GUEST");
+    assert_string_equal(a->v[a->n - 1], "data=/mnt/data");
+    /* Never: a terminal, docker's init, the host's namespaces, more rights, the daemon's socket, an upper-case short cut to any of it. */
+    static const char *const never[] = {"-t", "-it", "-ti", "--tty", "--init", "--privileged", "-v", "--volume", "--cap-add", "--device",
+                                        "--pid", "--userns", "host", "--network=host"};
+    for (size_t i = 0; i < countof(never); i++)
+        has_not(a, never[i]);
+    for (size_t i = 0; i < a->n; i++)
+        assert_null(strstr(a->v[i], ".sock"));
+}
+
+static void test_docker(void **state)
+{
+    (void)state;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    engine_docker.vector(&p, &a);
+    check_container(&a);
+    has_pair(&a, "run", "-d");
+    has_pair(&a, "--memory", "536870912");
+    has_pair(&a, "--memory-swap", "536870912");
+    has_pair(&a, "--cpus", "1.5");
+    has_pair(&a, "--pids-limit", "77");
+    has_pair(&a, "--mount", "type=bind,src=/run/d/in,dst=/run/sandpiper,readonly");
+    has_pair(&a, "--tmpfs", "/mnt/data:rw,nosuid,nodev,exec,mode=0700,uid=65532,gid=65532,size=104857600,nr_inodes=1234");
+    has_pair(&a, "unix:/run/sandpiper/s", "nproc=0");
+    has(&a, "files=0");
+    has_not(&a, "--no-hosts");
+    argv_release(&a);
+}
+
+static void test_podman(void **state)
+{
+    (void)state;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    p.hard_nproc = 1000;
+    engine_podman.vector(&p, &a);
+    check_container(&a);
+    has(&a, "--no-hosts");
+    has(&a, "--http-proxy=false");
+    has(&a, "--read-only-tmpfs=false");
+    has_pair(&a, "--ulimit", "nproc=1000:1000");
+    has_pair(&a, "unix:/run/sandpiper/s", "nproc=0");
+    has(&a, "files=1234");          /* podman 4 cannot limit them */
+    for (size_t i = 0; i < a.n; i++)
+        assert_null(strstr(a.v[i], "nr_inodes"));
+    argv_release(&a);
+
+    p.runtime = "runc";
+    engine_podman.vector(&p, &a);
+    assert_int_equal(find(&a, "--runtime"), 1);     /* before "run": it is podman's own option */
+    assert_string_equal(a.v[2], "runc");
+    assert_string_equal(a.v[3], "run");
+    argv_release(&a);
+}
+
+static void test_without_control_groups(void **state)
+{
+    (void)state;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    p.no_limits = true;
+    engine_podman.vector(&p, &a);
+    check_container(&a);
+    has_not(&a, "--memory");
+    has_not(&a, "--pids-limit");
+    has_not(&a, "--cpus");
+    has_pair(&a, "--ulimit", "data=536870912:536870912");
+    has(&a, "nproc=77");
+    argv_release(&a);
+}
+
+static void test_stdio(void **state)
+{
+    (void)state;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    p.stdio = true;
+    engine_docker.vector(&p, &a);
+    check_container(&a);
+    has_pair(&a, "run", "-i");
+    has_not(&a, "-d");
+    has_not(&a, "--mount");
+    has_pair(&a, "stdio", "nproc=0");
+    argv_release(&a);
+}
+
+static void test_bwrap(void **state)
+{
+    (void)state;
+    static const char *const flags[] = {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
+                                        "--unshare-cgroup", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"};
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    engine_bwrap.vector(&p, &a);
+    assert_string_equal(a.v[0], "/x/engine");
+    for (size_t i = 0; i < countof(flags); i++)
+        has(&a, flags[i]);
+    has_pair(&a, "--uid", "65532");
+    has_pair(&a, "--cap-drop", "ALL");
+    has_pair(&a, "--add-seccomp-fd", "8");
+    has_pair(&a, "--", "/usr/bin/python3");         /* never one from PATH */
+    has_pair(&a, "GUEST", "fd:7");
+    has_pair(&a, "fd:7", "nproc=0");
+    has(&a, "files=1234");
+    has_pair(&a, "--remount-ro", "/");
+    has_pair(&a, "--remount-ro", "/dev");
+    has_pair(&a, "--ro-bind", "/usr");
+    has_pair(&a, "--ro-bind", "/proc/sys");
+    has_pair(&a, "HOME", "/tmp");
+    /* Each tmpfs has a size, and the root is made read-only after all of them. */
+    int at = -1;
+    for (size_t i = 0; i < a.n; i++)
+        if (strcmp(a.v[i], "--tmpfs") == 0) {
+            assert_string_equal(a.v[i - 4], "--size");
+            assert_string_equal(a.v[i - 2], "--perms");
+            at = (int)i;
+        }
+    assert_int_equal(find(&a, "/mnt/data"), at + 1);
+    int root = -1;
+    for (size_t i = 0; i + 1 < a.n; i++)
+        if (strcmp(a.v[i], "--remount-ro") == 0 && strcmp(a.v[i + 1], "/") == 0)
+            root = (int)i;
+    assert_true(root > at);
+    /* Nothing writable of the host, nothing of /home, /root, /var, /run. */
+    has_not(&a, "--bind");
+    has_not(&a, "--dev-bind");
+    has_not(&a, "--share-net");
+    for (size_t i = 0; i < a.n; i++)
+        assert_true(strncmp(a.v[i], "/home", 5) != 0 && strncmp(a.v[i], "/root", 5) != 0 && strncmp(a.v[i], "/var", 4) != 0 &&
+                    strncmp(a.v[i], "/run", 4) != 0);
+    argv_release(&a);
+
+    p.holds_pids = false;
+    engine_bwrap.vector(&p, &a);
+    has_pair(&a, "fd:7", "nproc=77");
+    argv_release(&a);
+}
+
+static void test_dry_run(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct argv a = ARGV_INIT;
+
+    assert_int_equal(engine_argv(&options, "docker", "G", &a, &err), 0);
+    assert_string_equal(a.v[0], "docker");
+    has(&a, "img:1");
+    argv_release(&a);
+    assert_int_equal(engine_argv(&options, "vmware", "G", &a, &err), -1);
+    assert_int_equal(err.kind, ERROR_USAGE);
+    argv_release(&a);
+}
+
+struct saying { const struct engine_description *engine; const char *said, *cause, *remedy; enum engine_fault fault; };
+
+static void test_explanations(void **state)
+{
+    (void)state;
+    static const struct saying sayings[] = {
+        {&engine_docker, "docker: Error response from daemon: No such image: img:1.", "docker: image img:1 is missing", "make image", FAULT_ABSENT},
+        {&engine_podman, "Error: img:1: image not known", "podman: image img:1 is missing", "make image", FAULT_ABSENT},
+        {&engine_docker, "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: dial unix "
+         "/var/run/docker.sock: connect: permission denied", "no permission", "usermod -aG docker", FAULT_ABSENT},
+        {&engine_docker, "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?.",
+         "daemon does not run", "systemctl start docker", FAULT_ABSENT},
+        {&engine_docker, "docker: Error response from daemon: invalid mount config for type \"bind\": bind source path does not exist: /x",
+         "cannot share", "--sandbox", FAULT_SHARE},
+        {&engine_podman, "Error: OCI runtime error: crun: cgroups in hybrid mode not supported, drop all controllers from cgroupv2",
+         "hybrid mode", "podman run", FAULT_RUNTIME},
+        {&engine_docker, "exec: \"python3\": executable file not found in $PATH: unknown.", "has no python3", "--image", FAULT_OTHER},
+        {&engine_docker, "something new", "docker: something new", "docker run", FAULT_OTHER},
+        {&engine_bwrap, "bwrap: No permissions to create new namespace, likely because the kernel does not allow it", "user namespace", "", FAULT_OTHER},
+        {&engine_bwrap, "bwrap: Unknown option --disable-userns", "too old", "0.8", FAULT_OTHER},
+        {&engine_bwrap, "bwrap: execvp /usr/bin/python3: No such file or directory", "no /usr/bin/python3", "apt install python3", FAULT_OTHER},
+    };
+    struct engine_plan p = plan_for_tests();
+
+    for (size_t i = 0; i < countof(sayings); i++) {
+        struct error err = {0};
+
+        assert_int_equal(sayings[i].engine->explain(&p, sayings[i].said, &err), sayings[i].fault);
+        assert_int_equal(err.kind, ERROR_SANDBOX);
+        const char *line = strchr(err.text, '\n');
+        assert_non_null(line);                      /* cause, remedy: two lines, no more */
+        assert_null(strchr(line + 1, '\n'));
+        assert_non_null(strstr(err.text, sayings[i].cause));
+        assert_true(strstr(err.text, sayings[i].cause) < line);
+        assert_non_null(strstr(line, sayings[i].remedy));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_docker), cmocka_unit_test(test_podman), cmocka_unit_test(test_without_control_groups), cmocka_unit_test(test_stdio),
+        cmocka_unit_test(test_bwrap), cmocka_unit_test(test_dry_run), cmocka_unit_test(test_explanations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
