@@ -178,7 +178,7 @@ static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *o
     case STRING_ESCAPE:
         if (c == '\\')
             s->state = GROUND;
-        else if (c != 0x1b)     /* a terminal gives the string up and begins the new sequence */
+        else                    /* a terminal gives the string up and begins the new sequence */
             ours = escape(s, c);
         break;
     case GROUND: break;
