@@ -165,6 +165,10 @@ void cell_end(struct cell *c)
     struct sandbox *s = c->sandbox;
 
     output_end(&s->output);
+    if (s->output.disk_errno && s->o.notice) {
+        autofree char *line = xasprintf("the full output could not be kept on disk: %s", strerror(s->output.disk_errno));
+        s->o.notice(s->o.notice_ctx, false, line);
+    }
     c->r->output_path = xstrdup(s->output.path);
     s->last_value = xstrdup(c->r->value);
     if (c->delivering && c->file_name)

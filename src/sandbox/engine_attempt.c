@@ -397,6 +397,11 @@ static int start_bwrap(struct attempt *a)
     return 0;
 }
 
+static const char *package_of(const char *engine)
+{
+    return strcmp(engine, "docker") == 0 ? "docker.io" : strcmp(engine, "bwrap") == 0 ? "bubblewrap" : engine;
+}
+
 static void begin(struct attempt *a)
 {
     a->channel = a->channel_out = a->listener = -1;
@@ -409,8 +414,8 @@ static void begin(struct attempt *a)
         error_set(&a->err, ERROR_SANDBOX, 0, "the supervisor's text is too long for an argument\nthis is a bug of sandpiper");
         fail(a, FAULT_OTHER);
     } else if (!a->program) {
-        error_set(&a->err, ERROR_SANDBOX, ENOENT, "%s is not installed\n%s", a->engine->name, a->engine->container
-                  ? "install it, or use another engine (--sandbox auto)" : "install it: sudo apt install bubblewrap");
+        error_set(&a->err, ERROR_SANDBOX, ENOENT, "%s is not installed\ninstall it: sudo apt install %s%s", a->engine->name, package_of(a->engine->name),
+                  a->engine->container ? ", or use another engine (--sandbox auto)" : "");
         fail(a, FAULT_ABSENT);
     } else if ((a->engine->container ? start_container(a) : start_bwrap(a)) != 0) {
         fail(a, FAULT_OTHER);

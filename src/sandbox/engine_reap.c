@@ -51,8 +51,10 @@ static void removed(void *ctx, struct job *j)
     struct removal *r = ctx;
     struct stat st;
 
-    /* Not removed, perhaps because the daemon is down: the next start tries again, for a week. */
-    if (r->dir && (job_ok(j) || strcasestr(buf_str(&j->err_text), "no such container") ||
+    /* Not removed, perhaps because the daemon is down: the next start tries again, for a week. A container whose supervisor has just ended
+     * removes itself (--rm). */
+    const char *said = buf_str(&j->err_text);
+    if (r->dir && (job_ok(j) || strcasestr(said, "no such container") || strcasestr(said, "already in progress") ||
                    (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
         file_remove_tree(r->dir);
     job_free(j);

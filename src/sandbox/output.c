@@ -1,6 +1,7 @@
 /* output.c - keep head, tail and counts of a cell's output. Constant memory whatever is written. */
 #include "sandbox/output.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ void output_begin(struct output *o, const char *dir, unsigned cell, uint64_t *se
     o->path = dir ? xasprintf("%s/cell-%u.txt", dir, cell) : NULL;
     o->head_len = o->tail_len = o->tail_at = 0;
     o->bytes = o->lines = o->cell_disk = 0;
+    o->disk_errno = 0;
     o->session_disk = session_disk;
     if (!o->head) {
         o->head = xmalloc(OUTPUT_HALF);
@@ -57,11 +59,11 @@ static void copy(struct output *o, const char *data, size_t len)
     if (o->fd < 0)
         o->fd = open(o->path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (o->fd < 0 || fd_write_all(o->fd, data, len) < 0) {
+        o->disk_errno = errno;
         fd_close(&o->fd);
-        if (o->cell_disk == 0) {
-            free(o->path);
-            o->path = NULL;
-        }
+        unlink(o->path);                    /* half a copy would be taken for all of it */
+        free(o->path);
+        o->path = NULL;
         o->cell_disk = OUTPUT_DISK_CELL;    /* no further try in this cell */
         return;
     }

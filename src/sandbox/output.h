@@ -18,6 +18,7 @@ struct output {
     int fd;
     char *path;                             /* of the copy; NULL until something was written */
     uint64_t cell_disk, *session_disk;
+    int disk_errno;                         /* the copy could not be written to its end and was removed; 0: it could */
 };
 
 void output_init(struct output *o);

@@ -42,6 +42,7 @@ struct sandbox {
     char engine[32], python[32];
     char *packages;
     struct request *request;            /* the one under way */
+    bool reaped;                        /* what killed programs left was looked for */
     bool touched;                       /* a cell ran: there is state to lose */
     bool has_files;                     /* ... and files */
     bool lost_state, lost_files;        /* to be told with the next cell */

@@ -216,6 +216,7 @@ static void engine_done(void *ctx, int status, const struct error *err)
 {
     struct sandbox *s = ctx;
     struct kernel_listener l = {s, on_frame, on_broken};
+    struct buf parts = {0};
 
     if (status < 0) {
         s->stage = STAGE_FAILED;
@@ -225,6 +226,9 @@ static void engine_done(void *ctx, int status, const struct error *err)
     s->stage = STAGE_HELLO;
     kernel_free(s->kernel);
     s->kernel = kernel_new(s->loop, engine_channel(s->run), engine_channel_out(s->run), &l);
+    guest_parts(&parts);
+    kernel_send(s->kernel, 'B', NULL, parts.data, parts.len, NULL, 0);
+    buf_release(&parts);
     loop_timer(s->loop, clock_ms() + HELLO_MS, on_hello_late, s);
 }
 
@@ -269,6 +273,10 @@ void sandbox_start(struct sandbox *s)
         return;
     s->stage = STAGE_STARTING;
     s->run = engine_begin(&s->o, s->loop, s->guest, engine_done, s);
+    if (!s->reaped)
+        engine_reap(s->loop);
+    s->reaped = true;
+    engine_reap(s->loop);               /* what killed programs left; in the background, beside our own start */
 }
 
 int sandbox_wait(struct sandbox *s, struct error *err)
