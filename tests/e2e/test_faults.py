@@ -83,11 +83,10 @@ def test_a_full_disk_does_not_lose_the_answer(small_disk, serve):
 
 def test_a_full_disk_from_the_start(small_disk):
     sp = small_disk
-    with open(sp.path("state/filler"), "wb") as f:
+    with open(sp.path("state/filler"), "wb", buffering=0) as f:
         try:
             while True:
                 f.write(b"x" * 1024)
-                f.flush()
         except OSError:
             pass
     for i in range(40):       # directories need room too

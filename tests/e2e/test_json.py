@@ -27,7 +27,7 @@ def test_a_question_with_a_call(sandpiper_on, serve):
     assert result["value"] == "42", result
     done = got[-2]
     assert done["answer"] == "It is 42." and done["status"] == "answered", done
-    assert done["usage"]["input"] == 50 and done["usage"]["output"] == 15, done
+    assert done["usage"]["input_tokens"] == 50 and done["usage"]["output_tokens"] == 15, done
     assert got[-1]["exit_code"] == 0
     texts = {}
     for e in got:

@@ -70,7 +70,7 @@ def ask(question, folder, args):
 
 def tokens(done):
     usage = done.get("usage") or {}
-    return [max(0, usage.get(k) or 0) for k in ("input", "output")]
+    return [max(0, usage.get(k) or 0) for k in ("input_tokens", "output_tokens")]
 
 
 def report(question, right, done, seconds, code):
