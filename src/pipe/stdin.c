@@ -32,7 +32,7 @@ static int too_big(const struct stdin_rules *r, uint64_t size, bool whole, struc
     show_count(size, have);
     show_count(r->max, may);
     return error_set(err, ERROR_USAGE, 0, "stdin is %s%s bytes of data, but /mnt/data in the sandbox takes %s.\n"
-                     "Give it a part of the data, or a file that was made smaller", whole ? "" : "more than ", have, may);
+                     "Give it less, or a larger place: --data-size", whole ? "" : "more than ", have, may);
 }
 
 /* A file that is gone when we are. On disk, not in memory: there may be 256 MiB of it. */
