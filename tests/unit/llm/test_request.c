@@ -1,0 +1,194 @@
+/* test_request.c - request bodies for both dialects, compared as whole JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "llm/request.h"
+
+static const struct llm_tool tool = {"execute_python", "Runs it.", "{\"type\":\"object\"}", "code"};
+static const struct llm_prompts prompts = {
+    .system_native = "NATIVE", .system_blocks = "BLOCKS", .nudge = "NUDGE", .blocks_ok = "[out]{output}[end]", .blocks_failed = "[failed]{output}",
+    .blocks_malformed = "[bad]{output}", .blocks_interrupted = "[stopped]", .blocks_no_more = "[no more]{output}",
+};
+
+static struct llm_options options(void) {
+    return (struct llm_options){.model = "m", .base_url = "https://h/v1", .temperature = -1, .stream = true};
+}
+
+static struct request_shape shape(const struct llm_options *o, bool blocks) {
+    return (struct request_shape){.o = o, .origin = "here", .blocks = blocks, .stream = true, .stream_options = true, .reasoning_effort = true,
+                                  .temperature = true};
+}
+
+static struct call call(const char *id, const char *args, const char *extra) {
+    return (struct call){xstrdup(id), xstrdup("execute_python"), xstrdup(args), xstrdup(extra)};
+}
+
+static void is_json(const char *got, const char *want) {
+    autojson struct json *a = json_parse(got, strlen(got), 0, NULL, NULL), *b = json_parse(want, strlen(want), 0, NULL, NULL);
+    assert_non_null(a);
+    assert_non_null(b);
+    autofree char *x = json_print(a), *y = json_print(b);
+    assert_string_equal(x, y);
+}
+
+static char *messages(const struct conversation *c, const struct request_shape *s) {
+    struct llm_request q = {c, &prompts, &tool, 1};
+    size_t prompt = 0;
+    autofree char *body = request_body(&q, s, &prompt);
+    autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
+    assert_true(prompt > 0);
+    assert_int_equal(json_get(j, "tools") != NULL, !s->blocks);
+    return json_print(json_get(j, "messages"));
+}
+
+static void conversation(struct conversation *c) {
+    conversation_init(c);
+    conversation_user(c, "q1", 2);
+    struct call two[] = {call("call_abc", "{\"code\":\"print(1)\"}", "{\"google\":{\"s\":\"A\"}}"), call("id2", "{\"code\":\"a = '```'\\n\"}", NULL)};
+    struct turn *t = conversation_assistant(c, "let me", two, 2);
+    t->reasoning = xstrdup("hm");
+    t->reasoning_field = xstrdup("reasoning_content");
+    t->origin = xstrdup("here");
+    conversation_result(c, "call_abc", RESULT_OK, "1", 1);
+    conversation_result(c, "id2", RESULT_FAILED, "", 0);
+    conversation_assistant(c, "one", NULL, 0);
+    conversation_user(c, "q2", 2);
+}
+
+static void native(void **state) {
+    (void)state;
+    struct conversation c;
+    struct llm_options o = options();
+    struct request_shape s = shape(&o, false);
+    conversation(&c);
+    autofree char *m = messages(&c, &s);
+    is_json(m, "[{\"role\":\"system\",\"content\":\"NATIVE\"},{\"role\":\"user\",\"content\":\"q1\"},"
+               "{\"role\":\"assistant\",\"content\":\"let me\",\"reasoning_content\":\"hm\",\"tool_calls\":["
+               "{\"id\":\"call_abc\",\"type\":\"function\",\"function\":{\"name\":\"execute_python\",\"arguments\":\"{\\\"code\\\":\\\"print(1)\\\"}\"},\"extra_content\":{\"google\":{\"s\":\"A\"}}},"
+               "{\"id\":\"id2\",\"type\":\"function\",\"function\":{\"name\":\"execute_python\",\"arguments\":\"{\\\"code\\\":\\\"a = '```'\\\\n\\\"}\"}}]},"
+               "{\"role\":\"tool\",\"content\":\"1\",\"tool_call_id\":\"call_abc\"},{\"role\":\"tool\",\"content\":\"(no output)\",\"tool_call_id\":\"id2\"},"
+               "{\"role\":\"assistant\",\"content\":\"one\"},{\"role\":\"user\",\"content\":\"q2\"}]");
+    conversation_release(&c);
+}
+
+/* Reasoning and extra content stay with who made them, and ids take the form that all services accept, the same in call and result. */
+static void another_service(void **state) {
+    (void)state;
+    struct conversation c;
+    struct llm_options o = options();
+    struct request_shape s = shape(&o, false);
+    s.origin = "elsewhere";
+    conversation(&c);
+    autofree char *m = messages(&c, &s);
+    assert_null(strstr(m, "reasoning_content"));
+    assert_null(strstr(m, "extra_content"));
+    assert_null(strstr(m, "call_abc"));
+    autojson struct json *j = json_parse(m, strlen(m), 0, NULL, NULL);
+    const char *a = json_str(json_get(json_at(json_get(json_at(j, 2), "tool_calls"), 0), "id"));
+    const char *b = json_str(json_get(json_at(json_get(json_at(j, 2), "tool_calls"), 1), "id"));
+    assert_int_equal(strlen(a), 9);
+    assert_string_not_equal(a, b);
+    assert_string_equal(a, json_str(json_get(json_at(j, 3), "tool_call_id")));
+    assert_string_equal(b, json_str(json_get(json_at(j, 4), "tool_call_id")));
+    conversation_release(&c);
+}
+
+static void blocks(void **state) {
+    (void)state;
+    struct conversation c;
+    struct llm_options o = options();
+    struct request_shape s = shape(&o, true);
+    conversation(&c);
+    autofree char *m = messages(&c, &s);
+    is_json(m, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\"},"
+               "{\"role\":\"assistant\",\"content\":\"let me\\n\\n```python\\nprint(1)\\n```\"},{\"role\":\"user\",\"content\":\"[out]1[end]\"},"
+               "{\"role\":\"assistant\",\"content\":\"````python\\na = '```'\\n````\"},{\"role\":\"user\",\"content\":\"[failed](no output)\"},"
+               "{\"role\":\"assistant\",\"content\":\"one\"},{\"role\":\"user\",\"content\":\"q2\"}]");
+    conversation_release(&c);
+}
+
+static void blocks_joins_user_turns(void **state) {
+    (void)state;
+    struct conversation c;
+    struct llm_options o = options();
+    struct request_shape s = shape(&o, true);
+    conversation_init(&c);
+    conversation_user(&c, "q1", 2);
+    struct call k = call("a", "{}", NULL);
+    conversation_assistant(&c, "", &k, 1);
+    conversation_result(&c, "a", RESULT_MALFORMED, "no {output} here", 16);
+    conversation_user(&c, "q2", 2);
+    autofree char *m = messages(&c, &s);
+    is_json(m, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\"},"
+               "{\"role\":\"assistant\",\"content\":\"(a call of execute_python that could not be run)\"},"
+               "{\"role\":\"user\",\"content\":\"[bad]no {output} here\\n\\nq2\"}]");
+    conversation_release(&c);
+}
+
+static char *body(struct llm_options *o, const struct request_shape *s) {
+    struct conversation c;
+    conversation_init(&c);
+    conversation_user(&c, "q", 1);
+    struct llm_request q = {&c, &prompts, &tool, 1};
+    struct request_shape copy = *s;
+    copy.o = o;
+    char *b = request_body(&q, &copy, NULL);
+    conversation_release(&c);
+    return b;
+}
+
+static void fields(void **state) {
+    (void)state;
+    struct llm_options o = options();
+    struct request_shape s = shape(&o, true);
+    autofree char *plain = body(&o, &s);
+    is_json(plain, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q\"}],"
+                   "\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
+    s.stream = false;
+    s.max_tokens = 5;
+    o.temperature = 0;
+    o.reasoning_effort = "low";
+    autofree char *all = body(&o, &s);
+    is_json(all, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q\"}],"
+                 "\"max_tokens\":5,\"temperature\":0,\"reasoning_effort\":\"low\",\"stream\":false}");
+    s.max_tokens_field = MAX_TOKENS_NEW;
+    s.temperature = s.reasoning_effort = false;
+    autofree char *less = body(&o, &s);
+    assert_non_null(strstr(less, "\"max_completion_tokens\":5"));
+    assert_null(strstr(less, "temperature"));
+    assert_null(strstr(less, "reasoning_effort"));
+    s.nudged_text = "T";
+    autofree char *nudged = body(&o, &s);
+    assert_non_null(strstr(nudged, "{\"role\":\"assistant\",\"content\":\"T\"},{\"role\":\"user\",\"content\":\"NUDGE\"}]"));
+}
+
+static void bounds(void **state) {
+    (void)state;
+    struct llm_options o = options();
+    assert_int_equal(request_max_tokens(&o, false, 0), 0);
+    assert_int_equal(request_max_tokens(&o, true, 0), 4096);
+    assert_int_equal(request_max_tokens(&o, true, 8192), 2048);
+    o.profile_max_tokens = 1000;
+    assert_int_equal(request_max_tokens(&o, true, 8192), 1000);
+    o.send_max_tokens = true;
+    assert_int_equal(request_max_tokens(&o, false, 0), 1000);
+    o.send_max_tokens = false;
+    o.max_tokens = 7000;
+    assert_int_equal(request_max_tokens(&o, false, 0), 7000);
+    assert_int_equal(request_max_tokens(&o, false, 8192), 2048);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(native), cmocka_unit_test(another_service), cmocka_unit_test(blocks), cmocka_unit_test(blocks_joins_user_turns),
+        cmocka_unit_test(fields), cmocka_unit_test(bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
