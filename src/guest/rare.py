@@ -24,7 +24,8 @@ def safe_str(value):
 
 
 def encode(text, most):
-    return clip(text, most).encode('utf-8', 'backslashreplace')
+    data = clip(text, most).encode('utf-8', 'backslashreplace')
+    return data if len(data) <= 2 * most else data[:2 * most].decode('utf-8', 'ignore').encode()
 
 
 def big_repr(value):
@@ -329,6 +330,7 @@ def hint_for(worker, e, frames):
     if isinstance(e, NameError):
         return missing_name(worker, e, frames)
     if isinstance(e, ModuleNotFoundError):
+        need('packages')
         return 'nothing can be installed: there is no network. Installed: %s' % (find_packages() or 'the standard library only')
     if isinstance(e, FileNotFoundError):
         names = sorted(posix.listdir(OPTIONS['data']))

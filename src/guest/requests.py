@@ -1,6 +1,7 @@
 # requests.py - part of the supervisor, compiled when first asked for: files in, reset, profile. Shares supervisor.py's namespace.
 
 PUT_NAME = b'.sandpiper-put'
+HELPER_WAIT = 20.0
 
 
 def request(self, kind, nonce, body):
@@ -39,8 +40,9 @@ def request(self, kind, nonce, body):
         self.finish(b'')
     elif kind == b'S':
         self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
-        self.bury()
-        self.spawn()
+        need('deaths')
+        self.bury()                             # noqa: from deaths.py
+        self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
         self.finish(b'')
     elif kind == b'F':
         self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
@@ -61,12 +63,9 @@ def put_end(self):
 def helper_start(self, name, source):
     """Run source's profile(path) in a child of its own: the user's interpreter is not touched, and a reader that eats memory dies alone."""
     fd, theirs = posix.pipe2(posix.O_CLOEXEC)
-    pid = posix.fork()
+    pid = fork_child(self.ours() | {fd}, self.hidden, self.alone)
     if pid == 0:
         try:
-            if self.sock is not None:
-                self.sock.close()
-            self.leave((fd,))
             posix.environ[b'MPLBACKEND'] = b'Agg'
             module = type(sys)('profile_')
             module.__dict__['__builtins__'] = __builtins__
@@ -120,27 +119,6 @@ def helper_end(self, why):
         self.finish(tlv(b't', data[1:4097]))
     else:
         self.finish(tlv(b'e', (data[1:1000] if data[:1] == b'-' else why) or b'the helper ended without a word'))
-
-
-def kill_descendants():
-    """Without a pid namespace of our own (tests only): kill what descends from us, found in /proc, and nothing else."""
-    me, parent = posix.getpid(), {}
-    for name in posix.listdir('/proc'):
-        if name.isdigit():
-            try:
-                with open('/proc/%s/stat' % name, 'rb') as f:
-                    parent[int(name)] = int(f.read().rsplit(b')', 1)[1].split()[1])
-            except (OSError, IndexError, ValueError):
-                pass
-    for pid in parent:
-        up, depth = pid, 0
-        while up in parent and up != me and depth < 100:
-            up, depth = parent[up], depth + 1
-        if up == me and pid != me:
-            try:
-                posix.kill(pid, 9)
-            except OSError:
-                pass
 
 
 Supervisor.request, Supervisor.helper_read, Supervisor.helper_check, Supervisor.helper_end = request, helper_read, helper_check, helper_end

@@ -1,4 +1,4 @@
-# worker.py - the interpreter that runs the cells. Compiled in the forked child; shares supervisor.py's namespace, never its channel.
+# worker.py - the interpreter that runs the cells. Compiled in the forked child; shares boot.py's namespace, never its channel.
 # Whatever a cell replaces (builtins, sys.stdout, signal handlers, descriptors) is put right before the next one, as far as that goes:
 # the code and this file live in one process, so what cannot be put right ends the worker and the supervisor starts another.
 
@@ -12,6 +12,7 @@ __builtins__ = dict(builtins.__dict__)
 
 ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
+MESSAGE_MOST = (1 << 16) + 64
 
 
 def need(name):
@@ -174,14 +175,14 @@ class Worker:
     def serve(self):
         while True:
             try:
-                head = self.sock.recv(1 << 18)
+                head = self.sock.recv(MESSAGE_MOST)
                 if not head:
                     posix._exit(0)
                 self.nonce = nonce = head[:16]
                 number, size = int.from_bytes(head[16:20], 'little'), int.from_bytes(head[20:24], 'little')
                 code = head[24:]
                 while len(code) < size:
-                    code += self.sock.recv(1 << 18)
+                    code += self.sock.recv(MESSAGE_MOST)
                 self.mend()
             except (OSError, ValueError):
                 posix._exit(70)

@@ -3,7 +3,8 @@
  *
  * What runs inside is "python3 -I -S -u -c GUEST CHANNEL key=value...". CHANNEL is "fd:N" (inherited socket, bwrap),
  * "unix:PATH" (connect to it, docker and podman) or "stdio" (fallback where a socket cannot be shared). As soon as the channel is up, the
- * program sends one byte over it: 'L' with the listening descriptor as SCM_RIGHTS, or 'N' without; then frames (docs/sandbox-protocol.md).
+ * program sends one byte over it: 'L' with the listening descriptor as SCM_RIGHTS, or 'N' without; then frames, the first of them with the rest of
+ * the guest's source (docs/sandbox-protocol.md).
  * key=value words: nproc= (RLIMIT_NPROC that the supervisor must set, 0 when the engine holds it), files= (count after each cell, 0 when
  * the engine holds it), data=/mnt/data.
  */

@@ -1,35 +1,44 @@
-/* guest.c - put the guest's text together. A part must not hold three single quotes in a row (tests/unit/sandbox/test_guest.c). */
+/* guest.c - put the guest's text together: what "python3 -c" is given, and what it then takes from the channel. */
 #include "sandbox/guest.h"
+
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/embed.h"
 #include "base/mem.h"
+#include "sandbox/frame.h"
 
-EMBED(guest_supervisor, "src/guest/supervisor.py")
-EMBED(guest_worker, "src/guest/worker.py")
-EMBED(guest_rare, "src/guest/rare.py")
-EMBED(guest_files, "src/guest/files.py")
-EMBED(guest_requests, "src/guest/requests.py")
+EMBED(guest_boot_py, "src/guest/boot.py")
+EMBED(guest_supervisor_py, "src/guest/supervisor.py")
+EMBED(guest_deaths_py, "src/guest/deaths.py")
+EMBED(guest_flood_py, "src/guest/flood.py")
+EMBED(guest_files_py, "src/guest/files.py")
+EMBED(guest_requests_py, "src/guest/requests.py")
+EMBED(guest_packages_py, "src/guest/packages.py")
+EMBED(guest_worker_py, "src/guest/worker.py")
+EMBED(guest_rare_py, "src/guest/rare.py")
 EMBED(guest_profile_py, "src/guest/profile.py")
-
-static void add_part(struct buf *b, const char *name, const char *text)
-{
-    buf_addf(b, "PARTS['%s'] = r'''", name);
-    buf_addstr(b, text);
-    buf_addstr(b, "'''\n");
-}
 
 char *guest_text(void)
 {
-    struct buf b = {0};
+    return xasprintf("%s\nboot()\n", guest_boot_py);
+}
 
-    buf_addstr(&b, guest_supervisor);
-    add_part(&b, "worker", guest_worker);
-    add_part(&b, "rare", guest_rare);
-    add_part(&b, "files", guest_files);
-    add_part(&b, "requests", guest_requests);
-    buf_addstr(&b, "main()\n");
-    return buf_steal(&b, NULL);
+void guest_parts(struct buf *out)
+{
+    static const struct { const char *name, *text; } parts[] = {
+        {"supervisor", guest_supervisor_py}, {"deaths", guest_deaths_py}, {"flood", guest_flood_py}, {"files", guest_files_py},
+        {"requests", guest_requests_py}, {"packages", guest_packages_py}, {"worker", guest_worker_py}, {"rare", guest_rare_py},
+    };
+
+    for (size_t i = 0; i < countof(parts); i++) {
+        unsigned char head[5] = {'m'};
+
+        put_u32(head + 1, (uint32_t)(strlen(parts[i].name) + 1 + strlen(parts[i].text)));
+        buf_add(out, head, sizeof head);
+        buf_addf(out, "%s\n", parts[i].name);
+        buf_addstr(out, parts[i].text);
+    }
 }
 
 const char *guest_profile(void)

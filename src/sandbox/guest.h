@@ -2,8 +2,10 @@
 #ifndef SANDBOX_GUEST_H
 #define SANDBOX_GUEST_H
 
-/* One text for "python3 -c": the supervisor, the other parts as strings that it compiles when needed, the call of main. The caller frees. */
-char *guest_text(void);
+struct buf;
+
+char *guest_text(void);                 /* for "python3 -c": it dials, and takes the rest from the channel. The caller frees */
+void guest_parts(struct buf *out);      /* the rest: body of the first frame */
 const char *guest_profile(void);        /* source of profile(path) -> str */
 
 #endif

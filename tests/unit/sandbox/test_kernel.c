@@ -493,6 +493,7 @@ static void test_loss(void **state)
     kill(fake.pid, SIGKILL);
     usleep(50000);
     fake.fail_starts = 1;
+    cell_result_release(&r);
     assert_int_equal(sandbox_run(box, "1", 1, NULL, &r, &err), -1);
     assert_int_equal(err.kind, ERROR_SANDBOX);
     want_out("print(6)", "6\n");
