@@ -124,6 +124,21 @@ $(B)/targets/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(call lib_of,$(USES_main))
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(call lib_of,$(USES_main)) $(LIBS)
 
+# The figures of docs/BENCH.md; make bench BENCH="cell flood" for some of them.
+BENCH_BIN = $(B)/bench/hello $(B)/bench/hello-curl $(B)/bench/cells
+.PHONY: bench
+bench: build/sandpiper $(BENCH_BIN)
+	@/usr/bin/python3 tests/bench/bench.py build/sandpiper $(B)/bench $(BENCH)
+$(B)/bench/hello: tests/bench/hello.c
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -pie -Wl,--no-as-needed -o $@ $< $(LIBS)
+$(B)/bench/hello-curl: tests/bench/hello.c
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -pie -Wl,--no-as-needed -o $@ $< $(LIBS) $(shell pkg-config --libs libcurl)
+$(B)/bench/cells: tests/bench/cells.c $(call lib_of,sandbox $(USES_sandbox))
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(call lib_of,sandbox $(USES_sandbox)) $(LIBS)
+
 clean:
 	rm -rf build
 
