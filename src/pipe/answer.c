@@ -115,7 +115,7 @@ static void give(struct answer *a, const char *text, size_t len)
 {
     if (a->broken || !len)
         return;
-    if (show_text_feed(a->text, text, len) < 0 || show_text_end(a->text) < 0)
+    if (show_text_whole(a->text, text, len) < 0)
         write_failed(a, errno);
     a->given = true;
 }
@@ -174,7 +174,7 @@ static void event_json(struct answer *a, const struct event *e)
 {
     if (!a->broken && json_lines_event(a->json, e) < 0)
         write_failed(a, errno);
-    if (e->type == EVENT_NOTICE || e->type == EVENT_DONE)
+    if (!a->broken && (e->type == EVENT_NOTICE || e->type == EVENT_DONE))
         show_event(a->show, e);
 }
 

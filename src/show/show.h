@@ -41,6 +41,7 @@ struct show_text *show_text_new(int fd, bool terminal, bool colour, int width);
 void show_text_free(struct show_text *t);
 int show_text_feed(struct show_text *t, const char *text, size_t len);     /* -1 with errno when the write failed */
 int show_text_end(struct show_text *t);                    /* ends with exactly one newline if anything was fed */
+int show_text_whole(struct show_text *t, const char *text, size_t len);    /* feed and end in one write */
 /* Both go to one terminal: each ends or removes the other's unfinished line before it writes. */
 void show_share(struct show *s, struct show_text *t);
 void show_text_loop(struct show_text *t, struct loop *loop);   /* a write to a stalled reader ends when it is cancelled */

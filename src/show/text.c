@@ -109,14 +109,17 @@ int show_text_feed(struct show_text *t, const char *text, size_t len)
 
 int show_text_end(struct show_text *t)
 {
-    int r;
-
     scrub_end(&t->scrub, &t->clean);
     add_clean(t);
     if (t->mid)
         buf_addch(&t->out, '\n');
     t->newlines = 0;
     t->any = t->mid = false;
-    r = text_flush(t);
-    return r;
+    return text_flush(t);
+}
+
+int show_text_whole(struct show_text *t, const char *text, size_t len)
+{
+    scrub_feed(&t->scrub, text, len, &t->clean);
+    return show_text_end(t);
 }
