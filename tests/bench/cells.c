@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/argv.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -89,9 +90,11 @@ static int bare(int n, struct error *err)
     int in[2], out[2];
     if (pipe(in) < 0 || pipe(out) < 0)
         return error_errno(err, "pipe");
-    char *argv[] = {"/usr/bin/python3", "-I", "-S", "-u", "-c", (char *)guest, NULL};
-    struct child_options o = {.argv = argv, .in = in[0], .out = out[1], .err = 2};
+    struct argv argv = ARGV_INIT;
+    argv_pushl(&argv, "/usr/bin/python3", "-I", "-S", "-u", "-c", guest, NULL);
+    struct child_options o = {.argv = argv.v, .in = in[0], .out = out[1], .err = 2};
     pid_t pid = child_spawn(&o, err);
+    argv_release(&argv);
     if (pid < 0)
         return -1;
     close(in[0]);
