@@ -1,0 +1,119 @@
+/* A terminal's bytes as characters and pastes: the same however they are cut, and nothing hangs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "term/keys.h"
+
+/* Characters as they are, a paste as <...>. */
+static void take_all(struct keys *k, int64_t now, struct buf *out)
+{
+    for (;;) {
+        struct key key = keys_next(k, now);
+
+        if (key.kind == KEY_NONE)
+            return;
+        if (key.kind == KEY_CHAR)
+            buf_add(out, key.bytes, key.n);
+        else
+            buf_addf(out, "<%s%s%s>", buf_str(key.paste), key.cut ? "|cut" : "", key.unended ? "|unended" : "");
+    }
+}
+
+static void check(const char *in, const char *want)
+{
+    size_t len = strlen(in);
+
+    for (size_t cut = 0; cut <= len; cut++) {
+        struct keys k;
+        struct buf out = BUF_INIT(0);
+
+        keys_init(&k);
+        keys_feed(&k, in, cut, 1000);
+        take_all(&k, 1000, &out);
+        keys_feed(&k, in + cut, len - cut, 1001);
+        take_all(&k, 1001, &out);
+        take_all(&k, 1001 + ESCAPE_MS, &out);
+        assert_string_equal(buf_str(&out), want);
+        take_all(&k, 1001 + PASTE_MS, &out);
+        assert_string_equal(buf_str(&out), want);
+        assert_int_equal(keys_deadline(&k), -1);
+        buf_release(&out);
+        keys_release(&k);
+    }
+}
+
+static void test_cut_anywhere(void **state)
+{
+    (void)state;
+    check("abc\r", "abc\r");
+    check("\xc3\xa9\xe4\xb8\xad\xf0\x9f\x90\xa6", "\xc3\xa9\xe4\xb8\xad\xf0\x9f\x90\xa6");
+    check("a\033[Ab\033[20~c\033[2", "a\033[Ab\033[20~c\033[2");
+    check("x\033[200~one\rtwo\r\nthree\n\033[201~y", "x<one\ntwo\nthree\n>y");
+    check("\033[200~\033[201~", "<>");
+    check("\033[200~a\033[2Jb\033\033[201~z", "<ab>z");
+    check("\033[200~a\033[200~b\033[201~\033[200~c\033[201~", "<ab><c>");
+    check("bad\xff" "byte\xc3(", "badbyte(");
+    check("\033", "\033");
+}
+
+static void test_a_paste_without_end(void **state)
+{
+    struct buf out = BUF_INIT(0);
+    struct keys k;
+
+    (void)state;
+    keys_init(&k);
+    keys_feed(&k, "\033[200~rm -rf\033[201", 17, 0);
+    take_all(&k, 0, &out);
+    take_all(&k, PASTE_MS - 1, &out);
+    assert_string_equal(buf_str(&out), "");
+    assert_int_equal(keys_deadline(&k), PASTE_MS);
+    take_all(&k, PASTE_MS, &out);
+    assert_string_equal(buf_str(&out), "<rm -rf|unended>");
+    keys_feed(&k, "x", 1, 5000);
+    take_all(&k, 5000, &out);
+    assert_string_equal(buf_str(&out), "<rm -rf|unended>x");
+    buf_release(&out);
+    keys_release(&k);
+}
+
+static void test_a_paste_too_long(void **state)
+{
+    char *big = xmalloc(PASTE_MAX + 100);
+    struct keys k;
+    struct key key;
+
+    (void)state;
+    memset(big, 'x', PASTE_MAX + 100);
+    keys_init(&k);
+    keys_feed(&k, "\033[200~", 6, 0);
+    for (int i = 0; i < 3; i++) {
+        keys_feed(&k, big, PASTE_MAX + 100, 1);
+        assert_int_equal(keys_next(&k, 1).kind, KEY_NONE);
+        assert_true(k.raw.alloc < 4 * PASTE_MAX);          /* what is over is not kept */
+    }
+    keys_feed(&k, "\033[201~after", 11, 2);
+    key = keys_next(&k, 2);
+    assert_int_equal(key.kind, KEY_PASTE);
+    assert_true(key.cut);
+    assert_int_equal(key.paste->len, PASTE_MAX);
+    assert_int_equal(keys_next(&k, 2).bytes[0], 'a');
+    free(big);
+    keys_release(&k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_a_paste_without_end), cmocka_unit_test(test_a_paste_too_long),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
