@@ -118,6 +118,19 @@ void engine_memory_store(const struct sandbox_options *o, const struct engine_me
         file_write(path, text, strlen(text), 0600, NULL);
 }
 
+bool engine_memory_uses(const char *engine)
+{
+    autojson struct json *all = load_all();
+
+    for (const struct json *e = json_first(all); e; e = json_next(e)) {
+        const char *its = json_str(json_get(e, "engine"));
+
+        if (its && strcmp(its, engine) == 0)
+            return true;
+    }
+    return false;
+}
+
 void engine_memory_release(struct engine_memory *m)
 {
     free(m->engine);

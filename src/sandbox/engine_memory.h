@@ -14,6 +14,7 @@ struct engine_memory {          /* strings owned; NULL where nothing is known */
 
 bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m);
 void engine_memory_store(const struct sandbox_options *o, const struct engine_memory *m);
+bool engine_memory_uses(const char *engine);     /* has it ever worked here, with whatever options? */
 void engine_memory_release(struct engine_memory *m);
 
 /* bwrap shows the host's /usr: its Python and the packages worth naming, without starting anything. root is "" but in tests. */

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/engine_dir.h"
+#include "sandbox/engine_memory.h"
 #include "sandbox/job.h"
 #include "sandbox/owner.h"
 
@@ -122,7 +123,8 @@ static void list_containers(struct loop *loop, const char *engine, const char *f
     autofree char *program = job_find_program(engine);
     struct argv argv = ARGV_INIT;
 
-    if (!program)
+    /* Not where we never ran anything: the mere question makes podman set up a user's storage and leave a process behind. */
+    if (!program || !engine_memory_uses(engine))
         return;
     struct removal *r = xcalloc(1, sizeof *r);
     r->loop = loop;
