@@ -46,8 +46,9 @@ void failure_set(struct failure *f, enum failure_class class, const char *fmt, .
     *f = (struct failure){.class = class, .retry_after = -1};
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(f->message, sizeof f->message, fmt, ap);
+    autofree char *text = xvasprintf(fmt, ap);
     va_end(ap);
+    line_copy(f->message, sizeof f->message, text, strlen(text));
 }
 
 static bool has(const char *text, const char *word) { return strcasestr(text, word) != NULL; }

@@ -148,10 +148,10 @@ static void read_document(struct reader *r, bool lost) {
 }
 
 /* The first bytes tell, whatever the header says. 0: more are needed. */
-static int sniff(const char *s, size_t n) {
+static int sniff(const char *s, size_t n, bool first) {
     static const char *const fields[] = {"data", "event", "id:", "retry", "error", ":"};
     size_t i = 0;
-    if (n >= 1 && s[0] == '\xef') {
+    if (first && n >= 1 && s[0] == '\xef') {
         if (n < 3)
             return 0;
         i = memcmp(s, "\xef\xbb\xbf", 3) ? 0 : 3;
@@ -175,9 +175,10 @@ static int sniff(const char *s, size_t n) {
 }
 
 static void trim_front(struct reader *r) {
-    size_t i = r->body.len >= 3 && !memcmp(r->body.data, "\xef\xbb\xbf", 3) ? 3 : 0;
+    size_t i = !r->trimmed && r->body.len >= 3 && !memcmp(r->body.data, "\xef\xbb\xbf", 3) ? 3 : 0;
     while (i < r->body.len && isspace((unsigned char)r->body.data[i]))
         i++;
+    r->trimmed = r->trimmed || i;
     buf_drop(&r->body, i);
 }
 
@@ -186,7 +187,7 @@ static void feed_sniff(struct reader *r, const char *p, size_t n) {
         too_big(r);
         return;
     }
-    int mode = sniff(r->body.data, r->body.len);
+    int mode = sniff(r->body.data, r->body.len, !r->trimmed);
     if (!mode) {
         trim_front(r);          /* keep-alive blanks before a JSON answer: they must not add up */
         return;

@@ -28,6 +28,7 @@ struct reader {
     struct reader_sink sink;
     enum { READ_SNIFF, READ_JSON, READ_SSE, READ_OTHER } mode;
     struct buf body;
+    bool trimmed;                       /* something was taken off its front: a byte order mark can no longer come */
     struct sse sse;
     struct slots slots;
     struct buf refusal;
