@@ -73,6 +73,8 @@ local-model:
 
 install: build/sandpiper
 	install -D -m 755 build/sandpiper $(DESTDIR)$(PREFIX)/bin/sandpiper
+	install -D -m 644 docs/sandpiper.1 $(DESTDIR)$(PREFIX)/share/man/man1/sandpiper.1
+	install -D -m 644 docs/sandpiper.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sandpiper
 
 build/sandpiper: $(PROGRAM)
 	@mkdir -p build && ln -sf $(MODE)/sandpiper $@

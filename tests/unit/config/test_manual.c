@@ -1,0 +1,158 @@
+/* test_manual.c - docs/sandpiper.1 and --help say what the option table says, no more and no less. Runs in the top folder. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "config/config.h"
+
+static struct buf page = BUF_INIT(1 << 20), help = BUF_INIT(0);
+
+/* word with nothing behind it that would make it another word. */
+static const char *find_word(const char *text, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *p = text; (p = strstr(p, word)) != NULL; p++)
+        if (!isalnum((unsigned char)p[len]) && p[len] != '-' && p[len] != '_')
+            return p;
+    return NULL;
+}
+
+/* The item of an option in the page: from its ".It" to the next. */
+static char *item_of(const struct option *o)
+{
+    autofree char *mark = o->flag ? xasprintf("Fl -%s", o->flag) : xasprintf(".It Li %s", o->key);
+    const char *end;
+
+    for (const char *p = strstr(buf_str(&page), "\n.It "); p; p = strstr(p + 1, "\n.It ")) {
+        autofree char *head = xmemdup0(p + 1, strcspn(p + 1, "\n"));
+        if (!find_word(head, mark))
+            continue;
+        end = strstr(p + 1, "\n.It ");
+        return xmemdup0(p, end ? (size_t)(end - p) : strlen(p));
+    }
+    return NULL;
+}
+
+static void every_option_is_in_the_page(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+        autofree char *item = item_of(o);
+
+        if (!item)
+            fail_msg("the page has no item for %s", o->flag ? o->flag : o->key);
+        if (o->letter) {
+            autofree char *letter = xasprintf("Fl %c ,", o->letter);
+            assert_non_null(strstr(item, letter));
+        }
+        if (o->arg) {
+            autofree char *arg = xasprintf("Ar %s", o->arg);
+            if (!find_word(item, arg))
+                fail_msg("--%s: no argument %s in the page", o->flag, o->arg);
+        }
+        if (o->key && !find_word(item, o->key))
+            fail_msg("%s: the key is not in its item", o->key);
+        if (o->env && !find_word(item, o->env))
+            fail_msg("%s is not in its item", o->env);
+        if (o->def && o->type != OPTION_BOOL) {
+            autofree char *def = xasprintf("default: %s", o->def);
+            if (!strstr(item, def))
+                fail_msg("%s: the default %s is not in its item", o->key, o->def);
+        }
+        for (const char *c = o->choices; c; c = strchr(c, '|') ? strchr(c, '|') + 1 : NULL) {
+            autofree char *choice = xmemdup0(c, strcspn(c, "|"));
+            if (!find_word(item, choice))
+                fail_msg("--%s: %s is not in its item", o->flag, choice);
+        }
+    }
+}
+
+static void every_flag_of_the_page_is_in_the_table(void **state)
+{
+    (void)state;
+    for (const char *p = buf_str(&page); (p = strstr(p, "Fl -")) != NULL; p += 4) {
+        size_t len = strspn(p + 4, "abcdefghijklmnopqrstuvwxyz-");
+        if (len && !option_by_flag(p + 4, len))
+            fail_msg("the page has --%.*s, the table has not", (int)len, p + 4);
+    }
+    for (const char *p = buf_str(&page); (p = strstr(p, "SANDPIPER_")) != NULL; p++) {
+        autofree char *name = xmemdup0(p, strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"));
+        if (!option_by_env(name))
+            fail_msg("the page has %s, the table has not", name);
+    }
+}
+
+static void help_lists_every_flag(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+        autofree char *flag = o->flag ? xasprintf("--%s", o->flag) : NULL;
+
+        if (!flag)
+            continue;
+        const char *at = find_word(buf_str(&help), flag);
+        if (!at)
+            fail_msg("--help has no %s", flag);
+        autofree char *line = xmemdup0(at, strcspn(at, "\n"));
+        assert_non_null(strstr(line, o->help));
+    }
+    for (const char *p = buf_str(&help); *p; p += strcspn(p, "\n") + 1)
+        assert_true(strcspn(p, "\n") <= 110);
+}
+
+static void every_provider_is_in_the_page(void **state)
+{
+    struct providers p = {0};
+
+    (void)state;
+    assert_int_equal(providers_builtin(&p, NULL), 0);
+    for (size_t i = 0; i < p.n; i++) {
+        autofree char *item = xasprintf(".It %s Ta", p.v[i].name);
+        if (!strstr(buf_str(&page), item))
+            fail_msg("the page has no provider %s", p.v[i].name);
+        if (p.v[i].key_variable[0] && !find_word(buf_str(&page), p.v[i].key_variable[0]))
+            fail_msg("the page has no %s", p.v[i].key_variable[0]);
+    }
+    providers_release(&p);
+}
+
+static int enter(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    if (file_read("docs/sandpiper.1", 1 << 20, &page, &err) < 0)
+        fprintf(stderr, "%s\n", err.text);
+    option_help(&help);
+    return page.len ? 0 : -1;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    buf_release(&page);
+    buf_release(&help);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_option_is_in_the_page), cmocka_unit_test(every_flag_of_the_page_is_in_the_table),
+        cmocka_unit_test(help_lists_every_flag), cmocka_unit_test(every_provider_is_in_the_page),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
