@@ -159,8 +159,9 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
         x->structured = t.a.reader.slots.n > 0 && r->n_calls;
         x->from_block = !x->structured && r->n_calls && !t.a.leak.calls.n
             && (t.a.blocks.state == BLOCKS_CLOSED || t.a.blocks.state == BLOCKS_CODE);
-        estimate_usage(&t, r);
     }
+    if (rc == 0 || t.a.shown)
+        estimate_usage(&t, r);  /* a reply that broke off was paid for too */
     *shown = t.a.shown;
     *reasoned = t.a.reasoned;
     answer_release(&t.a);
@@ -308,7 +309,7 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
         struct failure f = {0};
         bool shown = false, reasoned = false;
         int rc = attempt(m, x, stream, &got, &f, &shown, &reasoned, err);
-        take(r, &got, rc == 0);
+        take(r, &got, rc == 0 || shown);
         if (rc == 0)
             return 0;
         if (rc < 0)

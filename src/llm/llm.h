@@ -107,7 +107,8 @@ struct llm_reply {
     double seconds;
 };
 
-/* Ask for the next reply. 0: r is filled. -1: err says why and nothing usable came; r->text still holds what was shown (maybe ""),
+/* Ask for the next reply. 0: r is filled (also when the connection was lost after text was shown: r->truncated, the cause as a notice in
+ * detail). -1: err says why and nothing usable came; r->text still holds what was shown (maybe ""),
  * r->usage and r->requests what it cost. ERROR_CANCELLED after an interrupt, ERROR_LIMIT with "context" in the text when
  * the window is too small (r is untouched by then and llm_context() may have been learnt). */
 int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err);

@@ -27,8 +27,6 @@ static struct json *message(struct out *o, const char *role, const char *content
     return m;
 }
 
-/* ---- native ---- */
-
 static bool nine(const char *id) { return strlen(id) == 9 && strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == 9; }
 
 /* Another service made this id: give it a form that all accept (Mistral: nine letters and digits). The same id gives the same. */
@@ -112,8 +110,6 @@ static void tools(struct out *o, struct json *body, const struct llm_request *q)
     }
     json_set(body, "tools", list);
 }
-
-/* ---- blocks ---- */
 
 static void flush_user(struct out *o) {
     if (o->user.len)
@@ -224,8 +220,6 @@ static void blocks_messages(struct out *o, const struct llm_request *q) {
     }
     flush_user(o);
 }
-
-/* ---- the whole ---- */
 
 static void parameters(struct json *body, const struct request_shape *s) {
     if (s->max_tokens > 0 && s->max_tokens_field != MAX_TOKENS_NONE)
