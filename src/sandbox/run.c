@@ -61,7 +61,7 @@ static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
     }
     switch (l->rung) {
     case RUNG_NONE:
-        due = c->answered ? c->request.progress_at + FILES_IDLE_MS : l->began + s->o.cell_ms + c->blocked_ms;
+        due = c->answered ? c->request.progress_at + FILES_IDLE_MS : s->o.cell_ms > 0 ? l->began + s->o.cell_ms + c->blocked_ms : INT64_MAX;
         if (now >= due)
             step(s, l, RUNG_SIGINT, c->answered ? REASON_NONE : REASON_TIMEOUT);
         break;
@@ -79,7 +79,7 @@ static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
     default:
         return 0;
     }
-    return now >= due ? 0 : due - now;
+    return now >= due ? 0 : due - now < 3600000 ? due - now : 3600000;
 }
 
 static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)

@@ -326,6 +326,8 @@ static void test_background(void **state)
     want("stop = True\nt.join()\n5", CELL_OK);
     assert_string_equal(r.value, "5");
     want_out("print('quiet')", "quiet\n");
+    want_out("import os\np = os.fork()\nif p:\n    os.waitpid(p, 0)\nprint('parent' if p else 'child')", "child\nparent\n");
+    want_out("print('once')", "once\n");
     want("import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(30)\n    os._exit(0)\nos.wait()\n1", CELL_OK);
     assert_true(r.seconds < 0.8);
 }
