@@ -191,7 +191,13 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
 {
     struct engine_memory m = {.engine = xstrdup(engine_name(r)), .python = xstrdup(python), .packages = xstrdup(packages),
                               .runtime = xstrdup(r->attempt.runtime), .stdio = r->attempt.stdio};
+    const char *weakness = engine_weakness(r);
 
+    /* Told at the first start here, then only to who wants details: it is the same every day. */
+    if (weakness && r->o->notice) {
+        autofree char *line = xasprintf("%s: %s", engine_name(r), weakness);
+        r->o->notice(r->o->notice_ctx, r->remembered && r->at == 0, line);
+    }
     engine_memory_store(r->o, &m);
     engine_memory_release(&m);
 }

@@ -1,5 +1,5 @@
 /* engine.h - start and end the container (docker, podman) or the namespace (bwrap) a sandbox lives in, and get the channel to
- * its supervisor. Inside src/sandbox only. An engine is a description (engines.c): limits in, argument vector out.
+ * its supervisor. Inside src/sandbox only. An engine is a description (engine_plan.h): limits in, argument vector out.
  *
  * What runs inside is "python3 -I -S -u -c GUEST CHANNEL key=value...". CHANNEL is "fd:N" (inherited socket, bwrap),
  * "unix:PATH" (connect to it, docker and podman) or "stdio" (fallback where a socket cannot be shared). As soon as the channel is up, the
@@ -22,7 +22,8 @@ struct sandbox_options;
 
 struct engine_run;                      /* one start, and what became of it */
 
-/* status 0: the channel is up. -1: no candidate is left; err has cause and remedy. Called from the loop, never from engine_begin. */
+/* status 0: the channel is up; whether the supervisor behind it lives shows at its first word (a bwrap that fails closes the channel: then
+ * engine_reject finds out why). -1: no candidate is left; err has cause and remedy. Called from the loop, never from engine_begin. */
 typedef void engine_done_fn(void *ctx, int status, const struct error *err);
 
 /* Begin. o and guest (text of the supervisor) must live as long as the run. "auto" tries the candidates in order, each failure with one line
@@ -35,7 +36,8 @@ const char *engine_name(const struct engine_run *r);    /* "docker", "podman", "
 
 /* The supervisor never said a valid hello: end this candidate and go on to the next; done is called again. */
 void engine_reject(struct engine_run *r, const char *why);
-/* It did: remember the choice and what is inside for a day (until the options or the engine's version change). */
+/* It did: remember the choice and what is inside for a day (until the options or the engine's version change). Tells engine_weakness through
+ * o->notice, as a detail when the choice was remembered. */
 void engine_accept(struct engine_run *r, const char *python, const char *packages);
 /* What is remembered for these options, or can be seen from outside without a start (bwrap: the host's /usr). */
 bool engine_remembered(const struct sandbox_options *o, char **engine, char **python, char **packages);
