@@ -30,13 +30,14 @@
 #include "term/pastes.h"
 
 #define LINE_MAX_BYTES (1024 * 1024)
+#define CTRL_C 0x03
 #define CTRL_Z 0x1a
 
 struct editor {
     struct loop *loop;
     const char *const *words;
     struct termios before;
-    bool have_before, fancy;    /* fancy: the terminal knows escape sequences */
+    bool fancy;                 /* the terminal knows escape sequences */
     struct keys keys;
     char queue[8];              /* what readline may read now */
     size_t queued;
@@ -54,20 +55,26 @@ static void put(const char *s)
     fd_write_all(STDOUT_FILENO, s, strlen(s));
 }
 
-static void set_modes(const struct editor *e, bool echo, bool canonical)
+enum modes {
+    AS_BEFORE,
+    EDITING,                /* every key is a byte: a Ctrl-C inside a paste is no signal that throws the rest away */
+    WAITING,                /* Ctrl-C is a signal; what is typed is kept and not shown */
+};
+
+static void set_modes(const struct editor *e, enum modes modes)
 {
     struct termios t = e->before;
 
-    if (!e->have_before)
-        return;
-    if (!canonical) {
-        t.c_lflag &= ~(tcflag_t)ICANON;
+    if (modes != AS_BEFORE) {
+        t.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
         t.c_cc[VMIN] = 1;
         t.c_cc[VTIME] = 0;
-        t.c_cc[VSUSP] = _POSIX_VDISABLE;        /* Ctrl-Z is a key: the modes must be put back before we stop */
+        t.c_cc[VSUSP] = _POSIX_VDISABLE;        /* the modes must be put back before we stop */
     }
-    if (!echo)
-        t.c_lflag &= ~(tcflag_t)ECHO;
+    if (modes == EDITING) {
+        t.c_lflag |= ECHO;      /* also where a crashed program left it off */
+        t.c_cc[VINTR] = t.c_cc[VQUIT] = _POSIX_VDISABLE;
+    }
     while (tcsetattr(STDIN_FILENO, TCSANOW, &t) < 0 && errno == EINTR)
         ;
 }
@@ -75,7 +82,7 @@ static void set_modes(const struct editor *e, bool echo, bool canonical)
 /* readline takes a terminal without ECHO for one that must not show what is typed, so it gets one with. */
 static void prep(int meta)
 {
-    set_modes(the_editor, true, false);
+    set_modes(the_editor, EDITING);
     rl_prep_terminal(meta);
     if (the_editor->fancy)
         put("\033[?2004h");
@@ -86,7 +93,7 @@ static void deprep(void)
     if (the_editor->fancy)
         put("\033[?2004l");
     rl_deprep_terminal();
-    set_modes(the_editor, false, false);
+    set_modes(the_editor, WAITING);
 }
 
 static int queue_get(FILE *unused)
@@ -186,8 +193,7 @@ struct editor *editor_new(struct loop *loop, const char *const *words, struct er
     e->loop = loop;
     e->words = words;
     e->fancy = show_is_terminal(STDOUT_FILENO);
-    e->have_before = tcgetattr(STDIN_FILENO, &e->before) == 0;
-    if (!e->have_before) {
+    if (tcgetattr(STDIN_FILENO, &e->before) < 0) {
         error_errno(err, "the terminal on stdin");
         free(e);
         return NULL;
@@ -196,7 +202,7 @@ struct editor *editor_new(struct loop *loop, const char *const *words, struct er
     the_editor = e;
     setup_locale();
     setup_readline();
-    set_modes(e, false, false);
+    set_modes(e, WAITING);
     return e;
 }
 
@@ -206,7 +212,7 @@ void editor_restore(struct editor *e)
         rl_callback_handler_remove();
         e->active = false;
     }
-    set_modes(e, true, true);
+    set_modes(e, AS_BEFORE);
 }
 
 void editor_free(struct editor *e)
@@ -225,7 +231,7 @@ void editor_free(struct editor *e)
 static void suspend(struct editor *e)
 {
     deprep();
-    set_modes(e, true, true);
+    set_modes(e, AS_BEFORE);
     put("\n");
     kill(0, SIGTSTP);
     prep(1);
@@ -250,8 +256,24 @@ static void insert_paste(struct editor *e, const struct key *key)
     }
 }
 
+static void clear_line(struct editor *e)
+{
+    rl_callback_sigcleanup();   /* out of a search or a key sequence */
+    rl_free_line_state();
+    rl_point = rl_end;
+    rl_redisplay();
+    rl_replace_line("", 1);
+    put("^C\n");
+    e->end = EDITOR_CLEARED;
+    e->done = true;
+}
+
 static void feed_readline(struct editor *e, const struct key *key)
 {
+    if (key->n == 1 && key->bytes[0] == CTRL_C) {
+        clear_line(e);
+        return;
+    }
     if (key->n == 1 && key->bytes[0] == CTRL_Z) {
         suspend(e);
         return;
@@ -293,18 +315,6 @@ static void on_input(void *ctx, short revents)
         e->end = EDITOR_EOF;
         e->done = true;
     }
-}
-
-static void clear_line(struct editor *e)
-{
-    rl_callback_sigcleanup();   /* out of a search or a key sequence */
-    rl_free_line_state();
-    rl_point = rl_end;
-    rl_redisplay();
-    rl_replace_line("", 1);
-    put("^C\n");
-    e->end = EDITOR_CLEARED;
-    e->done = true;
 }
 
 static int wait_ms(const struct editor *e)

@@ -1,0 +1,482 @@
+"""test_chat.py - the chat in a real pseudo-terminal: editing, pastes, interrupts, commands, and the terminal as it was afterwards."""
+import os
+import re
+import signal
+import subprocess
+import termios
+import time
+
+import pexpect
+import pytest
+
+from conftest import BIN
+
+PROMPT = "\\n?> "
+PLAIN = {"NO_COLOR": "1"}
+
+
+def said(text):
+    return {"expect": {"last": {"content": text}}, "answer": {"text": "Heard."}}
+
+
+def start(program, *args, **kw):
+    p = program.chat(*args, env=dict(PLAIN, **kw.pop("env", {})), **kw)
+    p.expect("> ")
+    return p
+
+
+def ask(p, text, answer):
+    p.send(text + "\r")
+    p.expect(answer)
+    p.expect("> ")
+
+
+def leave(p, code=0):
+    p.send("\x04")
+    p.expect(pexpect.EOF)
+    p.close()
+    assert p.exitstatus == code, (p.exitstatus, p.signalstatus, p.before)
+
+
+def modes(p):
+    return termios.tcgetattr(p.child_fd)
+
+
+def test_a_conversation(sandpiper_on, serve):
+    serve(sandpiper_on, [{"expect": {"last": {"content": "set x"}}, "answer": {"text": "I set it.", "calls": [{"code": "x = 21\nprint('set')"}]}},
+                         {"answer": {"text": "It is set."}},
+                         {"expect": {"last": {"content": "double it"}}, "answer": {"calls": [{"code": "x * 2"}]}},
+                         {"expect": {"last": {"content": {"contains": "42"}}}, "answer": {"text": "It is 42."}}])
+    p = start(sandpiper_on)
+    p.send("set x\r")
+    p.expect("I set it.\r\n")
+    p.expect("1  x = 21\r\n  2  print")
+    p.expect(re.escape("| set\r\n"))
+    p.expect("It is set.\r\n")
+    p.expect("> ")
+    p.send("double it\r")
+    p.expect("= 42\r\n")
+    p.expect("It is 42.\r\n")
+    p.expect("> ")
+    leave(p)
+
+
+def test_what_can_be_said(bare, serve):
+    p = None
+    serve(bare, [said("plain"), said("caf\u00e9 \u4e2d \U0001f426"), said("one\ntwo"), said('a\n\n/help\nb'), said("ac")])
+    p = start(bare)
+    ask(p, "plain", "Heard")
+    ask(p, "caf\u00e9 \u4e2d \U0001f426", "Heard")
+    p.send("one\\\r")
+    p.expect("\\.\\.\\. ")
+    ask(p, "two", "Heard")
+    p.send('"""\r')
+    for line in ("a", "", "/help", "b"):
+        p.expect("\\.\\.\\. ")
+        p.send(line + "\r")
+    p.expect("\\.\\.\\. ")
+    ask(p, '"""', "Heard")
+    ask(p, "abc\x1b[D\x7f", "Heard")            # editing keys
+    leave(p)
+
+
+def test_empty_lines_ask_nothing(bare, serve):
+    serve(bare, [said("x")])
+    p = start(bare)
+    for _ in range(3):
+        p.send("  \r")
+        p.expect("> ")
+    ask(p, "x", "Heard")
+    leave(p)
+
+
+# ------------------------------------------------------------------------------------------------------------------- pastes
+
+def paste(text):
+    return "\x1b[200~" + text.replace("\n", "\r") + "\x1b[201~"
+
+
+def test_a_paste_is_one_message(bare, serve):
+    serve(bare, [said("look:\nline 1\n/exit\n!rm\nline 4 thanks")])
+    p = start(bare)
+    p.send("look:\\\r")
+    p.expect("\\.\\.\\. ")
+    p.send(paste("line 1\n/exit\n!rm\nline 4\n"))
+    p.expect("line 4")
+    time.sleep(0.3)
+    ask(p, " thanks", "Heard")
+    leave(p)
+
+
+def test_a_long_paste_is_a_mark(bare, serve):
+    text = "".join("line %d\n" % i for i in range(5000))
+    serve(bare, [said("what is " + text.rstrip("\n") + "?")])
+    p = start(bare)
+    p.send("what is ")
+    data = paste(text)
+    for i in range(0, len(data), 2000):         # a pseudo-terminal holds 4 KiB
+        p.send(data[i:i + 2000])
+    p.expect("\\[paste 1: 5,000 lines, 48.9 kB\\]")
+    ask(p, "?", "Heard")
+    leave(p)
+
+
+def test_a_paste_whose_end_never_comes(bare, serve):
+    serve(bare, [said("half a paste and more")])
+    p = start(bare)
+    p.send("\x1b[200~half a paste")
+    p.expect("half a paste", timeout=5)
+    ask(p, " and more", "Heard")
+    leave(p)
+
+
+def test_hostile_pastes(bare, serve):
+    serve(bare, [said("ab")])
+    p = start(bare)
+    p.send(paste("a\x1b[2J\x1b]0;title\x07b\x03\x04"))
+    p.expect("ab")
+    assert "\x1b[2J" not in p.before and "\x1b]0" not in p.before
+    ask(p, "", "Heard")
+    leave(p)
+
+
+def test_a_paste_over_the_limit(bare, serve):
+    serve(bare, [{"expect": {"last": {"content": {"regex": "^y+$"}}}, "answer": {"text": "Heard."}}])
+    p = start(bare)
+    data = paste("y" * (1024 * 1024 + 5000))
+    for i in range(0, len(data), 4000):
+        p.send(data[i:i + 4000])
+    p.expect("the paste was cut at 1 MiB", timeout=20)
+    ask(p, "", "Heard")
+    leave(p)
+
+
+def test_typed_ahead(bare, serve):
+    """What is typed during an answer is the next line, not lost and not mixed into the answer."""
+    serve(bare, [{"answer": {"text": "slow answer", "wait": 1}}, said("typed ahead")])
+    p = start(bare)
+    p.send("go\r")
+    time.sleep(0.5)
+    p.send("typed ahead\r")
+    p.expect("slow answer")
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)
+
+
+# --------------------------------------------------------------------------------------------------------------- interrupts
+
+def test_ctrl_c_at_the_prompt_clears_the_line(bare, serve):
+    serve(bare, [said("second")])
+    p = start(bare)
+    p.send("first try\x03")
+    p.expect("\\^C\r\n")
+    p.expect("> ")
+    p.send('"""\rline\r\x03')
+    p.expect("\\^C\r\n")
+    p.expect("> ")
+    p.send("\x12first\x03")                     # inside a search too
+    p.expect("\\^C\r\n")
+    p.expect("> ")
+    ask(p, "second", "Heard")
+    leave(p)
+
+
+def test_ctrl_c_while_the_model_speaks(bare, serve):
+    serve(bare, [{"answer": {"text": "one two three four five six", "piece": 4, "delay": 0.3}},
+                 {"expect": {"roles": "system user assistant user", "last": {"content": "next"}}, "answer": {"text": "Heard."}}])
+    p = start(bare)
+    p.send("go\r")
+    p.expect("one two")
+    p.send("\x03")
+    p.expect("interrupted")
+    p.expect("> ")
+    ask(p, "next", "Heard")
+    leave(p)
+
+
+def test_ctrl_c_while_the_model_is_silent_and_retry(bare, serve):
+    server = serve(bare, [{"answer": {"text": "never", "wait": 20}}, said("go")])
+    p = start(bare)
+    p.send("go\r")
+    server.wait_request(1)
+    p.send("\x03")
+    p.expect("interrupted")
+    p.expect("/retry")
+    p.expect("> ")
+    ask(p, "/retry", "Heard")
+    leave(p)
+
+
+def test_ctrl_c_in_a_cell_keeps_the_variables(sandpiper_on, serve):
+    serve(sandpiper_on, [{"answer": {"calls": [{"code": "x = 5\nprint('started', flush=True)\nimport time\nwhile True: time.sleep(0.1)"}]}},
+                         {"expect": {"roles": "system user assistant tool assistant user"}, "answer": {"calls": [{"code": "x + 1"}]}},
+                         {"expect": {"last": {"content": {"contains": "6"}}}, "answer": {"text": "Six."}}])
+    p = start(sandpiper_on)
+    p.send("go\r")
+    p.expect("\\| started")
+    p.send("\x03")
+    p.expect("> ", timeout=10)
+    p.send("and x?\r")
+    p.expect("= 6\r\n")
+    p.expect("Six.")
+    p.expect("> ")
+    leave(p)
+
+
+def test_a_second_ctrl_c_kills_stubborn_code(sandpiper_on, serve):
+    code = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('started', flush=True)\nwhile True: time.sleep(0.1)"
+    serve(sandpiper_on, [{"answer": {"calls": [{"code": code}]}}, said("still there?")], complete=True)
+    p = start(sandpiper_on)
+    p.send("go\r")
+    p.expect("\\| started")
+    begin = time.monotonic()
+    p.send("\x03")
+    time.sleep(0.2)
+    p.send("\x03")
+    p.expect("> ", timeout=10)
+    assert time.monotonic() - begin < 3
+    p.send("still there?\r")
+    i = p.expect(["Heard", "refused"])
+    assert i == 0
+    p.expect("> ")
+    leave(p)
+
+
+# ----------------------------------------------------------------------------------------------------------------- commands
+
+def test_help_and_unknown(bare, serve):
+    serve(bare, [])
+    p = start(bare)
+    p.send("/help\r")
+    for word in ("/code", "/retry", "/clear", "/reset", "/model", "/system", "/exit", "Ctrl-R"):
+        p.expect(re.escape(word))
+    p.expect("> ")
+    p.send("/hepl\r")
+    p.expect("/hepl is no command; did you mean /help\\?")
+    p.expect("> ")
+    p.send("/retry\r")
+    p.expect("nothing to ask again")
+    p.expect("> ")
+    p.send("/quit\r")
+    p.expect(pexpect.EOF)
+    p.close()
+    assert p.exitstatus == 0
+
+
+def test_a_path_is_a_question(bare, serve):
+    serve(bare, [said("/usr/bin/env is what?"), said(" /help me")])
+    p = start(bare)
+    ask(p, "/usr/bin/env is what?", "Heard")
+    ask(p, " /help me", "Heard")
+    leave(p)
+
+
+def test_own_code_and_code(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"calls": [{"code": "x = 20"}]}}, {"answer": {"text": "Set."}},
+                      {"expect": {"last": {"content": {"contains": ["x + 3", "23", "what did I run?"]}}}, "answer": {"text": "Heard."}}])
+    p = start(sandpiper)
+    ask(p, "set x", "Set.")
+    p.send("!x + 3\r")
+    p.expect("= 23\r\n")
+    p.expect("> ")
+    p.send("!1/0\r")
+    p.expect("! .*ZeroDivisionError")
+    p.expect("> ")
+    p.send("/code\r")
+    p.expect("x = 20\r\n")
+    p.expect("> ")
+    ask(p, "what did I run?", "Heard")
+    p.send("/reset\r")
+    p.expect("fresh interpreter")
+    p.expect("> ")
+    p.send("!x\r")
+    p.expect("NameError")
+    p.expect("> ")
+    leave(p)
+
+
+def test_clear_model_system(bare, serve):
+    serve(bare, [said("one"), {"expect": {"roles": "system user", "model": "other-model", "system": {"contains": "speak like a pirate"}},
+                               "answer": {"text": "Heard."}}])
+    p = start(bare)
+    ask(p, "one", "Heard")
+    ask(p, "/clear", "forgotten")
+    ask(p, "/model", "the model is test-model")
+    ask(p, "/model other-model", "the model is other-model")
+    ask(p, "/system", "no instructions")
+    ask(p, "/system speak like a pirate", "instructions: speak like a pirate")
+    ask(p, "two", "Heard")
+    leave(p)
+
+
+def test_history_on_disk(bare, serve):
+    serve(bare, [said("first question"), said("first question"), said("second question")])
+    p = start(bare)
+    ask(p, "first question", "Heard")
+    leave(p)
+    path = bare.path("state/sandpiper/history")
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    assert open(path).read() == "first question\n"
+    p = start(bare)
+    p.send("\x1b[A")                            # up
+    p.expect("first question")
+    ask(p, "", "Heard")
+    ask(p, "second question", "Heard")
+    leave(p)
+    p = start(bare)
+    p.send("\x12econd")                         # reverse search
+    p.expect("second question")
+    p.send("\x03")
+    p.expect("> ")
+    leave(p)
+    serve(bare, [])
+
+
+def test_completion_of_commands(bare, serve):
+    serve(bare, [said("tab\tnothing")], complete=False)
+    p = start(bare)
+    p.send("/sys\t")
+    p.expect("/system ")
+    p.send("\x15\r")
+    leave(p)
+
+
+def test_files_go_with_the_first_question(sandpiper, serve):
+    serve(sandpiper, [{"expect": {"last": {"content": {"contains": ["/mnt/data/notes.txt", "forty-two", "what?"]}}}, "answer": {"text": "Heard."}},
+                      {"expect": {"last": {"content": "again"}}, "answer": {"text": "Heard."}}])
+    sandpiper.write("notes.txt", "forty-two\n")
+    p = start(sandpiper, "--add", "notes.txt")
+    ask(p, "what?", "Heard")
+    ask(p, "again", "Heard")
+    leave(p)
+
+
+def test_errors_go_on(bare, serve):
+    serve(bare, [{"answer": {"status": 401, "json": {"error": {"message": "bad key"}}}}, said("again")])
+    p = start(bare)
+    ask(p, "go", "401")
+    ask(p, "again", "Heard")
+    leave(p)
+
+
+# ----------------------------------------------------------------------------------------------------------------- the terminal
+
+ENDS = {"ctrl-d": lambda p: p.send("\x04"), "exit": lambda p: p.send("/exit\r"), "term": lambda p: p.kill(signal.SIGTERM),
+        "hup": lambda p: p.kill(signal.SIGHUP)}
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("where", ["prompt", "answer"])
+def test_modes_are_restored(bare, serve, end, where):
+    if where == "answer" and end in ("ctrl-d", "exit"):
+        pytest.skip("nothing is read during an answer")
+    server = serve(bare, [{"answer": {"text": "x", "wait": 20}}] if where == "answer" else [], complete=False)
+    # a shell around it, so that the terminal outlives the program
+    p = pexpect.spawn("/bin/sh", ["-c", 'stty -a; "$0"; echo "code $?"; stty -a', BIN], env=bare.env(dict(PLAIN, TERM="xterm-256color")),
+                      cwd=bare.work, encoding="utf-8", timeout=20, dimensions=(30, 100))
+    p.expect("> ")
+    before = p.before.split("\n\x1b")[0]
+    if where == "answer":
+        p.send("go\r")
+        server.wait_request(1)
+        time.sleep(0.2)
+    if end in ("term", "hup"):
+        pid = int(subprocess.check_output(["pgrep", "-P", str(p.pid), "-x", "sandpiper"]).split()[0])
+        os.kill(pid, signal.SIGTERM if end == "term" else signal.SIGHUP)
+    else:
+        ENDS[end](p)
+    p.expect("code (\\d+)")
+    assert p.match.group(1) == ("0" if end in ("ctrl-d", "exit") else "143")
+    p.expect(pexpect.EOF)
+    settings = [re.findall(r"-?\b(?:icanon|echo|isig|ixon|icrnl|opost|susp = \S+|eof = \S+)", t) for t in (before, p.before)]
+    assert settings[0] == settings[1] and "icanon" in settings[1] and "echo" in settings[1], settings
+
+
+def test_bracketed_paste_is_switched_off(bare, serve):
+    serve(bare, [])
+    p = bare.chat(env=PLAIN)
+    p.expect(re.escape("\x1b[?2004h"))
+    p.expect("> ")
+    p.send("\x04")
+    p.expect(re.escape("\x1b[?2004l"))
+    p.expect(pexpect.EOF)
+    assert "\x1b[?2004h" not in p.before
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_narrow_and_wide(sandpiper, serve, columns):
+    """No line of ours is wider than the terminal, but for the answer's, which it wraps itself."""
+    serve(sandpiper, [{"answer": {"calls": [{"code": "print('word ' * 40)\nlonger_name = 'and a rather long line of code ' * 2 # with a comment"}]}},
+                      {"answer": {"text": "Heard."}}])
+    p = start(sandpiper, size=(24, columns))
+    p.send("go\r")
+    p.expect("Heard")
+    for line in p.before.split("\r\n")[1:-1]:
+        assert len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", line)) <= columns, line
+    p.expect("> ")
+    leave(p)
+
+
+def test_a_resize(bare, serve):
+    serve(bare, [said("x" * 60)])
+    p = start(bare, size=(24, 80))
+    p.send("x" * 30)
+    p.expect("x{30}")
+    p.setwinsize(24, 40)
+    time.sleep(0.3)
+    ask(p, "x" * 30, "Heard")
+    leave(p)
+
+
+def test_suspend_and_go_on(bare, serve):
+    serve(bare, [said("half a line")])
+    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,
+                      encoding="utf-8", timeout=15, dimensions=(30, 100), echo=False)
+    p.expect("shell# ")
+    p.send('"$SP"\r')
+    p.expect("> ")
+    p.send("half a ")
+    p.expect("half a")
+    p.send("\x1a")
+    p.expect("Stopped")
+    p.expect("shell# ")
+    p.send("stty -a\r")
+    p.expect(" icanon")
+    p.expect("shell# ")
+    p.send("fg\r")
+    p.expect("half a")
+    p.send("line\r")
+    p.expect("Heard")
+    p.expect("> ")
+    p.send("\x04")
+    p.expect("shell# ")
+    p.send("exit\r")
+    p.expect(pexpect.EOF)
+
+
+def test_hostile_model_text(bare, serve):
+    serve(bare, [{"answer": {"text": "a\x1b[2J\x1b]52;c;QUJD\x07b\x9b31mc\u202ed\r\noops"}}])
+    p = start(bare)
+    p.send("go\r")
+    p.expect("oops")
+    shown = p.before
+    p.expect("> ")
+    assert "abcd" in shown, repr(shown)
+    for bad in ("\x1b[2J", "\x1b]52", "\x9b", "\u202e"):
+        assert bad not in shown, repr(shown)
+    leave(p)
+
+
+def test_memory(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"calls": [{"code": "1"}]}}, {"answer": {"text": "Heard."}}])
+    p = start(sandpiper)
+    with open("/proc/%d/status" % p.pid) as f:
+        idle = int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+    ask(p, "go", "Heard")
+    with open("/proc/%d/status" % p.pid) as f:
+        status = f.read()
+    if "asan" not in BIN:
+        assert idle < 16 * 1024, idle
+        assert int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) < 24 * 1024, status
+    leave(p)
