@@ -39,8 +39,12 @@ def say(text, end="\n"):
 
 def progress(text):
     """One line that is written over on a terminal; elsewhere nothing, so that logs stay short."""
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and text != progress.last:
         say("\r\033[K" + text, end="")
+    progress.last = text
+
+
+progress.last = ""
 
 
 def folder():
