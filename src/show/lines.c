@@ -118,7 +118,7 @@ void lines_feed(struct lines *l, struct lines_cut *cut, const char *text, size_t
             len = cut->max_bytes - cut->bytes;
     }
     scrub_feed(&l->scrub, text, len, &clean);
-    lines_add(l, cut, clean.data, clean.len, out);
+    lines_add(l, cut, buf_str(&clean), clean.len, out);
     if (cut) {
         cut->bytes += len;
         cut->over = cut->over || cut->all_bytes > cut->bytes;
@@ -131,7 +131,7 @@ void lines_end(struct lines *l, struct lines_cut *cut, struct buf *out)
     struct buf clean = BUF_INIT(0);
 
     scrub_end(&l->scrub, &clean);
-    lines_add(l, cut, clean.data, clean.len, out);
+    lines_add(l, cut, buf_str(&clean), clean.len, out);
     lines_break(l, out);
     buf_release(&clean);
 }

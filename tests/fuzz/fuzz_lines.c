@@ -1,0 +1,70 @@
+/* fuzz_lines.c - program output behind its gutter: no line without it, none wider than the terminal, nothing a terminal acts on, and
+ * the same however the output is cut. The first byte chooses terminal or pipe and the width.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "show/lines.h"
+#include "show/python.h"
+
+static void show(const char *text, size_t len, uint32_t seed, bool cut, bool terminal, int width, struct buf *out)
+{
+    struct lines_cut limit = {.max_lines = 50, .max_bytes = 2000};
+    struct lines l;
+
+    lines_init(&l, "| ", "", terminal, width);
+    for (size_t i = 0; i < len;) {
+        size_t n = cut ? fuzz_piece(&seed, len - i) : len - i;
+
+        lines_feed(&l, &limit, text + i, n, out);
+        i += n;
+    }
+    lines_end(&l, &limit, out);
+    check(limit.all_bytes == len && limit.bytes <= 2000 && limit.lines <= 50);
+}
+
+static void check_lines(const struct buf *out, bool terminal, int width)
+{
+    const char *s = buf_str(out), *end = s + out->len;
+
+    while (s < end) {
+        const char *nl = memchr(s, '\n', (size_t)(end - s));
+        int columns = 0;
+
+        check(nl && nl - s >= 2 && s[0] == '|' && s[1] == ' ');
+        while (s < nl) {
+            uint32_t cp = 0;
+            int n = utf8_decode(s, (size_t)(nl - s), &cp);
+
+            check(n > 0 && cp != 0x1b && cp != 0x9b && (cp >= 0x20 || cp == '\t' || (cp == '\r' && !terminal)));
+            columns += utf8_width(cp);
+            s += n;
+        }
+        check(!terminal || columns <= width);
+        s = nl + 1;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    bool terminal = data[0] & 1;
+    int width = 12 + (data[0] >> 1);
+    char *text = fuzz_exact(data + 1, size - 1);
+    unsigned char *classes = malloc(size);
+    struct buf whole = BUF_INIT(0), cut = BUF_INIT(0);
+
+    show(text, size - 1, 0, false, terminal, width, &whole);
+    check_lines(&whole, terminal, width);
+    show(text, size - 1, data[0], true, terminal, width, &cut);
+    if (size - 1 <= 2000)       /* where the limit falls depends on the pieces */
+        check(cut.len == whole.len && !memcmp(buf_str(&cut), buf_str(&whole), whole.len));
+    python_classify(text, size - 1, classes);
+    free(classes);
+    free(text);
+    buf_release(&whole);
+    buf_release(&cut);
+    return 0;
+}
