@@ -61,6 +61,7 @@ struct term *term_new(const struct term_options *o, struct loop *loop, struct er
     t->o = *o;
     t->loop = loop;
     t->greeting = xstrdup(o->greeting);
+    t->system = o->system && *o->system ? xstrdup(o->system) : NULL;
     if (inputs_open(&t->files, o->files, err) < 0 || !(t->editor = editor_new(loop, command_words(), err))) {
         term_free(t);
         return NULL;

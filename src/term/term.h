@@ -16,6 +16,7 @@ struct term_options {
     const char *color;
     const char *history_path;       /* NULL: none is kept */
     const char *greeting;           /* one line: model, engine */
+    const char *system;             /* the user's own addition to the system prompt that is in force, or NULL (for /system) */
     const char *const *files;       /* --add: for the first question; ended by NULL, or NULL */
     /* "/model NAME": change the model; 0, or -1 with err. NULL text asks for the present name in *now. */
     int (*model)(void *ctx, const char *name, const char **now, struct error *err);

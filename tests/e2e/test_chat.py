@@ -480,3 +480,30 @@ def test_memory(sandpiper, serve):
         assert idle < 16 * 1024, idle
         assert int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) < 24 * 1024, status
     leave(p)
+
+
+def test_news_while_a_line_is_typed(bare, serve, tmp_path):
+    """The sandbox comes up in the background; what it has to say must not tear the line that is being typed."""
+    serve(bare, [said("half a line")], complete=False)
+    for name in ("docker", "podman"):
+        path = tmp_path / name
+        path.write_text("#!/bin/sh\nsleep 1.5\necho no such luck >&2\nexit 1\n")
+        path.chmod(0o755)
+    p = bare.chat("-v", "--sandbox", "auto", env=dict(PLAIN, PATH="%s:%s" % (tmp_path, os.environ["PATH"])))
+    p.expect("> ")
+    p.send("half a ")
+    p.expect("half a ")
+    p.expect("sandpiper: [^\r\n]*\r\n", timeout=20)
+    p.expect("> half a ")                       # the line is there again, below the news
+    p.send("line\r")
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)
+
+
+def test_system_of_the_command_line(bare, serve):
+    serve(bare, [])
+    p = start(bare, "-s", "be brief")
+    ask(p, "/system", "instructions: be brief")
+    ask(p, "/system off", "no instructions")
+    leave(p)
