@@ -1,22 +1,16 @@
 /* config.c - the layers, one over the other, each value with its source. */
 #include "config/config.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "config/layers.h"
 #include "config/value.h"
-#include "config/ydoc.h"
 
 void source_text(const struct source *s, char *out, unsigned size)
 {
@@ -57,11 +51,6 @@ const char *config_env(const struct config *c, const char *name)
     return NULL;
 }
 
-static size_t index_of(const struct option *o)
-{
-    return (size_t)(o - option_table);
-}
-
 const struct source *config_source(const struct config *c, const void *member)
 {
     size_t offset = (size_t)((const char *)member - (const char *)c);
@@ -85,7 +74,7 @@ static bool read_numeric(const struct option *o, const char *text, double *v)
     return true;
 }
 
-static const char *expectation(const struct option *o)
+const char *config_expectation(const struct option *o)
 {
     switch (o->type) {
     case OPTION_SIZE:
@@ -104,7 +93,7 @@ static const char *expectation(const struct option *o)
     }
 }
 
-static int wrong(const struct option *o, const char *text, const char *where, struct error *err)
+int config_wrong(const struct option *o, const char *text, const char *where, struct error *err)
 {
     autofree char *shown = scrub_line(text, SCRUB_TERMINAL);
     autofree char *range = NULL;
@@ -112,7 +101,7 @@ static int wrong(const struct option *o, const char *text, const char *where, st
     if (o->type == OPTION_CHOICE)
         return error_set(err, ERROR_USAGE, 0, "%s: expected one of %s, found \"%.60s\"", where, o->choices, shown);
     range = o->min || o->max ? xasprintf(" from %s to %s", o->min, o->max) : xstrdup("");
-    return error_set(err, ERROR_USAGE, 0, "%s: expected %s%s, found \"%.60s\"", where, expectation(o), range, shown);
+    return error_set(err, ERROR_USAGE, 0, "%s: expected %s%s, found \"%.60s\"", where, config_expectation(o), range, shown);
 }
 
 static int set_numeric(const struct option *o, const char *text, void *at, const char *where, struct error *err)
@@ -121,7 +110,7 @@ static int set_numeric(const struct option *o, const char *text, void *at, const
 
     if (!read_numeric(o, text, &v) || (o->min && read_numeric(o, o->min, &bound) && v < bound) ||
         (o->max && read_numeric(o, o->max, &bound) && v > bound))
-        return wrong(o, text, where, err);
+        return config_wrong(o, text, where, err);
     if (o->type == OPTION_INT)
         *(int *)at = (int)v;
     else if (o->type == OPTION_NUMBER)
@@ -140,12 +129,12 @@ int config_set(struct config *c, const struct option *o, const char *text, const
     case OPTION_BOOL:
     case OPTION_NOT:
         if (text && !value_bool(text, &on))
-            return wrong(o, text, where, err);
+            return config_wrong(o, text, where, err);
         *(bool *)at = text || o->type == OPTION_BOOL ? on : false;     /* the flag --no-stream has no text */
         break;
     case OPTION_CHOICE:
         if (!value_choice(text, o->choices))
-            return wrong(o, text, where, err);
+            return config_wrong(o, text, where, err);
         *(const char **)at = config_keep(c, text);
         break;
     case OPTION_LIST:
@@ -162,7 +151,7 @@ int config_set(struct config *c, const struct option *o, const char *text, const
         if (set_numeric(o, text, at, where, err) < 0)
             return -1;
     }
-    c->source[index_of(o)] = *from;
+    c->source[(size_t)(o - option_table)] = *from;
     struct chosen *chosen = at == (void *)&c->provider   ? &c->choice[from->kind].provider
                             : at == (void *)&c->base_url ? &c->choice[from->kind].base_url
                             : at == (void *)&c->model    ? &c->choice[from->kind].model
@@ -183,203 +172,6 @@ static int apply_defaults(struct config *c, struct error *err)
             return -1;
     return 0;
 }
-
-/* ---- config.yaml */
-
-static int yaml_option(struct config *c, const struct option *o, const struct ydoc *y, const char *name, struct error *err)
-{
-    autofree char *where = xasprintf("%s:%d: %s", name, y->line, o->key);
-    struct source from = {SOURCE_FILE, y->key_line, name};
-    bool text = y->type == YDOC_TEXT && !ydoc_nothing(y);
-
-    if (o->type == OPTION_WORDS) {
-        if (provider_read_command(y, name, (struct argv *)(void *)((char *)c + o->offset), err) < 0)
-            return -1;
-        c->source[index_of(o)] = from;
-        return 0;
-    }
-    if (!text)
-        return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found %s", where, o->type == OPTION_CHOICE ? o->choices : expectation(o), ydoc_kind(y));
-    if ((o->type == OPTION_BOOL || o->type == OPTION_NOT) && (y->quoted || (strcmp(y->text, "true") != 0 && strcmp(y->text, "false") != 0)))
-        return wrong(o, y->text, where, err);
-    if (y->quoted && (o->type == OPTION_INT || o->type == OPTION_NUMBER))
-        return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found a string in quotes", where, expectation(o));
-    return config_set(c, o, y->text, &from, where, err);
-}
-
-int config_apply_yaml(struct config *c, const char *text, size_t len, const char *name, struct error *err)
-{
-    struct ydoc *root;
-    int status = 0;
-
-    name = config_keep(c, name);
-    if (ydoc_parse(text, len, name, &root, err) < 0)
-        return -1;
-    if (root && ydoc_nothing(root))
-        status = 0;
-    else if (root && root->type != YDOC_MAP)
-        status = error_set(err, ERROR_USAGE, 0, "%s:%d: expected a map of options (key: value), found %s", name, root->line, ydoc_kind(root));
-    for (size_t i = 0; status == 0 && root && root->type == YDOC_MAP && i < root->n; i++) {
-        const struct ydoc *y = &root->v[i];
-        const struct option *o = option_by_key(y->key);
-        const char *near;
-
-        if (strcmp(y->key, "providers") == 0)
-            status = providers_read(&c->providers, y, name, false, err);
-        else if (strcmp(y->key, "models") == 0)
-            status = profiles_read(&c->profiles, y, name, err);
-        else if (o)
-            status = yaml_option(c, o, y, name, err);
-        else if ((near = nearest_key(y->key)) != NULL)
-            status = error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; did you mean %s?", name, y->key_line, y->key, near);
-        else
-            status = error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; expected an option (sandpiper(1)), providers or models", name,
-                               y->key_line, y->key);
-    }
-    ydoc_free(root);
-    return status;
-}
-
-static bool holds_key(const struct config *c)
-{
-    if (c->choice[SOURCE_FILE].api_key.value)
-        return true;
-    for (size_t i = 0; i < c->providers.n; i++)
-        if (c->providers.v[i].api_key)
-            return true;
-    return false;
-}
-
-/* S06: another owner's file could send everything we say elsewhere; one that others can read gives the key away. */
-static int load_file(struct config *c, bool must, struct error *err)
-{
-    struct buf text autorelease(buf_release) = BUF_INIT(YDOC_MAX + 1);
-    autoclose int fd = open(c->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    struct stat st;
-    ssize_t n;
-
-    if (fd < 0) {
-        if (!must && (errno == ENOENT || errno == ENOTDIR))
-            return 0;
-        return error_set(err, ERROR_USAGE, errno, "%s: %s", c->file, strerror(errno));
-    }
-    if (fstat(fd, &st) < 0 || S_ISDIR(st.st_mode))
-        return error_set(err, ERROR_USAGE, 0, "%s: this is no file", c->file);
-    if (S_ISREG(st.st_mode) && st.st_uid != geteuid() && st.st_uid != 0)
-        return error_set(err, ERROR_USAGE, 0, "%s: the file belongs to another user (uid %u) and is not read", c->file, (unsigned)st.st_uid);
-    while (text.len <= YDOC_MAX) {
-        char piece[8192];
-        n = read(fd, piece, sizeof piece);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_set(err, ERROR_USAGE, errno, "%s: %s", c->file, strerror(errno));
-        if (n == 0)
-            break;
-        buf_add(&text, piece, (size_t)n);
-    }
-    if (text.len > YDOC_MAX)
-        return error_set(err, ERROR_USAGE, 0, "%s: the file has %lld bytes, at most %zu are read", c->file,
-                         (long long)(st.st_size > (off_t)text.len ? st.st_size : (off_t)text.len), YDOC_MAX);
-    c->file_read = true;
-    if (config_apply_yaml(c, buf_str(&text), text.len, c->file, err) < 0)
-        return -1;
-    if (S_ISREG(st.st_mode) && (st.st_mode & 077) && holds_key(c))
-        argv_pushf(&c->notices, "%s holds a key and can be read by others: chmod 600 %s", c->file, c->file);
-    return 0;
-}
-
-/* ---- .env */
-
-/* A variable that a provider's entry names: its key, its URL, or a part of its URL. */
-static bool providers_variable(const struct config *c, const char *name)
-{
-    autofree char *braced = xasprintf("{%s}", name);
-
-    for (size_t i = 0; i < c->providers.n; i++) {
-        const struct provider *p = &c->providers.v[i];
-        for (char *const *k = p->key_variable; *k; k++)
-            if (strcmp(*k, name) == 0)
-                return true;
-        if ((p->url_variable && strcmp(p->url_variable, name) == 0) || (p->host_variable && strcmp(p->host_variable, name) == 0) ||
-            strstr(p->base_url, braced))
-            return true;
-    }
-    return false;
-}
-
-/* What would change how we reach the endpoint or trust it: never from a folder. */
-static bool dangerous(const char *name)
-{
-    static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
-                                        "REQUESTS_CA_BUNDLE", "SSLKEYLOGFILE", "CURL_HOME", "LD_PRELOAD", "LD_LIBRARY_PATH"};
-
-    for (size_t i = 0; i < countof(names); i++)
-        if (strcasecmp(names[i], name) == 0)
-            return true;
-    return strncmp(name, "SANDPIPER_", 10) == 0;
-}
-
-int config_apply_dotenv(struct config *c, const char *text, size_t len, struct error *err)
-{
-    if (dotenv_parse(&c->dotenv, text, len, err) < 0)
-        return -1;
-    if (c->dotenv.bad == 1)
-        argv_pushf(&c->notices, ".env:%d: this line is not NAME=value; it is skipped", c->dotenv.bad_line);
-    else if (c->dotenv.bad)
-        argv_pushf(&c->notices, ".env:%d: this line and %zu more are not NAME=value; they are skipped", c->dotenv.bad_line, c->dotenv.bad - 1);
-    for (size_t i = 0; i < c->dotenv.n; i++) {
-        struct dotenv_entry *e = &c->dotenv.v[i];
-        const struct option *o = option_by_env(e->name);
-
-        if (o && o->dotenv) {
-            struct source from = {SOURCE_DOTENV, e->line, e->name};
-            autofree char *where = xasprintf(".env:%d: %s", e->line, e->name);
-            if (*e->value && config_set(c, o, e->value, &from, where, err) < 0)
-                return -1;
-        } else if (!providers_variable(c, e->name)) {
-            if (dangerous(e->name))
-                argv_pushf(&c->notices, ".env:%d: %.60s is ignored: a folder's .env may name provider, model, key and base URL only", e->line, e->name);
-            explicit_bzero(e->value, strlen(e->value));     /* not ours to keep */
-        }
-    }
-    return 0;
-}
-
-static int load_dotenv(struct config *c, struct error *err)
-{
-    struct buf text autorelease(buf_release) = BUF_INIT(DOTENV_MAX + 1);
-    struct stat link, st;
-    ssize_t n = 0;
-
-    if (lstat(".env", &link) < 0)
-        return 0;
-    if (link.st_uid != geteuid())
-        return error_set(err, ERROR_USAGE, 0, ".env: the file belongs to another user (uid %u) and is not read\nMove it away, or start from another folder.",
-                         (unsigned)link.st_uid);
-    autoclose int fd = open(".env", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        if (errno != ENOENT)
-            argv_pushf(&c->notices, ".env cannot be read: %s", strerror(errno));
-        return 0;
-    }
-    if (S_ISDIR(st.st_mode))        /* a virtual environment */
-        return 0;
-    if (!S_ISREG(st.st_mode)) {
-        argv_push(&c->notices, ".env is no regular file; it is not read");
-        return 0;
-    }
-    if (st.st_uid != geteuid())
-        return error_set(err, ERROR_USAGE, 0, ".env: it points to a file of another user (uid %u) and is not read\nMove it away, or start from another folder.",
-                         (unsigned)st.st_uid);
-    if (st.st_size > (off_t)DOTENV_MAX)
-        return error_set(err, ERROR_USAGE, 0, ".env: the file has %lld bytes, at most %zu are read", (long long)st.st_size, DOTENV_MAX);
-    for (char *at; (at = buf_space(&text, DOTENV_MAX + 1 - text.len)) != NULL && (n = read(fd, at, DOTENV_MAX + 1 - text.len)) > 0; buf_end(&text))
-        text.len += (size_t)n;
-    return config_apply_dotenv(c, buf_str(&text), text.len, err);
-}
-
-/* ---- environment, flags, all of them */
 
 static int apply_environment(struct config *c, struct error *err)
 {
@@ -434,11 +226,11 @@ static int load_layers(struct config *c, const struct args *a, struct error *err
 
     if (providers_builtin(&c->providers, err) < 0)
         return -1;
-    if (c->file && load_file(c, must, err) < 0)
+    if (c->file && config_load_yaml(c, must, err) < 0)
         return -1;
     if (profiles_builtin(&c->profiles, err) < 0)       /* behind the user's: the first match counts */
         return -1;
-    if (load_dotenv(c, err) < 0 || apply_environment(c, err) < 0 || apply_flags(c, a, err) < 0)
+    if (config_load_dotenv(c, err) < 0 || apply_environment(c, err) < 0 || apply_flags(c, a, err) < 0)
         return -1;
     return 0;
 }
