@@ -42,7 +42,7 @@ struct agent *agent_new(const struct agent_options *o, struct llm *llm, struct s
 void agent_free(struct agent *a);
 
 /* A file for the next question: put into the sandbox as name (an extension is added when the content tells one and name has none), shown
- * to the model with that question, whole when UTF-8 of at most 4 KiB, else as a profile. Reads fd to its end. */
+ * to the model with that question, whole when UTF-8 of at most 4 KiB (and of a sixteenth of the window, where that is known to be less), else as a profile. Reads fd to its end. */
 int agent_attach(struct agent *a, const char *name, int fd, struct error *err);
 
 /* The caller arms the loop (loop_arm) before each step: an interrupt that came since then ends it.

@@ -198,10 +198,19 @@ static void add_data(struct buf *out, const char *text)
     buf_addf(out, "<%s>\n%.*s\n</%s>\n\n", tag, (int)len, text, tag);
 }
 
+/* A small window is not spent on a table: digits cost a token each, and every round sends it again. A sixteenth is enough. */
+static size_t whole_max(const struct agent *a)
+{
+    int window = llm_context(a->llm);
+    size_t share = window > 0 ? (size_t)window / 16 * 2 : ATTACH_WHOLE;
+
+    return share < ATTACH_WHOLE ? share : ATTACH_WHOLE;
+}
+
 static int make_block(struct agent *a, const struct source *s, const char *name, const char *kind, uint64_t size, struct buf *out,
                       struct error *err)
 {
-    bool whole = s->whole && s->head_len <= ATTACH_WHOLE && utf8_valid(s->head, s->head_len) && !memchr(s->head, 0, s->head_len);
+    bool whole = s->whole && s->head_len <= whole_max(a) && utf8_valid(s->head, s->head_len) && !memchr(s->head, 0, s->head_len);
     bool table = !strcmp(kind, "csv") || !strcmp(kind, "tsv") || !strcmp(kind, "json") || !strcmp(kind, "jsonl");
     struct buf profile = BUF_INIT(PROFILE_MAX);
     struct error e = {0};

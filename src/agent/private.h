@@ -11,7 +11,7 @@
 #include "sandbox/sandbox.h"
 
 #define QUESTION_MAX (1024 * 1024)      /* bytes of a prompt */
-#define ATTACH_WHOLE 4096               /* text of at most so many bytes is shown to the model whole */
+#define ATTACH_WHOLE 4096               /* text of at most so many bytes is shown to the model whole, less where the window is small */
 #define TOLD_MAX (64 * 1024)            /* most bytes of a cell's output that a model is given */
 #define PENDING_MAX (128 * 1024)        /* most bytes of data blocks and notes before a question */
 

@@ -1,5 +1,5 @@
 /* prompts.h - the texts the agent speaks with. They come from prompts/ (YAML, compiled in, overridden from the configuration
- * folder); main hands them over. Placeholders: {python} {packages} {limits} {date} {tool} are filled by the agent,
+ * folder); main hands them over. Placeholders: {python} {packages} {names} {limits} {date} {tool} are filled by the agent,
  * {output} in the blocks_* texts by src/llm.
  */
 #ifndef AGENT_PROMPTS_H

@@ -73,6 +73,22 @@ static char *with_user_system(struct agent *a, const char *text, const struct te
     return joined;
 }
 
+/* "numpy 1.24, pandas 1.5" -> "numpy, pandas": versions cost a small model more tokens than they are worth. */
+static char *without_versions(const char *packages)
+{
+    struct buf out = BUF_INIT(4096);
+
+    for (const char *p = packages; *p;) {
+        size_t len = strcspn(p, ",");
+        size_t name = strcspn(p, " ,");
+
+        buf_addf(&out, "%s%.*s", out.len ? ", " : "", (int)name, p);
+        p += len;
+        p += strspn(p, ", ");
+    }
+    return buf_steal(&out, NULL);
+}
+
 int texts_make(struct agent *a, struct texts *t, struct error *err)
 {
     const struct prompts *p = a->o.prompts;
@@ -84,13 +100,14 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
         return -1;
     /* The next call into the sandbox may change what it returned. */
     autofree char *inside = xstrdup(*installed ? installed : "the standard library only");
+    autofree char *names = *installed ? without_versions(installed) : xstrdup("the standard library only");
     const char *python = sandbox_python(a->sandbox);
     autofree char *version = xstrdup(python && *python ? python : "3");
 
     today(date, sizeof date);
     snprintf(limits, sizeof limits, "%.0f s a run, %.0f MiB of memory", (double)a->o.cell_ms / 1000, (double)a->o.memory / (1 << 20));
     const struct text_var v[] = {
-        {"python", version}, {"packages", inside}, {"limits", limits}, {"date", date}, {"tool", agent_tools[0].name},
+        {"python", version}, {"packages", inside}, {"names", names}, {"limits", limits}, {"date", date}, {"tool", agent_tools[0].name},
     };
     size_t n = countof(v);
 

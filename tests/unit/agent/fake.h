@@ -82,7 +82,7 @@ static struct fake {
 } fake;
 
 static const struct prompts fake_prompts = {
-    .system_native = "native {python} [{packages}] {limits} {tool} {date} {output}\n", .system_blocks = "blocks {packages}",
+    .system_native = "native {python} [{packages}] ({names}) {limits} {tool} {date} {output}\n", .system_blocks = "blocks {packages}",
     .nudge = "call {tool}", .blocks_ok = "ok {output}", .blocks_failed = "failed {output}", .blocks_malformed = "malformed {output}",
     .blocks_interrupted = "int {output}", .blocks_no_more = "nomore {output}", .tool_description = "run {python}", .tool_code = "the code",
     .empty = "SAY SOMETHING", .no_more_code = "NO MORE CODE", .same_code = "SAME CODE",

@@ -353,7 +353,7 @@ static void test_prompts(void **state)
     fake_script(replies, 2, NULL, 0);
     agent_set_system(s.a, "Be brief.");
     session_ask(&s, "question");
-    assert_contains(fake.system, "native 3.11 [numpy 1.24, pandas 1.5] 120 s a run, 1024 MiB of memory execute_python 20");
+    assert_contains(fake.system, "native 3.11 [numpy 1.24, pandas 1.5] (numpy, pandas) 120 s a run, 1024 MiB of memory execute_python 20");
     assert_contains(fake.system, "{output}\n\nBe brief.");
     assert_string_equal(fake.blocks_ok, "ok {output}");
     fake.packages = "";

@@ -85,6 +85,29 @@ static void test_small_text_is_shown_whole(void **state)
     session_end(&s);
 }
 
+/* In a window of 8,192 tokens a sixteenth is 512, about 1,024 bytes of digits. */
+static void test_small_window(void **state)
+{
+    char text[1026];
+    struct session s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof text - 1; i++)
+        text[i] = "\n7,7"[i % 4];
+    text[sizeof text - 1] = '\0';
+    for (int over = 0; over < 2; over++) {
+        session_begin(&s);
+        fake.context = 8192;
+        fake_script(yes, 1, NULL, 0);
+        fake.profile = "the profile";
+        assert_int_equal(attach(&s, "n.csv", over ? text : text + 1), 0);
+        session_ask(&s, "sum?");
+        assert_contains(buf_str(&fake.seen), "the profile");
+        assert_int_equal(strstr(buf_str(&fake.seen), "whole file:") == NULL, over);
+        session_end(&s);
+    }
+}
+
 static void test_large_text_is_profiled(void **state)
 {
     struct session s;
@@ -262,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_sniff),
         cmocka_unit_test(test_sniff_cut),
         cmocka_unit_test(test_small_text_is_shown_whole),
+        cmocka_unit_test(test_small_window),
         cmocka_unit_test(test_large_text_is_profiled),
         cmocka_unit_test(test_data_cannot_close_its_block),
         cmocka_unit_test(test_names),
