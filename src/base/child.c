@@ -31,7 +31,7 @@
 /* What the child reports over the pipe when it cannot become the program. */
 struct start_failure {
     int code;
-    char step;              /* 'd' descriptors, 'u' user, 'x' exec */
+    char step;              /* 'd' descriptors, 'c' directory, 'u' user, 'x' exec */
 };
 
 /* The program's path. Only absolute folders of PATH are searched: the working directory may be hostile. Unlike execvp,
@@ -132,6 +132,8 @@ _Noreturn static void child_main(const struct child_options *o, const char *prog
     const int fds[3] = {o->in, o->out, o->err};
     if (place_standard(fds, &report) < 0)
         child_fail(report, 'd');
+    if (o->cwd != NULL && chdir(o->cwd) < 0)
+        child_fail(report, 'c');
     if (become_user(o->uid) < 0)
         child_fail(report, 'u');
     if (o->die_with_parent) {
@@ -152,6 +154,8 @@ static int report_failure(const struct child_options *o, const struct start_fail
     errno = f->code;
     if (f->step == 'u')
         return error_errno(err, "cannot start %s: switching to user %u", o->argv[0], (unsigned)o->uid);
+    if (f->step == 'c')
+        return error_errno(err, "cannot start %s: its directory %s", o->argv[0], o->cwd);
     if (f->step == 'd')
         return error_errno(err, "cannot start %s: passing its descriptors", o->argv[0]);
     return error_errno(err, "cannot start %s", o->argv[0]);

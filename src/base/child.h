@@ -17,6 +17,7 @@ struct child_options {
     char *const *argv;      /* argv[0] is looked up in PATH when it has no slash */
     char *const *env;       /* NULL: our own environment */
     int in, out, err;       /* descriptors to become 0, 1, 2; -1: /dev/null. Not closed here */
+    const char *cwd;        /* where it runs; NULL: where we do */
     const int *keep;        /* further descriptors to pass on under their own numbers, ended by -1; NULL: none */
     uid_t uid;              /* when not 0 and we are root: setgroups(0), setgid, setuid to it before exec */
     bool die_with_parent;   /* PR_SET_PDEATHSIG SIGKILL */

@@ -328,7 +328,8 @@ static int start_container(struct attempt *a)
     fill_plan(a, &plan);
     plan.owner = owner;
     a->engine->vector(&plan, &argv);
-    struct job_options o = {.argv = argv.v, .deadline_ms = a->stdio ? 0 : RUN_MS, .in = in[0], .out = out[1], .own_env = true};
+    struct job_options o = {.argv = argv.v, .deadline_ms = a->stdio ? 0 : RUN_MS, .in = in[0], .out = out[1], .cwd = a->dir.path,
+                            .own_env = true};
     a->client = job_start(&o, a->loop, client_done, a, &a->err);
     argv_release(&argv);
     a->started = clock_ms();

@@ -21,6 +21,7 @@ struct job_options {
     int deadline_ms;            /* 0: none */
     int in, out;                /* descriptors for 0 and 1; in -1: /dev/null, out -1: kept in out_text. Not closed here */
     const int *keep;
+    const char *cwd;            /* NULL: the root. Never ours: podman's conmon leaves a file "oom" where it was started */
     bool die_with_parent;
     bool own_env;               /* an environment made for it: no key of ours is in it */
     int (*setup)(void *ctx);

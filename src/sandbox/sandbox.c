@@ -274,9 +274,8 @@ void sandbox_start(struct sandbox *s)
     s->stage = STAGE_STARTING;
     s->run = engine_begin(&s->o, s->loop, s->guest, engine_done, s);
     if (!s->reaped)
-        engine_reap(s->loop);
+        engine_reap(s->loop);           /* what killed programs left; in the background, beside our own start */
     s->reaped = true;
-    engine_reap(s->loop);               /* what killed programs left; in the background, beside our own start */
 }
 
 int sandbox_wait(struct sandbox *s, struct error *err)

@@ -63,6 +63,14 @@ def test_memory_limit(sandpiper_on):
     assert r.code == 5 and r.out == "begin\n" and "memory" in r.err.lower(), r
 
 
+def test_a_memory_hog_leaves_the_working_directory_alone(sandpiper_on):
+    """podman's conmon leaves a file "oom" in the directory that its client was started in, and may do so after the cell's end."""
+    r = sandpiper_on.run("exec", "--memory", "128m", "-", stdin="x = [bytes(1 << 20) + bytes([i % 256]) for i in range(2000)]")
+    assert r.code == 5, r
+    time.sleep(0.5)
+    assert os.listdir(sandpiper_on.work) == [] and not os.path.exists("/oom"), r
+
+
 def test_back_pressure_instead_of_a_cut(sandpiper_on):
     """A slow reader gets every byte."""
     p = sandpiper_on.start("exec", "-", stdin=subprocess.PIPE)

@@ -342,6 +342,24 @@ static void setup_runs_before_exec(void **state)
     assert_string_equal(text, "set up\nran\n");
 }
 
+static void runs_where_it_is_told(void **state)
+{
+    (void)state;
+    int out[2];
+    char text[64];
+    struct error err = {0};
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    struct child_options o = {.argv = SH("pwd"), .in = -1, .out = out[1], .err = -1, .cwd = "/usr"};
+    assert_true(child_wait(child_spawn(&o, NULL), 5000, NULL));
+    close(out[1]);
+    read_end(out[0], text, sizeof(text));
+    close(out[0]);
+    assert_string_equal(text, "/usr\n");
+    o = (struct child_options){.argv = SH("pwd"), .in = -1, .out = -1, .err = -1, .cwd = "/no/such"};
+    assert_int_equal(child_spawn(&o, &err), -1);
+    assert_non_null(strstr(err.text, "its directory /no/such"));
+}
+
 static void becomes_another_user(void **state)
 {
     (void)state;
@@ -429,7 +447,8 @@ int main(void)
         cmocka_unit_test(output_has_a_cap), cmocka_unit_test(deadline_kills_the_group), cmocka_unit_test(polite_end_is_waited_for),
         cmocka_unit_test(a_daemon_holding_the_pipe_does_not_hold_us), cmocka_unit_test(a_cancel_ends_it),
         cmocka_unit_test(inherits_nothing), cmocka_unit_test(handlers_do_not_run_in_the_child), cmocka_unit_test(passes_what_is_asked),
-        cmocka_unit_test(crossed_descriptors), cmocka_unit_test(setup_runs_before_exec), cmocka_unit_test(becomes_another_user),
+        cmocka_unit_test(crossed_descriptors), cmocka_unit_test(setup_runs_before_exec), cmocka_unit_test(runs_where_it_is_told),
+        cmocka_unit_test(becomes_another_user),
         cmocka_unit_test(dies_with_its_parent), cmocka_unit_test(waiting), cmocka_unit_test(descriptors_do_not_leak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
