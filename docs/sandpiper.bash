@@ -8,11 +8,12 @@ _sandpiper() {
     --stdin) mapfile -t COMPREPLY < <(compgen -W "auto data ignore" -- "$word") ;;
     --color) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
     --dialect) mapfile -t COMPREPLY < <(compgen -W "auto native blocks" -- "$word") ;;
+    debug) mapfile -t COMPREPLY < <(compgen -W "reply request" -- "$word") ;;
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$("$program" --help 2>/dev/null | grep -o -- '^  .\{4\}--[a-z-]*' | grep -o -- '--.*')" -- "$word")
         elif [[ $COMP_CWORD == 1 ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "exec config" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "exec config debug" -- "$word")
         fi ;;
     esac
 }

@@ -8,7 +8,7 @@
 #include "base/scrub.h"
 #include "config/option.h"
 
-static const char *const reserved[] = {"doctor", "sessions", "ps", "rm", "gc", "debug", "serve"};
+static const char *const reserved[] = {"doctor", "sessions", "ps", "rm", "gc", "serve"};
 
 static void add(struct args *a, const struct option *o, const char *value, bool letter)
 {
@@ -84,6 +84,10 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
         a->command = COMMAND_CONFIG;
         return 0;
     }
+    if (strcmp(word, "debug") == 0) {
+        a->command = COMMAND_DEBUG;
+        return 0;
+    }
     for (size_t i = 0; i < countof(reserved); i++)
         if (strcmp(word, reserved[i]) == 0)
             return error_set(err, ERROR_USAGE, 0, "\"%s\" is kept for a command that this version does not have\n"
@@ -94,6 +98,14 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
 
 static int operand(struct args *a, const char *word, bool literal, struct error *err)
 {
+    if (a->command == COMMAND_DEBUG) {
+        if (strcmp(word, "reply") != 0 && strcmp(word, "request") != 0)
+            return error_set(err, ERROR_USAGE, 0, "debug knows reply and request, not \"%.40s\"\nTo ask a question: sandpiper -p \"debug ...\"", word);
+        a->command = strcmp(word, "reply") == 0 ? COMMAND_DEBUG_REPLY : COMMAND_DEBUG_REQUEST;
+        return 0;
+    }
+    if (a->command == COMMAND_DEBUG_REPLY)
+        return error_set(err, ERROR_USAGE, 0, "debug reply takes no further words: the body is read from stdin");
     if (a->command == COMMAND_CONFIG)
         return error_set(err, ERROR_USAGE, 0, "config takes no further words\nTo ask a question: sandpiper -p \"config ...\"");
     if (a->operand && a->command == COMMAND_EXEC)
@@ -108,17 +120,26 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
 /* What only the whole line can show. */
 static int check(const struct args *a, bool prompt, const char *text, struct error *err)
 {
-    int here = a->command == COMMAND_ASK ? FOR_ASK : a->command == COMMAND_EXEC ? FOR_EXEC : FOR_CONFIG;
+    static const struct { int here; const char *name; } commands[] = {
+        [COMMAND_ASK] = {FOR_ASK, ""}, [COMMAND_EXEC] = {FOR_EXEC, "exec"}, [COMMAND_CONFIG] = {FOR_CONFIG, "config"},
+        [COMMAND_DEBUG_REPLY] = {FOR_REPLY, "debug reply"}, [COMMAND_DEBUG_REQUEST] = {FOR_REQUEST, "debug request"},
+    };
+    int here = commands[a->command].here;
 
+    if (a->command == COMMAND_DEBUG)
+        return error_set(err, ERROR_USAGE, 0, "debug needs a word: reply or request\nTo ask it as a question: sandpiper -p debug");
     for (size_t i = 0; i < a->n; i++)
         if (!(a->v[i].option->commands & here)) {
             const char *flag = a->v[i].option->flag;
             if (here == FOR_ASK)
-                return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper exec\" only", flag);
-            return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", flag, here == FOR_EXEC ? "exec" : "config");
+                return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only", flag,
+                                 a->v[i].option->commands == FOR_REPLY ? "debug reply" : "exec");
+            return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", flag, commands[a->command].name);
         }
-    if (a->command != COMMAND_ASK)
+    if (a->command != COMMAND_ASK && a->command != COMMAND_DEBUG_REQUEST)
         return 0;
+    if (a->command == COMMAND_DEBUG_REQUEST && !prompt && !a->operand)
+        return error_set(err, ERROR_USAGE, 0, "debug request needs a question: sandpiper debug request \"how many?\"");
     if (prompt && a->operand)
         return error_set(err, ERROR_USAGE, 0, "-p beside another question: quote the question and give it once");
     if (!prompt)

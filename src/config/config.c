@@ -261,6 +261,7 @@ void config_release(struct config *c)
         explicit_bzero(c->pool.v[i], strlen(c->pool.v[i]));
     argv_release(&c->pool);
     argv_release(&c->add);
+    argv_release(&c->headers);
     argv_release(&c->api_key_command);
     argv_release(&c->notices);
     dotenv_release(&c->dotenv);

@@ -53,6 +53,8 @@ struct config {
     int pids;
     /* output and the rest */
     bool json, quiet, verbose, dry_run, version, help;
+    int status;                     /* debug reply; 0: 200 */
+    struct argv headers;
     const char *color, *config_path;
 
     struct source source[OPTION_MAX];       /* by index in option_table */

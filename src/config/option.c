@@ -9,17 +9,17 @@
 
 #define TO(member) .offset = offsetof(struct config, member)
 
-static const char ask[] = "Question", model[] = "Model", sandbox[] = "Sandbox", output[] = "Output", other[] = "Other";
+static const char ask[] = "Question", model[] = "Model", sandbox[] = "Sandbox", output[] = "Output", debug[] = "Debugging", other[] = "Other";
 
 const struct option option_table[] = {
-    {"prompt", 'p', NULL, NULL, OPTION_STRING, TO(prompt), .arg = "TEXT", .group = ask, .commands = FOR_ASK,
+    {"prompt", 'p', NULL, NULL, OPTION_STRING, TO(prompt), .arg = "TEXT", .group = ask, .commands = FOR_ASK | FOR_REQUEST,
      .help = "the question; any word can be one this way"},
     {"system", 's', "system", "SANDPIPER_SYSTEM", OPTION_STRING, TO(system), .arg = "TEXT", .group = ask, .commands = FOR_ALL,
      .help = "instructions of your own, added to the system prompt"},
-    {"add", 0, NULL, NULL, OPTION_LIST, TO(add), .arg = "FILE", .group = ask, .commands = FOR_ASK | FOR_EXEC,
+    {"add", 0, NULL, NULL, OPTION_LIST, TO(add), .arg = "FILE", .group = ask, .commands = FOR_ASK | FOR_EXEC | FOR_REQUEST,
      .help = "put FILE into the sandbox as data (can be repeated)"},
     {"stdin", 0, NULL, NULL, OPTION_CHOICE, TO(stdin_mode), .def = "auto", .choices = "auto|data|ignore", .arg = "HOW", .group = ask,
-     .commands = FOR_ASK, .help = "what stdin beside a question is: auto, data or ignore"},
+     .commands = FOR_ASK | FOR_REQUEST, .help = "what stdin beside a question is: auto, data or ignore"},
     {"out", 0, NULL, NULL, OPTION_STRING, TO(out_dir), .arg = "DIR", .group = ask, .commands = FOR_ASK | FOR_EXEC,
      .help = "copy the files that the code makes into DIR"},
     {"max-rounds", 0, "max_rounds", "SANDPIPER_MAX_ROUNDS", OPTION_INT, TO(max_rounds), .def = "25", .min = "1", .max = "1000",
@@ -83,6 +83,11 @@ const struct option option_table[] = {
      .help = "more on stderr"},
     {"color", 0, "color", "SANDPIPER_COLOR", OPTION_CHOICE, TO(color), .def = "auto", .choices = "auto|always|never", .arg = "WHEN",
      .group = output, .commands = FOR_ALL, .help = "auto, always or never"},
+
+    {"status", 0, NULL, NULL, OPTION_INT, TO(status), .min = "100", .max = "599", .arg = "N", .group = debug, .commands = FOR_REPLY,
+     .help = "debug reply: the status that came with the body [200]"},
+    {"header", 0, NULL, NULL, OPTION_LIST, TO(headers), .arg = "'K: V'", .group = debug, .commands = FOR_REPLY,
+     .help = "debug reply: a header that came with it (can be repeated)"},
 
     {"config", 0, NULL, "SANDPIPER_CONFIG", OPTION_STRING, TO(config_path), .arg = "FILE", .group = other, .commands = FOR_ALL,
      .help = "read FILE instead of config.yaml"},

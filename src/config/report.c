@@ -18,7 +18,9 @@ static const char usage[] =
     "       sandpiper < FILE                      a script: one question a line, one session\n"
     "       COMMAND | sandpiper QUESTION          stdin is data for the question\n"
     "       sandpiper exec [FILE|-]               run Python in the sandbox, without a model\n"
-    "       sandpiper config                      what is in force, and where it came from\n";
+    "       sandpiper config                      what is in force, and where it came from\n"
+    "       sandpiper debug reply < BODY          what is understood of a service's raw answer\n"
+    "       sandpiper debug request QUESTION      the request that would be sent\n";
 
 static const char tail[] =
     "\nExit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox, 4 the code still fails,\n"

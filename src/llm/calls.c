@@ -20,6 +20,8 @@ void calls_release(struct calls *c) {
     for (size_t i = 0; i < c->n; i++) {
         call_release(&c->v[i].call);
         free(c->v[i].problem);
+        free(c->v[i].sent_name);
+        free(c->v[i].sent_arguments);
     }
     free(c->v);
     *c = (struct calls){0};
@@ -42,6 +44,11 @@ static bool id_used(const struct calls *c, const char *id) {
         if (!strcmp(c->v[i].call.id, id))
             return true;
     return false;
+}
+
+static void add_sent(struct llm_call *k, const char *name, const char *args, size_t len) {
+    k->sent_name = xstrdup(name);
+    k->sent_arguments = xmemdup0(args, len);
 }
 
 /* Takes arguments, problem and extra over. */
@@ -73,7 +80,7 @@ static void add_written(struct calls *c, const char *id, const char *name, const
     if (!t && !*name && n_tools == 1)
         t = tools;              /* arguments without a name: there is only one it can mean */
     if (!t) {
-        add(c, id, name, xstrdup("{}"), xstrdup(extra), unknown_tool(name, tools, n_tools));
+        add_sent(add(c, id, name, xstrdup("{}"), xstrdup(extra), unknown_tool(name, tools, n_tools)), name, args, len);
         return;
     }
     struct arguments a;
@@ -83,7 +90,7 @@ static void add_written(struct calls *c, const char *id, const char *name, const
         free(a.problem);
         a.problem = why;
     }
-    add(c, id, t->name, a.text, xstrdup(extra), a.problem);
+    add_sent(add(c, id, t->name, a.text, xstrdup(extra), a.problem), name, args, len);
 }
 
 /* Several objects glued into one slot become a call each; empty objects between them are dropped. True when that is what it was. */
@@ -125,7 +132,8 @@ static void add_slot(struct calls *c, const struct slot *s, const struct llm_too
     const char *text = buf_str(&s->args);
     size_t len = s->args.len;
     if (s->args.full) {
-        add(c, s->id, buf_str(&s->name), xstrdup("{}"), xstrdup(s->extra), xstrdup("the arguments are too long (more than 1 MiB)"));
+        add_sent(add(c, s->id, buf_str(&s->name), xstrdup("{}"), xstrdup(s->extra),
+                     xstrdup("the arguments are too long (more than 1 MiB)")), buf_str(&s->name), text, len);
         return;
     }
     if (len && !is_json(text, len)) {
@@ -228,8 +236,9 @@ int calls_from_text(struct calls *c, const char *text, size_t len, const struct 
     if (!j) {
         const struct llm_tool *t = meant_for(text, len, tools, n_tools);
         if (t)
-            add(c, NULL, t->name, xstrdup("{}"), NULL,
-                xasprintf("the call was written as text and is invalid JSON at byte %d: %.200s", err.code, err.text));
+            add_sent(add(c, NULL, t->name, xstrdup("{}"), NULL,
+                         xasprintf("the call was written as text and is invalid JSON at byte %d: %.200s", err.code, err.text)),
+                     t->name, text, len);
         return t != NULL;
     }
     struct json *args = NULL;

@@ -150,6 +150,10 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     autofree char *body = make_body(m, x, stream, &t.prompt, err);
     if (!body)
         return -1;
+    if (m->o.unsent) {
+        m->o.unsent(m->o.unsent_ctx, body);
+        return error_set(err, ERROR_CANCELLED, 0, "the request was not sent");
+    }
     enum answer_mode mode = m->dialect == LLM_BLOCKS ? ANSWER_BLOCKS : x->nudged_text ? ANSWER_NUDGED : ANSWER_NATIVE;
     struct http_reply reply;
     answer_init(&t.a, mode, x->q, x->l);

@@ -109,6 +109,8 @@ void llm_reply_release(struct llm_reply *r) {
     for (size_t i = 0; i < r->n_calls; i++) {
         call_release(&r->calls[i].call);
         free(r->calls[i].problem);
+        free(r->calls[i].sent_name);
+        free(r->calls[i].sent_arguments);
     }
     free(r->calls);
     *r = (struct llm_reply){0};

@@ -41,6 +41,8 @@ struct llm_options {            /* strings are copied */
     int idle_ms;                /* no byte for so long ends a request; 0: 300,000 */
     int quiet_ms;               /* bytes that complete no event with content for so long end it; 0: 600,000 */
     int64_t deadline;           /* clock_ms() after which a request is given up with ERROR_LIMIT; 0: none */
+    void (*unsent)(void *ctx, const char *body);   /* or NULL; set: it is given the body, nothing is sent, llm_ask ends with ERROR_CANCELLED */
+    void *unsent_ctx;
 };
 
 struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error *err);
@@ -87,6 +89,7 @@ enum llm_finish { LLM_FINISH_STOP, LLM_FINISH_LENGTH, LLM_FINISH_CALLS, LLM_FINI
 struct llm_call {
     struct call call;           /* normalised for the history */
     char *problem;              /* NULL: run it. Else what to tell the model instead (no JSON, cut off, unknown tool, no code) */
+    char *sent_name, *sent_arguments;   /* as written; NULL for a block. For reports only: they are untrusted and may be no JSON */
 };
 
 struct llm_usage {

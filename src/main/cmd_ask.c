@@ -7,6 +7,7 @@
 
 #include "agent/agent.h"
 #include "agent/prompts.h"
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -32,6 +33,7 @@ struct ask {
     struct pipe *pipe;          /* one of these two */
     struct term *term;
     bool begun;                 /* the session event is out: what follows goes the same way */
+    struct buf *unsent;         /* debug request: gets the body, nothing is sent and nothing shown; or NULL */
 };
 
 /* Every event passes here: what was named to the user stays on disk. */
@@ -41,6 +43,8 @@ static void on_event(void *ctx, const struct event *e)
 
     if ((e->type == EVENT_FILE && !a->session.out_dir) || (e->type == EVENT_TOOL_RESULT && e->result.output_path))
         a->session.keep = true;
+    if (a->unsent)
+        return;
     if (a->pipe)
         pipe_event(a->pipe, e);
     else if (a->term)
@@ -126,7 +130,7 @@ static int open_term(struct ask *a, struct error *err)
                                         a->endpoint.entry && a->endpoint.entry->title ? a->endpoint.entry->title : a->endpoint.base_url);
     struct term_options o = {
         .quiet = c->quiet, .verbose = c->verbose, .color = c->color, .history_path = history, .greeting = greeting, .files = files_of(c),
-        .model = change_model, .ctx = a,
+        .system = c->system, .model = change_model, .ctx = a,
     };
 
     a->term = term_new(&o, a->loop, err);
@@ -140,6 +144,11 @@ static int choose_model(struct ask *a, struct error *err)
     if (a->texts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
         a->endpoint.model = a->texts.model;     /* the agent's definition, where the user has named none */
     return model_settle(a->c, &a->endpoint, a->loop, &a->model, &a->found, err);
+}
+
+static void on_unsent(void *ctx, const char *body)
+{
+    buf_addstr(ctx, body);
 }
 
 static int open_rooms(struct ask *a, struct error *err)
@@ -156,6 +165,8 @@ static int open_rooms(struct ask *a, struct error *err)
     a->sandbox = sandbox_new(&so, a->loop);
     setup_llm(a->c, &a->endpoint, a->model, &lo);
     lo.reasoning_effort = a->texts.reasoning_effort;
+    lo.unsent = a->unsent ? on_unsent : NULL;
+    lo.unsent_ctx = a->unsent;
     a->llm = llm_new(&lo, a->loop, err);
     if (!a->llm)
         return -1;
@@ -232,9 +243,9 @@ static void release(struct ask *a)
     loop_free(a->loop);
 }
 
-int cmd_ask(struct config *c, int closed)
+static int run(struct config *c, int closed, struct buf *unsent)
 {
-    struct ask a = {.c = c};
+    struct ask a = {.c = c, .unsent = unsent};
     struct error err = {0};
     bool chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
     int status = -1;
@@ -254,4 +265,21 @@ int cmd_ask(struct config *c, int closed)
     }
     release(&a);
     return status;
+}
+
+int cmd_ask(struct config *c, int closed)
+{
+    return run(c, closed, NULL);
+}
+
+/* The whole way of a question up to the sending, so that what is printed is what would be sent. */
+int cmd_debug_request(struct config *c, int closed)
+{
+    struct buf body autorelease(buf_release) = BUF_INIT(0);
+    int status = run(c, closed, &body);
+
+    if (!body.len)
+        return status ? status : 1;
+    buf_addch(&body, '\n');
+    return print_out(buf_str(&body), body.len);
 }

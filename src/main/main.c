@@ -13,6 +13,8 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_ASK] = cmd_ask,
     [COMMAND_EXEC] = cmd_exec,
     [COMMAND_CONFIG] = cmd_config,
+    [COMMAND_DEBUG_REPLY] = cmd_debug_reply,
+    [COMMAND_DEBUG_REQUEST] = cmd_debug_request,
 };
 
 /* Keys are in our memory: no core file, no ptrace by other programs of this user. */

@@ -177,6 +177,8 @@ static const char *check_action(const struct json *a, const struct outcome *o) {
         return o->rc ? "failed instead of answering" : o->r.n_calls ? "a call instead of text" : strcmp(o->r.text, s) ? "another text" : NULL;
     if ((s = json_str(json_get(a, "tool_error"))))
         return o->rc || o->r.n_calls != 1 ? "no call" : !o->r.calls[0].problem ? "would run" : strcasestr(o->r.calls[0].problem, s) ? NULL : o->r.calls[0].problem;
+    if (json_get(a, "filter"))
+        return o->rc ? "failed" : *o->r.text || o->r.finish != LLM_FINISH_FILTER ? "not seen as filtered" : NULL;
     if (json_get(a, "nudge"))
         return o->rc ? "failed" : *o->r.text || o->r.n_calls ? "not empty" : NULL;
     if ((s = json_str(json_get(a, "retry"))))

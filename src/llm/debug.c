@@ -1,0 +1,240 @@
+/* debug.c - see debug.h. */
+#include "llm/debug.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "llm/answer.h"
+#include "llm/retry.h"
+
+struct reading {
+    int rc;
+    bool shown, sse, enough, done;
+    char finish[32];
+    char *refusal;
+    struct llm_reply r;
+    struct failure f;
+};
+
+/* A body as a proxy recorded it. zlib comes with libcurl, and like it is loaded only when it is wanted; its file functions need no header. */
+static bool unpack(const char *body, size_t len, struct buf *out) {
+    void *lib = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *(*open_fd)(int, const char *) = lib ? (void *(*)(int, const char *))dlsym(lib, "gzdopen") : NULL;
+    int (*read_some)(void *, void *, unsigned) = lib ? (int (*)(void *, void *, unsigned))dlsym(lib, "gzread") : NULL;
+    int (*close_file)(void *) = lib ? (int (*)(void *))dlsym(lib, "gzclose") : NULL;
+    autoclose int fd = memfd_create("body", MFD_CLOEXEC);
+    int n = -1;
+    if (open_fd && read_some && close_file && fd >= 0 && !fd_write_all(fd, body, len) && !lseek(fd, 0, SEEK_SET)) {
+        void *file = open_fd(fd, "rb");
+        char piece[16384];
+        while (file && (n = read_some(file, piece, sizeof piece)) > 0 && buf_add(out, piece, (size_t)n))
+            ;
+        if (file) {
+            close_file(file);   /* closes fd as well */
+            fd = -1;
+        }
+    }
+    if (lib)
+        dlclose(lib);
+    return n == 0;
+}
+
+static const char *header(const struct debug_reply *d, const char *name) {
+    size_t n = strlen(name);
+    for (size_t i = 0; i < d->n_headers; i++)
+        if (!strncasecmp(d->headers[i], name, n) && d->headers[i][n] == ':')
+            return d->headers[i] + n + 1 + strspn(d->headers[i] + n + 1, " \t");
+    return "";
+}
+
+static void read_error(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len, struct reading *o) {
+    struct failure_headers h = {header(d, "content-type"), header(d, "retry-after"), header(d, "retry-after-ms"), header(d, "x-should-retry"),
+                                header(d, "location")};
+    failure_from_response(&o->f, d->status, &h, body, len, d->now);
+    o->rc = -1;
+    if (o->f.class == FAILURE_TOOL_USE)
+        o->rc = answer_failed_generation(q, body, len, &o->r);
+}
+
+static void read_body(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len, struct reading *o) {
+    struct answer a;
+    answer_init(&a, d->dialect == LLM_BLOCKS ? ANSWER_BLOCKS : ANSWER_NATIVE, q, NULL);
+    answer_feed(&a, body, len);
+    o->rc = answer_finish(&a, false, &o->r, &o->f);
+    o->shown = a.shown;
+    o->enough = a.enough;
+    o->sse = a.reader.mode == READ_SSE;
+    o->done = a.reader.done;
+    snprintf(o->finish, sizeof o->finish, "%s", a.reader.finish);
+    if (a.reader.refusal.len)
+        o->refusal = xmemdup0(a.reader.refusal.data, a.reader.refusal.len);
+    answer_release(&a);
+}
+
+static bool blank(const char *s) { return !s || !s[strspn(s, " \t\r\n")]; }
+
+static const char *busy_class(const struct failure *f) {
+    if (!strcmp(f->code, "3040") || strcasestr(f->code, "overloaded") || strcasestr(f->message, "overloaded"))
+        return "overloaded";
+    if (f->status == 429 || strcasestr(f->code, "rate_limit"))
+        return "rate_limit";
+    return f->status == 503 || f->status == 529 || f->status == 498 ? "overloaded" : "server";
+}
+
+static const char *class_of(const struct failure *f) {
+    switch (f->class) {
+    case FAILURE_AUTH: return "auth";
+    case FAILURE_QUOTA: return "quota";
+    case FAILURE_CONTEXT: return "context";
+    case FAILURE_BUSY: return busy_class(f);
+    case FAILURE_LOADING: return "overloaded";
+    case FAILURE_NETWORK:
+    case FAILURE_EMPTY_RESULT: return "server";
+    case FAILURE_TRUNCATED: return "truncated";
+    case FAILURE_NOT_API:
+    case FAILURE_PROTOCOL: return "not_an_api";
+    default: return strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy") ? "content_filter" : "bad_request";
+    }
+}
+
+static struct json *text_or_null(const char *s) { return s && *s ? json_string(s) : json_null(); }
+
+static struct json *code_of(const struct llm_call *c, const struct llm_tool *tools, size_t n) {
+    autojson struct json *args = json_parse(c->call.arguments, strlen(c->call.arguments), JSON_DUPLICATES, NULL, NULL);
+    for (size_t i = 0; i < n && !c->problem; i++)
+        if (!strcmp(tools[i].name, c->call.name) && tools[i].code_key && json_str(json_get(args, tools[i].code_key)))
+            return json_string(json_str(json_get(args, tools[i].code_key)));
+    return json_null();
+}
+
+static struct json *calls_json(const struct debug_reply *d, const struct llm_reply *r) {
+    struct json *list = json_array();
+    for (size_t i = 0; i < r->n_calls; i++) {
+        const struct llm_call *c = &r->calls[i];
+        struct json *j = json_object();
+        json_set_str(j, "id", c->call.id);
+        json_set_str(j, "name", c->sent_name);
+        json_set_str(j, "arguments", c->sent_arguments);
+        json_set(j, "code", code_of(c, d->tools, d->n_tools));
+        json_set_bool(j, "runnable", !c->problem);
+        json_add(list, j);
+    }
+    return list;
+}
+
+/* Under the names that services give them. */
+static struct json *usage_json(const struct llm_usage *u) {
+    if (u->input < 0 && u->output < 0)
+        return json_null();
+    struct json *j = json_object();
+    json_set(j, "prompt_tokens", u->input < 0 ? json_null() : json_integer(u->input));
+    json_set(j, "completion_tokens", u->output < 0 ? json_null() : json_integer(u->output));
+    json_set(j, "reasoning_tokens", u->reasoning < 0 ? json_null() : json_integer(u->reasoning));
+    return j;
+}
+
+static const char *param_name(enum failure_param p) {
+    switch (p) {
+    case PARAM_STREAM_OPTIONS: return "stream_options";
+    case PARAM_REASONING_EFFORT: return "reasoning_effort";
+    case PARAM_MAX_TOKENS: return "max_tokens";
+    case PARAM_MAX_COMPLETION_TOKENS: return "max_completion_tokens";
+    case PARAM_TEMPERATURE: return "temperature";
+    case PARAM_TOOLS: return "tools";
+    case PARAM_NONE: break;
+    }
+    return NULL;
+}
+
+static struct json *retry_json(const struct retry_choice *c, const struct failure *f) {
+    if (c->what == RETRY_NO)
+        return json_null();
+    struct json *j = json_object();
+    json_set_int(j, "after_ms", c->wait_ms);
+    json_set_str(j, "without", c->what == RETRY_DOWNGRADE ? param_name(f->param) : NULL);
+    json_set(j, "stream", c->what == RETRY_WITHOUT_STREAM ? json_boolean(false) : json_null());
+    return j;
+}
+
+/* What the loop makes of a reply that was read; *error where it is none after all. */
+static const char *action_of(const struct llm_reply *r, const char **error) {
+    if (r->n_calls) {
+        for (size_t i = 0; i < r->n_calls; i++)
+            if (!r->calls[i].problem)
+                return "run";
+        return "tool_error";
+    }
+    if (!blank(r->text))
+        return "answer";
+    if (r->finish != LLM_FINISH_FILTER && r->finish != LLM_FINISH_LENGTH)
+        return "nudge";
+    if (r->finish == LLM_FINISH_FILTER)
+        *error = "content_filter";
+    return "fail";              /* by length, finish_reason says why */
+}
+
+static char *print(const struct debug_reply *d, const struct reading *o) {
+    autojson struct json *j = json_object();
+    struct json *error = json_null();
+    struct retry retry = {0};
+    struct retry_choice choice = {RETRY_NO, 0};
+    const char *class = NULL, *message = "the content filter withheld the answer", *action;
+    if (!o->rc) {
+        action = action_of(&o->r, &class);
+    } else {
+        choice = retry_decide(&retry, &o->f, o->shown, true, 0, 0);
+        action = choice.what == RETRY_NO ? "fail" : "retry";
+        class = class_of(&o->f);
+        message = o->f.message;
+    }
+    if (class) {
+        json_free(error);
+        error = json_object();
+        json_set_str(error, "class", class);
+        json_set(error, "message", text_or_null(message));
+    }
+    json_set(j, "text", text_or_null(o->r.text));
+    json_set(j, "reasoning", text_or_null(o->r.reasoning));
+    json_set(j, "refusal", text_or_null(o->refusal));
+    json_set(j, "tool_calls", calls_json(d, &o->r));
+    json_set(j, "finish_reason", text_or_null(o->finish));
+    json_set(j, "usage", usage_json(&o->r.usage));
+    json_set(j, "done", o->sse && !o->enough ? json_boolean(o->done) : json_null());
+    json_set_bool(j, "truncated", class && !strcmp(class, "truncated"));
+    json_set(j, "error", error);
+    json_set_str(j, "action", action);
+    json_set(j, "retry", retry_json(&choice, &o->f));
+    return json_print(j);
+}
+
+char *debug_reply(const struct debug_reply *given, const char *body, size_t len) {
+    struct debug_reply d = *given;
+    struct llm_prompts none = {0};
+    struct llm_request q = {.prompts = &none, .tools = d.tools, .n_tools = d.n_tools};
+    struct reading o = {.r.usage = {-1, -1, -1, false}};
+    struct buf plain = BUF_INIT(DEBUG_BODY_MAX);
+    if (len > 2 && !memcmp(body, "\x1f\x8b", 2) && unpack(body, len, &plain)) {
+        body = buf_str(&plain);
+        len = plain.len;
+    }
+    if (!d.status)
+        d.status = 200;
+    if (d.status < 200 || d.status >= 300)
+        read_error(&d, &q, body, len, &o);
+    else
+        read_body(&d, &q, body, len, &o);
+    char *text = print(&d, &o);
+    llm_reply_release(&o.r);
+    free(o.refusal);
+    buf_release(&plain);
+    return text;
+}

@@ -1,0 +1,213 @@
+"""test_debug_reply.py - "sandpiper debug": every wire case read as its meta.json expects, through the program; and the request that would be sent."""
+import gzip
+import json
+import os
+
+import pytest
+
+from conftest import TREE
+
+OWN = os.path.join(TREE, "tests", "wire")
+MEMBERS = ["text", "reasoning", "refusal", "tool_calls", "finish_reason", "usage", "done", "truncated", "error", "action", "retry"]
+RETRYABLE = {"rate_limit", "overloaded", "server"}
+
+# The cases' words for a retry: after_ms, without, stream. A text that is not here fails, so that no case passes unread.
+BACKOFF = (500, None, None)
+RETRIES = {
+    "backoff": BACKOFF,
+    "backoff 0.5 s": BACKOFF,
+    "backoff: date in the past": BACKOFF,
+    "once": BACKOFF,
+    "once, with the tools still declared": BACKOFF,
+    "after 2 s": (2000, None, None),
+    "after 1.5 s": (1500, None, None),
+    "poll": (2000, None, None),
+    "poll every 1-2 s, up to minutes": (2000, None, None),
+    "nostream": (0, None, False),
+    "with max_completion_tokens": (0, "max_tokens", None),
+    "without max_tokens": (0, "max_tokens", None),
+    "without max_completion_tokens": (0, "max_completion_tokens", None),
+    "without stream_options": (0, "stream_options", None),
+    "without reasoning_effort": (0, "reasoning_effort", None),
+    "without temperature": (0, "temperature", None),
+    "without tools": (0, "tools", None),
+}
+# Hugging Face says how long loading takes; its case asks for a wait, and polling is one.
+POLLED = {"104-error-string"}
+
+
+def read(folder, name, mode="r"):
+    try:
+        with open(os.path.join(folder, name), mode) as f:
+            return f.read()
+    except FileNotFoundError:
+        return None
+
+
+def understand(program, folder, *more):
+    args = ["debug", "reply", "--status", (read(folder, "status") or "200").strip(), *more]
+    for line in (read(folder, "response.headers") or "").splitlines():
+        if ":" in line:
+            args += ["--header", line.strip()]
+    r = program.run(*args, stdin=read(folder, "response.body", "rb"))
+    assert r.code == 0 and r.err == "" and r.out.count("\n") == 1, r
+    got = json.loads(r.out)
+    assert list(got) == MEMBERS, r
+    for call in got["tool_calls"]:
+        assert list(call) == ["id", "name", "arguments", "code", "runnable"] and call["id"], r
+        assert call["runnable"] or call["code"] is None, r
+    return got
+
+
+def retry_of(name, text):
+    assert text in RETRIES, "a retry that this test does not know: %r" % text
+    after, without, stream = RETRIES[text]
+    return {"after_ms": 2000 if name in POLLED else after, "without": without, "stream": stream}
+
+
+def check_error(want, got):
+    """fatal = fail; what may be tried again is, unless text was shown."""
+    kind = want.get("class")
+    assert got["error"], got
+    if kind == "retryable":
+        assert got["error"]["class"] in RETRYABLE, got
+    elif kind in ("context", "auth", "truncated"):
+        assert got["error"]["class"] == kind and got["truncated"] == (kind == "truncated"), got
+    again = kind in ("retryable", "truncated") and not got["text"]
+    assert got["action"] == ("retry" if again else "fail"), got
+    assert (got["retry"] is not None) == again, got
+    if "partial_text" in want:
+        assert got["text"] == want["partial_text"], got
+
+
+def check_action(name, want, got):
+    if "call" in want:
+        assert got["action"] == "run", got
+        assert [c["code"] for c in got["tool_calls"]] == [c["code"] for c in want["call"]], got
+        assert all(c["runnable"] for c in got["tool_calls"]), got
+    elif "text" in want:
+        assert got["action"] == "answer" and got["text"] == want["text"] and not got["tool_calls"], got
+    elif "tool_error" in want:
+        assert got["action"] == "tool_error" and got["tool_calls"] and not got["tool_calls"][0]["runnable"], got
+    elif "nudge" in want:
+        assert got["action"] == "nudge" and not got["text"] and got["error"] is None, got
+    elif "filter" in want:
+        assert got["action"] == "fail" and got["error"]["class"] == "content_filter", got
+    elif "retry" in want:
+        assert got["action"] == "retry" and got["error"] and got["retry"] == retry_of(name, want["retry"]), got
+    elif "error" in want:
+        check_error(want, got)
+    elif "usage" in want:
+        assert got["usage"]["prompt_tokens"] == want["usage"]["input"] and got["usage"]["completion_tokens"] == want["usage"]["output"], got
+    else:
+        assert "history" in want or "block" in want or "reasoning" in want, "an action that this test does not know: %r" % want
+
+
+def check_recorded(want, got):
+    if want["error"]:
+        assert got["error"] and got["error"]["message"][:60] == want["error"]["message"][:60], got
+        return
+    assert got["error"] is None, got
+    calls = [(c["id"], c["name"], c["arguments"]) for c in got["tool_calls"]]
+    ids = want.get("tool_call_ids") or [None] * len(calls)
+    assert len(calls) == len(want["tool_calls"]), got
+    for (own_id, name, arguments), call, call_id in zip(calls, want["tool_calls"], ids):
+        assert name == call["name"] and (own_id == call_id or not call_id), got
+        assert arguments == call["arguments"] or json.loads(arguments) == json.loads(call["arguments"]), got
+    text = want["text"] or ""
+    if text.startswith("<think>"):          # taken out of the text, and shown as what it is
+        inner, _, text = text[len("<think>"):].partition("</think>")
+        assert got["reasoning"] and inner.startswith(got["reasoning"][:200]), got
+        text = text.lstrip()
+    else:
+        assert (got["reasoning"] or "") == (want["reasoning"] or ""), got
+    refusal = want.get("refusal") or ""
+    assert (got["refusal"] or "") == refusal, got
+    assert (got["text"] or "") == (text if text.strip() or not calls else "") or got["text"] == refusal, got
+    assert (got["finish_reason"] or "") == (want["finish_reason"] or ""), got
+    if want["usage"]:
+        assert got["usage"]["prompt_tokens"] == want["usage"]["prompt_tokens"], got
+        assert got["usage"]["completion_tokens"] == want["usage"]["completion_tokens"], got
+    assert got["action"] in ("answer", "tool_error", "nudge") or got["finish_reason"] == "length", got     # its tools are not ours: none may run
+
+
+def check_folder(program, root, least):
+    failed, names = [], sorted(os.listdir(root))
+    for name in names:
+        folder = os.path.join(root, name)
+        meta = read(folder, "meta.json")
+        if meta is None:
+            continue
+        meta = json.loads(meta)
+        try:
+            got = understand(program, folder, *(["--dialect", "blocks"] if meta.get("dialect") == "blocks" else []))
+            if "actions" in meta["expected"]:
+                for action in meta["expected"]["actions"]:
+                    check_action(name, action, got)
+            else:
+                check_recorded(meta["expected"], got)
+        except (AssertionError, KeyError, TypeError) as e:
+            failed.append("%s: %s" % (name, str(e)[:600]))
+    assert not failed, "%d of %d:\n%s" % (len(failed), len(names), "\n".join(failed))
+    assert len(names) >= least
+
+
+def test_own_cases(bare):
+    check_folder(bare, OWN, 100)
+
+
+@pytest.mark.parametrize("kind", ["synthetic", "recorded"])
+def test_given_cases(bare, kind):
+    root = os.path.join(os.environ.get("WIRE_CASES", ""), kind)
+    if not os.environ.get("WIRE_CASES"):
+        pytest.skip("WIRE_CASES is not set")
+    check_folder(bare, root, 1)
+
+
+def test_an_unknown_retry_fails():
+    with pytest.raises(AssertionError, match="does not know"):
+        retry_of("x", "whenever it likes")
+
+
+BLOCK = json.dumps({"choices": [{"message": {"content": "See:\n```python\nprint(1)\n```\nGood.\n"}, "finish_reason": "stop"}]})
+
+
+def test_the_dialect_decides_what_a_block_is(bare):
+    native = json.loads(bare.run("debug", "reply", stdin=BLOCK).out)
+    assert native["action"] == "answer" and native["tool_calls"] == []
+    blocks = json.loads(bare.run("debug", "reply", "--dialect", "blocks", stdin=BLOCK).out)
+    assert blocks["action"] == "run" and blocks["text"] == "See:"
+    assert blocks["tool_calls"][0]["code"] == "print(1)\n" and blocks["tool_calls"][0]["name"] is None
+
+
+def test_status_and_headers_count(bare):
+    body = '{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}'
+    got = json.loads(bare.run("debug", "reply", "--status", "429", "--header", "retry-AFTER:7", stdin=body).out)
+    assert got["error"] == {"class": "rate_limit", "message": "slow down"} and got["retry"]["after_ms"] == 7000
+    got = json.loads(bare.run("debug", "reply", "--status=429", "--header", "Retry-After: 3600", stdin=body).out)
+    assert got["action"] == "fail" and got["retry"] is None and got["error"]["class"] == "rate_limit"
+    got = json.loads(bare.run("debug", "reply", "--status", "401", stdin="").out)
+    assert got["error"]["class"] == "auth" and got["action"] == "fail"
+
+
+def test_a_packed_body_is_unpacked(bare):
+    got = json.loads(bare.run("debug", "reply", stdin=gzip.compress(BLOCK.encode())).out)
+    assert got["action"] == "answer" and got["text"].startswith("See:")
+    got = json.loads(bare.run("debug", "reply", stdin=b"\x1f\x8b\x08garbage").out)
+    assert got["error"]["class"] == "not_an_api"
+
+
+def test_bad_words(bare):
+    for args, piece in [(["--status", "99"], "--status"), (["--header", "nocolon"], "Retry-After"), (["x"], "stdin")]:
+        r = bare.run("debug", "reply", *args, stdin="{}")
+        assert r.code == 2 and piece in r.err and len(r.err.splitlines()) <= 2, r
+
+
+def test_request_is_what_is_sent(sandpiper, serve):
+    server = serve(sandpiper, [{"answer": {"text": "42"}}])
+    shown = sandpiper.run("debug", "request", "--temperature", "0.5", "how many?")
+    assert shown.code == 0 and shown.err == "" and not server.requests, shown
+    assert sandpiper.run("--temperature", "0.5", "how many?").code == 0
+    body = json.loads(shown.out)
+    assert body == server.requests[0].body, shown
+    assert body["messages"][-1]["content"] == "how many?" and "test-key" not in shown.out
