@@ -155,7 +155,9 @@ static void send_result(struct agent *a, const char *id, const struct cell_resul
     e.result.cell = a->cells;
     e.result.status = r->status;
     e.result.value = r->value;
-    e.result.error = r->status == CELL_OK ? NULL : r->traceback ? r->traceback : r->what ? r->what : r->exception;
+    /* Where a limit or the user ended it, that says more than the KeyboardInterrupt it raised. */
+    if (r->status != CELL_OK)
+        e.result.error = r->status != CELL_EXCEPTION && r->what ? r->what : r->traceback ? r->traceback : r->what ? r->what : r->exception;
     e.result.state_lost = r->state_lost || r->files_lost;
     e.result.seconds = r->seconds;
     e.result.out_bytes = r->out_bytes + r->err_bytes;
