@@ -228,10 +228,9 @@ def test_killed_leaves_nothing(sandpiper_on, serve):
     assert not sandpiper_on.files(), sandpiper_on.files()
 
 
+@pytest.mark.parametrize("engine", ["docker", "podman"], indirect=True)
 def test_a_container_removed_by_hand(sandpiper_on, serve):
-    """Both sides are told; the next cell runs in a fresh one."""
-    if sandpiper_on.engine == "bwrap":
-        pytest.skip("bwrap has no container that a hand could remove")
+    """Both sides are told; the next cell runs in a fresh one. (bwrap has none that a hand could remove.)"""
     server = serve(sandpiper_on, [{"answer": {"calls": [{"code": "x = 1\nprint('set')"}]}},
                                   {"answer": {"calls": [{"code": "print('x' in globals())"}], "wait": 4}},
                                   {"answer": {"text": "ok"}}])
