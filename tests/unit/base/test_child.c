@@ -386,7 +386,7 @@ static void dies_with_its_parent(void **state)
         assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
         pid_t parent = fork();
         if (parent == 0) {
-            struct child_options o = {.argv = SH("sleep 30"), .in = -1, .out = fds[1], .err = -1, .die_with_parent = true,
+            struct child_options o = {.argv = SH("exec sleep 30"), .in = -1, .out = fds[1], .err = -1, .die_with_parent = true,
                                       .uid = as_user ? 65432 : 0};
             _exit(child_spawn(&o, NULL) > 0 ? 0 : 1);
         }
