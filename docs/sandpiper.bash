@@ -6,6 +6,7 @@ _sandpiper() {
     --out) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --sandbox) mapfile -t COMPREPLY < <(compgen -W "auto docker podman bwrap" -- "$word") ;;
     --stdin) mapfile -t COMPREPLY < <(compgen -W "auto data ignore" -- "$word") ;;
+    --reasoning-effort) mapfile -t COMPREPLY < <(compgen -W "none minimal low medium high xhigh max" -- "$word") ;;
     --color) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
     --dialect) mapfile -t COMPREPLY < <(compgen -W "auto native blocks" -- "$word") ;;
     debug) mapfile -t COMPREPLY < <(compgen -W "reply request" -- "$word") ;;

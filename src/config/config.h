@@ -40,7 +40,7 @@ struct config {
     int max_rounds;
     int64_t max_time;               /* ms; 0: no limit */
     /* model */
-    const char *model, *provider, *base_url, *api_key, *dialect;
+    const char *model, *provider, *base_url, *api_key, *dialect, *reasoning_effort;
     struct argv api_key_command;
     bool stream, discover, allow_insecure;
     int max_tokens, context;        /* 0: not set */
@@ -52,7 +52,7 @@ struct config {
     double cpus;
     int pids;
     /* output and the rest */
-    bool json, quiet, verbose, dry_run, version, help;
+    bool json, quiet, verbose, show_reasoning, dry_run, version, help;
     int status;                     /* debug reply; 0: 200 */
     struct argv headers;
     const char *color, *config_path;

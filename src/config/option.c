@@ -45,6 +45,9 @@ const struct option option_table[] = {
      .group = model, .commands = FOR_ALL, .help = "the model's window in tokens"},
     {"temperature", 0, "temperature", "SANDPIPER_TEMPERATURE", OPTION_NUMBER, TO(temperature), .min = "0", .max = "2", .arg = "T",
      .group = model, .commands = FOR_ALL, .help = "how freely the model chooses its words"},
+    {"reasoning-effort", 0, "reasoning_effort", "SANDPIPER_REASONING_EFFORT", OPTION_CHOICE, TO(reasoning_effort),
+     .choices = "none|minimal|low|medium|high|xhigh|max", .arg = "HOW", .group = model, .commands = FOR_ALL,
+     .help = "how long the model thinks: none, minimal, low, medium, high, xhigh or max"},
     {"no-stream", 0, "stream", "SANDPIPER_STREAM", OPTION_NOT, TO(stream), .def = "true", .group = model, .commands = FOR_ALL,
      .help = "ask for whole replies instead of a stream"},
     {"connect-timeout", 0, "connect_timeout", "SANDPIPER_CONNECT_TIMEOUT", OPTION_TIME, TO(connect_timeout), .def = "10s",
@@ -81,6 +84,8 @@ const struct option option_table[] = {
      .help = "nothing on stderr but errors"},
     {"verbose", 'v', "verbose", "SANDPIPER_VERBOSE", OPTION_BOOL, TO(verbose), .group = output, .commands = FOR_ALL,
      .help = "more on stderr"},
+    {"show-reasoning", 0, "show_reasoning", "SANDPIPER_SHOW_REASONING", OPTION_BOOL, TO(show_reasoning), .group = output,
+     .commands = FOR_ALL, .help = "the model's thoughts, dimmed, on stderr"},
     {"color", 0, "color", "SANDPIPER_COLOR", OPTION_CHOICE, TO(color), .def = "auto", .choices = "auto|always|never", .arg = "WHEN",
      .group = output, .commands = FOR_ALL, .help = "auto, always or never"},
 

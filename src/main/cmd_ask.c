@@ -74,6 +74,12 @@ static void map_prompts(const struct prompt_texts *t, struct prompts *p)
     };
 }
 
+/* What the user says goes before the agent's definition. */
+static const char *effort_of(const struct ask *a)
+{
+    return a->c->reasoning_effort ? a->c->reasoning_effort : a->texts.reasoning_effort;
+}
+
 /* "/model NAME" in the chat. */
 static int change_model(void *ctx, const char *name, const char **now, struct error *err)
 {
@@ -85,7 +91,7 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
         return 0;
     }
     setup_llm(a->c, &a->endpoint, name, &o);
-    o.reasoning_effort = a->texts.reasoning_effort;
+    o.reasoning_effort = effort_of(a);
     if (llm_reconfigure(a->llm, &o, err) < 0)
         return -1;
     if (now)
@@ -113,7 +119,8 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
 {
     const struct config *c = a->c;
     struct pipe_options o = {
-        .json = c->json, .quiet = c->quiet, .verbose = c->verbose, .color = c->color, .prompt = question_of(c),
+        .json = c->json, .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,
+        .prompt = question_of(c),
         .prompt_is_stdin = c->operand_is_stdin, .stdin_mode = stdin_mode_of(c), .closed = closed, .files = files_of(c),
         .data_size = c->data_size,
     };
@@ -129,7 +136,8 @@ static int open_term(struct ask *a, struct error *err)
     autofree char *greeting = xasprintf("sandpiper " VERSION ": %s at %s. /help lists the commands, Ctrl-D ends.", a->model,
                                         a->endpoint.entry && a->endpoint.entry->title ? a->endpoint.entry->title : a->endpoint.base_url);
     struct term_options o = {
-        .quiet = c->quiet, .verbose = c->verbose, .color = c->color, .history_path = history, .greeting = greeting, .files = files_of(c),
+        .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,
+        .history_path = history, .greeting = greeting, .files = files_of(c),
         .system = c->system, .model = change_model, .ctx = a,
     };
 
@@ -164,7 +172,7 @@ static int open_rooms(struct ask *a, struct error *err)
     so.notice_ctx = a;
     a->sandbox = sandbox_new(&so, a->loop);
     setup_llm(a->c, &a->endpoint, a->model, &lo);
-    lo.reasoning_effort = a->texts.reasoning_effort;
+    lo.reasoning_effort = effort_of(a);
     lo.unsent = a->unsent ? on_unsent : NULL;
     lo.unsent_ctx = a->unsent;
     a->llm = llm_new(&lo, a->loop, err);

@@ -36,7 +36,7 @@ struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
     struct pipe *p = xcalloc(1, sizeof *p);
     struct show_options so = {
         .fd = 2, .terminal = show_is_terminal(2), .colour = show_wants_colour(2, o->color), .width = show_width(2),
-        .quiet = o->quiet, .verbose = o->verbose, .loop = loop,
+        .quiet = o->quiet, .verbose = o->verbose, .reasoning = o->reasoning, .loop = loop,
     };
 
     p->o = *o;
@@ -71,6 +71,8 @@ void pipe_event(void *ctx, const struct event *e)
     if (e->type == EVENT_DONE || (e->type == EVENT_NOTICE && e->notice.level == NOTICE_ERROR))
         p->was_error = p->was_error || e->type == EVENT_NOTICE || (e->done.error && *e->done.error);
     answer_event(p->answer, e);
+    if (p->o.json && p->o.reasoning && (e->type == EVENT_REASONING || e->type == EVENT_REPLY_END))
+        show_event(p->show, e);     /* the lines of JSON are for a program, this is for a person */
 }
 
 static void say(void *ctx, enum notice_level level, const char *line)

@@ -17,6 +17,7 @@ enum stdin_mode { STDIN_AUTO, STDIN_DATA, STDIN_IGNORE };
 
 struct pipe_options {
     bool json, quiet, verbose;
+    bool reasoning;                 /* show it on stderr */
     const char *color;              /* "auto", "always", "never" */
     const char *prompt;             /* the question; NULL: a script of questions on stdin */
     bool prompt_is_stdin;           /* "-": the question is all of stdin */

@@ -1,0 +1,67 @@
+"""test_reasoning.py - the model's thoughts: on stderr when asked for, never on stdout; how long it should think goes into the request."""
+import json
+
+import pytest
+
+THOUGHT = "Let me see\033[31m: six times seven."
+ANSWER = {"answer": {"reasoning": THOUGHT, "text": "It is 42."}}
+
+
+def test_thoughts_are_hidden_unless_asked_for(sandpiper, serve):
+    serve(sandpiper, [ANSWER])
+    r = sandpiper.run("how many?")
+    assert r.code == 0 and r.out == "It is 42.\n" and "six times" not in r.err, r
+
+
+@pytest.mark.parametrize("more, env, yaml", [(["--show-reasoning"], {}, ""), ([], {"SANDPIPER_SHOW_REASONING": "1"}, ""),
+                                             ([], {}, "show_reasoning: true\n")])
+def test_thoughts_are_shown_on_stderr(sandpiper, serve, more, env, yaml):
+    serve(sandpiper, [ANSWER])
+    if yaml:
+        sandpiper.configure(yaml)
+    r = sandpiper.run("how many?", *more, env=env)
+    assert r.code == 0 and r.out == "It is 42.\n", r
+    assert "six times seven." in r.err and "\033" not in r.err, r
+
+
+def test_colour_dims_them_and_quiet_drops_them(sandpiper, serve):
+    serve(sandpiper, [ANSWER, ANSWER])
+    r = sandpiper.run("--show-reasoning", "--color", "always", "how many?")
+    assert "\033[2m" in r.err and "\033[31m" not in r.err and r.out == "It is 42.\n", r
+    r = sandpiper.run("--show-reasoning", "-q", "how many?")
+    assert r.err == "" and r.out == "It is 42.\n", r
+
+
+def test_beside_json(sandpiper, serve):
+    serve(sandpiper, [ANSWER])
+    r = sandpiper.run("--json", "--show-reasoning", "how many?")
+    assert r.code == 0 and "six times seven." in r.err and "six times" not in r.out, r
+    assert all(json.loads(line) for line in r.out.splitlines())
+
+
+@pytest.mark.parametrize("more, env, yaml, wanted", [
+    (["--reasoning-effort", "low"], {"SANDPIPER_REASONING_EFFORT": "high"}, "", "low"),
+    ([], {"SANDPIPER_REASONING_EFFORT": "high"}, "reasoning_effort: max\n", "high"),
+    ([], {}, "reasoning_effort: minimal\n", "minimal"),
+    ([], {}, "", None),
+])
+def test_effort(sandpiper, serve, more, env, yaml, wanted):
+    server = serve(sandpiper, [ANSWER])
+    if yaml:
+        sandpiper.configure(yaml)
+    r = sandpiper.run("how many?", *more, env=env)
+    assert r.code == 0 and server.requests[0].body.get("reasoning_effort") == wanted, r
+
+
+def test_effort_that_is_refused_is_left_out(sandpiper, serve):
+    body = {"error": {"message": "Unknown parameter: 'reasoning_effort'", "param": "reasoning_effort"}}
+    refusal = {"answer": {"status": 400, "body": json.dumps(body), "type": "application/json"}}
+    server = serve(sandpiper, [refusal, ANSWER])
+    r = sandpiper.run("--reasoning-effort", "low", "how many?")
+    assert r.code == 0 and r.out == "It is 42.\n", r
+    assert server.requests[0].body["reasoning_effort"] == "low" and "reasoning_effort" not in server.requests[1].body
+
+
+def test_an_unknown_effort_is_refused(bare):
+    r = bare.run("--reasoning-effort", "lots", "q", env={"OPENAI_API_KEY": "k"})
+    assert r.code == 2 and "minimal" in r.err, r
