@@ -89,6 +89,8 @@ const struct option option_table[] = {
     {"color", 0, "color", "SANDPIPER_COLOR", OPTION_CHOICE, TO(color), .def = "auto", .choices = "auto|always|never", .arg = "WHEN",
      .group = output, .commands = FOR_ALL, .help = "auto, always or never"},
 
+    {"trace", 0, NULL, NULL, OPTION_STRING, TO(trace), .arg = "FILE", .group = debug, .commands = FOR_ASK,
+     .help = "append every request and reply to FILE, without keys"},
     {"status", 0, NULL, NULL, OPTION_INT, TO(status), .min = "100", .max = "599", .arg = "N", .group = debug, .commands = FOR_REPLY,
      .help = "debug reply: the status that came with the body [200]"},
     {"header", 0, NULL, NULL, OPTION_LIST, TO(headers), .arg = "'K: V'", .group = debug, .commands = FOR_REPLY,

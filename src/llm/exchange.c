@@ -13,6 +13,8 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "llm/retry.h"
+#include "llm/trace.h"
+#include "llm/url.h"
 
 #define AFTER_FINISH_MS 3000    /* usage may follow the finish; a server that keeps the connection open is not waited for longer */
 #define AFTER_DONE_MS 100       /* the last chunk mark, so that the connection can be used again */
@@ -29,12 +31,15 @@ void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt,
 
 struct attempt {
     struct answer a;
+    struct buf *raw;            /* the whole body, for the trace; or NULL */
     struct buf error_body;
     size_t prompt;
 };
 
 static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life) {
     struct attempt *t = ctx;
+    if (t->raw)
+        buf_add(t->raw, p, n);
     if (reply->status >= 300) {
         buf_add(&t->error_body, p, n);
         return true;
@@ -85,6 +90,23 @@ static char *make_body(const struct llm *m, const struct exchange *x, bool strea
     return body;
 }
 
+static enum http_end post_traced(struct llm *m, struct attempt *t, struct http_request *q, struct http_reply *reply, struct failure *f,
+                                 struct error *err) {
+    static const char *const ends[] = {[HTTP_WHOLE] = "whole", [HTTP_STOPPED] = "stopped", [HTTP_LOST] = "lost", [HTTP_ABORTED] = "aborted"};
+    struct buf lines = BUF_INIT(HTTP_HEADERS_MAX), raw = BUF_INIT(TRACE_BODY_MAX);
+    char url[1024];
+    url_show(m->url, url, sizeof url);
+    trace_request(m->trace, m->o.api_key, url, q->headers, q->n_headers, q->body, q->len);
+    q->header_lines = &lines;
+    t->raw = &raw;
+    enum http_end end = http_post(m->http, m->loop, q, reply, f, err);
+    trace_reply(m->trace, m->o.api_key, reply->status, &lines, &raw, ends[end]);
+    t->raw = NULL;
+    buf_release(&lines);
+    buf_release(&raw);
+    return end;
+}
+
 static enum http_end post(struct llm *m, struct attempt *t, const char *body, bool stream, struct http_reply *reply, struct failure *f,
                           struct error *err) {
     const char *headers[4];
@@ -97,7 +119,7 @@ static enum http_end post(struct llm *m, struct attempt *t, const char *body, bo
         .url = m->url, .body = body, .len = strlen(body), .headers = headers, .n_headers = n, .connect_ms = m->o.connect_ms,
         .idle_ms = m->o.idle_ms, .quiet_ms = m->o.quiet_ms, .deadline = m->o.deadline, .ctx = t, .data = on_data,
     };
-    return http_post(m->http, m->loop, &q, reply, f, err);
+    return m->trace ? post_traced(m, t, &q, reply, f, err) : http_post(m->http, m->loop, &q, reply, f, err);
 }
 
 static void estimate_usage(const struct attempt *t, struct llm_reply *r) {

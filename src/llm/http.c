@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/loop.h"
@@ -86,6 +87,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx) {
     }
     if (n > 5 && !strncmp(p, "HTTP/", 5))      /* a new head (after 100 Continue or a proxy's CONNECT): forget the last */
         *r = (struct http_reply){.began = true};
+    if (t->q->header_lines)
+        buf_add(t->q->header_lines, p, n);
     header_value(p, n, "content-type", r->content_type, sizeof r->content_type);
     header_value(p, n, "retry-after", r->retry_after, sizeof r->retry_after);
     header_value(p, n, "retry-after-ms", r->retry_after_ms, sizeof r->retry_after_ms);

@@ -10,6 +10,7 @@
 
 #include "llm/failure.h"
 
+struct buf;
 struct error;
 struct http;
 struct loop;
@@ -36,6 +37,7 @@ struct http_request {
     size_t n_headers;
     int connect_ms, idle_ms, quiet_ms;
     int64_t deadline;           /* clock_ms(), 0 none */
+    struct buf *header_lines;   /* gets the header lines of the answer as they come; or NULL */
     void *ctx;
     /* Decoded bytes of the body. False: enough, the connection is closed. */
     bool (*data)(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life);

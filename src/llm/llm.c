@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "llm/exchange.h"
+#include "llm/trace.h"
 #include "llm/url.h"
 
 static void options_release(struct llm_options *o) {
@@ -30,6 +31,7 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->model = xstrdup(from->model ? from->model : "");
     to->api_key = from->api_key && *from->api_key ? xstrdup(from->api_key) : NULL;
     to->key_name = xstrdup(from->key_name);
+    to->trace = NULL;           /* opened already; a copy would be a dangling pointer */
     to->reasoning_effort = xstrdup(from->reasoning_effort);
     to->connect_ms = from->connect_ms > 0 ? from->connect_ms : 10000;
     to->idle_ms = from->idle_ms > 0 ? from->idle_ms : 300000;
@@ -79,7 +81,7 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
 struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error *err) {
     struct llm *m = xcalloc(1, sizeof *m);
     m->loop = loop;
-    if (llm_reconfigure(m, o, err)) {
+    if ((o->trace && !(m->trace = trace_open(o->trace, err))) || llm_reconfigure(m, o, err)) {
         llm_free(m);
         return NULL;
     }
@@ -90,6 +92,7 @@ void llm_free(struct llm *m) {
     if (!m)
         return;
     http_free(m->http);
+    trace_close(m->trace);
     endpoint_release(m);
     options_release(&m->o);
     free(m);

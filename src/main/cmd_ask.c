@@ -173,6 +173,7 @@ static int open_rooms(struct ask *a, struct error *err)
     a->sandbox = sandbox_new(&so, a->loop);
     setup_llm(a->c, &a->endpoint, a->model, &lo);
     lo.reasoning_effort = effort_of(a);
+    lo.trace = a->c->trace;
     lo.unsent = a->unsent ? on_unsent : NULL;
     lo.unsent_ctx = a->unsent;
     a->llm = llm_new(&lo, a->loop, err);

@@ -111,7 +111,7 @@ static void mistakes(void **state)
         {"-x", "unknown option -x"},
         {"-c", "unknown option -c"},
         {"--continue", "unknown option --continue"},
-        {"--trace|f", "unknown option --trace"},
+        {"exec|--trace|f|b", "--trace means nothing"},
         {"- a list: one, two", "Put -- before"},
         {"--model", "--model needs an argument: --model NAME"},
         {"-m", "-m needs an argument"},

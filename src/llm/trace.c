@@ -1,0 +1,166 @@
+/* trace.c - see trace.h. */
+#include "llm/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+#define KEY_LEAST 4             /* a shorter one is no secret, and would take every "a" out of the texts */
+
+struct trace {
+    int fd;
+    unsigned number;
+};
+
+struct trace *trace_open(const char *path, struct error *err) {
+    struct stat st;
+    autoclose int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        error_set(err, ERROR_USAGE, errno, "--trace %.200s: %s", path, strerror(errno));
+        return NULL;
+    }
+    /* what was asked and answered is for this user alone, whatever the file was before */
+    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || fchmod(fd, 0600) < 0) {
+        error_set(err, ERROR_USAGE, 0, "--trace %.200s: it is no regular file of yours", path);
+        return NULL;
+    }
+    struct trace *t = xcalloc(1, sizeof *t);
+    t->fd = fd;
+    fd = -1;
+    return t;
+}
+
+void trace_close(struct trace *t) {
+    if (!t)
+        return;
+    fd_close(&t->fd);
+    free(t);
+}
+
+static void take_out(struct buf *out, const char *s, size_t len, const char *secret) {
+    size_t n = strlen(secret);
+    while (len) {
+        const char *at = memmem(s, len, secret, n);
+        size_t plain = at ? (size_t)(at - s) : len;
+        buf_add(out, s, plain);
+        if (!at)
+            return;
+        buf_addstr(out, "[key]");
+        s += plain + n;
+        len -= plain + n;
+    }
+}
+
+/* The key as it is, and as JSON may write it: "\/" is a slash too. */
+static struct json *clean(const char *s, size_t len, const char *key) {
+    struct buf one = BUF_INIT(0), two = BUF_INIT(0), escaped = BUF_INIT(0);
+    bool secret = key && strlen(key) >= KEY_LEAST;
+    for (const char *p = secret ? key : ""; *p; p++)
+        buf_addf(&escaped, "%s%c", *p == '/' ? "\\" : "", *p);
+    if (secret) {
+        take_out(&one, s, len, key);
+        take_out(&two, buf_str(&one), one.len, buf_str(&escaped));
+    } else {
+        buf_add(&two, s, len);
+    }
+    struct json *j = json_string_n(buf_str(&two), two.len);
+    buf_release(&one);
+    buf_release(&two);
+    buf_release(&escaped);
+    return j;
+}
+
+/* Names only: what identifies a user's session to the service is as good as a key. */
+static bool is_secret(const char *line, size_t len) {
+    static const char *const names[] = {"authorization", "proxy-authorization", "api-key", "x-api-key", "cookie", "set-cookie",
+                                        "x-auth-token", "x-goog-api-key"};
+    for (size_t i = 0; i < countof(names); i++) {
+        size_t n = strlen(names[i]);
+        if (len > n && line[n] == ':' && !strncasecmp(line, names[i], n))
+            return true;
+    }
+    return false;
+}
+
+static void add_header(struct json *list, const char *line, size_t len, const char *key) {
+    while (len && (unsigned char)line[len - 1] <= ' ')
+        len--;
+    if (!len)
+        return;
+    if (is_secret(line, len)) {
+        struct buf b = BUF_INIT(0);
+        buf_add(&b, line, (size_t)((const char *)memchr(line, ':', len) - line));
+        buf_addstr(&b, ": [removed]");
+        json_add(list, json_string(buf_str(&b)));
+        buf_release(&b);
+    } else {
+        json_add(list, clean(line, len, key));
+    }
+}
+
+/* One write a line, so that two programs may share a file. A full disk is no reason to lose the answer: errors are passed over. */
+static void put(struct trace *t, const char *type, struct json *o) {
+    char when[32] = "";
+    struct timespec now;
+    struct tm tm;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (gmtime_r(&now.tv_sec, &tm))
+        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    autojson struct json *line = json_object();
+    json_set_str(line, "type", type);
+    json_set_int(line, "number", t->number);
+    json_set_str(line, "time", when);
+    for (const struct json *m = json_first(o); m; m = json_next(m))
+        json_set(line, json_key(m), json_copy(m));
+    json_free(o);
+    autofree char *text = json_print(line);
+    autofree char *whole = xasprintf("%s\n", text);
+    fd_write_all(t->fd, whole, strlen(whole));
+}
+
+void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers, size_t n_headers, const char *body,
+                   size_t len) {
+    if (!t)
+        return;
+    struct json *o = json_object(), *list = json_array();
+    t->number++;
+    for (size_t i = 0; i < n_headers; i++)
+        add_header(list, headers[i], strlen(headers[i]), key);
+    json_set_str(o, "method", "POST");
+    json_set(o, "url", clean(url, strlen(url), key));
+    json_set(o, "headers", list);
+    json_set(o, "body", clean(body, len < TRACE_BODY_MAX ? len : TRACE_BODY_MAX, key));
+    json_set_bool(o, "cut", len > TRACE_BODY_MAX);
+    put(t, "request", o);
+}
+
+void trace_reply(struct trace *t, const char *key, long status, const struct buf *headers, const struct buf *body, const char *end) {
+    if (!t)
+        return;
+    struct json *o = json_object(), *list = json_array();
+    const char *s = buf_str(headers);
+    for (size_t left = headers->len; left; ) {
+        const char *eol = memchr(s, '\n', left);
+        size_t n = eol ? (size_t)(eol - s) + 1 : left;
+        add_header(list, s, n, key);
+        s += n;
+        left -= n;
+    }
+    json_set_int(o, "status", status);
+    json_set(o, "headers", list);
+    json_set(o, "body", clean(buf_str(body), body->len, key));
+    json_set_bool(o, "cut", body->full);
+    json_set_str(o, "end", end);
+    put(t, "reply", o);
+}
