@@ -342,3 +342,39 @@ def hint_for(worker, e, frames):
     if isinstance(e, MemoryError):
         return 'the memory of the sandbox is limited'
     return None
+
+
+def flood(worker):
+    """A million lines are a million system calls. After the first two thousand of a cell its stdout is buffered, and a thread flushes it 20
+    times a second, so that what is printed is still seen. The thread lives no longer than the cell: a fork of the worker has none."""
+    import _thread
+    stop, stopped, stdout = _thread.allocate_lock(), _thread.allocate_lock(), worker.stdout
+    stop.acquire()
+    stopped.acquire()
+
+    def flush():
+        try:
+            stdout.reconfigure(line_buffering=False)
+            while not stop.acquire(True, 0.05):
+                stdout.flush()
+        except BaseException:
+            pass
+        stopped.release()
+
+    def end():
+        worker.flooding = None
+        stop.release()
+        stopped.acquire(True, 1)
+        try:
+            stdout.reconfigure(line_buffering=True)
+        except BaseException:
+            pass
+
+    if not worker.hooked:                       # what is still gathered must not be written by both sides of a fork
+        posix.register_at_fork(before=lambda: worker.flooding and worker.flooding())
+        worker.hooked = True
+    try:
+        _thread.start_new_thread(flush, ())
+        worker.flooding = end
+    except RuntimeError:                        # no thread to be had: a system call a line, then
+        pass

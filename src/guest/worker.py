@@ -13,6 +13,7 @@ __builtins__ = dict(builtins.__dict__)
 ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
 MESSAGE_MOST = (1 << 16) + 64
+FLOOD = 2000                    # lines of a cell after which they are gathered
 
 
 def need(name):
@@ -57,11 +58,25 @@ class Sources:
         return spec
 
 
+class Raw(_io.FileIO):
+    """Descriptor 1. A line a write is what a user wants to see, and costs a system call a line: see flood() in rare.py."""
+    writes = 0
+
+    def write(self, data):
+        self.writes += 1
+        if self.writes == FLOOD:
+            need('rare')
+            flood(WORKER)                       # noqa: from rare.py
+        return _io.FileIO.write(self, data)
+
+
 class Worker:
     def __init__(self, sock):
         self.sock = sock
         self.pid = posix.getpid()
         self.busy = False
+        self.flooding = None                    # ends the flusher of a cell that floods
+        self.hooked = False
         self.saved = posix.dup(1), posix.dup(2)
         self.fds = [posix.fstat(1), posix.fstat(2)]
         self.sources = {}                       # cell -> text
@@ -90,7 +105,8 @@ class Worker:
 
     def streams(self):
         self.stdin = _io.TextIOWrapper(_io.BufferedReader(_io.FileIO(0, 'r', False)), 'utf-8')
-        self.stdout = _io.TextIOWrapper(_io.BufferedWriter(_io.FileIO(1, 'w', False), 1 << 16), 'utf-8', 'backslashreplace', line_buffering=True)
+        self.raw = Raw(1, 'w', False)
+        self.stdout = _io.TextIOWrapper(_io.BufferedWriter(self.raw, 1 << 16), 'utf-8', 'backslashreplace', line_buffering=True)
         self.stderr = _io.TextIOWrapper(_io.BufferedWriter(_io.FileIO(2, 'w', False)), 'utf-8', 'backslashreplace', line_buffering=True)
         self.stdin.mode, self.stdout.mode, self.stderr.mode = 'r', 'w', 'w'
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.stdin, self.stdout, self.stderr
@@ -194,6 +210,9 @@ class Worker:
             except BaseException:
                 pass
             self.busy = False
+            if self.flooding:
+                self.flooding()
+            self.raw.writes = 0
             for stream in (sys.stdout, self.stdout, sys.stderr, self.stderr):
                 try:
                     stream.flush()

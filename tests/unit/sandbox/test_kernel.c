@@ -328,6 +328,14 @@ static void test_background(void **state)
     want_out("print('quiet')", "quiet\n");
     want_out("import os\np = os.fork()\nif p:\n    os.waitpid(p, 0)\nprint('parent' if p else 'child')", "child\nparent\n");
     want_out("print('once')", "once\n");
+
+    /* Thousands of lines are gathered: none is lost, none is written twice by a fork, and the flusher ends with the cell. */
+    want("import os\nfor i in range(200000): print('x' * 9)", CELL_OK);
+    assert_int_equal(r.out_bytes, 2000000);
+    want("for i in range(3000): print('x' * 9)\nif os.fork() == 0:\n    print('c')\n    os._exit(0)\nos.wait()\nprint('p')", CELL_OK);
+    assert_int_equal(r.out_bytes, 30004);
+    want("import _thread\n_thread._count()", CELL_OK);
+    assert_string_equal(r.value, "0");
     want("import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(30)\n    os._exit(0)\nos.wait()\n1", CELL_OK);
     assert_true(r.seconds < 0.8);
 }
