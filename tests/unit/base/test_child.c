@@ -211,7 +211,10 @@ static void inherits_nothing(void **state)
     child_result_release(&r);
     run_sh("grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status", &r);
     assert_non_null(strstr(r.out.data, "SigBlk:\t0000000000000000"));
-    assert_non_null(strstr(r.out.data, "SigIgn:\t0000000000000000"));
+    /* 32 and 33 are glibc's own: posix_spawn, and so make, leaves them ignored, and sigaction() refuses them. */
+    const char *ignored = strstr(r.out.data, "SigIgn:\t");
+    assert_non_null(ignored);
+    assert_int_equal(strtoull(ignored + 8, NULL, 16) & ~0x180000000ull, 0);
     child_result_release(&r);
     run_sh("ps -o pgid= -p $$ | tr -d ' '; echo $$", &r);
     char *line = strchr(r.out.data, '\n');
