@@ -14,7 +14,7 @@ _sandpiper() {
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$("$program" --help 2>/dev/null | grep -o -- '^  .\{4\}--[a-z-]*' | grep -o -- '--.*')" -- "$word")
         elif [[ $COMP_CWORD == 1 ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "exec config debug" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "exec config debug doctor gc" -- "$word")
         fi ;;
     esac
 }

@@ -8,7 +8,7 @@
 #include "base/scrub.h"
 #include "config/option.h"
 
-static const char *const reserved[] = {"doctor", "sessions", "ps", "rm", "gc", "serve"};
+static const char *const reserved[] = {"sessions", "ps", "rm", "serve"};
 
 static void add(struct args *a, const struct option *o, const char *value, bool letter)
 {
@@ -75,19 +75,16 @@ static int short_options(struct args *a, char *const *argv, struct error *err)
 
 static int first_word(struct args *a, const char *word, bool *is_command, struct error *err)
 {
+    static const struct { const char *word; enum command command; } commands[] = {
+        {"exec", COMMAND_EXEC}, {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG}, {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},
+    };
+
     *is_command = true;
-    if (strcmp(word, "exec") == 0) {
-        a->command = COMMAND_EXEC;
-        return 0;
-    }
-    if (strcmp(word, "config") == 0) {
-        a->command = COMMAND_CONFIG;
-        return 0;
-    }
-    if (strcmp(word, "debug") == 0) {
-        a->command = COMMAND_DEBUG;
-        return 0;
-    }
+    for (size_t i = 0; i < countof(commands); i++)
+        if (strcmp(word, commands[i].word) == 0) {
+            a->command = commands[i].command;
+            return 0;
+        }
     for (size_t i = 0; i < countof(reserved); i++)
         if (strcmp(word, reserved[i]) == 0)
             return error_set(err, ERROR_USAGE, 0, "\"%s\" is kept for a command that this version does not have\n"
@@ -106,8 +103,10 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
     }
     if (a->command == COMMAND_DEBUG_REPLY)
         return error_set(err, ERROR_USAGE, 0, "debug reply takes no further words: the body is read from stdin");
-    if (a->command == COMMAND_CONFIG)
-        return error_set(err, ERROR_USAGE, 0, "config takes no further words\nTo ask a question: sandpiper -p \"config ...\"");
+    if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC) {
+        const char *name = a->command == COMMAND_CONFIG ? "config" : a->command == COMMAND_DOCTOR ? "doctor" : "gc";
+        return error_set(err, ERROR_USAGE, 0, "%s takes no further words\nTo ask a question: sandpiper -p \"%s ...\"", name, name);
+    }
     if (a->operand && a->command == COMMAND_EXEC)
         return error_set(err, ERROR_USAGE, 0, "exec takes one FILE, or - for stdin");
     if (a->operand)
@@ -123,6 +122,7 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
     static const struct { int here; const char *name; } commands[] = {
         [COMMAND_ASK] = {FOR_ASK, ""}, [COMMAND_EXEC] = {FOR_EXEC, "exec"}, [COMMAND_CONFIG] = {FOR_CONFIG, "config"},
         [COMMAND_DEBUG_REPLY] = {FOR_REPLY, "debug reply"}, [COMMAND_DEBUG_REQUEST] = {FOR_REQUEST, "debug request"},
+        [COMMAND_DOCTOR] = {FOR_CONFIG, "doctor"}, [COMMAND_GC] = {FOR_CONFIG, "gc"},       /* what config takes, they take */
     };
     int here = commands[a->command].here;
 

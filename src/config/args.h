@@ -11,7 +11,7 @@ struct error;
 struct option;
 
 enum command { COMMAND_ASK, COMMAND_EXEC, COMMAND_CONFIG, COMMAND_DEBUG /* only while its next word is not read */, COMMAND_DEBUG_REPLY,
-               COMMAND_DEBUG_REQUEST };
+               COMMAND_DEBUG_REQUEST, COMMAND_DOCTOR, COMMAND_GC };
 
 struct arg {
     const struct option *option;

@@ -19,6 +19,8 @@ static const char usage[] =
     "       COMMAND | sandpiper QUESTION          stdin is data for the question\n"
     "       sandpiper exec [FILE|-]               run Python in the sandbox, without a model\n"
     "       sandpiper config                      what is in force, and where it came from\n"
+    "       sandpiper doctor                      which sandbox engines work here, and what they hold\n"
+    "       sandpiper gc                          remove what killed programs left\n"
     "       sandpiper debug reply < BODY          what is understood of a service's raw answer\n"
     "       sandpiper debug request QUESTION      the request that would be sent\n";
 

@@ -18,6 +18,8 @@ struct sandbox_options;
 int cmd_ask(struct config *c, int closed);
 int cmd_exec(struct config *c, int closed);
 int cmd_config(struct config *c, int closed);
+int cmd_doctor(struct config *c, int closed);
+int cmd_gc(struct config *c, int closed);
 int cmd_debug_reply(struct config *c, int closed);
 int cmd_debug_request(struct config *c, int closed);    /* in cmd_ask.c: all of ask but the sending */
 

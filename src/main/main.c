@@ -15,6 +15,8 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_CONFIG] = cmd_config,
     [COMMAND_DEBUG_REPLY] = cmd_debug_reply,
     [COMMAND_DEBUG_REQUEST] = cmd_debug_request,
+    [COMMAND_DOCTOR] = cmd_doctor,
+    [COMMAND_GC] = cmd_gc,
 };
 
 /* Keys are in our memory: no core file, no ptrace by other programs of this user. */

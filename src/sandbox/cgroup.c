@@ -316,31 +316,78 @@ int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid)
     return dir ? cgroup_kills(dir) : -1;
 }
 
-static void sweep_dir(const char *parent, const char *prefix, bool (*dead)(const char *name))
+/* The first number in the file; 0 for "max", -1 (no quota), and what v1 writes for no limit. */
+static int64_t read_limit(const char *dir, const char *name, int64_t *second)
+{
+    autofree char *text = read_in(dir, name);
+    char *end = NULL;
+    long long v = text ? strtoll(text, &end, 10) : 0;
+
+    if (second && end && *end == ' ')
+        *second = strtoll(end, NULL, 10);
+    return v < 0 || v >= INT64_MAX / 4096 * 4096 ? 0 : v;
+}
+
+static void limits_v1(const struct cgroup_place *place, const char *text, struct cgroup_limits *held)
+{
+    autofree char *memory = v1_dir(place, text, "memory"), *pids = v1_dir(place, text, "pids"), *cpu = v1_dir(place, text, "cpu");
+    int64_t period = cpu ? read_limit(cpu, "cpu.cfs_period_us", NULL) : 0;
+
+    held->memory = memory ? read_limit(memory, "memory.limit_in_bytes", NULL) : 0;
+    held->pids = pids ? (int)read_limit(pids, "pids.max", NULL) : 0;
+    held->cpus = period > 0 ? (double)read_limit(cpu, "cpu.cfs_quota_us", NULL) / (double)period : 0;
+}
+
+void cgroup_limits_of(const struct cgroup_place *place, pid_t pid, struct cgroup_limits *held)
+{
+    autofree char *self = xasprintf("/proc/%d/cgroup", (int)pid);
+    autofree char *text = read_text(pid == 0 && place && place->self ? place->self : self);
+    autofree char *list = NULL, *path = NULL;
+    int64_t period = 0;
+
+    *held = (struct cgroup_limits){0};
+    if (!text)
+        return;
+    if (find_line(text, "memory", &list, &path) || find_line(text, "pids", &list, &path)) {
+        limits_v1(place, text, held);
+    } else if (find_line(text, "", &list, &path)) {
+        autofree char *dir = xasprintf("%s%s", root_of(place), strcmp(path, "/") == 0 ? "" : path);
+
+        held->memory = read_limit(dir, "memory.max", NULL);
+        held->pids = (int)read_limit(dir, "pids.max", NULL);
+        int64_t quota = read_limit(dir, "cpu.max", &period);
+        held->cpus = period > 0 ? (double)quota / (double)period : 0;
+    }
+}
+
+static unsigned sweep_dir(const char *parent, const char *prefix, bool (*dead)(const char *name))
 {
     DIR *d = opendir(parent);
+    unsigned n = 0;
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         if (strncmp(e->d_name, prefix, strlen(prefix)) != 0 || !dead(e->d_name))
             continue;
         autofree char *path = xasprintf("%s/%s", parent, e->d_name);
-        (void)rmdir(path);      /* a name alone is no proof that what runs inside is ours to kill */
+        n += rmdir(path) == 0;  /* a name alone is no proof that what runs inside is ours to kill */
     }
     if (d)
         closedir(d);
+    return n;
 }
 
-void cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool (*dead)(const char *name))
+unsigned cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool (*dead)(const char *name))
 {
     autofree char *text = read_text(place && place->self ? place->self : "/proc/self/cgroup");
     static const char *const controllers[CGROUP_DIRS] = {"memory", "pids", "cpu"};
     autofree char *list = NULL, *own = NULL;
+    unsigned n = 0;
 
     for (unsigned i = 0; text && i < CGROUP_DIRS; i++) {
         autofree char *parent = v1_dir(place, text, controllers[i]);
 
         if (parent)
-            sweep_dir(parent, prefix, dead);
+            n += sweep_dir(parent, prefix, dead);
     }
     if (text && find_line(text, "", &list, &own)) {
         char *cut = strrchr(own, '/');
@@ -348,6 +395,7 @@ void cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool (*d
         if (cut)
             *cut = '\0';
         autofree char *parent = xasprintf("%s%s", root_of(place), own);
-        sweep_dir(parent, prefix, dead);
+        n += sweep_dir(parent, prefix, dead);
     }
+    return n;
 }

@@ -40,7 +40,10 @@ int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid);
 char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid);   /* where it is read; NULL when not to be found */
 int64_t cgroup_kills(const char *memory_dir);
 
-/* Remove the empty groups named PREFIX... beside ours for which dead(name) says so. */
-void cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool (*dead)(const char *name));
+/* What the groups of a process hold it to, each read in its own group only: 0 where there is no limit or none to be seen. */
+void cgroup_limits_of(const struct cgroup_place *place, pid_t pid, struct cgroup_limits *held);
+
+/* Remove the empty groups named PREFIX... beside ours for which dead(name) says so. Returns how many directories that were. */
+unsigned cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool (*dead)(const char *name));
 
 #endif

@@ -243,6 +243,20 @@ const char *engine_weakness(const struct engine_run *r)
     return r->at < r->n && r->attempt.up ? attempt_weakness(&r->attempt) : NULL;
 }
 
+pid_t engine_peer(const struct engine_run *r)
+{
+    const struct attempt *a = &r->attempt;
+
+    if (!a->up)
+        return 0;
+    return a->engine->container ? a->peer : a->client->pid;
+}
+
+const char *engine_runtime(const struct engine_run *r)
+{
+    return r->attempt.runtime;
+}
+
 void engine_end(struct engine_run *r)
 {
     if (!r)

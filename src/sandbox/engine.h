@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct argv;
 struct error;
@@ -48,6 +49,11 @@ int64_t engine_memory_kills(struct engine_run *r);
 bool engine_alive(struct engine_run *r, char *why, size_t size);
 /* Which limits the engine cannot hold here ("no cgroup: memory is limited for each process only"), or NULL. */
 const char *engine_weakness(const struct engine_run *r);
+
+/* The process whose control groups are the sandbox's, 0 where it cannot be seen (a remote or a virtual engine); and the runtime that
+ * was asked for by name, or NULL. */
+pid_t engine_peer(const struct engine_run *r);
+const char *engine_runtime(const struct engine_run *r);
 
 /* End it and remove everything: container, processes, cgroup, socket directory. At most 10 s; safe at every stage and NULL.
  * Our end of the channel is closed first (an attached client that is not read makes "docker kill" hang). */

@@ -19,6 +19,7 @@
 #include "sandbox/engine_memory.h"
 #include "sandbox/job.h"
 #include "sandbox/owner.h"
+#include "sandbox/sandbox.h"
 
 #define CLIENT_MS 10000
 #define SCAN_AFTER_MS 1500      /* not while the first question is on its way */
@@ -26,11 +27,14 @@
 
 struct removal {                /* one "rm -f", or one "ps", in the background */
     struct loop *loop;
+    struct sandbox_swept *count;    /* NULL: nobody waits for it */
     char *engine, *dir;         /* dir: removed when the container is gone */
 };
 
 static void removal_free(struct removal *r)
 {
+    if (r->count)
+        r->count->running--;
     free(r->engine);
     free(r->dir);
     free(r);
@@ -55,38 +59,64 @@ static void removed(void *ctx, struct job *j)
     /* Not removed, perhaps because the daemon is down: the next start tries again, for a week. A container whose supervisor has just ended
      * removes itself (--rm). */
     const char *said = buf_str(&j->err_text);
-    if (r->dir && (job_ok(j) || strcasestr(said, "no such container") || strcasestr(said, "already in progress") ||
-                   (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
+    bool gone = job_ok(j) || strcasestr(said, "no such container") || strcasestr(said, "already in progress");
+    if (r->dir && (gone || (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
         file_remove_tree(r->dir);
+    if (r->count)
+        *(gone ? &r->count->sandboxes : &r->count->failed) += 1;
     job_free(j);
     removal_free(r);
 }
 
-static void remove_container(struct loop *loop, const char *engine, const char *name, const char *dir)
+static struct removal *removal_new(struct loop *loop, struct sandbox_swept *count)
 {
     struct removal *r = xcalloc(1, sizeof *r);
+
+    *r = (struct removal){.loop = loop, .count = count};
+    if (count)
+        count->running++;
+    return r;
+}
+
+static void remove_container(struct loop *loop, struct sandbox_swept *count, const char *engine, const char *name, const char *dir)
+{
+    struct removal *r = removal_new(loop, count);
     struct argv argv = ARGV_INIT;
 
     r->dir = xstrdup(dir);
-    argv_pushl(&argv, engine, "rm", "-f", name, NULL);
+    argv_pushl(&argv, engine, "rm", "-f", NULL);
+    if (strcmp(engine, "podman") == 0)
+        argv_pushl(&argv, "-t", "0", NULL);         /* else a supervisor that hangs is asked politely first, for longer than we wait */
+    argv_push(&argv, name);
     struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
     if (!job_start(&o, loop, removed, r, NULL))
         removal_free(r);
     argv_release(&argv);
 }
 
+struct reaper {
+    struct loop *loop;
+    struct sandbox_swept *count;
+};
+
 static bool dead_dir(void *ctx, const char *dir, const char *engine, const char *container, char *const *cgroups, unsigned n)
 {
+    const struct reaper *reaper = ctx;
+
     for (unsigned i = 0; i < n; i++)
-        if (!cgroup_remove_dir(cgroups[i]))
+        if (!cgroup_remove_dir(cgroups[i])) {
+            if (reaper->count)
+                reaper->count->failed++;
             return false;
-    if (!usable(engine) || !our_name(container))
-        return true;
-    autofree char *program = job_find_program(engine);
-    if (!program)
-        return true;
-    remove_container(ctx, engine, container, dir);
-    return false;
+        }
+    autofree char *program = usable(engine) && our_name(container) ? job_find_program(engine) : NULL;
+    if (program) {
+        remove_container(reaper->loop, reaper->count, engine, container, dir);
+        return false;
+    }
+    if (reaper->count)
+        reaper->count->sandboxes++;
+    return true;
 }
 
 static bool dead_group(const char *name)
@@ -110,7 +140,7 @@ static void listed(void *ctx, struct job *j)
             enum owner_state state = owner_check(owner);
 
             if (state == OWNER_DEAD || state == OWNER_BEFORE_BOOT)
-                remove_container(r->loop, r->engine, line, NULL);
+                remove_container(r->loop, r->count, r->engine, line, NULL);
         }
         p += n + (p[n] == '\n');
     }
@@ -118,7 +148,7 @@ static void listed(void *ctx, struct job *j)
     removal_free(r);
 }
 
-static void list_containers(struct loop *loop, const char *engine, const char *format)
+static void list_containers(struct loop *loop, struct sandbox_swept *count, const char *engine, const char *format)
 {
     autofree char *program = job_find_program(engine);
     struct argv argv = ARGV_INIT;
@@ -126,8 +156,7 @@ static void list_containers(struct loop *loop, const char *engine, const char *f
     /* Not where we never ran anything: the mere question makes podman set up a user's storage and leave a process behind. */
     if (!program || !engine_memory_uses(engine))
         return;
-    struct removal *r = xcalloc(1, sizeof *r);
-    r->loop = loop;
+    struct removal *r = removal_new(loop, count);
     r->engine = xstrdup(engine);
     argv_pushl(&argv, program, "ps", "-a", "--filter", "label=sandpiper=1", "--format", format, NULL);
     struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
@@ -136,20 +165,40 @@ static void list_containers(struct loop *loop, const char *engine, const char *f
     argv_release(&argv);
 }
 
+static void list_all(struct loop *loop, struct sandbox_swept *count)
+{
+    list_containers(loop, count, "docker", "{{.Names}} {{.Label \"sandpiper.owner\"}}");
+    list_containers(loop, count, "podman", "{{.Names}} {{index .Labels \"sandpiper.owner\"}}");
+}
+
 /* The labels tell of containers whose directory is lost. Rarely, since each client costs 50 ms of CPU time. */
 static void scan_labels(void *ctx, short revents)
 {
     (void)revents;
-    list_containers(ctx, "docker", "{{.Names}} {{.Label \"sandpiper.owner\"}}");
-    list_containers(ctx, "podman", "{{.Names}} {{index .Labels \"sandpiper.owner\"}}");
+    list_all(ctx, NULL);
+}
+
+void sandbox_gc(struct loop *loop, struct sandbox_swept *out)
+{
+    struct reaper reaper = {loop, out};
+
+    *out = (struct sandbox_swept){0};
+    engine_dir_dead(dead_dir, &reaper);
+    while (out->running > 0)            /* each has a deadline */
+        loop_wait(loop, -1);
+    list_all(loop, out);                /* afterwards, so that nothing is counted twice */
+    while (out->running > 0)
+        loop_wait(loop, -1);
+    out->groups = cgroup_sweep(NULL, "sandpiper-", dead_group);
 }
 
 void engine_reap(struct loop *loop)
 {
     autofree char *stamp = xdg_path(XDG_CACHE, "reaped"), *cache = xdg_path(XDG_CACHE, NULL);
+    struct reaper reaper = {loop, NULL};
     struct stat st;
 
-    engine_dir_dead(dead_dir, loop);
+    engine_dir_dead(dead_dir, &reaper);
     cgroup_sweep(NULL, "sandpiper-", dead_group);
     if (!stamp || (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < SCAN_EVERY_S && st.st_mtime <= time(NULL)))
         return;

@@ -14,6 +14,7 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "chat/event.h"     /* enum cell_status */
 
 struct error;
@@ -103,6 +104,29 @@ int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, str
 int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err);
 
 int sandbox_reset(struct sandbox *s, struct error *err);       /* a fresh interpreter; files stay */
+
+struct sandbox_swept {
+    unsigned sandboxes;             /* removed: what killed programs had started */
+    unsigned groups;                /* control groups of which nothing else was left */
+    unsigned failed;                /* could not be removed now; the next start tries again */
+    unsigned running;               /* private */
+};
+
+/* Remove at once what killed programs left, and wait for it. A start does the same in the background. */
+void sandbox_gc(struct loop *loop, struct sandbox_swept *out);
+
+/* What one engine does here, found out by a real start with these options (o->engine: not auto) and one cell. */
+struct sandbox_check {
+    bool works;
+    struct error err;               /* when not: cause, remedy */
+    double seconds;                 /* from nothing to the first result */
+    char python[32];
+    char *packages;
+    struct argv holds, weaker;      /* a line each: limits as the kernel has them; what is weaker, and why */
+};
+void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sandbox_check *out);
+void sandbox_check_release(struct sandbox_check *c);
+
 /* The argument vector that a start would use, for --dry-run. */
 int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct error *err);
 

@@ -103,6 +103,41 @@ static void test_v1(void **state)
     assert_int_equal(c.n, 0);
 }
 
+static void expect_limits(struct tree *t, int64_t memory, int pids, double cpus)
+{
+    struct cgroup_limits held;
+
+    cgroup_limits_of(&t->place, 0, &held);
+    assert_int_equal(held.memory, memory);
+    assert_int_equal(held.pids, pids);
+    assert_true(held.cpus > cpus - 0.001 && held.cpus < cpus + 0.001);
+}
+
+static void test_limits_read_back(void **state)
+{
+    struct tree *t = *state;
+
+    put(t, "self", "12:pids:/u\n8:cpu,cpuacct:/c\n4:memory:/m\n0::/\n");
+    expect_limits(t, 0, 0, 0);                      /* nothing to be seen */
+    put(t, "memory/m/memory.limit_in_bytes", "9223372036854771712\n");
+    put(t, "pids/u/pids.max", "max\n");
+    put(t, "cpu,cpuacct/c/cpu.cfs_quota_us", "-1\n");
+    put(t, "cpu,cpuacct/c/cpu.cfs_period_us", "100000\n");
+    expect_limits(t, 0, 0, 0);                      /* what the kernel writes for no limit */
+    put(t, "memory/m/memory.limit_in_bytes", "1073741824\n");
+    put(t, "pids/u/pids.max", "128\n");
+    put(t, "cpu,cpuacct/c/cpu.cfs_quota_us", "50000\n");
+    expect_limits(t, 1 << 30, 128, 0.5);
+    put(t, "self", "0::/a/b\n");
+    put(t, "a/b/memory.max", "max\n");
+    put(t, "a/b/cpu.max", "max 100000\n");
+    expect_limits(t, 0, 0, 0);
+    put(t, "a/b/memory.max", "536870912\n");
+    put(t, "a/b/pids.max", "64\n");
+    put(t, "a/b/cpu.max", "150000 100000\n");
+    expect_limits(t, 512 << 20, 64, 1.5);
+}
+
 /* The path in /proc/self/cgroup is of the host, but only a part is mounted: inside a container. */
 static void test_v1_path_not_mounted(void **state)
 {
@@ -228,7 +263,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_v1), T(test_v1_path_not_mounted), T(test_v2), T(test_v2_without_cpu), T(test_v2_turns_controllers_on), T(test_v2_goes_up),
+        T(test_v1), T(test_limits_read_back), T(test_v1_path_not_mounted), T(test_v2), T(test_v2_without_cpu), T(test_v2_turns_controllers_on), T(test_v2_goes_up),
         T(test_nothing_to_be_had), T(test_sweep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

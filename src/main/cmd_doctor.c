@@ -1,0 +1,84 @@
+/* cmd_doctor.c - "sandpiper doctor": which engines work here, by a real start of each with the options in force; which limits they hold and
+ * which are weaker; and for what does not work the one command that mends it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "main/command.h"
+#include "sandbox/sandbox.h"
+
+static void add_line(struct buf *out, const char *label, const char *text)
+{
+    autofree char *clean = scrub_line(text, SCRUB_TERMINAL);
+
+    buf_addf(out, "        %-9s%s\n", label, clean);
+}
+
+static void tell(const char *engine, const struct sandbox_check *c, struct buf *out)
+{
+    struct buf holds = BUF_INIT(0);
+
+    if (!c->works) {
+        size_t n = strlen(engine);
+        const char *text = c->err.text + (strncmp(c->err.text, engine, n) == 0 && strncmp(c->err.text + n, ": ", 2) == 0 ? n + 2 : 0);
+        const char *end = strchrnul(text, '\n');
+        autofree char *cause = xmemdup0(text, (size_t)(end - text));
+        autofree char *clean = scrub_line(cause, SCRUB_TERMINAL);
+
+        buf_addf(out, "%-8sdoes not work: %s\n", engine, clean);
+        if (*end)
+            add_line(out, "remedy", end + 1);
+        return;
+    }
+    buf_addf(out, "%-8sworks: Python %s, first result after %.2f s\n", engine, c->python, c->seconds);
+    add_line(out, "packages", c->packages && *c->packages ? c->packages : "none beyond Python's own");
+    for (size_t i = 0; i < c->holds.n; i++)
+        buf_addf(&holds, "%s%s", i ? ", " : "", c->holds.v[i]);
+    add_line(out, "limits", buf_str(&holds));
+    for (size_t i = 0; i < c->weaker.n; i++)
+        add_line(out, "weaker", c->weaker.v[i]);
+    buf_release(&holds);
+}
+
+int cmd_doctor(struct config *c, int closed)
+{
+    static const char *const engines[] = {"docker", "podman", "bwrap"};
+    bool all = strcmp(c->sandbox, "auto") == 0;
+    struct loop *loop = loop_new();
+    struct sandbox_options o;
+    struct buf out = BUF_INIT(0);
+    struct error err = {0};
+    unsigned working = 0;
+    int status = 0;
+
+    (void)closed;
+    print_notices(c);
+    if (loop_signals(loop, &err) < 0)
+        print_error(&err);
+    setup_sandbox(c, &o);
+    for (size_t i = 0; i < countof(engines) && status == 0 && !loop_cancelled(loop); i++) {
+        struct sandbox_check check;
+
+        if (!all && strcmp(c->sandbox, engines[i]) != 0)
+            continue;
+        o.engine = engines[i];
+        sandbox_check(&o, loop, &check);
+        working += check.works;
+        if (!loop_cancelled(loop)) {
+            out.len = 0;
+            tell(engines[i], &check, &out);
+            status = print_out(buf_str(&out), out.len);     /* each as soon as it is known: a start may take its time */
+        }
+        sandbox_check_release(&check);
+    }
+    buf_release(&out);
+    if (loop_cancelled(loop))
+        status = loop_fatal(loop) ? 143 : 130;
+    loop_free(loop);
+    return status ? status : working > 0 ? 0 : 3;
+}

@@ -1,0 +1,32 @@
+/* cmd_gc.c - "sandpiper gc": remove at once what killed programs left. Every start does it too, in the background. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "main/command.h"
+#include "sandbox/sandbox.h"
+
+int cmd_gc(struct config *c, int closed)
+{
+    struct loop *loop = loop_new();         /* Ctrl-C ends this program as any other: there is nothing to put in order */
+    struct sandbox_swept swept;
+    char line[200];
+
+    (void)closed;
+    print_notices(c);
+    sandbox_gc(loop, &swept);
+    loop_free(loop);
+    if (swept.sandboxes > 0)
+        snprintf(line, sizeof line, "removed %u sandbox%s that killed programs left\n", swept.sandboxes, swept.sandboxes == 1 ? "" : "es");
+    else if (swept.groups > 0)
+        snprintf(line, sizeof line, "removed %u control group%s that killed programs left\n", swept.groups, swept.groups == 1 ? "" : "s");
+    else
+        snprintf(line, sizeof line, "nothing to remove\n");
+    if (swept.failed > 0) {
+        autofree char *failed = xasprintf("%u could not be removed; does its engine run? (sandpiper doctor)", swept.failed);
+        print_line(failed);
+    }
+    int status = print_out(line, strlen(line));
+    return status ? status : swept.failed > 0 ? 1 : 0;
+}

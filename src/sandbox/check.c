@@ -1,0 +1,134 @@
+/* check.c - what an engine really does here, for "sandpiper doctor": a start of the real configuration, a cell, and the limits as the
+ * kernel has them. Says nothing of what it did not see.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/job.h"
+#include "sandbox/private.h"
+
+#define CLIENT_MS 10000
+
+/* CVE-2025-31133, -52565 and -52881 are mended in 1.2.8, 1.3.3 and 1.4.0 and what follows. */
+static bool runc_is_old(const char *version)
+{
+    unsigned v[3] = {0};
+
+    if (sscanf(version, "%u.%u.%u", &v[0], &v[1], &v[2]) < 2 || v[0] != 1)
+        return false;
+    return v[1] < 2 || (v[1] == 2 && v[2] < 8) || (v[1] == 3 && v[2] < 3) || (v[1] == 4 && v[2] == 0 && strstr(version, "-rc"));
+}
+
+/* What a client says on stdout, or NULL. */
+static char *ask(struct argv *argv)
+{
+    struct job_options o = {.argv = argv->v, .in = -1, .out = -1, .own_env = true};
+    struct job *j = argv->v[0] ? job_start(&o, NULL, NULL, NULL, NULL) : NULL;
+    char *text = j && job_wait(j, CLIENT_MS) && job_ok(j) ? xstrdup(buf_str(&j->out_text)) : NULL;
+
+    job_free(j);
+    argv_release(argv);
+    return text;
+}
+
+static void check_runc(const char *engine, const char *runtime, struct sandbox_check *out)
+{
+    struct argv argv = ARGV_INIT;
+    const char *mark = "runc version ";
+
+    if (strcmp(engine, "docker") == 0) {        /* the daemon's own, wherever that is */
+        argv_pushl(&argv, "docker", "version", "-f", "{{range .Server.Components}}{{.Name}} version {{.Version}}\n{{end}}", NULL);
+    } else if (runtime && strcmp(runtime, "runc") == 0) {
+        argv_pushl(&argv, "runc", "--version", NULL);
+    } else if (strcmp(engine, "podman") == 0) {
+        argv_pushl(&argv, "podman", "info", "-f", "{{.Host.OCIRuntime.Version}}", NULL);
+    } else {
+        return;
+    }
+    autofree char *text = ask(&argv);
+    const char *p = text ? strstr(text, mark) : NULL;
+    if (!p)
+        return;
+    autofree char *version = xmemdup0(p + strlen(mark), strcspn(p + strlen(mark), " \n"));
+    autofree char *shown = scrub_line(version, SCRUB_TERMINAL);
+    if (runc_is_old(version))
+        argv_pushf(&out->weaker, "runc %.40s: by its number it has CVE-2025-31133, -52565 and -52881, which our code, not being root, cannot use as "
+                   "published; update it: sudo apt install --only-upgrade runc", shown);
+}
+
+static void check_limits(const struct sandbox_options *o, struct engine_run *run, struct sandbox_check *out)
+{
+    struct cgroup_limits held = {0};
+    pid_t peer = engine_peer(run);
+    const char *engine = engine_name(run), *weakness = engine_weakness(run);
+    char size[32];
+
+    if (peer > 0)
+        cgroup_limits_of(NULL, peer, &held);
+    if (held.memory > 0 && held.memory <= o->memory)
+        argv_pushf(&out->holds, "memory %s", size_text(held.memory, size, sizeof size));
+    else if (!weakness || !strstr(weakness, "memory"))
+        argv_pushf(&out->weaker, peer > 0 ? "memory: the kernel shows no limit for the whole sandbox" : "the limits of %s cannot be seen from here",
+                   engine);
+    /* Where no group counts processes, the supervisor's own limit in the user namespace does. */
+    argv_pushf(&out->holds, "%d processes", held.pids > 0 && held.pids < o->pids ? held.pids : o->pids);
+    if (held.cpus > 0)
+        argv_pushf(&out->holds, "%g CPU%s", held.cpus, held.cpus == 1 ? "" : "s");
+    argv_pushf(&out->holds, "%s in /mnt/data", size_text(o->data_size, size, sizeof size));
+    if (strcmp(engine, "docker") == 0)
+        argv_pushf(&out->holds, "%d files", o->data_files);
+    else
+        argv_pushf(&out->weaker, "%d files in /mnt/data: counted after each cell, not held during it", o->data_files);
+    argv_pushf(&out->holds, "%d s a cell", o->cell_ms / 1000);
+    if (weakness)
+        argv_push(&out->weaker, weakness);
+}
+
+static int first_cell(struct sandbox *s, struct error *err)
+{
+    struct cell_result r = {0};
+
+    if (sandbox_run(s, "6 * 7", 5, NULL, &r, err) < 0)
+        return -1;
+    bool right = r.status == CELL_OK && r.value && strcmp(r.value, "42") == 0;
+    if (!right)
+        error_set(err, ERROR_SANDBOX, 0, "%s starts, but a cell does not work: %.300s\nis it short of memory or processes? try --memory 1g "
+                  "--pids 128", s->o.engine, r.what ? r.what : r.exception ? r.exception : "wrong result");
+    cell_result_release(&r);
+    return right ? 0 : -1;
+}
+
+void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sandbox_check *out)
+{
+    struct sandbox_options silent = *o;
+    int64_t begin = clock_ms();
+
+    *out = (struct sandbox_check){0};
+    silent.notice = NULL;
+    struct sandbox *s = sandbox_new(&silent, loop);
+    if (sandbox_wait(s, &out->err) == 0 && first_cell(s, &out->err) == 0) {
+        out->works = true;
+        out->seconds = (double)(clock_ms() - begin) / 1000;
+        snprintf(out->python, sizeof out->python, "%s", s->python);
+        out->packages = xstrdup(s->packages);
+        check_limits(o, s->run, out);
+        check_runc(o->engine, engine_runtime(s->run), out);
+    }
+    sandbox_free(s);
+}
+
+void sandbox_check_release(struct sandbox_check *c)
+{
+    if (!c)
+        return;
+    free(c->packages);
+    argv_release(&c->holds);
+    argv_release(&c->weaker);
+}

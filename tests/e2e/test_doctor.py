@@ -1,0 +1,107 @@
+"""test_doctor.py - sandpiper doctor and sandpiper gc, on every engine and where there is none."""
+import glob
+import json
+import os
+import secrets
+
+import pytest
+
+from conftest import IMAGE, quiet
+
+
+def test_doctor_says_what_an_engine_holds(sandpiper_on, engine):
+    r = sandpiper_on.run("doctor", "--memory", "300m", "--pids", "50")
+    assert r.code == 0 and r.err == "" and len(r.out.splitlines()) <= 6, r
+    assert r.out.startswith("%-8sworks: Python 3." % engine), r
+    assert [e for e in ("docker", "podman", "bwrap") if "\n" + e in "\n" + r.out] == [engine], r
+    limits = [line for line in r.out.splitlines() if line.startswith("        limits ")]
+    assert len(limits) == 1 and "50 processes" in limits[0] and "256 MiB in /mnt/data" in limits[0], r
+    if os.geteuid() == 0:
+        assert "memory 300 MiB" in limits[0] and "1 CPU" in limits[0], r
+    assert ("10000 files" in limits[0]) == (engine == "docker"), r
+    assert ("counted after each cell" in r.out) == (engine != "docker"), r
+    assert os.listdir(sandpiper_on.work) == []
+
+
+def test_doctor_as_an_ordinary_user_names_what_is_weaker(sandpiper):
+    if os.geteuid() != 0:
+        pytest.skip("it is one already")
+    uid = 54321
+    for root, dirs, files in os.walk(sandpiper.dir):
+        for name in dirs + files + ["."]:
+            os.chown(os.path.join(root, name), uid, uid)
+    r = sandpiper.run("doctor", user=uid, group=uid, extra_groups=[])
+    assert r.code == 0, r
+    assert "memory is limited for each process" in r.out and "CPU time is not" in r.out and "memory 1 GiB" not in r.out, r
+
+
+def test_doctor_without_engines(bare):
+    r = bare.run("doctor", env={"PATH": bare.work})
+    assert r.code == 3 and r.err == "", r
+    for engine, package in (("docker", "docker.io"), ("podman", "podman"), ("bwrap", "bubblewrap")):
+        assert "%-8sdoes not work: %s is not installed\n        remedy   install it: sudo apt install %s" % (engine, engine, package) in r.out, r
+
+
+def test_doctor_names_a_missing_image(sandpiper_on, engine):
+    if engine == "bwrap":
+        pytest.skip("it has no image")
+    r = sandpiper_on.run("doctor", "--image", "no-such-image:1")
+    assert r.code == 3 and "image no-such-image:1 is missing" in r.out and "remedy   make it with: make image" in r.out, r
+
+
+def test_doctor_with_an_engine_that_lies(bare):
+    """A client that prints escape sequences and fails: one clean line and a remedy."""
+    path = bare.write("docker", "#!/bin/sh\nprintf 'docker: Error \\033[31mred\\033[0m\\n' >&2\nexit 125\n")
+    os.chmod(path, 0o755)
+    r = bare.run("doctor", env={"PATH": bare.work + ":/usr/bin:/bin"}, timeout=120)
+    assert "\033" not in r.out and "docker  does not work: Error" in r.out, r
+
+
+def kill_in_a_cell(sandpiper):
+    """The program is killed while a cell runs; returns the owner as its record names it."""
+    p = sandpiper.start("exec", "-", stdin=-1)
+    p.stdin.write(b"print('up', flush=True)\nwhile True: pass\n")
+    p.stdin.close()
+    assert p.stdout.readline() == b"up\n"
+    records = glob.glob(sandpiper.path("run/sandpiper/*/record"))
+    assert len(records) == 1
+    with open(records[0]) as f:
+        owner = json.load(f)["owner"]
+    p.kill()
+    p.wait()
+    return owner
+
+
+def test_gc_removes_orphans(sandpiper_on, engine):
+    owner, name = kill_in_a_cell(sandpiper_on), "sandpiper-" + secrets.token_hex(8)
+    expected = 1
+    if engine != "bwrap":       # and one of which only the label is left; one of somebody who lives stays
+        start = ["run", "-d", "--rm", "--network", "none", "--ulimit", "nofile=256:256", "--ulimit", "nproc=256:256", "--label", "sandpiper=1",
+                  "--entrypoint", "sleep"]
+        r = quiet([engine, *start, "--label", "sandpiper.owner=" + owner, "--name", name, IMAGE, "100"])
+        assert r.returncode == 0, r.stdout
+        head = owner.split(":")[0]
+        with open("/proc/self/stat") as f:
+            alive = "%s:%d:%s" % (head, os.getpid(), f.read().rpartition(")")[2].split()[19])
+        other = "sandpiper-" + secrets.token_hex(8)
+        r = quiet([engine, *start, "--label", "sandpiper.owner=" + alive, "--name", other, IMAGE, "100"])
+        assert r.returncode == 0, r.stdout
+        expected = 2
+    try:
+        r = sandpiper_on.run("gc")
+        assert r.code == 0 and r.err == "", r
+        assert r.out == "removed %d sandbox%s that killed programs left\n" % (expected, "" if expected == 1 else "es"), r
+        if engine != "bwrap":
+            names = quiet([engine, "ps", "-a", "--format", "{{.Names}}"]).stdout.split()
+            assert name not in names and other in names, names
+    finally:
+        if engine != "bwrap":
+            quiet([engine, "rm", "-f", name, other])
+    assert glob.glob(sandpiper_on.path("run/sandpiper/*")) == []
+    r = sandpiper_on.run("gc")
+    assert r.code == 0 and r.out == "nothing to remove\n" and r.err == "", r
+
+
+def test_gc_without_engines(bare):
+    r = bare.run("gc", env={"PATH": bare.work})
+    assert r.code == 0 and r.out == "nothing to remove\n" and r.err == "", r
