@@ -1,6 +1,7 @@
 /* test_wire.c - every case under tests/wire, and under $WIRE_CASES/{synthetic,recorded} when set, read by answer.h: whole, byte by
- * byte, cut in two at each byte, and each prefix as a lost connection. A case is a folder: response.body, status, response.headers,
- * meta.json with "expected" (actions to take, or the plain contents).
+ * byte, cut at each byte, and prefixes as a lost connection. A case is a folder: response.body, status, response.headers, meta.json with
+ * "expected" (actions to take, or the plain contents) and "dialect" (native). Rows of the catalogue of quirks have a case named by
+ * their id, H1 to P9. What a quirk means for the next request is an action too: "history" tells its messages, "request" its fields.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -21,7 +22,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "chat/conversation.h"
 #include "llm/answer.h"
+#include "llm/request.h"
 #include "llm/retry.h"
 
 struct heard { struct buf text; };
@@ -42,6 +45,7 @@ struct wire_case {
     const struct json *expected;
     struct llm_tool tools[16];
     size_t n_tools;
+    enum answer_mode mode;
 };
 
 static void on_text(void *ctx, const char *s, size_t n) { buf_add(&((struct heard *)ctx)->text, s, n); }
@@ -62,7 +66,7 @@ static void header(const struct wire_case *w, const char *name, char *out, size_
         }
 }
 
-/* Read the first len bytes, in pieces that end at cut and then of size step. */
+/* Read the first len bytes, in pieces that end at cut (0: none) and then of size step. */
 static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, bool lost, struct outcome *o) {
     *o = (struct outcome){0};
     struct heard heard = {.text = BUF_INIT(0)};
@@ -84,7 +88,7 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
         return;
     }
     struct answer a;
-    answer_init(&a, ANSWER_NATIVE, &q, &l);
+    answer_init(&a, w->mode, &q, &l);
     for (size_t at = 0; at < len; ) {
         size_t n = cut && at < cut ? cut - at : step;
         if (n > len - at)
@@ -104,6 +108,8 @@ static const char *code_of(const struct llm_call *c, struct json **doc) {
     *doc = json_parse(c->call.arguments, strlen(c->call.arguments), 0, NULL, NULL);
     return json_str(json_get(*doc, "code"));
 }
+
+static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
 
 static const char *check_calls(const struct json *want, const struct outcome *o) {
     if (o->rc)
@@ -169,8 +175,96 @@ static const char *check_error(const struct json *a, const struct outcome *o) {
     return "unknown class in the case";
 }
 
-static const char *check_action(const struct json *a, const struct outcome *o) {
+/* Every member of want is in got; null: it must not be there; an empty object: anything. */
+static bool covers(const struct json *want, const struct json *got) {
+    if (json_type(want) == JSON_NULL)
+        return !got;
+    if (json_type(want) == JSON_OBJECT) {
+        for (const struct json *m = json_first(want); m; m = json_next(m))
+            if (!covers(m, json_get(got, json_key(m))))
+                return false;
+        return got != NULL;
+    }
+    if (json_type(want) == JSON_ARRAY) {
+        if (json_size(want) != json_size(got))
+            return false;
+        for (size_t i = 0; i < json_size(want); i++)
+            if (!covers(json_at(want, i), json_at(got, i)))
+                return false;
+        return true;
+    }
+    autofree char *p = json_print(want), *q = got ? json_print(got) : NULL;
+    return q && !strcmp(p, q);
+}
+
+/* The conversation after this reply: one question, the reply, its results, or an interrupt and another question. */
+static void converse(struct conversation *c, const struct json *e, const struct outcome *o) {
+    struct call calls[8];
+    size_t n = o->r.n_calls < countof(calls) ? o->r.n_calls : countof(calls);
+    conversation_user(c, "first", 5);
+    for (size_t i = 0; i < n; i++) {
+        const struct call *k = &o->r.calls[i].call;
+        calls[i] = (struct call){xstrdup(k->id), xstrdup(k->name), xstrdup(k->arguments), xstrdup(k->extra)};
+    }
+    struct turn *t = conversation_assistant(c, o->r.text, calls, n);
+    if (t) {
+        t->reasoning = xstrdup(o->r.reasoning);
+        t->reasoning_field = xstrdup(o->r.reasoning_field);
+        t->origin = xstrdup("here");
+    }
+    const char *result = json_str(json_get(e, "result")) ? json_str(json_get(e, "result")) : "ok";
+    for (size_t i = 0; i < n && !json_get(e, "interrupted"); i++) {
+        const char *text = o->r.calls[i].problem ? o->r.calls[i].problem : result;
+        conversation_result(c, o->r.calls[i].call.id, o->r.calls[i].problem ? RESULT_MALFORMED : RESULT_OK, text, strlen(text));
+    }
+    if (json_get(e, "interrupted")) {
+        conversation_close_open_calls(c, "interrupted by the user");
+        conversation_interrupted(c);
+    }
+    if (json_get(e, "interrupted") || !n)
+        conversation_user(c, "second", 6);
+}
+
+/* What goes into the next request, to the endpoint that replied ("here") and to another ("there"): messages behind the system prompt. */
+static const char *check_history(const struct json *e, const struct wire_case *w, const struct outcome *o) {
+    static const char *const keys[] = {"here", "there"};
+    const char *why = NULL;
+    struct error err = {0};
+    struct conversation c;
+    struct llm_prompts prompts = {.system_native = "S", .system_blocks = "S"};
+    struct llm_options lo = {.model = "m", .temperature = -1, .send_max_tokens = true};
+    conversation_init(&c);
+    converse(&c, e, o);
+    if (conversation_check(&c, &err))
+        why = "the history breaks a rule";
+    for (size_t i = 0; i < 2 && !why; i++) {
+        struct llm_request q = {.conversation = &c, .prompts = &prompts, .tools = w->tools, .n_tools = w->n_tools};
+        struct request_shape s = {.o = &lo, .origin = keys[i], .blocks = w->mode == ANSWER_BLOCKS, .stream = true, .stream_options = true,
+                                  .max_tokens = request_max_tokens(&lo, false, 0)};
+        autofree char *body = request_body(&q, &s, NULL);
+        autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
+        autojson struct json *rest = json_array();
+        for (const struct json *m = json_next(json_first(json_get(j, "messages"))); m; m = json_next(m))
+            json_add(rest, json_copy(m));
+        if (strcmp(str(json_get(json_first(json_get(j, "messages")), "role")), "system"))
+            why = "no system message in front";
+        else if (json_get(e, keys[i]) && !covers(json_get(e, keys[i]), rest))
+            why = "other messages than expected";
+        else if (json_get(e, "request") && !covers(json_get(e, "request"), j))
+            why = "other fields than expected";
+        if (why && getenv("WIRE_VERBOSE"))
+            printf("%s\n", body);
+    }
+    conversation_release(&c);
+    return why;
+}
+
+static const char *check_action(const struct json *a, const struct wire_case *w, const struct outcome *o) {
     const char *s;
+    if (json_get(a, "history"))
+        return check_history(json_get(a, "history"), w, o);
+    if (json_get(a, "reasoning"))
+        return strcmp(o->r.reasoning ? o->r.reasoning : "", str(json_get(a, "reasoning"))) ? "another reasoning" : NULL;
     if (json_get(a, "call"))
         return check_calls(json_get(a, "call"), o);
     if ((s = json_str(json_get(a, "text"))))
@@ -196,8 +290,6 @@ static bool same_json(const char *a, const char *b) {
     autofree char *p = json_print(x), *q = json_print(y);
     return x && y && !strcmp(p, q);
 }
-
-static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
 
 /* The recorded form: contents as a plain reader has them. */
 static const char *check_contents(const struct json *e, const struct outcome *o) {
@@ -242,7 +334,7 @@ static const char *check(const struct wire_case *w, const struct outcome *o) {
     if (!actions)
         return check_contents(w->expected, o);
     for (const struct json *a = json_first(actions); a; a = json_next(a)) {
-        const char *why = check_action(a, o);
+        const char *why = check_action(a, w, o);
         if (why)
             return why;
     }
@@ -296,6 +388,7 @@ static bool case_read(struct wire_case *w, const char *dir, const char *name) {
         read_gzip(w, b);
     w->meta = json_parse(buf_str(&meta), meta.len, JSON_DUPLICATES, NULL, NULL);
     w->expected = json_get(w->meta, "expected");
+    w->mode = strcmp(str(json_get(w->meta, "dialect")), "blocks") ? ANSWER_NATIVE : ANSWER_BLOCKS;
     buf_release(&meta);
     buf_release(&status);
     if (json_get(w->expected, "actions")) {
@@ -308,27 +401,53 @@ static bool case_read(struct wire_case *w, const char *dir, const char *name) {
     return ok && w->expected;
 }
 
+#define STRIDE 1024             /* cuts of one reading are so far apart: farther than anything that a stage holds back and looks at */
+#define EVERY (64u << 10)       /* longer bodies are cut at every 31st byte only */
+#define PREFIXES 8192           /* of a longer body, its last bytes and some before them are tried as the place where it broke off */
+
+/* Cut at each byte: alone in a short body, together with others STRIDE away in a long one, which n readings of n bytes would take minutes. */
+static const char *try_cuts(const struct wire_case *w, const struct outcome *whole) {
+    size_t n = w->body.len, stride = n > 2 * STRIDE ? STRIDE : n;
+    struct outcome o;
+    size_t step = n > EVERY ? 31 : 1;
+    for (size_t cut = 1; cut <= stride && cut < n; cut += step) {
+        run(w, n, cut, stride, false, &o);
+        bool equal = same(whole, &o);
+        outcome_release(&o);
+        if (!equal)
+            return "cut at a byte gives another result";
+    }
+    return NULL;
+}
+
+static const char *try_prefixes(const struct wire_case *w, const struct outcome *whole) {
+    size_t n = w->body.len, sparse = n > PREFIXES ? n - PREFIXES / 4 : 0;
+    size_t step = n > EVERY ? 61 : 1;
+    for (size_t cut = 1; cut < n; cut += cut < sparse ? n / 256 : step) {
+        struct outcome o;
+        run(w, cut, 0, cut, true, &o);
+        bool runs = !o.rc && o.r.n_calls && (whole->rc || o.r.n_calls != whole->r.n_calls);
+        outcome_release(&o);
+        if (runs)
+            return "a prefix would run a call that the whole does not";
+    }
+    return NULL;
+}
+
 /* NULL, or why it failed. */
 static const char *try_case(const struct wire_case *w) {
     struct outcome whole, o;
     size_t n = w->body.len;
     run(w, n, 0, n ? n : 1, false, &whole);
     const char *why = check(w, &whole);
-    size_t step = n > 4000 ? n / 300 + 1 : 1;
     run(w, n, 0, 1, false, &o);
     if (!why && !same(&whole, &o))
         why = "byte by byte gives another result";
     outcome_release(&o);
-    for (size_t cut = 1; !why && cut < n; cut += step) {
-        run(w, n, cut, n, false, &o);
-        if (!same(&whole, &o))
-            why = "cut in two gives another result";
-        outcome_release(&o);
-        run(w, cut, 0, cut, true, &o);
-        if (!o.rc && o.r.n_calls && (whole.rc || o.r.n_calls != whole.r.n_calls))
-            why = "a prefix would run a call that the whole does not";
-        outcome_release(&o);
-    }
+    if (!why)
+        why = try_cuts(w, &whole);
+    if (!why)
+        why = try_prefixes(w, &whole);
     static char text[512];
     if (why)
         snprintf(text, sizeof text, "%s [rc %d class %d \"%.100s\" text \"%.100s\" calls %zu]", why, whole.rc, whole.f.class, whole.f.message,
@@ -371,6 +490,46 @@ static void own_cases(void **state) {
     assert_int_equal(failed, 0);
 }
 
+/* A row of the catalogue without a case is a quirk that nothing holds. */
+static void every_row_has_a_case(void **state) {
+    static const struct { char letter; int rows; } catalogue[] = {
+        {'H', 14}, {'W', 12}, {'T', 20}, {'A', 7}, {'F', 14}, {'S', 16}, {'E', 13}, {'P', 9},
+    };
+    (void)state;
+    struct dirent **list;
+    int n = scandir("tests/wire", &list, no_dot, by_name), missing = 0;
+    for (size_t c = 0; c < countof(catalogue); c++)
+        for (int row = 1; row <= catalogue[c].rows; row++) {
+            char prefix[16];
+            bool there = false;
+            snprintf(prefix, sizeof prefix, "%c%d-", catalogue[c].letter, row);
+            for (int i = 0; i < n; i++)
+                there = there || !strncmp(list[i]->d_name, prefix, strlen(prefix));
+            if (!there)
+                printf("no case for %c%d\n", catalogue[c].letter, row);
+            missing += !there;
+        }
+    for (int i = 0; i < n; i++)
+        free(list[i]);
+    free(list);
+    assert_int_equal(missing, 0);
+}
+
+/* Code in text is the hardest to cut: enough of it in every shape. */
+static void enough_blocks(void **state) {
+    (void)state;
+    struct dirent **list;
+    int n = scandir("tests/wire", &list, no_dot, by_name), blocks = 0;
+    for (int i = 0; i < n; i++) {
+        struct wire_case w;
+        blocks += case_read(&w, "tests/wire", list[i]->d_name) && w.mode == ANSWER_BLOCKS;
+        case_release(&w);
+        free(list[i]);
+    }
+    free(list);
+    assert_true(blocks >= 20);
+}
+
 static void shared_cases(void **state) {
     (void)state;
     const char *root = getenv("WIRE_CASES"), *const kinds[] = {"synthetic", "recorded"};
@@ -387,6 +546,7 @@ static void shared_cases(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(own_cases), cmocka_unit_test(shared_cases)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(own_cases), cmocka_unit_test(every_row_has_a_case), cmocka_unit_test(enough_blocks),
+                                       cmocka_unit_test(shared_cases)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
