@@ -133,7 +133,7 @@ static int open_term(struct ask *a, struct error *err)
 {
     const struct config *c = a->c;
     autofree char *history = xdg_path(XDG_STATE, "history");
-    autofree char *greeting = xasprintf("sandpiper " VERSION ": %s at %s. /help lists the commands, Ctrl-D ends.", a->model,
+    autofree char *greeting = xasprintf("sandpiper " VERSION ": %s at %s\n/help lists the commands, Ctrl-D ends.", a->model,
                                         a->endpoint.entry && a->endpoint.entry->title ? a->endpoint.entry->title : a->endpoint.base_url);
     struct term_options o = {
         .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,

@@ -120,6 +120,13 @@ static void give(struct answer *a, const char *text, size_t len)
     a->given = true;
 }
 
+/* What is no answer after all goes to stderr; nothing does once stdout is gone. */
+static void tell_held(struct answer *a)
+{
+    if (!a->broken)
+        show_talk(a->show, buf_str(&a->held), a->held.len);
+}
+
 static void reply_end(struct answer *a, enum reply_kind kind)
 {
     if (a->terminal) {
@@ -133,7 +140,7 @@ static void reply_end(struct answer *a, enum reply_kind kind)
     if (kind == REPLY_ANSWER)
         give(a, buf_str(&a->held), a->held.len);
     else
-        show_talk(a->show, buf_str(&a->held), a->held.len);
+        tell_held(a);
     buf_clear(&a->held);
 }
 
@@ -146,8 +153,8 @@ static void question_end(struct answer *a, const struct event *e)
             write_failed(a, errno);
     } else if (!a->given && *answer) {
         give(a, answer, strlen(answer));
-    } else if (a->held.len) {
-        show_talk(a->show, buf_str(&a->held), a->held.len);
+    } else {
+        tell_held(a);
     }
     buf_clear(&a->held);
     a->given = a->cut = false;
@@ -162,7 +169,7 @@ static void text_event(struct answer *a, const struct event *e)
         return;
     }
     if (a->cut) {               /* the question went on after all: what was cut is no part of the new reply */
-        show_talk(a->show, buf_str(&a->held), a->held.len);
+        tell_held(a);
         buf_clear(&a->held);
         a->cut = false;
     }

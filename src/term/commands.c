@@ -14,7 +14,7 @@ const struct command commands[] = {
     {COMMAND_CODE, "/code", "", "the code that ran for the last question"},
     {COMMAND_RETRY, "/retry", "", "ask the last question again when it got no answer"},
     {COMMAND_CLEAR, "/clear", "", "forget the conversation; variables stay"},
-    {COMMAND_RESET, "/reset", "", "a fresh interpreter: variables are gone, files and the conversation stay"},
+    {COMMAND_RESET, "/reset", "", "a fresh interpreter; files and the conversation stay"},
     {COMMAND_MODEL, "/model", "[NAME]", "another model; without a name: which one it is"},
     {COMMAND_SYSTEM, "/system", "[TEXT|off]", "instructions for the model; without a text: what they are"},
     {COMMAND_EXIT, "/exit", "", "end (also /quit and Ctrl-D)"},

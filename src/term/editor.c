@@ -36,7 +36,7 @@
 struct editor {
     struct loop *loop;
     const char *const *words;
-    struct termios before;
+    struct termios before, now;
     bool fancy;                 /* the terminal knows escape sequences */
     struct keys keys;
     char queue[8];              /* what readline may read now */
@@ -61,7 +61,7 @@ enum modes {
     WAITING,                /* Ctrl-C is a signal; what is typed is kept and not shown */
 };
 
-static void set_modes(const struct editor *e, enum modes modes)
+static void set_modes(struct editor *e, enum modes modes)
 {
     struct termios t = e->before;
 
@@ -69,14 +69,41 @@ static void set_modes(const struct editor *e, enum modes modes)
         t.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
         t.c_cc[VMIN] = 1;
         t.c_cc[VTIME] = 0;
-        t.c_cc[VSUSP] = _POSIX_VDISABLE;        /* the modes must be put back before we stop */
     }
     if (modes == EDITING) {
         t.c_lflag |= ECHO;      /* also where a crashed program left it off */
-        t.c_cc[VINTR] = t.c_cc[VQUIT] = _POSIX_VDISABLE;
+        t.c_cc[VINTR] = t.c_cc[VQUIT] = t.c_cc[VSUSP] = _POSIX_VDISABLE;
     }
+    e->now = t;
     while (tcsetattr(STDIN_FILENO, TCSANOW, &t) < 0 && errno == EINTR)
         ;
+}
+
+static void catch_stop(bool on);
+
+/* Ctrl-Z while a question is under way, or from suspend(): not every shell puts the modes back, neither now nor when we go on.
+ * Only what a signal handler may call. Not SIGSTOP: where no shell could wake us up, the kernel does not stop us. */
+static void on_stop(int signal)
+{
+    int saved = errno;
+
+    tcsetattr(STDIN_FILENO, TCSANOW, &the_editor->before);
+    catch_stop(false);
+    kill(0, signal);
+    catch_stop(true);
+    tcsetattr(STDIN_FILENO, TCSANOW, &the_editor->now);
+    errno = saved;
+}
+
+/* Where it is ignored we were started by something that has no use for it: that stays so. */
+static void catch_stop(bool on)
+{
+    struct sigaction sa = {.sa_flags = SA_RESTART | SA_NODEFER}, was;
+
+    sa.sa_handler = on ? on_stop : SIG_DFL;
+    sigemptyset(&sa.sa_mask);
+    if (sigaction(SIGTSTP, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+        sigaction(SIGTSTP, &sa, NULL);
 }
 
 /* readline takes a terminal without ECHO for one that must not show what is typed, so it gets one with. */
@@ -203,6 +230,7 @@ struct editor *editor_new(struct loop *loop, const char *const *words, struct er
     setup_locale();
     setup_readline();
     set_modes(e, WAITING);
+    catch_stop(true);
     return e;
 }
 
@@ -220,6 +248,7 @@ void editor_free(struct editor *e)
     if (!e)
         return;
     editor_restore(e);
+    catch_stop(false);
     keys_release(&e->keys);
     pastes_release(&e->pastes);
     free(e->line);
@@ -356,6 +385,7 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
 {
     if (loop_fatal(e->loop))
         return EDITOR_FATAL;
+    loop_arm(e->loop);          /* the Ctrl-C that ended the last question is no wish about this line */
     e->done = false;
     e->active = true;
     rl_callback_handler_install(prompt, on_line);
@@ -371,6 +401,8 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     loop_unwatch(e->loop, STDIN_FILENO);
     if (e->end != EDITOR_LINE)
         rl_callback_handler_remove();
+    if (e->end == EDITOR_EOF)
+        put("\n");              /* the shell's prompt gets a line of its own */
     e->active = false;
     take_line(e, line);
     return e->end;

@@ -257,8 +257,8 @@ static void help(struct term *t)
             buf_addf(&out, "%-19s %s\n", usage, c->help);
         }
     buf_addstr(&out, "!CODE               run Python in the same interpreter\n"
-                     "a line ending in \\  goes on in the next; so does a block between lines of \"\"\"\n"
-                     "Ctrl-C              cancels the step, twice kills the code; at the prompt clears the line\n"
+                     "a line ending in \\  goes on in the next, as does a block between lines of \"\"\"\n"
+                     "Ctrl-C              cancels the step, twice kills the code; clears the line\n"
                      "Ctrl-R              searches what was typed\n");
     text_written(t, show_text_feed(t->text, out.data, out.len));
     text_written(t, show_text_end(t->text));

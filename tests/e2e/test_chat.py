@@ -195,6 +195,24 @@ def test_ctrl_c_while_the_model_speaks(bare, serve):
     leave(p)
 
 
+def test_the_first_key_after_a_ctrl_c_counts(bare, serve):
+    """The interrupt of the question before is no interrupt of the line: key by key, as a person types."""
+    serve(bare, [{"answer": {"text": "one two three four five six", "piece": 4, "delay": 0.3}}, said("next")])
+    p = start(bare)
+    p.send("go\r")
+    p.expect("one two")
+    p.send("\x03")
+    p.expect("interrupted")
+    p.expect("> ")
+    for key in "next":
+        p.send(key)
+        p.expect(key)
+    p.send("\r")
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)
+
+
 def test_ctrl_c_while_the_model_is_silent_and_retry(bare, serve):
     server = serve(bare, [{"answer": {"text": "never", "wait": 20}}, said("go")])
     p = start(bare)
@@ -453,6 +471,49 @@ def test_suspend_and_go_on(bare, serve):
     p.expect("shell# ")
     p.send("exit\r")
     p.expect(pexpect.EOF)
+
+
+def test_suspend_while_the_model_speaks(bare, serve):
+    serve(bare, [{"answer": {"text": "one two three four five six", "piece": 4, "delay": 0.3}}])
+    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,
+                      encoding="utf-8", timeout=15, dimensions=(30, 100), echo=False)
+    p.expect("shell# ")
+    p.send('"$SP"\r')
+    p.expect("> ")
+    p.send("go\r")
+    p.expect("one two")
+    p.send("\x1a")
+    p.expect("Stopped")
+    p.expect("shell# ")
+    p.send("stty -a\r")
+    p.expect(" icanon")
+    p.expect("shell# ")
+    p.send("fg\r")
+    p.expect("five six")
+    p.expect("> ")
+    p.send("\x04")
+    p.expect("shell# ")
+    p.send("exit\r")
+    p.expect(pexpect.EOF)
+
+
+def test_the_end_leaves_a_line_of_its_own(bare, serve):
+    serve(bare, [])
+    p = start(bare)
+    p.send("\x04")
+    p.expect(pexpect.EOF)
+    assert p.before.endswith("\r\n"), p.before
+
+
+def test_help_fits_80_columns(bare, serve):
+    serve(bare, [])
+    p = start(bare, size=(40, 80))
+    p.send("/help\r")
+    p.expect("Ctrl-R[^\r]*\r\n")
+    text = p.before + p.after
+    assert max(len(re.sub("\x1b[^a-zA-Z]*[a-zA-Z]", "", line)) for line in text.split("\r\n")) <= 79, text
+    p.expect("> ")
+    leave(p)
 
 
 def test_hostile_model_text(bare, serve):
