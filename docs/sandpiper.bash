@@ -2,7 +2,7 @@
 _sandpiper() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} program=${COMP_WORDS[0]}
     case $before in
-    --add|--config|--trace|exec) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --add|--config|--trace|--record|--replay|exec) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --out) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --sandbox) mapfile -t COMPREPLY < <(compgen -W "auto docker podman bwrap" -- "$word") ;;
     --stdin) mapfile -t COMPREPLY < <(compgen -W "auto data ignore" -- "$word") ;;

@@ -55,7 +55,7 @@ struct config {
     bool json, quiet, verbose, show_reasoning, dry_run, version, help;
     int status;                     /* debug reply; 0: 200 */
     struct argv headers;
-    const char *trace;
+    const char *trace, *record, *replay;
     const char *color, *config_path;
 
     struct source source[OPTION_MAX];       /* by index in option_table */

@@ -91,6 +91,10 @@ const struct option option_table[] = {
 
     {"trace", 0, NULL, NULL, OPTION_STRING, TO(trace), .arg = "FILE", .group = debug, .commands = FOR_ASK,
      .help = "append every request and reply to FILE, without keys"},
+    {"record", 0, NULL, NULL, OPTION_STRING, TO(record), .arg = "FILE", .group = debug, .commands = FOR_ASK,
+     .help = "keep the model's side of this session in FILE"},
+    {"replay", 0, NULL, NULL, OPTION_STRING, TO(replay), .arg = "FILE", .group = debug, .commands = FOR_ASK,
+     .help = "play a recorded session back, with a real sandbox and no network"},
     {"status", 0, NULL, NULL, OPTION_INT, TO(status), .min = "100", .max = "599", .arg = "N", .group = debug, .commands = FOR_REPLY,
      .help = "debug reply: the status that came with the body [200]"},
     {"header", 0, NULL, NULL, OPTION_LIST, TO(headers), .arg = "'K: V'", .group = debug, .commands = FOR_REPLY,

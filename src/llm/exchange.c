@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "llm/replay.h"
 #include "llm/retry.h"
 #include "llm/trace.h"
 #include "llm/url.h"
@@ -99,8 +100,10 @@ static enum http_end post_traced(struct llm *m, struct attempt *t, struct http_r
     trace_request(m->trace, m->o.api_key, url, q->headers, q->n_headers, q->body, q->len);
     q->header_lines = &lines;
     t->raw = &raw;
-    enum http_end end = http_post(m->http, m->loop, q, reply, f, err);
+    trace_request(m->record, m->o.api_key, url, q->headers, q->n_headers, q->body, q->len);
+    enum http_end end = m->replay ? replay_post(m->replay, q, reply, f, err) : http_post(m->http, m->loop, q, reply, f, err);
     trace_reply(m->trace, m->o.api_key, reply->status, &lines, &raw, ends[end]);
+    trace_reply(m->record, m->o.api_key, reply->status, &lines, &raw, ends[end]);
     t->raw = NULL;
     buf_release(&lines);
     buf_release(&raw);
@@ -119,7 +122,7 @@ static enum http_end post(struct llm *m, struct attempt *t, const char *body, bo
         .url = m->url, .body = body, .len = strlen(body), .headers = headers, .n_headers = n, .connect_ms = m->o.connect_ms,
         .idle_ms = m->o.idle_ms, .quiet_ms = m->o.quiet_ms, .deadline = m->o.deadline, .ctx = t, .data = on_data,
     };
-    return m->trace ? post_traced(m, t, &q, reply, f, err) : http_post(m->http, m->loop, &q, reply, f, err);
+    return m->trace || m->record || m->replay ? post_traced(m, t, &q, reply, f, err) : http_post(m->http, m->loop, &q, reply, f, err);
 }
 
 static void estimate_usage(const struct attempt *t, struct llm_reply *r) {
@@ -240,7 +243,7 @@ static bool downgrade(struct llm *m, const struct failure *f, const struct llm_l
 }
 
 static int wait_for(struct llm *m, int ms, struct error *err) {
-    int64_t until = clock_ms() + ms;
+    int64_t until = clock_ms() + (m->replay ? 0 : ms);        /* what is played back is not worth a wait */
     for (int64_t now; (now = clock_ms()) < until; ) {
         if (m->loop && loop_cancelled(m->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
@@ -328,7 +331,7 @@ static int give_up(struct llm *m, const struct exchange *x, const struct failure
 int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err) {
     struct retry retry = {0};
     bool stream = m->o.stream && !m->no_stream;
-    if (!m->http && !(m->http = http_new(err)))
+    if (!m->http && !m->replay && !(m->http = http_new(err)))
         return -1;
     for (;;) {
         struct llm_reply got = {0};

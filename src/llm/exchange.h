@@ -16,7 +16,8 @@ struct llm {
     char *url, *origin, *auth;          /* auth: the whole header, or NULL */
     bool loopback;
     struct loop *loop;
-    struct trace *trace;                /* or NULL */
+    struct trace *trace, *record;       /* or NULL */
+    struct replay *replay;              /* in the place of http, or NULL */
     struct http *http;                  /* made at the first request, so that libcurl loads late */
     /* learnt in this session about this endpoint and model */
     int context;

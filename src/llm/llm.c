@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "llm/exchange.h"
+#include "llm/replay.h"
 #include "llm/trace.h"
 #include "llm/url.h"
 
@@ -31,7 +32,7 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->model = xstrdup(from->model ? from->model : "");
     to->api_key = from->api_key && *from->api_key ? xstrdup(from->api_key) : NULL;
     to->key_name = xstrdup(from->key_name);
-    to->trace = NULL;           /* opened already; a copy would be a dangling pointer */
+    to->trace = to->record = to->replay = NULL;        /* opened already; copies would be dangling pointers */
     to->reasoning_effort = xstrdup(from->reasoning_effort);
     to->connect_ms = from->connect_ms > 0 ? from->connect_ms : 10000;
     to->idle_ms = from->idle_ms > 0 ? from->idle_ms : 300000;
@@ -78,10 +79,18 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
     return 0;
 }
 
+/* The recording that is played back is read before a new one may empty the same file. */
+static int open_files(struct llm *m, const struct llm_options *o, struct error *err) {
+    if ((o->replay && !(m->replay = replay_open(o->replay, err))) || (o->trace && !(m->trace = trace_open(o->trace, false, err)))
+        || (o->record && !(m->record = trace_open(o->record, true, err))))
+        return -1;
+    return 0;
+}
+
 struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error *err) {
     struct llm *m = xcalloc(1, sizeof *m);
     m->loop = loop;
-    if ((o->trace && !(m->trace = trace_open(o->trace, err))) || llm_reconfigure(m, o, err)) {
+    if (open_files(m, o, err) || llm_reconfigure(m, o, err)) {
         llm_free(m);
         return NULL;
     }
@@ -93,6 +102,8 @@ void llm_free(struct llm *m) {
         return;
     http_free(m->http);
     trace_close(m->trace);
+    trace_close(m->record);
+    replay_close(m->replay);
     endpoint_release(m);
     options_release(&m->o);
     free(m);

@@ -41,7 +41,9 @@ struct llm_options {            /* strings are copied */
     int idle_ms;                /* no byte for so long ends a request; 0: 300,000 */
     int quiet_ms;               /* bytes that complete no event with content for so long end it; 0: 600,000 */
     int64_t deadline;           /* clock_ms() after which a request is given up with ERROR_LIMIT; 0: none */
-    const char *trace;          /* file that gets every request and reply, without secrets; of llm_new only; NULL: none */
+    const char *trace;          /* file that gets every request and reply, without secrets; of llm_new only, as the next two; NULL: none */
+    const char *record;         /* the same, from an empty file: for replay */
+    const char *replay;         /* a recorded file in the place of the network; nothing is sent */
     void (*unsent)(void *ctx, const char *body);   /* or NULL; set: it is given the body, nothing is sent, llm_ask ends with ERROR_CANCELLED */
     void *unsent_ctx;
 };

@@ -23,16 +23,17 @@ struct trace {
     unsigned number;
 };
 
-struct trace *trace_open(const char *path, struct error *err) {
+struct trace *trace_open(const char *path, bool fresh, struct error *err) {
+    const char *option = fresh ? "--record" : "--trace";
     struct stat st;
     autoclose int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     if (fd < 0 || fstat(fd, &st) < 0) {
-        error_set(err, ERROR_USAGE, errno, "--trace %.200s: %s", path, strerror(errno));
+        error_set(err, ERROR_USAGE, errno, "%s %.200s: %s", option, path, strerror(errno));
         return NULL;
     }
     /* what was asked and answered is for this user alone, whatever the file was before */
-    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || fchmod(fd, 0600) < 0) {
-        error_set(err, ERROR_USAGE, 0, "--trace %.200s: it is no regular file of yours", path);
+    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || fchmod(fd, 0600) < 0 || (fresh && ftruncate(fd, 0) < 0)) {
+        error_set(err, ERROR_USAGE, 0, "%s %.200s: it is no regular file of yours", option, path);
         return NULL;
     }
     struct trace *t = xcalloc(1, sizeof *t);

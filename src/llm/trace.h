@@ -4,6 +4,7 @@
 #ifndef LLM_TRACE_H
 #define LLM_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf;
@@ -12,8 +13,8 @@ struct trace;
 
 #define TRACE_BODY_MAX (16u << 20)      /* of one body; the rest is left out, which the line says */
 
-/* Opens path for appending, mode 0600. NULL with err (ERROR_USAGE) when it cannot be, or is no regular file of ours. */
-struct trace *trace_open(const char *path, struct error *err);
+/* Opens path for appending (fresh: emptied first), mode 0600. NULL with err (ERROR_USAGE) when it cannot be, or is no regular file of ours. */
+struct trace *trace_open(const char *path, bool fresh, struct error *err);
 void trace_close(struct trace *t);                              /* also NULL */
 
 /* All do nothing when t is NULL. key: NULL or the secret; url: without credentials and query. */

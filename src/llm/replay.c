@@ -1,0 +1,168 @@
+/* replay.c - see replay.h. */
+#include "llm/replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+struct replay {
+    struct buf file;
+    size_t at;
+    unsigned number;            /* of the latest request */
+};
+
+static int bad(const struct replay *p, const char *what, struct error *err) {
+    return error_set(err, ERROR_USAGE, 0, "the replay parts at request %u: %s", p->number, what);
+}
+
+static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
+
+/* The next line of a type, or NULL at the end. The caller frees. */
+static struct json *next_line(struct replay *p, const char *type) {
+    while (p->at < p->file.len) {
+        const char *line = p->file.data + p->at, *eol = memchr(line, '\n', p->file.len - p->at);
+        size_t n = eol ? (size_t)(eol - line) : p->file.len - p->at;
+        p->at += n + 1;
+        struct json *j = json_parse(line, n, 0, NULL, NULL);
+        if (!strcmp(str(json_get(j, "type")), type))
+            return j;
+        json_free(j);
+    }
+    return NULL;
+}
+
+struct replay *replay_open(const char *path, struct error *err) {
+    struct replay *p = xcalloc(1, sizeof *p);
+    buf_init(&p->file, REPLAY_FILE_MAX);
+    if (file_read(path, REPLAY_FILE_MAX, &p->file, err) < 0) {
+        err->kind = ERROR_USAGE;
+        error_wrap(err, "--replay");
+        replay_close(p);
+        return NULL;
+    }
+    return p;
+}
+
+void replay_close(struct replay *p) {
+    if (!p)
+        return;
+    buf_release(&p->file);
+    free(p);
+}
+
+static struct json *body_of(const struct json *line) {
+    const char *body = str(json_get(line, "body"));
+    return json_parse(body, strlen(body), JSON_DUPLICATES, NULL, NULL);
+}
+
+int replay_model(const char *path, char **model, bool *blocks, struct error *err) {
+    struct replay *p = replay_open(path, err);
+    if (!p)
+        return -1;
+    autojson struct json *line = next_line(p, "request");
+    autojson struct json *body = body_of(line);
+    *model = xstrdup(json_str(json_get(body, "model")));
+    *blocks = !json_get(body, "tools");
+    replay_close(p);
+    return *model ? 0 : error_set(err, ERROR_USAGE, 0, "--replay %.200s: no request is recorded in it", path);
+}
+
+/* One text for what a message says: its ids are left out, since some are made anew in each run. */
+static char *said(const struct json *m) {
+    struct buf b = BUF_INIT(0);
+    buf_addf(&b, "%s: ", str(json_get(m, "role")));
+    buf_addstr(&b, str(json_get(m, "content")));
+    for (const struct json *c = json_first(json_get(m, "tool_calls")); c; c = json_next(c))
+        buf_addf(&b, " [%s %s]", str(json_get(json_get(c, "function"), "name")), str(json_get(json_get(c, "function"), "arguments")));
+    return buf_steal(&b, NULL);
+}
+
+static int message_differs(const struct replay *p, size_t i, const char *was, const char *is, struct error *err) {
+    size_t same = 0;
+    while (was[same] && was[same] == is[same])
+        same++;
+    size_t from = same > 20 ? same - 20 : 0;
+    autofree char *what = xasprintf("message %zu was \"...%.60s\" when it was recorded, and is \"...%.60s\" now", i + 1, was + from, is + from);
+    return bad(p, what, err);
+}
+
+static int compare(const struct replay *p, const struct json *was, const struct json *is, struct error *err) {
+    const struct json *a = json_get(was, "messages"), *b = json_get(is, "messages"), *ta = json_get(was, "tools"), *tb = json_get(is, "tools");
+    for (size_t i = 0; i < json_size(ta) || i < json_size(tb); i++) {
+        const char *x = str(json_get(json_get(json_at(ta, i), "function"), "name")), *y = str(json_get(json_get(json_at(tb, i), "function"), "name"));
+        if (strcmp(x, y)) {
+            autofree char *what = xasprintf("tool %zu was %s when it was recorded, and is %s now", i + 1, *x ? x : "none", *y ? y : "none");
+            return bad(p, what, err);
+        }
+    }
+    for (size_t i = 0; i < json_size(a) && i < json_size(b); i++) {
+        autofree char *x = said(json_at(a, i)), *y = said(json_at(b, i));
+        bool system = !strncmp(x, "system: ", 8) && !strncmp(y, "system: ", 8);
+        if (!system && strcmp(x, y))
+            return message_differs(p, i, x, y, err);
+    }
+    if (json_size(a) == json_size(b))
+        return 0;
+    autofree char *what = xasprintf("it had %zu messages when it was recorded, and has %zu now", json_size(a), json_size(b));
+    return bad(p, what, err);
+}
+
+static void header(const struct json *line, const char *name, char *out, size_t size) {
+    size_t n = strlen(name);
+    out[0] = '\0';
+    for (const struct json *h = json_first(json_get(line, "headers")); h; h = json_next(h)) {
+        const char *s = str(h);
+        if (!strncasecmp(s, name, n) && s[n] == ':')
+            snprintf(out, size, "%s", s + n + 1 + strspn(s + n + 1, " \t"));
+    }
+}
+
+static enum http_end give(const struct json *line, const struct http_request *q, struct http_reply *reply, struct failure *f,
+                          struct error *err) {
+    const char *body = str(json_get(line, "body")), *end = str(json_get(line, "end"));
+    struct http_life life = {.content_at = clock_ms()};
+    *reply = (struct http_reply){.status = (long)json_int(json_get(line, "status"), 0)};
+    reply->began = reply->status != 0;
+    header(line, "content-type", reply->content_type, sizeof reply->content_type);
+    header(line, "retry-after", reply->retry_after, sizeof reply->retry_after);
+    header(line, "retry-after-ms", reply->retry_after_ms, sizeof reply->retry_after_ms);
+    header(line, "x-should-retry", reply->should_retry, sizeof reply->should_retry);
+    header(line, "location", reply->location, sizeof reply->location);
+    bool more = !*body || q->data(q->ctx, reply, body, strlen(body), &life);
+    if (!strcmp(end, "aborted")) {
+        error_set(err, ERROR_CANCELLED, 0, "the recorded session was interrupted here");
+        return HTTP_ABORTED;
+    }
+    if (!strcmp(end, "lost")) {
+        failure_set(f, FAILURE_NETWORK, "the connection was lost when this was recorded");
+        return HTTP_LOST;
+    }
+    return more ? HTTP_WHOLE : HTTP_STOPPED;
+}
+
+enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply, struct failure *f, struct error *err) {
+    *reply = (struct http_reply){0};
+    p->number++;
+    autojson struct json *request = next_line(p, "request"), *was = body_of(request);
+    autojson struct json *is = json_parse(q->body, q->len, 0, NULL, NULL);
+    if (!request) {
+        bad(p, "the recording has no more requests", err);
+        return HTTP_ABORTED;
+    }
+    if (compare(p, was, is, err) < 0)
+        return HTTP_ABORTED;
+    autojson struct json *line = next_line(p, "reply");
+    if (!line || json_bool(json_get(line, "cut"), false)) {
+        bad(p, "its reply was not recorded as a whole", err);
+        return HTTP_ABORTED;
+    }
+    return give(line, q, reply, f, err);
+}
