@@ -192,7 +192,11 @@ class Worker:
     def serve(self):
         while True:
             try:
-                head = self.sock.recv(MESSAGE_MOST)
+                try:
+                    head = self.sock.recv(MESSAGE_MOST)
+                except BlockingIOError:             # the code went over all descriptors
+                    self.sock.setblocking(True)
+                    continue
                 if not head:
                     posix._exit(70)
                 self.nonce = nonce = head[:16]
