@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -48,6 +49,15 @@ static int temporary_file(struct error *err)
     return fd >= 0 ? fd : error_errno(err, "no place to keep the data of stdin");
 }
 
+/* Whoever could write. The look takes a while: what was written, and closed, just before or during it counts, not who is left then. */
+static enum holder holders_now(const struct stdin_rules *r)
+{
+    enum holder h = holders_find(r->fd);
+    struct pollfd p = {.fd = r->fd, .events = POLLIN};
+
+    return h != HOLDER_OTHER && poll(&p, 1, 0) > 0 ? HOLDER_OTHER : h;
+}
+
 struct spool {
     const struct stdin_rules *r;
     int64_t line_at;            /* when the user is told that we wait; 0: was told */
@@ -57,7 +67,7 @@ struct spool {
 /* Nothing came for a while. True: whoever wrote is gone and only a parent keeps the pipe open, so this is the end. */
 static bool only_parents_left(struct spool *s, uint64_t size)
 {
-    enum holder h = holders_find(s->r->fd);
+    enum holder h = holders_now(s->r);
     char line[160], count[32];
 
     if (h == HOLDER_OTHER) {
@@ -141,7 +151,7 @@ static int take_regular(const struct stdin_rules *r, const struct stat *st, stru
 /* A pipe or socket showed nothing for a while. 1: it is worth waiting for, 0: leave it alone. */
 static int worth_waiting(const struct stdin_rules *r)
 {
-    enum holder h = r->mode == STDIN_DATA ? HOLDER_OTHER : holders_find(r->fd);
+    enum holder h = r->mode == STDIN_DATA ? HOLDER_OTHER : holders_now(r);
 
     if (h == HOLDER_ANCESTORS)
         say(r, NOTICE_WARNING, "nothing came from stdin, which only a parent of this program could write to, so it was left alone; "
