@@ -171,8 +171,12 @@ static void tell_result(const struct config *c, const struct cell_result *r)
         print_plain(r->traceback);
     if (r->exception && r->status != CELL_INTERRUPTED && !(r->traceback && strstr(r->traceback, r->exception)))
         print_plain(r->exception);
-    if (r->what && r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED)
-        print_line(r->what);
+    if (r->what && r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
+        const char *state = strstr(r->what, "; variables are ");      /* nothing runs after this, so it is no news */
+        autofree char *line = xasprintf("%.*s", (int)(state ? (size_t)(state - r->what) : strlen(r->what)), r->what);
+
+        print_line(line);
+    }
     for (size_t i = 0; i < r->n_files && !c->quiet; i++)
         print_plain(r->files[i].path);
     if (r->files_note && !c->quiet)
@@ -191,7 +195,7 @@ static int run(struct exec *x, struct sandbox *s, struct session *session, struc
         return -1;
     flush_scrub(x);
     session->keep = r.n_files > 0 && !session->out_dir;
-    if (!x->gone)               /* the interrupt was ours then, and nobody listens */
+    if (!x->gone && !x->write_error)    /* the interrupt was ours then */
         tell_result(x->c, &r);
     status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : code_of(&r);
     if (x->write_error) {

@@ -54,8 +54,12 @@ int session_open(struct session *s, const struct config *c, struct error *err)
         return -1;
     if (!sessions)
         return error_set(err, ERROR_SYSTEM, 0, "there is no home folder: set HOME or XDG_STATE_HOME");
-    if (file_mkdirs(sessions, 0700, err) < 0)
-        return error_wrap(err, "the folder for sessions");
+    if (file_mkdirs(sessions, 0700, err) < 0) {
+        struct error why = *err;
+
+        return error_set(err, why.kind, why.code, "the folder for sessions: %.300s\n"
+                         "Make it writable, or set XDG_STATE_HOME to a folder that is", why.text);
+    }
     make_id(s->id, sizeof s->id);
     s->dir = xasprintf("%s/%s", sessions, s->id);
     if (mkdir(s->dir, 0700) < 0) {

@@ -130,7 +130,11 @@ static enum engine_fault explain(const char *name, const struct engine_plan *p, 
     static const char *const runtime[] = {"hybrid mode not supported", "drop all controllers", "crun:", "crun\"", NULL};
 
     if (says(said, no_image)) {
-        error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nmake it with: make image", name, p->o->image);
+        if (strncmp(p->o->image, "sandpiper:", 10) == 0)
+            error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nmake it with: make image", name, p->o->image);
+        else        /* one that the user named: never fetched unasked */
+            error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nfetch it (%s pull %s), or check --image", name, p->o->image, name,
+                      p->o->image);
         return FAULT_ABSENT;
     }
     if (says(said, denied) && strcasestr(said, "permission denied")) {

@@ -118,7 +118,9 @@ bool delivery_add(struct delivery *d, const char *data, size_t len)
         return false;
     d->got += len;
     if (d->fd >= 0 && fd_write_all(d->fd, data, len) < 0) {
-        fail(d, "cannot be written");
+        autofree char *what = xasprintf("cannot be written to %.200s", d->folder);
+
+        fail(d, what);
         unlinkat(d->dir, d->name, 0);
         fd_close(&d->fd);
     }

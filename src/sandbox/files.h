@@ -16,7 +16,7 @@ struct delivery {                   /* one file on its way */
     char *folder;
     char *name;                     /* on the host; NULL when it could not be made */
     uint64_t size, got;
-    char why[160];                  /* why it could not be made or written; "" */
+    char why[400];                  /* why it could not be made or written; "" */
 };
 
 void delivery_init(struct delivery *d);

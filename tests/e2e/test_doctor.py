@@ -46,7 +46,7 @@ def test_doctor_names_a_missing_image(sandpiper_on, engine):
     if engine == "bwrap":
         pytest.skip("it has no image")
     r = sandpiper_on.run("doctor", "--image", "no-such-image:1")
-    assert r.code == 3 and "image no-such-image:1 is missing" in r.out and "remedy   make it with: make image" in r.out, r
+    assert r.code == 3 and "image no-such-image:1 is missing" in r.out and "remedy   fetch it (%s pull no-such-image:1)" % engine in r.out, r
 
 
 def test_doctor_with_an_engine_that_lies(bare):

@@ -119,3 +119,17 @@ def test_dry_run_shows_the_command(bare):
         if engine != "bwrap":
             for flag in ("--network", "--cap-drop", "--read-only", "no-new-privileges"):
                 assert flag in r.out, r
+
+
+def test_what_is_told_is_for_one_run(bare):
+    """Nothing runs after it, so whether variables are left is no news; a full stdout is one line, without the interrupt that it caused."""
+    r = bare.run("exec", "--sandbox", "bwrap", "--timeout", "1s", "-", stdin=b"while True: pass")
+    assert r.code == 5 and "it ran longer than 1 s, the limit of a cell\n" in r.err and "variables" not in r.err, r
+    with open("/dev/full", "w") as full:
+        r = bare.run("exec", "--sandbox", "bwrap", "-", stdin=b"print(1)", stdout=full)
+    assert r.code == 1 and r.err.count("\n") == 1 and "No space left on device" in r.err, r
+
+
+def test_a_home_that_cannot_be_written(bare):
+    r = bare.run("exec", "--sandbox", "bwrap", "-", stdin=b"print(1)", env={"XDG_STATE_HOME": "/proc/none"})
+    assert r.code == 1 and "XDG_STATE_HOME" in r.err and r.err.count("\n") == 2, r

@@ -254,8 +254,10 @@ static void test_explanations(void **state)
 {
     (void)state;
     static const struct saying sayings[] = {
-        {&engine_docker, "docker: Error response from daemon: No such image: img:1.", "docker: image img:1 is missing", "make image", FAULT_ABSENT},
-        {&engine_podman, "Error: img:1: image not known", "podman: image img:1 is missing", "make image", FAULT_ABSENT},
+        {&engine_docker, "docker: Error response from daemon: No such image: img:1.", "docker: image img:1 is missing",
+         "fetch it (docker pull img:1), or check --image", FAULT_ABSENT},
+        {&engine_podman, "Error: img:1: image not known", "podman: image img:1 is missing",
+         "fetch it (podman pull img:1), or check --image", FAULT_ABSENT},
         {&engine_docker, "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: dial unix "
          "/var/run/docker.sock: connect: permission denied", "no permission", "usermod -aG docker", FAULT_ABSENT},
         {&engine_docker, "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?.",

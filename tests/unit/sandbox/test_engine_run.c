@@ -153,7 +153,7 @@ static void test_by_name_is_not_replaced(void **state)
     struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
-    assert_string_equal(p->err.text, "docker: image img:1 is missing\nmake it with: make image");
+    assert_string_equal(p->err.text, "docker: image img:1 is missing\nfetch it (docker pull img:1), or check --image");
     assert_string_equal(buf_str(&p->notices), "");
     engine_end(r);
     assert_true(run_dir_empty());
