@@ -193,12 +193,11 @@ static void feed_sniff(struct reader *r, const char *p, size_t n) {
         return;
     }
     r->mode = mode;
+    trim_front(r);              /* all of it, here too: in small pieces it has gone already */
     if (mode == READ_SSE) {
         if (sse_feed(&r->sse, r->body.data, r->body.len))
             too_big(r);
         buf_release(&r->body);
-    } else {
-        trim_front(r);
     }
 }
 
