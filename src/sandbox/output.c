@@ -12,6 +12,9 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
+/* What is shorter is shown and told whole, so no file is made for it (and no session's folder kept). Less than the head, which has it. */
+#define SHORT_BYTES (8u << 10)
+#define SHORT_LINES 100
 #define MARK_ROOM 96                        /* the line that counts what was left out */
 
 void output_init(struct output *o)
@@ -36,6 +39,7 @@ void output_begin(struct output *o, const char *dir, unsigned cell, uint64_t *se
     o->head_len = o->tail_len = o->tail_at = 0;
     o->bytes = o->lines = o->cell_disk = 0;
     o->disk_errno = 0;
+    o->copying = false;
     o->session_disk = session_disk;
     if (!o->head) {
         o->head = xmalloc(OUTPUT_HALF);
@@ -83,10 +87,16 @@ static uint64_t count_lines(const char *data, size_t len)
 void output_add(struct output *o, const char *data, size_t len)
 {
     size_t n = OUTPUT_HALF - o->head_len < len ? OUTPUT_HALF - o->head_len : len;
+    uint64_t lines = count_lines(data, len);
 
-    copy(o, data, len);
+    if (!o->copying && (o->bytes + len > SHORT_BYTES || o->lines + lines > SHORT_LINES)) {
+        o->copying = true;
+        copy(o, o->head, o->head_len);      /* all there was so far */
+    }
+    if (o->copying)
+        copy(o, data, len);
     o->bytes += len;
-    o->lines += count_lines(data, len);
+    o->lines += lines;
     memcpy(o->head + o->head_len, data, n);
     o->head_len += n;
     data += n;
@@ -108,7 +118,7 @@ void output_add(struct output *o, const char *data, size_t len)
 void output_end(struct output *o)
 {
     fd_close(&o->fd);
-    if (o->bytes == 0) {
+    if (!o->copying) {
         free(o->path);
         o->path = NULL;
     }

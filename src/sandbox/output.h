@@ -1,7 +1,8 @@
-/* output.h - what a cell wrote: head and tail for a model with exact counts, and a full copy on disk up to a size. */
+/* output.h - what a cell wrote: head and tail for a model with exact counts, and of a long one a full copy on disk up to a size. */
 #ifndef SANDBOX_OUTPUT_H
 #define SANDBOX_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +17,8 @@ struct output {
     size_t head_len, tail_len, tail_at;     /* tail_at: where the ring goes on */
     uint64_t bytes, lines;
     int fd;
-    char *path;                             /* of the copy; NULL until something was written */
+    bool copying;                           /* it is long enough for a copy */
+    char *path;                             /* of the copy; NULL after output_end() when there is none */
     uint64_t cell_disk, *session_disk;
     int disk_errno;                         /* the copy could not be written to its end and was removed; 0: it could */
 };

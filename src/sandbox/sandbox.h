@@ -82,7 +82,7 @@ struct cell_result {
     bool files_lost;            /* /mnt/data is gone too (the container was replaced) */
     double seconds;
     uint64_t out_bytes, err_bytes;     /* everything it wrote */
-    char *output_path;          /* the full output on disk (16 MiB at most), NULL when nothing was written */
+    char *output_path;          /* the full output on disk (16 MiB at most), NULL when it was short */
     struct cell_file *files;
     size_t n_files;
     char *files_note;           /* what was not delivered and why (too big, too many, a symlink); or NULL */

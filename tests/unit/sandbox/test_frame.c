@@ -243,7 +243,7 @@ static void test_output(void **state)
 static void test_disk_limits(void **state)
 {
     char dir[] = "/tmp/output-test-XXXXXX";
-    uint64_t disk = OUTPUT_DISK_SESSION - 1000;
+    uint64_t disk = OUTPUT_DISK_SESSION - 10000;
     struct output o;
     struct stat st;
     char piece[700];
@@ -253,16 +253,49 @@ static void test_disk_limits(void **state)
     memset(piece, 'p', sizeof piece);
     output_init(&o);
     output_begin(&o, dir, 7, &disk);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 20; i++)
         output_add(&o, piece, sizeof piece);
     output_end(&o);
     assert_int_equal(disk, OUTPUT_DISK_SESSION);
     assert_string_equal(strrchr(o.path, '/'), "/cell-7.txt");
     assert_int_equal(stat(o.path, &st), 0);
-    assert_int_equal(st.st_size, 1000);
+    assert_int_equal(st.st_size, 10000);
     output_begin(&o, dir, 8, &disk);
     output_end(&o);
     assert_null(o.path);                    /* nothing written: no file is named */
+    output_release(&o);
+    file_remove_tree(dir);
+}
+
+/* A short output leaves no file behind; a long one is all there, also what came while it was short. */
+static void test_short_output_has_no_copy(void **state)
+{
+    char dir[] = "/tmp/output-test-XXXXXX", want[400], got[500] = "";
+    uint64_t disk = 0;
+    struct output o;
+    int fd;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    output_init(&o);
+    output_begin(&o, dir, 1, &disk);
+    output_add(&o, "42\n", 3);
+    output_end(&o);
+    assert_null(o.path);
+    assert_int_equal(disk, 0);
+    assert_int_equal(rmdir(dir), 0);        /* there is nothing in it */
+    assert_int_equal(mkdir(dir, 0700), 0);
+    output_begin(&o, dir, 2, &disk);
+    for (int i = 0; i < 130; i++) {         /* few bytes, many lines */
+        snprintf(want + 3 * i, 4, "%02d\n", i % 100);
+        output_add(&o, want + 3 * i, 3);
+    }
+    output_end(&o);
+    assert_non_null(o.path);
+    fd = open(o.path, O_RDONLY);
+    assert_int_equal(read(fd, got, sizeof got - 1), 390);
+    assert_string_equal(got, want);
+    close(fd);
     output_release(&o);
     file_remove_tree(dir);
 }
@@ -354,7 +387,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut), cmocka_unit_test(test_caps), cmocka_unit_test(test_stop), cmocka_unit_test(test_tagged),
-        cmocka_unit_test(test_output), cmocka_unit_test(test_disk_limits), cmocka_unit_test(test_names), cmocka_unit_test(test_delivery),
+        cmocka_unit_test(test_output), cmocka_unit_test(test_disk_limits), cmocka_unit_test(test_short_output_has_no_copy),
+        cmocka_unit_test(test_names), cmocka_unit_test(test_delivery),
         cmocka_unit_test(test_guest_sizes),
     };
 
