@@ -16,6 +16,8 @@
 #include "llm/answer.h"
 #include "llm/retry.h"
 
+#define PIECE 16384             /* as libcurl gives it: the caps are on what is not yet understood, not on a whole stream */
+
 struct reading {
     int rc;
     bool shown, sse, enough, done;
@@ -68,7 +70,9 @@ static void read_error(const struct debug_reply *d, const struct llm_request *q,
 static void read_body(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len, struct reading *o) {
     struct answer a;
     answer_init(&a, d->dialect == LLM_BLOCKS ? ANSWER_BLOCKS : ANSWER_NATIVE, q, NULL);
-    answer_feed(&a, body, len);
+    bool more = true;
+    for (size_t at = 0; at < len && more; at += PIECE)
+        more = answer_feed(&a, body + at, len - at < PIECE ? len - at : PIECE);
     o->rc = answer_finish(&a, false, &o->r, &o->f);
     o->shown = a.shown;
     o->enough = a.enough;

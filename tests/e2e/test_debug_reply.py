@@ -199,6 +199,13 @@ def test_a_packed_body_is_unpacked(bare):
     assert got["error"]["class"] == "not_an_api"
 
 
+def test_a_long_stream_is_read_whole(bare):
+    event = "data: %s\n\n" % json.dumps({"id": "x" * 100, "choices": [{"index": 0, "delta": {"content": "word "}}]})
+    r = bare.run("debug", "reply", stdin=event * 80000 + "data: [DONE]\n\n")
+    got = json.loads(r.out)
+    assert len(event) * 80000 > 12 << 20 and got["error"] is None and got["text"] == "word " * 80000 and got["done"] is True
+
+
 def test_bad_words(bare):
     for args, piece in [(["--status", "99"], "--status"), (["--header", "nocolon"], "Retry-After"), (["x"], "stdin")]:
         r = bare.run("debug", "reply", *args, stdin="{}")
