@@ -44,7 +44,7 @@ static void on_event(void *ctx, const struct event *e)
     struct ask *a = ctx;
 
     if ((e->type == EVENT_FILE && !a->session.out_dir) || (e->type == EVENT_TOOL_RESULT && e->result.output_path))
-        a->session.keep = true;
+        session_keep(&a->session);
     if (a->unsent)
         return;
     if (a->pipe)

@@ -194,7 +194,8 @@ static int run(struct exec *x, struct sandbox *s, struct session *session, struc
     if (put_files(x->c, in, s, err) < 0 || sandbox_run(s, buf_str(code), code->len, &listener, &r, err) < 0)
         return -1;
     flush_scrub(x);
-    session->keep = r.n_files > 0 && !session->out_dir;
+    if (r.n_files > 0 && !session->out_dir)
+        session_keep(session);
     if (!x->gone && !x->write_error)    /* the interrupt was ours then */
         tell_result(x->c, &r);
     status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : code_of(&r);

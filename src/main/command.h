@@ -45,9 +45,10 @@ struct session {
     char id[40];
     char *dir;
     char *out_dir;          /* --out, made; or NULL */
-    bool keep;              /* something in it was named to the user */
+    bool keep;              /* session_keep() was called */
 };
 int session_open(struct session *s, const struct config *c, struct error *err);
+void session_keep(struct session *s);                   /* something in it is named to the user now: it stays, whatever happens to us */
 void session_close(struct session *s);                  /* removes the folder unless keep */
 
 #endif

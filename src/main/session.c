@@ -1,4 +1,5 @@
 /* session.c - the folder of a session: $XDG_STATE_HOME/sandpiper/sessions/ID. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,9 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "main/command.h"
+#include "sandbox/owner.h"
+
+#define OWNER_MAX 1024
 
 /* Sorted by time when sorted by name; the rest keeps two that start in one second apart. */
 static void make_id(char *out, size_t size)
@@ -45,6 +50,48 @@ static int make_out_dir(struct session *s, const struct config *c, struct error 
     return s->out_dir ? 0 : error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->out_dir, strerror(errno));
 }
 
+/* A program that was killed could not remove its folder. One of which something was told to the user has no mark any more, and stays. */
+static void sweep(const char *sessions)
+{
+    DIR *d = opendir(sessions);
+
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        autofree char *dir = xasprintf("%s/%s", sessions, e->d_name), *mark = xasprintf("%s/owner", dir);
+        struct buf owner autorelease(buf_release) = BUF_INIT(OWNER_MAX);
+
+        if (owner_check_group(e->d_name) == OWNER_DEAD) {
+            file_remove_tree(dir);
+        } else if (e->d_name[0] != '.' && file_read(mark, OWNER_MAX, &owner, NULL) == 0) {
+            enum owner_state state = owner_check(buf_str(&owner));
+            if (state == OWNER_DEAD || state == OWNER_BEFORE_BOOT)
+                file_remove_tree(dir);
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
+/* It gets its name when it says whose it is: a program may be killed at any moment. */
+static int make_dir(struct session *s, const char *sessions, struct error *err)
+{
+    autofree char *maker = owner_group_name(), *owner = owner_self();
+    autofree char *dir = xasprintf("%s/%s", sessions, maker), *mark = xasprintf("%s/owner", dir);
+
+    if (mkdir(dir, 0700) < 0)
+        return error_errno(err, "%s", dir);
+    if (file_write(mark, owner, strlen(owner), 0600, err) < 0) {
+        file_remove_tree(dir);
+        return -1;
+    }
+    s->dir = xasprintf("%s/%s", sessions, s->id);
+    if (rename(dir, s->dir) == 0)
+        return 0;
+    error_errno(err, "%s", s->dir);
+    file_remove_tree(dir);
+    free(steal(&s->dir));
+    return -1;
+}
+
 int session_open(struct session *s, const struct config *c, struct error *err)
 {
     autofree char *sessions = xdg_path(XDG_STATE, "sessions");
@@ -61,14 +108,17 @@ int session_open(struct session *s, const struct config *c, struct error *err)
                          "Make it writable, or set XDG_STATE_HOME to a folder that is", why.text);
     }
     make_id(s->id, sizeof s->id);
-    s->dir = xasprintf("%s/%s", sessions, s->id);
-    if (mkdir(s->dir, 0700) < 0) {
-        error_errno(err, "%s", s->dir);
-        free(s->dir);
-        s->dir = NULL;
-        return -1;
-    }
-    return 0;
+    sweep(sessions);
+    return make_dir(s, sessions, err);
+}
+
+void session_keep(struct session *s)
+{
+    autofree char *mark = s->dir && !s->keep ? xasprintf("%s/owner", s->dir) : NULL;
+
+    if (mark)
+        unlink(mark);                       /* it is the user's now */
+    s->keep = true;
 }
 
 void session_close(struct session *s)

@@ -37,12 +37,20 @@ int engine_dir_make(struct engine_dir *d, struct error *err)
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return error_errno(err, "random numbers");
     snprintf(d->id, sizeof d->id, "%016llx", (unsigned long long)random);
-    d->path = xasprintf("%s/%s", runtime, d->id);
+    autofree char *maker = owner_group_name(), *final = xasprintf("%s/%s", runtime, d->id);
+    d->path = xasprintf("%s/%s", runtime, maker);
     if (mkdir(d->path, 0700) != 0) {
         error_errno(err, "%s", d->path);
         free(steal(&d->path));
         return -1;
     }
+    /* Until there is a record its name tells whose it is, so whenever we are killed it can be attributed. */
+    if (engine_dir_record(d, NULL, NULL, NULL, err) != 0)
+        return -1;
+    if (rename(d->path, final) != 0)
+        return error_errno(err, "%s", final);
+    free(d->path);
+    d->path = steal(&final);
     d->in = xasprintf("%s/in", d->path);
     if (mkdir(d->in, 0711) != 0 || chmod(d->in, 0711) != 0)     /* whatever our umask */
         return error_errno(err, "%s", d->in);
@@ -162,7 +170,7 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
     bool gone = false;
 
     if (file_read(path, RECORD_MAX, &text, NULL) != 0) {
-        /* None yet: it is being made this moment, or its maker died between two lines. */
+        /* It cannot be read: not one of ours, or of an older version. */
         buf_release(&text);
         return stat(dir, &st) == 0 && time(NULL) - st.st_mtime > 3600;
     }
@@ -193,10 +201,12 @@ void engine_dir_dead(engine_dir_fn *fn, void *ctx)
     DIR *d = runtime ? opendir(runtime) : NULL;
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        if (!hex_name(e->d_name))
+        bool unfinished = owner_check_group(e->d_name) == OWNER_DEAD;     /* killed before there was a record */
+
+        if (!unfinished && !hex_name(e->d_name))
             continue;
         autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
-        if (tell_dead(dir, fn, ctx))
+        if (unfinished || tell_dead(dir, fn, ctx))
             file_remove_tree(dir);
     }
     if (d)

@@ -1,5 +1,6 @@
 /* engine_dir.h - the directory of one start below XDG_RUNTIME: the record of what must be removed, the socket, the seccomp profile.
  *
+ *     RUNTIME/sandpiper-PID-START-RANDOM/    what becomes the next, until its record is written
  *     RUNTIME/HEX/            0700, ours; the name tells nothing, for the code can read it in /proc/self/mountinfo
  *     RUNTIME/HEX/record      owner, engine, container, control groups: for the reaper
  *     RUNTIME/HEX/seccomp     the profile
