@@ -255,6 +255,9 @@ static void describe(struct transfer *t, CURLcode code, struct failure *f) {
     } else if (certificate_bad(code)) {
         failure_set(f, FAILURE_NETWORK, "%s: its certificate is not trusted: %s (SSL_CERT_FILE names further ones)", host, why);
         f->never = true;
+    } else if (code == CURLE_SSL_CONNECT_ERROR && strcasestr(why, "wrong version number")) {
+        failure_set(f, FAILURE_NETWORK, "%s does not speak TLS; should the base URL begin with http:// ?", host);
+        f->never = true;
     } else if (code == CURLE_SSL_CONNECT_ERROR) {
         failure_set(f, FAILURE_NETWORK, "%s: no TLS connection: %s", host, why);
     } else if (code == CURLE_COULDNT_RESOLVE_PROXY) {

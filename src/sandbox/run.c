@@ -110,7 +110,8 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
                             s->o.cell_ms / 1000.0);
     } else if (l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
-        r->what = xstrdup("the user interrupted the code and it did not stop by itself, so it was killed; variables are gone");
+        r->what = xstrdup(loop_fatal(s->loop) ? "the program was told to end, so the code was killed; variables are gone"
+                          : "the user interrupted the code and it did not stop by itself, so it was killed; variables are gone");
     } else if (memory) {
         r->status = CELL_MEMORY;
         r->what = xasprintf("the code was killed: out of memory (limit %s); variables are gone", limit);

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -125,6 +126,19 @@ def test_refused_connection(bare):
     assert r.code == 1 and r.out == "" and str(port) in r.err and "refused" in r.err.lower(), r
 
 
+def test_https_where_http_is_spoken(bare):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def answer():
+            c, _ = listener.accept()
+            c.recv(1000)
+            c.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            c.close()
+        threading.Thread(target=answer, daemon=True).start()
+        bare.url = "https://127.0.0.1:%d/v1" % listener.getsockname()[1]
+        r = bare.run("hello")
+    assert r.code == 1 and "does not speak TLS; should the base URL begin with http://" in r.err and r.seconds < 5, r
+
+
 def test_a_key_never_goes_over_plain_http_to_another_machine(bare):
     bare.url = "http://192.0.2.1/v1"
     r = bare.run("go", env={"SANDPIPER_CONNECT_TIMEOUT": "1s"})
@@ -154,7 +168,7 @@ def test_missing_image(bare, engine):
     r = bare.run("exec", "--sandbox", engine, "--image", "no-such-image:latest", "-", stdin="print(1)")
     assert r.code == 3 and r.out == "", r
     lines = r.err.strip().splitlines()
-    assert len(lines) == 2 and "no-such-image" in lines[0] and "make image" in r.err, r
+    assert len(lines) == 2 and "no-such-image" in lines[0] and "fetch it (%s pull no-such-image:latest)" % engine in lines[1], r
 
 
 @pytest.mark.parametrize("engine", ["docker", "podman", "bwrap"])
@@ -201,6 +215,16 @@ def test_interrupted_while_a_cell_runs(sandpiper_on, serve):
     assert p.wait(15) == 130
     assert time.monotonic() - begin < 8
     assert p.stdout.read() == b""
+
+
+def test_terminated_while_a_cell_runs(sandpiper_on, serve):
+    serve(sandpiper_on, [SLOW])
+    p = sandpiper_on.start("go")
+    read_until(p.stderr, b"started\n")
+    p.send_signal(signal.SIGTERM)
+    assert p.wait(15) == 143
+    said = p.stderr.read()
+    assert b"the user" not in said, said          # it was no Ctrl-C
 
 
 def test_interrupted_while_code_ignores_it(sandpiper_on, serve):
