@@ -287,7 +287,7 @@ static void test_short_output_has_no_copy(void **state)
     assert_int_equal(mkdir(dir, 0700), 0);
     output_begin(&o, dir, 2, &disk);
     for (int i = 0; i < 130; i++) {         /* few bytes, many lines */
-        snprintf(want + 3 * i, 4, "%02d\n", i % 100);
+        snprintf(want + 3 * i, 4, "%02d\n", (int)((unsigned)i % 100));
         output_add(&o, want + 3 * i, 3);
     }
     output_end(&o);
