@@ -161,6 +161,8 @@ def source_line(worker, name, line):
 
 
 def users_own(name):
+    if name.endswith(('.pyx', '.pxd', '.pxi')):     # Cython names the sources of compiled libraries by relative paths
+        return False
     return name.startswith(('<cell ', OPTIONS['data'] + '/', './')) or not name.startswith(('/', '<'))
 
 
@@ -181,13 +183,13 @@ def chain(worker, e, depth):
             skipped += 1
             continue
         if skipped:
-            shown.append('  ... %d frames of library code' % skipped)
+            shown.append('  ... %d frame%s of library code' % (skipped, '' if skipped == 1 else 's'))
             skipped = 0
         where = '' if code.co_name == '<module>' else ', in ' + code.co_name
         text = source_line(worker, code.co_filename, lineno).strip()
         shown.append('  File "%s", line %d%s' % (code.co_filename, lineno, where) + ('\n    ' + clip(text, 300) if text else ''))
     if skipped:
-        shown.append('  ... %d frames of library code' % skipped)
+        shown.append('  ... %d frame%s of library code' % (skipped, '' if skipped == 1 else 's'))
     if len(shown) > 20:
         shown[8:-8] = ['  ... %d more frames' % (len(shown) - 16)]
     if isinstance(e, SyntaxError) and e.lineno:

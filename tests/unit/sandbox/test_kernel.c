@@ -189,6 +189,10 @@ static void test_exceptions(void **state)
     has(buf_str(&seen.err), "    1/0\n");
     want("d['pear']", CELL_OK);
     assert_false(r.state_lost);
+    /* A frame of compiled library code, as pandas has them, is counted and not shown. */
+    want("exec(compile('def f(): raise ValueError(1)', 'pandas/_libs/parsers.pyx', 'exec'))\nf()", CELL_EXCEPTION);
+    assert_null(strstr(r.traceback, "parsers.pyx"));
+    assert_non_null(strstr(r.traceback, "1 frame of library code"));
 }
 
 static void test_hostile_values(void **state)
