@@ -98,7 +98,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sandpiper-questions") as folder:
         subprocess.run([sys.executable, os.path.join(HERE, "data.py"), folder], check=True)
         for i, question in enumerate(asked):
-            events, err, seconds, code = ask(question, folder, args)
+            for _ in range(5):      # a busy server may miss the moment in which it is looked for
+                events, err, seconds, code = ask(question, folder, args)
+                if code != 2 or events:
+                    break
+                time.sleep(3)
             session = next((e for e in events if e.get("type") == "session"), {})
             done = next((e for e in events if e.get("type") == "done"), {})
             if i == 0:
