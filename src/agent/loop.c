@@ -101,7 +101,8 @@ static int request(struct agent *a, struct question *q, struct llm_reply *r, str
         schemas[i] = agent_tools[i].schema(t);
         tools[i] = (struct llm_tool){agent_tools[i].name, t->tool_description, schemas[i], agent_tools[i].code_key};
     }
-    struct llm_request req = {.conversation = a->c, .prompts = &prompts, .tools = tools, .n_tools = n};
+    struct llm_request req = {.conversation = a->c, .prompts = &prompts, .tools = tools, .n_tools = n, .vary = q->vary};
+    q->vary = false;
     agent_listener(a, &listener);
     int status = llm_ask(a->llm, &req, &listener, r, err);
     for (size_t i = 0; i < n; i++)

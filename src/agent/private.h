@@ -35,6 +35,7 @@ struct question {
     struct texts texts;
     int64_t input, output;
     bool estimated;
+    bool vary;                  /* the same failing code came again: greedy sampling would send it a third time */
     bool nudge_now;             /* the next request carries the nudge after an empty answer */
     bool shrunk;                /* the user was told that the window was full */
     bool told_no_output;

@@ -73,8 +73,9 @@ static char *with_user_system(struct agent *a, const char *text, const struct te
     return joined;
 }
 
-/* "numpy 1.24, pandas 1.5" -> "numpy, pandas": versions cost a small model more tokens than they are worth. */
-static char *without_versions(const char *packages)
+/* "numpy 1.24, scikit-learn 1.2" -> "numpy, sklearn": the names to import; versions cost a small model more tokens than they are worth,
+ * and it imports what it reads. */
+static char *import_names(const char *packages)
 {
     struct buf out = BUF_INIT(4096);
 
@@ -82,7 +83,13 @@ static char *without_versions(const char *packages)
         size_t len = strcspn(p, ",");
         size_t name = strcspn(p, " ,");
 
-        buf_addf(&out, "%s%.*s", out.len ? ", " : "", (int)name, p);
+        buf_addstr(&out, out.len ? ", " : "");
+        if (name == strlen("scikit-learn") && !strncmp(p, "scikit-learn", name))
+            buf_addstr(&out, "sklearn");
+        else if (name == strlen("pillow") && !strncmp(p, "pillow", name))
+            buf_addstr(&out, "PIL");
+        else
+            buf_add(&out, p, name);
         p += len;
         p += strspn(p, ", ");
     }
@@ -100,7 +107,7 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
         return -1;
     /* The next call into the sandbox may change what it returned. */
     autofree char *inside = xstrdup(*installed ? installed : "the standard library only");
-    autofree char *names = *installed ? without_versions(installed) : xstrdup("the standard library only");
+    autofree char *names = *installed ? import_names(installed) : xstrdup("the standard library only");
     const char *python = sandbox_python(a->sandbox);
     autofree char *version = xstrdup(python && *python ? python : "3");
 

@@ -68,6 +68,7 @@ static int python_run(struct agent *a, const char *id, const struct json *args, 
     budget_good_call(&q->budget);
     if ((why = budget_same(&q->budget, code))) {
         budget_same_again(&q->budget);
+        q->vary = true;
         out->kind = RESULT_FAILED;
         buf_addf(&out->text, "%s\n%s", q->texts.same_code, why);
         cell_refused(a, id, agent_tools[0].name, code, "the same code failed before; not run again");

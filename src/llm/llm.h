@@ -76,6 +76,7 @@ struct llm_request {
     const struct llm_prompts *prompts;
     const struct llm_tool *tools;
     size_t n_tools;
+    bool vary;                  /* the model repeated itself: where a low temperature is sent, send a higher one this once */
 };
 
 struct llm_listener {           /* all may be NULL */

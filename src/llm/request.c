@@ -221,11 +221,14 @@ static void blocks_messages(struct out *o, const struct llm_request *q) {
     flush_user(o);
 }
 
-static void parameters(struct json *body, const struct request_shape *s) {
+/* Where nothing but the conversation decides, a reply that came twice comes a third time. */
+#define TEMPERATURE_VARIED 0.7
+
+static void parameters(struct json *body, const struct request_shape *s, bool vary) {
     if (s->max_tokens > 0 && s->max_tokens_field != MAX_TOKENS_NONE)
         json_set_int(body, s->max_tokens_field == MAX_TOKENS_NEW ? "max_completion_tokens" : "max_tokens", s->max_tokens);
     if (s->temperature && s->o->temperature >= 0)
-        json_set(body, "temperature", json_number(s->o->temperature));
+        json_set(body, "temperature", json_number(vary && s->o->temperature < TEMPERATURE_VARIED ? TEMPERATURE_VARIED : s->o->temperature));
     if (s->reasoning_effort && s->o->reasoning_effort)
         json_set_str(body, "reasoning_effort", s->o->reasoning_effort);
     json_set_bool(body, "stream", s->stream);
@@ -254,7 +257,7 @@ char *request_body(const struct llm_request *q, const struct request_shape *s, s
     json_set(body, "messages", o.messages);
     if (!s->blocks)
         tools(&o, body, q);
-    parameters(body, s);
+    parameters(body, s, q->vary);
     buf_release(&o.user);
     if (prompt)
         *prompt = o.prompt;

@@ -106,6 +106,8 @@ static void fake_check(const struct llm_request *q)
     if (conversation_check(c, &err))
         fail_msg("the conversation is not valid: %s", err.text);
     buf_addf(&fake.seen, "%s: %s\n---\n", c->v[c->n - 1].role == TURN_USER ? "user" : "result", c->v[c->n - 1].text);
+    if (q->vary)
+        buf_addstr(&fake.seen, "(varied)\n");
     free(fake.system);
     fake.system = xstrdup(q->prompts->system_native);
     free(fake.blocks_ok);
@@ -399,7 +401,7 @@ __attribute__((unused)) static void fake_script(const struct fake_reply *replies
 __attribute__((unused)) static void session_open(struct session *s)
 {
     memset(&fake, 0, sizeof fake);
-    fake.packages = "numpy 1.24, pandas 1.5";
+    fake.packages = "numpy 1.24, scikit-learn 1.2";
     s->loop = fake.loop = loop_new();
     conversation_init(&s->c);
     s->o.prompts = &fake_prompts;

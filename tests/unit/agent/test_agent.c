@@ -59,7 +59,7 @@ static const struct script scripts[] = {
      .cells = {FAIL, FAIL, FAIL, FAIL, FAIL, FAIL, FAIL}, .n_cells = 7, .status = QUESTION_ANSWERED, .answer = "done", .turns = 12},
     {.name = "the same failing code is not run again, and counts", .replies = {CALL("a"), CALL("a"), CALL("a\n\n"), CALL("a "), SAY("No.")},
      .n_replies = 5, .cells = {FAIL}, .n_cells = 1, .status = QUESTION_CODE_FAILED, .answer = "No.",
-     .seen = "result: SAME CODE\nValueError: no (line 1: a)\n---", .events = "call:0 result:0:7 ", .turns = 10, .code = "a;"},
+     .seen = "result: SAME CODE\nValueError: no (line 1: a)\n---\n(varied)\n", .events = "call:0 result:0:7 ", .turns = 10, .code = "a;"},
     {.name = "code that failed runs again once another cell has succeeded", .replies = {CALL("f()"), CALL("def f(): pass"), CALL("f()"), SAY("1")},
      .n_replies = 4, .cells = {FAIL, OK("x"), OK("1")}, .n_cells = 3, .status = QUESTION_ANSWERED, .answer = "1", .turns = 8,
      .code = "f();def f(): pass;f();"},
@@ -353,7 +353,7 @@ static void test_prompts(void **state)
     fake_script(replies, 2, NULL, 0);
     agent_set_system(s.a, "Be brief.");
     session_ask(&s, "question");
-    assert_contains(fake.system, "native 3.11 [numpy 1.24, pandas 1.5] (numpy, pandas) 120 s a run, 1024 MiB of memory execute_python 20");
+    assert_contains(fake.system, "native 3.11 [numpy 1.24, scikit-learn 1.2] (numpy, sklearn) 120 s a run, 1024 MiB of memory execute_python 20");
     assert_contains(fake.system, "{output}\n\nBe brief.");
     assert_string_equal(fake.blocks_ok, "ok {output}");
     fake.packages = "";

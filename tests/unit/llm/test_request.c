@@ -39,7 +39,7 @@ static void is_json(const char *got, const char *want) {
 }
 
 static char *messages(const struct conversation *c, const struct request_shape *s) {
-    struct llm_request q = {c, &prompts, &tool, 1};
+    struct llm_request q = {c, &prompts, &tool, 1, false};
     size_t prompt = 0;
     autofree char *body = request_body(&q, s, &prompt);
     autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
@@ -132,11 +132,13 @@ static void blocks_joins_user_turns(void **state) {
     conversation_release(&c);
 }
 
+static bool vary;
+
 static char *body(struct llm_options *o, const struct request_shape *s) {
     struct conversation c;
     conversation_init(&c);
     conversation_user(&c, "q", 1);
-    struct llm_request q = {&c, &prompts, &tool, 1};
+    struct llm_request q = {&c, &prompts, &tool, 1, vary};
     struct request_shape copy = *s;
     copy.o = o;
     char *b = request_body(&q, &copy, NULL);
@@ -158,6 +160,17 @@ static void fields(void **state) {
     autofree char *all = body(&o, &s);
     is_json(all, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q\"}],"
                  "\"max_tokens\":5,\"temperature\":0,\"reasoning_effort\":\"low\",\"stream\":false}");
+    vary = true;
+    autofree char *varied = body(&o, &s);
+    assert_non_null(strstr(varied, "\"temperature\":0.7"));
+    o.temperature = 1;
+    autofree char *warm = body(&o, &s);
+    assert_non_null(strstr(warm, "\"temperature\":1,"));
+    o.temperature = -1;
+    autofree char *unset = body(&o, &s);
+    assert_null(strstr(unset, "temperature"));
+    vary = false;
+    o.temperature = 0;
     s.max_tokens_field = MAX_TOKENS_NEW;
     s.temperature = s.reasoning_effort = false;
     autofree char *less = body(&o, &s);
