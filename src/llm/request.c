@@ -208,10 +208,46 @@ static size_t blocks_assistant(struct out *o, const struct llm_request *q, size_
     return used;
 }
 
+/* How many results stand behind turn i when every one of them failed; 0 otherwise. */
+static size_t failures(const struct conversation *c, size_t i) {
+    size_t n = 0;
+    while (i + 1 + n < c->n && c->v[i + 1 + n].role == TURN_RESULT) {
+        if (c->v[i + 1 + n].result != RESULT_FAILED)
+            return 0;
+        n++;
+    }
+    return n;
+}
+
+/* The call of turn i was made before for the same question. */
+static bool repeats(const struct conversation *c, size_t i) {
+    for (size_t k = i; k-- > 0 && c->v[k].role != TURN_USER;)
+        if (c->v[k].role == TURN_ASSISTANT && c->v[k].n_calls == 1 && c->v[i].n_calls == 1
+            && !strcmp(c->v[k].calls[0].arguments, c->v[i].calls[0].arguments))
+            return true;
+    return false;
+}
+
+/* A small model copies what it reads. So a failed try that another try followed is not sent again, and of one that repeats an earlier
+ * try only the failure is: it stands behind the question. It keeps the prompt short too, where every round is paid for again. */
+static size_t blocks_failed(struct out *o, const struct llm_request *q, size_t i) {
+    const struct conversation *c = q->conversation;
+    size_t n = failures(c, i);
+    bool tried_again = n && i + 1 + n < c->n && c->v[i + 1 + n].role == TURN_ASSISTANT;
+    if (!n || (!tried_again && !repeats(c, i)))
+        return 0;
+    for (size_t k = 0; !tried_again && k < n; k++)
+        add_result(o, q->prompts, &c->v[i + 1 + k]);
+    return n;
+}
+
 static void blocks_messages(struct out *o, const struct llm_request *q) {
     const struct conversation *c = q->conversation;
     for (size_t i = 0; i < c->n; i++) {
-        if (c->v[i].role == TURN_USER)
+        size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, q, i) : 0;
+        if (failed)
+            i += failed;
+        else if (c->v[i].role == TURN_USER)
             add_user(o, c->v[i].text);
         else if (c->v[i].role == TURN_ASSISTANT)
             i += blocks_assistant(o, q, i);

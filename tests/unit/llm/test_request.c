@@ -114,6 +114,35 @@ static void blocks(void **state) {
     conversation_release(&c);
 }
 
+static void failed_try(struct conversation *c, const char *id, const char *arguments, const char *why) {
+    struct call k = call(id, arguments, NULL);
+    conversation_assistant(c, "", &k, 1);
+    conversation_result(c, id, RESULT_FAILED, why, strlen(why));
+}
+
+/* A failed try that was followed by another is not sent again; of a repeated one only the failure is. */
+static void blocks_failed_tries(void **state) {
+    (void)state;
+    struct conversation c;
+    struct llm_options o = options();
+    struct request_shape s = shape(&o, true);
+    conversation_init(&c);
+    conversation_user(&c, "q1", 2);
+    failed_try(&c, "a", "{\"code\":\"one\"}", "E1");
+    failed_try(&c, "b", "{\"code\":\"two\"}", "E2");
+    autofree char *last = messages(&c, &s);
+    is_json(last, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\"},"
+                  "{\"role\":\"assistant\",\"content\":\"```python\\ntwo\\n```\"},{\"role\":\"user\",\"content\":\"[failed]E2\"}]");
+    failed_try(&c, "c", "{\"code\":\"one\"}", "SAME");
+    autofree char *same = messages(&c, &s);
+    is_json(same, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\\n\\n[failed]SAME\"}]");
+    s.blocks = false;
+    autofree char *all = messages(&c, &s);
+    assert_non_null(strstr(all, "E1"));
+    assert_non_null(strstr(all, "E2"));
+    conversation_release(&c);
+}
+
 static void blocks_joins_user_turns(void **state) {
     (void)state;
     struct conversation c;
@@ -201,6 +230,7 @@ static void bounds(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(native), cmocka_unit_test(another_service), cmocka_unit_test(blocks), cmocka_unit_test(blocks_joins_user_turns),
+        cmocka_unit_test(blocks_failed_tries),
         cmocka_unit_test(fields), cmocka_unit_test(bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
