@@ -152,10 +152,12 @@ def zombies():
             try: n += open('/proc/%s/stat' % p).read().rpartition(')')[2].split()[0] == 'Z'
             except OSError: pass
     return n
-for i in range(20):
-    if zombies() == 0: break
+left = 1
+for i in range(40):
+    left = zombies()
+    if left == 0: break
     time.sleep(0.05)
-print(zombies())""", ok_out("0\n")),
+print(left)""", ok_out("0\n")),
     ("L23", "import ctypes\nprint(ctypes.CDLL(None).shmget(0, ctypes.c_size_t(1 << 40), 0o1600))", ok_out("-1\n")),
     ("L25", """
 import os
