@@ -2,6 +2,7 @@
 documented exit code, says why in a line or two, and leaves nothing (each fixture looks).
 """
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -147,18 +148,22 @@ def test_a_key_never_goes_over_plain_http_to_another_machine(bare):
 
 # -- engines
 
+# The cause depends on the machine that runs the test: with a docker daemon the image is missing, without one the daemon is.
+NO_SANDBOX = re.compile(r"no-such-image|docker: its daemon does not run")
+
+
 def test_no_code_needed_and_no_sandbox(sandpiper, serve):
     """A question that needs no code is answered, with one warning."""
     serve(sandpiper, [{"answer": {"text": "Bonjour!"}}])
     r = sandpiper.run("--sandbox", "docker", "--image", "no-such-image:latest", "say hello in French")
     assert r.code == 0 and r.out == "Bonjour!\n", r
-    assert len(r.err.strip().splitlines()) <= 2 and "no-such-image" in r.err, r      # one warning, with its remedy
+    assert len(r.err.strip().splitlines()) <= 2 and NO_SANDBOX.search(r.err), r      # one warning, with its remedy
 
 
 def test_code_needed_and_no_sandbox(sandpiper, serve):
     serve(sandpiper, [{"answer": {"calls": [{"code": "print(1)"}]}}], complete=False)
     r = sandpiper.run("--sandbox", "docker", "--image", "no-such-image:latest", "go")
-    assert r.code == 3 and r.out == "" and "no-such-image" in r.err, r
+    assert r.code == 3 and r.out == "" and NO_SANDBOX.search(r.err), r
 
 
 @pytest.mark.parametrize("engine", ["docker", "podman"])
