@@ -174,8 +174,9 @@ static void fix_tree(struct fix *f, cJSON *c)
 
 struct json *json_parse(const char *text, size_t len, int flags, size_t *used, struct error *err)
 {
-    if (len > JSON_BYTES) {
-        error_set(err, ERROR_PROTOCOL, 0, "JSON of %zu bytes is too long (at most %zu)", len, (size_t)JSON_BYTES);
+    size_t most = flags & JSON_LONG ? JSON_LONG_BYTES : JSON_BYTES;
+    if (len > most) {
+        error_set(err, ERROR_PROTOCOL, 0, "JSON of %zu bytes is too long (at most %zu)", len, most);
         return NULL;
     }
     struct json_scan scan;

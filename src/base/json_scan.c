@@ -294,7 +294,7 @@ static bool scan_value(struct scanner *s, unsigned max_depth)
             continue;
         }
         if (depth == max_depth)
-            return fail(s, "nested too deeply");
+            return fail(s, "nested more than 200 deep");
         open[depth++] = c;
         s->i++;
         skip_space(s);

@@ -174,6 +174,19 @@ static void trim_end(struct buf *b) {
         buf_end(b);
 }
 
+/* The call that the service quotes in its error, where it is whole and of a known tool. */
+static int take_quoted(const struct llm_request *q, const char *s, struct llm_reply *r) {
+    struct calls c = {0};
+    if (!calls_from_text(&c, s, strlen(s), q->tools, q->n_tools) || c.v[0].problem) {
+        calls_release(&c);
+        return -1;
+    }
+    r->calls = c.v;
+    r->n_calls = c.n;
+    r->finish = LLM_FINISH_CALLS;
+    return 0;
+}
+
 int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failure *f) {
     struct reader *rd = &a->reader;
     if (!a->enough)
@@ -207,18 +220,18 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
     if (a->reasoning.len)
         r->reasoning = xmemdup0(a->reasoning.data, a->reasoning.len);
     r->usage = (struct llm_usage){rd->usage.input, rd->usage.output, rd->usage.reasoning, false};
+    if (rd->failed_generation && !take_quoted(a->q, rd->failed_generation, r))
+        return 0;
     return complete && !rd->failed ? 0 : -1;
 }
 
 int answer_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r) {
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
     const char *s = json_str(json_get(json_get(j, "error"), "failed_generation"));
-    struct calls c = {0};
-    if (!s || !calls_from_text(&c, s, strlen(s), q->tools, q->n_tools) || c.v[0].problem) {
-        calls_release(&c);
+    *r = (struct llm_reply){.usage = {-1, -1, -1, false}};
+    if (!s || take_quoted(q, s, r))
         return -1;
-    }
-    *r = (struct llm_reply){.text = xstrdup(""), .calls = c.v, .n_calls = c.n, .finish = LLM_FINISH_CALLS, .usage = {-1, -1, -1, false}};
+    r->text = xstrdup("");
     return 0;
 }
 

@@ -7,13 +7,23 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "llm/reader.h"
+
+#define SLICE (256u << 10)     /* what follows copies it a few times: a whole answer in one string may have 64 MiB */
+
+static void in_slices(struct reader *r, void (*sink)(void *, const char *, size_t), const char *s) {
+    for (size_t n = strlen(s), k; n; s += k, n -= k) {
+        k = n > SLICE ? utf8_cut(s, n, SLICE) : n;
+        sink(r->sink.ctx, s, k);
+    }
+}
 
 static void text(struct reader *r, const char *s) {
     if (!s || !*s)
         return;
     r->content++;
-    r->sink.text(r->sink.ctx, s, strlen(s));
+    in_slices(r, r->sink.text, s);
 }
 
 static void reasoning(struct reader *r, const char *s, const char *field) {
@@ -22,7 +32,7 @@ static void reasoning(struct reader *r, const char *s, const char *field) {
     r->content++;
     if (field && !r->reasoning_field)
         r->reasoning_field = field;
-    r->sink.reasoning(r->sink.ctx, s, strlen(s));
+    in_slices(r, r->sink.reasoning, s);
 }
 
 static bool is_type(const struct json *part, const char *type) {

@@ -19,7 +19,7 @@
 #define PIECE 16384             /* as libcurl gives it: the caps are on what is not yet understood, not on a whole stream */
 
 struct reading {
-    int rc;
+    int rc, status;
     bool shown, sse, enough, done;
     char finish[32];
     char *refusal;
@@ -47,7 +47,7 @@ static bool unpack(const char *body, size_t len, struct buf *out) {
     }
     if (lib)
         dlclose(lib);
-    return n == 0;
+    return n >= 0;              /* also where the cap was met: the reader says so */
 }
 
 static const char *header(const struct debug_reply *d, const char *name) {
@@ -196,7 +196,10 @@ static char *print(const struct debug_reply *d, const struct reading *o) {
         action = action_of(&o->r, &class);
     } else {
         choice = retry_decide(&retry, &o->f, o->shown, true, 0, 0);
-        action = choice.what == RETRY_NO ? "fail" : "retry";
+        /* An answer that began and then told an error, or broke off, has failed. That the loop asks once more when nothing was shown
+         * of it stands in retry. */
+        bool began = o->status < 300 && o->f.class != FAILURE_EMPTY_RESULT && o->f.class != FAILURE_TOOL_USE;
+        action = choice.what == RETRY_NO || began ? "fail" : "retry";
         class = class_of(&o->f);
         message = o->f.message;
     }
@@ -232,6 +235,7 @@ char *debug_reply(const struct debug_reply *given, const char *body, size_t len)
     }
     if (!d.status)
         d.status = 200;
+    o.status = d.status;
     if (d.status < 200 || d.status >= 300)
         read_error(&d, &q, body, len, &o);
     else

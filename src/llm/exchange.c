@@ -185,7 +185,8 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     enum http_end end = post(m, &t, body, stream, &reply, f, err);
     int rc = conclude(&t, end, &reply, r, f);
     if (rc == 0) {
-        x->structured = t.a.reader.slots.n > 0 && r->n_calls;
+        bool quoted = reply.status >= 300 || t.a.reader.failed_generation;      /* a call all the same, only told in an error */
+        x->structured = r->n_calls && (t.a.reader.slots.n > 0 || quoted);
         x->from_block = !x->structured && r->n_calls && !t.a.leak.calls.n
             && (t.a.blocks.state == BLOCKS_CLOSED || t.a.blocks.state == BLOCKS_CODE);
     }

@@ -15,7 +15,7 @@ struct error;
 struct http;
 struct loop;
 
-#define HTTP_REPLY_MAX (64u << 20)
+#define HTTP_REPLY_MAX (64u << 20)      /* as READER_REPLY_MAX, for what never gets that far */
 #define HTTP_ERROR_MAX (1u << 20)       /* of a body with status >= 300 */
 #define HTTP_HEADERS_MAX (256u << 10)
 

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -16,7 +17,7 @@ static void on_event(void *ctx, const struct sse_event *e);
 
 void reader_init(struct reader *r, const struct reader_sink *sink) {
     *r = (struct reader){.sink = *sink, .usage = {-1, -1, -1}};
-    buf_init(&r->body, READER_EVENT_MAX);
+    buf_init(&r->body, READER_REPLY_MAX);
     buf_init(&r->refusal, 1u << 20);
     sse_init(&r->sse, READER_EVENT_MAX, on_event, r);
 }
@@ -28,6 +29,7 @@ void reader_release(struct reader *r) {
     buf_release(&r->refusal);
     sse_release(&r->sse);
     slots_release(&r->slots);
+    free(r->failed_generation);
 }
 
 static void fail(struct reader *r, enum failure_class class, const char *text) {
@@ -37,7 +39,8 @@ static void fail(struct reader *r, enum failure_class class, const char *text) {
     failure_set(&r->failure, class, "%s", text);
 }
 
-static void too_big(struct reader *r) { fail(r, FAILURE_PROTOCOL, "one event or document is larger than 8 MiB"); }
+static void too_big(struct reader *r) { fail(r, FAILURE_PROTOCOL, "one event is larger than 8 MiB"); }
+static void too_long(struct reader *r) { fail(r, FAILURE_PROTOCOL, "a reply larger than 64 MiB"); }
 
 /* A hostile document of nothing but brackets and commas would cost forty times its size. */
 static bool too_complex(const char *s, size_t n) {
@@ -61,7 +64,14 @@ static struct json *parse(struct reader *r, const char *s, size_t n, struct erro
         fail(r, FAILURE_PROTOCOL, "a document with more than 200,000 values");
         return NULL;
     }
-    return json_parse(s, n, JSON_DUPLICATES, NULL, err);
+    return json_parse(s, n, JSON_DUPLICATES | JSON_LONG, NULL, err);
+}
+
+/* Skipping such an event could lose a piece of code. */
+static void bad_event(struct reader *r, const struct error *err) {
+    char why[256];
+    snprintf(why, sizeof why, "an event that is not valid JSON (%.200s)", err->text);
+    fail(r, FAILURE_PROTOCOL, why);
 }
 
 static bool is_error(const struct json *j) {
@@ -76,6 +86,8 @@ static void take_error(struct reader *r, const struct json *j) {
         return;
     r->failed = true;
     failure_from_json(&r->failure, 200, j);
+    if (r->failure.class == FAILURE_TOOL_USE)
+        r->failed_generation = xstrdup(json_str(json_get(json_get(j, "error"), "failed_generation")));
 }
 
 static bool looks_json(const char *s) {
@@ -92,7 +104,7 @@ static void try_lines(struct reader *r, const struct sse_event *e) {
         if (json_type(j) == JSON_OBJECT)
             is_error(j) ? take_error(r, j) : choice_read(r, j);
         else if (!j && looks_json(s) && !e->at_end)
-            fail(r, FAILURE_PROTOCOL, "an event that is not valid JSON");
+            bad_event(r, &err);
         s = stop + 1;
     }
 }
@@ -121,7 +133,7 @@ static void on_event(void *ctx, const struct sse_event *e) {
     } else if (!j && memchr(e->data, '\n', e->len)) {
         try_lines(r, e);
     } else if (!j && !e->at_end && looks_json(e->data)) {
-        fail(r, FAILURE_PROTOCOL, "an event that is not valid JSON");  /* skipping it could lose a piece of code */
+        bad_event(r, &err);
     } else if (!j) {
         r->bad++;
     }
@@ -132,6 +144,7 @@ static void read_document(struct reader *r, bool lost) {
     autojson struct json *j = parse(r, buf_str(&r->body), r->body.len, &err);
     if (r->failed)
         return;
+    buf_release(&r->body);      /* what is read of it may be as long again */
     if (!j) {
         char why[256];
         snprintf(why, sizeof why, "the JSON ends early or is broken at byte %d (%.150s)", err.code, err.text);
@@ -183,10 +196,7 @@ static void trim_front(struct reader *r) {
 }
 
 static void feed_sniff(struct reader *r, const char *p, size_t n) {
-    if (!buf_add(&r->body, p, n)) {
-        too_big(r);
-        return;
-    }
+    buf_add(&r->body, p, n);
     int mode = sniff(r->body.data, r->body.len, !r->trimmed);
     if (!mode) {
         trim_front(r);          /* keep-alive blanks before a JSON answer: they must not add up */
@@ -204,13 +214,17 @@ static void feed_sniff(struct reader *r, const char *p, size_t n) {
 void reader_feed(struct reader *r, const char *p, size_t n) {
     if (!n || r->failed || r->done)
         return;
+    if (n > READER_REPLY_MAX - r->total) {
+        too_long(r);
+        return;
+    }
+    r->total += n;
     switch (r->mode) {
     case READ_SNIFF:
         feed_sniff(r, p, n);
         break;
     case READ_JSON:
-        if (!buf_add(&r->body, p, n))
-            too_big(r);
+        buf_add(&r->body, p, n);
         break;
     case READ_SSE:
         if (sse_feed(&r->sse, p, n))

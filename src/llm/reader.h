@@ -14,7 +14,8 @@
 #include "llm/slots.h"
 #include "llm/sse.h"
 
-#define READER_EVENT_MAX (8u << 20)
+#define READER_EVENT_MAX (8u << 20)     /* data of one event */
+#define READER_REPLY_MAX (64u << 20)    /* of a stream, or one document */
 
 struct reader_sink {
     void *ctx;
@@ -28,6 +29,7 @@ struct reader {
     struct reader_sink sink;
     enum { READ_SNIFF, READ_JSON, READ_SSE, READ_OTHER } mode;
     struct buf body;
+    size_t total;                       /* bytes fed */
     bool trimmed;                       /* something was taken off its front: a byte order mark can no longer come */
     struct sse sse;
     struct slots slots;
@@ -38,6 +40,7 @@ struct reader {
     bool delta_seen;
     bool failed;                        /* failure says why */
     struct failure failure;
+    char *failed_generation;            /* the call that a failure of class TOOL_USE quotes, or NULL */
     struct reader_usage usage;
     uint64_t content;                   /* events so far that carried something */
     unsigned bad;                       /* events that were no JSON and looked like none */

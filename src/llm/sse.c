@@ -5,7 +5,7 @@
 
 void sse_init(struct sse *s, size_t max_event, sse_fn *fn, void *ctx) {
     *s = (struct sse){.fn = fn, .ctx = ctx};
-    buf_init(&s->line, max_event);
+    buf_init(&s->line, max_event + 16);        /* the field's name and a blank beside the data */
     buf_init(&s->data, max_event);
     buf_init(&s->name, 256);
 }
@@ -94,6 +94,8 @@ int sse_feed(struct sse *s, const char *p, size_t n) {
             return buf_add(&s->line, p, n) ? 0 : -1;
         s->after_cr = p[k] == '\r';
         int rc;
+        if (k > s->line.max)
+            return -1;          /* also where it is not copied: the cut must not decide */
         if (s->line.len) {
             if (!buf_add(&s->line, p, k))
                 return -1;

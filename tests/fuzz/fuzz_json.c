@@ -62,7 +62,7 @@ static void one(const char *text, size_t len, int flags)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_exact(data, size);
-    for (int flags = 0; flags <= (JSON_DUPLICATES | JSON_PREFIX); flags++)
+    for (int flags = 0; flags <= (JSON_DUPLICATES | JSON_PREFIX | JSON_LONG); flags++)
         one(text, size, flags);
     free(text);
     return 0;
