@@ -126,6 +126,7 @@ static void question_release(struct agent *a, struct question *q)
     free(q->answer);
     free(q->last_text);
     free(q->good);
+    free(q->undelivered);
     a->q = NULL;
 }
 
@@ -158,7 +159,7 @@ static void question_put(struct agent *a, struct question *q, const char *questi
 
 static void question_settle(struct agent *a, struct question *q, enum question_status status, const char *question, size_t len)
 {
-    bool good = status == QUESTION_ANSWERED || status == QUESTION_CODE_FAILED, traces = left_traces(a, q);
+    bool good = question_has_answer(status), traces = left_traces(a, q);
 
     if (good || q->answer)
         set_retry(a, NULL, 0);
@@ -218,6 +219,11 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
     } else {
         question_put(a, &q, text, len);
         status = loop_run(a, &q, &e);
+        if (q.undelivered && question_has_answer(status)) {
+            status = QUESTION_UNDELIVERED;
+            error_set(&e, ERROR_SYSTEM, 0, "answered, but a file that the code made could not be written: %s\n"
+                      "Make room there, or name another folder with --out DIR", q.undelivered);
+        }
         question_settle(a, &q, status, text, len);
         warn_no_sandbox(a, &q, status);
     }

@@ -238,6 +238,8 @@ int cell_run(struct agent *a, const char *id, const char *tool, const char *code
     if (output.len)
         told->output = xmemdup0(output.data, output.len);
     buf_release(&output);
+    if (a->q && !a->q->undelivered && r.undelivered)
+        a->q->undelivered = steal(&r.undelivered);
     send_result(a, id, &r, told->text.len ? buf_str(&told->text) : "(no output)");
     return 0;
 }

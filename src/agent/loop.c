@@ -1,6 +1,7 @@
 /* loop.c - the straight loop of one question. Every step either goes on or ends the question with a status. */
 #include "agent/loop.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +29,10 @@ static int failed(const struct agent *a, const struct question *q, struct error 
     case ERROR_LIMIT:
         return QUESTION_LIMIT;
     case ERROR_CANCELLED:
-        return loop_fatal(a->loop) ? QUESTION_TERMINATED : QUESTION_INTERRUPTED;
+        if (!loop_fatal(a->loop))
+            return QUESTION_INTERRUPTED;
+        error_set(err, ERROR_CANCELLED, 0, loop_fatal(a->loop) == SIGHUP ? "hung up" : "terminated");
+        return QUESTION_TERMINATED;
     default:
         return QUESTION_NO_ANSWER;
     }
@@ -46,7 +50,7 @@ static size_t conversation_bytes(const struct conversation *c)
     return n;
 }
 
-/* What the request cost, asked for or not; where the service does not say, it is estimated so that --max-tokens bites. */
+/* What the request cost, asked for or not; where the service does not say, it is estimated so that --max-tokens-total bites. */
 static void account(struct agent *a, struct question *q, const struct llm_reply *r)
 {
     int64_t input = r->usage.input, output = r->usage.output;

@@ -42,6 +42,7 @@ struct question {
     char *answer;               /* or NULL */
     char *last_text;            /* of the latest reply with a text, answer or not; or NULL */
     char *good;                 /* last good output of code; or NULL */
+    char *undelivered;          /* why a file of its code is not on this machine; or NULL */
 };
 
 struct agent {

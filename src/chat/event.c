@@ -5,7 +5,8 @@ int question_exit_code(enum question_status s)
 {
     switch (s) {
     case QUESTION_ANSWERED: return 0;
-    case QUESTION_NO_ANSWER: return 1;
+    case QUESTION_NO_ANSWER:
+    case QUESTION_UNDELIVERED: return 1;
     case QUESTION_USAGE: return 2;
     case QUESTION_NO_SANDBOX: return 3;
     case QUESTION_CODE_FAILED: return 4;
@@ -16,6 +17,11 @@ int question_exit_code(enum question_status s)
     case QUESTION_TERMINATED: return 143;
     }
     return 1;
+}
+
+bool question_has_answer(enum question_status s)
+{
+    return s == QUESTION_ANSWERED || s == QUESTION_CODE_FAILED || s == QUESTION_UNDELIVERED;
 }
 
 /* The place of a code in the order of DESIGN 2; what ends a script at once ranks above what does not. */

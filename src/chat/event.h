@@ -39,6 +39,7 @@ enum question_status {      /* with the exit code each has */
     QUESTION_NO_ANSWER,     /*   1 */
     QUESTION_NO_SANDBOX,    /*   3 */
     QUESTION_CODE_FAILED,   /*   4: answered, but the code still failed after the last repair round */
+    QUESTION_UNDELIVERED,   /*   1: answered, but a file that the code made could not be written on this machine */
     QUESTION_LIMIT,         /*   5: rounds, tokens, time, or cut by length (what there is was given) */
     QUESTION_TRY_LATER,     /*  75 */
     QUESTION_REFUSED,       /*  77: credentials */
@@ -88,6 +89,7 @@ struct event {
 typedef void event_fn(void *ctx, const struct event *e);
 
 int question_exit_code(enum question_status s);
+bool question_has_answer(enum question_status s);          /* there is an answer: nothing to ask again */
 /* Of two exit codes of a script, the one that counts: 2, 3, 77, 75, 5, 1, 4, 0 from worst to best. */
 int exit_code_worse(int a, int b);
 

@@ -39,6 +39,7 @@ struct config {
     const char *out_dir;
     int max_rounds;
     int64_t max_time;               /* ms; 0: no limit */
+    int max_tokens_total;           /* 0: no limit */
     /* model */
     const char *model, *provider, *base_url, *api_key, *dialect, *reasoning_effort;
     struct argv api_key_command;

@@ -26,6 +26,8 @@ const struct option option_table[] = {
      .arg = "N", .group = ask, .commands = FOR_ALL, .help = "requests to the model for one question"},
     {"max-time", 0, "max_time", "SANDPIPER_MAX_TIME", OPTION_TIME, TO(max_time), .def = "0", .min = "0", .max = "168h", .arg = "TIME",
      .group = ask, .commands = FOR_ALL, .help = "time for one question; 0 is no limit"},
+    {"max-tokens-total", 0, "max_tokens_total", "SANDPIPER_MAX_TOKENS_TOTAL", OPTION_INT, TO(max_tokens_total), .def = "0", .min = "0",
+     .max = "2000000000", .arg = "N", .group = ask, .commands = FOR_ALL, .help = "tokens for one question, in and out; 0 is no limit"},
 
     {"model", 'm', "model", "SANDPIPER_MODEL", OPTION_STRING, TO(model), .arg = "NAME", .group = model, .commands = FOR_ALL,
      .dotenv = true, .help = "the model to ask"},

@@ -179,7 +179,7 @@ static void tell_result(const struct config *c, const struct cell_result *r)
     }
     for (size_t i = 0; i < r->n_files && !c->quiet; i++)
         print_plain(r->files[i].path);
-    if (r->files_note && !c->quiet)
+    if (r->files_note && (!c->quiet || r->undelivered))
         print_line(r->files_note);
 }
 
@@ -199,6 +199,8 @@ static int run(struct exec *x, struct sandbox *s, struct session *session, struc
     if (!x->gone && !x->write_error)    /* the interrupt was ours then */
         tell_result(x->c, &r);
     status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : code_of(&r);
+    if (status == 0 && r.undelivered)
+        status = 1;
     if (x->write_error) {
         cell_result_release(&r);
         return error_set(err, ERROR_SYSTEM, x->write_error, "cannot write to stdout: %s", strerror(x->write_error));

@@ -185,3 +185,12 @@ enum holder holders_find(int fd)
         return HOLDER_OTHER;
     return ancestor ? HOLDER_ANCESTORS : HOLDER_UNKNOWN;
 }
+
+bool holders_parent_reads(int fd)
+{
+    struct stat ours, theirs;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%ld/fd/0", (long)getppid());
+    return fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}

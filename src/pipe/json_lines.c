@@ -272,7 +272,7 @@ static const char *question_status_name(enum question_status s)
         [QUESTION_ANSWERED] = "answered", [QUESTION_NO_ANSWER] = "no_answer", [QUESTION_NO_SANDBOX] = "no_sandbox",
         [QUESTION_CODE_FAILED] = "code_failed", [QUESTION_LIMIT] = "limit", [QUESTION_TRY_LATER] = "try_later",
         [QUESTION_REFUSED] = "refused", [QUESTION_USAGE] = "usage", [QUESTION_INTERRUPTED] = "interrupted",
-        [QUESTION_TERMINATED] = "terminated",
+        [QUESTION_TERMINATED] = "terminated", [QUESTION_UNDELIVERED] = "undelivered",
     };
 
     return names[s];

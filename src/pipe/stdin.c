@@ -179,7 +179,12 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
         /* looked at again each second: the writer may end while a parent keeps its end open */
         ready = input_wait(r->fd, s.line_at ? start + LINE_MS : clock_ms() + LINE_MS, r->loop, err);
     }
-    return ready < 0 ? -1 : spool(&s, d, err);
+    if (ready < 0 || spool(&s, d, err) < 0)
+        return -1;
+    if (d->size && r->mode != STDIN_DATA && holders_parent_reads(r->fd))
+        say(r, NOTICE_INFO, "the program that started this one reads the same stdin and will find nothing left of it; "
+            "--stdin ignore leaves it alone");
+    return 0;
 }
 
 static int take(const struct stdin_rules *r, struct stdin_data *d, struct error *err)

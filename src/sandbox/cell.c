@@ -117,6 +117,8 @@ static const char *on_file_end(struct cell *c)
     path = delivery_end(&c->delivery);
     if (!path) {
         note(c, c->file_name, c->delivery.why);
+        if (!r->undelivered)
+            r->undelivered = xasprintf("%s: %s", c->file_name, c->delivery.why);
     } else {
         r->files = xreallocarray(r->files, r->n_files + 1, sizeof *r->files);
         r->files[r->n_files++] =

@@ -139,7 +139,8 @@ static void explain_answer(struct sandbox *s, const struct cell *c, const struct
         r->what = xasprintf("the code was interrupted: it ran longer than %g s, the limit of a cell; variables are kept", s->o.cell_ms / 1000.0);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
-        r->what = xstrdup("the user interrupted the code; variables are kept");
+        r->what = xstrdup(loop_fatal(s->loop) ? "the program was told to end, so the code was interrupted; variables are kept"
+                          : "the user interrupted the code; variables are kept");
     } else if (r->status == CELL_INTERRUPTED) {
         r->status = CELL_EXCEPTION;             /* the code raised KeyboardInterrupt itself */
     } else if (r->status == CELL_EXIT) {
@@ -258,6 +259,7 @@ void cell_result_release(struct cell_result *r)
     free(r->what);
     free(r->output_path);
     free(r->files_note);
+    free(r->undelivered);
     for (size_t i = 0; i < r->n_files; i++) {
         free(r->files[i].name);
         free(r->files[i].path);

@@ -86,6 +86,7 @@ struct cell_result {
     struct cell_file *files;
     size_t n_files;
     char *files_note;           /* what was not delivered and why (too big, too many, a symlink); or NULL */
+    char *undelivered;          /* the first of those that this machine is to blame for (its disk is full): a line; or NULL */
 };
 
 /* Run one cell. 0: it was run, see r->status (an exception is a normal result). -1: there is no sandbox (ERROR_SANDBOX).

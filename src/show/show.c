@@ -191,8 +191,8 @@ static void show_done(struct show *s, const struct event *e)
 {
     show_status(s, NULL);
     if (e->done.error && *e->done.error)
-        show_line(s, e->done.status == QUESTION_ANSWERED || e->done.status == QUESTION_INTERRUPTED ? NOTICE_WARNING : NOTICE_ERROR,
-                  e->done.error);
+        show_line(s, e->done.status == QUESTION_ANSWERED || e->done.status == QUESTION_INTERRUPTED || e->done.status == QUESTION_TERMINATED
+                      ? NOTICE_WARNING : NOTICE_ERROR, e->done.error);
     if (s->o.verbose && e->done.last_output && *e->done.last_output) {
         show_line(s, NOTICE_DETAIL, "the last output of the code:");
         show_talk(s, e->done.last_output, strlen(e->done.last_output));

@@ -193,7 +193,7 @@ static int attach(struct term *t)
 static void after_question(struct term *t, enum question_status status)
 {
     show_status(t->show, NULL);
-    if (status != QUESTION_ANSWERED && status != QUESTION_CODE_FAILED && !loop_fatal(t->loop) && agent_can_retry(t->agent))
+    if (!question_has_answer(status) && !loop_fatal(t->loop) && agent_can_retry(t->agent))
         say(t, NOTICE_INFO, "/retry asks this again");
 }
 

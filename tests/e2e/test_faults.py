@@ -1,6 +1,7 @@
 """test_faults.py - the world around the program goes wrong: reader gone, disk full, no engine, no network, signals, kill -9. It ends with the
 documented exit code, says why in a line or two, and leaves nothing (each fixture looks).
 """
+import json
 import os
 import re
 import signal
@@ -81,6 +82,27 @@ def test_a_full_disk_does_not_lose_the_answer(small_disk, serve):
     r = sp.run("go")
     assert r.code == 0 and r.out == "done\n", r
     assert "No space left" in r.err, r
+
+
+@pytest.mark.parametrize("args", [(), ("--quiet",), ("--json",)])
+def test_a_file_that_cannot_be_delivered_is_no_success(small_disk, serve, args):
+    """The answer is given, but a script that wants the file must see that it is not there."""
+    sp = small_disk
+    serve(sp, [{"answer": {"calls": [{"code": "open('big.bin', 'wb').write(b'x' * 200_000); open('small.txt', 'w').write('hi'); print('made')"}]}},
+               {"expect": {"last": {"content": {"contains": ["big.bin", "No space left"]}}}, "answer": {"text": "done"}}])
+    r = sp.run(*args, "go")
+    assert r.code == 1 and "big.bin" in r.err and "No space left" in r.err and "--out" in r.err, r
+    if args == ("--json",):
+        done = [json.loads(line) for line in r.out.splitlines()][-2]
+        assert (done["type"], done["status"], done["exit_code"], done["answer"]) == ("done", "undelivered", 1, "done"), done
+    else:
+        assert r.out == "done\n", r
+
+
+@pytest.mark.parametrize("args", [(), ("--quiet",)])
+def test_a_file_of_exec_that_cannot_be_delivered(small_disk, args):
+    r = small_disk.run(*args, "exec", "-", stdin="open('big.bin', 'wb').write(b'x' * 200_000); print('made')")
+    assert r.code == 1 and r.out == "made\n" and "big.bin" in r.err and "No space left" in r.err, r
 
 
 def test_a_full_disk_from_the_start(small_disk):
@@ -199,8 +221,9 @@ def test_an_engine_without_permission(bare):
 
 # -- signals
 
-@pytest.mark.parametrize("sig, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
-def test_interrupted_while_the_model_is_silent(sandpiper, serve, sig, code):
+@pytest.mark.parametrize("sig, code, word", [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated"),
+                                             (signal.SIGHUP, 143, b"hung up")])
+def test_interrupted_while_the_model_is_silent(sandpiper, serve, sig, code, word):
     server = serve(sandpiper, [{"answer": {"text": "never", "wait": 30}}])
     p = sandpiper.start("go")
     server.wait_request(1)
@@ -209,6 +232,7 @@ def test_interrupted_while_the_model_is_silent(sandpiper, serve, sig, code):
     assert p.wait(10) == code
     assert time.monotonic() - begin < 5
     assert p.stdout.read() == b""
+    assert p.stderr.read() == b"sandpiper: %s\n" % word
 
 
 def test_interrupted_while_a_cell_runs(sandpiper_on, serve):
@@ -229,7 +253,7 @@ def test_terminated_while_a_cell_runs(sandpiper_on, serve):
     p.send_signal(signal.SIGTERM)
     assert p.wait(15) == 143
     said = p.stderr.read()
-    assert b"the user" not in said, said          # it was no Ctrl-C
+    assert b"the user" not in said and b"terminated" in said, said          # it was no Ctrl-C
 
 
 def test_interrupted_while_code_ignores_it(sandpiper_on, serve):

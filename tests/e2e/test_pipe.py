@@ -94,6 +94,24 @@ def test_worst_exit_code(bare, serve, exchanges, code, out):
     assert (r.code, r.out) == (code, out), r
 
 
+def spend(sandpiper, serve, *args, usage=(600, 500)):
+    call = {"text": "Let me see.", "calls": [{"code": "print(6 * 7)"}]}
+    serve(sandpiper, [{"answer": dict(call, usage=list(usage))}, {"answer": {"text": "It is 42.", "usage": list(usage)}}], complete=False)
+    return sandpiper.run(*args, "go")
+
+
+def test_the_tokens_of_a_question_are_a_limit(sandpiper, serve):
+    r = spend(sandpiper, serve, "--max-tokens-total", "1000")
+    assert r.code == 5 and r.out == "", r                           # the code ran, and nobody was asked what to make of it
+    assert "| 42" in r.err and "1000 tokens, 1100 were used (--max-tokens-total" in r.err, r
+    r = spend(sandpiper, serve, "--max-tokens-total", "1101")
+    assert (r.code, r.out) == (0, "It is 42.\n"), r                 # what reaches it is still taken
+    r = spend(sandpiper, serve, "--max-tokens-total", "100", usage=())
+    assert r.code == 5 and "--max-tokens-total" in r.err, r         # nothing was counted: estimated
+    r = spend(sandpiper, serve)
+    assert (r.code, r.out) == (0, "It is 42.\n"), r
+
+
 def test_interrupt_ends_the_script(bare, serve):
     server = serve(bare, [GOOD, {"answer": {"text": "slow answer", "wait": 30}}], complete=False)
     p = bare.start(stdin=subprocess.PIPE)
