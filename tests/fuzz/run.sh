@@ -6,34 +6,43 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=$1
 shift
 
-# The wire cases as seeds: each target has its own bytes in front of a body.
+# The wire cases as seeds: each target has its own bytes in front of a body. For the reader the first byte is the dialect, or the status.
 seed_from_cases() {
-    local target=$1 corpus=$2 case status
+    local target=$1 seeds=$2 case name status mode
     for case in "$here"/../wire/*/; do
-        status=$(cat "$case/status" 2>/dev/null || echo 200)
+        status=$(cat "$case/status" 2>/dev/null || echo 200) name=$(basename "$case")
         case $target in
-        sse) cat "$case/response.body" ;;
-        reader) printf "\\x$([ "$status" -lt 300 ] && echo 00 || printf %x $((128 + (status - 400) % 128)))"; cat "$case/response.body" ;;
-        failure) printf "\\x$(printf %02x $(((status - 300) & 255)))"; cat "$case/response.headers" 2>/dev/null; echo; cat "$case/response.body" ;;
-        *) return ;;
-        esac >"$corpus/case-$(basename "$case")"
+        sse) cat "$case/response.body" >"$seeds/case-$name" ;;
+        json) sed 's/^data: *//' "$case/response.body" | split -l 1 - "$seeds/case-$name-" ;;
+        reader)
+            for mode in 00 01 02; do
+                [ "$status" -lt 300 ] || mode=$(printf %x $((128 + (status - 400) % 128)))
+                { printf "\\x$mode"; cat "$case/response.body"; } >"$seeds/case-$mode-$name"
+            done
+            ;;
+        failure)
+            { printf "\\x$(printf %02x $(((status - 300) & 255)))"; cat "$case/response.headers" 2>/dev/null; echo; cat "$case/response.body"; } \
+                >"$seeds/case-$name"
+            ;;
+        esac
     done
 }
 export -f seed_from_cases
 
 one() {
-    local build=$1 target=$2 name corpus log
+    local build=$1 target=$2 name corpus log seeds
     name=$(basename "$target")
-    corpus=$build/corpus/${name#fuzz_} log=$build/$name.log
-    mkdir -p "$corpus" "$build/found"
-    cp -n "$here/corpus/${name#fuzz_}"/* "$corpus"/ 2>/dev/null || true
-    seed_from_cases "${name#fuzz_}" "$corpus"
+    corpus=$build/corpus/${name#fuzz_} log=$build/$name.log seeds=$build/seeds/${name#fuzz_}
+    mkdir -p "$corpus" "$seeds" "$build/found"
+    seed_from_cases "${name#fuzz_}" "$seeds"
     local options=(-timeout=20 -rss_limit_mb=1024 -max_len=16384 -print_final_stats=1 "-artifact_prefix=$build/found/$name-")
     [ -f "$here/$name.dict" ] && options+=("-dict=$here/$name.dict")
     if [ "${FUZZ_SECONDS:-60}" -gt 0 ]; then options+=("-max_total_time=${FUZZ_SECONDS:-60}"); else options+=(-runs=0); fi
-    if "$target" "${options[@]}" "$corpus" >"$log" 2>&1; then
-        printf '%s: nothing found, %s inputs run, %s in the corpus\n' "$name" "$(sed -n 's/stat::number_of_executed_units: *//p' "$log")" \
-            "$(find "$corpus" -type f | wc -l)"
+    # Only what reaches something new is kept in the corpus, which lives on from run to run; the seeds are read each time.
+    if "$target" "${options[@]}" "$corpus" "$here/corpus/${name#fuzz_}" "$seeds" >"$log" 2>&1; then
+        printf '%s: nothing found, %s inputs run, %s in the corpus, %s edges\n' "$name" \
+            "$(sed -n 's/stat::number_of_executed_units: *//p' "$log")" "$(find "$corpus" -type f | wc -l)" \
+            "$(sed -n 's/^#.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)"
     else
         tail -40 "$log"
         printf '%s: FOUND SOMETHING; once more with: %s %s\n' "$name" "$target" "$(sed -n 's/.*Test unit written to //p' "$log" | tail -1)"
