@@ -105,6 +105,17 @@ static int mark_others(const int *keep)
     return 0;
 }
 
+static void close_others(void)
+{
+    if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0)
+        return;
+    long max = sysconf(_SC_OPEN_MAX);
+    if (max < 0 || max > 65536)
+        max = 65536;
+    for (int fd = 3; fd < max; fd++)
+        close(fd);
+}
+
 /* Signals as a fresh program expects them. Ignored ones would be inherited through exec, and our handler would write into
  * the parent's signal pipe until then. All are blocked since before fork. */
 static void reset_signals(void)
@@ -143,6 +154,10 @@ _Noreturn static void child_main(const struct child_options *o, const char *prog
     }
     if (o->setup != NULL && o->setup(o->setup_ctx) != 0)
         _exit(126);
+    if (o->body != NULL) {
+        close_others();         /* the report pipe too, which lets the parent go on */
+        _exit(o->body(o->body_ctx));
+    }
     if (mark_others(o->keep) < 0)
         child_fail(report, 'd');
     execve(program, o->argv, o->env != NULL ? o->env : environ);
@@ -163,8 +178,8 @@ static int report_failure(const struct child_options *o, const struct start_fail
 
 pid_t child_spawn(const struct child_options *o, struct error *err)
 {
-    autofree char *program = find_program(o->argv[0]);
-    if (program == NULL) {
+    autofree char *program = o->body != NULL ? NULL : find_program(o->argv[0]);
+    if (program == NULL && o->body == NULL) {
         if (errno == ENOENT)
             return error_set(err, ERROR_SYSTEM, ENOENT, "cannot start %s: not found in PATH", o->argv[0]);
         return error_errno(err, "cannot start %s", o->argv[0]);

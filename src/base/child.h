@@ -23,6 +23,10 @@ struct child_options {
     bool die_with_parent;   /* PR_SET_PDEATHSIG SIGKILL */
     int (*setup)(void *ctx);/* runs in the child just before exec; non-zero return ends it with 126. May be NULL */
     void *setup_ctx;
+    /* Instead of a program: runs in the child, with 0, 1 and 2 alone open; what it returns is the exit code. It may block, and may call only
+     * what is safe after fork. argv then is a name for errors. May be NULL. */
+    int (*body)(void *ctx);
+    void *body_ctx;
 };
 
 /* Start it. Returns the pid, or -1 with err (also when exec itself failed: the cause comes back over a pipe). */

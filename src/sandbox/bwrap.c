@@ -1,12 +1,15 @@
 /* bwrap.c - the description of bubblewrap, for where there is no container engine. It has no limits of its own: those are made
- * before it starts (control group, rlimits), in bwrap_setup. docs/SECURITY.md has the reason of each flag.
+ * before it starts (rlimits, in bwrap_setup) or before it is given any code (control group, in bwrap_join). docs/SECURITY.md has the reason
+ * of each flag.
  */
 #include "sandbox/engine_plan.h"
 
+#include <errno.h>
 #include <pwd.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -81,6 +84,10 @@ static void vector(const struct engine_plan *p, struct argv *out)
     engine_environment(p, set_env, out);
     argv_pushl(out, "--chdir", DATA_DIR, "--add-seccomp-fd", NULL);
     argv_pushf(out, "%d", p->seccomp);
+    if (p->info >= 0) {
+        argv_push(out, "--info-fd");
+        argv_pushf(out, "%d", p->info);
+    }
     argv_pushl(out, "--", "/usr/bin/python3", NULL);
     engine_guest_words(p, channel, p->holds_pids ? 0 : p->o->pids, p->o->data_files, out);
 }
@@ -157,8 +164,8 @@ static int complain(const char *what)
     return 1;
 }
 
-/* In the child, before exec: only calls that are safe there. The order matters: the group and the limits while we may, then the uid,
- * then the death signal, which a change of uid clears. */
+/* In the child, before exec: only calls that are safe there. The order matters: the limits while we may, then the uid, then the death
+ * signal, which a change of uid clears. */
 int bwrap_setup(void *ctx)
 {
     const struct bwrap_setup *s = ctx;
@@ -167,8 +174,6 @@ int bwrap_setup(void *ctx)
         {RLIMIT_MSGQUEUE, 0}, {RLIMIT_SIGPENDING, 256}, {RLIMIT_STACK, 8 << 20}, {RLIMIT_RTPRIO, 0}, {RLIMIT_NICE, 0},
     };
 
-    if (s->cgroup && cgroup_join(s->cgroup) != 0)
-        return complain("cannot join the control group");
     for (size_t i = 0; i < countof(limits); i++)
         if (limit((int)limits[i].what, limits[i].value) != 0)
             return complain("cannot set a limit");
@@ -180,4 +185,34 @@ int bwrap_setup(void *ctx)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return complain("cannot ask to die with the program");
     return getppid() == s->parent ? 0 : 1;      /* it may have died before that line */
+}
+
+/* {"child-pid": N, ...}, or 0. */
+static pid_t read_child_pid(void)
+{
+    char text[1024];
+    size_t len = 0;
+    ssize_t n;
+
+    while (len < sizeof text - 1 && ((n = read(STDIN_FILENO, text + len, sizeof text - 1 - len)) > 0 || (n < 0 && errno == EINTR)))
+        len += n > 0 ? (size_t)n : 0;
+    text[len] = '\0';
+    const char *at = strstr(text, "\"child-pid\":");
+    return at ? (pid_t)strtol(at + strlen("\"child-pid\":"), NULL, 10) : 0;
+}
+
+/* Joining makes the kernel wait for a grace period of all CPUs, 5 to 25 ms. So it is done beside bwrap while that builds the sandbox and Python
+ * starts. Nothing is lost by it: Python waits for our first byte, which comes when this has ended well, so every process and page of the
+ * code's is the group's. bwrap goes first because that is where the wait is; what it started since is then moved at once. */
+int bwrap_join(void *ctx)
+{
+    const struct bwrap_join *j = ctx;
+    int rc = cgroup_add(j->cgroup, j->bwrap);
+    pid_t child = read_child_pid();
+
+    if (child <= 1)
+        return complain("bwrap has started nothing");
+    if (rc != 0 || cgroup_add(j->cgroup, child) != 0)
+        return complain("cannot join the control group");
+    return 0;
 }

@@ -219,12 +219,18 @@ void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char 
         cgroup_remove(c);
 }
 
-int cgroup_join(const struct cgroup *c)
+int cgroup_add(const struct cgroup *c, pid_t pid)
 {
+    char text[16], *digits = text + sizeof text;
+
+    do
+        *--digits = (char)('0' + pid % 10);
+    while ((pid /= 10) > 0);
     for (unsigned i = 0; i < c->n; i++) {
         int dir = open(c->dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
         int fd = dir < 0 ? -1 : openat(dir, "cgroup.procs", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-        ssize_t n = fd < 0 ? -1 : write(fd, "0", 1);    /* 0 is who writes */
+        size_t len = (size_t)(text + sizeof text - digits);
+        bool wrote = fd >= 0 && write(fd, digits, len) == (ssize_t)len;
         int saved = errno;
 
         if (fd >= 0)
@@ -232,7 +238,7 @@ int cgroup_join(const struct cgroup *c)
         if (dir >= 0)
             close(dir);
         errno = saved;
-        if (n != 1)
+        if (!wrote)
             return -1;
     }
     return 0;

@@ -29,8 +29,8 @@ struct cgroup {
 
 /* Make it and write the limits. Nothing made (no right, no controllers) is no error: look at n and the three flags. */
 void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char *name, const struct cgroup_limits *limits);
-/* The calling process joins. Between fork and exec: only calls that are safe there. 0 or -1 with errno. */
-int cgroup_join(const struct cgroup *c);
+/* The process joins. Only calls that are safe after fork. It may take 5 to 25 ms: the kernel waits for all CPUs. 0 or -1 with errno. */
+int cgroup_add(const struct cgroup *c, pid_t pid);
 /* End what is left inside and remove the directories; at most about a second. */
 void cgroup_remove(struct cgroup *c);
 bool cgroup_remove_dir(const char *path);       /* one of them, by name (a reaper has no struct); true when it is gone */

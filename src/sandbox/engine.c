@@ -297,7 +297,7 @@ int engine_argv(const struct sandbox_options *o, const char *engine, const char 
     struct engine_plan p = {
         .o = o, .guest = guest, .program = d->name, .name = "sandpiper-ID", .owner = owner, .dir = "RUNTIME/ID/in",
         .profile = "RUNTIME/ID/seccomp", .runtime = ours ? m.runtime : NULL, .stdio = ours && m.stdio, .hard_nproc = 4096,
-        .channel = 3, .seccomp = 4, .holds_pids = geteuid() == 0, .holds_memory = geteuid() == 0,
+        .channel = 3, .seccomp = 4, .info = geteuid() == 0 ? 5 : -1, .holds_pids = geteuid() == 0, .holds_memory = geteuid() == 0,
     };
     d->vector(&p, out);
     engine_memory_release(&m);

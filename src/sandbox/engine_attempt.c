@@ -62,7 +62,7 @@ static void fill_plan(struct attempt *a, struct engine_plan *p)
     getrlimit(RLIMIT_NPROC, &nproc);
     *p = (struct engine_plan){
         .o = a->o, .guest = a->guest, .program = a->program, .name = a->name, .dir = a->dir.in, .profile = a->dir.profile,
-        .runtime = a->runtime, .stdio = a->stdio, .no_limits = a->no_limits,
+        .runtime = a->runtime, .stdio = a->stdio, .no_limits = a->no_limits, .info = -1,
         .hard_nproc = nproc.rlim_max > 4096 ? 4096 : (int)nproc.rlim_max, .channel = -1, .seccomp = -1,
         .holds_pids = a->cgroup.pids, .holds_memory = a->cgroup.memory,
     };
@@ -138,9 +138,10 @@ static void end_container(struct attempt *a, int64_t until, bool later)
 
 static void stop_jobs(struct attempt *a)
 {
+    job_free(a->join);
     job_free(a->client);
     job_free(a->inspect);
-    a->client = a->inspect = NULL;
+    a->join = a->client = a->inspect = NULL;
 }
 
 static void clear(struct attempt *a, int64_t until, bool later)
@@ -355,13 +356,47 @@ static int start_container(struct attempt *a)
 
 /* ---- bwrap ---- */
 
+/* Python is told to go on. Whether it really started shows at its first word. */
+static int release_bwrap(struct attempt *a)
+{
+    if (engine_hand_over(a->channel, -1) != 0)
+        return error_errno(&a->err, "the sandbox's channel");
+    a->up = true;
+    finish_soon(a);
+    return 0;
+}
+
+static void joined(void *ctx, struct job *j)
+{
+    struct attempt *a = ctx;
+
+    if (job_ok(j)) {
+        if (release_bwrap(a) != 0)
+            fail(a, FAULT_OTHER);
+        return;
+    }
+    autofree char *said = job_complaint(j);
+    attempt_blame(a, said);
+    fail(a, a->fault);
+}
+
+static int start_join(struct attempt *a, int info)
+{
+    struct bwrap_join join = {.cgroup = &a->cgroup, .bwrap = a->client->pid};
+    char *const argv[] = {(char *)"the control group", NULL};
+    struct job_options o = {.argv = argv, .in = info, .out = -1, .die_with_parent = true, .body = bwrap_join, .body_ctx = &join};
+
+    a->join = job_start(&o, a->loop, joined, a, &a->err);
+    return a->join ? 0 : -1;
+}
+
 static int start_bwrap(struct attempt *a)
 {
     struct cgroup_limits limits = {.memory = a->o->memory, .cpus = a->o->cpus, .pids = a->o->pids};
     struct argv argv = ARGV_INIT;
     struct engine_plan plan;
     autofree char *group = owner_group_name();
-    int ends[2];
+    int ends[2], info[2] = {-1, -1};
 
     if (access("/usr/bin/python3", X_OK) != 0)
         return error_set(&a->err, ERROR_SANDBOX, errno, "bwrap: this host has no /usr/bin/python3\ninstall it (apt install python3), or use "
@@ -378,24 +413,27 @@ static int start_bwrap(struct attempt *a)
         return error_errno(&a->err, "socketpair");
     a->channel = a->channel_out = ends[0];
     autoclose int theirs = ends[1];
+    if (a->cgroup.n > 0 && pipe2(info, O_CLOEXEC) != 0)
+        return error_errno(&a->err, "pipe");
+    autoclose int info_in = info[0], info_out = info[1];
     fill_plan(a, &plan);
     plan.channel = theirs;
     plan.seccomp = filter;
+    plan.info = info_out;
     a->engine->vector(&plan, &argv);
-    struct bwrap_setup setup = {.cgroup = &a->cgroup, .o = a->o, .uid = geteuid() == 0 ? bwrap_pick_uid() : 0, .parent = getpid(),
+    struct bwrap_setup setup = {.o = a->o, .uid = geteuid() == 0 ? bwrap_pick_uid() : 0, .parent = getpid(),
                                 .limit_memory = !a->cgroup.memory};
-    int keep[] = {theirs, filter, -1};
+    int keep[] = {theirs, filter, info_out, -1};
     struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .keep = keep, .die_with_parent = true, .own_env = true,
                             .setup = bwrap_setup, .setup_ctx = &setup};
     a->client = job_start(&o, a->loop, NULL, NULL, &a->err);
     argv_release(&argv);
     if (!a->client)
         return -1;
-    if (fd_nonblock(a->channel, true) != 0 || engine_hand_over(a->channel, -1) != 0)
+    fd_close(&info_out);        /* the reader sees the end when bwrap has closed its own */
+    if (fd_nonblock(a->channel, true) != 0)
         return error_errno(&a->err, "the sandbox's channel");
-    a->up = true;       /* whether bwrap really starts shows at the supervisor's first word */
-    finish_soon(a);
-    return 0;
+    return a->cgroup.n > 0 ? start_join(a, info_in) : release_bwrap(a);
 }
 
 static const char *package_of(const char *engine)

@@ -41,6 +41,7 @@ struct attempt {
     int listener;
     int64_t started;
     struct job *client, *inspect;       /* client: "docker run", or bwrap itself */
+    struct job *join;                   /* bwrap: see bwrap_join */
     struct job *strays[4];              /* "docker rm" of what failed */
 };
 

@@ -31,7 +31,7 @@ struct engine_plan {
     bool no_limits;             /* the engine has no control group to limit (rootless on cgroup v1): rlimits instead */
     int hard_nproc;             /* our own hard limit; podman cannot raise it */
     /* bwrap */
-    int channel, seccomp;       /* descriptors that it inherits */
+    int channel, seccomp, info; /* descriptors that it inherits; info: where bwrap tells its child's pid, -1 when nobody asks */
     bool holds_pids;            /* the control group limits processes */
     bool holds_memory;          /* and memory */
 };
@@ -60,13 +60,19 @@ void engine_environment(const struct engine_plan *p, void (*each)(void *ctx, con
 
 /* bwrap: what its process does between fork and exec. */
 struct bwrap_setup {
-    const struct cgroup *cgroup;
     const struct sandbox_options *o;
     unsigned uid;               /* 0: stay who we are */
     pid_t parent;
     bool limit_memory;          /* for each process, where no control group does it for all */
 };
 int bwrap_setup(void *ctx);
+
+/* The body of a child beside it (child.h), with bwrap's --info-fd as stdin: put bwrap and what it started into the control group. */
+struct bwrap_join {
+    const struct cgroup *cgroup;
+    pid_t bwrap;
+};
+int bwrap_join(void *ctx);
 unsigned bwrap_pick_uid(void);  /* a uid that nothing on this host uses */
 
 #endif

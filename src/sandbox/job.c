@@ -165,6 +165,7 @@ struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *do
     struct child_options c = {
         .argv = o->argv, .env = o->own_env ? env.v : NULL, .in = o->in, .out = o->out < 0 ? out[1] : o->out, .err = errs[1],
         .keep = o->keep, .cwd = o->cwd ? o->cwd : "/", .die_with_parent = o->die_with_parent, .setup = o->setup, .setup_ctx = o->setup_ctx,
+        .body = o->body, .body_ctx = o->body_ctx,
     };
     j->pid = child_spawn(&c, err);
     if (j->pid < 0)

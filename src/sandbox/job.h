@@ -26,6 +26,8 @@ struct job_options {
     bool own_env;               /* an environment made for it: no key of ours is in it */
     int (*setup)(void *ctx);
     void *setup_ctx;
+    int (*body)(void *ctx);     /* see child.h */
+    void *body_ctx;
 };
 
 struct job {

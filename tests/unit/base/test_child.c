@@ -443,6 +443,37 @@ static void descriptors_do_not_leak(void **state)
     assert_int_equal(before, after);
 }
 
+/* Waits for its stdin to end, so a parent that waited for it in turn would stand still. */
+static int body(void *ctx)
+{
+    char c;
+    int open_above = 0;
+
+    while (read(0, &c, 1) > 0)
+        ;
+    for (int fd = 3; fd < 256; fd++)
+        open_above += fcntl(fd, F_GETFD) >= 0;
+    return open_above ? 99 : *(int *)ctx;
+}
+
+static void a_body_runs_in_place_of_a_program(void **state)
+{
+    (void)state;
+    struct error e = {0};
+    int in[2], code = 42, status;
+
+    assert_int_equal(pipe(in), 0);
+    struct child_options o = {.argv = ARGV((char *)"a body"), .in = in[0], .out = -1, .err = -1, .body = body, .body_ctx = &code};
+    pid_t pid = child_spawn(&o, &e);
+    assert_true(pid > 0);
+    assert_false(child_wait(pid, 0, &status));
+    close(in[1]);
+    assert_true(child_wait(pid, 5000, &status));
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 42);
+    close(in[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,7 +483,7 @@ int main(void)
         cmocka_unit_test(inherits_nothing), cmocka_unit_test(handlers_do_not_run_in_the_child), cmocka_unit_test(passes_what_is_asked),
         cmocka_unit_test(crossed_descriptors), cmocka_unit_test(setup_runs_before_exec), cmocka_unit_test(runs_where_it_is_told),
         cmocka_unit_test(becomes_another_user),
-        cmocka_unit_test(dies_with_its_parent), cmocka_unit_test(waiting), cmocka_unit_test(descriptors_do_not_leak),
+        cmocka_unit_test(a_body_runs_in_place_of_a_program), cmocka_unit_test(dies_with_its_parent), cmocka_unit_test(waiting), cmocka_unit_test(descriptors_do_not_leak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static struct engine_plan plan_for_tests(void)
 {
     return (struct engine_plan){
         .o = &options, .guest = "GUEST", .program = "/x/engine", .name = "sandpiper-0123456789abcdef", .owner = "h/b/n:1:2", .dir = "/run/d/in",
-        .profile = "/run/d/seccomp", .hard_nproc = 4096, .channel = 7, .seccomp = 8, .holds_pids = true, .holds_memory = true,
+        .profile = "/run/d/seccomp", .hard_nproc = 4096, .channel = 7, .seccomp = 8, .info = 9, .holds_pids = true, .holds_memory = true,
     };
 }
 
@@ -195,6 +195,7 @@ static void test_bwrap(void **state)
     has_pair(&a, "--uid", "65532");
     has_pair(&a, "--cap-drop", "ALL");
     has_pair(&a, "--add-seccomp-fd", "8");
+    has_pair(&a, "--info-fd", "9");
     has_pair(&a, "--", "/usr/bin/python3");         /* never one from PATH */
     has_pair(&a, "GUEST", "fd:7");
     has_pair(&a, "fd:7", "nproc=0");
@@ -230,6 +231,11 @@ static void test_bwrap(void **state)
     p.holds_pids = false;
     engine_bwrap.vector(&p, &a);
     has_pair(&a, "fd:7", "nproc=77");
+    argv_release(&a);
+
+    p.info = -1;
+    engine_bwrap.vector(&p, &a);
+    has_not(&a, "--info-fd");
     argv_release(&a);
 }
 

@@ -94,9 +94,11 @@ static void test_v1(void **state)
     expect_text(t, "memory/a/b/g/memory.memsw.limit_in_bytes", "1073741824");
     expect_text(t, "pids/user/g/pids.max", "128");
     expect_text(t, "cpu,cpuacct/g/cpu.cfs_quota_us", "50000");
-    assert_int_equal(cgroup_join(&c), 0);
-    expect_text(t, "memory/a/b/g/cgroup.procs", "0");
-    expect_text(t, "pids/user/g/cgroup.procs", "0");
+    assert_int_equal(cgroup_add(&c, 1234567), 0);
+    expect_text(t, "memory/a/b/g/cgroup.procs", "1234567");
+    expect_text(t, "pids/user/g/cgroup.procs", "1234567");
+    assert_int_equal(cgroup_add(&c, 7), 0);
+    expect_text(t, "cpu,cpuacct/g/cgroup.procs", "7234567");        /* a file of a real tree takes each write as a command of its own */
     put(t, "memory/a/b/g/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
     assert_int_equal(cgroup_kills(c.dirs[0]), 3);
     cgroup_remove(&c);
@@ -229,7 +231,7 @@ static void test_nothing_to_be_had(void **state)
         put(t, "self", selves[i]);
         cgroup_make(&c, &t->place, "g", &limits);
         assert_int_equal(c.n, 0);
-        assert_int_equal(cgroup_join(&c), 0);
+        assert_int_equal(cgroup_add(&c, 1), 0);
         cgroup_remove(&c);
     }
     t->place.self = "/nonexistent";
