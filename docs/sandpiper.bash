@@ -1,20 +1,24 @@
-# sandpiper.bash - completion for bash. The words come from "sandpiper --help", so they never lag behind the program.
+# sandpiper.bash - completion for bash. The words come from the program's own help, so they never lag behind it.
 _sandpiper() {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} program=${COMP_WORDS[0]}
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} program=${COMP_WORDS[0]} page=all
     case $before in
-    --add|--config|--trace|--record|--replay|exec) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --add|--config|--trace|--record|--replay) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --out) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --sandbox) mapfile -t COMPREPLY < <(compgen -W "auto docker podman bwrap" -- "$word") ;;
     --stdin) mapfile -t COMPREPLY < <(compgen -W "auto data ignore" -- "$word") ;;
     --reasoning-effort) mapfile -t COMPREPLY < <(compgen -W "none minimal low medium high xhigh max" -- "$word") ;;
     --color) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
     --dialect) mapfile -t COMPREPLY < <(compgen -W "auto native blocks" -- "$word") ;;
+    help) mapfile -t COMPREPLY < <(compgen -W "all exec config doctor gc debug" -- "$word") ;;
     debug) mapfile -t COMPREPLY < <(compgen -W "reply request" -- "$word") ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "$("$program" --help 2>/dev/null | grep -o -- '^  .\{4\}--[a-z-]*' | grep -o -- '--.*')" -- "$word")
+            case ${COMP_WORDS[1]} in exec|config|doctor|gc) page=${COMP_WORDS[1]} ;; esac
+            mapfile -t COMPREPLY < <(compgen -W "$("$program" help "$page" 2>/dev/null | grep -o -- '^  .\{4\}--[a-z-]*' | grep -o -- '--.*')" -- "$word")
+        elif [[ $before == exec ]]; then
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
         elif [[ $COMP_CWORD == 1 ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "exec config debug doctor gc" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "exec config debug doctor gc help" -- "$word")
         fi ;;
     esac
 }

@@ -28,8 +28,8 @@ static int unknown(const char *word, size_t name_len, struct error *err)
     if (strchr(word, ' '))
         return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nPut -- before a question that begins with a dash.", shown);
     if (near)
-        return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nDid you mean --%s? sandpiper --help lists all of them.", shown, near);
-    return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nsandpiper --help lists all of them.", shown);
+        return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nDid you mean --%s? sandpiper help all lists them.", shown, near);
+    return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nsandpiper help all lists them.", shown);
 }
 
 /* "--name", "--name=value", or "--name" and the next word. Returns how many words were used, or -1. */
@@ -77,6 +77,7 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
 {
     static const struct { const char *word; enum command command; } commands[] = {
         {"exec", COMMAND_EXEC}, {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG}, {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},
+        {"help", COMMAND_HELP},
     };
 
     *is_command = true;
@@ -93,8 +94,27 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
     return 0;
 }
 
+/* "--help all", "--help exec", "exec --help": which page. */
+static void help_wanted(struct args *a, const char *next)
+{
+    static const char *const names[] = {
+        [COMMAND_EXEC] = "exec", [COMMAND_CONFIG] = "config", [COMMAND_DOCTOR] = "doctor", [COMMAND_GC] = "gc", [COMMAND_DEBUG] = "debug",
+        [COMMAND_DEBUG_REPLY] = "debug", [COMMAND_DEBUG_REQUEST] = "debug", [COMMAND_HELP] = NULL,
+    };
+
+    a->help_topic = next ? help_find(next) : NULL;
+    if (!a->help_topic && names[a->command])
+        a->help_topic = help_find(names[a->command]);
+}
+
 static int operand(struct args *a, const char *word, bool literal, struct error *err)
 {
+    if (a->command == COMMAND_HELP) {
+        if (a->help_topic || !(a->help_topic = help_find(word)))
+            return error_set(err, ERROR_USAGE, 0, "help knows all, exec, config, doctor, gc and debug\n"
+                             "To ask a question: sandpiper -p \"help ...\"");
+        return 0;
+    }
     if (a->command == COMMAND_DEBUG) {
         if (strcmp(word, "reply") != 0 && strcmp(word, "request") != 0)
             return error_set(err, ERROR_USAGE, 0, "debug knows reply and request, not \"%.40s\"\nTo ask a question: sandpiper -p \"debug ...\"", word);
@@ -176,9 +196,15 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
         }
         if (used < 0)
             return -1;
+        i += used;
+        if (a->help)
+            help_wanted(a, i < argc ? argv[i] : NULL);
         if (a->version || a->help)
             return 0;
-        i += used;
+    }
+    if (a->command == COMMAND_HELP) {
+        a->help = true;
+        return 0;
     }
     for (size_t i = 0; i < a->n; i++)
         if (a->v[i].option->letter == 'p') {

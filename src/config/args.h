@@ -11,7 +11,7 @@ struct error;
 struct option;
 
 enum command { COMMAND_ASK, COMMAND_EXEC, COMMAND_CONFIG, COMMAND_DEBUG /* only while its next word is not read */, COMMAND_DEBUG_REPLY,
-               COMMAND_DEBUG_REQUEST, COMMAND_DOCTOR, COMMAND_GC };
+               COMMAND_DEBUG_REQUEST, COMMAND_DOCTOR, COMMAND_GC, COMMAND_HELP /* becomes args.help */ };
 
 struct arg {
     const struct option *option;
@@ -25,7 +25,8 @@ struct args {                   /* points into argv */
     bool operand_is_stdin;
     struct arg *v;
     size_t n;
-    bool version, help;         /* one of them was met: the rest was not looked at */
+    bool version, help;         /* one of them was met: the rest was not looked at, but for the word right behind --help */
+    const char *help_topic;     /* as option_help() wants it */
 };
 
 #define PROMPT_MAX ((size_t)1 << 20)

@@ -247,6 +247,7 @@ int config_load(struct config *c, int argc, char *const *argv, char *const *env,
         c->operand_is_stdin = a.operand_is_stdin;
         c->version = a.version;
         c->help = a.help;
+        c->help_topic = a.help_topic;
         status = 0;
         if (!a.version && !a.help && (status = apply_defaults(c, err)) == 0)
             status = load_layers(c, &a, err);

@@ -54,6 +54,7 @@ struct config {
     int pids;
     /* output and the rest */
     bool json, quiet, verbose, show_reasoning, dry_run, version, help;
+    const char *help_topic;         /* as option_help() wants it */
     int status;                     /* debug reply; 0: 200 */
     struct argv headers;
     const char *trace, *record, *replay;

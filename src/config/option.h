@@ -40,6 +40,7 @@ struct option {
     const char *group;      /* its heading in --help */
     int commands;           /* where the flag means something; elsewhere it is a usage error */
     bool dotenv;            /* .env may set its variable too */
+    bool usual;             /* on the first screen of --help */
 };
 
 extern const struct option option_table[];
@@ -57,6 +58,8 @@ const char *nearest_name(const char *word, size_t len, const char *const *names)
 const char *nearest_flag(const char *word, size_t len);
 const char *nearest_key(const char *word);
 
-void option_help(struct buf *out);     /* the whole text of --help */
+/* The text of --help. topic: what help_find() gave for a word ("all", the name of a command), or NULL for the first screen. */
+void option_help(struct buf *out, const char *topic);
+const char *help_find(const char *word);       /* NULL: there is no such page */
 
 #endif

@@ -1,4 +1,4 @@
-/* report.c - the option table as text: --help, and what is in force for "sandpiper config". */
+/* report.c - what is in force, for "sandpiper config". */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,53 +10,6 @@
 #include "config/config.h"
 #include "config/endpoint.h"
 #include "config/value.h"
-
-static const char usage[] =
-    "Usage: sandpiper [OPTION]... [QUESTION]      ask; the model's Python runs in a sandbox\n"
-    "       sandpiper                             chat, at a terminal\n"
-    "       sandpiper - < FILE                    the question is all of stdin\n"
-    "       sandpiper < FILE                      a script: one question a line, one session\n"
-    "       COMMAND | sandpiper QUESTION          stdin is data for the question\n"
-    "       sandpiper exec [FILE|-]               run Python in the sandbox, without a model\n"
-    "       sandpiper config                      what is in force, and where it came from\n"
-    "       sandpiper doctor                      which sandbox engines work here, and what they hold\n"
-    "       sandpiper gc                          remove what killed programs left\n"
-    "       sandpiper debug reply < BODY          what is understood of a service's raw answer\n"
-    "       sandpiper debug request QUESTION      the request that would be sent\n";
-
-static const char tail[] =
-    "\nExit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox, 4 the code still fails,\n"
-    "5 a limit was reached, 75 try again later, 77 credentials refused, 130 interrupted.\n"
-    "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml. The whole story: man sandpiper.\n";
-
-static void help_line(struct buf *out, const struct option *o)
-{
-    char left[64];
-    int n = snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ', o->letter ? "," : " ", o->flag,
-                     o->arg ? " " : "", o->arg ? o->arg : "");
-
-    buf_addf(out, "%-*s  %s", n > 26 ? n : 26, left, o->help);
-    if (o->def && o->type != OPTION_NOT && strcmp(o->def, "0") != 0 && !(o->type == OPTION_CHOICE && strstr(o->help, "auto")))
-        buf_addf(out, " [%s]", o->def);
-    buf_addch(out, '\n');
-}
-
-void option_help(struct buf *out)
-{
-    const char *group = "";
-
-    buf_addstr(out, usage);
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option *o = &option_table[i];
-
-        if (!o->flag)
-            continue;
-        if (strcmp(group, o->group) != 0)
-            buf_addf(out, "\n%s:\n", group = o->group);
-        help_line(out, o);
-    }
-    buf_addstr(out, tail);
-}
 
 /* One line a value: untrusted text (a folder's .env) must not reach a terminal as it is, nor break the line. */
 static void quoted(struct buf *out, const char *s)

@@ -28,12 +28,12 @@ static void keep_secrets(void)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-static int help(void)
+static int help(const char *topic)
 {
     struct buf out = BUF_INIT(0);
     int status;
 
-    option_help(&out);
+    option_help(&out, topic);
     status = print_out(buf_str(&out), out.len);
     buf_release(&out);
     return status;
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
         print_error(&err);
         status = error_exit_code(&err);
     } else if (c.help) {
-        status = help();
+        status = help(c.help_topic);
     } else if (c.version) {
         status = print_out("sandpiper " VERSION "\n", sizeof "sandpiper " VERSION);
     } else {

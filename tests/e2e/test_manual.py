@@ -68,8 +68,10 @@ def complete(*words):
 
 
 def test_completion(bare):
-    flags = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("--help").out, re.M))
+    flags = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("help", "all").out, re.M))
     assert len(flags) > 25 and complete("-") == flags
     assert complete("--mo") == {"--model"}
     assert complete("--sandbox", "d") == {"docker"}
     assert complete("e") == {"exec"}
+    of_exec = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("exec", "--help").out, re.M))
+    assert {"--dry-run", "--memory"} <= of_exec < flags and complete("exec", "-") == of_exec

@@ -28,7 +28,19 @@ def test_help_names_every_exit_code(bare):
         assert code in r.out, r
 
 
+def test_pages_of_help(bare):
+    first = bare.run("--help")
+    assert first.code == 0 and "help all" in first.out and 20 <= len(first.out.splitlines()) <= 40, first
+    assert bare.run("help").out == bare.run("-h").out == first.out
+    for name in ("exec", "config", "doctor", "gc", "debug", "all"):
+        pages = {bare.run(*words).out for words in ([name, "--help"] if name != "all" else ["--help", "all"], ["help", name], ["--help", name])}
+        assert len(pages) == 1 and first.out not in pages, name
+    assert "--dry-run" in bare.run("exec", "-q", "-h").out
+
+
 @pytest.mark.parametrize("args, pieces", [
+    (["help", "me"], ["exec", "-p"]),
+    (["help", "exec", "all"], ["help"]),
     (["--modle", "x", "q"], ["--modle", "--model"]),
     (["-Z", "q"], ["-Z"]),
     (["how", "many"], ["quote"]),

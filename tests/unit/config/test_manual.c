@@ -94,6 +94,21 @@ static void every_flag_of_the_page_is_in_the_table(void **state)
     }
 }
 
+/* The option's argument and help stand behind its flag, wherever the lines are broken. */
+static bool same_words(const char *at, const struct option *o)
+{
+    autofree char *want = xasprintf("%s %s", o->arg ? o->arg : "", o->help);
+
+    for (const char *w = want; *w; w++) {
+        if (*w == ' ')
+            continue;
+        at += strspn(at, " \n");
+        if (*at++ != *w)
+            return false;
+    }
+    return true;
+}
+
 static void help_lists_every_flag(void **state)
 {
     (void)state;
@@ -106,11 +121,40 @@ static void help_lists_every_flag(void **state)
         const char *at = find_word(buf_str(&help), flag);
         if (!at)
             fail_msg("--help has no %s", flag);
-        autofree char *line = xmemdup0(at, strcspn(at, "\n"));
-        assert_non_null(strstr(line, o->help));
+        assert_true(same_words(at + strlen(flag), o));
     }
-    for (const char *p = buf_str(&help); *p; p += strcspn(p, "\n") + 1)
-        assert_true(strcspn(p, "\n") <= 110);
+}
+
+/* Each page fits a terminal of 80 columns; each flag in it is one that the command takes; the first screen is one. */
+static void pages_of_help(void **state)
+{
+    static const struct { const char *topic; int here; size_t most; } rows[] = {
+        {NULL, FOR_ASK, 40}, {"all", -1, 200}, {"exec", FOR_EXEC, 40}, {"config", FOR_CONFIG, 24}, {"doctor", FOR_CONFIG, 40}, {"gc", FOR_CONFIG, 16},
+        {"debug", FOR_REPLY, 24},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct buf page_of = BUF_INIT(0);
+        size_t lines = 0;
+
+        assert_true(!rows[i].topic || help_find(rows[i].topic) != NULL);
+        option_help(&page_of, rows[i].topic);
+        for (const char *p = buf_str(&page_of); *p; p += strcspn(p, "\n") + 1, lines++) {
+            bool item = strncmp(p, "      --", 8) == 0 || (strncmp(p, "  -", 3) == 0 && strncmp(p + 4, ", --", 4) == 0);
+
+            if (strcspn(p, "\n") > 79)
+                fail_msg("too wide in %s: %.*s", rows[i].topic ? rows[i].topic : "the first screen", (int)strcspn(p, "\n"), p);
+            if (item) {
+                const struct option *o = option_by_flag(p + 8, strspn(p + 8, "abcdefghijklmnopqrstuvwxyz-"));
+                assert_non_null(o);
+                assert_true(o->commands & rows[i].here);
+            }
+        }
+        assert_in_range(lines, 5, rows[i].most);
+        buf_release(&page_of);
+    }
+    assert_null(help_find("sessions"));
 }
 
 static void every_provider_is_in_the_page(void **state)
@@ -136,7 +180,7 @@ static int enter(void **state)
     (void)state;
     if (file_read("docs/sandpiper.1", 1 << 20, &page, &err) < 0)
         fprintf(stderr, "%s\n", err.text);
-    option_help(&help);
+    option_help(&help, "all");
     return page.len ? 0 : -1;
 }
 
@@ -152,7 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_is_in_the_page), cmocka_unit_test(every_flag_of_the_page_is_in_the_table),
-        cmocka_unit_test(help_lists_every_flag), cmocka_unit_test(every_provider_is_in_the_page),
+        cmocka_unit_test(help_lists_every_flag), cmocka_unit_test(pages_of_help), cmocka_unit_test(every_provider_is_in_the_page),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

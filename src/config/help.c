@@ -1,0 +1,193 @@
+/* help.c - the option table as text for --help: a first screen, a page for each command, and everything. 79 columns, so that no terminal breaks a
+ * line for us.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "config/option.h"
+
+#define COLUMNS 79
+#define TEXT_AT 28          /* column of the text beside an option */
+
+static const char first_screen[] =
+    "Usage: sandpiper [OPTION]... \"QUESTION\"  one question, one answer on stdout\n"
+    "       sandpiper                         a chat, at a terminal\n"
+    "       COMMAND | sandpiper \"QUESTION\"    stdin is data for the question\n"
+    "       sandpiper < FILE                  a script: one question a line\n"
+    "       sandpiper - < FILE                the question is all of stdin\n"
+    "       sandpiper exec FILE               Python in the sandbox, no model\n"
+    "       sandpiper config                  what is in force, and why\n"
+    "       sandpiper doctor                  which sandbox engines work here\n"
+    "\nThe usual options:\n";
+
+static const char everything[] =
+    "Usage: sandpiper [OPTION]... [QUESTION]  ask; the Python runs in a sandbox\n"
+    "       sandpiper                         a chat, at a terminal\n"
+    "       COMMAND | sandpiper QUESTION      stdin is data for the question\n"
+    "       sandpiper < FILE                  a script: one question a line\n"
+    "       sandpiper - < FILE                the question is all of stdin\n"
+    "       sandpiper exec [FILE|-]           Python in the sandbox, no model\n"
+    "       sandpiper config                  what is in force, and why\n"
+    "       sandpiper doctor                  which engines work, what they hold\n"
+    "       sandpiper gc                      remove what killed programs left\n"
+    "       sandpiper debug reply < BODY      what is understood of a raw answer\n"
+    "       sandpiper debug request QUESTION  the request that would be sent\n"
+    "       sandpiper help [COMMAND|all]      the usual options, a command, all\n";
+
+static const char more[] = "\nEvery option: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
+                           "config, doctor, gc, debug). The whole story: man sandpiper.\n";
+
+static const char codes[] =
+    "\nExit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
+    "4 the code still fails, 5 a limit was reached, 75 try again later,\n"
+    "77 credentials refused, 130 interrupted, 141 stdout is closed, 143 terminated.\n"
+    "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml.\n";
+
+/* groups: those of which every option for this command is shown; also: single options beside them, between blanks. What is for one command alone
+ * is always shown there. Options that mean nothing to a command but are taken (an alias may carry them) are not. */
+static const struct topic {
+    const char *name;
+    int here;
+    const char *text, *groups, *also, *tail;
+} topics[] = {
+    {"exec", FOR_EXEC,
+     "Usage: sandpiper exec [OPTION]... [FILE|-]\n\n"
+     "Runs a file of Python, or stdin, in the sandbox, without a model. Its stdout\n"
+     "and stderr are passed on as they come; files that it makes in /mnt/data are\n"
+     "copied out, their paths are on stderr.\n",
+     "Sandbox", " quiet verbose config help ",
+     "\nExit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
+     "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n"},
+    {"config", FOR_CONFIG,
+     "Usage: sandpiper config [OPTION]...\n\n"
+     "Prints every value in force and where it came from, as YAML that can be used\n"
+     "as config.yaml; keys are masked. Takes every option that has a key there, to\n"
+     "show what it would change: sandpiper help all.\n",
+     "", " provider model base-url config help ", ""},
+    {"doctor", FOR_CONFIG,
+     "Usage: sandpiper doctor [OPTION]...\n\n"
+     "Starts a sandbox with each engine, runs a piece of code in it, and says which\n"
+     "work, which limits hold, which are weaker and why, and what mends one that does\n"
+     "not work. With --sandbox ENGINE only that one.\n",
+     "Sandbox", " config help ", "\nExit codes: 0 at least one works, 3 none does.\n"},
+    {"gc", FOR_CONFIG,
+     "Usage: sandpiper gc\n\n"
+     "Removes at once what killed programs left: containers, control groups, folders.\n"
+     "Every start does so too, in the background.\n",
+     "", " config help ", "\nExit codes: 0 nothing is left, 1 something could not be removed.\n"},
+    {"debug", FOR_REPLY,
+     "Usage: sandpiper debug reply [OPTION]... < BODY\n"
+     "       sandpiper debug request [OPTION]... QUESTION\n\n"
+     "reply reads the raw body of one answer of a service and prints what is\n"
+     "understood of it as one JSON object: attach both to a report. request prints\n"
+     "the body that would be sent for a question, without the key, and sends nothing;\n"
+     "it takes the options of a question.\n",
+     "", " dialect help ", ""},
+};
+
+static void add_words(struct buf *out, const char *text, size_t column)
+{
+    while (*text) {
+        size_t n = strcspn(text, " ");
+
+        if (column > TEXT_AT && column + 1 + n > COLUMNS) {
+            buf_addf(out, "\n%*s", TEXT_AT, "");
+            column = TEXT_AT;
+        } else if (column > TEXT_AT) {
+            buf_addch(out, ' ');
+            column++;
+        }
+        buf_add(out, text, n);
+        column += n;
+        text += n + strspn(text + n, " ");
+    }
+}
+
+static void add_option(struct buf *out, const struct option *o)
+{
+    bool shown = o->def && o->type != OPTION_NOT && strcmp(o->def, "0") != 0 && !(o->type == OPTION_CHOICE && strstr(o->help, "auto"));
+    autofree char *text = xasprintf("%s%s%s%s", o->help, shown ? " [" : "", shown ? o->def : "", shown ? "]" : "");
+    char left[64];
+    int n = snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ', o->letter ? "," : " ", o->flag,
+                     o->arg ? " " : "", o->arg ? o->arg : "");
+
+    buf_addstr(out, left);
+    if (n > TEXT_AT - 2)
+        buf_addf(out, "\n%*s", TEXT_AT, "");
+    else
+        buf_addf(out, "%*s", TEXT_AT - n, "");
+    add_words(out, text, TEXT_AT);
+    buf_addch(out, '\n');
+}
+
+static bool belongs(const struct topic *t, const struct option *o)
+{
+    autofree char *word = xasprintf(" %s ", o->flag);
+
+    if (!(o->commands & t->here))
+        return false;
+    return o->commands != FOR_ALL || strcmp(t->groups, o->group) == 0 || strstr(t->also, word);
+}
+
+static void help_topic(const struct topic *t, struct buf *out)
+{
+    buf_addstr(out, t->text);
+    buf_addstr(out, "\nOptions:\n");
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].flag && belongs(t, &option_table[i]))
+            add_option(out, &option_table[i]);
+    buf_addstr(out, t->tail);
+}
+
+static void help_first(struct buf *out)
+{
+    buf_addstr(out, first_screen);
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].usual)
+            add_option(out, &option_table[i]);
+    buf_addstr(out, more);
+    buf_addstr(out, codes);
+}
+
+static void help_all(struct buf *out)
+{
+    const char *group = "";
+
+    buf_addstr(out, everything);
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+
+        if (!o->flag)
+            continue;
+        if (strcmp(group, o->group) != 0)
+            buf_addf(out, "\n%s:\n", group = o->group);
+        add_option(out, o);
+    }
+    buf_addstr(out, codes);
+    buf_addstr(out, "The whole story: man sandpiper.\n");
+}
+
+const char *help_find(const char *word)
+{
+    if (strcmp(word, "all") == 0)
+        return "all";
+    for (size_t i = 0; i < countof(topics); i++)
+        if (strcmp(word, topics[i].name) == 0)
+            return topics[i].name;
+    return NULL;
+}
+
+void option_help(struct buf *out, const char *topic)
+{
+    for (size_t i = 0; topic && i < countof(topics); i++)
+        if (strcmp(topic, topics[i].name) == 0) {
+            help_topic(&topics[i], out);
+            return;
+        }
+    if (topic)
+        help_all(out);
+    else
+        help_first(out);
+}
