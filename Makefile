@@ -97,7 +97,15 @@ $(B)/%.o: src/%.c
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # What is compiled in by src/base/embed.h, which the compiler does not see.
-$(B)/sandbox/guest.o: $(wildcard src/guest/*.py)
+$(B)/sandbox/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code
+$(B)/sandbox/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"'
+
+# The guest compiled by the Python that bwrap will start (and the image's, where it is the same version). Without one here the file is empty
+# and the guest is compiled at each start, as it is by every Python that this code does not fit.
+GUEST_PARTS = $(filter-out %/boot.py %/profile.py,$(wildcard src/guest/*.py))
+$(B)/gen/guest.code: src/sandbox/guest_code.py $(GUEST_PARTS)
+	@mkdir -p $(@D)
+	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
 $(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml prompts/python.yaml
 
 unit: $(UNIT_BIN)

@@ -1,8 +1,9 @@
 # boot.py - the text of "python3 -I -S -u -c": dial the program, take the rest of the source from it, fork the first worker, become
 # the supervisor. Standard library only, Python 3.8 and later; docs/sandbox-protocol.md.
 #
-# Compiling and importing is most of the start-up. So this is small, the worker is forked before the supervisor's own source is compiled
-# (both then compile at the same time), and what a plain cell does not need is compiled when it is first needed. All parts share this namespace.
+# Compiling and importing is most of the start-up. So this is small, the rest comes compiled too, for the Python that our builder had, and where this
+# is another the worker is forked before the supervisor's own source is compiled (both then compile at the same time), and what a plain cell does not
+# need is compiled when it is first needed. All parts share this namespace.
 
 import posix
 import sys
@@ -10,16 +11,32 @@ import _signal
 import _socket
 
 FRAME_MAX = 1 << 20             # body of a frame from the program
-PARTS = {}                      # name -> source of a part not compiled yet
+PARTS = {}                      # name -> a part not run yet: its source, or its code
 OPTIONS = {'nproc': '0', 'files': '0', 'data': '/mnt/data'}
 IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGUSR1, _signal.SIGUSR2, _signal.SIGALRM)
 
 
 def need(name):
-    """Compile a part into this namespace, once."""
-    source = PARTS.pop(name, None)
-    if source is not None:
-        exec(compile(source, '<sandpiper/%s>' % name, 'exec'), globals())
+    """Run a part in this namespace, once."""
+    part = PARTS.pop(name, None)
+    if part is not None:
+        exec(compile(part, '<sandpiper/%s>' % name, 'exec') if type(part) is bytes else part, globals())
+
+
+def unpack(body):
+    """The first frame: all parts as source, then compiled, which holds only for the Python that compiled them."""
+    at = 0
+    while at < len(body):
+        size = int.from_bytes(body[at + 1:at + 5], 'little')
+        kind, data, at = body[at:at + 1], body[at + 5:at + 5 + size], at + 5 + size
+        if kind == b'm':
+            name, _, source = data.partition(b'\n')
+            PARTS[name.decode()] = source
+        elif kind == b'c':
+            mine = getattr(sys.modules.get('_frozen_importlib_external'), 'MAGIC_NUMBER', b'') + str(sys.implementation.cache_tag).encode() + b'\n'
+            if data.startswith(mine):
+                import marshal
+                PARTS.update(marshal.loads(data[len(mine):]))
 
 
 def prctl(option, value):
@@ -142,12 +159,7 @@ def boot():
     head = take(fd_in, 21)                      # the first frame from the program is the rest of our source
     if head[4:5] != b'B' or int.from_bytes(head[:4], 'little') > FRAME_MAX:
         posix._exit(65)
-    body = take(fd_in, int.from_bytes(head[:4], 'little'))
-    while body:
-        size = int.from_bytes(body[1:5], 'little')
-        name, _, source = body[5:5 + size].partition(b'\n')
-        PARTS[name.decode()] = source
-        body = body[5 + size:]
+    unpack(take(fd_in, int.from_bytes(head[:4], 'little')))
     posix.chdir(OPTIONS['data'])
     version = '/python%d.%d/' % sys.version_info[:2]
     for folder in ('/usr/local/lib' + version + 'dist-packages', sys.prefix + '/lib' + version + 'site-packages',

@@ -17,9 +17,9 @@ FLOOD = 2000                    # lines of a cell after which they are gathered
 
 
 def need(name):
-    source = PARTS.pop(name, None)
-    if source is not None:
-        exec(compile(source, '<sandpiper/%s>' % name, 'exec'), globals())
+    part = PARTS.pop(name, None)
+    if part is not None:
+        exec(compile(part, '<sandpiper/%s>' % name, 'exec') if type(part) is bytes else part, globals())
 
 
 def tlv(tag, data):

@@ -18,6 +18,7 @@ EMBED(guest_packages_py, "src/guest/packages.py")
 EMBED(guest_worker_py, "src/guest/worker.py")
 EMBED(guest_rare_py, "src/guest/rare.py")
 EMBED(guest_profile_py, "src/guest/profile.py")
+EMBED(guest_code, GUEST_CODE)           /* all but boot and profile, compiled: guest_code.py. May be empty */
 
 char *guest_text(void)
 {
@@ -38,6 +39,13 @@ void guest_parts(struct buf *out)
         buf_add(out, head, sizeof head);
         buf_addf(out, "%s\n", parts[i].name);
         buf_addstr(out, parts[i].text);
+    }
+    if (EMBED_SIZE(guest_code) > 0) {
+        unsigned char head[5] = {'c'};
+
+        put_u32(head + 1, (uint32_t)EMBED_SIZE(guest_code));
+        buf_add(out, head, sizeof head);
+        buf_add(out, guest_code, EMBED_SIZE(guest_code));
     }
 }
 

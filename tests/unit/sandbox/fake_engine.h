@@ -31,6 +31,7 @@ static struct {
     int accepted, rejected;
     const char *instead;            /* shell text to run instead of the supervisor, the channel as descriptors 0 and 1 */
     const char *options;            /* one more key=value word */
+    const char *prelude;            /* Python that runs before the guest */
     pid_t pid;                      /* of the latest supervisor */
 } fake;
 
@@ -89,7 +90,8 @@ static void fake_start(void *ctx, short revents)
             _exit(127);
         setenv("HOME", fake.data, 1);
         const char *python = getenv("TEST_PYTHON") ? getenv("TEST_PYTHON") : "/usr/bin/python3";
-        execl(python, "python3", "-I", "-S", "-u", "-c", r->guest, channel, data, fake.options ? fake.options : "x=", (char *)NULL);
+        autofree char *text = xasprintf("%s%s", fake.prelude ? fake.prelude : "", r->guest);
+        execl(python, "python3", "-I", "-S", "-u", "-c", text, channel, data, fake.options ? fake.options : "x=", (char *)NULL);
         _exit(127);
     }
     fake.pid = r->pid;

@@ -105,6 +105,31 @@ static void has(const char *text, const char *part)
 
 /* ---- */
 
+/* How the parts came that have not run yet: the worker's globals are the caller's. */
+#define PARTS_ARE "import sys\nsorted({type(p).__name__ for p in sys._getframe(1).f_globals['PARTS'].values()})"
+
+/* Our builder's Python is the one that runs here, unless TEST_PYTHON names another. */
+static void test_compiled_guest(void **state)
+{
+    (void)state;
+    want(PARTS_ARE, CELL_OK);
+    if (!getenv("TEST_PYTHON"))
+        assert_string_equal(r.value, "['code']");
+    want("1 / 0", CELL_EXCEPTION);          /* a part that comes late */
+    has(r.traceback, "<cell 2>");
+}
+
+/* Any other compiles the source. */
+static void test_source_guest(void **state)
+{
+    (void)state;
+    fake.prelude = "import sys\nsys.implementation.cache_tag = 'cpython-0'\n";
+    want(PARTS_ARE, CELL_OK);
+    assert_string_equal(r.value, "['bytes']");
+    want("1 / 0", CELL_EXCEPTION);
+    has(r.traceback, "<cell 2>");
+}
+
 static void test_state_and_values(void **state)
 {
     (void)state;
@@ -581,7 +606,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(test_state_and_values), T(test_exceptions), T(test_hostile_values), T(test_replaced_things), T(test_deaths), T(test_timeouts),
+        T(test_compiled_guest), T(test_source_guest), T(test_state_and_values), T(test_exceptions), T(test_hostile_values), T(test_replaced_things), T(test_deaths), T(test_timeouts),
         T(test_interrupts), T(test_background), T(test_output_caps), T(test_files), T(test_profile_and_reset), T(test_loss),
         T(test_hostile_peer), T(test_warm_speed), cmocka_unit_test_setup_teardown(test_figures, setup_slow, teardown),
     };
