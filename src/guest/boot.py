@@ -148,6 +148,14 @@ def fork_worker(close, hidden, alone):
     return pid, ours, out, err
 
 
+def excuse(fd):
+    """Nothing can be run here: a greeting that lets the program say why. An image's own folder keeps its mode under some engines."""
+    text = ('%d.%d.%d' % sys.version_info[:3]).encode()
+    text = b'v\1\0\0\0001p' + len(text).to_bytes(4, 'little') + text + (b'' if posix.access('.', posix.W_OK) else b'w\1\0\0\0000')
+    posix.write(fd, len(text).to_bytes(4, 'little') + b'H' + bytes(16) + text)
+    posix._exit(66)
+
+
 def boot():
     for word in sys.argv[2:]:
         key, _, value = word.partition('=')
@@ -161,9 +169,14 @@ def boot():
         posix._exit(65)
     unpack(take(fd_in, int.from_bytes(head[:4], 'little')))
     posix.chdir(OPTIONS['data'])
+    if sys.version_info < (3, 8) or not posix.access('.', posix.W_OK):
+        excuse(fd_out)
     version = '/python%d.%d/' % sys.version_info[:2]
-    for folder in ('/usr/local/lib' + version + 'dist-packages', sys.prefix + '/lib' + version + 'site-packages',
-                   '/usr/local/lib' + version + 'site-packages', '/usr/lib/python3/dist-packages'):
+    folders = ['/usr/local/lib' + version + 'dist-packages', sys.prefix + '/lib' + version + 'site-packages',
+               '/usr/local/lib' + version + 'site-packages']
+    if sys.prefix == '/usr':                    # Debian's, built for its own Python alone
+        folders.append('/usr/lib/python3/dist-packages')
+    for folder in folders:
         try:                                    # site is not run, for speed: its folders are added here
             posix.stat(folder)
         except OSError:

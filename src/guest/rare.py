@@ -236,8 +236,8 @@ def columns_of(value):
     return None
 
 
-def subscripted(worker, frame, lineno):
-    """Containers subscripted on the failing line, by looking names up, never by evaluating code."""
+def subscripted(worker, frame, lineno, kind=_ast.Subscript):
+    """Containers subscripted (or asked for an attribute) on the failing line, by looking names up, never by evaluating code."""
     name = frame.f_code.co_filename
     if not name.startswith('<cell '):
         return
@@ -250,7 +250,7 @@ def subscripted(worker, frame, lineno):
             for child in value if isinstance(value, list) else (value,):
                 if isinstance(child, _ast.AST):
                     todo.append(child)
-        if isinstance(node, _ast.Subscript) and node.lineno <= lineno <= (getattr(node, 'end_lineno', None) or node.lineno):
+        if isinstance(node, kind) and node.lineno <= lineno <= (getattr(node, 'end_lineno', None) or node.lineno):
             target = node.value
             if isinstance(target, _ast.Name):
                 for scope in (frame.f_locals, frame.f_globals):
@@ -278,11 +278,14 @@ def missing_key(worker, e, frames):
     return None
 
 
-def missing_attribute(e):
+def missing_attribute(worker, e, frames):
     obj, name = getattr(e, 'obj', None), getattr(e, 'name', None)
-    if name is None:                            # before Python 3.10
+    if name is None:                            # before Python 3.10 it does not say; a name on that line is looked up
         parts = safe_str(e).split("'")
         name = parts[-2] if len(parts) > 2 else ''
+        for target, value in subscripted(worker, *frames[-1], kind=_ast.Attribute) if frames else ():
+            if parts[1:2] == [value.__name__ if isinstance(value, type(sys)) else type(value).__name__]:
+                obj = value
     if obj is None:
         return 'the value is None' if "'NoneType'" in safe_str(e) else None
     columns = columns_of(obj)
@@ -328,7 +331,7 @@ def hint_for(worker, e, frames):
                 break
         return None
     if isinstance(e, AttributeError):
-        return missing_attribute(e)
+        return missing_attribute(worker, e, frames)
     if isinstance(e, NameError):
         return missing_name(worker, e, frames)
     if isinstance(e, ModuleNotFoundError):

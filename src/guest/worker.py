@@ -255,4 +255,5 @@ def display(value):
 def worker(sock):
     global WORKER
     WORKER = Worker(sock)
-    WORKER.serve()
+    # Through a frame with other globals: before Python 3.10 a call within the same globals goes on with its caller's builtins.
+    eval('serve()', {'__builtins__': __builtins__, 'serve': WORKER.serve})

@@ -201,7 +201,8 @@ void attempt_blame(struct attempt *a, const char *why)
         return;
     }
     error_set(&a->err, ERROR_SANDBOX, 0, "%s: %s\n%s", a->engine->name, why, a->engine->container
-              ? "is there a python3 of 3.8 or newer in the image? make ours with: make image" : "is /usr/bin/python3 3.8 or newer?");
+              ? "use an image with python3 3.8 or newer (--image), or make ours: make image"
+              : "bwrap runs /usr/bin/python3, which must be 3.8 or newer; else use --sandbox docker or podman");
     a->fault = FAULT_OTHER;
 }
 

@@ -17,6 +17,7 @@
 
 #define HELLO_MS 20000          /* from the channel to the supervisor's first frame; a loaded machine is slow, a dead one is seen by its hang-up */
 #define PACKAGES_MAX 1000
+#define OLDEST_PYTHON 8         /* 3.8: what the guest is written for */
 
 static void engine_done(void *ctx, int status, const struct error *err);
 
@@ -103,7 +104,8 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
     size_t left = f->len;
     struct tagged t;
     autofree char *python = NULL, *packages = NULL, *version = NULL;
-    bool hidden = false;
+    unsigned major, minor;
+    bool hidden = false, closed = false;
     int rc;
 
     while ((rc = tagged_next(&p, &left, &t)) > 0) {
@@ -112,9 +114,18 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
         if (to && !*to)
             *to = tagged_text(&t, PACKAGES_MAX);
         hidden |= t.tag == 'd';
+        closed |= t.tag == 'w';
     }
     if (rc < 0 || !version || strcmp(version, "1") != 0 || !python)
         return "its greeting cannot be understood";
+    if (sscanf(python, "%u.%u", &major, &minor) == 2 && (major < 3 || (major == 3 && minor < OLDEST_PYTHON))) {
+        autofree char *shown = scrub_line(python, SCRUB_TERMINAL);
+
+        snprintf(s->broken_why, sizeof s->broken_why, "its python3 is %.20s, older than 3.%d", shown, OLDEST_PYTHON);
+        return s->broken_why;
+    }
+    if (closed)
+        return "its own /mnt/data cannot be written to by the code: an image must have none, or one of mode 1777";
     /* These go into a prompt and onto a screen: one clean line each. */
     free(s->packages);
     s->packages = scrub_line(packages ? packages : "", SCRUB_TERMINAL);
