@@ -212,7 +212,8 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
 static int take_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     if (r->truncated) {
-        error_set(err, ERROR_NETWORK, 0, "the connection was lost in the middle of the answer");
+        error_set(err, ERROR_NETWORK, 0, "the connection was lost in the middle of the answer of %s: %s\nAsk again (/retry in the chat)",
+                  llm_origin(a->llm), r->cause ? r->cause : "no cause is known");
         return reply_cut(a, q, r, err);
     }
     if (text_blank(r->text))

@@ -154,6 +154,7 @@ static const char *param_name(enum failure_param p) {
     case PARAM_MAX_COMPLETION_TOKENS: return "max_completion_tokens";
     case PARAM_TEMPERATURE: return "temperature";
     case PARAM_TOOLS: return "tools";
+    case PARAM_STREAM:          /* that is told by "stream": false */
     case PARAM_NONE: break;
     }
     return NULL;
@@ -165,7 +166,8 @@ static struct json *retry_json(const struct retry_choice *c, const struct failur
     struct json *j = json_object();
     json_set_int(j, "after_ms", c->wait_ms);
     json_set_str(j, "without", c->what == RETRY_DOWNGRADE ? param_name(f->param) : NULL);
-    json_set(j, "stream", c->what == RETRY_WITHOUT_STREAM ? json_boolean(false) : json_null());
+    bool unstreamed = c->what == RETRY_WITHOUT_STREAM || (c->what == RETRY_DOWNGRADE && f->param == PARAM_STREAM);
+    json_set(j, "stream", unstreamed ? json_boolean(false) : json_null());
     return j;
 }
 

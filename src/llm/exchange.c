@@ -200,7 +200,8 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
 }
 
 /* Do without the field that was refused, for the rest of the session. False when it was not sent. */
-static bool downgrade(struct llm *m, const struct failure *f, const struct llm_listener *l, bool stream) {
+static bool downgrade(struct llm *m, const struct failure *f, const struct llm_listener *l, bool *streaming) {
+    bool stream = *streaming;
     bool limit = request_max_tokens(&m->o, m->loopback, m->context) > 0;
     const char *what = NULL;
     switch (f->param) {
@@ -227,6 +228,11 @@ static bool downgrade(struct llm *m, const struct failure *f, const struct llm_l
             m->max_tokens_field = MAX_TOKENS_NONE;
             what = "max_completion_tokens";
         }
+        break;
+    case PARAM_STREAM:
+        what = stream ? "stream" : NULL;
+        m->no_stream = true;
+        *streaming = false;
         break;
     case PARAM_TOOLS:
         if (m->o.dialect == LLM_AUTO && m->dialect != LLM_BLOCKS) {
@@ -261,32 +267,51 @@ static int wait_for(struct llm *m, int ms, struct error *err) {
     return 0;
 }
 
+/* Every wait is shown, so that nobody wonders what the time goes into. */
+static void tell_wait(const struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f, const struct retry *t) {
+    char host[256], said[250];
+    bool rarely = f->class == FAILURE_TOOL_USE || f->once;     /* of that kind there is one more try */
+    unsigned most = rarely ? t->attempts + 1 : RETRY_MAX + 1;
+    url_host(m->url, host, sizeof host);
+    failure_brief(f, m->o.api_key, said, sizeof said);
+    if (f->status)
+        exchange_notice(x->l, false, "%s %s (%d: %s); try %u of %u in %.*f s", host, f->status == 400 ? "refused the model's call" : "is busy",
+                        f->status, *said ? said : "no message", t->attempts + 1, most, c.wait_ms < 10000, c.wait_ms / 1000.0);
+    else
+        exchange_notice(x->l, false, "%s; try %u of %u in %.*f s", *said ? said : "no message", t->attempts + 1, most, c.wait_ms < 10000,
+                        c.wait_ms / 1000.0);
+}
+
+#define TELL_LOADING_MS 30000
+
+static void tell_loading(const struct llm *m, const struct exchange *x, const struct retry *t) {
+    int64_t waited = clock_ms() - t->poll_since;
+    if (waited % TELL_LOADING_MS < RETRY_POLL_MS)
+        exchange_notice(x->l, false, "the server is loading %s; waiting, at most 5 minutes%s", *m->o.model ? m->o.model : "the model",
+                        waited < RETRY_POLL_MS ? "" : " (it still is)");
+}
+
 /* Carry out a decision. 0 go on, 1 there is nothing to try, -1 err. */
-static int prepare(struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f, unsigned tries, bool *stream,
+static int prepare(struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f, const struct retry *t, bool *stream,
                    struct error *err) {
-    char seconds[32];
-    bool quiet = c.wait_ms < 1500 && f->retry_after <= 0;      /* short waits only with --verbose; one the server asked for is shown */
-    snprintf(seconds, sizeof seconds, c.wait_ms < 10000 ? "%.1f s" : "%.0f s", c.wait_ms / 1000.0);
+    char said[250];
     switch (c.what) {
     case RETRY_NO:
         return 1;
     case RETRY_DOWNGRADE:
-        return downgrade(m, f, x->l, *stream) ? 0 : 1;
+        return downgrade(m, f, x->l, stream) ? 0 : 1;
     case RETRY_WITHOUT_STREAM:
-        exchange_notice(x->l, true, "the stream broke off (%s); asking again without streaming", f->message);
+        failure_brief(f, m->o.api_key, said, sizeof said);
+        exchange_notice(x->l, true, "the stream broke off (%s); asking again without streaming", said);
         *stream = false;
         return 0;
     case RETRY_POLL:
-        exchange_notice(x->l, false, "the server is loading the model; waiting");
+        tell_loading(m, x, t);
         return wait_for(m, c.wait_ms, err);
     case RETRY_WAIT:
         if (m->o.deadline && clock_ms() + c.wait_ms > m->o.deadline)
             return 1;
-        if (f->status)
-            exchange_notice(x->l, quiet, "the service is busy (%d: %.200s); trying again in %s (%u of %d)", f->status,
-                            *f->message ? f->message : "no message", seconds, tries, RETRY_MAX);
-        else
-            exchange_notice(x->l, quiet, "%.250s; trying again in %s (%u of %d)", f->message, seconds, tries, RETRY_MAX);
+        tell_wait(m, x, c, f, t);
         return wait_for(m, c.wait_ms, err);
     }
     return 1;
@@ -317,11 +342,14 @@ static void take(struct llm_reply *r, struct llm_reply *got, bool count) {
     r->seconds = s;
 }
 
-static int give_up(struct llm *m, const struct exchange *x, const struct failure *f, bool shown, struct llm_reply *r, struct error *err) {
+static int give_up(struct llm *m, const struct failure *f, bool shown, struct llm_reply *r, struct error *err) {
     if (shown && (f->class == FAILURE_TRUNCATED || f->class == FAILURE_NETWORK)) {
         r->truncated = true;
         r->finish = LLM_FINISH_OTHER;
-        exchange_notice(x->l, true, "the connection was lost in the middle of the reply: %s", f->message);
+        char said[250];
+        failure_brief(f, m->o.api_key, said, sizeof said);
+        free(r->cause);
+        r->cause = xstrdup(said);
         return 0;
     }
     if (f->class == FAILURE_CONTEXT && f->context > 0)
@@ -345,9 +373,10 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
         if (rc < 0)
             return -1;
         struct retry_choice c = retry_decide(&retry, &f, shown, stream, clock_ms(), dice());
-        int p = prepare(m, x, c, &f, retry.attempts, &stream, err);
+        int p = prepare(m, x, c, &f, &retry, &stream, err);
+        f.tries = retry.attempts + (p > 0);
         if (p > 0)
-            return give_up(m, x, &f, shown, r, err);
+            return give_up(m, &f, shown, r, err);
         if (p < 0)
             return -1;
         if (f.class == FAILURE_EMPTY_RESULT)

@@ -4,12 +4,12 @@
 #include "llm/failure.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -17,12 +17,27 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* Copy onto one line, control characters as blanks, cut at a character. */
+#define DOTS " ..."
+
+/* Cut a text of n bytes that is too long at a word, or where there is none near, at a character; size holds the dots too. */
+static size_t cut_at_word(char *out, size_t n, size_t size) {
+    size_t most = size > sizeof DOTS ? size - sizeof DOTS : 0, at = utf8_cut(out, n, most), word = at;
+    while (word && at - word < 100 && out[word] != ' ')
+        word--;
+    at = word && at - word < 100 ? word : at;
+    while (at && out[at - 1] == ' ')
+        at--;
+    if (most)
+        memcpy(out + at, DOTS, sizeof DOTS);
+    return most ? at + sizeof DOTS - 1 : 0;
+}
+
+/* Copy onto one line, control characters as blanks, cut at a word. */
 static void line_copy(char *out, size_t size, const char *s, size_t len) {
     struct buf b = BUF_INIT(4096);
     utf8_repair(&b, s, len < 2048 ? len : 2048);
-    size_t n = 0;
-    for (size_t i = 0; i < b.len && n + 1 < size; i++) {
+    size_t n = 0, i = 0;
+    for (; i < b.len && n + 1 < size; i++) {
         char c = b.data[i];
         if ((unsigned char)c < 0x20 || c == 0x7f)
             c = ' ';
@@ -30,15 +45,12 @@ static void line_copy(char *out, size_t size, const char *s, size_t len) {
             continue;
         out[n++] = c;
     }
-    n = utf8_cut(out, n, n);
     while (n && out[n - 1] == ' ')
         n--;
     out[n] = '\0';
-    if (n && !utf8_valid(out, n)) {    /* the size cut a character in two */
-        while (n && ((unsigned char)out[n - 1] & 0xc0) == 0x80)
-            n--;
-        out[n ? n - 1 : 0] = '\0';
-    }
+    if (i < b.len || len > 2048)
+        n = cut_at_word(out, n, size);
+    out[n] = '\0';
     buf_release(&b);
 }
 
@@ -60,42 +72,27 @@ static bool has_any(const char *text, const char *const *words) {
     return false;
 }
 
-/* "Wed, 21 Oct 2015 07:28:00 GMT"; read by hand because strptime obeys the locale. */
-static time_t http_date(const char *s) {
-    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    char mon[4];
-    struct tm tm = {0};
-    if (sscanf(s, "%*[A-Za-z], %d %3[A-Za-z] %d %d:%d:%d", &tm.tm_mday, mon, &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6)
-        return (time_t)-1;
-    const char *at = strlen(mon) == 3 ? strstr(months, mon) : NULL;
-    if (!at)
-        return (time_t)-1;
-    tm.tm_mon = (int)(at - months) / 3;
-    tm.tm_year -= 1900;
-    return timegm(&tm);
-}
-
-static double number(const char *s) {
-    char *end;
-    double v = strtod(s, &end);
-    while (*end == ' ')
-        end++;
-    return end == s || *end || !isfinite(v) ? -1 : v;
-}
-
-double failure_retry_after(const char *ms, const char *s, time_t now) {
-    if (ms && *ms) {
-        double v = number(ms);
-        if (v >= 0)
-            return v / 1000;    /* also 0: it wins over Retry-After, and means the normal backoff */
+void failure_brief(const struct failure *f, const char *key, char *out, size_t size) {
+    struct buf b = BUF_INIT(0);
+    size_t n = key ? strlen(key) : 0, whole = strlen(f->message);
+    for (const char *s = f->message; *s; ) {
+        const char *at = n >= 8 ? strstr(s, key) : NULL;
+        buf_add(&b, s, at ? (size_t)(at - s) : strlen(s));
+        if (!at)
+            break;
+        buf_addstr(&b, "[key]");
+        s = at + n;
     }
-    if (!s || !*s)
-        return -1;
-    double v = number(s);
-    if (v >= 0)
-        return v;
-    time_t t = http_date(s);
-    return t == (time_t)-1 || t <= now ? -1 : (double)(t - now);
+    /* a key at which the message was cut is there in part */
+    size_t dots = whole > 4 && !strcmp(f->message + whole - 4, DOTS) ? 4 : 0;
+    for (size_t k = n; k-- > 6 && dots; )
+        if (b.len >= k + dots && !memcmp(b.data + b.len - dots - k, key, k)) {
+            b.len -= k + dots;
+            buf_addstr(&b, "[key]" DOTS);
+            break;
+        }
+    line_copy(out, size, buf_str(&b), b.len);
+    buf_release(&b);
 }
 
 /* A string, or the serialised value of something else; NULL for nothing. */
@@ -165,11 +162,13 @@ static void code_copy(char *out, size_t size, const struct json *j) {
 }
 
 static bool is_context(const struct failure *f, const char *type) {
-    static const char *const codes[] = {"context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens", NULL};
+    static const char *const codes[] = {"context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens", "context_window_exceeded",
+                                        "request_too_large", NULL};
     static const char *const words[] = {
         "maximum context length", "context window", "context size", "context length", "prompt is too long", "prompt too long",
         "too many tokens", "input length", "reduce the length", "maximum prompt length", "input is too long", "input token count",
-        "maximum allowed input length", NULL};
+        "maximum allowed input length", "maximum model length", "model's context", "model token limit", "token limit exceeded",
+        "request_too_large", "maximum number of tokens allowed", "max_new_tokens` must be", "context limit", NULL};
     static const char *const rate[] = {"rate limit", "throttl", "per minute", "per day", "tpm", NULL};
     if (has_any(f->code, codes) || has_any(type, codes) || !strcmp(f->code, "3006"))
         return true;
@@ -184,7 +183,8 @@ static bool is_context(const struct failure *f, const char *type) {
 /* The window, where the error names it: "maximum context length is 8192 tokens", "context size (8192 tokens)". */
 static int context_named(const char *message) {
     static const char *const before[] = {"context length is only ", "context length is ", "context size (", "context size of ",
-                                         "context window of ", "context window is ", "limit of ", "n_ctx = ", "maximum of ", NULL};
+                                         "context window of ", "context window is ", "limit of ", "n_ctx = ", "maximum of ",
+                                         "maximum model length of ", "maximum number of tokens allowed (", "maximum prompt length is ", NULL};
     for (const char *const *b = before; *b; b++) {
         const char *at = strcasestr(message, *b);
         if (!at)
@@ -212,6 +212,9 @@ static enum failure_param param_named(const char *message, const char *param) {
     /* "'max_tokens' is not supported. Use 'max_completion_tokens' instead": the one named first is the one refused */
     const char *first = NULL;
     enum failure_param found = PARAM_NONE;
+    bool stream = (param && !strcmp(param, "stream")) || (has(message, "stream") && !has(message, "stream_options"));
+    if (stream && (has(message, "not support") || has(message, "unsupported")))
+        return PARAM_STREAM;
     for (size_t i = 0; i < countof(fields); i++) {
         const char *at = strcasestr(message, fields[i].name);
         if (at && (!first || at < first)) {
@@ -302,6 +305,8 @@ static void from_json(struct failure *f, int status, const struct json *j, const
         f->status = named >= 400 && named <= 599 ? (int)named : 0;
     }
     f->class = classify(f, type, json_str(json_get(o, "param")), j, should_retry);
+    if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA)
+        f->retry_after = failure_wait_in_body(o, f->message);
 }
 
 void failure_from_json(struct failure *f, int status, const struct json *j) {
@@ -353,8 +358,9 @@ void failure_from_response(struct failure *f, int status, const struct failure_h
         from_json(f, status, j, h->should_retry);
     else
         from_other(f, status, h, body, len);
-    if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA)
-        f->retry_after = failure_retry_after(h->retry_after_ms, h->retry_after, now);
+    double wait = failure_retry_after(h->retry_after_ms, h->retry_after, now);
+    if (wait >= 0 && (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA))
+        f->retry_after = wait;  /* the header wins over the body */
     if (status >= 300 && status < 400 && h->location && *h->location) {
         char where[160];
         line_copy(where, sizeof where, h->location, strlen(h->location));

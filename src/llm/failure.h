@@ -32,7 +32,7 @@ enum failure_class {
 
 enum failure_param {
     PARAM_NONE, PARAM_STREAM_OPTIONS, PARAM_REASONING_EFFORT, PARAM_MAX_TOKENS, PARAM_MAX_COMPLETION_TOKENS,
-    PARAM_TEMPERATURE, PARAM_TOOLS,
+    PARAM_TEMPERATURE, PARAM_TOOLS, PARAM_STREAM,
 };
 
 struct failure {
@@ -40,12 +40,14 @@ struct failure {
     int status;                 /* of HTTP, or the one inside the body; 0 none */
     char code[64];
     char message[512];          /* the service's words on one line, or the cause; untrusted */
+    const char *hint;           /* the next step where only the transport knows it; a literal, or NULL */
     enum failure_param param;
     double retry_after;         /* seconds, < 0 none */
     int context;                /* the window the error names, 0 none */
     bool once;                  /* network: one more try at most (a long timeout) */
     bool never;                 /* network: not worth a retry (refused on loopback, bad certificate) */
     bool in_stream;
+    unsigned tries;             /* how often it was asked, for the text; 0 not told */
 };
 
 struct failure_headers {
@@ -58,9 +60,13 @@ void failure_from_response(struct failure *f, int status, const struct failure_h
 void failure_from_json(struct failure *f, int status, const struct json *j);
 void failure_set(struct failure *f, enum failure_class class, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* What the body says of it in seconds; error: the object with the error. < 0: nothing. */
+double failure_wait_in_body(const struct json *error, const char *message);
 double failure_retry_after(const char *retry_after_ms, const char *retry_after, time_t now);
 
-/* The text for the user. url is the one that was used. Always -1. */
+/* The message without the key, cut at a word so that it fits. */
+void failure_brief(const struct failure *f, const char *key, char *out, size_t size);
+/* The text for the user: what was wrong, which endpoint and model, and in a second line the next step. url is the one that was used. Always -1. */
 int failure_error(const struct failure *f, const struct llm_options *o, const char *url, struct error *err);
 
 #endif

@@ -1,38 +1,46 @@
-/* failure_text.c - the words for the user: what was wrong, at which endpoint and model, and the next step. Never holds the key:
- * services that quote it back are cleaned.
+/* failure_text.c - the words for the user: what was wrong, at which endpoint and model, and in a second line the next step. Never holds the
+ * key: services that quote it back are cleaned.
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#include "base/buf.h"
 #include "base/error.h"
-#include "base/mem.h"
 #include "llm/failure.h"
 #include "llm/llm.h"
 #include "llm/url.h"
 
-static void without_key(struct buf *out, const char *text, const char *key) {
-    size_t n = key ? strlen(key) : 0;
-    while (*text) {
-        const char *at = n >= 8 ? strstr(text, key) : NULL;
-        buf_add(out, text, at ? (size_t)(at - text) : strlen(text));
-        if (!at)
-            break;
-        buf_addstr(out, "[key]");
-        text = at + n;
-    }
+struct text {                   /* what the sentences are made of */
+    const struct failure *f;
+    const struct llm_options *o;
+    char host[256], url[300], base[300], status[24], said[512];
+    const char *model;
+    struct error *err;
+};
+
+/* Whose credentials were used, and what to do about it. */
+static int no_access(const struct text *t) {
+    const char *name = t->o->key_name;
+    char step[400];
+    if (!t->o->api_key && name)
+        snprintf(step, sizeof step, "No key was sent; set %.200s", name);
+    else if (!t->o->api_key)
+        snprintf(step, sizeof step, "No key was sent: none is bound to this base URL ('sandpiper config' tells why)");
+    else
+        snprintf(step, sizeof step, "The key came from %.200s; check it%s", name ? name : "the configuration",
+                 t->f->status == 403 ? ", and that it may use this model" : ", or make a new one");
+    return error_set(t->err, ERROR_AUTH, t->f->status, "%s refused the credentials%s for model %s: %s\n%s", t->host, t->status, t->model,
+                     t->said, step);
 }
 
-static const char *auth_hint(const struct llm_options *o, char *out, size_t size) {
-    if (!o->api_key && o->key_name)
-        snprintf(out, size, "no key was sent; set %s", o->key_name);
-    else if (!o->api_key)
-        snprintf(out, size, "no key was sent: none is bound to this base URL");
-    else if (o->key_name)
-        snprintf(out, size, "the key came from %s", o->key_name);
-    else
-        snprintf(out, size, "a key was sent");
-    return out;
+/* A model that is not there, or a path: services tell the first by a code or in words, and know nothing of the second. */
+static int not_found(const struct text *t) {
+    const struct failure *f = t->f;
+    if (strcasestr(f->code, "model") || strcasestr(f->code, "deployment") || strcasestr(f->message, "model") || strcasestr(f->message, "deployment"))
+        return error_set(t->err, ERROR_API, f->status, "%s has no model %s%s: %s\nName another with -m MODEL (URL used: %s)", t->host,
+                         t->model, t->status, t->said, t->url);
+    return error_set(t->err, ERROR_API, f->status, "%s has nothing at %s%s: %s\nCheck the base URL, %s: most end in /v1 (model %s)", t->host,
+                     t->url, t->status, t->said, t->base, t->model);
 }
 
 static void duration(char *out, size_t size, double s) {
@@ -44,65 +52,109 @@ static void duration(char *out, size_t size, double s) {
         snprintf(out, size, "%.1f h", s / 3600);
 }
 
+static int quota(const struct text *t) {
+    char when[48] = "";
+    const char *name = t->o->key_name;
+    if (t->f->retry_after > 0) {
+        snprintf(when, sizeof when, "; more in ");
+        duration(when + strlen(when), sizeof when - strlen(when), t->f->retry_after);
+    }
+    return error_set(t->err, ERROR_BUSY, t->f->status, "%s: the quota for model %s is used up%s: %s\nNo retry helps; see the plan of the account%s%.200s%s",
+                     t->host, t->model, t->status, t->said, name ? " of " : "", name ? name : "", when);
+}
+
+static int busy(const struct text *t) {
+    const struct failure *f = t->f;
+    char when[48] = "later", tries[48] = "";
+    const char *what = f->status == 429 || f->status == 503 || f->status == 529 || f->status == 498 ? "is busy" : "failed";
+    if (f->retry_after > 0)
+        snprintf(when, sizeof when, "in "), duration(when + 3, sizeof when - 3, f->retry_after);
+    if (f->tries > 1)
+        snprintf(tries, sizeof tries, " after %u tries", f->tries);
+    return error_set(t->err, ERROR_BUSY, f->status, "%s %s%s%s, model %s: %s\nTry again %s, or use another model", t->host, what, t->status, tries,
+                     t->model, t->said, when);
+}
+
+/* The service will not have this request: why, as far as it can be told. */
+static const char *refused_step(const struct failure *f) {
+    if (f->status == 407)
+        return "The proxy that the environment names wants credentials: http://USER:PASSWORD@HOST in HTTPS_PROXY or HTTP_PROXY";
+    if (f->status >= 300 && f->status < 400)
+        return "Set the base URL to where it leads";
+    if (strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy"))
+        return "Its content filter did this; put the question in other words";
+    switch (f->param) {
+    case PARAM_TOOLS: return "It takes no tools for this model; --dialect blocks asks for code as text";
+    case PARAM_STREAM: return "--no-stream does without";
+    case PARAM_TEMPERATURE: return "Leave --temperature out, or use another model";
+    case PARAM_REASONING_EFFORT: return "Leave --reasoning-effort out, or use another model";
+    case PARAM_MAX_TOKENS:
+    case PARAM_MAX_COMPLETION_TOKENS: return "Set --max-tokens to what it allows";
+    default: return f->class == FAILURE_TOOL_USE ? "The model's call could not be read there; ask again, or try --dialect blocks"
+                                                 : "--trace FILE shows what was sent";
+    }
+}
+
+static int refused(const struct text *t) {
+    return error_set(t->err, ERROR_API, t->f->status, "%s refused the request%s for model %s: %s\n%s (URL used: %s)", t->host, t->status, t->model,
+                     t->said, refused_step(t->f), t->url);
+}
+
+static int no_api(const struct text *t) {
+    return error_set(t->err, ERROR_PROTOCOL, t->f->status, "no API answer from %s, model %s: it sent %s\nCheck the base URL, %s: most end in /v1",
+                     t->url, t->model, *t->f->message ? t->said : "nothing", t->base);
+}
+
+static int not_understood(const struct text *t) {
+    if (t->f->class == FAILURE_EMPTY_RESULT)
+        return error_set(t->err, ERROR_PROTOCOL, t->f->status, "%s gave an empty result for model %s\nUse its base URL that ends in /ai/v1 (now: %s)",
+                         t->host, t->model, t->base);
+    return error_set(t->err, ERROR_PROTOCOL, t->f->status, "%s, model %s, sent what cannot be understood: %s\n%s", t->host, t->model, t->said,
+                     t->f->hint ? t->f->hint : "Ask again, perhaps with --no-stream; --trace FILE keeps it for a report");
+}
+
 int failure_error(const struct failure *f, const struct llm_options *o, const char *url, struct error *err) {
-    struct buf m = BUF_INIT(1024);
-    char host[256], where[512], hint[256], wait[48];
-    without_key(&m, f->message, o->api_key);
-    url_host(url, host, sizeof host);
-    url_show(url, where, sizeof where);
-    const char *said = m.len ? buf_str(&m) : "no further message", *model = o->model ? o->model : "";
-    int s = f->status, rc = -1;
+    struct text t = {.f = f, .o = o, .model = o->model && *o->model ? o->model : "(none)", .err = err};
+    failure_brief(f, o->api_key, t.said, sizeof t.said);
+    if (!*t.said)
+        snprintf(t.said, sizeof t.said, "no further message");
+    url_host(url, t.host, sizeof t.host);
+    url_show(url, t.url, sizeof t.url);
+    url_show(o->base_url ? o->base_url : "", t.base, sizeof t.base);
+    if (f->status)
+        snprintf(t.status, sizeof t.status, " (%d)", f->status);
     switch (f->class) {
     case FAILURE_AUTH:
-        error_set(err, ERROR_AUTH, s, "%s refused the credentials (%d): %s; %s", host, s, said, auth_hint(o, hint, sizeof hint));
-        break;
+        return no_access(&t);
     case FAILURE_NOT_FOUND:
-        error_set(err, ERROR_API, s, "%s answered 404: %s\nURL used: %s, model %s; check the model's name, and that the base URL "
-                  "ends in /v1", host, said, where, model);
-        break;
+        return not_found(&t);
     case FAILURE_QUOTA:
-        error_set(err, ERROR_BUSY, s, "%s: quota used up (%d): %s; no retry helps, see the account's plan", host, s, said);
-        break;
+        return quota(&t);
     case FAILURE_CONTEXT:
-        if (!m.len)
-            said = "an empty error, which may mean that the prompt is too long";
-        error_set(err, ERROR_LIMIT, s, "the context window of %s is too small: %s", model, said);
-        break;
+        return error_set(err, ERROR_LIMIT, f->status, "the context window of %s at %s is too small%s: %s\nAsk for less at once, begin a new session, "
+                         "or use a model with a larger window", t.model, t.host, t.status,
+                         *f->message ? t.said : "an empty error, which may mean that the prompt is too long");
     case FAILURE_PARAMETER:
     case FAILURE_TOOL_USE:
     case FAILURE_FATAL:
-        error_set(err, ERROR_API, s, "%s refused the request%s%s: %s (model %s, %s)", host, s ? " with status " : "",
-                  s ? (snprintf(hint, sizeof hint, "%d", s), hint) : "", said, model, where);
-        break;
+        return refused(&t);
     case FAILURE_BUSY:
-        if (f->retry_after > 0) {
-            duration(wait, sizeof wait, f->retry_after);
-            error_set(err, ERROR_BUSY, s, "%s is busy (%d): %s; try again in %s", host, s, said, wait);
-        } else {
-            error_set(err, ERROR_BUSY, s, "%s is busy or broken (%d): %s; several tries failed, try again later", host, s, said);
-        }
-        break;
+        return busy(&t);
     case FAILURE_LOADING:
-        error_set(err, ERROR_BUSY, s, "%s is still loading %s after 5 minutes: %s; try again later", host, model, said);
-        break;
-    case FAILURE_EMPTY_RESULT:
-        error_set(err, ERROR_PROTOCOL, s, "%s gave an empty result for model %s; use the /ai/v1 base URL", host, model);
-        break;
+        return error_set(err, ERROR_BUSY, f->status, "%s is still loading %s after 5 minutes%s: %s\nTry again later, or use a smaller model", t.host,
+                         t.model, t.status, t.said);
     case FAILURE_NOT_API:
-        error_set(err, ERROR_PROTOCOL, s, "no API answer from %s: it sent %s; the base URL probably lacks /v1", where,
-                  m.len ? said : "nothing");
-        break;
+        return no_api(&t);
     case FAILURE_TRUNCATED:
-        error_set(err, ERROR_NETWORK, s, "the reply of %s broke off before its end (truncated): %s", host, said);
-        break;
+        return error_set(err, ERROR_NETWORK, f->status, "the reply of %s, model %s, broke off before its end (truncated): %s\nAsk again", t.host,
+                         t.model, t.said);
     case FAILURE_NETWORK:
-        error_set(err, ERROR_NETWORK, s, "%s\nbase URL: %s", said, o->base_url ? (url_show(o->base_url, where, sizeof where), where) : "");
-        break;
+        return error_set(err, ERROR_NETWORK, f->status, "%s\n%s (base URL %s, model %s)", t.said, f->hint ? f->hint : "Check the network, then ask again",
+                         t.base, t.model);
+    case FAILURE_EMPTY_RESULT:
     case FAILURE_PROTOCOL:
     case FAILURE_NONE:
-        error_set(err, ERROR_PROTOCOL, s, "%s sent what cannot be understood: %s", host, said);
         break;
     }
-    buf_release(&m);
-    return rc;
+    return not_understood(&t);
 }

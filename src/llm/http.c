@@ -128,10 +128,13 @@ static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off
     return 0;
 }
 
+static const char *certificate_file(void) {
+    const char *file = getenv("CURL_CA_BUNDLE");
+    return file && *file ? file : getenv("SSL_CERT_FILE");
+}
+
 static void set_certificates(struct http *h) {
-    const char *file = getenv("CURL_CA_BUNDLE"), *dir = getenv("SSL_CERT_DIR");
-    if (!file || !*file)
-        file = getenv("SSL_CERT_FILE");
+    const char *file = certificate_file(), *dir = getenv("SSL_CERT_DIR");
     if (file && *file)
         h->curl->easy_setopt(h->easy, CURLOPT_CAINFO, file);
     if (dir && *dir)
@@ -230,8 +233,61 @@ static int next_timeout(const struct transfer *t, int64_t now) {
 }
 
 static bool certificate_bad(CURLcode code) {
-    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_ISSUER_ERROR
-        || code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_INVALIDCERTSTATUS;
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_CERTPROBLEM
+        || code == CURLE_SSL_INVALIDCERTSTATUS;
+}
+
+/* A certain failure: with its next step, and not tried again. */
+#define CERTAIN(f, step, ...) (failure_set(f, FAILURE_NETWORK, __VA_ARGS__), (f)->hint = (step), (f)->never = true)
+
+/* The proxy said no, or there is none where one should be. True when that was it. */
+static bool describe_proxy(const struct transfer *t, CURLcode code, const char *why, const char *host, struct failure *f) {
+    long answered = 0;
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(host, ":"), host);
+    t->h->curl->easy_getinfo(t->h->easy, CURLINFO_HTTP_CONNECTCODE, &answered);
+    if (answered >= 300) {
+        CERTAIN(f, answered == 407 ? "It wants credentials: http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY" : "HTTPS_PROXY names it; NO_PROXY leaves hosts out",
+                "the proxy refused to connect to %s (%ld)", host, answered);
+        t->reply->began = false;        /* what came was the proxy's */
+        return true;
+    }
+    if (code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY) {
+        CERTAIN(f, "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names it; NO_PROXY leaves hosts out", "cannot reach %s through the proxy: %s", host, why);
+        return true;
+    }
+    if (code == CURLE_COULDNT_CONNECT && host[0] != '[' && !strstr(why, name)) {   /* its words name what it could not connect to */
+        CERTAIN(f, "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names the proxy; is it running?", "cannot reach %s: the proxy does not answer: %s", host, why);
+        return true;
+    }
+    return false;
+}
+
+static bool describe_tls(CURLcode code, const char *why, const char *host, struct failure *f) {
+    if (certificate_bad(code))
+        CERTAIN(f, "SSL_CERT_FILE names a file with further certificates to trust", "%s: its certificate is not trusted: %s", host, why);
+    else if (code == CURLE_SSL_CACERT_BADFILE)
+        CERTAIN(f, "SSL_CERT_FILE or CURL_CA_BUNDLE must name a readable file in PEM form", "no certificates to trust: cannot read %.200s",
+                certificate_file() ? certificate_file() : "the system's file");
+    else if (code == CURLE_SSL_CONNECT_ERROR && strcasestr(why, "wrong version number"))
+        CERTAIN(f, "Should the base URL begin with http:// ?", "%s does not speak TLS", host);
+    else if (code == CURLE_SSL_CONNECT_ERROR)
+        failure_set(f, FAILURE_NETWORK, "%s: no TLS connection: %s", host, why);
+    else
+        return false;
+    return true;
+}
+
+/* The connection stood, and then it did not. */
+static void describe_lost(const struct transfer *t, CURLcode code, const char *why, const char *host, struct failure *f) {
+    if (strcasestr(why, "reset"))
+        failure_set(f, FAILURE_NETWORK, "%s reset the connection", host);
+    else if (code == CURLE_GOT_NOTHING)
+        failure_set(f, FAILURE_NETWORK, "%s closed the connection without an answer", host);
+    else if (code == CURLE_PARTIAL_FILE || (t->reply->began && code == CURLE_RECV_ERROR))
+        failure_set(f, FAILURE_NETWORK, "%s closed the connection early", host);
+    else
+        failure_set(f, FAILURE_NETWORK, "the connection to %s failed: %s", host, why);
 }
 
 static void describe(struct transfer *t, CURLcode code, struct failure *f) {
@@ -245,29 +301,24 @@ static void describe(struct transfer *t, CURLcode code, struct failure *f) {
         failure_set(f, FAILURE_PROTOCOL, "a reply larger than %u MiB", HTTP_REPLY_MAX >> 20);
     } else if (t->headers_big) {
         failure_set(f, FAILURE_PROTOCOL, "headers larger than %u KiB", HTTP_HEADERS_MAX >> 10);
+    } else if (describe_proxy(t, code, why, host, f) || describe_tls(code, why, host, f)) {
+        return;
     } else if (code == CURLE_COULDNT_CONNECT && os == ECONNREFUSED) {
-        failure_set(f, FAILURE_NETWORK, "cannot reach %s (connection refused); is the server running?", host);
+        failure_set(f, FAILURE_NETWORK, "cannot reach %s (connection refused)", host);
+        f->hint = "Is the server running?";
         f->never = url_loopback(t->q->url);
     } else if (code == CURLE_COULDNT_RESOLVE_HOST) {
-        failure_set(f, FAILURE_NETWORK, "cannot reach %s: unknown host; check the base URL and the network", host);
+        failure_set(f, FAILURE_NETWORK, "cannot reach %s: unknown host", host);
+        f->hint = "Check the base URL and the network";
+        f->once = true;         /* libcurl does not tell a name that is not there from a resolver that is not; the second is tried once more */
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s: no connection within %d s", host, t->q->connect_ms / 1000);
-    } else if (certificate_bad(code)) {
-        failure_set(f, FAILURE_NETWORK, "%s: its certificate is not trusted: %s (SSL_CERT_FILE names further ones)", host, why);
-        f->never = true;
-    } else if (code == CURLE_SSL_CONNECT_ERROR && strcasestr(why, "wrong version number")) {
-        failure_set(f, FAILURE_NETWORK, "%s does not speak TLS; should the base URL begin with http:// ?", host);
-        f->never = true;
-    } else if (code == CURLE_SSL_CONNECT_ERROR) {
-        failure_set(f, FAILURE_NETWORK, "%s: no TLS connection: %s", host, why);
-    } else if (code == CURLE_COULDNT_RESOLVE_PROXY) {
-        failure_set(f, FAILURE_NETWORK, "cannot resolve the proxy named in the environment: %s", why);
-        f->never = true;
     } else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_BAD_CONTENT_ENCODING
                || code == CURLE_URL_MALFORMAT) {
         failure_set(f, FAILURE_PROTOCOL, "%s: %s", host, why);
+        f->hint = "Is it a model service? check the base URL";
     } else {
-        failure_set(f, FAILURE_NETWORK, "the connection to %s failed: %s", host, why);
+        describe_lost(t, code, why, host, f);
     }
 }
 

@@ -120,6 +120,7 @@ void llm_reply_release(struct llm_reply *r) {
     free(r->text);
     free(r->reasoning);
     free(r->reasoning_field);
+    free(r->cause);
     for (size_t i = 0; i < r->n_calls; i++) {
         call_release(&r->calls[i].call);
         free(r->calls[i].problem);

@@ -109,13 +109,13 @@ struct llm_reply {
     size_t n_calls;
     enum llm_finish finish;
     bool truncated;             /* text was shown, then the connection was lost: no calls, text is what came */
+    char *cause;                /* of that; else NULL */
     struct llm_usage usage;
     unsigned requests;          /* requests that got a reply (a nudge makes two); what the budget counts */
     double seconds;
 };
 
-/* Ask for the next reply. 0: r is filled (also when the connection was lost after text was shown: r->truncated, the cause as a notice in
- * detail). -1: err says why and nothing usable came; r->text still holds what was shown (maybe ""),
+/* Ask for the next reply. 0: r is filled (also when the connection was lost after text was shown: r->truncated and r->cause). -1: err says why and nothing usable came; r->text still holds what was shown (maybe ""),
  * r->usage and r->requests what it cost. ERROR_CANCELLED after an interrupt, ERROR_LIMIT with "context" in the text when
  * the window is too small (r is untouched by then and llm_context() may have been learnt). */
 int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err);

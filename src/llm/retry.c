@@ -13,7 +13,7 @@ static int backoff_ms(unsigned attempt, double random) {
 static struct retry_choice wait_more(struct retry *t, const struct failure *f, double random) {
     if (t->attempts >= RETRY_MAX || f->retry_after > RETRY_AFTER_MAX)
         return (struct retry_choice){RETRY_NO, 0};
-    int ms = f->retry_after > 0 ? (int)(f->retry_after * 1000) : backoff_ms(t->attempts, random);
+    int ms = f->retry_after > 0 ? (int)(f->retry_after * 1000 + 0.5) : backoff_ms(t->attempts, random);
     t->attempts++;
     return (struct retry_choice){RETRY_WAIT, ms};
 }

@@ -1,0 +1,240 @@
+"""test_network.py - TLS, proxies and names: a real TLS server with a certificate of our own on loopback, a proxy that says no and one that
+connects, names that do not exist. Each failure says which of them it was, which endpoint and model, and what to do.
+"""
+import base64
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
+
+import pytest
+
+from model_server import ModelServer
+
+
+# -- TLS
+
+def make(args, cwd):
+    subprocess.run(["openssl", *args], cwd=cwd, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """ca.pem signs good.pem (127.0.0.1), old.pem (expired) and other.pem (another host); strange.pem is of a CA that nobody trusts."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not there")
+    d = tmp_path_factory.mktemp("ca")
+    for ca in ("ca", "stranger"):
+        make(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", ca + ".key", "-out", ca + ".pem", "-days", "2", "-subj", "/CN=" + ca], d)
+    for name, ca, host, days in [("good", "ca", "IP:127.0.0.1", "2"), ("other", "ca", "DNS:elsewhere.example", "2"), ("old", "ca", "IP:127.0.0.1", "-1"),
+                                 ("strange", "stranger", "IP:127.0.0.1", "2")]:
+        make(["req", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + name], d)
+        (d / (name + ".ext")).write_text("subjectAltName=" + host + "\n")
+        start = ["-not_before", "20200101000000Z", "-not_after", "20200102000000Z"] if days == "-1" else ["-days", days]
+        try:
+            make(["x509", "-req", "-in", name + ".csr", "-CA", ca + ".pem", "-CAkey", ca + ".key", "-CAcreateserial", "-out", name + ".pem",
+                  "-extfile", name + ".ext", *start], d)
+        except subprocess.CalledProcessError:       # openssl before 3.4 cannot make one that is over; one that ends today at this second can
+            make(["x509", "-req", "-in", name + ".csr", "-CA", ca + ".pem", "-CAkey", ca + ".key", "-CAcreateserial", "-out", name + ".pem",
+                  "-extfile", name + ".ext", "-days", "0"], d)
+            time.sleep(1.1)
+    return d
+
+
+class TlsServer(ModelServer):
+    """The scripted service behind TLS."""
+
+    def __init__(self, exchanges, folder, name):
+        super().__init__(exchanges)
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(folder / (name + ".pem"), folder / (name + ".key"))
+
+    def __enter__(self):
+        super().__enter__()
+        self.url = self.url.replace("http:", "https:")
+        return self
+
+    def connection(self, conn, number):
+        try:
+            conn = self.tls.wrap_socket(conn, server_side=True)
+        except OSError:
+            conn.close()
+            return
+        super().connection(conn, number)
+
+
+def test_the_right_ca(bare, certificates):
+    with TlsServer([{"answer": {"text": "over TLS"}}], certificates, "good") as server:
+        bare.url = server.url
+        r = bare.run("--sandbox", "bwrap", "go", env={"SSL_CERT_FILE": certificates / "ca.pem"})
+        assert (r.code, r.out) == (0, "over TLS\n"), r
+        server.check()
+
+
+@pytest.mark.parametrize("certificate, trust, said", [
+    ("good", None, "certificate is not trusted"), ("strange", "ca.pem", "certificate is not trusted"), ("good", "stranger.pem", "not trusted"),
+    ("old", "ca.pem", "expired"), ("other", "ca.pem", "not trusted"), ("good", "missing.pem", "missing.pem"),
+])
+def test_wrong_certificates(bare, certificates, certificate, trust, said):
+    """Refused at once, with the reason and the remedy; nothing of the request, and no key, went over."""
+    with TlsServer([], certificates, certificate) as server:
+        bare.url = server.url
+        r = bare.run("go", env={"SSL_CERT_FILE": trust and certificates / trust})
+        assert r.code == 1 and r.out == "" and said in r.err and "SSL_CERT_FILE" in r.err and bare.url in r.err and "test-model" in r.err, r
+        assert r.err.count("\n") == 2 and r.seconds < 5 and not server.requests and server.connections <= 1, r
+
+
+# -- proxies
+
+class Proxy:
+    """CONNECT and plain requests. refuse: the answer to everything; else it connects to target, whatever was asked for."""
+
+    def __init__(self, target=None, refuse=None):
+        self.target, self.refuse, self.asked = target, refuse, []
+
+    def __enter__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://someone:secret-word@127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *exc):
+        self.listener.close()
+
+    def accept(self):
+        while True:
+            try:
+                conn, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(conn,), daemon=True).start()
+
+    def serve(self, conn):
+        data = b""
+        while b"\r\n\r\n" not in data:
+            got = conn.recv(65536)
+            if not got:
+                return conn.close()
+            data += got
+        self.asked.append(data.decode("latin-1"))
+        if self.refuse:
+            conn.sendall(self.refuse)
+            return conn.close()
+        other = socket.create_connection(("127.0.0.1", self.target))
+        conn.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        for a, b in ((conn, other), (other, conn)):
+            threading.Thread(target=self.pump, args=(a, b), daemon=True).start()
+
+    @staticmethod
+    def pump(a, b):
+        try:
+            while True:
+                got = a.recv(65536)
+                if not got:
+                    break
+                b.sendall(got)
+        except OSError:
+            pass
+        for s in (a, b):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def test_a_proxy_is_used(bare, certificates):
+    """HTTPS_PROXY, with its credentials, for a host that only the proxy can reach; the certificate is that host's all the same."""
+    with TlsServer([{"answer": {"text": "through it"}}], certificates, "other") as server, Proxy(server.port) as proxy:
+        bare.url = "https://elsewhere.example/v1"
+        r = bare.run("--sandbox", "bwrap", "--max-tokens", "100", "go", env={"HTTPS_PROXY": proxy.url, "SSL_CERT_FILE": certificates / "ca.pem"})
+        assert (r.code, r.out) == (0, "through it\n"), r
+        assert proxy.asked[0].startswith("CONNECT elsewhere.example:443 "), proxy.asked
+        assert "Basic " + base64.b64encode(b"someone:secret-word").decode() in proxy.asked[0] and "test-key" not in proxy.asked[0]
+
+
+REFUSALS = {407: b"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n",
+            403: b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/html\r\nContent-Length: 27\r\n\r\n<title>Not for you</title>\n"}
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+def test_a_proxy_refuses(bare, status):
+    with Proxy(refuse=REFUSALS[status]) as proxy:
+        bare.url = "https://elsewhere.example/v1"
+        r = bare.run("go", env={"HTTPS_PROXY": proxy.url})
+    assert r.code == 1 and "proxy refused" in r.err and str(status) in r.err and "elsewhere.example" in r.err and "HTTPS_PROXY" in r.err, r
+    assert "secret-word" not in r.err and "test-key" not in r.err and "test-model" in r.err and r.err.count("\n") == 2 and r.seconds < 5, r
+    assert len(proxy.asked) == 1
+
+
+def test_a_proxy_that_is_not_there(bare):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    bare.url = "https://elsewhere.example/v1"
+    r = bare.run("go", env={"HTTPS_PROXY": "http://someone:secret-word@127.0.0.1:%d" % port})
+    assert r.code == 1 and "proxy" in r.err and str(port) in r.err and "elsewhere.example" in r.err and r.seconds < 5, r
+    assert "secret-word" not in r.err and r.err.count("\n") == 2, r
+    r = bare.run("go", env={"HTTPS_PROXY": "http://no-such-proxy.invalid:3128"})
+    assert r.code == 1 and "no-such-proxy.invalid" in r.err and "HTTPS_PROXY" in r.err and r.seconds < 10, r
+
+
+def test_loopback_goes_past_the_proxy(sandpiper, serve):
+    with Proxy(refuse=REFUSALS[403]) as proxy:
+        serve(sandpiper, [{"answer": {"text": "direct"}}])
+        r = sandpiper.run("go", env={"HTTP_PROXY": proxy.url, "http_proxy": proxy.url, "ALL_PROXY": proxy.url})
+    assert (r.code, r.out) == (0, "direct\n") and not proxy.asked, r
+
+
+# -- names and connections
+
+def test_a_name_that_is_not_there(bare):
+    """Two tries at most: a resolver that is down for a moment comes back, a name that does not exist does not."""
+    bare.url = "https://no-such-host.invalid/v1"
+    r = bare.run("go")
+    assert r.code == 1 and "unknown host" in r.err and "no-such-host.invalid" in r.err and "Check the base URL" in r.err, r
+    assert r.err.count("try 2 of 2") <= 1 and "of 4" not in r.err, r
+
+
+def test_each_wait_is_shown(sandpiper, serve):
+    busy = {"answer": {"status": 503, "json": {"error": {"message": "no room, test-key"}}}}
+    serve(sandpiper, [busy, busy, busy, busy])
+    r = sandpiper.run("go")
+    assert r.code == 75 and "test-key" not in r.err, r
+    for n in (2, 3, 4):
+        assert "is busy (503: no room, [key]); try %d of 4 in " % n in r.err, r
+    assert "after 4 tries" in r.err and r.err.rstrip().endswith("Try again later, or use another model"), r
+
+
+@pytest.mark.parametrize("answer, cause", [
+    ({"cut_after": 4, "reset": True}, "reset the connection"), ({"cut_after": 4}, "closed the connection early"),
+    ({"stall_after": 4, "stall": 20}, "sent no byte for 1 s"),
+])
+def test_why_a_reply_was_cut(sandpiper, serve, answer, cause):
+    server = serve(sandpiper, [{"answer": dict(answer, text="The beginning of an answer that never ends", delay=0.02)}])
+    r = sandpiper.run("--idle-timeout", "1s", "go")
+    assert r.code == 1 and cause in r.err and "127.0.0.1:%d" % server.port in r.err and "test-model" in r.err, r
+
+
+def test_a_stream_that_ends_early(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"sse": ['data: {"choices":[{"index":0,"delta":{"content":"The beginning"}}]}\n\n']}}])
+    r = sandpiper.run("go")
+    assert r.code == 1 and "ended early, without a finish" in r.err, r
+
+
+def test_a_loading_model_is_waited_for(sandpiper, serve):
+    loading = {"answer": {"status": 503, "json": {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}}}
+    serve(sandpiper, [loading, loading, {"answer": {"text": "ready"}}])
+    r = sandpiper.run("go")
+    assert (r.code, r.out) == (0, "ready\n") and r.err.count("loading test-model; waiting") == 1 and r.seconds > 4, r
+
+
+def test_a_refused_stream_is_remembered(sandpiper, serve):
+    refusal = {"status": 400, "json": {"error": {"message": "Unsupported value: 'stream' does not support true with this model.", "param": "stream",
+                                                 "code": "unsupported_value"}}}
+    serve(sandpiper, [{"expect": {"stream": True}, "answer": refusal},
+                      {"expect": {"stream": False}, "answer": {"calls": [{"code": "print(1)"}]}},
+                      {"expect": {"stream": False}, "answer": {"text": "done"}}])
+    r = sandpiper.run("go")
+    assert (r.code, r.out) == (0, "done\n"), r
