@@ -48,7 +48,7 @@ struct config {
     double temperature;             /* < 0: not set */
     int64_t connect_timeout, idle_timeout, quiet_timeout;
     /* sandbox */
-    const char *sandbox, *image;
+    const char *sandbox, *image, *runtime;
     int64_t timeout, memory, data_size;
     double cpus;
     int pids;

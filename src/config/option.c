@@ -67,6 +67,8 @@ const struct option option_table[] = {
      .arg = "ENGINE", .group = sandbox, .commands = FOR_ALL, .usual = true, .help = "auto, docker, podman or bwrap"},
     {"image", 0, "image", "SANDPIPER_IMAGE", OPTION_STRING, TO(image), .def = "sandpiper:latest", .arg = "NAME", .group = sandbox,
      .commands = FOR_ALL, .help = "the image for docker and podman"},
+    {"runtime", 0, "runtime", "SANDPIPER_RUNTIME", OPTION_STRING, TO(runtime), .arg = "NAME", .group = sandbox, .commands = FOR_ALL,
+     .help = "the runtime for docker and podman, such as runsc (gVisor)"},
     {"timeout", 0, "timeout", "SANDPIPER_TIMEOUT", OPTION_TIME, TO(timeout), .def = "120s", .min = "100ms", .max = "24h", .arg = "TIME",
      .group = sandbox, .commands = FOR_ALL, .usual = true, .help = "time for one run of code"},
     {"memory", 0, "memory", "SANDPIPER_MEMORY", OPTION_SIZE, TO(memory), .def = "1g", .min = "32m", .max = "1024t", .arg = "SIZE",

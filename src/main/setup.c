@@ -11,6 +11,7 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     sandbox_defaults(o);
     o->engine = c->sandbox;
     o->image = c->image;
+    o->runtime = c->runtime && *c->runtime ? c->runtime : NULL;
     o->memory = c->memory;
     o->cpus = c->cpus;
     o->pids = c->pids;

@@ -43,6 +43,8 @@ static void check_runc(const char *engine, const char *runtime, struct sandbox_c
     struct argv argv = ARGV_INIT;
     const char *mark = "runc version ";
 
+    if (runtime && strcmp(runtime, "runc") != 0)
+        return;
     if (strcmp(engine, "docker") == 0) {        /* the daemon's own, wherever that is */
         argv_pushl(&argv, "docker", "version", "-f", "{{range .Server.Components}}{{.Name}} version {{.Version}}\n{{end}}", NULL);
     } else if (runtime && strcmp(runtime, "runc") == 0) {
@@ -118,6 +120,9 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
         out->seconds = (double)(clock_ms() - begin) / 1000;
         snprintf(out->python, sizeof out->python, "%s", s->python);
         out->packages = xstrdup(s->packages);
+        autofree char *runsc = job_find_program("runsc");
+        out->gvisor = runsc && !o->runtime && strcmp(o->engine, "bwrap") != 0;
+        out->runtime = xstrdup(engine_runtime(s->run));
         check_limits(o, s->run, out);
         check_runc(o->engine, engine_runtime(s->run), out);
     }
@@ -129,6 +134,7 @@ void sandbox_check_release(struct sandbox_check *c)
     if (!c)
         return;
     free(c->packages);
+    free(c->runtime);
     argv_release(&c->holds);
     argv_release(&c->weaker);
 }

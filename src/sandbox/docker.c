@@ -81,7 +81,10 @@ static void push_run(const struct engine_plan *p, bool podman, struct argv *out)
     argv_push(out, p->program);
     if (podman && p->runtime)
         argv_pushl(out, "--runtime", p->runtime, NULL);
-    argv_pushl(out, "run", p->stdio ? "-i" : "-d", "--rm", "--pull", "never", "--log-driver", "none", "--name", p->name,
+    argv_push(out, "run");
+    if (!podman && p->runtime)
+        argv_pushl(out, "--runtime", p->runtime, NULL);
+    argv_pushl(out, p->stdio ? "-i" : "-d", "--rm", "--pull", "never", "--log-driver", "none", "--name", p->name,
                "--label", "sandpiper=1", "--label", NULL);
     argv_pushf(out, "sandpiper.owner=%s", p->owner);
     argv_pushl(out, "--network", "none", "--ipc", "private", "--hostname", "sandpiper", "--user", NULL);
@@ -127,6 +130,7 @@ static enum engine_fault explain(const char *name, const struct engine_plan *p, 
     static const char *const no_share[] = {"bind source path does not exist", "Mounts denied", "is not shared from the host",
                                            "no such file or directory: invalid mount", "statfs", NULL};
     static const char *const no_python[] = {"\"python3\"", "`python3`", "'python3'", NULL};
+    static const char *const no_runtime[] = {"Unknown runtime specified", "unknown or invalid runtime", "OCI runtime \"", NULL};
     static const char *const runtime[] = {"hybrid mode not supported", "drop all controllers", "crun:", "crun\"", NULL};
 
     if (says(said, no_image)) {
@@ -150,6 +154,13 @@ static enum engine_fault explain(const char *name, const struct engine_plan *p, 
     if (!p->stdio && says(said, no_share)) {
         error_set(err, ERROR_SANDBOX, 0, "%s cannot share %s with a container\nuse --sandbox bwrap", name, p->dir);
         return FAULT_SHARE;
+    }
+    if (p->o->runtime && says(said, no_runtime)) {
+        bool gvisor = strncmp(p->o->runtime, "runsc", 5) == 0, docker = strcmp(name, "docker") == 0;
+
+        error_set(err, ERROR_SANDBOX, 0, "%s: it has no runtime %.100s\n%s%s, or leave --runtime out", name, p->o->runtime,
+                  gvisor ? "install gVisor" : "check its name", gvisor && docker ? " (sudo runsc install, then restart the daemon)" : "");
+        return FAULT_ABSENT;
     }
     if (says(said, no_python)) {
         error_set(err, ERROR_SANDBOX, 0, "%s: image %s has no python3\nuse an image that has one (--image), or make ours: make image", name,

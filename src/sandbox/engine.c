@@ -58,14 +58,15 @@ static void list_candidates(struct engine_run *r)
 
     if (strcmp(r->o->engine, "auto") != 0) {
         const struct engine_description *only = find_engine(r->o->engine);
-        if (only)
+        if (only && (only->container || !r->o->runtime))
             r->candidates[r->n++] = only;
         return;
     }
     if (first)
         r->candidates[r->n++] = first;
+    /* Who asks for a runtime wants what it isolates; bwrap has none. */
     for (size_t i = 0; i < ENGINES; i++)
-        if (order[root][i] != first)
+        if (order[root][i] != first && (order[root][i]->container || !r->o->runtime))
             r->candidates[r->n++] = order[root][i];
 }
 
@@ -76,14 +77,24 @@ static bool automatic(const struct engine_run *r)
 
 static void begin_next(void *ctx, short revents);
 
+static int no_runtimes(const char *engine, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, 0, "%s has no runtimes\nleave --runtime out, or use --sandbox docker or podman", engine);
+}
+
 static void tell_failure(struct engine_run *r)
 {
     struct error err = {0};
 
-    if (r->n == 0)
+    if (r->n == 0 && find_engine(r->o->engine))
+        no_runtimes(r->o->engine, &err);
+    else if (r->n == 0)
         error_set(&err, ERROR_USAGE, 0, "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", r->o->engine);
     else if (!automatic(r))
         err = r->attempt.err;
+    else if (r->o->runtime)
+        error_set(&err, ERROR_SANDBOX, 0, "no sandbox engine works with the runtime %.100s (%.600s)\ninstall it, or leave --runtime out",
+                  r->o->runtime, buf_str(&r->causes));
     else
         error_set(&err, ERROR_SANDBOX, 0, "no sandbox engine works here (%.700s)\nthe quickest to set up: sudo apt install bubblewrap "
                   "python3-numpy python3-pandas python3-matplotlib", buf_str(&r->causes));
@@ -141,10 +152,13 @@ static void begin_next(void *ctx, short revents)
         return;
     }
     a->engine = r->candidates[r->at];
-    free(steal(&a->runtime));
-    a->stdio = false;
+    free(a->runtime);
+    a->runtime = xstrdup(r->o->runtime);
+    /* gVisor opens no socket of the host from inside unless its own configuration says so. */
+    a->stdio = a->runtime && strncmp(a->runtime, "runsc", 5) == 0;
     if (r->remembered && r->at == 0) {
         a->stdio = r->memory.stdio;
+        free(a->runtime);
         a->runtime = xstrdup(r->memory.runtime);
     }
     attempt_begin(a);
@@ -291,12 +305,15 @@ int engine_argv(const struct sandbox_options *o, const char *engine, const char 
     }
     if (!d)
         return error_set(err, ERROR_USAGE, 0, "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", engine);
+    if (o->runtime && !d->container)
+        return no_runtimes(d->name, err);
     engine_memory_load(o, &m);
     bool ours = m.engine && strcmp(m.engine, d->name) == 0;
     autofree char *owner = owner_self();
     struct engine_plan p = {
         .o = o, .guest = guest, .program = d->name, .name = "sandpiper-ID", .owner = owner, .dir = "RUNTIME/ID/in",
-        .profile = "RUNTIME/ID/seccomp", .runtime = ours ? m.runtime : NULL, .stdio = ours && m.stdio, .hard_nproc = 4096,
+        .profile = "RUNTIME/ID/seccomp", .runtime = ours ? m.runtime : o->runtime,
+        .stdio = ours ? m.stdio : o->runtime && strncmp(o->runtime, "runsc", 5) == 0, .hard_nproc = 4096,
         .channel = 3, .seccomp = 4, .info = geteuid() == 0 ? 5 : -1, .holds_pids = geteuid() == 0, .holds_memory = geteuid() == 0,
     };
     d->vector(&p, out);

@@ -22,7 +22,7 @@ struct attempt {
     const char *guest;
     const struct engine_description *engine;
     bool stdio;                         /* attached pipes: asked for at first (remembered), or found out */
-    char *runtime;                      /* podman, likewise; owned */
+    char *runtime;                      /* asked for, or podman's that was found out; owned */
     void (*done)(void *ctx, bool up);   /* once, from the loop */
     void *ctx;
     /* what became of it */

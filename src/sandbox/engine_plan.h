@@ -26,7 +26,7 @@ struct engine_plan {
     const char *owner;          /* label: owner.h */
     const char *dir;            /* holds the socket; bound at INSIDE_DIR */
     const char *profile;        /* seccomp JSON */
-    const char *runtime;        /* podman: NULL is its own choice */
+    const char *runtime;        /* NULL is the engine's own choice */
     bool stdio;                 /* attached pipes instead of the socket */
     bool no_limits;             /* the engine has no control group to limit (rootless on cgroup v1): rlimits instead */
     int hard_nproc;             /* our own hard limit; podman cannot raise it */

@@ -32,7 +32,7 @@ struct request {
 
 struct sandbox {
     struct sandbox_options o;
-    char *strings[4];                   /* engine, image, session_dir, out_dir of o */
+    char *strings[5];                   /* engine, image, session_dir, out_dir, runtime of o */
     struct loop *loop;
     char *guest;
     enum stage stage;

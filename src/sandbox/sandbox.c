@@ -63,6 +63,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     s->o.session_dir = s->strings[2] = xstrdup(o->session_dir);
     s->o.out_dir = s->strings[3] =
         o->out_dir ? xstrdup(o->out_dir) : o->session_dir ? xasprintf("%s/files", o->session_dir) : NULL;
+    s->o.runtime = s->strings[4] = xstrdup(o->runtime);
     s->loop = loop;
     s->guest = guest_text();
     output_init(&s->output);

@@ -24,6 +24,7 @@ struct sandbox;
 struct sandbox_options {        /* strings are copied */
     const char *engine;         /* "auto", "docker", "podman", "bwrap" */
     const char *image;          /* for docker and podman */
+    const char *runtime;        /* of docker and podman, "runsc" is gVisor; NULL: theirs. Given, nothing else is used instead: not bwrap either */
     int64_t memory;             /* bytes, with swap none beside it */
     double cpus;
     int pids;
@@ -122,7 +123,8 @@ struct sandbox_check {
     struct error err;               /* when not: cause, remedy */
     double seconds;                 /* from nothing to the first result */
     char python[32];
-    char *packages;
+    char *packages, *runtime;       /* runtime: the one it was started under, where it is not the engine's own */
+    bool gvisor;                    /* runsc is installed, and the engine could use it */
     struct argv holds, weaker;      /* a line each: limits as the kernel has them; what is weaker, and why */
 };
 void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sandbox_check *out);

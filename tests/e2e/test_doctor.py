@@ -6,7 +6,7 @@ import secrets
 
 import pytest
 
-from conftest import IMAGE, quiet
+from conftest import ENGINES, IMAGE, quiet, why_not
 
 
 def test_doctor_says_what_an_engine_holds(sandpiper_on, engine):
@@ -47,6 +47,24 @@ def test_doctor_names_a_missing_image(sandpiper_on, engine):
         pytest.skip("it has no image")
     r = sandpiper_on.run("doctor", "--image", "no-such-image:1")
     assert r.code == 3 and "image no-such-image:1 is missing" in r.out and "remedy   fetch it (%s pull no-such-image:1)" % engine in r.out, r
+
+
+def test_a_runtime_is_never_replaced(bare):
+    """gVisor where it is not there: an error of two lines with every engine, and above all no bwrap instead."""
+    bare.write("prog.py", "print(1)")
+    for engine, code, cause in (("docker", 3, "docker: it has no runtime runsc-x"), ("podman", 3, "podman: it has no runtime runsc-x"),
+                                ("bwrap", 2, "bwrap has no runtimes"), ("auto", 3, "no sandbox engine works with the runtime runsc-x")):
+        if engine in ENGINES and why_not(engine):
+            continue
+        r = bare.run("exec", "--sandbox", engine, "--runtime", "runsc-x", "prog.py")
+        assert r.code == code and r.out == "" and cause in r.err and "leave --runtime out" in r.err and len(r.err.splitlines()) <= 4, r
+
+
+def test_doctor_mentions_gvisor(sandpiper_on, engine):
+    path = sandpiper_on.write("runsc", "#!/bin/sh\nexit 1\n")
+    os.chmod(path, 0o755)
+    r = sandpiper_on.run("doctor", env={"PATH": sandpiper_on.work + ":" + os.environ["PATH"]})
+    assert r.code == 0 and ("gVisor (runsc) is installed: --runtime runsc" in r.out) == (engine != "bwrap"), r
 
 
 def test_doctor_with_an_engine_that_lies(bare):

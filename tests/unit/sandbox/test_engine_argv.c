@@ -147,6 +147,46 @@ static void test_podman(void **state)
     argv_release(&a);
 }
 
+static void test_runtime(void **state)
+{
+    (void)state;
+    struct sandbox_options o = options;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+    struct error err = {0};
+
+    p.runtime = "runsc";
+    engine_docker.vector(&p, &a);
+    assert_string_equal(a.v[1], "run");             /* docker has it as an option of run, podman before */
+    assert_string_equal(a.v[2], "--runtime");
+    assert_string_equal(a.v[3], "runsc");
+    argv_release(&a);
+    o.runtime = "runsc";
+    for (int i = 0; i < 2; i++) {                   /* gVisor shares no socket: attached pipes at once */
+        assert_int_equal(engine_argv(&o, i ? "podman" : "docker", "G", &a, &err), 0);
+        has_pair(&a, "--runtime", "runsc");
+        has(&a, "-i");
+        has(&a, "stdio");
+        has_not(&a, "--mount");
+        argv_release(&a);
+    }
+    o.runtime = "kata";
+    assert_int_equal(engine_argv(&o, "docker", "G", &a, &err), 0);
+    has_pair(&a, "--runtime", "kata");
+    has(&a, "-d");
+    argv_release(&a);
+    o.runtime = "runsc";
+    assert_int_equal(engine_argv(&o, "bwrap", "G", &a, &err), -1);
+    assert_int_equal(err.kind, ERROR_USAGE);
+    assert_non_null(strstr(err.text, "bwrap has no runtimes\n"));
+    argv_release(&a);
+    p.o = &o;
+    assert_int_equal(engine_docker.explain(&p, "docker: Error response from daemon: Unknown runtime specified runsc.", &err), FAULT_ABSENT);
+    assert_non_null(strstr(err.text, "docker: it has no runtime runsc\ninstall gVisor (sudo runsc install"));
+    assert_int_equal(engine_podman.explain(&p, "Error: default OCI runtime \"runsc\" not found: invalid argument", &err), FAULT_ABSENT);
+    assert_non_null(strstr(err.text, "podman: it has no runtime runsc\n"));
+}
+
 static void test_without_control_groups(void **state)
 {
     (void)state;
@@ -297,7 +337,7 @@ static void test_explanations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_docker), cmocka_unit_test(test_podman), cmocka_unit_test(test_without_control_groups), cmocka_unit_test(test_stdio),
+        cmocka_unit_test(test_docker), cmocka_unit_test(test_podman), cmocka_unit_test(test_without_control_groups), cmocka_unit_test(test_stdio), cmocka_unit_test(test_runtime),
         cmocka_unit_test(test_bwrap), cmocka_unit_test(test_dry_run), cmocka_unit_test(test_explanations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
