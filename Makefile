@@ -108,6 +108,15 @@ $(B)/gen/guest.code: src/sandbox/guest_code.py $(GUEST_PARTS)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
 $(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml prompts/python.yaml
 
+# The filter's BPF program, made by our own table at build time. A builder that cannot run what it builds leaves it to each start.
+$(B)/sandbox/seccomp_ready.o: $(B)/gen/seccomp.bpf
+$(B)/sandbox/seccomp_ready.o: CPPFLAGS += -DSECCOMP_BPF='"$(B)/gen/seccomp.bpf"'
+$(B)/gen/seccomp.bpf: $(B)/gen/seccomp_program
+	$(call say,BPF,$@)$< $@ || : > $@
+$(B)/gen/seccomp_program: src/sandbox/make/seccomp_program.c $(B)/sandbox/seccomp.o $(B)/sandbox/seccomp_table.o $(B)/libbase.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+
 unit: $(UNIT_BIN)
 	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
 

@@ -407,7 +407,7 @@ static int start_bwrap(struct attempt *a)
     cgroup_make(&a->cgroup, NULL, group, &limits);
     if (engine_dir_record(&a->dir, "bwrap", NULL, &a->cgroup, &a->err) != 0)
         return -1;
-    autoclose int filter = seccomp_program(&a->err);
+    autoclose int filter = seccomp_ready(&a->err);
     if (filter < 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)

@@ -34,6 +34,8 @@ int seccomp_decide(const char *name, const uint64_t args[6]);
 
 /* The program as bwrap's --add-seccomp-fd reads it: a CLOEXEC memfd at offset 0, or -1. */
 int seccomp_program(struct error *err);
+/* The same, made when the program was built. */
+int seccomp_ready(struct error *err);
 /* The profile for --security-opt seccomp=FILE. The caller frees. */
 struct json *seccomp_profile(void);
 

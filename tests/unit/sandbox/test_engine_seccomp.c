@@ -214,6 +214,23 @@ static int run_child(void (*body)(void))
     return status;
 }
 
+/* What is built in is what the table says now. */
+static void test_ready(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    char a[65536], b[65536];
+    int made = seccomp_program(&err), built = seccomp_ready(&err);
+    ssize_t n = read(made, a, sizeof a), m = read(built, b, sizeof b);
+
+    assert_true(n > 1000 && n < (ssize_t)sizeof a);
+    assert_int_equal(n, m);
+    assert_memory_equal(a, b, (size_t)n);
+    assert_int_equal(fcntl(built, F_GETFD), FD_CLOEXEC);
+    close(made);
+    close(built);
+}
+
 static void test_kernel_refuses(void **state)
 {
     (void)state;
@@ -279,7 +296,7 @@ static void test_profile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table), cmocka_unit_test(test_one_answer), cmocka_unit_test(test_kernel_refuses),
+        cmocka_unit_test(test_table), cmocka_unit_test(test_one_answer), cmocka_unit_test(test_ready), cmocka_unit_test(test_kernel_refuses),
         cmocka_unit_test(test_kernel_arguments), cmocka_unit_test(test_foreign_calls_kill), cmocka_unit_test(test_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
