@@ -105,14 +105,14 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
     }
 }
 
-int file_write(const char *path, const void *data, size_t len, int mode, struct error *err)
+static int write_file(const char *path, const void *data, size_t len, int mode, bool sync, struct error *err)
 {
     autofree char *temp = xasprintf("%s.XXXXXX", path);
     autoclose int fd = mkostemp(temp, O_CLOEXEC);
     if (fd < 0)
         return error_errno(err, "cannot write %s", path);
     /* Data before name: after a crash the name holds the old text or the new one, never half of it. */
-    if (fchmod(fd, (mode_t)mode) < 0 || fd_write_all(fd, data, len) < 0 || fdatasync(fd) < 0 || rename(temp, path) < 0) {
+    if (fchmod(fd, (mode_t)mode) < 0 || fd_write_all(fd, data, len) < 0 || (sync && fdatasync(fd) < 0) || rename(temp, path) < 0) {
         error_errno(err, "cannot write %s", path);
         unlink(temp);
         return -1;
@@ -120,15 +120,27 @@ int file_write(const char *path, const void *data, size_t len, int mode, struct 
     return 0;
 }
 
+int file_write(const char *path, const void *data, size_t len, int mode, struct error *err)
+{
+    return write_file(path, data, len, mode, true, err);
+}
+
+int file_write_soon(const char *path, const void *data, size_t len, int mode, struct error *err)
+{
+    return write_file(path, data, len, mode, false, err);
+}
+
 int file_mkdirs(const char *path, int mode, struct error *err)
 {
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return 0;
     autofree char *p = xstrdup(path);
     for (char *s = p; *s != '\0'; ) {
         s += strspn(s, "/");
         s += strcspn(s, "/");
         char saved = *s;
         *s = '\0';
-        struct stat st;
         if (*p != '\0' && mkdir(p, (mode_t)mode) < 0) {
             int code = errno;
             /* Other errors (a read-only parent) do not matter when it is there already. */

@@ -50,7 +50,7 @@ static int make_out_dir(struct session *s, const struct config *c, struct error 
     return s->out_dir ? 0 : error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->out_dir, strerror(errno));
 }
 
-/* A program that was killed could not remove its folder. One of which something was told to the user has no mark any more, and stays. */
+/* A program that was killed could not remove its folder; we do, when we end: nobody waits for that. One of which something was told to the user has no mark any more, and stays. */
 static void sweep(const char *sessions)
 {
     DIR *d = opendir(sessions);
@@ -79,7 +79,7 @@ static int make_dir(struct session *s, const char *sessions, struct error *err)
 
     if (mkdir(dir, 0700) < 0)
         return error_errno(err, "%s", dir);
-    if (file_write(mark, owner, strlen(owner), 0600, err) < 0) {
+    if (file_write_soon(mark, owner, strlen(owner), 0600, err) < 0) {
         file_remove_tree(dir);
         return -1;
     }
@@ -108,7 +108,6 @@ int session_open(struct session *s, const struct config *c, struct error *err)
                          "Make it writable, or set XDG_STATE_HOME to a folder that is", why.text);
     }
     make_id(s->id, sizeof s->id);
-    sweep(sessions);
     return make_dir(s, sessions, err);
 }
 
@@ -123,8 +122,12 @@ void session_keep(struct session *s)
 
 void session_close(struct session *s)
 {
+    autofree char *sessions = s->dir ? xdg_path(XDG_STATE, "sessions") : NULL;
+
     if (s->dir && !s->keep)
         file_remove_tree(s->dir);
+    if (sessions)
+        sweep(sessions);
     free(s->dir);
     free(s->out_dir);
     *s = (struct session){0};

@@ -80,7 +80,7 @@ int engine_dir_record(const struct engine_dir *d, const char *engine, const char
         json_add(groups, json_string(cgroup->dirs[i]));
     json_set(record, "cgroups", groups);
     autofree char *text = json_print(record);
-    return file_write(path, text, strlen(text), 0600, err);
+    return file_write_soon(path, text, strlen(text), 0600, err);
 }
 
 int engine_dir_profile(struct engine_dir *d, struct error *err)
@@ -89,7 +89,7 @@ int engine_dir_profile(struct engine_dir *d, struct error *err)
     autofree char *text = json_print(profile);
 
     d->profile = xasprintf("%s/seccomp", d->path);
-    return file_write(d->profile, text, strlen(text), 0600, err);
+    return file_write_soon(d->profile, text, strlen(text), 0600, err);
 }
 
 int engine_dir_listen(const struct engine_dir *d, struct error *err)

@@ -115,7 +115,7 @@ void engine_memory_store(const struct sandbox_options *o, const struct engine_me
             }
     autofree char *text = json_print(all);
     if (path && client && file_mkdirs(dir, 0700, NULL) == 0)
-        file_write(path, text, strlen(text), 0600, NULL);
+        file_write_soon(path, text, strlen(text), 0600, NULL);
 }
 
 bool engine_memory_uses(const char *engine)

@@ -202,6 +202,6 @@ void engine_reap(struct loop *loop)
     cgroup_sweep(NULL, "sandpiper-", dead_group);
     if (!stamp || (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < SCAN_EVERY_S && st.st_mtime <= time(NULL)))
         return;
-    if (file_mkdirs(cache, 0700, NULL) == 0 && file_write(stamp, "", 0, 0600, NULL) == 0)
+    if (file_mkdirs(cache, 0700, NULL) == 0 && file_write_soon(stamp, "", 0, 0600, NULL) == 0)
         loop_timer(loop, clock_ms() + SCAN_AFTER_MS, scan_labels, loop);
 }
