@@ -182,6 +182,8 @@ void conversation_result(struct conversation *c, const char *call_id, enum resul
     insert_result(c, c->n, call_id, kind, text, len);
 }
 
+#define INTERRUPTED "Interrupted."      /* between a result and the user's next words: Mistral takes no user turn right behind a result */
+
 void conversation_close_open_calls(struct conversation *c, const char *why)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -192,13 +194,16 @@ void conversation_close_open_calls(struct conversation *c, const char *why)
             if (!there)
                 insert_result(c, at, id, RESULT_INTERRUPTED, why, strlen(why));
         }
+        size_t behind = i + 1 + c->v[i].n_calls;
+        if (c->v[i].n_calls > 0 && behind < c->n && c->v[behind].role == TURN_USER)
+            insert(c, behind, TURN_ASSISTANT)->text = xstrdup(INTERRUPTED);
     }
 }
 
 void conversation_interrupted(struct conversation *c)
 {
     if (c->n > 0 && c->v[c->n - 1].role == TURN_RESULT)
-        conversation_assistant(c, "Interrupted.", NULL, 0);
+        conversation_assistant(c, INTERRUPTED, NULL, 0);
 }
 
 /* ---- the invariants ---- */
@@ -247,6 +252,14 @@ static int check_results(const struct conversation *c, size_t i, struct error *e
     return 0;
 }
 
+static bool has_extra(const struct turn *t)
+{
+    for (size_t k = 0; k < t->n_calls; k++)
+        if (t->calls[k].extra != NULL)
+            return true;
+    return false;
+}
+
 static int check_turn(const struct conversation *c, size_t i, struct error *err)
 {
     const struct turn *t = &c->v[i];
@@ -256,8 +269,26 @@ static int check_turn(const struct conversation *c, size_t i, struct error *err)
         return broken(err, i, "text that is not valid UTF-8");
     if (t->role != TURN_ASSISTANT && t->n_calls > 0)
         return broken(err, i, "calls outside of an assistant turn");
-    if (t->role == TURN_USER && i > 0 && c->v[i - 1].role == TURN_USER)
+    if (t->role != TURN_ASSISTANT && (t->reasoning != NULL || t->reasoning_field != NULL))
+        return broken(err, i, "reasoning outside of an assistant turn");
+    if ((t->reasoning_field != NULL || has_extra(t)) && t->origin == NULL)
+        return broken(err, i, "reasoning or extra content of no known model");
+    return 0;
+}
+
+/* Strict templates alternate: user, assistant with its results, and so on. */
+static int check_order(const struct conversation *c, size_t i, struct error *err)
+{
+    enum turn_role role = c->v[i].role;
+    if (i == 0)
+        return role == TURN_USER ? 0 : broken(err, i, role == TURN_RESULT ? "a result without a call" : "the first turn is not the user's");
+    enum turn_role before = c->v[i - 1].role;
+    if (role == TURN_USER && before == TURN_USER)
         return broken(err, i, "two user turns in a row");
+    if (role == TURN_USER && before == TURN_RESULT)
+        return broken(err, i, "a user turn right behind a result");
+    if (role == TURN_ASSISTANT && before == TURN_ASSISTANT && c->v[i - 1].n_calls == 0)
+        return broken(err, i, "two assistant turns in a row");
     return 0;
 }
 
@@ -267,7 +298,7 @@ int conversation_check(const struct conversation *c, struct error *err)
         return error_set(err, ERROR_PROTOCOL, 0, "conversation: no turn");
     for (size_t i = 0, results = 0; i < c->n; i++) {
         const struct turn *t = &c->v[i];
-        if (check_turn(c, i, err) < 0)
+        if (check_turn(c, i, err) < 0 || check_order(c, i, err) < 0)
             return -1;
         if (t->role == TURN_RESULT) {
             if (results == 0)

@@ -58,8 +58,8 @@ struct turn *conversation_assistant(struct conversation *c, const char *text, st
 /* The result of a call; empty text becomes "(no output)". */
 void conversation_result(struct conversation *c, const char *call_id, enum result_kind kind, const char *text, size_t len);
 
-/* Make it sendable after an interrupt or a failure: calls without a result get one that says so, a conversation that ends in
- * results gets "Interrupted." as an assistant turn. */
+/* Make it sendable after an interrupt or a failure: calls without a result get one that says so, results that the user's next words
+ * follow, or (interrupted) that end the conversation, get "Interrupted." behind them as an assistant turn. */
 void conversation_close_open_calls(struct conversation *c, const char *why);
 void conversation_interrupted(struct conversation *c);
 
@@ -67,7 +67,8 @@ void conversation_interrupted(struct conversation *c);
 void conversation_truncate(struct conversation *c, size_t n);
 
 /* The invariants (WIRE 7): every call has exactly one result, in order, directly behind; arguments are JSON objects; no
- * empty turn; no two user turns in a row; the last turn is user or result. -1 with err (ERROR_PROTOCOL) naming the rule and the turn. */
+ * empty turn; it begins with the user; no two user or assistant turns in a row, no user turn right behind a result; what goes back only to
+ * the model it came from says which that is; the last turn is user or result. -1 with err (ERROR_PROTOCOL) naming the rule and the turn. */
 int conversation_check(const struct conversation *c, struct error *err);
 
 void call_release(struct call *c);

@@ -109,7 +109,7 @@ static char *list_text(const struct json *list) {
         const char *msg = json_str(json_get(e, "msg"));
         if (!msg)
             msg = json_str(json_get(e, "message"));
-        if (!msg)
+        if (!msg || !*msg)
             continue;
         if (b.len)
             buf_addstr(&b, "; ");

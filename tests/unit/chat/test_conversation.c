@@ -157,7 +157,8 @@ static void open_calls_are_closed(void **state)
     conversation_truncate(&middle, 2);
     user(&middle, "next");
     conversation_close_open_calls(&middle, "lost");
-    assert_int_equal(middle.n, 5);
+    assert_int_equal(middle.n, 6);
+    assert_string_equal(middle.v[4].text, "Interrupted.");
     assert_int_equal(conversation_check(&middle, &e), 0);
     conversation_release(&middle);
 }
@@ -183,7 +184,7 @@ static void break_it(struct conversation *c, int how)
     case 9: set(&c->v[0].text, ""); break;
     case 10: set(&c->v[3].text, ""); break;
     case 11: conversation_assistant(c, "answer", NULL, 0); break;
-    case 12: conversation_assistant(c, "x", NULL, 0); user(c, "u"); set(&c->v[4].text, "x"); c->v[4].role = TURN_USER; break;
+    case 12: conversation_assistant(c, "x", NULL, 0); user(c, "u"); conversation_assistant(c, "y", NULL, 0); user(c, "w"); c->v[6].role = TURN_USER; break;
     case 13: set(&c->v[3].text, "\xff"); break;
     case 14: set(&c->v[1].calls[1].id, ""); break;
     case 15: set(&c->v[1].calls[1].id, "a"); set(&c->v[3].call_id, "a"); break;
@@ -191,7 +192,19 @@ static void break_it(struct conversation *c, int how)
     case 17: conversation_truncate(c, 0); break;
     case 18: conversation_truncate(c, 1); result(c, "a", "orphan"); break;
     case 19: conversation_assistant(c, "x", NULL, 0); user(c, "u"); set(&c->v[4].text, ""); break;
-    case 20: set(&c->v[1].calls[1].extra, "\xc0\x80"); break;
+    case 20: set(&c->v[1].origin, "here"); set(&c->v[1].calls[1].extra, "\xc0\x80"); break;
+    case 21: user(c, "next"); break;
+    case 22: conversation_assistant(c, "x", NULL, 0); conversation_assistant(c, "y", NULL, 0); user(c, "u"); break;
+    case 23: conversation_truncate(c, 0); conversation_assistant(c, "x", NULL, 0); user(c, "u"); break;
+    case 24: conversation_truncate(c, 0); result(c, "a", "orphan"); break;
+    case 25: set(&c->v[2].reasoning, "hm"); break;
+    case 26: set(&c->v[1].reasoning_field, "reasoning_content"); break;
+    case 27: set(&c->v[1].calls[0].extra, "{}"); break;
+    case 28: set(&c->v[1].reasoning, "\xed\xa0\x80"); break;
+    case 29: set(&c->v[1].calls[0].id, "a\xff"); break;
+    case 30: free(c->v[1].calls[0].id); c->v[1].calls[0].id = NULL; break;
+    case 31: free(c->v[2].call_id); c->v[2].call_id = NULL; break;
+    case 32: conversation_assistant(c, "x", NULL, 0); user(c, "u"); result(c, "a", "again"); break;
     }
 }
 
@@ -201,9 +214,12 @@ static void each_rule_is_held(void **state)
     static const char *const said[] = {
         "turn 2: a call has no result", "turn 2: a call has no result", "turn 3: the result is not the one", "turn 4: the result is not the one",
         "turn 5: a result without a call", "turn 2: a call has no result", "turn 2: the arguments", "turn 2: the arguments", "turn 2: the arguments",
-        "turn 1: empty turn", "turn 4: empty turn", "turn 5: the last turn is the assistant's", "turn 6: two user turns", "turn 4: text that is not valid",
+        "turn 1: empty turn", "turn 4: empty turn", "turn 5: the last turn is the assistant's", "turn 7: two user turns", "turn 4: text that is not valid",
         "turn 2: a call has no id", "turn 2: two calls have the same id", "turn 2: a call has no name", "no turn", "turn 2: a result without a call",
-        "turn 5: empty turn", "turn 2: text that is not valid",
+        "turn 5: empty turn", "turn 2: text that is not valid", "turn 5: a user turn right behind a result", "turn 6: two assistant turns",
+        "turn 1: the first turn is not the user's", "turn 1: a result without a call", "turn 3: reasoning outside", "turn 2: reasoning or extra",
+        "turn 2: reasoning or extra", "turn 2: text that is not valid", "turn 2: text that is not valid", "turn 2: a call has no id",
+        "turn 3: the result is not the one", "turn 7: a result without a call",
     };
     for (size_t i = 0; i < countof(said); i++) {
         struct conversation c;

@@ -56,6 +56,7 @@ static const struct row {
     {408, "", FAILURE_BUSY, ERROR_BUSY, "failed (408)", "Try again later"},
     {409, "", FAILURE_BUSY, ERROR_BUSY, "failed (409)", "Try again"},
     {413, "", FAILURE_CONTEXT, ERROR_LIMIT, "context window of m1 at api.example", "larger window"},
+    {422, "{\"detail\":[{\"msg\":\"\"}]}", FAILURE_FATAL, ERROR_API, "no further message", "--trace"},
     {422, "{\"detail\":[{\"loc\":[\"body\",\"messages\"],\"msg\":\"field required\",\"type\":\"x\"}]}", FAILURE_FATAL, ERROR_API, "field required at", "--trace"},
     {429, "{\"error\":{\"message\":\"slow down\"}}", FAILURE_BUSY, ERROR_BUSY, "is busy (429)", "Try again later"},
     {429, "{\"error\":{\"message\":\"You exceeded your current quota\",\"code\":\"insufficient_quota\"}}", FAILURE_QUOTA, ERROR_BUSY, "used up", "No retry helps"},
