@@ -7,6 +7,7 @@ _sandpiper() {
     --sandbox) mapfile -t COMPREPLY < <(compgen -W "auto docker podman bwrap" -- "$word") ;;
     --stdin) mapfile -t COMPREPLY < <(compgen -W "auto data ignore" -- "$word") ;;
     --reasoning-effort) mapfile -t COMPREPLY < <(compgen -W "none minimal low medium high xhigh max" -- "$word") ;;
+    --api) mapfile -t COMPREPLY < <(compgen -W "chat_completions responses workers_ai" -- "$word") ;;
     --color) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
     --dialect) mapfile -t COMPREPLY < <(compgen -W "auto native blocks" -- "$word") ;;
     help) mapfile -t COMPREPLY < <(compgen -W "all exec config doctor gc debug" -- "$word") ;;

@@ -154,6 +154,7 @@ static struct turn *store_reply(struct agent *a, struct llm_reply *r, const char
         return NULL;
     t->reasoning = steal(&r->reasoning);
     t->reasoning_field = steal(&r->reasoning_field);
+    t->reasoning_items = steal(&r->reasoning_items);
     t->origin = xstrdup(llm_origin(a->llm));
     return t;
 }

@@ -38,6 +38,7 @@ static void turn_release(struct turn *t)
     free(t->call_id);
     free(t->reasoning);
     free(t->reasoning_field);
+    free(t->reasoning_items);
     free(t->origin);
 }
 
@@ -265,7 +266,7 @@ static int check_turn(const struct conversation *c, size_t i, struct error *err)
     const struct turn *t = &c->v[i];
     if (t->text == NULL || (t->text[0] == '\0' && t->n_calls == 0))
         return broken(err, i, "empty turn");
-    if (!good(t->text) || !good(t->reasoning) || !good(t->call_id))
+    if (!good(t->text) || !good(t->reasoning) || !good(t->reasoning_items) || !good(t->call_id))
         return broken(err, i, "text that is not valid UTF-8");
     if (t->role != TURN_ASSISTANT && t->n_calls > 0)
         return broken(err, i, "calls outside of an assistant turn");

@@ -39,7 +39,8 @@ struct turn {
     enum result_kind result;
     char *reasoning;        /* assistant only: what the service sent, or NULL */
     char *reasoning_field;  /* the field's name: it goes back under the same */
-    char *origin;           /* endpoint and model that made it: reasoning and extra go back only there */
+    char *reasoning_items;  /* assistant only: what else the service gave to be carried over, JSON text that only it understands, or NULL */
+    char *origin;           /* endpoint, model and API that made it: reasoning and extra go back only there */
 };
 
 struct conversation {

@@ -41,7 +41,7 @@ struct config {
     int64_t max_time;               /* ms; 0: no limit */
     int max_tokens_total;           /* 0: no limit */
     /* model */
-    const char *model, *provider, *base_url, *api_key, *dialect, *reasoning_effort;
+    const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort;
     struct argv api_key_command;
     bool stream, discover, allow_insecure;
     int max_tokens, context;        /* 0: not set */

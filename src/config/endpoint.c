@@ -227,6 +227,17 @@ static void choose_model(struct config *c, struct endpoint *e)
     }
 }
 
+/* What is said for all goes before the provider's entry. */
+static void choose_api(struct config *c, struct endpoint *e)
+{
+    e->api = e->entry ? e->entry->api : PROVIDER_CHAT_COMPLETIONS;
+    e->api_source = (struct source){e->entry && e->entry->api_line ? SOURCE_FILE : SOURCE_DEFAULT, e->entry ? e->entry->api_line : 0, c->file};
+    if (!c->api)
+        return;
+    e->api = strcmp(c->api, "responses") == 0 ? PROVIDER_RESPONSES : strcmp(c->api, "workers_ai") == 0 ? PROVIDER_WORKERS_AI : PROVIDER_CHAT_COMPLETIONS;
+    e->api_source = *config_source(c, &c->api);
+}
+
 static const char *key_from(const struct config *c, const struct endpoint *e, enum key_origin origin, const struct argv **command,
                             struct source *from)
 {
@@ -349,6 +360,7 @@ int endpoint_choose(struct config *c, struct endpoint *e, struct error *err)
     if (!e->found && implicit_choice(c, e, err) < 0)
         return -1;
     choose_model(c, e);
+    choose_api(c, e);
     if (!e->found)
         return 0;
     if (choose_key(c, e, err) < 0 || check_url(c, e, err) < 0)
@@ -363,6 +375,7 @@ void endpoint_take_local(struct config *c, struct endpoint *e, const struct prov
 
     e->entry = p;
     e->provider = p->name;
+    choose_api(c, e);
     e->found = entry_url(c, p, e, &missing, NULL) == 0 && !missing;
     if (!e->key_name)
         e->key_name = xstrdup(p->key_variable[0] ? p->key_variable[0] : "SANDPIPER_API_KEY");

@@ -22,13 +22,14 @@ struct endpoint {
     const struct provider *entry;   /* NULL: a bare base URL */
     const char *provider;           /* its name, or "custom" */
     char *base_url;
+    enum provider_api api;
     const char *model;              /* NULL: none is known */
     char *key;                      /* NULL: none is bound, or it comes from a command that was not run yet */
     const struct argv *key_command; /* the bound key comes from here */
     char *key_name;                 /* for messages: the variable or place it came from, or should come from */
     char *unbound;                  /* a key there is that is not sent, and why; or NULL */
     struct binding binding;
-    struct source provider_source, url_source, model_source, key_source;
+    struct source provider_source, url_source, api_source, model_source, key_source;
 };
 
 int endpoint_choose(struct config *c, struct endpoint *e, struct error *err);

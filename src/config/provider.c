@@ -33,7 +33,7 @@ static const struct field provider_fields[] = {
     {"key_variable", F_VARIABLES, P(key_variable), NULL, false, 0},
     {"auth", F_CHOICE_BOOL, P(header_auth), "api-key|bearer", false, 0},
     {"model", F_STRING, P(model), NULL, false, 0},
-    {"api", F_CHOICE, 0, "chat_completions", false, 0},
+    {"api", F_CHOICE, P(api), PROVIDER_APIS, false, 0},
     {"max_tokens", F_CHOICE_BOOL, P(send_max_tokens), "send|omit", false, 0},
     {"local", F_BOOL, P(local), NULL, false, 0},
     {"discover", F_BOOL, P(discover), NULL, false, 0},
@@ -127,8 +127,8 @@ static int read_choice(const struct field *f, const struct ydoc *y, const char *
         p += strcspn(p, "|") + 1;
     if (f->type == F_CHOICE_BOOL)
         *(bool *)(void *)at = index == 0;
-    else if (f->offset)
-        *(enum profile_dialect *)(void *)at = (enum profile_dialect)index;
+    else
+        *(unsigned *)(void *)at = (unsigned)index;      /* an enum, in the order of choices */
     return 0;
 }
 
@@ -229,7 +229,7 @@ int providers_read(struct providers *p, const struct ydoc *map, const char *name
     if (map->type != YDOC_MAP)
         return expected(map, name, "a map: the names of providers, each with its fields", err);
     for (size_t i = 0; i < map->n; i++) {
-        const struct ydoc *entry = &map->v[i], *key = ydoc_get(entry, "api_key"), *url = ydoc_get(entry, "base_url");
+        const struct ydoc *entry = &map->v[i], *key = ydoc_get(entry, "api_key"), *url = ydoc_get(entry, "base_url"), *api = ydoc_get(entry, "api");
         struct provider *slot = provider_slot(p, entry->key);
 
         if (!key)
@@ -243,6 +243,7 @@ int providers_read(struct providers *p, const struct ydoc *map, const char *name
         slot->users = true;
         slot->key_line = key ? key->line : 0;
         slot->url_line = url ? url->line : 0;
+        slot->api_line = api ? api->line : 0;
     }
     return 0;
 }

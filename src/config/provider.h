@@ -13,14 +13,19 @@ struct ydoc;
 
 #define KEY_VARIABLES 4
 
+enum provider_api { PROVIDER_CHAT_COMPLETIONS, PROVIDER_RESPONSES, PROVIDER_WORKERS_AI };
+#define PROVIDER_APIS "chat_completions|responses|workers_ai"  /* in the order of the enum */
+
 struct provider {           /* strings are owned; NULL where not set */
     char *name, *title, *base_url, *url_variable, *host_variable, *model, *api_key;
     char *key_variable[KEY_VARIABLES + 1];
     struct argv api_key_command;
+    enum provider_api api;
     bool header_auth;       /* api-key: KEY */
     bool send_max_tokens, local, discover, allow_insecure;
     bool users;             /* config.yaml has a say in it */
     int key_line;           /* of api_key or api_key_command in config.yaml */
+    int api_line;           /* of api in config.yaml */
     int url_line;           /* of base_url in config.yaml; 0: the built-in one */
 };
 

@@ -98,6 +98,9 @@ static void from(struct buf *out, size_t start, const struct source *s)
 
 static void print_endpoint(const struct config *c, const struct endpoint *e, struct buf *out)
 {
+    static const char *const apis[] = {
+        [PROVIDER_CHAT_COMPLETIONS] = "chat_completions", [PROVIDER_RESPONSES] = "responses", [PROVIDER_WORKERS_AI] = "workers_ai",
+    };
     size_t start = out->len;
     struct profile p;
 
@@ -114,6 +117,9 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
     buf_addstr(out, "# base_url: ");
     quoted(out, e->base_url);
     from(out, start, &e->url_source);
+    start = out->len;
+    buf_addf(out, "# api: %s", apis[e->api]);
+    from(out, start, &e->api_source);
     start = out->len;
     if (e->model) {
         buf_addstr(out, "# model: ");

@@ -208,6 +208,7 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
             trim_end(&a->text);
         r->finish = finish_of(a, r->n_calls);
         r->reasoning_field = a->reasoning.len ? xstrdup(rd->reasoning_field) : NULL;
+        r->reasoning_items = a->enough ? NULL : items_text(&rd->items);
     } else {
         if (a->shown)
             flush(a, false, false);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "llm/reader.h"
+#include "llm/responses.h"
 
 #define SLICE (256u << 10)     /* what follows copies it a few times: a whole answer in one string may have 64 MiB */
 
@@ -19,14 +20,14 @@ static void in_slices(struct reader *r, void (*sink)(void *, const char *, size_
     }
 }
 
-static void text(struct reader *r, const char *s) {
+void choice_text(struct reader *r, const char *s) {
     if (!s || !*s)
         return;
     r->content++;
     in_slices(r, r->sink.text, s);
 }
 
-static void reasoning(struct reader *r, const char *s, const char *field) {
+void choice_reasoning(struct reader *r, const char *s, const char *field) {
     if (!s || !*s)
         return;
     r->content++;
@@ -42,9 +43,9 @@ static bool is_type(const struct json *part, const char *type) {
 
 static void thinking_part(struct reader *r, const struct json *part) {
     const struct json *th = json_get(part, "thinking");
-    reasoning(r, json_str(th), NULL);
+    choice_reasoning(r, json_str(th), NULL);
     for (const struct json *e = json_type(th) == JSON_ARRAY ? json_first(th) : NULL; e; e = json_next(e))
-        reasoning(r, json_str(json_get(e, "text")), NULL);
+        choice_reasoning(r, json_str(json_get(e, "text")), NULL);
 }
 
 static void content(struct reader *r, const struct json *c) {
@@ -52,23 +53,23 @@ static void content(struct reader *r, const struct json *c) {
     case JSON_NULL:
         return;
     case JSON_STRING:
-        text(r, json_str(c));
+        choice_text(r, json_str(c));
         return;
     case JSON_ARRAY:
         for (const struct json *e = json_first(c); e; e = json_next(e)) {
             if (json_type(e) == JSON_STRING)
-                text(r, json_str(e));
+                choice_text(r, json_str(e));
             else if (is_type(e, "thinking") || is_type(e, "reasoning"))
                 thinking_part(r, e);
             else if (is_type(e, "refusal"))
                 buf_addstr(&r->refusal, json_str(json_get(e, "refusal")) ? json_str(json_get(e, "refusal")) : "");
             else if (is_type(e, "text") || is_type(e, "output_text") || !json_get(e, "type"))
-                text(r, json_str(json_get(e, "text")));
+                choice_text(r, json_str(json_get(e, "text")));
         }
         return;
     default: {
         char *s = json_print(c);        /* Workers AI gives an object when a schema was asked for, or a bare number */
-        text(r, s);
+        choice_text(r, s);
         free(s);
     }
     }
@@ -77,17 +78,19 @@ static void content(struct reader *r, const struct json *c) {
 /* Several names for one thing may come together: one is shown. */
 static void all_reasoning(struct reader *r, const struct json *d) {
     static const char *const fields[] = {"reasoning_content", "reasoning"};
+    const struct json *details = json_get(d, "reasoning_details"), *first = json_type(details) == JSON_ARRAY ? json_first(details) : NULL;
+    for (const struct json *e = first; e; e = json_next(e))
+        items_piece(&r->items, e);
     for (size_t i = 0; i < countof(fields); i++) {
         const char *s = json_str(json_get(d, fields[i]));
         if (s && *s) {
-            reasoning(r, s, fields[i]);
+            choice_reasoning(r, s, fields[i]);
             return;
         }
     }
-    const struct json *details = json_get(d, "reasoning_details");
-    for (const struct json *e = json_type(details) == JSON_ARRAY ? json_first(details) : NULL; e; e = json_next(e)) {
+    for (const struct json *e = first; e; e = json_next(e)) {
         const char *s = json_str(json_get(e, "text"));
-        reasoning(r, s ? s : json_str(json_get(e, "summary")), NULL);
+        choice_reasoning(r, s ? s : json_str(json_get(e, "summary")), NULL);
     }
 }
 
@@ -115,7 +118,7 @@ static int64_t tokens(const struct json *u, const char *a, const char *b) {
     return v >= 0 ? v : json_int(json_get(u, b), -1);
 }
 
-static void usage(struct reader *r, const struct json *u) {
+void choice_usage(struct reader *r, const struct json *u) {
     if (json_type(u) != JSON_OBJECT)
         return;
     struct reader_usage got = {tokens(u, "prompt_tokens", "input_tokens"), tokens(u, "completion_tokens", "output_tokens"), -1};
@@ -152,7 +155,7 @@ static void choice(struct reader *r, const struct json *c) {
     if (!delta && !whole)
         content(r, json_get(c, "text"));
     finish(r, json_get(c, "finish_reason"));
-    usage(r, json_get(c, "usage"));
+    choice_usage(r, json_get(c, "usage"));
 }
 
 /* True when there was a list of choices, even an empty one. */
@@ -175,32 +178,12 @@ static void native(struct reader *r, const struct json *o) {
     finish(r, json_get(o, "finish_reason"));
 }
 
-/* The Responses object: a list of items. */
-static void output_items(struct reader *r, const struct json *o) {
-    const struct json *list = json_get(o, "output");
-    for (const struct json *e = json_type(list) == JSON_ARRAY ? json_first(list) : NULL; e; e = json_next(e)) {
-        if (is_type(e, "function_call")) {
-            r->content++;
-            const char *id = json_str(json_get(e, "call_id"));
-            slots_whole(&r->slots, id ? id : json_str(json_get(e, "id")), json_str(json_get(e, "name")), json_get(e, "arguments"));
-        } else if (is_type(e, "message")) {
-            content(r, json_get(e, "content"));
-        } else if (is_type(e, "reasoning")) {
-            const struct json *parts = json_get(e, "content");
-            if (!json_size(parts))
-                parts = json_get(e, "summary");
-            for (const struct json *p = json_type(parts) == JSON_ARRAY ? json_first(parts) : NULL; p; p = json_next(p))
-                reasoning(r, json_str(json_get(p, "text")), NULL);
-        }
-    }
-    if (is_type(json_get(o, "incomplete_details"), "max_output_tokens")
-        || (json_str(json_get(json_get(o, "incomplete_details"), "reason")) && json_str(json_get(o, "status"))
-            && !strcmp(json_str(json_get(o, "status")), "incomplete")))
-        snprintf(r->finish, sizeof r->finish, "length");
-}
-
 void choice_read(struct reader *r, const struct json *o) {
-    usage(r, json_get(o, "usage"));
+    if (responses_is_event(o)) {
+        responses_event(r, o);
+        return;
+    }
+    choice_usage(r, json_get(o, "usage"));
     if (choices(r, o))
         return;
     if (json_get(o, "response") || json_get(o, "tool_calls") || json_get(o, "finish_reason"))
@@ -209,9 +192,9 @@ void choice_read(struct reader *r, const struct json *o) {
 
 void choice_read_document(struct reader *r, const struct json *o) {
     const struct json *result = json_get(o, "result");
-    usage(r, json_get(o, "usage"));
+    choice_usage(r, json_get(o, "usage"));
     if (!json_get(o, "choices") && json_type(result) == JSON_OBJECT) {
-        usage(r, json_get(result, "usage"));
+        choice_usage(r, json_get(result, "usage"));
         o = result;
         if (!json_size(result)) {
             r->failed = true;
@@ -219,13 +202,13 @@ void choice_read_document(struct reader *r, const struct json *o) {
             return;
         }
     } else if (json_str(result)) {
-        text(r, json_str(result));
+        choice_text(r, json_str(result));
         return;
     }
     if (choices(r, o))
         return;
     if (json_type(json_get(o, "output")) == JSON_ARRAY)
-        output_items(r, o);
+        responses_document(r, o);
     else if (json_get(o, "response") || json_get(o, "tool_calls"))
         native(r, o);
     else if (json_get(o, "message"))

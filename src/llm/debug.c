@@ -154,6 +154,9 @@ static const char *param_name(enum failure_param p) {
     case PARAM_MAX_COMPLETION_TOKENS: return "max_completion_tokens";
     case PARAM_TEMPERATURE: return "temperature";
     case PARAM_TOOLS: return "tools";
+    case PARAM_ENCRYPTED: return "include";
+    case PARAM_SUMMARY: return "reasoning.summary";
+    case PARAM_ITEMS: return "reasoning items";
     case PARAM_STREAM:          /* that is told by "stream": false */
     case PARAM_NONE: break;
     }

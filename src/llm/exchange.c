@@ -65,7 +65,7 @@ static struct request_shape shape_of(const struct llm *m, const struct exchange 
         .o = &m->o, .origin = m->origin, .blocks = m->dialect == LLM_BLOCKS, .stream = stream,
         .stream_options = !m->no_stream_options, .reasoning_effort = !m->no_reasoning_effort, .temperature = !m->no_temperature,
         .max_tokens_field = m->max_tokens_field, .max_tokens = request_max_tokens(&m->o, m->loopback, m->context),
-        .nudged_text = x->nudged_text,
+        .nudged_text = x->nudged_text, .no_items = m->no_items, .no_encrypted = m->no_encrypted, .no_summary = m->no_summary,
     };
 }
 
@@ -219,8 +219,8 @@ static bool downgrade(struct llm *m, const struct failure *f, const struct llm_l
         break;
     case PARAM_MAX_TOKENS:
         if (limit && m->max_tokens_field == MAX_TOKENS_OLD) {
-            m->max_tokens_field = MAX_TOKENS_NEW;
-            what = "max_tokens";
+            m->max_tokens_field = MAX_TOKENS_NEW;      /* where the API has no other name for it: neither */
+            what = m->o.api == LLM_RESPONSES ? "max_output_tokens" : "max_tokens";
         }
         break;
     case PARAM_MAX_COMPLETION_TOKENS:
@@ -233,6 +233,18 @@ static bool downgrade(struct llm *m, const struct failure *f, const struct llm_l
         what = stream ? "stream" : NULL;
         m->no_stream = true;
         *streaming = false;
+        break;
+    case PARAM_ENCRYPTED:
+        what = m->o.api == LLM_RESPONSES && !m->no_encrypted ? "include (encrypted reasoning)" : NULL;
+        m->no_encrypted = true;
+        break;
+    case PARAM_SUMMARY:
+        what = m->o.reasoning_summary && !m->no_summary ? "reasoning.summary" : NULL;
+        m->no_summary = true;
+        break;
+    case PARAM_ITEMS:
+        what = !m->no_items ? "the reasoning of earlier replies" : NULL;
+        m->no_items = true;
         break;
     case PARAM_TOOLS:
         if (m->o.dialect == LLM_AUTO && m->dialect != LLM_BLOCKS) {

@@ -23,7 +23,7 @@ struct llm {
     int context;
     enum llm_dialect dialect;
     bool native_seen;                   /* it made a native call */
-    bool no_stream, no_stream_options, no_reasoning_effort, no_temperature;
+    bool no_stream, no_stream_options, no_reasoning_effort, no_temperature, no_items, no_encrypted, no_summary;
     enum max_tokens_field max_tokens_field;
 };
 

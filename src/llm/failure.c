@@ -196,10 +196,19 @@ static int context_named(const char *message) {
     return 0;
 }
 
+/* Another key of the account, an alias that moved, a gateway that lost them: such an item would be refused for ever. */
+static bool items_refused(const char *message) {
+    static const char *const words[] = {"encrypted content", "could not be verified", "could not be decrypted", NULL};
+    return (has(message, words[0]) && has_any(message, words + 1)) || has(message, "items are not persisted")
+        || has(message, "without its required") || (has(message, "item with id") && has(message, "not found"));
+}
+
 static enum failure_param param_named(const char *message, const char *param) {
     static const struct { const char *name; enum failure_param param; } fields[] = {
         {"stream_options", PARAM_STREAM_OPTIONS}, {"reasoning_effort", PARAM_REASONING_EFFORT}, {"reasoning.effort", PARAM_REASONING_EFFORT},
         {"max_tokens", PARAM_MAX_TOKENS}, {"max_completion_tokens", PARAM_MAX_COMPLETION_TOKENS}, {"temperature", PARAM_TEMPERATURE},
+        {"max_output_tokens", PARAM_MAX_TOKENS}, {"reasoning.summary", PARAM_SUMMARY}, {"reasoning summar", PARAM_SUMMARY},
+        {"reasoning.encrypted_content", PARAM_ENCRYPTED}, {"reasoning_details", PARAM_ITEMS},
     };
     static const char *const tools[] = {"not support tools", "not support tool", "support tool use", "support function call",
                                         "enable-auto-tool-choice", "tools is not supported", "tools are not supported",
@@ -207,6 +216,10 @@ static enum failure_param param_named(const char *message, const char *param) {
     for (size_t i = 0; i < countof(fields); i++)
         if (param && !strcmp(param, fields[i].name))
             return fields[i].param;
+    if (items_refused(message))
+        return PARAM_ITEMS;
+    if ((param && !strcmp(param, "include")) || has(message, "encrypted content is not supported"))
+        return PARAM_ENCRYPTED;
     if (has_any(message, tools))
         return PARAM_TOOLS;
     /* "'max_tokens' is not supported. Use 'max_completion_tokens' instead": the one named first is the one refused */
@@ -260,7 +273,7 @@ static enum failure_class classify(struct failure *f, const char *type, const ch
         return FAILURE_TOOL_USE;
     if (s == 400 || s == 404 || s == 422 || s == 501) {
         f->param = param_named(f->message, param);
-        if (f->param == PARAM_TOOLS || (f->param && s != 404))
+        if (f->param == PARAM_TOOLS || f->param == PARAM_ITEMS || (f->param && s != 404))
             return FAILURE_PARAMETER;
     }
     if (s == 401 || s == 403)

@@ -33,6 +33,9 @@ enum failure_class {
 enum failure_param {
     PARAM_NONE, PARAM_STREAM_OPTIONS, PARAM_REASONING_EFFORT, PARAM_MAX_TOKENS, PARAM_MAX_COMPLETION_TOKENS,
     PARAM_TEMPERATURE, PARAM_TOOLS, PARAM_STREAM,
+    PARAM_ENCRYPTED,            /* "include": the model gives no encrypted reasoning */
+    PARAM_SUMMARY,              /* a summary of the reasoning is not given to this account or model */
+    PARAM_ITEMS,                /* reasoning that the service gave is not taken back */
 };
 
 struct failure {

@@ -39,8 +39,10 @@ static int not_found(const struct text *t) {
     if (strcasestr(f->code, "model") || strcasestr(f->code, "deployment") || strcasestr(f->message, "model") || strcasestr(f->message, "deployment"))
         return error_set(t->err, ERROR_API, f->status, "%s has no model %s%s: %s\nName another with -m MODEL (URL used: %s)", t->host,
                          t->model, t->status, t->said, t->url);
-    return error_set(t->err, ERROR_API, f->status, "%s has nothing at %s%s: %s\nCheck the base URL, %s: most end in /v1 (model %s)", t->host,
-                     t->url, t->status, t->said, t->base, t->model);
+    return error_set(t->err, ERROR_API, f->status, "%s has nothing at %s%s: %s\nCheck the base URL, %s: %s (model %s)", t->host,
+                     t->url, t->status, t->said, t->base,
+                     t->o->api == LLM_CHAT_COMPLETIONS ? "most end in /v1" : "it may not have this API; --api chat_completions is the usual one",
+                     t->model);
 }
 
 static void duration(char *out, size_t size, double s) {
@@ -87,6 +89,7 @@ static const char *refused_step(const struct failure *f) {
     case PARAM_TOOLS: return "It takes no tools for this model; --dialect blocks asks for code as text";
     case PARAM_STREAM: return "--no-stream does without";
     case PARAM_TEMPERATURE: return "Leave --temperature out, or use another model";
+    case PARAM_SUMMARY: return "Leave --show-reasoning out, or use another model";
     case PARAM_REASONING_EFFORT: return "Leave --reasoning-effort out, or use another model";
     case PARAM_MAX_TOKENS:
     case PARAM_MAX_COMPLETION_TOKENS: return "Set --max-tokens to what it allows";
@@ -107,8 +110,8 @@ static int no_api(const struct text *t) {
 
 static int not_understood(const struct text *t) {
     if (t->f->class == FAILURE_EMPTY_RESULT)
-        return error_set(t->err, ERROR_PROTOCOL, t->f->status, "%s gave an empty result for model %s\nUse its base URL that ends in /ai/v1 (now: %s)",
-                         t->host, t->model, t->base);
+        return error_set(t->err, ERROR_PROTOCOL, t->f->status, "%s gave an empty result for model %s\n%s (now: %s)", t->host, t->model,
+                         t->o->api == LLM_WORKERS_AI ? "Ask with --api chat_completions" : "Use its base URL that ends in /ai/v1", t->base);
     return error_set(t->err, ERROR_PROTOCOL, t->f->status, "%s, model %s, sent what cannot be understood: %s\n%s", t->host, t->model, t->said,
                      t->f->hint ? t->f->hint : "Ask again, perhaps with --no-stream; --trace FILE keeps it for a report");
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "llm/api.h"
 #include "llm/exchange.h"
 #include "llm/replay.h"
 #include "llm/trace.h"
@@ -59,7 +60,7 @@ static int key_check(const struct llm_options *o, struct error *err) {
 
 int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err) {
     char *url = NULL, shown[512];
-    if (key_check(o, err) || !(url = url_endpoint(o->base_url, "/chat/completions", err)))
+    if (key_check(o, err) || !(url = api_url(o->api, o->base_url, o->model ? o->model : "", err)))
         return -1;
     struct llm_options copy;
     options_copy(&copy, o);            /* before the release: o may point into our own strings */
@@ -68,13 +69,14 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
     m->o = copy;
     m->url = url;
     url_show(m->o.base_url, shown, sizeof shown);
-    m->origin = xasprintf("%s %s", shown, m->o.model);
+    m->origin = xasprintf("%s %s%s%s", shown, m->o.model, o->api ? " " : "", o->api ? api_of(o->api)->name : "");
     if (m->o.api_key)
         m->auth = m->o.auth == LLM_API_KEY_HEADER ? xasprintf("api-key: %s", m->o.api_key) : xasprintf("Authorization: Bearer %s", m->o.api_key);
     m->loopback = url_loopback(url);
     m->context = o->context;
     m->dialect = o->dialect;
     m->native_seen = m->no_stream = m->no_stream_options = m->no_reasoning_effort = m->no_temperature = false;
+    m->no_items = m->no_encrypted = m->no_summary = false;
     m->max_tokens_field = MAX_TOKENS_OLD;
     return 0;
 }
@@ -121,6 +123,7 @@ void llm_reply_release(struct llm_reply *r) {
     free(r->reasoning);
     free(r->reasoning_field);
     free(r->cause);
+    free(r->reasoning_items);
     for (size_t i = 0; i < r->n_calls; i++) {
         call_release(&r->calls[i].call);
         free(r->calls[i].problem);

@@ -17,13 +17,13 @@ struct error;
 struct loop;
 struct llm;
 
-enum llm_api { LLM_CHAT_COMPLETIONS };
+enum llm_api { LLM_CHAT_COMPLETIONS, LLM_RESPONSES, LLM_WORKERS_AI };     /* what is sent; see api.h */
 enum llm_dialect { LLM_AUTO, LLM_NATIVE, LLM_BLOCKS };
 enum llm_auth { LLM_BEARER, LLM_API_KEY_HEADER /* Azure classic: "api-key: KEY" */ };
 
 struct llm_options {            /* strings are copied */
     const char *provider;       /* its name, for messages */
-    const char *base_url;       /* normally ends in /v1; "/chat/completions" is put behind it (before a ?query) */
+    const char *base_url;       /* normally ends in /v1; the API's path is put behind it (before a ?query) */
     const char *model;
     const char *api_key;        /* NULL: no credentials are sent */
     const char *key_name;       /* the variable or source the key came from (or would come from), for messages */
@@ -37,6 +37,8 @@ struct llm_options {            /* strings are copied */
     int context;                /* window in tokens; 0: unknown, learnt from the server's error */
     double temperature;         /* < 0: not sent */
     const char *reasoning_effort;   /* NULL: not sent */
+    bool reasoning_summary;     /* the user wants to see the reasoning: where it is only given on demand, it is demanded */
+    bool no_reasoning;          /* the model is known not to reason: nothing about it is asked for */
     int connect_ms;             /* 0: 10,000 */
     int idle_ms;                /* no byte for so long ends a request; 0: 300,000 */
     int quiet_ms;               /* bytes that complete no event with content for so long end it; 0: 600,000 */
@@ -53,7 +55,7 @@ void llm_free(struct llm *m);
 int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err);   /* another model in the middle of a session */
 void llm_set_deadline(struct llm *m, int64_t deadline);
 const char *llm_model(const struct llm *m);
-const char *llm_origin(const struct llm *m);           /* endpoint and model, for struct turn.origin */
+const char *llm_origin(const struct llm *m);           /* endpoint, model and API, for struct turn.origin */
 int llm_context(const struct llm *m);                  /* the window as configured or learnt; 0 unknown */
 
 struct llm_tool {
@@ -104,6 +106,7 @@ struct llm_usage {
 struct llm_reply {
     char *text;                 /* without the block that was taken as a call and without <think> parts; never NULL after success */
     char *reasoning, *reasoning_field;     /* or NULL */
+    char *reasoning_items;      /* for struct turn.reasoning_items, or NULL */
     bool refusal;               /* the text is the service's refusal */
     struct llm_call *calls;
     size_t n_calls;

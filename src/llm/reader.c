@@ -30,6 +30,7 @@ void reader_release(struct reader *r) {
     sse_release(&r->sse);
     slots_release(&r->slots);
     free(r->failed_generation);
+    items_release(&r->items);
 }
 
 static void fail(struct reader *r, enum failure_class class, const char *text) {

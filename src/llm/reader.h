@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "llm/failure.h"
+#include "llm/items.h"
 #include "llm/slots.h"
 #include "llm/sse.h"
 
@@ -25,6 +26,8 @@ struct reader_sink {
 
 struct reader_usage { int64_t input, output, reasoning; };     /* -1 unknown */
 
+enum responses_thought { RESPONSES_NONE, RESPONSES_SUMMARY, RESPONSES_TEXT };
+
 struct reader {
     struct reader_sink sink;
     enum { READ_SNIFF, READ_JSON, READ_SSE, READ_OTHER } mode;
@@ -33,6 +36,13 @@ struct reader {
     bool trimmed;                       /* something was taken off its front: a byte order mark can no longer come */
     struct sse sse;
     struct slots slots;
+    struct items items;
+    struct {                            /* where a Responses reply is */
+        bool items;                     /* it told of an item: what the end repeats is known */
+        bool said, item_said;           /* text came; of this item */
+        bool item_thought, gap, thought_gap;   /* the gaps: an empty line goes before the next text, or thought */
+        enum responses_thought thought;
+    } responses;
     struct buf refusal;
     const char *reasoning_field;        /* a literal, or NULL */
     char finish[32];

@@ -12,6 +12,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "llm/api.h"
+#include "llm/workers_ai.h"
 
 struct replay {
     struct buf file;
@@ -63,25 +65,36 @@ static struct json *body_of(const struct json *line) {
     return json_parse(body, strlen(body), JSON_DUPLICATES, NULL, NULL);
 }
 
-int replay_model(const char *path, char **model, bool *blocks, struct error *err) {
+int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks, struct error *err) {
     struct replay *p = replay_open(path, err);
     if (!p)
         return -1;
     autojson struct json *line = next_line(p, "request");
     autojson struct json *body = body_of(line);
-    *model = xstrdup(json_str(json_get(body, "model")));
+    *api = api_of_body(body);
+    *model = *api == LLM_WORKERS_AI ? workers_ai_model(str(json_get(line, "url"))) : xstrdup(json_str(json_get(body, "model")));
     *blocks = !json_get(body, "tools");
     replay_close(p);
     return *model ? 0 : error_set(err, ERROR_USAGE, 0, "--replay %.200s: no request is recorded in it", path);
 }
 
-/* One text for what a message says: its ids are left out, since some are made anew in each run. */
+static void add_content(struct buf *b, const struct json *content) {
+    buf_addstr(b, str(content));
+    for (const struct json *p = json_type(content) == JSON_ARRAY ? json_first(content) : NULL; p; p = json_next(p))
+        buf_addstr(b, str(json_get(p, "text")));
+}
+
+/* One text for what a message or an input item says: its ids are left out, since some are made anew in each run. */
 static char *said(const struct json *m) {
     struct buf b = BUF_INIT(0);
-    buf_addf(&b, "%s: ", str(json_get(m, "role")));
-    buf_addstr(&b, str(json_get(m, "content")));
+    const struct json *role = json_get(m, "role");
+    buf_addf(&b, "%s: ", str(role ? role : json_get(m, "type")));
+    add_content(&b, json_get(m, "content"));
+    buf_addstr(&b, str(json_get(m, "output")));
     for (const struct json *c = json_first(json_get(m, "tool_calls")); c; c = json_next(c))
         buf_addf(&b, " [%s %s]", str(json_get(json_get(c, "function"), "name")), str(json_get(json_get(c, "function"), "arguments")));
+    if (!strcmp(str(json_get(m, "type")), "function_call"))
+        buf_addf(&b, "[%s %s]", str(json_get(m, "name")), str(json_get(m, "arguments")));
     return buf_steal(&b, NULL);
 }
 
@@ -94,10 +107,17 @@ static int message_differs(const struct replay *p, size_t i, const char *was, co
     return bad(p, what, err);
 }
 
+static const struct json *said_in(const struct json *body) { return json_get(body, "input") ? json_get(body, "input") : json_get(body, "messages"); }
+
+static const char *tool_name(const struct json *tool) {
+    const struct json *f = json_get(tool, "function");
+    return str(json_get(f ? f : tool, "name"));
+}
+
 static int compare(const struct replay *p, const struct json *was, const struct json *is, struct error *err) {
-    const struct json *a = json_get(was, "messages"), *b = json_get(is, "messages"), *ta = json_get(was, "tools"), *tb = json_get(is, "tools");
+    const struct json *a = said_in(was), *b = said_in(is), *ta = json_get(was, "tools"), *tb = json_get(is, "tools");
     for (size_t i = 0; i < json_size(ta) || i < json_size(tb); i++) {
-        const char *x = str(json_get(json_get(json_at(ta, i), "function"), "name")), *y = str(json_get(json_get(json_at(tb, i), "function"), "name"));
+        const char *x = tool_name(json_at(ta, i)), *y = tool_name(json_at(tb, i));
         if (strcmp(x, y)) {
             autofree char *what = xasprintf("tool %zu was %s when it was recorded, and is %s now", i + 1, *x ? x : "none", *y ? y : "none");
             return bad(p, what, err);

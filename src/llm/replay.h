@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "llm/http.h"
+#include "llm/llm.h"
 
 struct error;
 struct replay;
@@ -16,8 +17,8 @@ struct replay;
 /* NULL with err (ERROR_USAGE). */
 struct replay *replay_open(const char *path, struct error *err);
 void replay_close(struct replay *p);                            /* also NULL */
-/* Which model it was, and whether it was asked in the dialect of blocks. The caller frees *model. -1 with err. */
-int replay_model(const char *path, char **model, bool *blocks, struct error *err);
+/* Which model it was, by which API, and whether it was asked in the dialect of blocks. The caller frees *model. -1 with err. */
+int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks, struct error *err);
 /* As http_post. ABORTED with err (ERROR_USAGE) where the run parts from the recording, or the recording is over. */
 enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply, struct failure *f, struct error *err);
 

@@ -1,4 +1,4 @@
-/* request.h - the body of a request, for each dialect. All JSON through base/json.h. */
+/* request.h - the body of a request, for each API and each dialect. All JSON through base/json.h. */
 #ifndef LLM_REQUEST_H
 #define LLM_REQUEST_H
 
@@ -14,6 +14,8 @@ struct request_shape {                  /* what this request is like: options, w
     const char *origin;
     bool blocks;                        /* dialect of calling */
     bool stream, stream_options, reasoning_effort, temperature;
+    bool no_items;                      /* the service refused what it had given: reasoning stays out of the history */
+    bool no_encrypted, no_summary;      /* Responses: these are not asked for */
     enum max_tokens_field max_tokens_field;
     int max_tokens;                     /* 0: not sent */
     const char *nudged_text;            /* a reply that is answered by the nudge, neither being in the conversation; or NULL */

@@ -16,6 +16,7 @@ void slots_release(struct slots *s) {
     for (size_t i = 0; i < s->n; i++) {
         free(s->v[i].id);
         free(s->v[i].extra);
+        free(s->v[i].item);
         buf_release(&s->v[i].name);
         buf_release(&s->v[i].args);
     }
@@ -135,6 +136,58 @@ void slots_whole(struct slots *s, const char *id, const char *name, const struct
     t->id = id && *id ? xstrdup(id) : NULL;
     add_name(t, name ? name : "");
     add_args(t, args);
+}
+
+/* By its place in the output; by its id only where no place is told, for some gateways give each event another. */
+static struct slot *item_slot(struct slots *s, const struct json *event, const char *item) {
+    const struct json *place = json_get(event, "output_index");
+    int64_t index = json_type(place) == JSON_NUMBER ? json_int(place, 0) : -1;
+    struct slot *t = index >= 0 ? by_index(s, index) : NULL;
+    for (size_t i = s->n; !t && index < 0 && *item && i-- > 0; )
+        if (s->v[i].item && !strcmp(s->v[i].item, item))
+            t = &s->v[i];
+    if (!t && index < 0 && !*item && s->n)
+        t = &s->v[s->n - 1];
+    if (!t)
+        t = add(s, index);
+    if (t && !t->item && *item)
+        t->item = xstrdup(item);
+    return t;
+}
+
+/* The whole arguments stand for the pieces before them. */
+static void set_args(struct slot *t, const struct json *args) {
+    if (!json_truthy(args))
+        return;
+    buf_clear(&t->args);
+    t->fragments = 0;
+    add_args(t, args);
+}
+
+bool slots_item(struct slots *s, const struct json *event, const struct json *item, bool done) {
+    const char *id = string_or_empty(json_get(item, "call_id"));
+    struct slot *t = item_slot(s, event, string_or_empty(json_get(item, "id")));
+    if (!t)
+        return true;
+    if (!t->id && *id)
+        t->id = xstrdup(id);
+    if (!t->name.len)
+        buf_addstr(&t->name, string_or_empty(json_get(item, "name")));
+    if (done)
+        set_args(t, json_get(item, "arguments"));
+    return true;
+}
+
+bool slots_item_arguments(struct slots *s, const struct json *event, const struct json *arguments, bool done) {
+    const char *piece = string_or_empty(arguments);
+    struct slot *t = *piece ? item_slot(s, event, string_or_empty(json_get(event, "item_id"))) : NULL;
+    if (!t)
+        return false;
+    if (done)
+        set_args(t, arguments);
+    else
+        add_fragment(t, piece, strlen(piece));
+    return true;
 }
 
 bool slots_function_call(struct slots *s, const struct json *f) {

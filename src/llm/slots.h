@@ -16,7 +16,7 @@ struct json;
 
 struct slot {
     int64_t index;              /* as the service gave it, or -1 */
-    char *id, *extra;
+    char *id, *extra, *item;    /* item: the id of the output item that is the call (Responses) */
     struct buf name, args;
     size_t last;                /* where the latest fragment begins in args */
     unsigned fragments;
@@ -33,6 +33,9 @@ void slots_release(struct slots *s);
 bool slots_delta(struct slots *s, const struct json *d);
 /* A whole call from another shape (function_call, Responses). */
 void slots_whole(struct slots *s, const char *id, const char *name, const struct json *args);
+/* Responses: a call is an output item. event has its place and id (NULL: it has none); done: the item is whole. True when it told something. */
+bool slots_item(struct slots *s, const struct json *event, const struct json *item, bool done);
+bool slots_item_arguments(struct slots *s, const struct json *event, const struct json *arguments, bool done);
 /* Take over a deprecated function_call delta: always the one slot. */
 bool slots_function_call(struct slots *s, const struct json *f);
 

@@ -34,7 +34,8 @@ struct ask {
     struct pipe *pipe;          /* one of these two */
     struct term *term;
     bool begun;                 /* the session event is out: what follows goes the same way */
-    bool replay_blocks;         /* the session that is played back was in that dialect */
+    enum llm_api replay_api;    /* how the session that is played back was asked */
+    bool replay_blocks;
     struct buf *unsent;         /* debug request: gets the body, nothing is sent and nothing shown; or NULL */
 };
 
@@ -152,7 +153,7 @@ static int choose_model(struct ask *a, struct error *err)
     if (a->c->replay) {         /* no endpoint, no key: the recording says which model it was */
         a->endpoint.provider = "replay";
         a->endpoint.base_url = xstrdup("http://replay.invalid/v1");
-        return prompts_load(&a->texts, err) < 0 ? -1 : replay_model(a->c->replay, &a->model, &a->replay_blocks, err);
+        return prompts_load(&a->texts, err) < 0 ? -1 : replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
     }
     if (prompts_load(&a->texts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
         return -1;
@@ -183,8 +184,10 @@ static int open_rooms(struct ask *a, struct error *err)
     lo.trace = a->c->trace;
     lo.record = a->c->record;
     lo.replay = a->c->replay;
-    if (a->c->replay)
+    if (a->c->replay) {
+        lo.api = a->replay_api;
         lo.dialect = a->replay_blocks ? LLM_BLOCKS : lo.dialect == LLM_BLOCKS ? LLM_NATIVE : lo.dialect;
+    }
     lo.unsent = a->unsent ? on_unsent : NULL;
     lo.unsent_ctx = a->unsent;
     a->llm = llm_new(&lo, a->loop, err);

@@ -31,6 +31,9 @@ RETRIES = {
     "without reasoning_effort": (0, "reasoning_effort", None),
     "without temperature": (0, "temperature", None),
     "without tools": (0, "tools", None),
+    "without include": (0, "include", None),
+    "without reasoning.summary": (0, "reasoning.summary", None),
+    "without reasoning items": (0, "reasoning items", None),
 }
 # Hugging Face says how long loading takes; its case asks for a wait, and polling is one.
 POLLED = {"104-error-string"}

@@ -1,7 +1,7 @@
 /* test_wire.c - every case under tests/wire, and under $WIRE_CASES/{synthetic,recorded} when set, read by answer.h: whole, byte by
  * byte, cut at each byte, and prefixes as a lost connection. A case is a folder: response.body, status, response.headers, meta.json with
  * "expected" (actions to take, or the plain contents) and "dialect" (native). Rows of the catalogue of quirks have a case named by
- * their id, H1 to P9. What a quirk means for the next request is an action too: "history" tells its messages, "request" its fields.
+ * their id, H1 to P9; R1 to R12 are what the Responses API has of its own. What a quirk means for the next request is an action too: "history" tells its messages, "request" its fields.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -210,6 +210,7 @@ static void converse(struct conversation *c, const struct json *e, const struct 
     if (t) {
         t->reasoning = xstrdup(o->r.reasoning);
         t->reasoning_field = xstrdup(o->r.reasoning_field);
+        t->reasoning_items = xstrdup(o->r.reasoning_items);
         t->origin = xstrdup("here");
     }
     const char *result = json_str(json_get(e, "result")) ? json_str(json_get(e, "result")) : "ok";
@@ -225,6 +226,21 @@ static void converse(struct conversation *c, const struct json *e, const struct 
         conversation_user(c, "second", 6);
 }
 
+static enum llm_api api_named(const char *name) {
+    return !strcmp(name, "responses") ? LLM_RESPONSES : !strcmp(name, "workers_ai") ? LLM_WORKERS_AI : LLM_CHAT_COMPLETIONS;
+}
+
+/* What was said, behind the system prompt; NULL when that is not where it belongs. */
+static struct json *said_in(const struct json *body) {
+    const struct json *list = json_get(body, "input"), *m = json_first(list ? list : json_get(body, "messages"));
+    if (list ? strcmp(str(json_get(body, "instructions")), "S") : strcmp(str(json_get(m, "role")), "system"))
+        return NULL;
+    struct json *rest = json_array();
+    for (m = list ? m : json_next(m); m; m = json_next(m))
+        json_add(rest, json_copy(m));
+    return rest;
+}
+
 /* What goes into the next request, to the endpoint that replied ("here") and to another ("there"): messages behind the system prompt. */
 static const char *check_history(const struct json *e, const struct wire_case *w, const struct outcome *o) {
     static const char *const keys[] = {"here", "there"};
@@ -232,7 +248,7 @@ static const char *check_history(const struct json *e, const struct wire_case *w
     struct error err = {0};
     struct conversation c;
     struct llm_prompts prompts = {.system_native = "S", .system_blocks = "S"};
-    struct llm_options lo = {.model = "m", .temperature = -1, .send_max_tokens = true};
+    struct llm_options lo = {.model = "m", .temperature = -1, .send_max_tokens = true, .api = api_named(str(json_get(e, "api")))};
     conversation_init(&c);
     converse(&c, e, o);
     if (conversation_check(&c, &err))
@@ -243,10 +259,8 @@ static const char *check_history(const struct json *e, const struct wire_case *w
                                   .max_tokens = request_max_tokens(&lo, false, 0)};
         autofree char *body = request_body(&q, &s, NULL);
         autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
-        autojson struct json *rest = json_array();
-        for (const struct json *m = json_next(json_first(json_get(j, "messages"))); m; m = json_next(m))
-            json_add(rest, json_copy(m));
-        if (strcmp(str(json_get(json_first(json_get(j, "messages")), "role")), "system"))
+        autojson struct json *rest = said_in(j);
+        if (!rest)
             why = "no system message in front";
         else if (json_get(e, keys[i]) && !covers(json_get(e, keys[i]), rest))
             why = "other messages than expected";
@@ -345,7 +359,8 @@ static const char *check(const struct wire_case *w, const struct outcome *o) {
 static bool same(const struct outcome *a, const struct outcome *b) {
     if (a->rc != b->rc || strcmp(a->r.text, b->r.text) || strcmp(a->heard, b->heard) || a->r.n_calls != b->r.n_calls
         || a->r.finish != b->r.finish || a->f.class != b->f.class || strcmp(a->f.message, b->f.message)
-        || strcmp(a->r.reasoning ? a->r.reasoning : "", b->r.reasoning ? b->r.reasoning : ""))
+        || strcmp(a->r.reasoning ? a->r.reasoning : "", b->r.reasoning ? b->r.reasoning : "")
+        || strcmp(a->r.reasoning_items ? a->r.reasoning_items : "", b->r.reasoning_items ? b->r.reasoning_items : ""))
         return false;
     for (size_t i = 0; i < a->r.n_calls; i++)
         if (strcmp(a->r.calls[i].call.name, b->r.calls[i].call.name) || strcmp(a->r.calls[i].call.arguments, b->r.calls[i].call.arguments)
@@ -493,7 +508,7 @@ static void own_cases(void **state) {
 /* A row of the catalogue without a case is a quirk that nothing holds. */
 static void every_row_has_a_case(void **state) {
     static const struct { char letter; int rows; } catalogue[] = {
-        {'H', 14}, {'W', 12}, {'T', 20}, {'A', 7}, {'F', 14}, {'S', 16}, {'E', 13}, {'P', 9},
+        {'H', 14}, {'W', 12}, {'T', 20}, {'A', 7}, {'F', 14}, {'S', 16}, {'E', 13}, {'P', 9}, {'R', 12},
     };
     (void)state;
     struct dirent **list;
