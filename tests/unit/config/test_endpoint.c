@@ -347,9 +347,40 @@ static int leave(void **state)
     return chdir("/") | file_remove_tree(folder);
 }
 
+/* Flag, then environment, then config.yaml, then the provider's entry; what is said for all goes before an entry. */
+static void which_api(void **state)
+{
+    static const struct { struct given given; enum provider_api api; enum source_kind from; } cases[] = {
+        {{NULL, NULL, "OPENAI_API_KEY=k", NULL}, PROVIDER_CHAT_COMPLETIONS, SOURCE_DEFAULT},
+        {{NULL, NULL, "OPENAI_API_KEY=k", "--provider openai-responses"}, PROVIDER_RESPONSES, SOURCE_DEFAULT},
+        {{NULL, NULL, "CLOUDFLARE_ACCOUNT_ID=a CLOUDFLARE_API_KEY=k", "--provider workers-ai-native"}, PROVIDER_WORKERS_AI, SOURCE_DEFAULT},
+        {{NULL, NULL, "OPENAI_API_KEY=k", "--api responses"}, PROVIDER_RESPONSES, SOURCE_FLAG},
+        {{NULL, NULL, "OPENAI_API_KEY=k SANDPIPER_API=workers_ai", NULL}, PROVIDER_WORKERS_AI, SOURCE_ENV},
+        {{NULL, NULL, "OPENAI_API_KEY=k SANDPIPER_API=workers_ai", "--api chat_completions"}, PROVIDER_CHAT_COMPLETIONS, SOURCE_FLAG},
+        {{"providers:\n  openai: {api: responses}\n", NULL, "OPENAI_API_KEY=k", NULL}, PROVIDER_RESPONSES, SOURCE_FILE},
+        {{"api: chat_completions\nproviders:\n  openai: {api: responses}\n", NULL, "OPENAI_API_KEY=k", NULL}, PROVIDER_CHAT_COMPLETIONS, SOURCE_FILE},
+        {{NULL, "SANDPIPER_API=responses\n", "OPENAI_API_KEY=k", NULL}, PROVIDER_CHAT_COMPLETIONS, SOURCE_DEFAULT},     /* not of a folder */
+        {{"base_url: https://x.example/v1\napi: responses\n", NULL, NULL, "-m m"}, PROVIDER_RESPONSES, SOURCE_FILE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct config c;
+        struct endpoint e = {0};
+        struct error err = {0};
+        if (load(&cases[i].given, &c, &err) < 0 || endpoint_choose(&c, &e, &err) < 0)
+            fail_msg("case %zu: %s", i, err.text);
+        if (e.api != cases[i].api || e.api_source.kind != cases[i].from)
+            fail_msg("case %zu: api %d from %d", i, (int)e.api, (int)e.api_source.kind);
+        endpoint_release(&e);
+        config_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(which_api),
         cmocka_unit_test(choices), cmocka_unit_test(keys_stay_with_their_urls), cmocka_unit_test(rule), cmocka_unit_test(refusals),
         cmocka_unit_test(insecure_where_allowed), cmocka_unit_test(dotenv_is_told), cmocka_unit_test(key_from_a_command),
     };

@@ -185,7 +185,7 @@ static void bad_yaml(void **state)
         {"providers:\n  x:\n    base_ur: https://y\n", "config.yaml:3: unknown key base_ur; did you mean base_url?"},
         {"providers:\n  x: {base_url: 'https://y', key_variable: '1 A'}\n", "key_variable: expected the name of an environment variable"},
         {"providers:\n  x: {base_url: 'https://y', key_variable: [A, B, C, D, E]}\n", "key_variable: at most 4 names"},
-        {"providers:\n  x: {base_url: 'https://y', api: soap}\n", "api: expected one of chat_completions, found \"soap\""},
+        {"providers:\n  x: {base_url: 'https://y', api: soap}\n", "api: expected one of chat_completions|responses|workers_ai, found \"soap\""},
         {"providers:\n  x: {base_url: 'https://y', auth: basic}\n", "auth: expected one of api-key|bearer"},
         {"providers:\n  x: {base_url: 'https://y', max_tokens: 5}\n", "max_tokens: expected one of send|omit"},
         {"providers:\n  x: {base_url: 'https://y', local: maybe}\n", "local: expected true or false"},
@@ -376,8 +376,8 @@ static void profiles(void **state)
 static void providers(void **state)
 {
     static const char *const names[] = {"openai", "workers-ai", "ollama", "llama.cpp", "vllm", "lm-studio", "openrouter", "groq", "together", "deepseek",
-                                        "mistral", "gemini", "azure"};
-    static const char *const sends[] = {"workers-ai", "ollama", "llama.cpp", "vllm", "lm-studio"};
+                                        "mistral", "gemini", "azure", "openai-responses", "workers-ai-native"};
+    static const char *const sends[] = {"workers-ai", "workers-ai-native", "ollama", "llama.cpp", "vllm", "lm-studio"};
     struct providers p = {0};
     struct error err = {0};
 
