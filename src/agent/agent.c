@@ -242,7 +242,7 @@ bool agent_can_retry(const struct agent *a)
 enum question_status agent_retry(struct agent *a, struct error *err)
 {
     if (!a->retry) {
-        error_set(err, ERROR_USAGE, 0, "nothing to ask again: the last question was answered");
+        error_set(err, ERROR_USAGE, 0, "nothing to ask again: no question is left without an answer");
         return QUESTION_USAGE;
     }
     return agent_ask(a, a->retry, a->retry_len, err);

@@ -9,30 +9,40 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "main/command.h"
+#include "show/show.h"
 
-static void print(const char *prefix, const char *text)
+static void print(const char *prefix, const char *text, int width)
 {
-    struct buf out autorelease(buf_release) = BUF_INIT(65536);
+    struct buf clean autorelease(buf_release) = BUF_INIT(65536), out autorelease(buf_release) = BUF_INIT(0);
+    const char *next;
     struct scrub s;
 
     scrub_init(&s, isatty(2) ? SCRUB_TERMINAL : SCRUB_PIPE);
+    scrub_feed(&s, text, strlen(text), &clean);
+    scrub_end(&s, &clean);
+    while (clean.len && clean.data[clean.len - 1] == '\n')
+        clean.len--;
     buf_addstr(&out, prefix);
-    scrub_feed(&s, text, strlen(text), &out);
-    scrub_end(&s, &out);
-    while (out.len && out.data[out.len - 1] == '\n')
-        out.len--;
-    buf_addch(&out, '\n');
+    for (const char *line = buf_str(&clean); line; line = next) {
+        size_t len = strcspn(line, "\n");
+        bool first = line == buf_str(&clean), indent = !first && *prefix && *line != ' ';
+
+        next = line[len] ? line + len + 1 : NULL;
+        buf_addstr(&out, indent ? "  " : "");       /* a remedy, not another program's line */
+        show_wrap(&out, line, len, first ? (int)strlen(prefix) : indent ? 2 : 0, width);
+        buf_addch(&out, '\n');
+    }
     fd_write_all(2, buf_str(&out), out.len);       /* nothing can be done about a stderr that is gone */
 }
 
 void print_line(const char *text)
 {
-    print("sandpiper: ", text);
+    print("sandpiper: ", text, show_is_terminal(2) ? show_width(2) : 0);
 }
 
 void print_plain(const char *text)
 {
-    print("", text);
+    print("", text, 0);
 }
 
 void print_error(const struct error *err)

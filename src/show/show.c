@@ -107,7 +107,9 @@ void show_line(struct show *s, enum notice_level level, const char *text)
         autofree char *raw = xmemdup0(text, n);
         autofree char *clean = scrub_line(raw, s->o.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
 
-        buf_addf(&s->out, "%s%s%s%s\n", sgr, prefix, clean, *sgr ? SGR_RESET : "");
+        buf_addf(&s->out, "%s%s", sgr, prefix);
+        show_wrap(&s->out, clean, strlen(clean), (int)strlen(prefix), s->o.terminal ? s->o.width : 0);
+        buf_addf(&s->out, "%s\n", *sgr ? SGR_RESET : "");
         text += n + (text[n] == '\n');
         prefix = "  ";
     }
@@ -175,7 +177,11 @@ static void show_file(struct show *s, const struct event *e)
         return;
     show_size(e->file.size, size);
     show_begin(s, NULL);
-    buf_addf(&s->out, "%sfile: %s (%s)%s\n", show_sgr(s, SGR_GREEN), path, size, show_sgr(s, SGR_RESET));
+    buf_addf(&s->out, "%sfile:", show_sgr(s, SGR_GREEN));
+    if (s->o.terminal && 6 + strlen(path) + strlen(size) + 3 > (size_t)s->o.width)
+        buf_addf(&s->out, " %s\n%s%s\n", size, path, show_sgr(s, SGR_RESET));     /* the path on a line of its own: it is there to be copied */
+    else
+        buf_addf(&s->out, " %s (%s)%s\n", path, size, show_sgr(s, SGR_RESET));
     show_flush(s);
 }
 

@@ -10,6 +10,7 @@
 
 #include "chat/event.h"
 
+struct buf;
 struct loop;
 struct show;
 
@@ -51,5 +52,8 @@ bool show_is_terminal(int fd);                             /* one where the curs
 int show_width(int fd);                                    /* of the terminal, else 80 */
 void show_count(unsigned long long n, char out[32]);       /* 1,234,567 */
 void show_size(unsigned long long bytes, char out[32]);    /* "812 bytes", "12.3 kB" */
+/* One line of scrubbed text into out, broken at blanks so that none is wider than width (0: never broken); column: where it begins. A word that
+ * is wider than the terminal stays whole; what goes on is indented. No newline at the end. */
+void show_wrap(struct buf *out, const char *text, size_t len, int column, int width);
 
 #endif

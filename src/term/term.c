@@ -217,7 +217,7 @@ static void retry(struct term *t)
     struct error err = {0};
 
     if (!agent_can_retry(t->agent)) {
-        say(t, NOTICE_INFO, "nothing to ask again: the last question was answered");
+        say(t, NOTICE_INFO, "nothing to ask again: no question is left without an answer");
         return;
     }
     loop_arm(t->loop);
@@ -270,7 +270,7 @@ static void code(struct term *t)
     const char *text = agent_last_code(t->agent);
 
     if (!text) {
-        say(t, NOTICE_INFO, "no code ran yet");
+        say(t, NOTICE_INFO, "no question has run code yet");
         return;
     }
     text_written(t, show_text_feed(t->text, text, strlen(text)));

@@ -90,6 +90,51 @@ def test_empty_lines_ask_nothing(bare, serve):
     leave(p)
 
 
+@pytest.mark.parametrize("keys, line", [
+    ("bc\x01a\x05d", "abcd"),                             # Ctrl-A, Ctrl-E
+    ("keep lost\x1bb\x0b", "keep "),                      # Alt-B, Ctrl-K
+    ("lost\x15kept", "kept"),                             # Ctrl-U
+    ("one two\x17three", "one three"),                    # Ctrl-W
+    ("a b\x17\x19\x19", "a bb"),                          # Ctrl-Y
+    ("one two\x01\x1bf,", "one, two"),                    # Alt-F
+    ("ab\x02\x06\x02X", "aXb"),                           # Ctrl-B, Ctrl-F
+    ("abc\x1b[H\x1b[3~", "bc"),                          # Home, Delete
+    ("ab\x1b[D\x1b[CX\x1b[F!", "abX!"),                   # arrows, End
+    ("teh\x14", "the"),                                   # Ctrl-T
+    ("gone\x15\x1f", "gone"),                            # Ctrl-_ undoes
+])
+def test_keys_of_a_line_editor(bare, serve, keys, line):
+    serve(bare, [said(line)])
+    p = start(bare)
+    ask(p, keys, "Heard")
+    leave(p)
+
+
+def test_history_with_keys(bare, serve):
+    serve(bare, [said("first one"), said("second two"), said("first one"), said("second two"), said("first one, again")])
+    p = start(bare)
+    ask(p, "first one", "Heard")
+    ask(p, "second two", "Heard")
+    ask(p, "\x1b[A\x1b[A", "Heard")                         # Up, Up
+    ask(p, "\x10\x10\x10\x0e", "Heard")                     # Ctrl-P, Ctrl-N
+    p.send("\x12fir")                                      # Ctrl-R
+    p.expect("reverse-i-search")
+    ask(p, "\x05, again", "Heard")
+    leave(p)
+
+
+def test_ctrl_l_clears_the_screen(bare, serve):
+    serve(bare, [said("kept line")])
+    p = start(bare)
+    p.send("kept")
+    p.expect("kept")
+    p.send("\x0c")
+    p.expect(re.escape("\x1b[H\x1b[2J"))
+    p.expect("> kept")                                      # the line stands at the top, as it was
+    ask(p, " line", "Heard")
+    leave(p)
+
+
 # ------------------------------------------------------------------------------------------------------------------- pastes
 
 def paste(text):
@@ -282,6 +327,16 @@ def test_help_and_unknown(bare, serve):
     assert p.exitstatus == 0
 
 
+def test_help_fits_a_screen(bare, serve):
+    serve(bare, [])
+    p = start(bare, size=(24, 80))
+    p.send("/help\r")
+    p.expect("> ")
+    lines = p.before.split("\r\n")
+    assert 10 <= len(lines) <= 22 and all(len(line) < 80 for line in lines), lines
+    leave(p)
+
+
 def test_a_path_is_a_question(bare, serve):
     serve(bare, [said("/usr/bin/env is what?"), said(" /help me")])
     p = start(bare)
@@ -420,6 +475,24 @@ def test_bracketed_paste_is_switched_off(bare, serve):
     p.expect(re.escape("\x1b[?2004l"))
     p.expect(pexpect.EOF)
     assert "\x1b[?2004h" not in p.before
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_long_words_stay_whole(sandpiper, serve, columns):
+    """Notices are broken between words; what is to be copied (a path, an address) is never broken by us."""
+    address = "https://status.example.invalid/incidents/2026/11/22/a-very-long-name-of-something"
+    serve(sandpiper, [{"answer": {"calls": [{"code": "open('result.txt', 'w').write('hi')"}]}},
+                      {"answer": {"status": 400, "json": {"error": {"message": "the request was refused for a reason that is given at %s in full" % address}}}}])
+    p = start(sandpiper, size=(24, columns))
+    p.send("go\r")
+    p.expect("in\\s+full")
+    said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r(?!\n)", "", p.before).split("\r\n")
+    path = [line.strip() for line in said if line.strip().endswith("/result.txt") or "/result.txt (" in line]
+    assert path and os.path.exists(path[0].removeprefix("file: ").split(" (")[0]), said
+    assert any(address in line for line in said), said
+    assert all(len(line) <= columns for line in said if "/" not in line), said
+    p.expect("> ")
+    leave(p)
 
 
 @pytest.mark.parametrize("columns", [40, 80])

@@ -495,6 +495,48 @@ static void test_wants_colour(void **state)
     close(null);
 }
 
+/* text at a column, a width, what comes out */
+static void test_wrap(void **state)
+{
+    static const struct { const char *text; int column, width; const char *want; } rows[] = {
+        {"one two three", 0, 80, "one two three"},
+        {"one two three", 0, 0, "one two three"},
+        {"one two three", 0, 7, "one two\n  three"},
+        {"one two three", 11, 14, "one\n  two three"},
+        {"one two three", 11, 12, "one\n  two three"},         /* never a line with nothing on it */
+        {"see /a/very/long/path/to/it please", 0, 12, "see\n  /a/very/long/path/to/it\n  please"},
+        {"  key:  value and more", 0, 16, "  key:  value\n    and more"},
+        {"caf\xc3\xa9 caf\xc3\xa9", 0, 9, "caf\xc3\xa9 caf\xc3\xa9"},
+        {"\xe4\xb8\xad\xe4\xb8\xad \xe4\xb8\xad", 0, 6, "\xe4\xb8\xad\xe4\xb8\xad\n  \xe4\xb8\xad"},       /* two columns each */
+        {"one  ", 0, 4, "one  "}, {"", 11, 5, ""}, {"   ", 0, 2, "   "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct buf out = BUF_INIT(0);
+
+        show_wrap(&out, rows[i].text, strlen(rows[i].text), rows[i].column, rows[i].width);
+        assert_string_equal(buf_str(&out), rows[i].want);
+        buf_release(&out);
+    }
+}
+
+static void test_long_paths_stand_alone(void **state)
+{
+    struct screen c;
+    struct event e = {.type = EVENT_FILE, .file = {.cell = 1, .name = "a.png", .path = "/home/somebody/with/a/long/name/a.png", .size = 2000}};
+
+    (void)state;
+    screen_init(&c, (struct show_options){.terminal = true, .width = 30});
+    show_event(c.show, &e);
+    assert_string_equal(screen_read(&c), "file: 2.0 kB\n/home/somebody/with/a/long/name/a.png\n");
+    screen_release(&c);
+    screen_init(&c, (struct show_options){.width = 30});            /* no terminal: one line, always the same */
+    show_event(c.show, &e);
+    assert_string_equal(screen_read(&c), "file: /home/somebody/with/a/long/name/a.png (2.0 kB)\n");
+    screen_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +559,8 @@ int main(void)
         cmocka_unit_test(test_status_line),
         cmocka_unit_test(test_shared_terminal),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_long_paths_stand_alone),
         cmocka_unit_test(test_wants_colour),
     };
 

@@ -1,0 +1,52 @@
+/* wrap.c - a line of words broken at blanks before the terminal would break it inside a word. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "show/show.h"
+
+static int columns_of(const char *s, size_t len)
+{
+    int columns = 0;
+
+    for (size_t i = 0; i < len;) {
+        uint32_t cp = 0xfffd;
+        int n = utf8_decode(s + i, len - i, &cp);
+
+        columns += n > 0 ? utf8_width(cp) : 1;
+        i += n > 0 ? (size_t)n : 1;
+    }
+    return columns;
+}
+
+void show_wrap(struct buf *out, const char *text, size_t len, int column, int width)
+{
+    int hang = 2, begin = column;
+    size_t i = 0;
+
+    while (i < len) {
+        size_t blanks = i, word, end;
+
+        while (i < len && text[i] == ' ')
+            i++;
+        word = i;
+        while (i < len && text[i] != ' ')
+            i++;
+        end = i;
+        /* never an empty line, never inside a word: a path or an address stays whole, and the terminal breaks what is wider than itself */
+        if (width > 0 && column > begin && column + (int)(word - blanks) + columns_of(text + word, end - word) > width && end > word) {
+            buf_addch(out, '\n');
+            buf_addf(out, "%*s", hang, "");
+            column = begin = hang;
+        } else {
+            buf_add(out, text + blanks, word - blanks);
+            column += (int)(word - blanks);
+            if (!blanks && word) {
+                begin = column;         /* its own indentation, and what goes on stands below its text */
+                hang = column + 2;
+            }
+        }
+        buf_add(out, text + word, end - word);
+        column += columns_of(text + word, end - word);
+    }
+}
