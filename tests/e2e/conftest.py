@@ -18,6 +18,7 @@ from functools import lru_cache
 import pexpect
 import pytest
 
+import rootless
 from model_server import ModelServer
 
 # A shell that runs us in the background ignores SIGINT for us and for every child; then no Ctrl-C of a test would reach anybody.
@@ -26,6 +27,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BIN = os.path.abspath(os.environ.get("SANDPIPER_BIN", os.path.join(TREE, "build", "release", "sandpiper")))
 ENGINES = ["docker", "podman", "bwrap"]
+ROOTLESS = "podman-rootless"     # podman as an ordinary user, where root runs the tests
 IMAGE = "sandpiper:latest"
 PR_SET_CHILD_SUBREAPER = 36
 HERE = os.path.dirname(__file__)
@@ -33,9 +35,9 @@ HERE = os.path.dirname(__file__)
 
 # --------------------------------------------------------------------------------------------------------------- engines
 
-def quiet(argv, timeout=60):
+def quiet(argv, timeout=60, env=None):
     try:
-        return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout, text=True)
+        return subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout, text=True)
     except (OSError, subprocess.TimeoutExpired) as e:
         return subprocess.CompletedProcess(argv, 127, str(e))
 
@@ -43,6 +45,8 @@ def quiet(argv, timeout=60):
 @lru_cache(maxsize=None)
 def why_not(engine):
     """Why this engine cannot be tested here, or None."""
+    if engine == ROOTLESS:
+        return why_not("podman") or rootless.store(IMAGE)[1]
     if engine == "bwrap":
         r = quiet(["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"])
         return None if r.returncode == 0 else "bwrap does not work: " + r.stdout.strip()
@@ -52,7 +56,7 @@ def why_not(engine):
 
 def need_engine(engine):
     wanted = os.environ.get("SANDPIPER_TEST_ENGINES", "")
-    if wanted and wanted != "required" and engine not in wanted.split():
+    if wanted and wanted != "required" and engine.split("-")[0] not in wanted.split():
         pytest.skip("SANDPIPER_TEST_ENGINES leaves %s out" % engine)
     problem = why_not(engine)
     if problem and wanted:
@@ -98,6 +102,11 @@ class Sandpiper:
         for name in ("home", "config/sandpiper", "cache", "state", "data", "run", "tmp", "work"):
             os.makedirs(os.path.join(self.dir, name), mode=0o700)
         self.work = os.path.join(self.dir, "work")
+        self.rootless = engine == ROOTLESS
+        if self.rootless:
+            self.engine = "podman"
+            rootless.configure(self.path("config"), self.path("data/store"), rootless.store(IMAGE)[0])
+            rootless.own(self.dir)
 
     def path(self, name):
         return os.path.join(self.dir, name)
@@ -134,8 +143,11 @@ class Sandpiper:
                 env[name] = str(value)
         return env
 
+    def argv(self, args):
+        return rootless.wrapped([BIN, *args]) if self.rootless else [BIN, *args]
+
     def start(self, *args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=None, **popen):
-        p = subprocess.Popen([BIN, *args], stdin=stdin, stdout=stdout, stderr=stderr, env=self.env(env), cwd=popen.pop("cwd", self.work),
+        p = subprocess.Popen(self.argv(args), stdin=stdin, stdout=stdout, stderr=stderr, env=self.env(env), cwd=popen.pop("cwd", self.work),
                              start_new_session=popen.pop("start_new_session", True), **popen)
         self.pids.append(p.pid)
         self.children.append(p)
@@ -159,7 +171,8 @@ class Sandpiper:
     def chat(self, *args, env=None, size=(30, 100), timeout=30):
         """The program in a pseudo-terminal (pexpect)."""
         # A canonical terminal cuts a line at 4,096 bytes; the chat reads raw, so only tests of pastes come near.
-        p = pexpect.spawn(BIN, list(args), env=self.env(dict({"TERM": "xterm-256color"}, **(env or {}))), cwd=self.work,
+        argv = self.argv(args)
+        p = pexpect.spawn(argv[0], argv[1:], env=self.env(dict({"TERM": "xterm-256color"}, **(env or {}))), cwd=self.work,
                           dimensions=size, timeout=timeout, encoding="utf-8", codec_errors="replace", echo=False)
         p.delaybeforesend = 0.02
         self.pids.append(p.pid)
@@ -178,24 +191,20 @@ class Sandpiper:
                         f.close()
             else:
                 p.close(force=True)
-        self.end_podman()
         return self.leftovers()
 
     def end_podman(self):
-        """Rootless podman keeps a process and a few files of its own in the runtime folder: its business, not ours."""
-        try:
-            with open(self.path("run/libpod/tmp/pause.pid")) as f:
-                os.kill(int(f.read()), signal.SIGKILL)
-        except (OSError, ValueError):
-            pass
-        for name in ("run/libpod", "run/containers"):
+        rootless.end_pause(self.path("run"))
+        for name in ("run/libpod", "run/containers", "run/runc", "run/crun"):
             shutil.rmtree(self.path(name), ignore_errors=True)
 
     def leftovers(self):
         problems = ["%s:\n%s" % (os.path.basename(f), open(f, errors="replace").read()[:6000]) for f in glob.glob(self.path("asan*"))]
         deadline = time.monotonic() + 3       # what a killed program left may take a moment to see that it is alone
         while True:
-            left = self.processes() + self.containers() + self.mounts() + self.cgroups()
+            left = self.containers()
+            self.end_podman()
+            left += self.processes() + self.mounts() + self.cgroups()
             if not left or time.monotonic() > deadline:
                 break
             time.sleep(0.1)
@@ -222,6 +231,10 @@ class Sandpiper:
 
     def containers(self):
         left = []
+        if self.rootless:               # whatever this user has is this test's
+            listed = quiet(rootless.wrapped(["podman", "ps", "-aq", "--no-trunc"]), env=self.env())
+            assert listed.returncode == 0, listed.stdout
+            return ["podman container %s of the user" % one for one in listed.stdout.split() if len(one) == 64]
         for engine in ("docker", "podman"):
             if why_not(engine) is None and self.engine in (engine, "auto", None):
                 ids = quiet([engine, "ps", "-aq", "--no-trunc"]).stdout.split()
@@ -303,8 +316,8 @@ def pytest_collection_modifyitems(config, items):
     wanted = os.environ.get("SANDPIPER_TEST_ENGINES", "")
     if not wanted or wanted == "required":
         return
-    out = [i for i in items if getattr(i, "callspec", None) and i.callspec.params.get("engine") in ENGINES
-           and i.callspec.params["engine"] not in wanted.split()]
+    out = [i for i in items if getattr(i, "callspec", None) and i.callspec.params.get("engine") in [*ENGINES, ROOTLESS]
+           and i.callspec.params["engine"].split("-")[0] not in wanted.split()]
     config.hook.pytest_deselected(items=out)
     items[:] = [i for i in items if i not in out]
 

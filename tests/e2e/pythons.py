@@ -38,9 +38,9 @@ def libraries(paths):
     return set(re.findall(r"(?:=> |^\s)(/[^ ]+) \(0x", quiet(["ldd", *paths]).stdout, re.M))
 
 
-def make_root(version, root):
-    """The interpreter below root/usr, as a distribution would have it, with every library it needs."""
-    prefix, minor = FOUND[version], "python%d.%d" % version[:2]
+def make_root(prefix, version, root):
+    """The interpreter of that prefix below root/usr, as a distribution would have it, with every library it needs."""
+    minor = "python%d.%d" % version[:2]
     lib = os.path.join(root, "usr/lib", minor)
     os.makedirs(os.path.join(root, "usr/bin"))
     os.makedirs(os.path.join(root, "usr/lib/x86_64-linux-gnu"), exist_ok=True)
@@ -61,7 +61,7 @@ def make_root(version, root):
     return root
 
 
-def import_image(engine, name, root=None, own_data=False):
+def import_image(client, name, root=None, own_data=False, env=None):
     """An image of that root, or of empty folders; own_data: it has an /mnt/data that is root's."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as tar:
@@ -75,7 +75,7 @@ def import_image(engine, name, root=None, own_data=False):
                 info = tarfile.TarInfo(link)
                 info.type, info.linkname = tarfile.SYMTYPE, "usr/" + link
                 tar.addfile(info)
-    r = subprocess.run([engine, "import", "-", name], input=data.getvalue(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    r = subprocess.run([*client, "import", "-", name], input=data.getvalue(), env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
     assert r.returncode == 0, r.stdout.decode()
     return name
 

@@ -49,11 +49,11 @@ class Place:
 
     def have(self, version, data=False):
         if version:
-            pythons.make_root(version, self.root)
+            pythons.make_root(pythons.FOUND[version], version, self.root)
         elif self.engine == "bwrap":
             os.makedirs(os.path.join(self.root, "usr"))
         if self.engine != "bwrap":
-            pythons.import_image(self.engine, self.image, self.root if version else None, data)
+            pythons.import_image([self.engine], self.image, self.root if version else None, data)
             self.made = True
 
     def run(self, *args, **more):
