@@ -24,6 +24,7 @@ struct probe {
     struct buf body;
     bool done;
     char *model;                /* the first of the list, once done */
+    enum llm_place place;
 };
 
 static size_t on_body(char *p, size_t size, size_t n, void *ctx) {
@@ -31,20 +32,26 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx) {
     return buf_add(&pr->body, p, size * n) ? size * n : 0;
 }
 
-/* {"data":[{"id":...}]} as OpenAI has it, or {"models":[{"name":...}]}. */
-static char *first_model(const struct buf *body) {
-    autojson struct json *j = json_parse(buf_str(body), body->len, JSON_DUPLICATES, NULL, NULL);
-    const struct json *list = json_get(j, "data");
-    if (json_type(list) != JSON_ARRAY)
-        list = json_get(j, "models");
-    const struct json *m = json_at(list, 0);
-    const char *name = json_str(json_get(m, "id"));
-    if (!name)
-        name = json_str(json_get(m, "name"));
-    return name && *name ? xstrdup(name) : NULL;
+/* {"data":[{"id":...}]} as OpenAI has it, or {"models":[{"name":...}]}. Ollama without a model says "data": null. */
+static void read_list(struct probe *p) {
+    autojson struct json *j = json_parse(buf_str(&p->body), p->body.len, JSON_DUPLICATES, NULL, NULL);
+    const struct json *data = json_get(j, "data"), *list = json_type(data) == JSON_ARRAY ? data : json_get(j, "models"), *m;
+    const char *first = NULL;
+    for (size_t i = 0; (m = json_at(list, i)) != NULL; i++) {
+        const char *name = json_str(json_get(m, "id"));
+        if (!name)
+            name = json_str(json_get(m, "name"));
+        if (!name || !*name || (first && strstr(name, "embed")))
+            continue;
+        first = name;
+        if (!strstr(name, "embed"))
+            break;                  /* LM Studio always lists one for embeddings, which cannot talk */
+    }
+    p->model = xstrdup(first);
+    p->place = first ? LLM_MODEL : json_type(list) == JSON_ARRAY || (data && json_type(data) == JSON_NULL) ? LLM_NO_MODEL : LLM_OTHER;
 }
 
-static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const char *base, int timeout_ms) {
+static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const char *base, int connect_ms, int answer_ms) {
     autofree char *url = url_endpoint(base, "/models", NULL);
     buf_init(&p->body, LIST_MAX);
     p->easy = url ? c->easy_init() : NULL;
@@ -58,10 +65,16 @@ static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const
     c->easy_setopt(p->easy, CURLOPT_NOSIGNAL, 1L);
     c->easy_setopt(p->easy, CURLOPT_QUICK_EXIT, 1L);
     c->easy_setopt(p->easy, CURLOPT_USERAGENT, "sandpiper/" VERSION);
-    c->easy_setopt(p->easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+    c->easy_setopt(p->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
+    c->easy_setopt(p->easy, CURLOPT_TIMEOUT_MS, (long)answer_ms);
     c->easy_setopt(p->easy, CURLOPT_WRITEFUNCTION, on_body);
     c->easy_setopt(p->easy, CURLOPT_WRITEDATA, p);
     c->multi_add_handle(multi, p->easy);
+}
+
+static bool connected(const struct curl_api *c, const struct probe *p) {
+    double seconds = 0;
+    return p->easy && c->easy_getinfo(p->easy, CURLINFO_CONNECT_TIME, &seconds) == CURLE_OK && seconds > 0;
 }
 
 static void finish(const struct curl_api *c, struct probe *v, size_t n, const CURLMsg *m) {
@@ -72,11 +85,13 @@ static void finish(const struct curl_api *c, struct probe *v, size_t n, const CU
         c->easy_getinfo(v[i].easy, CURLINFO_RESPONSE_CODE, &status);
         v[i].done = true;
         if (m->data.result == CURLE_OK && status == 200)
-            v[i].model = first_model(&v[i].body);
+            read_list(&v[i]);
+        else if (connected(c, &v[i]))
+            v[i].place = m->data.result == CURLE_OPERATION_TIMEDOUT ? LLM_SILENT : LLM_OTHER;
     }
 }
 
-/* The first in the caller's order that has a model, all before it being done; n while it is not known yet. */
+/* The first in the caller's order that has a model, all before it being done unless it is late; n while it is not known yet. */
 static size_t winner(const struct probe *v, size_t n, bool late) {
     for (size_t i = 0; i < n; i++) {
         if (v[i].model)
@@ -85,6 +100,14 @@ static size_t winner(const struct probe *v, size_t n, bool late) {
             return n;
     }
     return n;
+}
+
+/* Is there one worth waiting for after the time of those that nobody asked for? */
+static bool somebody_listens(const struct curl_api *c, const struct probe *v, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!v[i].done && connected(c, &v[i]))
+            return true;
+    return false;
 }
 
 static void wait_some(const struct curl_api *c, CURLM *multi, struct loop *loop, int ms) {
@@ -98,34 +121,42 @@ static void wait_some(const struct curl_api *c, CURLM *multi, struct loop *loop,
         loop_serve(loop, fds, n);
 }
 
-int llm_discover(const char *const *base_urls, size_t n, int timeout_ms, struct loop *loop, char **model) {
-    const struct curl_api *c = curl_load(NULL);
-    CURLM *multi = c ? c->multi_init() : NULL;
-    struct probe v[PROBES_MAX] = {0};
-    *model = NULL;
-    if (!multi)
-        return -1;
-    if (n > PROBES_MAX)
-        n = PROBES_MAX;
-    for (size_t i = 0; i < n; i++)
-        start(c, multi, &v[i], base_urls[i], timeout_ms);
-    int64_t until = clock_ms() + timeout_ms;
-    size_t won = n;
+static size_t wait_for_one(const struct curl_api *c, CURLM *multi, struct probe *v, size_t n, int connect_ms, int answer_ms, struct loop *loop) {
+    int64_t began = clock_ms();
     for (;;) {
         int running = 0, left = 0;
         c->multi_perform(multi, &running);
         for (CURLMsg *m; (m = c->multi_info_read(multi, &left)); )
             if (m->msg == CURLMSG_DONE)
                 finish(c, v, n, m);
-        int64_t now = clock_ms();
-        won = winner(v, n, !running || now >= until);
-        if (won < n || !running || now >= until || (loop && loop_cancelled(loop)))
-            break;
-        wait_some(c, multi, loop, (int)(until - now));
+        int64_t passed = clock_ms() - began;
+        bool late = passed >= connect_ms;
+        size_t won = winner(v, n, !running || late);
+        if (won < n || !running || passed >= answer_ms || (late && !somebody_listens(c, v, n)) || (loop && loop_cancelled(loop)))
+            return won;
+        wait_some(c, multi, loop, (int)((late ? answer_ms : connect_ms) - passed));
     }
+}
+
+int llm_discover(const char *const *base_urls, size_t n, int connect_ms, int answer_ms, struct loop *loop, char **model, enum llm_place *places) {
+    const struct curl_api *c = curl_load(NULL);
+    CURLM *multi = c ? c->multi_init() : NULL;
+    struct probe v[PROBES_MAX] = {0};
+    *model = NULL;
+    for (size_t i = 0; places && i < n; i++)
+        places[i] = LLM_NOBODY;
+    if (!multi)
+        return -1;
+    if (n > PROBES_MAX)
+        n = PROBES_MAX;
+    for (size_t i = 0; i < n; i++)
+        start(c, multi, &v[i], base_urls[i], connect_ms, answer_ms);
+    size_t won = wait_for_one(c, multi, v, n, connect_ms, answer_ms, loop);
     if (won < n)
         *model = steal(&v[won].model);
     for (size_t i = 0; i < n; i++) {
+        if (places)
+            places[i] = !v[i].done && connected(c, &v[i]) ? LLM_SILENT : v[i].place;
         if (v[i].easy) {
             c->multi_remove_handle(multi, v[i].easy);
             c->easy_cleanup(v[i].easy);

@@ -124,8 +124,18 @@ struct llm_reply {
 int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err);
 void llm_reply_release(struct llm_reply *r);           /* also of a zeroed one */
 
-/* Look for a local server: GET {base}/models at each URL in parallel for at most timeout_ms. Returns the index of the first that
- * answers with a model list, with the first model's name in *model (caller frees), or -1. */
-int llm_discover(const char *const *base_urls, size_t n, int timeout_ms, struct loop *loop, char **model);
+enum llm_place {
+    LLM_NOBODY,             /* nothing listens there */
+    LLM_SILENT,             /* something does, and gave no answer in time */
+    LLM_OTHER,              /* it answered, but with no list of models */
+    LLM_NO_MODEL,           /* with an empty one */
+    LLM_MODEL,
+};
+
+/* Look for a local server: GET {base}/models at each URL in parallel. Nobody listens: told at once. Somebody does: a list within connect_ms is
+ * taken in the order of base_urls; after that the first that comes, until answer_ms (a server that is computing may be slow to say
+ * what it has). Returns the index, with the name of its first model that is not for embeddings in *model (caller frees), or -1. places: what each
+ * was found to be (n of them), or NULL. */
+int llm_discover(const char *const *base_urls, size_t n, int connect_ms, int answer_ms, struct loop *loop, char **model, enum llm_place *places);
 
 #endif

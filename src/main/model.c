@@ -1,6 +1,7 @@
 /* model.c - which model, when the configuration leaves it open: a server on this machine is asked. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "config/url.h"
@@ -8,16 +9,35 @@
 #include "main/command.h"
 
 #define DISCOVER_MS 150         /* nobody waits longer for something that nobody asked for */
+#define BUSY_MS 2000            /* but where something listens, it may be busy */
 #define LIST_MS 3000            /* a server of the user's choice may take its time */
 #define LOCAL_MAX 16
 
-static int none(bool looked, struct error *err)
+/* Where it was looked, and what was there instead of a model. */
+static void tell_places(const struct provider *const *local, const enum llm_place *places, size_t n, struct buf *out)
+{
+    static const char *const words[] = {
+        [LLM_NOBODY] = "", [LLM_SILENT] = ", which gives no answer", [LLM_OTHER] = ", where something else answers",
+        [LLM_NO_MODEL] = ", which has no model yet", [LLM_MODEL] = "",
+    };
+
+    buf_addstr(out, ", and no model server answers on this machine (looked for ");
+    for (size_t i = 0; i < n; i++) {
+        const char *host = strstr(local[i]->base_url, "//"), *name = local[i]->title ? local[i]->title : local[i]->name;
+
+        host = host ? host + 2 : local[i]->base_url;
+        buf_addf(out, "%s%s at %.*s%s", i ? "; " : "", name, (int)strcspn(host, "/"), host, words[places[i]]);
+    }
+    buf_addch(out, ')');
+}
+
+static int none(const char *looked, struct error *err)
 {
     return error_set(err, ERROR_USAGE, 0, "no model is configured%s. Any of these gives one:\n"
                      "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: man sandpiper)\n"
                      "  your machine:  ollama pull qwen2.5-coder:7b && ollama serve  (or llama.cpp, LM Studio; any other: --base-url URL -m MODEL)\n"
                      "  nothing yet:   make run, in sandpiper's source folder, fetches a small model (1.1 GB) and starts it",
-                     looked ? ", and no model server answers on this machine" : "");
+                     looked);
 }
 
 /* Nobody said anything: Ollama, llama.cpp, LM Studio, whichever answers first in that order. */
@@ -25,6 +45,8 @@ static int discover(struct config *c, struct endpoint *e, struct loop *loop, cha
 {
     const char *urls[LOCAL_MAX];
     const struct provider *local[LOCAL_MAX];
+    enum llm_place places[LOCAL_MAX];
+    struct buf looked autorelease(buf_release) = BUF_INIT(600);
     size_t n = 0;
     int found;
 
@@ -34,11 +56,14 @@ static int discover(struct config *c, struct endpoint *e, struct loop *loop, cha
             urls[n] = local[n]->base_url;
             n++;
         }
-    found = c->discover && n ? llm_discover(urls, n, DISCOVER_MS, loop, model) : -1;
+    found = c->discover && n ? llm_discover(urls, n, DISCOVER_MS, BUSY_MS, loop, model, places) : -1;
     if (loop_cancelled(loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-    if (found < 0)
-        return none(c->discover, err);
+    if (found < 0) {
+        if (c->discover && n)
+            tell_places(local, places, n, &looked);
+        return none(buf_str(&looked), err);
+    }
     endpoint_take_local(c, e, local[found]);
     if (e->model) {
         free(*model);
@@ -62,7 +87,7 @@ int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char *
     }
     if (url_is_loopback(e->base_url) || (e->entry && e->entry->local)) {
         const char *url = e->base_url;
-        if (llm_discover(&url, 1, LIST_MS, loop, model) == 0) {
+        if (llm_discover(&url, 1, LIST_MS, LIST_MS, loop, model, NULL) == 0) {
             *notice = xasprintf("no model is named; using %s, the first that %s lists", *model, e->base_url);
             return 0;
         }

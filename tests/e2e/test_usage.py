@@ -1,6 +1,7 @@
 """test_usage.py - what bad input gets: one or two lines that say what was wrong and what to do, and exit code 2 before anything is started."""
 import os
 import pty
+import socket
 import subprocess
 
 import pytest
@@ -76,6 +77,30 @@ def test_no_model_says_how_to_get_one(bare):
     r = bare.run("q")
     refused(r, "OPENAI_API_KEY", "ollama", "make run", lines=4)
     assert len(r.err.strip().splitlines()) == 4, r
+
+
+def look_at(bare, url):
+    """Only there is a model server looked for."""
+    bare.configure("providers:\n  ollama: {discover: false}\n  llama.cpp: {discover: false}\n  lm-studio: {discover: false}\n"
+                   "  here: {title: Here, base_url: '%s', discover: true, local: true}\n" % url)
+    return {"SANDPIPER_DISCOVER": "1", "OPENAI_BASE_URL": None, "OPENAI_API_KEY": None, "SANDPIPER_MODEL": None}
+
+
+def test_a_server_on_this_machine_is_found(bare, serve):
+    server = serve(bare, [{"answer": {"text": "Heard."}}])
+    r = bare.run("q", env=look_at(bare, server.url))
+    assert (r.code, r.out) == (0, "Heard.\n") and "using test-model of Here at %s" % server.url in r.err, r
+
+
+def test_what_was_looked_for_is_said(bare):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        r = bare.run("q", env=look_at(bare, "http://127.0.0.1:%d/v1" % port))
+        refused(r, "looked for Here at 127.0.0.1:%d, which gives no answer" % port, "OPENAI_API_KEY", lines=4)
+        assert 1.5 < r.seconds < 6, r           # something is there: it may be busy
+    r = bare.run("q", env=look_at(bare, "http://127.0.0.1:%d/v1" % port))
+    refused(r, "looked for Here at 127.0.0.1:%d)" % port, lines=4)
+    assert r.seconds < 1.5, r
 
 
 @pytest.mark.parametrize("stdin, pieces", [
