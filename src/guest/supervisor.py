@@ -313,6 +313,8 @@ class Supervisor:
 
     def wait(self):
         """Milliseconds for poll; None: until something happens."""
+        if self.sending is not None and not self.outbox:
+            return 0                            # the channel took all there was: nothing but us brings the next piece
         if self.flood and self.unsent < QUEUE_HIGH:
             return FLOOD_MS
         return 50 if self.closed_at or self.helper else None

@@ -133,3 +133,13 @@ def test_what_is_told_is_for_one_run(bare):
 def test_a_home_that_cannot_be_written(bare):
     r = bare.run("exec", "--sandbox", "bwrap", "-", stdin=b"print(1)", env={"XDG_STATE_HOME": "/proc/none"})
     assert r.code == 1 and "XDG_STATE_HOME" in r.err and r.err.count("\n") == 2, r
+
+
+def test_big_files_come_out_whole(sandpiper_on):
+    """As fast as the channel takes them: the supervisor must not sleep when the program has just taken everything."""
+    r = sandpiper_on.run("exec", "--out", sandpiper_on.path("out"), "-",
+                         stdin="for i in range(4): open('f%d.bin' % i, 'wb').write(bytes([i + 1]) * (15 << 20))")
+    assert r.code == 0 and len(r.err.splitlines()) == 4 and r.seconds < 8, r
+    for i in range(4):
+        with open(sandpiper_on.path("out/f%d.bin" % i), "rb") as f:
+            assert f.read() == bytes([i + 1]) * (15 << 20)
