@@ -147,7 +147,7 @@ $(B)/targets/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(call lib_of,$(USES_main))
 BENCH_BIN = $(B)/bench/hello $(B)/bench/hello-curl $(B)/bench/cells
 .PHONY: bench
 bench: build/sandpiper $(BENCH_BIN)
-	@/usr/bin/python3 tests/bench/bench.py build/sandpiper $(B)/bench $(BENCH)
+	@PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 tests/bench/bench.py build/sandpiper $(B)/bench $(BENCH)
 $(B)/bench/hello: tests/bench/hello.c
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -pie -Wl,--no-as-needed -o $@ $< $(LIBS)

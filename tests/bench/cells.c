@@ -1,6 +1,7 @@
 /* cells.c - time cells through src/sandbox, as the agent runs them.
  *     cells ENGINE warm N     p50 and p99 of a warm print(1), microseconds, and the time to the first result
  *     cells ENGINE flood MB   one cell that prints MB megabytes: seconds, and our own peak memory in kB
+ *     cells - profile FILE    write the seccomp profile that containers get
  *     cells ENGINE floor N    the same exchange over bare pipes with an uncontained python3 (ENGINE is ignored)
  * One line of "key value" pairs on stdout.
  */
@@ -17,7 +18,9 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/json.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/seccomp.h"
 
 static int by_value(const void *a, const void *b)
 {
@@ -124,16 +127,26 @@ static int bare(int n, struct error *err)
     return 0;
 }
 
+static int profile(const char *path, struct error *err)
+{
+    autojson struct json *json = seccomp_profile();
+    autofree char *text = json_print(json);
+
+    return file_write(path, text, strlen(text), 0600, err);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 4) {
-        fprintf(stderr, "usage: cells ENGINE warm|flood|floor N\n");
+        fprintf(stderr, "usage: cells ENGINE warm|flood|floor N, or cells - profile FILE\n");
         return 2;
     }
     struct error err = {0};
     int n = (int)strtol(argv[3], NULL, 10), status = -1;
     if (!strcmp(argv[2], "floor")) {
         status = bare(n, &err);
+    } else if (!strcmp(argv[2], "profile")) {
+        status = profile(argv[3], &err);
     } else {
         struct loop *loop = loop_new();
         char dir[] = "/tmp/sandpiper-bench-XXXXXX";
