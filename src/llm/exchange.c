@@ -65,7 +65,7 @@ static struct request_shape shape_of(const struct llm *m, const struct exchange 
         .o = &m->o, .origin = m->origin, .blocks = m->dialect == LLM_BLOCKS, .stream = stream,
         .stream_options = !m->no_stream_options, .reasoning_effort = !m->no_reasoning_effort, .temperature = !m->no_temperature,
         .max_tokens_field = m->max_tokens_field, .max_tokens = request_max_tokens(&m->o, m->loopback, m->context),
-        .nudged_text = x->nudged_text, .no_items = m->no_items, .no_encrypted = m->no_encrypted, .no_summary = m->no_summary,
+        .nudged_text = x->nudged_text, .no_items = m->no_items, .empty_thoughts = m->empty_thoughts, .no_encrypted = m->no_encrypted, .no_summary = m->no_summary,
     };
 }
 
@@ -246,6 +246,12 @@ static bool downgrade(struct llm *m, const struct failure *f, const struct llm_l
         what = !m->no_items ? "the reasoning of earlier replies" : NULL;
         m->no_items = true;
         break;
+    case PARAM_THOUGHTS:
+        if (m->empty_thoughts)
+            break;
+        m->empty_thoughts = true;
+        exchange_notice(l, true, "the service misses reasoning_content beside a call; asking again with it");
+        return true;
     case PARAM_TOOLS:
         if (m->o.dialect == LLM_AUTO && m->dialect != LLM_BLOCKS) {
             m->dialect = LLM_BLOCKS;

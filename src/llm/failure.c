@@ -209,6 +209,7 @@ static enum failure_param param_named(const char *message, const char *param) {
         {"max_tokens", PARAM_MAX_TOKENS}, {"max_completion_tokens", PARAM_MAX_COMPLETION_TOKENS}, {"temperature", PARAM_TEMPERATURE},
         {"max_output_tokens", PARAM_MAX_TOKENS}, {"reasoning.summary", PARAM_SUMMARY}, {"reasoning summar", PARAM_SUMMARY},
         {"reasoning.encrypted_content", PARAM_ENCRYPTED}, {"reasoning_details", PARAM_ITEMS},
+        {"reasoning_content", PARAM_ITEMS},
     };
     static const char *const tools[] = {"not support tools", "not support tool", "support tool use", "support function call",
                                         "enable-auto-tool-choice", "tools is not supported", "tools are not supported",
@@ -216,6 +217,8 @@ static enum failure_param param_named(const char *message, const char *param) {
     for (size_t i = 0; i < countof(fields); i++)
         if (param && !strcmp(param, fields[i].name))
             return fields[i].param;
+    if (has(message, "reasoning_content") && (has(message, "missing") || has(message, "must be passed back")))
+        return PARAM_THOUGHTS;
     if (items_refused(message))
         return PARAM_ITEMS;
     if ((param && !strcmp(param, "include")) || has(message, "encrypted content is not supported"))

@@ -36,6 +36,7 @@ enum failure_param {
     PARAM_ENCRYPTED,            /* "include": the model gives no encrypted reasoning */
     PARAM_SUMMARY,              /* a summary of the reasoning is not given to this account or model */
     PARAM_ITEMS,                /* reasoning that the service gave is not taken back */
+    PARAM_THOUGHTS,             /* the other way round: reasoning is missed beside a call, though another model made it */
 };
 
 struct failure {

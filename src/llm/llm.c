@@ -58,11 +58,63 @@ static int key_check(const struct llm_options *o, struct error *err) {
     return 0;
 }
 
+/* What was learnt about one endpoint and model; it counts again when the session comes back to it. */
+struct learnt {
+    char *origin;
+    int context;
+    enum llm_dialect dialect;
+    bool native_seen, no_stream, no_stream_options, no_reasoning_effort, no_temperature, no_items, no_encrypted, no_summary, empty_thoughts;
+    enum max_tokens_field max_tokens_field;
+};
+
+static struct learnt *find_learnt(struct llm *m, const char *origin) {
+    for (size_t i = 0; i < m->n_others; i++)
+        if (!strcmp(m->others[i].origin, origin))
+            return &m->others[i];
+    return NULL;
+}
+
+static void remember(struct llm *m) {
+    if (!m->origin)
+        return;
+    struct learnt *k = find_learnt(m, m->origin);
+    if (!k) {
+        m->others = xreallocarray(m->others, m->n_others + 1, sizeof *m->others);
+        k = &m->others[m->n_others++];
+        k->origin = xstrdup(m->origin);
+    }
+    *k = (struct learnt){
+        .origin = k->origin, .context = m->context, .dialect = m->dialect, .native_seen = m->native_seen, .no_stream = m->no_stream,
+        .no_stream_options = m->no_stream_options, .no_reasoning_effort = m->no_reasoning_effort, .no_temperature = m->no_temperature,
+        .no_items = m->no_items, .no_encrypted = m->no_encrypted, .no_summary = m->no_summary, .empty_thoughts = m->empty_thoughts,
+        .max_tokens_field = m->max_tokens_field,
+    };
+}
+
+/* From the options, and where they leave something open, from what was learnt. */
+static void recall(struct llm *m) {
+    static const struct learnt nothing = {.max_tokens_field = MAX_TOKENS_OLD};
+    const struct learnt *found = find_learnt(m, m->origin), *k = found ? found : &nothing;
+    m->context = m->o.context > 0 ? m->o.context : k->context;
+    m->dialect = m->o.dialect == LLM_AUTO && found ? k->dialect : m->o.dialect;
+    m->native_seen = k->native_seen;
+    m->no_stream = k->no_stream;
+    m->no_stream_options = k->no_stream_options;
+    m->no_reasoning_effort = k->no_reasoning_effort;
+    m->no_temperature = k->no_temperature;
+    m->max_tokens_field = k->max_tokens_field;
+    m->no_items = k->no_items;
+    m->no_encrypted = k->no_encrypted;
+    m->no_summary = k->no_summary;
+    m->empty_thoughts = k->empty_thoughts;
+}
+
 int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err) {
     char *url = NULL, shown[512];
     if (key_check(o, err) || !(url = api_url(o->api, o->base_url, o->model ? o->model : "", err)))
         return -1;
     struct llm_options copy;
+    remember(m);
     options_copy(&copy, o);            /* before the release: o may point into our own strings */
     options_release(&m->o);
     endpoint_release(m);
@@ -73,11 +125,7 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
     if (m->o.api_key)
         m->auth = m->o.auth == LLM_API_KEY_HEADER ? xasprintf("api-key: %s", m->o.api_key) : xasprintf("Authorization: Bearer %s", m->o.api_key);
     m->loopback = url_loopback(url);
-    m->context = o->context;
-    m->dialect = o->dialect;
-    m->native_seen = m->no_stream = m->no_stream_options = m->no_reasoning_effort = m->no_temperature = false;
-    m->no_items = m->no_encrypted = m->no_summary = false;
-    m->max_tokens_field = MAX_TOKENS_OLD;
+    recall(m);
     return 0;
 }
 
@@ -108,6 +156,9 @@ void llm_free(struct llm *m) {
     replay_close(m->replay);
     endpoint_release(m);
     options_release(&m->o);
+    for (size_t i = 0; i < m->n_others; i++)
+        free(m->others[i].origin);
+    free(m->others);
     free(m);
 }
 

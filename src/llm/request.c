@@ -60,6 +60,12 @@ static void thoughts(struct request_out *o, struct json *m, const struct turn *t
     }
 }
 
+/* What another model thought is no business of this one; but where it must be there, something is. */
+static void no_thoughts(struct json *m) {
+    if (!json_get(m, "reasoning_content"))
+        json_set_str(m, "reasoning_content", "");
+}
+
 static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s, struct request_style style, size_t index) {
     struct json *m = request_message(o, "assistant", t->text);
     bool own = request_own(t, s->origin);
@@ -67,6 +73,8 @@ static void assistant(struct request_out *o, const struct turn *t, const struct 
         return;
     if (own && style.thoughts && !s->no_items)
         thoughts(o, m, t);
+    if (s->empty_thoughts)
+        no_thoughts(m);
     struct json *list = json_array();
     for (size_t i = 0; i < t->n_calls; i++) {
         const struct call *k = &t->calls[i];

@@ -15,6 +15,7 @@ struct request_shape {                  /* what this request is like: options, w
     bool blocks;                        /* dialect of calling */
     bool stream, stream_options, reasoning_effort, temperature;
     bool no_items;                      /* the service refused what it had given: reasoning stays out of the history */
+    bool empty_thoughts;                /* it misses reasoning beside calls that others made: an empty one is sent */
     bool no_encrypted, no_summary;      /* Responses: these are not asked for */
     enum max_tokens_field max_tokens_field;
     int max_tokens;                     /* 0: not sent */

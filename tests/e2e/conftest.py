@@ -298,8 +298,8 @@ def serve():
     """serve(sandpiper, exchanges) starts a scripted model service for that program. Checked at the end of the test."""
     servers = []
 
-    def start(program, exchanges=(), model=None, complete=True, lenient=False):
-        server = ModelServer(exchanges, model=model or "test-model", lenient=lenient)
+    def start(program, exchanges=(), model=None, complete=True, lenient=False, profile=None):
+        server = ModelServer(exchanges, model=model or "test-model", lenient=lenient, profile=profile)
         server.__enter__()
         servers.append((server, complete))
         program.url, program.model = server.url, model or program.model

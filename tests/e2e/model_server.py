@@ -9,6 +9,8 @@ import struct
 import threading
 import time
 
+from profiles import Refusal
+
 KNOWN_FIELDS = {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "max_tokens", "max_completion_tokens",
                 "temperature", "stop", "parallel_tool_calls", "reasoning_effort"}
 MESSAGE_FIELDS = {"system": {"role", "content"}, "user": {"role", "content"}, "tool": {"role", "content", "tool_call_id", "name"},
@@ -202,7 +204,8 @@ def calls_of(answer):
     out = []
     for k, call in enumerate(answer.get("calls") or []):
         arguments = call.get("arguments", {"code": call.get("code", "")})
-        out.append({"index": k, "id": call.get("id", "call_%s_%d" % (answer.get("number", ""), k + 1)), "type": "function",
+        call_id = answer["profile"].call_id(answer.get("number", ""), k) if answer.get("profile") else "call_%s_%d" % (answer.get("number", ""), k + 1)
+        out.append({"index": k, "id": call.get("id", call_id), "type": "function",
                     "function": {"name": call.get("name", "execute_python"),
                                  "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)}})
     return out
@@ -255,14 +258,15 @@ class Request:
     def __init__(self, number, method, path, headers, raw, connection):
         self.number, self.method, self.path, self.headers, self.raw = number, method, path, headers, raw
         self.connection, self.time = connection, time.monotonic()
-        self.body, self.refused = {}, []
+        self.body, self.refused, self.skipped = {}, [], False
 
 
 class ModelServer:
     """with ModelServer(exchanges) as s: ... s.url ...; then s.check()."""
 
-    def __init__(self, exchanges=(), model="test-model", lenient=False):
+    def __init__(self, exchanges=(), model="test-model", lenient=False, profile=None):
         self.exchanges, self.model, self.lenient = list(exchanges), model, lenient
+        self.profile, self.parameters = profile, []     # of profiles.py: refuses what that service refuses; parameters: (name, model) refused
         self.requests, self.problems, self.connections = [], [], 0
         self.lock, self.closing, self.sockets = threading.Lock(), threading.Event(), set()
         self.gone = threading.Event()       # the client closed a connection in the middle of an answer
@@ -351,8 +355,17 @@ class ModelServer:
         request.body, problems = check_request(request.raw)
         if not request.headers.get("content-type", "").startswith("application/json"):
             problems.append("Content-Type is %r" % request.headers.get("content-type"))
+        if self.profile and not problems:
+            try:
+                self.profile.check(request.body)
+            except Refusal as e:
+                met = (e.parameter, request.body.get("model"))
+                again = e.parameter is None or met in self.parameters
+                self.parameters.append(met)
+                request.skipped = not again
+                return {"status": e.status, "json": e.body}, ["%s refuses this: %s" % (self.profile.name, e)] if again else []
         with self.lock:
-            index = sum(1 for r in self.requests[:request.number] if r.method != "GET")
+            index = sum(1 for r in self.requests[:request.number] if r.method != "GET" and not r.skipped)
         if index >= len(self.exchanges):
             return None, problems + ["request %d was not expected: the script has %d exchanges" % (index + 1, len(self.exchanges))]
         exchange = self.exchanges[index]
@@ -371,9 +384,14 @@ class ModelServer:
                 request.number + 1, request.path, "\n  - ".join(problems), show_messages(request.body))
             self.problems.append(text)
             request.refused = problems
+            if answer and self.profile:
+                return self.play(conn, request, dict(answer))
             self.send_json(conn, 400, {"error": {"message": "the test refused this request: " + "; ".join(problems)[:400]}})
             return True
-        return self.play(conn, request, dict(answer or {}, number=request.number + 1))      # ids of calls differ from reply to reply
+        answer = dict(answer or {}, number=request.number + 1, profile=self.profile)      # ids of calls differ from reply to reply
+        if self.profile and self.profile.reasoning:
+            answer.setdefault("reasoning", self.profile.reasoning)
+        return self.play(conn, request, answer)
 
     # -- playing an answer; returns whether the connection goes on
 
@@ -438,7 +456,7 @@ class ModelServer:
     def verdict(self, complete=True):
         """Everything that was wrong, as text; said once."""
         text = "\n\n".join(self.problems)
-        asked = len(self.bodies())
+        asked = len([r for r in self.requests if r.method == "POST" and not r.skipped])
         if complete and asked < len(self.exchanges) and not text:
             text = "only %d of %d requests came" % (asked, len(self.exchanges))
         self.problems, self.exchanges = [], self.exchanges[:asked]
