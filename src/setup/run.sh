@@ -7,7 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 src/setup/packages.sh run
-make -s -j"$(nproc)" build/sandpiper
+mkdir -p build
+flock build/.lock make -s -j"$(nproc)" build/sandpiper     # two at once would write the same objects
 program=$PWD/build/sandpiper
 
 python=/usr/bin/python3
@@ -40,7 +41,7 @@ trap 'exit 143' TERM HUP
 setsid "$python" src/setup/local_model.py serve >"$said" &
 server=$!
 while [ ! -s "$said" ]; do
-    kill -0 "$server" 2>/dev/null || { wait "$server" || exit $?; }
+    kill -0 "$server" 2>/dev/null || { wait "$server" || exit $?; exit 1; }
     sleep 0.1
 done
 url=$(cat "$said")

@@ -1,0 +1,59 @@
+"""test_setup.py - the scripts of the Makefile where they go wrong: a line that says what, never a traceback. No network."""
+import fcntl
+import os
+import subprocess
+import sys
+import time
+
+from conftest import TREE
+
+SCRIPT = os.path.join(TREE, "src", "setup", "local_model.py")
+
+
+def model(*args, **env):
+    return subprocess.Popen([sys.executable, SCRIPT, *args], env={"PATH": "/usr/bin:/bin", **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    out, err = (p := model("fetch", XDG_DATA_HOME=str(tmp_path / "file"))).communicate(timeout=30)
+    assert p.returncode == 1 and out == "" and len(err.splitlines()) == 1 and "Not a directory" in err, err
+
+
+def test_serve_and_path_before_it_was_fetched(tmp_path):
+    out, err = (p := model("serve", XDG_DATA_HOME=str(tmp_path))).communicate(timeout=30)
+    assert p.returncode == 1 and out == "" and "make local-model" in err and len(err.splitlines()) == 1, err
+    out, err = (p := model("path", XDG_DATA_HOME=str(tmp_path))).communicate(timeout=30)
+    assert p.returncode == 1 and out.startswith(str(tmp_path)), out
+
+
+def test_two_fetch_one_after_the_other(tmp_path):
+    """Whoever comes second waits; a whole model needs no network then."""
+    folder = tmp_path / "sandpiper"
+    (folder / "models").mkdir(parents=True)
+    with open(folder / "models" / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", "wb") as f:
+        f.truncate(1_117_320_768)               # a hole: it has the size
+    (folder / "venv" / "lib" / ("python%d.%d" % sys.version_info[:2])).mkdir(parents=True)
+    (folder / "venv" / "server.txt").write_text("xllamacpp==2026.10.11549\n")
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        p = model("fetch", XDG_DATA_HOME=str(tmp_path))
+        assert "waiting" in p.stderr.readline()
+        time.sleep(0.3)
+        assert p.poll() is None
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert p.wait(30) == 0
+        p.communicate()
+
+
+def test_packages_says_what_is_missing(tmp_path):
+    """Not root and no sudo: the command is printed. A dpkg-query of ours says that nothing is installed."""
+    (tmp_path / "dpkg-query").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "id").write_text("#!/bin/sh\necho 1000\n")
+    for name in ("dpkg-query", "id"):
+        (tmp_path / name).chmod(0o755)
+    for name in ("env", "mktemp", "rm", "tail", "bash"):
+        (tmp_path / name).symlink_to("/usr/bin/" + name)
+    r = subprocess.run(["/usr/bin/bash", os.path.join(TREE, "src", "setup", "packages.sh"), "run"], env={"PATH": str(tmp_path)},
+                       capture_output=True, text=True, timeout=30)
+    assert r.returncode == 1 and "bubblewrap" in r.stderr and "as root, run:     apt-get install" in r.stderr, r
