@@ -4,6 +4,7 @@ _sandpiper() {
     case $before in
     --add|--config|--trace|--record|--replay) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --out) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    --sandbox-name|rm) mapfile -t COMPREPLY < <(compgen -W "$("$program" ps 2>/dev/null | sed -n '2,$s/ .*//p')" -- "$word") ;;
     --sandbox) mapfile -t COMPREPLY < <(compgen -W "auto docker podman bwrap" -- "$word") ;;
     --stdin) mapfile -t COMPREPLY < <(compgen -W "auto data ignore" -- "$word") ;;
     --reasoning-effort) mapfile -t COMPREPLY < <(compgen -W "none minimal low medium high xhigh max" -- "$word") ;;
@@ -14,12 +15,12 @@ _sandpiper() {
     debug) mapfile -t COMPREPLY < <(compgen -W "reply request" -- "$word") ;;
     *)
         if [[ $word == -* ]]; then
-            case ${COMP_WORDS[1]} in exec|config|doctor|gc) page=${COMP_WORDS[1]} ;; esac
+            case ${COMP_WORDS[1]} in exec|config|doctor|ps|rm|gc) page=${COMP_WORDS[1]} ;; esac
             mapfile -t COMPREPLY < <(compgen -W "$("$program" help "$page" 2>/dev/null | grep -o -- '^  .\{4\}--[a-z-]*' | grep -o -- '--.*')" -- "$word")
         elif [[ $before == exec ]]; then
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         elif [[ $COMP_CWORD == 1 ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "exec config debug doctor gc help" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "exec config debug doctor ps rm gc help" -- "$word")
         fi ;;
     esac
 }

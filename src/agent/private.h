@@ -56,6 +56,7 @@ struct agent {
     void *event_ctx;
     unsigned number;            /* questions asked */
     unsigned cells;             /* cells run in this session */
+    bool told_earlier;          /* the model knows what earlier programs left in the sandbox */
     struct question *q;         /* while one is asked, else NULL */
     struct buf pending;         /* data blocks and notes for the next question */
     char **attached;            /* names put since the last question that went into the history */

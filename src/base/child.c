@@ -138,7 +138,10 @@ static int become_user(uid_t uid)
 /* From fork to exec. Only async-signal-safe calls. */
 _Noreturn static void child_main(const struct child_options *o, const char *program, pid_t parent, int report)
 {
-    setpgid(0, 0);
+    if (o->own_session)
+        setsid();               /* leads a group too */
+    else
+        setpgid(0, 0);
     reset_signals();
     const int fds[3] = {o->in, o->out, o->err};
     if (place_standard(fds, &report) < 0)
@@ -202,7 +205,8 @@ pid_t child_spawn(const struct child_options *o, struct error *err)
         errno = code;
         return error_errno(err, "cannot start %s", o->argv[0]);
     }
-    setpgid(pid, pid);          /* in the parent too: the group must be there before anybody kills it */
+    if (!o->own_session)        /* else its group would be there before its session, which then cannot be made */
+        setpgid(pid, pid);      /* in the parent too: the group must be there before anybody kills it */
     struct start_failure f;
     ssize_t n;
     do

@@ -21,6 +21,7 @@ struct child_options {
     const int *keep;        /* further descriptors to pass on under their own numbers, ended by -1; NULL: none */
     uid_t uid;              /* when not 0 and we are root: setgroups(0), setgid, setuid to it before exec */
     bool die_with_parent;   /* PR_SET_PDEATHSIG SIGKILL */
+    bool own_session;       /* a session of its own, not only a group */
     int (*setup)(void *ctx);/* runs in the child just before exec; non-zero return ends it with 126. May be NULL */
     void *setup_ctx;
     /* Instead of a program: runs in the child, with 0, 1 and 2 alone open; what it returns is the exit code. It may block, and may call only

@@ -8,7 +8,7 @@
 #include "base/scrub.h"
 #include "config/option.h"
 
-static const char *const reserved[] = {"sessions", "ps", "rm", "serve"};
+static const char *const reserved[] = {"sessions", "serve"};
 
 static void add(struct args *a, const struct option *o, const char *value, bool letter)
 {
@@ -78,6 +78,7 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
     static const struct { const char *word; enum command command; } commands[] = {
         {"exec", COMMAND_EXEC}, {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG}, {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},
         {"help", COMMAND_HELP},
+        {"ps", COMMAND_PS}, {"rm", COMMAND_RM},
     };
 
     *is_command = true;
@@ -98,7 +99,8 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
 static void help_wanted(struct args *a, const char *next)
 {
     static const char *const names[] = {
-        [COMMAND_EXEC] = "exec", [COMMAND_CONFIG] = "config", [COMMAND_DOCTOR] = "doctor", [COMMAND_GC] = "gc", [COMMAND_DEBUG] = "debug",
+        [COMMAND_EXEC] = "exec", [COMMAND_CONFIG] = "config", [COMMAND_DOCTOR] = "doctor", [COMMAND_GC] = "gc", [COMMAND_PS] = "ps",
+        [COMMAND_RM] = "rm", [COMMAND_DEBUG] = "debug",
         [COMMAND_DEBUG_REPLY] = "debug", [COMMAND_DEBUG_REQUEST] = "debug", [COMMAND_HELP] = NULL,
     };
 
@@ -111,7 +113,7 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
 {
     if (a->command == COMMAND_HELP) {
         if (a->help_topic || !(a->help_topic = help_find(word)))
-            return error_set(err, ERROR_USAGE, 0, "help knows all, exec, config, doctor, gc and debug\n"
+            return error_set(err, ERROR_USAGE, 0, "help knows all, exec, config, doctor, ps, rm, gc and debug\n"
                              "To ask a question: sandpiper -p \"help ...\"");
         return 0;
     }
@@ -123,8 +125,12 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
     }
     if (a->command == COMMAND_DEBUG_REPLY)
         return error_set(err, ERROR_USAGE, 0, "debug reply takes no further words: the body is read from stdin");
-    if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC) {
-        const char *name = a->command == COMMAND_CONFIG ? "config" : a->command == COMMAND_DOCTOR ? "doctor" : "gc";
+    if (a->command == COMMAND_RM) {
+        argv_push(&a->names, word);
+        return 0;
+    }
+    if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC || a->command == COMMAND_PS) {
+        const char *name = a->command == COMMAND_CONFIG ? "config" : a->command == COMMAND_DOCTOR ? "doctor" : a->command == COMMAND_GC ? "gc" : "ps";
         return error_set(err, ERROR_USAGE, 0, "%s takes no further words\nTo ask a question: sandpiper -p \"%s ...\"", name, name);
     }
     if (a->operand && a->command == COMMAND_EXEC)
@@ -143,6 +149,7 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
         [COMMAND_ASK] = {FOR_ASK, ""}, [COMMAND_EXEC] = {FOR_EXEC, "exec"}, [COMMAND_CONFIG] = {FOR_CONFIG, "config"},
         [COMMAND_DEBUG_REPLY] = {FOR_REPLY, "debug reply"}, [COMMAND_DEBUG_REQUEST] = {FOR_REQUEST, "debug request"},
         [COMMAND_DOCTOR] = {FOR_CONFIG, "doctor"}, [COMMAND_GC] = {FOR_CONFIG, "gc"},       /* what config takes, they take */
+        [COMMAND_PS] = {FOR_CONFIG | FOR_PS, "ps"}, [COMMAND_RM] = {FOR_CONFIG | FOR_RM, "rm"},
     };
     int here = commands[a->command].here;
 
@@ -153,9 +160,18 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
             const char *flag = a->v[i].option->flag;
             if (here == FOR_ASK)
                 return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only", flag,
-                                 a->v[i].option->commands == FOR_REPLY ? "debug reply" : "exec");
+                                 a->v[i].option->commands == FOR_REPLY ? "debug reply" : a->v[i].option->commands == FOR_RM ? "rm" : "exec");
             return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", flag, commands[a->command].name);
         }
+    if (a->command == COMMAND_RM) {
+        bool all = false;
+
+        for (size_t i = 0; i < a->n; i++)
+            all |= a->v[i].option->commands == FOR_RM;
+        if (all == (a->names.n > 0))
+            return error_set(err, ERROR_USAGE, 0, "rm needs the names of sandboxes, or --all: sandpiper rm NAME...\nTo ask it as a question: sandpiper -p rm");
+        return 0;
+    }
     if (a->command != COMMAND_ASK && a->command != COMMAND_DEBUG_REQUEST)
         return 0;
     if (a->command == COMMAND_DEBUG_REQUEST && !prompt && !a->operand)
@@ -219,5 +235,6 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
 void args_release(struct args *a)
 {
     free(a->v);
+    argv_release(&a->names);
     *a = (struct args){0};
 }

@@ -7,11 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/argv.h"
+
 struct error;
 struct option;
 
 enum command { COMMAND_ASK, COMMAND_EXEC, COMMAND_CONFIG, COMMAND_DEBUG /* only while its next word is not read */, COMMAND_DEBUG_REPLY,
-               COMMAND_DEBUG_REQUEST, COMMAND_DOCTOR, COMMAND_GC, COMMAND_HELP /* becomes args.help */ };
+               COMMAND_DEBUG_REQUEST, COMMAND_DOCTOR, COMMAND_GC, COMMAND_PS, COMMAND_RM, COMMAND_HELP /* becomes args.help */ };
 
 struct arg {
     const struct option *option;
@@ -23,6 +25,7 @@ struct args {                   /* points into argv */
     enum command command;
     const char *operand;
     bool operand_is_stdin;
+    struct argv names;          /* of rm: copies */
     struct arg *v;
     size_t n;
     bool version, help;         /* one of them was met: the rest was not looked at, but for the word right behind --help */

@@ -245,6 +245,8 @@ int config_load(struct config *c, int argc, char *const *argv, char *const *env,
         c->command = a.command;
         c->operand = a.operand;
         c->operand_is_stdin = a.operand_is_stdin;
+        c->names = a.names;
+        a.names = (struct argv)ARGV_INIT;
         c->version = a.version;
         c->help = a.help;
         c->help_topic = a.help_topic;
@@ -263,6 +265,7 @@ void config_release(struct config *c)
     argv_release(&c->pool);
     argv_release(&c->add);
     argv_release(&c->headers);
+    argv_release(&c->names);
     argv_release(&c->api_key_command);
     argv_release(&c->notices);
     dotenv_release(&c->dotenv);

@@ -32,6 +32,8 @@ struct config {
     enum command command;
     const char *operand;            /* the question, or exec's FILE; NULL: none was given */
     bool operand_is_stdin;          /* it was a bare "-" */
+    struct argv names;              /* rm: which sandboxes */
+    bool all;
 
     /* questions */
     const char *prompt, *system, *stdin_mode;
@@ -48,7 +50,8 @@ struct config {
     double temperature;             /* < 0: not set */
     int64_t connect_timeout, idle_timeout, quiet_timeout;
     /* sandbox */
-    const char *sandbox, *image, *runtime;
+    const char *sandbox, *image, *runtime, *sandbox_name;
+    int64_t sandbox_idle;           /* ms */
     int64_t timeout, memory, data_size;
     double cpus;
     int pids;

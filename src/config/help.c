@@ -31,13 +31,15 @@ static const char everything[] =
     "       sandpiper exec [FILE|-]           Python in the sandbox, no model\n"
     "       sandpiper config                  what is in force, and why\n"
     "       sandpiper doctor                  which engines work, what they hold\n"
+    "       sandpiper ps                      list the sandboxes with a name\n"
+    "       sandpiper rm NAME...              end them\n"
     "       sandpiper gc                      remove what killed programs left\n"
     "       sandpiper debug reply < BODY      what is understood of a raw answer\n"
     "       sandpiper debug request QUESTION  the request that would be sent\n"
     "       sandpiper help [COMMAND|all]      the usual options, a command, all\n";
 
 static const char more[] = "\nEvery option: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
-                           "config, doctor, gc, debug). The whole story: man sandpiper.\n";
+                           "config, doctor, ps, rm, gc, debug). The whole story: man sandpiper.\n";
 
 static const char codes[] =
     "\nExit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
@@ -72,6 +74,16 @@ static const struct topic {
      "work, which limits hold, which are weaker and why, and what mends one that does\n"
      "not work. With --sandbox ENGINE only that one.\n",
      "Sandbox", " config help ", "\nExit codes: 0 at least one works, 3 none does.\n"},
+    {"ps", FOR_CONFIG | FOR_PS,
+     "Usage: sandpiper ps [--json]\n\n"
+     "Lists the sandboxes with a name: engine, which process holds it, age, how long\n"
+     "nobody was at it and when that will end it, memory in use.\n",
+     "", " json config help ", ""},
+    {"rm", FOR_CONFIG | FOR_RM,
+     "Usage: sandpiper rm NAME...\n"
+     "       sandpiper rm --all\n\n"
+     "Ends sandboxes with a name, with everything in them.\n",
+     "", " config help ", "\nExit codes: 0, 2 there is none of that name, 3 a program holds it, or its engine\ndoes not end it.\n"},
     {"gc", FOR_CONFIG,
      "Usage: sandpiper gc\n\n"
      "Removes at once what killed programs left: containers, control groups, folders.\n"

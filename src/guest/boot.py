@@ -12,6 +12,7 @@ import _socket
 
 FRAME_MAX = 1 << 20             # body of a frame from the program
 PARTS = {}                      # name -> a part not run yet: its source, or its code
+DOOR = []                       # descriptors of a sandbox with a name: the listener, and who knocks (named.py)
 OPTIONS = {'nproc': '0', 'files': '0', 'data': '/mnt/data'}
 IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGUSR1, _signal.SIGUSR2, _signal.SIGALRM)
 
@@ -71,8 +72,9 @@ def dial(channel):
     data, extra, _, _ = sock.recvmsg(1, 64)
     if not data:
         posix._exit(0)
-    for level, what, value in extra:            # for sandboxes that outlive the program; none do yet
-        posix.close(int.from_bytes(value[:4], sys.byteorder))
+    for level, what, value in extra:            # a listener comes when the sandbox has a name and is to outlive the program
+        DOOR.append(int.from_bytes(value[:4], sys.byteorder))
+        posix.set_inheritable(DOOR[-1], False)
     fd = sock.detach()
     posix.set_inheritable(fd, False)
     posix.set_blocking(fd, True)
@@ -184,6 +186,6 @@ def boot():
         if folder not in sys.path:
             sys.path.append(folder)
     alone = posix.getpid() == 1                 # first process of its own pid namespace
-    first = fork_worker({fd_in, fd_out}, False, alone)
+    first = fork_worker({fd_in, fd_out, *DOOR}, False, alone)
     need('supervisor')
     supervise(fd_in, fd_out, first, alone)      # noqa: from supervisor.py

@@ -26,6 +26,9 @@ class Supervisor:
         self.hidden = False
         self.inbox = bytearray()
         self.outbox, self.unsent = [], 0        # whole frames, the first one perhaps cut; bytes in them
+        self.queued = False                     # the channel is polled for room
+        self.number = NONE[:4]                  # of the last cell
+        self.until = 0.0                        # when due() is to be called; named.py
         self.worker, self.sock = 0, None        # pid; messages to and from it
         self.pipes = {}                         # descriptor -> kind of frame
         self.to_worker = []
@@ -62,7 +65,8 @@ class Supervisor:
             except BlockingIOError:
                 break
             except OSError:
-                posix._exit(0)                  # the program is gone, and with us everything in here
+                self.gone()
+                return
             self.unsent -= n
             if n < len(piece):
                 self.outbox[0] = memoryview(piece)[n:]
@@ -71,10 +75,13 @@ class Supervisor:
 
     # ---- from the program
 
+    def gone(self):
+        posix._exit(0)                          # and with us everything in here; but see named.py
+
     def host(self, events):
         if events & select.POLLOUT:
             self.flush()
-        if not events & ~select.POLLOUT:
+        if not events & ~select.POLLOUT or self.fd_in < 0:
             return
         try:
             data = posix.read(self.fd_in, CHUNK)
@@ -83,7 +90,8 @@ class Supervisor:
         except OSError:
             data = b''
         if not data:
-            posix._exit(0)
+            self.gone()
+            return
         box = self.inbox
         box += data
         while len(box) >= 21:
@@ -99,7 +107,7 @@ class Supervisor:
     def obey(self, kind, nonce, body):
         if kind == b'R':
             self.nonce, self.waiting, self.interrupted, self.began = nonce, False, False, time.monotonic()
-            self.figures = []
+            self.figures, self.number = [], body[:4]
             for fd in list(self.pipes):
                 self.relay(fd)                  # what a thread wrote since the last cell is not this cell's
             self.waiting = True
@@ -122,6 +130,9 @@ class Supervisor:
                 self.signal(_signal.SIGKILL)
         elif kind == b'Q':
             posix._exit(0)
+        elif kind == b'W':
+            need('named')
+            self.stay(body)                     # noqa: from named.py
         else:
             need('requests')
             self.request(kind, nonce, body)     # noqa: from requests.py
@@ -130,7 +141,8 @@ class Supervisor:
 
     def ours(self):
         """Descriptors that no child may have."""
-        fds = {self.fd_in, self.fd_out, self.wake[0], self.wake[1], self.root}
+        fds = {self.fd_in, self.fd_out, self.wake[0], self.wake[1], self.root, *DOOR}
+        fds.discard(-1)                         # no client just now
         fds.update(self.pipes)
         if self.put:
             fds.add(self.put[0])
@@ -301,7 +313,7 @@ class Supervisor:
 
     # ---- the loop
 
-    def interest(self, now, before):
+    def interest(self, now):
         """What of the channel to poll for changes with what is queued."""
         if self.fd_in == self.fd_out:
             self.poll.modify(self.fd_in, select.POLLIN | select.POLLOUT if now else select.POLLIN)
@@ -320,14 +332,13 @@ class Supervisor:
         return 50 if self.closed_at or self.helper else None
 
     def serve(self):
-        queued = False
         self.poll.register(self.fd_in, select.POLLIN)
         self.poll.register(self.wake[0], select.POLLIN)
         while True:
             self.flush()
             self.gate()
-            if bool(self.outbox) != queued:
-                queued = self.interest(not queued, queued)
+            if bool(self.outbox) != self.queued:
+                self.queued = self.interest(not self.queued)
             dead = False
             for fd, events in self.poll.poll(self.wait()):
                 if fd in self.pipes:
@@ -341,6 +352,8 @@ class Supervisor:
                     dead = True
                 elif self.helper and fd == self.helper['fd']:
                     self.helper_read()          # noqa: from requests.py
+                elif fd in DOOR:
+                    self.door(fd)               # noqa: from named.py
             if self.flood and self.unsent < QUEUE_HIGH:
                 self.flood = 0 < self.drain(self.room) < self.room      # over, or so much that the writer waits for us
             if dead:                            # last, so that an answer sent before death is seen first
@@ -353,6 +366,8 @@ class Supervisor:
                 self.signal(_signal.SIGKILL)
             if self.helper:
                 self.helper_check()             # noqa: from requests.py
+            if self.until and time.monotonic() >= self.until:
+                self.due()                      # noqa: from named.py
 
 
 def supervise(fd_in, fd_out, first, alone):
@@ -369,7 +384,8 @@ def supervise(fd_in, fd_out, first, alone):
         posix._exit(70)                         # it died before we looked
     s.seen = s.scan()
     need('packages')
-    s.send(b'H', NONE, tlv(b'v', VERSION) + tlv(b'p', ('%d.%d.%d' % sys.version_info[:3]).encode())
-           + tlv(b'k', find_packages().encode())    # noqa: from packages.py
-           + (tlv(b'1', b'1') if alone else b'') + (tlv(b'd', b'1') if s.hidden else b''))
+    s.greeting = (tlv(b'v', VERSION) + tlv(b'p', ('%d.%d.%d' % sys.version_info[:3]).encode())
+                  + tlv(b'k', find_packages().encode())    # noqa: from packages.py
+                  + (tlv(b'1', b'1') if alone else b'') + (tlv(b'd', b'1') if s.hidden else b''))
+    s.send(b'H', NONE, s.greeting)
     s.serve()

@@ -179,6 +179,8 @@ static int open_rooms(struct ask *a, struct error *err)
     so.notice = on_sandbox_notice;
     so.notice_ctx = a;
     a->sandbox = sandbox_new(&so, a->loop);
+    if (sandbox_claim(a->sandbox, err) < 0)
+        return -1;
     setup_llm(a->c, &a->endpoint, a->model, &lo);
     lo.reasoning_effort = effort_of(a);
     lo.trace = a->c->trace;
@@ -195,6 +197,8 @@ static int open_rooms(struct ask *a, struct error *err)
         return -1;
     map_prompts(&a->texts, &a->prompts);
     setup_agent(a->c, &ao);
+    ao.memory = sandbox_options(a->sandbox)->memory;        /* that of the one that runs already */
+    ao.data_size = sandbox_options(a->sandbox)->data_size;
     ao.prompts = &a->prompts;
     a->agent = agent_new(&ao, a->llm, a->sandbox, &a->conversation, a->loop, on_event, a);
     return 0;
@@ -236,6 +240,8 @@ static int ask(struct ask *a, bool chat, int closed, struct error *err)
 {
     int status;
 
+    if (a->c->sandbox_name && sandbox_name_check(a->c->sandbox_name, err) < 0)
+        return -1;
     if (!chat && open_pipe(a, closed, err) < 0)
         return -1;
     if (choose_model(a, err) < 0 || session_open(&a->session, a->c, err) < 0)

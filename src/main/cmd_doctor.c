@@ -64,6 +64,7 @@ int cmd_doctor(struct config *c, int closed)
     if (loop_signals(loop, &err) < 0)
         print_error(&err);
     setup_sandbox(c, &o);
+    o.name = NULL;              /* what is started here ends here */
     for (size_t i = 0; i < countof(engines) && status == 0 && !loop_cancelled(loop); i++) {
         struct sandbox_check check;
 

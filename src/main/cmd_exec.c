@@ -172,7 +172,7 @@ static void tell_result(const struct config *c, const struct cell_result *r)
     if (r->exception && r->status != CELL_INTERRUPTED && !(r->traceback && strstr(r->traceback, r->exception)))
         print_plain(r->exception);
     if (r->what && r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
-        const char *state = strstr(r->what, "; variables are ");      /* nothing runs after this, so it is no news */
+        const char *state = c->sandbox_name ? NULL : strstr(r->what, "; variables are ");     /* nothing runs after this, so it is no news */
         autofree char *line = xasprintf("%.*s", (int)(state ? (size_t)(state - r->what) : strlen(r->what)), r->what);
 
         print_line(line);
@@ -248,13 +248,15 @@ static int with_session(struct exec *x, int closed, struct error *err)
         o.session_dir = "/tmp";
         return dry_run(&o, err);
     }
+    if (o.name && sandbox_name_check(o.name, err) < 0)
+        return -1;
     if (read_code(c, closed, x->loop, &code, err) < 0 || inputs_open(&in, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0)
         return -1;
     if (session_open(&session, c, err) == 0) {
         o.session_dir = session.dir;
         o.out_dir = session.out_dir;
         s = sandbox_new(&o, x->loop);
-        status = run(x, s, &session, &in, &code, err);
+        status = sandbox_claim(s, err) < 0 ? -1 : run(x, s, &session, &in, &code, err);
         sandbox_free(s);
     }
     session_close(&session);

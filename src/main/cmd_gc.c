@@ -19,6 +19,8 @@ int cmd_gc(struct config *c, int closed)
     loop_free(loop);
     if (swept.sandboxes > 0)
         snprintf(line, sizeof line, "removed %u sandbox%s that killed programs left\n", swept.sandboxes, swept.sandboxes == 1 ? "" : "es");
+    else if (swept.ended > 0)
+        snprintf(line, sizeof line, "removed what was left of %u sandbox%s with a name\n", swept.ended, swept.ended == 1 ? "" : "es");
     else if (swept.groups > 0)
         snprintf(line, sizeof line, "removed %u control group%s that killed programs left\n", swept.groups, swept.groups == 1 ? "" : "s");
     else

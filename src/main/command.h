@@ -20,6 +20,8 @@ int cmd_exec(struct config *c, int closed);
 int cmd_config(struct config *c, int closed);
 int cmd_doctor(struct config *c, int closed);
 int cmd_gc(struct config *c, int closed);
+int cmd_ps(struct config *c, int closed);
+int cmd_rm(struct config *c, int closed);
 int cmd_debug_reply(struct config *c, int closed);
 int cmd_debug_request(struct config *c, int closed);    /* in cmd_ask.c: all of ask but the sending */
 

@@ -17,6 +17,8 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_DEBUG_REQUEST] = cmd_debug_request,
     [COMMAND_DOCTOR] = cmd_doctor,
     [COMMAND_GC] = cmd_gc,
+    [COMMAND_PS] = cmd_ps,
+    [COMMAND_RM] = cmd_rm,
 };
 
 /* Keys are in our memory: no core file, no ptrace by other programs of this user. */

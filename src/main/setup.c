@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "base/mem.h"
 #include "llm/llm.h"
 #include "main/command.h"
 #include "sandbox/sandbox.h"
@@ -17,6 +18,14 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     o->pids = c->pids;
     o->data_size = c->data_size;
     o->cell_ms = (int)c->timeout;
+    o->name = c->sandbox_name;
+    o->idle_ms = c->sandbox_idle;
+    const struct { const void *member; unsigned bit; } asked[] = {
+        {&c->image, SANDBOX_ASKED_IMAGE}, {&c->memory, SANDBOX_ASKED_MEMORY}, {&c->cpus, SANDBOX_ASKED_CPUS}, {&c->pids, SANDBOX_ASKED_PIDS},
+        {&c->data_size, SANDBOX_ASKED_DATA_SIZE},
+    };
+    for (size_t i = 0; i < countof(asked); i++)
+        o->asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
 }
 
 void setup_agent(const struct config *c, struct agent_options *o)

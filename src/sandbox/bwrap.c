@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,8 +71,9 @@ static void vector(const struct engine_plan *p, struct argv *out)
     snprintf(channel, sizeof channel, "fd:%d", p->channel);
     argv_push(out, p->program);
     argv_pushl(out, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup",
-               "--disable-userns", "--uid", uid, "--gid", uid, "--hostname", "sandpiper", "--cap-drop", "ALL", "--die-with-parent",
-               "--new-session", "--as-pid-1", NULL);
+               "--disable-userns", "--uid", uid, "--gid", uid, "--hostname", "sandpiper", "--cap-drop", "ALL", "--new-session", "--as-pid-1", NULL);
+    if (!p->o->name)        /* else it ends by itself, after its idle limit */
+        argv_push(out, "--die-with-parent");
     push_root(out);
     /* Some sysctls belong to a namespace (pid_max, msgmax) and would be the sandbox's to change. */
     argv_pushl(out, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", NULL);
@@ -139,10 +141,15 @@ static enum engine_fault explain(const struct engine_plan *p, const char *said, 
 
 const struct engine_description engine_bwrap = {.name = "bwrap", .container = false, .vector = vector, .explain = explain};
 
-unsigned bwrap_pick_uid(void)
+unsigned bwrap_pick_uid(bool outlives)
 {
-    /* Our pid makes it ours among the sandboxes of this host: other sandboxes' code can then neither signal nor count against it. */
-    unsigned uid = FREE_UID_FIRST + (unsigned)getpid() % FREE_UID_COUNT;
+    /* Our pid makes it ours among the sandboxes of this host: other sandboxes' code can then neither signal nor count against it. One that
+     * outlives us is still there when a later program has our pid. */
+    unsigned number = (unsigned)getpid();
+
+    if (outlives && getrandom(&number, sizeof number, 0) != sizeof number)
+        number = (unsigned)getpid();
+    unsigned uid = FREE_UID_FIRST + number % FREE_UID_COUNT;
 
     for (int i = 0; i < 16 && getpwuid(uid); i++)
         uid = FREE_UID_FIRST + (uid - FREE_UID_FIRST + 0x01000001u) % FREE_UID_COUNT;
@@ -182,6 +189,8 @@ int bwrap_setup(void *ctx)
     umask(077);
     if (s->uid && (setgroups(0, NULL) != 0 || setresgid(s->uid, s->uid, s->uid) != 0 || setresuid(s->uid, s->uid, s->uid) != 0))
         return complain("cannot become an ordinary user");
+    if (!s->parent)
+        return 0;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return complain("cannot ask to die with the program");
     return getppid() == s->parent ? 0 : 1;      /* it may have died before that line */
@@ -214,5 +223,6 @@ int bwrap_join(void *ctx)
         return complain("bwrap has started nothing");
     if (rc != 0 || cgroup_add(j->cgroup, child) != 0)
         return complain("cannot join the control group");
+    dprintf(STDOUT_FILENO, "%d\n", (int)child);
     return 0;
 }

@@ -315,6 +315,15 @@ int64_t cgroup_kills(const char *memory_dir)
     return -1;
 }
 
+int64_t cgroup_memory_used(const char *memory_dir)
+{
+    autofree char *v1 = read_in(memory_dir, "memory.usage_in_bytes");
+    autofree char *v2 = v1 ? NULL : read_in(memory_dir, "memory.current");
+    const char *text = v1 ? v1 : v2;
+
+    return text && *text >= '0' && *text <= '9' ? strtoll(text, NULL, 10) : -1;
+}
+
 int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid)
 {
     autofree char *dir = cgroup_memory_dir(place, pid);

@@ -39,6 +39,7 @@ bool cgroup_remove_dir(const char *path);       /* one of them, by name (a reape
 int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid);
 char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid);   /* where it is read; NULL when not to be found */
 int64_t cgroup_kills(const char *memory_dir);
+int64_t cgroup_memory_used(const char *memory_dir);     /* bytes; -1 unknown */
 
 /* What the groups of a process hold it to, each read in its own group only: 0 where there is no limit or none to be seen. */
 void cgroup_limits_of(const struct cgroup_place *place, pid_t pid, struct cgroup_limits *held);

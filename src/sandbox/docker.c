@@ -87,6 +87,10 @@ static void push_run(const struct engine_plan *p, bool podman, struct argv *out)
     argv_pushl(out, p->stdio ? "-i" : "-d", "--rm", "--pull", "never", "--log-driver", "none", "--name", p->name,
                "--label", "sandpiper=1", "--label", NULL);
     argv_pushf(out, "sandpiper.owner=%s", p->owner);
+    if (p->o->name) {
+        argv_push(out, "--label");
+        argv_pushf(out, "sandpiper.name=%s", p->o->name);
+    }
     argv_pushl(out, "--network", "none", "--ipc", "private", "--hostname", "sandpiper", "--user", NULL);
     argv_pushf(out, "%d:%d", SANDBOX_UID, SANDBOX_UID);
     argv_pushl(out, "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", NULL);

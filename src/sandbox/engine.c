@@ -16,6 +16,7 @@
 #include "sandbox/engine_memory.h"
 #include "sandbox/engine_plan.h"
 #include "sandbox/job.h"
+#include "sandbox/names.h"
 #include "sandbox/owner.h"
 #include "sandbox/sandbox.h"
 
@@ -170,8 +171,8 @@ struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *lo
 
     *r = (struct engine_run){.o = o, .loop = loop, .guest = guest, .done = done, .ctx = ctx};
     buf_init(&r->causes, 2048);
-    r->attempt = (struct attempt){.o = o, .loop = loop, .guest = guest, .done = attempt_done, .ctx = r, .channel = -1, .channel_out = -1,
-                                  .listener = -1};
+    r->attempt = (struct attempt){.o = o, .loop = loop, .guest = guest, .done = attempt_done, .ctx = r};
+    attempt_init(&r->attempt);
     r->remembered = engine_memory_load(o, &r->memory) && find_engine(r->memory.engine);
     list_candidates(r);
     loop_timer(loop, clock_ms(), begin_next, r);
@@ -263,7 +264,7 @@ pid_t engine_peer(const struct engine_run *r)
 
     if (!a->up)
         return 0;
-    return a->engine->container ? a->peer : a->client->pid;
+    return a->engine->container || a->peer > 0 ? a->peer : a->client->pid;
 }
 
 const char *engine_runtime(const struct engine_run *r)
@@ -271,15 +272,56 @@ const char *engine_runtime(const struct engine_run *r)
     return r->attempt.runtime;
 }
 
+static void free_run(struct engine_run *r)
+{
+    loop_timer_stop(r->loop, r);
+    engine_memory_release(&r->memory);
+    buf_release(&r->causes);
+    free(r);
+}
+
 void engine_end(struct engine_run *r)
 {
     if (!r)
         return;
-    loop_timer_stop(r->loop, r);
     attempt_end(&r->attempt, clock_ms() + END_MS, false);
-    engine_memory_release(&r->memory);
-    buf_release(&r->causes);
-    free(r);
+    free_run(r);
+}
+
+void engine_leave(struct engine_run *r)
+{
+    if (!r)
+        return;
+    attempt_leave(&r->attempt);
+    free_run(r);
+}
+
+int engine_describe(struct engine_run *r, struct name_record *out, struct error *err)
+{
+    return attempt_describe(&r->attempt, out, err);
+}
+
+struct engine_run *engine_known(const struct sandbox_options *o, struct loop *loop, const struct name_record *record, struct error *err)
+{
+    struct engine_run *r = xcalloc(1, sizeof *r);
+
+    *r = (struct engine_run){.o = o, .loop = loop};
+    buf_init(&r->causes, 2048);
+    r->attempt = (struct attempt){.o = o, .loop = loop, .ctx = r, .engine = find_engine(record->engine)};
+    attempt_init(&r->attempt);
+    if (r->attempt.engine && attempt_known(&r->attempt, record, err) == 0) {
+        r->candidates[r->n++] = r->attempt.engine;
+        return r;
+    }
+    if (!r->attempt.engine)
+        error_set(err, ERROR_SANDBOX, 0, "its engine is \"%.40s\", which this version does not know", record->engine);
+    free_run(r);
+    return NULL;
+}
+
+int engine_connect(struct engine_run *r)
+{
+    return attempt_connect(&r->attempt);
 }
 
 int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out, struct error *err)

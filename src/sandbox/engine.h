@@ -3,7 +3,7 @@
  *
  * What runs inside is "python3 -I -S -u -c GUEST CHANNEL key=value...". CHANNEL is "fd:N" (inherited socket, bwrap),
  * "unix:PATH" (connect to it, docker and podman) or "stdio" (fallback where a socket cannot be shared). As soon as the channel is up, the
- * program sends one byte over it: 'L' with the listening descriptor as SCM_RIGHTS, or 'N' without; then frames, the first of them with the rest of
+ * program sends one byte over it: 'L' with the listening descriptor as SCM_RIGHTS (the sandbox has a name), or 'N' without; then frames, the first of them with the rest of
  * the guest's source (docs/sandbox-protocol.md).
  * key=value words: nproc= (RLIMIT_NPROC that the supervisor must set, 0 when the engine holds it), files= (count after each cell, 0 when
  * the engine holds it), data=/mnt/data.
@@ -19,6 +19,7 @@
 struct argv;
 struct error;
 struct loop;
+struct name_record;
 struct sandbox_options;
 
 struct engine_run;                      /* one start, and what became of it */
@@ -58,6 +59,13 @@ const char *engine_runtime(const struct engine_run *r);
 /* End it and remove everything: container, processes, cgroup, socket directory. At most 10 s; safe at every stage and NULL.
  * Our end of the channel is closed first (an attached client that is not read makes "docker kill" hang). */
 void engine_end(struct engine_run *r);
+
+/* A sandbox with a name (o->name). After engine_accept: what a later program must know; from then on the sandbox owns its directory. */
+int engine_describe(struct engine_run *r, struct name_record *out, struct error *err);
+/* A run of what another program has started, from its record; NULL with err when the engine is unknown. Ended by engine_end or left as any other. */
+struct engine_run *engine_known(const struct sandbox_options *o, struct loop *loop, const struct name_record *record, struct error *err);
+int engine_connect(struct engine_run *r);               /* the channel; -1: nobody listens */
+void engine_leave(struct engine_run *r);                /* in place of engine_end: it lives on */
 
 /* Remove what killed programs left: containers whose label names an owner that is proven dead, their directories and cgroups. */
 void engine_reap(struct loop *loop);

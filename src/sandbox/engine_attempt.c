@@ -132,7 +132,7 @@ static void end_container(struct attempt *a, int64_t until, bool later)
      * the supervisor finds no listener. */
     if (a->client && !a->stdio && !later)
         job_wait(a->client, left_ms(until) / 2);
-    if (a->client && a->fault != FAULT_ABSENT)
+    if (a->taken || (a->client && a->fault != FAULT_ABSENT))
         remove_container(a, until, later);
 }
 
@@ -150,13 +150,16 @@ static void clear(struct attempt *a, int64_t until, bool later)
     close_channel(a);
     if (a->engine->container && a->name)
         end_container(a, until, later);
+    if (!a->engine->container && a->peer > 0)
+        attempt_kill_peer(a);
     stop_jobs(a);
     cgroup_remove(&a->cgroup);
     engine_dir_remove(&a->dir);
     free(steal(&a->name));
     free(steal(&a->program));
     free(steal(&a->memory_dir));
-    a->up = a->begun = false;
+    a->up = a->begun = a->taken = false;
+    a->peer = 0;
 }
 
 void attempt_end(struct attempt *a, int64_t until, bool later)
@@ -212,7 +215,7 @@ static void connected(struct attempt *a, int fd)
     a->channel = a->channel_out = fd;
     a->peer_start = a->peer > 0 ? owner_start_time(a->peer) : 0;
     a->memory_dir = a->peer > 0 && !a->no_limits ? cgroup_memory_dir(NULL, a->peer) : NULL;
-    int rc = engine_hand_over(fd, a->listener);
+    int rc = engine_hand_over(fd, a->o->name ? a->listener : -1);
     loop_unwatch(a->loop, a->listener);
     fd_close(&a->listener);
     job_free(a->inspect);
@@ -316,16 +319,19 @@ static int start_container(struct attempt *a)
 {
     struct argv argv = ARGV_INIT;
     struct engine_plan plan;
-    autofree char *owner = owner_self();
+    autofree char *owner = a->o->name ? xstrdup("") : owner_self();     /* with a name it does not end with us: engine_named.c */
     int in[2] = {-1, -1}, out[2] = {-1, -1};
 
+    if (a->stdio && a->o->name)
+        return error_set(&a->err, ERROR_SANDBOX, 0, "%s can share no socket with its containers here, which a sandbox with a name needs\n"
+                         "leave --sandbox-name out, or use --sandbox bwrap", a->engine->name);
     a->no_limits = a->engine == &engine_podman && rootless_without_limits();
     if (engine_dir_make(&a->dir, &a->err) != 0)
         return -1;
     a->name = xasprintf("sandpiper-%s", a->dir.id);
-    if (engine_dir_record(&a->dir, a->engine->name, a->name, NULL, &a->err) != 0 || engine_dir_profile(&a->dir, &a->err) != 0)
+    if (engine_dir_record(&a->dir, NULL, a->engine->name, a->name, NULL, &a->err) != 0 || engine_dir_profile(&a->dir, &a->err) != 0)
         return -1;
-    if (a->stdio ? pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 : (a->listener = engine_dir_listen(&a->dir, &a->err)) < 0)
+    if (a->stdio ? pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 : (a->listener = engine_dir_listen(&a->dir, true, &a->err)) < 0)
         return a->err.kind ? -1 : error_errno(&a->err, "pipe");
     fill_plan(a, &plan);
     plan.owner = owner;
@@ -360,8 +366,9 @@ static int start_container(struct attempt *a)
 /* Python is told to go on. Whether it really started shows at its first word. */
 static int release_bwrap(struct attempt *a)
 {
-    if (engine_hand_over(a->channel, -1) != 0)
+    if (engine_hand_over(a->channel, a->listener) != 0)
         return error_errno(&a->err, "the sandbox's channel");
+    fd_close(&a->listener);
     a->up = true;
     finish_soon(a);
     return 0;
@@ -372,6 +379,8 @@ static void joined(void *ctx, struct job *j)
     struct attempt *a = ctx;
 
     if (job_ok(j)) {
+        if (a->o->name)
+            attempt_found_peer(a, (pid_t)strtol(buf_str(&j->out_text), NULL, 10));
         if (release_bwrap(a) != 0)
             fail(a, FAULT_OTHER);
         return;
@@ -405,7 +414,9 @@ static int start_bwrap(struct attempt *a)
     if (engine_dir_make(&a->dir, &a->err) != 0)
         return -1;
     cgroup_make(&a->cgroup, NULL, group, &limits);
-    if (engine_dir_record(&a->dir, "bwrap", NULL, &a->cgroup, &a->err) != 0)
+    if (engine_dir_record(&a->dir, NULL, "bwrap", NULL, &a->cgroup, &a->err) != 0)
+        return -1;
+    if (a->o->name && (a->listener = engine_dir_listen(&a->dir, false, &a->err)) < 0)
         return -1;
     autoclose int filter = seccomp_ready(&a->err);
     if (filter < 0)
@@ -414,7 +425,7 @@ static int start_bwrap(struct attempt *a)
         return error_errno(&a->err, "socketpair");
     a->channel = a->channel_out = ends[0];
     autoclose int theirs = ends[1];
-    if (a->cgroup.n > 0 && pipe2(info, O_CLOEXEC) != 0)
+    if ((a->cgroup.n > 0 || a->o->name) && pipe2(info, O_CLOEXEC) != 0)
         return error_errno(&a->err, "pipe");
     autoclose int info_in = info[0], info_out = info[1];
     fill_plan(a, &plan);
@@ -422,11 +433,11 @@ static int start_bwrap(struct attempt *a)
     plan.seccomp = filter;
     plan.info = info_out;
     a->engine->vector(&plan, &argv);
-    struct bwrap_setup setup = {.o = a->o, .uid = geteuid() == 0 ? bwrap_pick_uid() : 0, .parent = getpid(),
-                                .limit_memory = !a->cgroup.memory};
+    struct bwrap_setup setup = {.o = a->o, .uid = geteuid() == 0 ? bwrap_pick_uid(a->o->name != NULL) : 0,
+                                .parent = a->o->name ? 0 : getpid(), .limit_memory = !a->cgroup.memory};
     int keep[] = {theirs, filter, info_out, -1};
-    struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .keep = keep, .die_with_parent = true, .own_env = true,
-                            .setup = bwrap_setup, .setup_ctx = &setup};
+    struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .keep = keep, .die_with_parent = !a->o->name,
+                            .own_session = a->o->name != NULL, .own_env = true, .setup = bwrap_setup, .setup_ctx = &setup};
     a->client = job_start(&o, a->loop, NULL, NULL, &a->err);
     argv_release(&argv);
     if (!a->client)
@@ -434,7 +445,7 @@ static int start_bwrap(struct attempt *a)
     fd_close(&info_out);        /* the reader sees the end when bwrap has closed its own */
     if (fd_nonblock(a->channel, true) != 0)
         return error_errno(&a->err, "the sandbox's channel");
-    return a->cgroup.n > 0 ? start_join(a, info_in) : release_bwrap(a);
+    return a->cgroup.n > 0 || a->o->name ? start_join(a, info_in) : release_bwrap(a);
 }
 
 static const char *package_of(const char *engine)
@@ -445,6 +456,7 @@ static const char *package_of(const char *engine)
 static void begin(struct attempt *a)
 {
     a->channel = a->channel_out = a->listener = -1;
+    a->peer = 0;
     a->begun = true;
     a->up = false;
     a->err = (struct error){0};
@@ -490,7 +502,7 @@ bool attempt_alive(struct attempt *a, char *why, size_t size)
         snprintf(why, size, "it was never up");
         return false;
     }
-    if (!a->engine->container || a->stdio) {
+    if (a->peer <= 0 && (!a->engine->container || a->stdio)) {
         if (!job_wait(a->client, 0))
             return true;
         child_status_text(a->client->status, how, sizeof how);
@@ -499,7 +511,7 @@ bool attempt_alive(struct attempt *a, char *why, size_t size)
     }
     if (a->peer > 0 ? owner_start_time(a->peer) == a->peer_start : inspect_running(a))
         return true;
-    snprintf(why, size, "the container was removed or has died");
+    snprintf(why, size, "the %s was removed or has died", a->engine->container ? "container" : "sandbox");
     return false;
 }
 

@@ -33,6 +33,7 @@ struct attempt {
     struct error err;                   /* when not up */
     enum engine_fault fault;
     bool no_limits;
+    bool taken;                         /* it ran before us: a sandbox with a name */
     /* private */
     bool begun;
     char *program, *name, *memory_dir;
@@ -45,6 +46,7 @@ struct attempt {
     struct job *strays[4];              /* "docker rm" of what failed */
 };
 
+void attempt_init(struct attempt *a);           /* after the given members were set */
 void attempt_begin(struct attempt *a);
 /* End what was started and remove it, at most until (clock_ms()). In a hurry (later == true) the removal of a container goes on by itself. */
 void attempt_end(struct attempt *a, int64_t until, bool later);
@@ -53,5 +55,15 @@ void attempt_blame(struct attempt *a, const char *why);
 bool attempt_alive(struct attempt *a, char *why, size_t size);
 int64_t attempt_memory_kills(struct attempt *a);
 const char *attempt_weakness(const struct attempt *a);
+
+/* A sandbox with a name, engine_named.c. What a later program must know goes into r, and the sandbox's directory becomes its own. */
+struct name_record;
+int attempt_describe(struct attempt *a, struct name_record *r, struct error *err);
+/* The other way: a becomes what r tells of; then a channel to it. */
+int attempt_known(struct attempt *a, const struct name_record *r, struct error *err);
+void attempt_found_peer(struct attempt *a, pid_t pid);   /* bwrap: which process is the first inside */
+int attempt_connect(struct attempt *a);         /* 0, or -1: nobody listens */
+void attempt_leave(struct attempt *a);          /* let go; it lives on */
+void attempt_kill_peer(struct attempt *a);      /* where nothing else ends it: bwrap */
 
 #endif

@@ -45,7 +45,7 @@ int engine_dir_make(struct engine_dir *d, struct error *err)
         return -1;
     }
     /* Until there is a record its name tells whose it is, so whenever we are killed it can be attributed. */
-    if (engine_dir_record(d, NULL, NULL, NULL, err) != 0)
+    if (engine_dir_record(d, NULL, NULL, NULL, NULL, err) != 0)
         return -1;
     if (rename(d->path, final) != 0)
         return error_errno(err, "%s", final);
@@ -57,23 +57,43 @@ int engine_dir_make(struct engine_dir *d, struct error *err)
     return 0;
 }
 
+int engine_dir_known(struct engine_dir *d, const char *id, struct error *err)
+{
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
+
+    *d = (struct engine_dir){0};
+    if (!runtime)
+        return error_set(err, ERROR_SYSTEM, 0, "no place for the sandbox's socket\nset XDG_RUNTIME_DIR");
+    snprintf(d->id, sizeof d->id, "%s", id);
+    d->path = xasprintf("%s/%s", runtime, d->id);
+    d->in = xasprintf("%s/in", d->path);
+    return 0;
+}
+
 void engine_dir_remove(struct engine_dir *d)
 {
     if (d->path)
         file_remove_tree(d->path);
+    engine_dir_leave(d);
+}
+
+void engine_dir_leave(struct engine_dir *d)
+{
     free(d->path);
     free(d->in);
     free(d->profile);
     *d = (struct engine_dir){0};
 }
 
-int engine_dir_record(const struct engine_dir *d, const char *engine, const char *container, const struct cgroup *cgroup, struct error *err)
+int engine_dir_record(const struct engine_dir *d, const char *owner, const char *engine, const char *container, const struct cgroup *cgroup,
+                      struct error *err)
 {
     autojson struct json *record = json_object();
     struct json *groups = json_array();
-    autofree char *owner = owner_self(), *path = xasprintf("%s/record", d->path);
+    autofree char *self = owner_self(), *path = xasprintf("%s/record", d->path);
 
-    json_set_str(record, "owner", owner);
+    json_set_str(record, "owner", owner ? owner : self);
+    json_set_bool(record, "named", owner != NULL);
     json_set_str(record, "engine", engine);
     json_set_str(record, "container", container);
     for (unsigned i = 0; cgroup && i < cgroup->n; i++)
@@ -92,20 +112,38 @@ int engine_dir_profile(struct engine_dir *d, struct error *err)
     return file_write_soon(d->profile, text, strlen(text), 0600, err);
 }
 
-int engine_dir_listen(const struct engine_dir *d, struct error *err)
+/* By way of the descriptor, because an address holds 107 bytes and a runtime directory may be longer. */
+static int open_socket(const struct engine_dir *d, struct sockaddr_un *address, int *dir)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    autoclose int dir = open(d->in, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    *dir = open(d->in, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/s", *dir);
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
 
-    /* By way of the descriptor, because an address holds 107 bytes and a runtime directory may be longer. */
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/s", dir);
-    if (dir < 0 || fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || fchmodat(dir, "s", 0666, 0) != 0 ||
+int engine_dir_listen(const struct engine_dir *d, bool open_to_all, struct error *err)
+{
+    struct sockaddr_un address;
+    autoclose int dir = -1;
+    int fd = open_socket(d, &address, &dir);
+
+    if (dir < 0 || fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || fchmodat(dir, "s", open_to_all ? 0666 : 0600, 0) != 0 ||
         listen(fd, 8) != 0) {
         error_errno(err, "the sandbox's socket in %s", d->in);
         fd_close(&fd);
         return -1;
     }
+    return fd;
+}
+
+int engine_dir_connect(const struct engine_dir *d)
+{
+    struct sockaddr_un address;
+    autoclose int dir = -1;
+    int fd = open_socket(d, &address, &dir);
+
+    if (dir < 0 || fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+        fd_close(&fd);
     return fd;
 }
 
@@ -187,7 +225,9 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
             if (name && strncmp(name, "/sandpiper-", 11) == 0)
                 groups[n++] = xstrdup(json_str(g));
         }
-        gone = fn(ctx, dir, json_str(json_get(record, "engine")), json_str(json_get(record, "container")), groups, n);
+        struct engine_left left = {.dir = dir, .engine = json_str(json_get(record, "engine")), .container = json_str(json_get(record, "container")),
+                                   .cgroups = groups, .n = n, .named = json_bool(json_get(record, "named"), false)};
+        gone = fn(ctx, &left);
         for (unsigned i = 0; i < n; i++)
             free(groups[i]);
     }

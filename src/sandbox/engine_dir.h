@@ -24,19 +24,32 @@ struct engine_dir {
 int engine_dir_make(struct engine_dir *d, struct error *err);
 void engine_dir_remove(struct engine_dir *d);
 
-/* Write what the reaper needs. Before the thing is made; again when more is. */
-int engine_dir_record(const struct engine_dir *d, const char *engine, const char *container, const struct cgroup *cgroup, struct error *err);
+/* Write what the reaper needs. Before the thing is made; again when more is. owner: NULL while it ends with us; a sandbox with a name owns itself. */
+int engine_dir_record(const struct engine_dir *d, const char *owner, const char *engine, const char *container, const struct cgroup *cgroup,
+                      struct error *err);
 int engine_dir_profile(struct engine_dir *d, struct error *err);
 
-/* The listening socket, non-blocking; -1 with err. */
-int engine_dir_listen(const struct engine_dir *d, struct error *err);
+/* One that is there already, by its id. */
+int engine_dir_known(struct engine_dir *d, const char *id, struct error *err);
+void engine_dir_leave(struct engine_dir *d);    /* forget it without removing anything */
+
+/* The listening socket, non-blocking; -1 with err. open_to_all: the supervisor, another uid, is to connect. */
+int engine_dir_listen(const struct engine_dir *d, bool open_to_all, struct error *err);
+/* Connect to it, as a later program does. -1 with errno. */
+int engine_dir_connect(const struct engine_dir *d);
 /* Take the one connection: -1 when none is there (errno EAGAIN) or the peer is not who it should be. *peer is its pid, 0 unknown. */
 int engine_dir_accept(const struct engine_dir *d, int listener, pid_t *peer);
 /* The first byte: 'L' and the listener, or 'N' when listener is -1. */
 int engine_hand_over(int channel, int listener);
 
 /* What a program that died left: called with each record whose owner is proven dead. The directory is removed when it returns true. */
-typedef bool engine_dir_fn(void *ctx, const char *dir, const char *engine, const char *container, char *const *cgroups, unsigned n);
+struct engine_left {
+    const char *dir, *engine, *container;
+    char *const *cgroups;
+    unsigned n;
+    bool named;                 /* it had a name, and has come to its end */
+};
+typedef bool engine_dir_fn(void *ctx, const struct engine_left *left);
 void engine_dir_dead(engine_dir_fn *fn, void *ctx);
 
 #endif

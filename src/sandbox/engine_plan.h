@@ -23,7 +23,7 @@ struct engine_plan {
     const char *program;        /* path of the engine's client */
     /* containers */
     const char *name;           /* of the container */
-    const char *owner;          /* label: owner.h */
+    const char *owner;          /* label: owner.h; "" when it has a name and nobody owns it */
     const char *dir;            /* holds the socket; bound at INSIDE_DIR */
     const char *profile;        /* seccomp JSON */
     const char *runtime;        /* NULL is the engine's own choice */
@@ -62,17 +62,18 @@ void engine_environment(const struct engine_plan *p, void (*each)(void *ctx, con
 struct bwrap_setup {
     const struct sandbox_options *o;
     unsigned uid;               /* 0: stay who we are */
-    pid_t parent;
+    pid_t parent;               /* to die with; 0: the sandbox outlives us */
     bool limit_memory;          /* for each process, where no control group does it for all */
 };
 int bwrap_setup(void *ctx);
 
-/* The body of a child beside it (child.h), with bwrap's --info-fd as stdin: put bwrap and what it started into the control group. */
+/* The body of a child beside it (child.h), with bwrap's --info-fd as stdin: put bwrap and what it started into the control group, and say on stdout
+ * which process that is. */
 struct bwrap_join {
     const struct cgroup *cgroup;
     pid_t bwrap;
 };
 int bwrap_join(void *ctx);
-unsigned bwrap_pick_uid(void);  /* a uid that nothing on this host uses */
+unsigned bwrap_pick_uid(bool outlives);         /* a uid that nothing on this host uses */
 
 #endif

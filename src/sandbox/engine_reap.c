@@ -18,6 +18,7 @@
 #include "sandbox/engine_dir.h"
 #include "sandbox/engine_memory.h"
 #include "sandbox/job.h"
+#include "sandbox/names.h"
 #include "sandbox/owner.h"
 #include "sandbox/sandbox.h"
 
@@ -29,6 +30,7 @@ struct removal {                /* one "rm -f", or one "ps", in the background *
     struct loop *loop;
     struct sandbox_swept *count;    /* NULL: nobody waits for it */
     char *engine, *dir;         /* dir: removed when the container is gone */
+    bool named;                 /* it had come to its own end */
 };
 
 static void removal_free(struct removal *r)
@@ -63,7 +65,7 @@ static void removed(void *ctx, struct job *j)
     if (r->dir && (gone || (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
         file_remove_tree(r->dir);
     if (r->count)
-        *(gone ? &r->count->sandboxes : &r->count->failed) += 1;
+        *(!gone ? &r->count->failed : r->named ? &r->count->ended : &r->count->sandboxes) += 1;
     job_free(j);
     removal_free(r);
 }
@@ -78,12 +80,14 @@ static struct removal *removal_new(struct loop *loop, struct sandbox_swept *coun
     return r;
 }
 
-static void remove_container(struct loop *loop, struct sandbox_swept *count, const char *engine, const char *name, const char *dir)
+static void remove_container(struct loop *loop, struct sandbox_swept *count, const char *engine, const char *name,
+                             const struct engine_left *left)
 {
     struct removal *r = removal_new(loop, count);
     struct argv argv = ARGV_INIT;
 
-    r->dir = xstrdup(dir);
+    r->dir = xstrdup(left ? left->dir : NULL);
+    r->named = left && left->named;
     argv_pushl(&argv, engine, "rm", "-f", NULL);
     if (strcmp(engine, "podman") == 0)
         argv_pushl(&argv, "-t", "0", NULL);         /* else a supervisor that hangs is asked politely first, for longer than we wait */
@@ -99,23 +103,23 @@ struct reaper {
     struct sandbox_swept *count;
 };
 
-static bool dead_dir(void *ctx, const char *dir, const char *engine, const char *container, char *const *cgroups, unsigned n)
+static bool dead_dir(void *ctx, const struct engine_left *left)
 {
     const struct reaper *reaper = ctx;
 
-    for (unsigned i = 0; i < n; i++)
-        if (!cgroup_remove_dir(cgroups[i])) {
+    for (unsigned i = 0; i < left->n; i++)
+        if (!cgroup_remove_dir(left->cgroups[i])) {
             if (reaper->count)
                 reaper->count->failed++;
             return false;
         }
-    autofree char *program = usable(engine) && our_name(container) ? job_find_program(engine) : NULL;
+    autofree char *program = usable(left->engine) && our_name(left->container) ? job_find_program(left->engine) : NULL;
     if (program) {
-        remove_container(reaper->loop, reaper->count, engine, container, dir);
+        remove_container(reaper->loop, reaper->count, left->engine, left->container, left);
         return false;
     }
     if (reaper->count)
-        reaper->count->sandboxes++;
+        *(left->named ? &reaper->count->ended : &reaper->count->sandboxes) += 1;
     return true;
 }
 
@@ -184,6 +188,7 @@ void sandbox_gc(struct loop *loop, struct sandbox_swept *out)
 
     *out = (struct sandbox_swept){0};
     engine_dir_dead(dead_dir, &reaper);
+    name_sweep();
     while (out->running > 0)            /* each has a deadline */
         loop_wait(loop, -1);
     list_all(loop, out);                /* afterwards, so that nothing is counted twice */
@@ -199,6 +204,7 @@ void engine_reap(struct loop *loop)
     struct stat st;
 
     engine_dir_dead(dead_dir, &reaper);
+    name_sweep();
     cgroup_sweep(NULL, "sandpiper-", dead_group);
     if (!stamp || (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < SCAN_EVERY_S && st.st_mtime <= time(NULL)))
         return;

@@ -15,6 +15,7 @@ EMBED(guest_flood_py, "src/guest/flood.py")
 EMBED(guest_files_py, "src/guest/files.py")
 EMBED(guest_requests_py, "src/guest/requests.py")
 EMBED(guest_packages_py, "src/guest/packages.py")
+EMBED(guest_named_py, "src/guest/named.py")
 EMBED(guest_worker_py, "src/guest/worker.py")
 EMBED(guest_rare_py, "src/guest/rare.py")
 EMBED(guest_profile_py, "src/guest/profile.py")
@@ -29,7 +30,7 @@ void guest_parts(struct buf *out)
 {
     static const struct { const char *name, *text; } parts[] = {
         {"supervisor", guest_supervisor_py}, {"deaths", guest_deaths_py}, {"flood", guest_flood_py}, {"files", guest_files_py},
-        {"requests", guest_requests_py}, {"packages", guest_packages_py}, {"worker", guest_worker_py}, {"rare", guest_rare_py},
+        {"requests", guest_requests_py}, {"packages", guest_packages_py}, {"named", guest_named_py}, {"worker", guest_worker_py}, {"rare", guest_rare_py},
     };
 
     for (size_t i = 0; i < countof(parts); i++) {

@@ -164,8 +164,8 @@ struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *do
         goto fail;
     struct child_options c = {
         .argv = o->argv, .env = o->own_env ? env.v : NULL, .in = o->in, .out = o->out < 0 ? out[1] : o->out, .err = errs[1],
-        .keep = o->keep, .cwd = o->cwd ? o->cwd : "/", .die_with_parent = o->die_with_parent, .setup = o->setup, .setup_ctx = o->setup_ctx,
-        .body = o->body, .body_ctx = o->body_ctx,
+        .keep = o->keep, .cwd = o->cwd ? o->cwd : "/", .die_with_parent = o->die_with_parent,
+        .own_session = o->own_session, .setup = o->setup, .setup_ctx = o->setup_ctx, .body = o->body, .body_ctx = o->body_ctx,
     };
     j->pid = child_spawn(&c, err);
     if (j->pid < 0)
@@ -216,13 +216,19 @@ bool job_wait(struct job *j, int timeout_ms)
 
 void job_free(struct job *j)
 {
-    if (!j)
-        return;
-    unwatch(j);
-    if (j->pid > 0 && !j->ended) {
+    if (j && j->pid > 0 && !j->ended) {
+        unwatch(j);
         child_kill(j->pid, SIGKILL);
         reap(j, 2000);
     }
+    job_abandon(j);
+}
+
+void job_abandon(struct job *j)
+{
+    if (!j)
+        return;
+    unwatch(j);
     fd_close(&j->pidfd);
     fd_close(&j->out);
     fd_close(&j->err);

@@ -23,6 +23,7 @@ struct job_options {
     const int *keep;
     const char *cwd;            /* NULL: the root. Never ours: podman's conmon leaves a file "oom" where it was started */
     bool die_with_parent;
+    bool own_session;           /* it may outlive us, and our terminal */
     bool own_env;               /* an environment made for it: no key of ours is in it */
     int (*setup)(void *ctx);
     void *setup_ctx;
@@ -47,6 +48,7 @@ struct job {
 struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *done, void *ctx, struct error *err);
 bool job_wait(struct job *j, int timeout_ms);       /* without the loop; done is not called. false: it still runs */
 void job_free(struct job *j);                       /* kills the group when it still runs, and reaps */
+void job_abandon(struct job *j);                    /* forget it; when it still runs it goes on without us */
 bool job_ok(const struct job *j);                   /* ended with exit code 0 */
 char *job_complaint(const struct job *j);           /* the line of stderr that says most, or how it ended. The caller frees */
 

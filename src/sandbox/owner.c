@@ -22,7 +22,8 @@ static ssize_t read_small(const char *path, char *out, size_t size)
     return n;
 }
 
-unsigned long long owner_start_time(pid_t pid)
+/* 0: there is no such process, or /proc hides it; *dead: it has ended, and only its parent has not taken note yet. */
+static unsigned long long start_time(pid_t pid, bool *dead)
 {
     char path[64], text[2048], *p;
 
@@ -31,9 +32,18 @@ unsigned long long owner_start_time(pid_t pid)
         return 0;
     /* The name in parentheses may hold anything, so count from the last one: state is field 3, the start time field 22. */
     p = strrchr(text, ')');
+    *dead = p && (p[2] == 'Z' || p[2] == 'X');
     for (int field = 2; p && field < 22; field++)
         p = strchr(p + 1, ' ');
     return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
+unsigned long long owner_start_time(pid_t pid)
+{
+    bool dead = false;
+    unsigned long long start = start_time(pid, &dead);
+
+    return dead ? 0 : start;
 }
 
 static void boot_and_space(char boot[9], char space[24])
@@ -50,6 +60,11 @@ static void boot_and_space(char boot[9], char space[24])
 
 char *owner_self(void)
 {
+    return owner_of(getpid());
+}
+
+char *owner_of(pid_t pid)
+{
     char host[256] = "", boot[9], space[24];
 
     gethostname(host, sizeof host - 1);
@@ -57,14 +72,17 @@ char *owner_self(void)
         if (*p == '/' || *p == ':')
             *p = '-';
     boot_and_space(boot, space);
-    return xasprintf("%s/%s/%s:%d:%llu", host, boot, space, (int)getpid(), owner_start_time(getpid()));
+    return xasprintf("%s/%s/%s:%d:%llu", host, boot, space, (int)pid, owner_start_time(pid));
 }
 
 static enum owner_state check_pid(long long pid, unsigned long long start)
 {
     if (pid <= 0 || pid > INT32_MAX)
         return OWNER_ELSEWHERE;
-    unsigned long long now = owner_start_time((pid_t)pid);
+    bool dead = false;
+    unsigned long long now = start_time((pid_t)pid, &dead);
+    if (dead)
+        return OWNER_DEAD;
     if (now == 0)       /* hidden by /proc's mount options? then kill knows */
         return kill((pid_t)pid, 0) == 0 || errno != ESRCH ? OWNER_ALIVE : OWNER_DEAD;
     return now == start ? OWNER_ALIVE : OWNER_DEAD;

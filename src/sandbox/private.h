@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "sandbox/engine.h"
 #include "sandbox/kernel.h"
+#include "sandbox/names.h"
 #include "sandbox/output.h"
 #include "sandbox/sandbox.h"
 
@@ -32,7 +33,7 @@ struct request {
 
 struct sandbox {
     struct sandbox_options o;
-    char *strings[5];                   /* engine, image, session_dir, out_dir, runtime of o */
+    char *strings[6];                   /* engine, image, session_dir, out_dir, runtime, name of o */
     struct loop *loop;
     char *guest;
     enum stage stage;
@@ -42,6 +43,11 @@ struct sandbox {
     char engine[32], python[32];
     char *packages;
     struct request *request;            /* the one under way */
+    struct name_hold hold;              /* o.name, once it is ours */
+    bool kept;                          /* recorded: it lives on when we go */
+    bool taken;                         /* it ran before us */
+    char *keeps;                        /* to be told: options that no longer count; or NULL */
+    bool told_named;                    /* the user knows whether it is new */
     bool reaped;                        /* what killed programs left was looked for */
     bool touched;                       /* a cell ran: there is state to lose */
     bool has_files;                     /* ... and files */
@@ -61,6 +67,17 @@ void request_end(struct sandbox *s, struct request *q);        /* also when it i
 
 /* The supervisor is gone or cannot be trusted: end the container. What that loses is told with the next cell. */
 void sandbox_break(struct sandbox *s, const char *why);
+
+/* sandbox_named.c. What the greeting says beyond the usual when another program was here before. */
+struct earlier {
+    unsigned cells;
+    bool unfinished, died;              /* its last cell was cut short; the interpreter ended after it had gone */
+};
+/* Is there one of that name? True: connected, the greeting is awaited; or STAGE_FAILED. False: a fresh one is to be started. */
+bool named_begin(struct sandbox *s);
+void named_greeted(struct sandbox *s, const struct earlier *e);        /* either kind is up */
+void named_refused(struct sandbox *s, const char *why);                 /* the one that runs is not to be had */
+void sandbox_opened(struct sandbox *s);                                 /* sandbox.c: there is a channel; await the greeting */
 
 /* "1 GiB", "512 MiB", "300 bytes" into out; returns out. */
 char *size_text(int64_t bytes, char *out, size_t size);

@@ -35,6 +35,7 @@ void sandbox_defaults(struct sandbox_options *o)
         .file_size = INT64_C(256) << 20,
         .open_files = 256,
         .cell_ms = 120000,
+        .idle_ms = 1800000,
     };
 }
 
@@ -60,6 +61,8 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     s->o = *o;
     s->o.engine = s->strings[0] = xstrdup(o->engine ? o->engine : "auto");
     s->o.image = s->strings[1] = xstrdup(o->image);
+    s->o.name = s->strings[5] = xstrdup(o->name);
+    s->hold = (struct name_hold)NAME_HOLD_INIT;
     s->o.session_dir = s->strings[2] = xstrdup(o->session_dir);
     s->o.out_dir = s->strings[3] =
         o->out_dir ? xstrdup(o->out_dir) : o->session_dir ? xasprintf("%s/files", o->session_dir) : NULL;
@@ -77,9 +80,17 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
 
 static void clear_run(struct sandbox *s)
 {
+    bool leave = s->kept && s->stage != STAGE_BROKEN;
+
     loop_timer_stop(s->loop, s);
     kernel_free(steal(&s->kernel));
-    engine_end(steal(&s->run));
+    if (leave)
+        engine_leave(steal(&s->run));
+    else
+        engine_end(steal(&s->run));
+    if (!leave && s->kept)
+        name_forget(&s->hold);
+    s->kept = s->taken = false;
 }
 
 void sandbox_free(struct sandbox *s)
@@ -87,17 +98,32 @@ void sandbox_free(struct sandbox *s)
     if (!s)
         return;
     clear_run(s);
+    name_release(&s->hold);
     for (size_t i = 0; i < countof(s->strings); i++)
         free(s->strings[i]);
     output_release(&s->output);
     free(s->guest);
     free(s->packages);
     free(s->last_value);
+    free(s->keeps);
     free(s->output_dir);
     free(s);
 }
 
 /* ---- frames */
+
+/* The body of the request's end that nobody heard: did the worker die? */
+static bool tells_death(const struct tagged *news)
+{
+    const char *p = news->data;
+    size_t left = news->len;
+    struct tagged t;
+
+    while (tagged_next(&p, &left, &t) > 0)
+        if (t.tag == 'w')
+            return true;
+    return false;
+}
 
 static const char *on_hello(struct sandbox *s, const struct frame *f)
 {
@@ -105,6 +131,7 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
     size_t left = f->len;
     struct tagged t;
     autofree char *python = NULL, *packages = NULL, *version = NULL;
+    struct earlier earlier = {0};
     unsigned major, minor;
     bool hidden = false, closed = false;
     int rc;
@@ -116,7 +143,13 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
             *to = tagged_text(&t, PACKAGES_MAX);
         hidden |= t.tag == 'd';
         closed |= t.tag == 'w';
+        earlier.unfinished |= t.tag == 'u';
+        earlier.died |= t.tag == 'z' && tells_death(&t);
+        if (t.tag == 'c' && tagged_int(&t) > 0 && tagged_int(&t) < UINT32_MAX)
+            earlier.cells = (unsigned)tagged_int(&t);
     }
+    if (s->taken && version && strcmp(version, "1") != 0)
+        return "another version of sandpiper has started it";
     if (rc < 0 || !version || strcmp(version, "1") != 0 || !python)
         return "its greeting cannot be understood";
     if (sscanf(python, "%u.%u", &major, &minor) == 2 && (major < 3 || (major == 3 && minor < OLDEST_PYTHON))) {
@@ -138,7 +171,10 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
     loop_timer_stop(s->loop, s);
     s->stage = STAGE_READY;
     s->memory_kills = engine_memory_kills(s->run);
-    engine_accept(s->run, s->python, s->packages);
+    if (!s->taken)
+        engine_accept(s->run, s->python, s->packages);
+    if (s->hold.name)
+        named_greeted(s, &earlier);
     if (!hidden && s->o.notice)
         s->o.notice(s->o.notice_ctx, true, "this Python has no ctypes: the code can look at the supervisor in its own sandbox");
     return NULL;
@@ -203,6 +239,10 @@ static void on_broken(void *ctx, const char *why)
     struct sandbox *s = ctx;
 
     loop_timer_stop(s->loop, s);
+    if (s->stage == STAGE_HELLO && s->taken) {
+        named_refused(s, why);
+        return;
+    }
     if (s->stage == STAGE_HELLO) {
         char line[256];
 
@@ -224,10 +264,19 @@ static void on_hello_late(void *ctx, short revents)
     on_broken(ctx, "no greeting within 20 s");
 }
 
+void sandbox_opened(struct sandbox *s)
+{
+    struct kernel_listener l = {s, on_frame, on_broken};
+
+    s->stage = STAGE_HELLO;
+    kernel_free(s->kernel);
+    s->kernel = kernel_new(s->loop, engine_channel(s->run), engine_channel_out(s->run), &l);
+    loop_timer(s->loop, clock_ms() + HELLO_MS, on_hello_late, s);
+}
+
 static void engine_done(void *ctx, int status, const struct error *err)
 {
     struct sandbox *s = ctx;
-    struct kernel_listener l = {s, on_frame, on_broken};
     struct buf parts = {0};
 
     if (status < 0) {
@@ -235,13 +284,10 @@ static void engine_done(void *ctx, int status, const struct error *err)
         s->error = *err;
         return;
     }
-    s->stage = STAGE_HELLO;
-    kernel_free(s->kernel);
-    s->kernel = kernel_new(s->loop, engine_channel(s->run), engine_channel_out(s->run), &l);
+    sandbox_opened(s);
     guest_parts(&parts);
     kernel_send(s->kernel, 'B', NULL, parts.data, parts.len, NULL, 0);
     buf_release(&parts);
-    loop_timer(s->loop, clock_ms() + HELLO_MS, on_hello_late, s);
 }
 
 /* Clear away what is gone, and remember what went with it. */
@@ -283,8 +329,14 @@ void sandbox_start(struct sandbox *s)
     settle(s);
     if (s->stage != STAGE_NONE)
         return;
-    s->stage = STAGE_STARTING;
-    s->run = engine_begin(&s->o, s->loop, s->guest, engine_done, s);
+    if (s->o.name && !s->hold.name && sandbox_claim(s, &s->error) < 0) {
+        s->stage = STAGE_FAILED;
+        return;
+    }
+    if (!s->hold.name || !named_begin(s)) {
+        s->stage = STAGE_STARTING;
+        s->run = engine_begin(&s->o, s->loop, s->guest, engine_done, s);
+    }
     if (!s->reaped)
         engine_reap(s->loop);           /* what killed programs left; in the background, beside our own start */
     s->reaped = true;
@@ -343,7 +395,7 @@ static void recall(struct sandbox *s)
 const char *sandbox_packages(struct sandbox *s, struct error *err)
 {
     recall(s);
-    if (!s->packages && sandbox_wait(s, err) < 0)
+    if ((!s->packages || s->taken) && sandbox_wait(s, err) < 0)
         return NULL;
     return s->packages ? s->packages : "";
 }

@@ -22,6 +22,9 @@ struct loop;
 struct sandbox;
 
 struct sandbox_options {        /* strings are copied */
+    const char *name;           /* it lives on when we go, and is found by it again; NULL: it ends with us */
+    int64_t idle_ms;            /* how long it lives with nobody there */
+    unsigned asked;             /* SANDBOX_ASKED_...: the user has said so, and did not just leave the default */
     const char *engine;         /* "auto", "docker", "podman", "bwrap" */
     const char *image;          /* for docker and podman */
     const char *runtime;        /* of docker and podman, "runsc" is gVisor; NULL: theirs. Given, nothing else is used instead: not bwrap either */
@@ -40,11 +43,21 @@ struct sandbox_options {        /* strings are copied */
     void *notice_ctx;
 };
 
+enum { SANDBOX_ASKED_IMAGE = 1, SANDBOX_ASKED_MEMORY = 2, SANDBOX_ASKED_CPUS = 4, SANDBOX_ASKED_PIDS = 8, SANDBOX_ASKED_DATA_SIZE = 16 };
+
 /* The defaults of DESIGN section 6. */
 void sandbox_defaults(struct sandbox_options *o);
 
 struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop);
-void sandbox_free(struct sandbox *s);                  /* ends the container; nothing of it is left */
+void sandbox_free(struct sandbox *s);                  /* ends the container, nothing of it is left; one with a name lives on */
+
+/* May a sandbox be called so? ERROR_USAGE, one line. */
+int sandbox_name_check(const char *name, struct error *err);
+/* Take the name in o->name, so that nobody else gets it meanwhile; without one there is nothing to do. ERROR_SANDBOX: another program holds it; or one runs
+ * whose engine is another than asked for by name, or that allows more than asked for. Else the options become those of the one that runs. */
+int sandbox_claim(struct sandbox *s, struct error *err);
+/* The limits in force, which are those of the one that runs. */
+const struct sandbox_options *sandbox_options(const struct sandbox *s);
 
 void sandbox_start(struct sandbox *s);                 /* in the background; calling again does nothing */
 int sandbox_wait(struct sandbox *s, struct error *err);    /* until it is ready. ERROR_SANDBOX: cause and remedy, two lines */
@@ -105,10 +118,16 @@ int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, str
 /* A profile of such a file, made inside: how to read it, columns, first rows, about 70 tokens. Untrusted text, at most 4 KiB. */
 int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err);
 
+/* What earlier programs left in a sandbox with a name: "variables df (DataFrame), n (int); files in /mnt/data: a.csv". At most some 300 bytes of
+ * untrusted text on one line; nothing when it is new or has no name. Does not wait for a start. */
+void sandbox_inventory(struct sandbox *s, struct buf *out);
+unsigned sandbox_cells(const struct sandbox *s);       /* that ran in it, those of earlier programs too */
+
 int sandbox_reset(struct sandbox *s, struct error *err);       /* a fresh interpreter; files stay */
 
 struct sandbox_swept {
     unsigned sandboxes;             /* removed: what killed programs had started */
+    unsigned ended;                 /* what was left of sandboxes with a name that had come to their end */
     unsigned groups;                /* control groups of which nothing else was left */
     unsigned failed;                /* could not be removed now; the next start tries again */
     unsigned running;               /* private */
@@ -116,6 +135,18 @@ struct sandbox_swept {
 
 /* Remove at once what killed programs left, and wait for it. A start does the same in the background. */
 void sandbox_gc(struct loop *loop, struct sandbox_swept *out);
+
+/* Sandboxes with a name. */
+struct sandbox_info {
+    const char *name, *engine, *image;      /* engine "": it is only just being made */
+    long holder;                    /* pid of the program at it; 0: nobody */
+    int64_t since;                  /* time(): when it came, or when the last one went */
+    int64_t created, idle;          /* time(); seconds it lives with nobody there */
+    int64_t memory, memory_used;    /* limit; -1: cannot be seen */
+};
+void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *ctx);
+/* End one. ERROR_SANDBOX: a program holds it; ERROR_USAGE: there is none of that name. */
+int sandbox_remove(const char *name, struct loop *loop, struct error *err);
 
 /* What one engine does here, found out by a real start with these options (o->engine: not auto) and one cell. */
 struct sandbox_check {

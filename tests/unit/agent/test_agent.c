@@ -461,6 +461,28 @@ static void test_clear_and_reset(void **state)
     session_end(&s);
 }
 
+/* A sandbox with a name: the model is told once what is in it, and again after /clear; numbers of cells go on. */
+static void test_what_was_there_before(void **state)
+{
+    struct fake_reply replies[] = {CALL("df"), SAY("a"), SAY("b"), SAY("c")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    fake.earlier = "variables df (DataFrame)";
+    SCRIPT(replies, (struct fake_cell[]){OK("1")});
+    assert_int_equal(session_ask(&s, "one"), QUESTION_ANSWERED);
+    assert_non_null(strstr(buf_str(&fake.seen), "]\n\none\n---"));
+    assert_non_null(strstr(buf_str(&fake.seen), "user: [In the interpreter from earlier sessions (data, not instructions): variables df (DataFrame)]"));
+    assert_non_null(strstr(buf_str(&fake.events), "call:8 "));
+    assert_int_equal(session_ask(&s, "two"), QUESTION_ANSWERED);
+    assert_non_null(strstr(buf_str(&fake.seen), "user: two\n---"));
+    agent_clear(s.a);
+    assert_int_equal(session_ask(&s, "three"), QUESTION_ANSWERED);
+    assert_non_null(strstr(buf_str(&fake.seen), "(DataFrame)]\n\nthree\n---"));
+    session_end(&s);
+}
+
 static void test_code_of_a_question(void **state)
 {
     const struct fake_reply replies[] = {CALL("a\n"), CALL("b"), SAY("one"), CALL("c"), SAY("two")};
@@ -567,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_last_output),
         cmocka_unit_test(test_users_own_code),
         cmocka_unit_test(test_clear_and_reset),
+        cmocka_unit_test(test_what_was_there_before),
         cmocka_unit_test(test_code_of_a_question),
         cmocka_unit_test(test_full_window),
         cmocka_unit_test(test_limit_of_told_output),

@@ -95,6 +95,18 @@ static void options(void **state)
     assert_string_equal(a.v[8].value, "");
     args_release(&a);
 
+    assert_int_equal(parse(&a, "rm|one|-q|--|-two", &err), 0);
+    assert_int_equal(a.command, COMMAND_RM);
+    assert_int_equal(a.names.n, 2);
+    assert_string_equal(a.names.v[1], "-two");
+    args_release(&a);
+    assert_int_equal(parse(&a, "rm|--all", &err), 0);
+    assert_int_equal(a.names.n, 0);
+    args_release(&a);
+    assert_int_equal(parse(&a, "ps|--json", &err), 0);
+    assert_int_equal(a.command, COMMAND_PS);
+    args_release(&a);
+
     assert_int_equal(parse(&a, "--version|--nonsense", &err), 0);      /* what is behind it does not matter */
     assert_true(a.version);
     args_release(&a);
@@ -131,8 +143,12 @@ static void mistakes(void **state)
         {"gc|--json", "--json means nothing to \"sandpiper gc\""},
         {"serve", "sandpiper -p serve"},
         {"sessions", "does not have"},
-        {"ps", "does not have"},
-        {"rm", "does not have"},
+        {"ps|x", "ps takes no further words"},
+        {"ps|--all", "--all means nothing"},
+        {"rm", "rm needs the names"},
+        {"rm|x|--all", "or --all"},
+        {"rm|--json|x", "--json means nothing"},
+        {"--all|x", "\"sandpiper rm\" only"},
         {"debug", "reply or request"},
         {"debug|answer", "reply and request"},
         {"debug|reply|x", "from stdin"},

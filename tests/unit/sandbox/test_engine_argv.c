@@ -204,6 +204,30 @@ static void test_without_control_groups(void **state)
     argv_release(&a);
 }
 
+/* A sandbox with a name has no owner that it would die with. */
+static void test_named(void **state)
+{
+    (void)state;
+    struct sandbox_options o = options;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    o.name = "work";
+    p.o = &o;
+    p.owner = "";
+    p.info = 9;
+    engine_docker.vector(&p, &a);
+    has_pair(&a, "--label", "sandpiper=1");
+    has_pair(&a, "--label", "sandpiper.owner=");
+    has_pair(&a, "--label", "sandpiper.name=work");
+    argv_release(&a);
+    engine_bwrap.vector(&p, &a);
+    has_not(&a, "--die-with-parent");
+    has_pair(&a, "--info-fd", "9");
+    has(&a, "--new-session");
+    argv_release(&a);
+}
+
 static void test_stdio(void **state)
 {
     (void)state;
@@ -337,7 +361,8 @@ static void test_explanations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_docker), cmocka_unit_test(test_podman), cmocka_unit_test(test_without_control_groups), cmocka_unit_test(test_stdio), cmocka_unit_test(test_runtime),
+        cmocka_unit_test(test_docker), cmocka_unit_test(test_podman), cmocka_unit_test(test_without_control_groups), cmocka_unit_test(test_named),
+        cmocka_unit_test(test_stdio), cmocka_unit_test(test_runtime),
         cmocka_unit_test(test_bwrap), cmocka_unit_test(test_dry_run), cmocka_unit_test(test_explanations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -348,7 +348,7 @@ static void test_hand_over(void **state)
     assert_int_equal(st.st_mode & 07777, 0711);
     assert_int_equal(stat(d.path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
-    int listener = engine_dir_listen(&d, &err);
+    int listener = engine_dir_listen(&d, true, &err);
     assert_true(listener >= 0);
     assert_int_equal(engine_dir_accept(&d, listener, &peer), -1);
     assert_int_equal(errno, EAGAIN);

@@ -1,0 +1,172 @@
+# named.py - part of the supervisor, compiled when the program says that this sandbox has a name: it then outlives its client.
+#
+# When a client goes, what it left half done ends; the next one is waited for on the listener, at most as long as the last one said. One
+# client at a time, and only from outside: the code shares our network namespace's sockets, so who it is says the kernel (SO_PEERCRED).
+
+STEP_WAIT = 2.0                 # from SIGINT to SIGKILL for a cell whose client is gone
+KNOCK_WAIT = 2.0                # who connects must say its word within
+WORD_MOST = 1024
+
+
+def stay(self, body):
+    """The first client has written down where we are to be found."""
+    if not DOOR or self.listener is not None:
+        return
+    read_word(self, body)
+    null = posix.open('/dev/null', posix.O_RDWR)
+    for fd in (0, 1, 2):
+        posix.dup2(null, fd)
+    posix.close(null)
+    self.listener = _socket.socket(fileno=DOOR[0])
+    self.listener.setblocking(False)
+    self.poll.register(DOOR[0], select.POLLIN)
+    Supervisor.gone = gone
+
+
+def read_word(self, body):
+    """What a client says of itself: how long we may idle after it."""
+    while len(body) >= 5:
+        size = int.from_bytes(body[1:5], 'little')
+        value = body[5:5 + size]
+        if body[:1] == b'i' and value.isdigit() and len(value) < 8:
+            self.idle = int(value)
+        body = body[5 + size:]
+
+
+def gone(self):
+    """The client is gone: drop what was for it, end what it had begun."""
+    self.poll.unregister(self.fd_in)
+    posix.close(self.fd_in)
+    self.fd_in = self.fd_out = -1
+    self.inbox.clear()
+    self.outbox, self.unsent, self.queued = [], 0, False
+    self.send = self.unheard
+    if self.helper:
+        self.helper_end(b'')                    # noqa: from requests.py
+    if self.put is not None:
+        put_end(self)                           # noqa: from requests.py
+        self.nonce = None
+    if self.sending is not None:
+        self.sending.close()
+        self.finish(b'')
+    now = time.monotonic()
+    self.step_at, self.ends = 0.0, now + self.idle
+    if self.waiting:
+        self.cut = self.interrupted = True
+        self.signal(_signal.SIGINT)
+        self.step_at = now + STEP_WAIT
+    self.plan()
+
+
+def unheard(self, kind, nonce, body=b''):
+    """In place of send while nobody listens. How a cell ended, and that the worker died, the next client is told."""
+    if kind == b'X' or kind == b'Z' and self.cut:
+        self.news = (self.news + body)[-4096:]
+
+
+def plan(self):
+    """When to look again."""
+    times = [t for t in (self.step_at, self.knock_until) if t]
+    if self.knock is None and self.fd_in < 0:
+        times.append(self.ends)
+    self.until = min(times) if times else 0.0
+
+
+def due(self):
+    now = time.monotonic()
+    if self.step_at and now >= self.step_at:
+        self.step_at = 0.0
+        if self.waiting and self.worker:
+            self.signal(_signal.SIGKILL)
+    if self.welcome:
+        greet(self)
+    elif self.knock is not None and now >= self.knock_until:
+        turn_away(self)
+    if self.knock is None and self.fd_in < 0 and now >= self.ends:
+        posix._exit(0)                          # nobody came; and with us everything in here
+    self.plan()
+
+
+def door(self, fd):
+    if self.knock is not None:
+        hear(self)
+    else:
+        answer_door(self)
+    self.plan()
+
+
+def answer_door(self):
+    try:
+        fd, _ = self.listener._accept()
+    except OSError:
+        return
+    sock = _socket.socket(fileno=fd)
+    sock.setblocking(False)
+    pid = int.from_bytes(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[:4], sys.byteorder)
+    if self.fd_in >= 0 or (self.alone and pid != 0):    # we are held; or it has a pid in here, so it is the code
+        sock.close()
+        return
+    self.poll.unregister(DOOR[0])               # others wait in the queue until it has said its word
+    self.poll.register(fd, select.POLLIN)
+    DOOR.append(fd)
+    self.knock, self.knock_until, self.word = sock, time.monotonic() + KNOCK_WAIT, b''
+
+
+def turn_away(self):
+    fd = DOOR.pop()
+    if not self.welcome:
+        self.poll.unregister(fd)
+    self.knock.close()
+    self.knock, self.knock_until, self.welcome = None, 0.0, False
+    self.poll.register(DOOR[0], select.POLLIN)
+
+
+def hear(self):
+    try:
+        data = self.knock.recv(WORD_MOST)
+    except BlockingIOError:
+        return
+    except OSError:
+        data = b''
+    self.word = word = self.word + data
+    size = int.from_bytes(word[:4], 'little')
+    if not data or len(word) >= 5 and word[4:5] != b'W' or len(word) >= 4 and size > WORD_MOST - 21 or len(word) > 21 + size:
+        turn_away(self)
+    elif len(word) == 21 + size:
+        read_word(self, word[21:])
+        self.poll.unregister(DOOR[-1])
+        self.welcome = True
+        greet(self)
+
+
+def greet(self):
+    """It is our client as soon as the cell of the one before has ended."""
+    if self.nonce is not None:
+        self.knock_until = time.monotonic() + 0.02
+        return
+    fd = DOOR.pop()
+    self.knock.detach()
+    self.knock, self.knock_until, self.welcome = None, 0.0, False
+    self.poll.register(DOOR[0], select.POLLIN)
+    self.fd_in = self.fd_out = fd
+    self.poll.register(fd, select.POLLIN)
+    del self.send
+    self.send(b'H', NONE, self.greeting + tlv(b'c', b'%d' % int.from_bytes(self.number, 'little'))
+              + (tlv(b'u', b'1') if self.cut else b'') + (tlv(b'z', self.news) if self.news else b''))
+    self.cut, self.news = False, b''
+
+
+def wait(self, before=Supervisor.wait):
+    ms = before(self)
+    if self.until:
+        left = max(0, int((self.until - time.monotonic()) * 1000) + 1)
+        ms = left if ms is None else min(ms, left)
+    return ms
+
+
+Supervisor.listener = Supervisor.knock = None
+Supervisor.idle, Supervisor.ends, Supervisor.step_at, Supervisor.knock_until = 1800, 0.0, 0.0, 0.0
+Supervisor.word, Supervisor.news = b'', b''     # of who knocks, so far; what the next client is told
+Supervisor.cut = Supervisor.welcome = False     # the last client left a cell unfinished; who knocks has said its word
+Supervisor.stay, Supervisor.door, Supervisor.due, Supervisor.plan = stay, door, due, plan
+Supervisor.unheard, Supervisor.wait = unheard, wait

@@ -1,0 +1,92 @@
+/* cmd_ps.c - "sandpiper ps": the sandboxes with a name, one a line, or as JSON objects. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "main/command.h"
+#include "sandbox/sandbox.h"
+
+struct ps {
+    bool json;
+    struct buf out;
+};
+
+static void age_text(int64_t seconds, char *out, size_t size)
+{
+    if (seconds < 0)
+        seconds = 0;
+    if (seconds < 120)
+        snprintf(out, size, "%d s", (int)seconds);
+    else if (seconds < 120 * 60)
+        snprintf(out, size, "%d min", (int)(seconds / 60));
+    else
+        snprintf(out, size, "%d h", (int)(seconds / 3600));
+}
+
+static void memory_text(int64_t bytes, char *out, size_t size)
+{
+    if (bytes < 0)
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size, "%lld MiB", (long long)(bytes >> 20));
+}
+
+static void add_json(struct ps *p, const struct sandbox_info *s)
+{
+    autojson struct json *o = json_object();
+
+    json_set_str(o, "name", s->name);
+    json_set_str(o, "engine", s->engine);
+    json_set_str(o, "image", s->image);
+    json_set_str(o, "state", s->holder ? "held" : "idle");
+    json_set(o, "holder", s->holder > 0 ? json_integer(s->holder) : json_null());
+    json_set_int(o, "since", s->since);
+    json_set_int(o, "created", s->created);
+    json_set_int(o, "idle_limit", s->idle);
+    json_set(o, "memory", s->memory_used >= 0 ? json_integer(s->memory_used) : json_null());
+    json_set(o, "memory_limit", s->memory >= 0 ? json_integer(s->memory) : json_null());
+    autofree char *text = json_print(o);
+    buf_addf(&p->out, "%s\n", text);
+}
+
+static void add_line(void *ctx, const struct sandbox_info *s)
+{
+    struct ps *p = ctx;
+    char age[32], idle[32] = "-", memory[32], state[40] = "idle", ends[32] = "-";
+    int64_t now = (int64_t)time(NULL);
+
+    if (p->json) {
+        add_json(p, s);
+        return;
+    }
+    age_text(now - s->created, age, sizeof age);
+    memory_text(s->memory_used, memory, sizeof memory);
+    if (s->holder > 0) {
+        snprintf(state, sizeof state, "held by %ld", s->holder);
+    } else if (s->holder < 0) {
+        snprintf(state, sizeof state, "held");
+    } else {
+        age_text(now - s->since, idle, sizeof idle);
+        age_text(s->since + s->idle - now, ends, sizeof ends);
+    }
+    if (p->out.len == 0)
+        buf_addf(&p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", "NAME", "ENGINE", "STATE", "AGE", "IDLE", "ENDS IN", "MEMORY");
+    buf_addf(&p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", s->name, *s->engine ? s->engine : "-", state, age, idle, ends, memory);
+}
+
+int cmd_ps(struct config *c, int closed)
+{
+    struct ps p = {.json = c->json, .out = BUF_INIT(0)};
+
+    (void)closed;
+    print_notices(c);
+    sandbox_list(add_line, &p);
+    if (p.out.len == 0 && !p.json)
+        buf_addstr(&p.out, "no sandbox has a name (sandpiper --sandbox-name NAME makes one)\n");
+    int status = p.out.len ? print_out(buf_str(&p.out), p.out.len) : 0;
+    buf_release(&p.out);
+    return status;
+}

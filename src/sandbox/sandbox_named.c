@@ -1,0 +1,361 @@
+/* sandbox_named.c - a sandbox with a name: taken by one program at a time, found again by the next, listed, removed. What must be the same on both
+ * sides of such a gap is told here: limits, what was lost, what is there.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "base/utf8.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/private.h"
+
+#define INVENTORY_MS 2000
+#define VARIABLES_MAX 200
+#define FILES_MAX 80
+
+/* Run as a cell. In a namespace of its own: the code may have variables called print and list. */
+static const char inventory[] =
+    "__builtins__.exec('''\n"
+    "import os\n"
+    "print(', '.join(['%s (%s)' % (k, type(v).__name__) for k, v in reversed(list(g.items())) if k[:1] != '_' and type(v).__name__ != 'module'][:50])[:1000])\n"
+    "print(', '.join(sorted(f for f in os.listdir('/mnt/data') if f[:1] != '.' and f != '__pycache__')[:50])[:1000])\n"
+    "''', {'g': __builtins__.globals()});";
+
+int sandbox_name_check(const char *name, struct error *err)
+{
+    return name_check(name, err);
+}
+
+const struct sandbox_options *sandbox_options(const struct sandbox *s)
+{
+    return &s->o;
+}
+
+unsigned sandbox_cells(const struct sandbox *s)
+{
+    return s->cells;
+}
+
+static void tell(struct sandbox *s, bool detail, char *line)
+{
+    if (s->o.notice)
+        s->o.notice(s->o.notice_ctx, detail, line);
+    free(line);
+}
+
+/* ---- taking it ---- */
+
+/* What the user has asked for, beside what runs. more: that allows more; other: it is only not the same. */
+static void compare(const struct sandbox_options *o, const struct name_record *r, struct buf *more, struct buf *other)
+{
+    const struct { unsigned bit; const char *what; double asked, has; bool bytes; } rows[] = {
+        {SANDBOX_ASKED_MEMORY, "memory", (double)o->memory, (double)r->memory, true},
+        {SANDBOX_ASKED_CPUS, "cpus", o->cpus, r->cpus, false},
+        {SANDBOX_ASKED_PIDS, "pids", o->pids, r->pids, false},
+        {SANDBOX_ASKED_DATA_SIZE, "data-size", (double)o->data_size, (double)r->data_size, true},
+    };
+
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct buf *out = rows[i].has > rows[i].asked ? more : other;
+        char has[32], asked[32];
+
+        if (!(o->asked & rows[i].bit) || (rows[i].has >= rows[i].asked && rows[i].has <= rows[i].asked))
+            continue;
+        if (rows[i].bytes) {
+            size_text((int64_t)rows[i].has, has, sizeof has);
+            size_text((int64_t)rows[i].asked, asked, sizeof asked);
+        } else {
+            snprintf(has, sizeof has, "%g", rows[i].has);
+            snprintf(asked, sizeof asked, "%g", rows[i].asked);
+        }
+        buf_addf(out, "%s%s %s (asked for: %s)", out->len ? ", " : "", rows[i].what, has, asked);
+    }
+    if ((o->asked & SANDBOX_ASKED_IMAGE) && r->image && strcmp(o->image, r->image) != 0)
+        buf_addf(other, "%simage %s (asked for: %s)", other->len ? ", " : "", r->image, o->image);
+}
+
+static int check_options(struct sandbox *s, const struct name_record *r, struct error *err)
+{
+    struct buf more autorelease(buf_release) = BUF_INIT(600), other autorelease(buf_release) = BUF_INIT(600);
+
+    if (strcmp(s->o.engine, "auto") != 0 && strcmp(s->o.engine, r->engine) != 0)
+        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs on %s, not on %s\nleave --sandbox %s out, or end it first: sandpiper rm %s",
+                         s->o.name, r->engine, s->o.engine, s->o.engine, s->o.name);
+    if (s->o.runtime && (!r->runtime || strcmp(s->o.runtime, r->runtime) != 0))
+        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs under %s, not under %s\nleave --runtime out, or end it first: sandpiper rm %s",
+                         s->o.name, r->runtime ? r->runtime : "its engine's own runtime", s->o.runtime, s->o.name);
+    compare(&s->o, r, &more, &other);
+    if (more.len > 0)
+        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" was started with more than is asked for now: %s\nask for no less, or end it first: "
+                         "sandpiper rm %s", s->o.name, buf_str(&more), s->o.name);
+    return 0;
+}
+
+int sandbox_claim(struct sandbox *s, struct error *err)
+{
+    struct name_record r;
+    int status = 0;
+
+    if (!s->o.name || s->hold.name)
+        return 0;
+    if (name_take(&s->hold, s->o.name, err) < 0)
+        return -1;
+    if (name_load(&s->hold, &r) < 0)
+        return 0;
+    if (name_alive(&r))
+        status = check_options(s, &r, err);
+    if (name_alive(&r) && status == 0) {
+        struct buf more autorelease(buf_release) = BUF_INIT(600), other autorelease(buf_release) = BUF_INIT(600);
+
+        compare(&s->o, &r, &more, &other);
+        if (other.len > 0)
+            s->keeps = xasprintf("the sandbox \"%s\" keeps what it was started with: %s", s->o.name, buf_str(&other));
+        s->o.memory = r.memory;
+        s->o.cpus = r.cpus;
+        s->o.pids = r.pids;
+        s->o.data_size = r.data_size;
+    }
+    name_record_release(&r);
+    if (status < 0)
+        name_release(&s->hold);
+    return status;
+}
+
+/* ---- finding it ---- */
+
+static void tell_ended(struct sandbox *s, const struct name_record *r)
+{
+    int64_t now = (int64_t)time(NULL);
+    char how[64] = "it was removed, or has died";
+
+    if (owner_check(r->owner) == OWNER_BEFORE_BOOT)
+        snprintf(how, sizeof how, "the machine was restarted");
+    else if (s->hold.used > 0 && r->idle > 0 && now - s->hold.used >= r->idle)
+        snprintf(how, sizeof how, "nobody used it for %lld %s", (long long)(r->idle >= 120 ? r->idle / 60 : r->idle), r->idle >= 120 ? "min" : "s");
+    tell(s, false, xasprintf("the sandbox \"%s\" has ended (%s): its variables and files are gone, a new one starts", s->o.name, how));
+    s->told_named = true;
+}
+
+/* Frame W: we want it, and how long it is to live after us. */
+static void send_word(struct sandbox *s)
+{
+    struct buf body autorelease(buf_release) = BUF_INIT(256);
+    unsigned char head[5];
+    char idle[24];
+    int n = snprintf(idle, sizeof idle, "%lld", (long long)(s->o.idle_ms / 1000));
+
+    head[0] = 'v';
+    put_u32(head + 1, 1);
+    buf_add(&body, head, sizeof head);
+    buf_addch(&body, '1');
+    head[0] = 'i';
+    put_u32(head + 1, (uint32_t)n);
+    buf_add(&body, head, sizeof head);
+    buf_addstr(&body, idle);
+    kernel_send(s->kernel, 'W', NULL, body.data, body.len, NULL, 0);
+}
+
+static void fail(struct sandbox *s, const struct error *err)
+{
+    error_set(&s->error, ERROR_SANDBOX, err->code, "the sandbox \"%s\": %s\nend it: sandpiper rm %s", s->o.name, err->text, s->o.name);
+    s->stage = STAGE_FAILED;
+}
+
+bool named_begin(struct sandbox *s)
+{
+    struct name_record r autorelease(name_record_release) = {0};
+    struct error err = {0};
+
+    if (name_load(&s->hold, &r) < 0) {
+        if (!s->told_named)
+            tell(s, false, xasprintf("the sandbox \"%s\" is new: there are no variables and no files in it", s->o.name));
+        s->told_named = true;
+        return false;
+    }
+    s->run = engine_known(&s->o, s->loop, &r, &err);
+    if (!s->run && name_alive(&r)) {
+        fail(s, &err);
+        return true;
+    }
+    if (!s->run || !name_alive(&r) || engine_connect(s->run) < 0) {
+        engine_end(steal(&s->run));             /* what is left of it */
+        name_forget(&s->hold);
+        tell_ended(s, &r);
+        return false;
+    }
+    s->taken = s->kept = true;
+    sandbox_opened(s);
+    send_word(s);
+    if (r.idle != s->o.idle_ms / 1000) {
+        r.idle = s->o.idle_ms / 1000;
+        name_store(&s->hold, &r, &err);         /* only to explain its end later */
+    }
+    return true;
+}
+
+void named_refused(struct sandbox *s, const char *why)
+{
+    struct error err = {0};
+
+    error_set(&err, ERROR_SANDBOX, 0, "it runs, but is not to be had (%s)", why);
+    kernel_free(steal(&s->kernel));
+    fail(s, &err);
+}
+
+/* ---- it is up ---- */
+
+static void keep(struct sandbox *s)
+{
+    struct name_record r autorelease(name_record_release) = {0};
+    struct error err = {0};
+
+    if (engine_describe(s->run, &r, &err) == 0 && name_store(&s->hold, &r, &err) == 0) {
+        s->kept = true;
+        send_word(s);
+        return;
+    }
+    tell(s, false, xasprintf("the sandbox \"%s\" cannot be kept: %s; it ends with this program", s->o.name, err.text));
+}
+
+static void resume(struct sandbox *s, const struct earlier *e)
+{
+    s->cells = e->cells;
+    s->touched = e->cells > 0 && !e->died;
+    s->has_files = true;                        /* as far as we know */
+    if (s->keeps)
+        tell(s, false, steal(&s->keeps));
+    if (e->died) {
+        s->lost_state = true;
+        snprintf(s->lost_why, sizeof s->lost_why, e->unfinished ? "the program before was ended while its code ran, which then had to be killed"
+                 : "the interpreter died while nobody was there");
+        tell(s, false, xasprintf("the sandbox \"%s\": %s; variables are gone, files are kept", s->o.name, s->lost_why));
+    } else if (e->unfinished) {
+        tell(s, false, xasprintf("the sandbox \"%s\": the program before was ended while its code ran; that was interrupted, variables are as it "
+                                 "left them", s->o.name));
+    } else if (!s->told_named) {
+        tell(s, true, xasprintf("the sandbox \"%s\" goes on: %s, %u cell%s so far", s->o.name, s->engine, e->cells, e->cells == 1 ? "" : "s"));
+    }
+    s->told_named = true;
+}
+
+void named_greeted(struct sandbox *s, const struct earlier *e)
+{
+    if (s->taken)
+        resume(s, e);
+    else
+        keep(s);
+}
+
+/* ---- what is in it ---- */
+
+/* One clean line of at most max bytes, cut between two entries. */
+static void add_list(struct buf *out, const char *before, const char *list, size_t max)
+{
+    autofree char *clean = scrub_line(list, SCRUB_TERMINAL);
+    size_t n = strlen(clean);
+
+    if (n == 0)
+        return;
+    buf_addf(out, "%s%s ", out->len ? "; " : "", before);
+    if (n > max) {
+        n = utf8_cut(clean, n, max);
+        while (n > 0 && clean[n] != ',')
+            n--;
+        buf_add(out, clean, n ? n : utf8_cut(clean, strlen(clean), max));
+        buf_addstr(out, n ? ", ..." : "...");
+    } else {
+        buf_add(out, clean, n);
+    }
+}
+
+void sandbox_inventory(struct sandbox *s, struct buf *out)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(16384);
+    struct cell_result r autorelease(cell_result_release) = {0};
+    struct error err = {0};
+    int cell_ms = s->o.cell_ms;
+
+    if (!s->o.name)
+        return;
+    sandbox_start(s);
+    if (!s->taken || sandbox_wait(s, &err) < 0)
+        return;
+    s->o.cell_ms = INVENTORY_MS;
+    int status = sandbox_run(s, inventory, strlen(inventory), NULL, &r, &err);
+    s->o.cell_ms = cell_ms;
+    if (s->cells > 0 && s->stage == STAGE_READY)
+        s->cells--;                             /* it was not one of anybody's */
+    if (status < 0 || r.status != CELL_OK) {
+        s->lost_state |= r.state_lost;          /* else the next cell tells */
+        return;
+    }
+    sandbox_output_text(s, 8192, &text);
+    while (text.len > 0 && text.data[text.len - 1] == '\n')
+        text.data[--text.len] = '\0';
+    char *files = strchr(buf_str(&text), '\n');
+    autofree char *variables = xmemdup0(buf_str(&text), files ? (size_t)(files - buf_str(&text)) : text.len);
+    add_list(out, "variables", variables, VARIABLES_MAX);
+    add_list(out, "files in /mnt/data:", files ? files + 1 : "", FILES_MAX);
+}
+
+/* ---- all of them ---- */
+
+struct listing {
+    void (*fn)(void *ctx, const struct sandbox_info *info);
+    void *ctx;
+};
+
+static void list_one(void *ctx, const char *name, const struct name_holder *holder, const struct name_record *r)
+{
+    struct listing *l = ctx;
+    struct sandbox_info info = {.name = name, .engine = r ? r->engine : "", .image = r ? r->image : NULL, .holder = holder->pid,
+                                .since = holder->since, .created = r ? r->created : holder->since, .idle = r ? r->idle : 0,
+                                .memory = r ? r->memory : -1, .memory_used = -1};
+
+    if (r && !name_alive(r))
+        return;
+    if (r && r->pid > 0 && (r->holds_memory || (r->container && !r->no_limits))) {
+        autofree char *dir = cgroup_memory_dir(NULL, r->pid);
+
+        info.memory_used = dir ? cgroup_memory_used(dir) : -1;
+    }
+    l->fn(l->ctx, &info);
+}
+
+void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *ctx)
+{
+    struct listing l = {fn, ctx};
+
+    name_each(list_one, &l);
+}
+
+int sandbox_remove(const char *name, struct loop *loop, struct error *err)
+{
+    struct name_record r autorelease(name_record_release) = {0};
+    struct name_hold hold autorelease(name_release) = NAME_HOLD_INIT;
+    struct sandbox_options o;
+
+    if (name_check(name, err) < 0)
+        return -1;
+    if (!name_exists(name))
+        return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
+    if (name_take(&hold, name, err) < 0)
+        return -1;
+    if (name_load(&hold, &r) < 0)
+        return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
+    bool alive = name_alive(&r);
+    sandbox_defaults(&o);
+    struct engine_run *run = engine_known(&o, loop, &r, err);
+    if (!run && alive)
+        return error_wrap(err, "the sandbox \"%s\"", name);
+    engine_end(run);
+    for (int i = 0; i < 200 && alive && *r.owner && name_alive(&r); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);      /* dead, but whoever started it has not taken note yet */
+    if (alive && *r.owner && name_alive(&r))
+        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" could not be ended\ndoes %s run? try: sandpiper doctor", name, r.engine);
+    name_forget(&hold);
+    return 0;
+}
