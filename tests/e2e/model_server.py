@@ -9,12 +9,13 @@ import struct
 import threading
 import time
 
+from model_shapes import Shapes
 from profiles import Refusal
 
 KNOWN_FIELDS = {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "max_tokens", "max_completion_tokens",
                 "temperature", "stop", "parallel_tool_calls", "reasoning_effort"}
 MESSAGE_FIELDS = {"system": {"role", "content"}, "user": {"role", "content"}, "tool": {"role", "content", "tool_call_id", "name"},
-                  "assistant": {"role", "content", "tool_calls", "reasoning_content", "reasoning", "refusal"}}
+                  "assistant": {"role", "content", "tool_calls", "reasoning_content", "reasoning", "reasoning_details", "refusal"}}
 
 
 # ------------------------------------------------------------------------------------------------ what a strict service refuses
@@ -102,13 +103,17 @@ def check_messages(messages, problems):
         problems.append("the calls %s are not answered" % open_ids)
 
 
-def check_request(text):
-    """(body, problems) of a chat-completions request."""
+def check_request(text, shape=None):
+    """(body, problems) of a request; without a shape, or with that of chat completions, one of those."""
     problems = []
     try:
         body = json.loads(text.decode("utf-8"), object_pairs_hook=no_duplicates)
     except ValueError as e:
         return {}, ["the body is no strict JSON: %s" % e]
+    if hasattr(shape, "check"):
+        shape.check(body, problems)
+        check_messages(shape.messages(body), problems)
+        return body, problems
     unknown = set(body) - KNOWN_FIELDS
     if unknown:
         problems.append("unknown fields %s" % sorted(unknown))
@@ -167,7 +172,7 @@ def listed(value):
 def match_request(expect, request, problems):
     """One exchange's "expect" against a request that came."""
     expect, body = dict(expect), request.body
-    messages = body.get("messages") or []
+    messages = request.messages
     if "path" in expect:
         match("path", expect.pop("path"), request.path, problems)
     for name, value in (expect.pop("headers", None) or {}).items():
@@ -180,7 +185,7 @@ def match_request(expect, request, problems):
         if name in body:
             problems.append("%r must not be in the request" % name)
     if "tools" in expect:
-        match("tools", expect.pop("tools"), [t.get("function", {}).get("name") for t in body.get("tools") or []], problems)
+        match("tools", expect.pop("tools"), [t.get("function", t).get("name") for t in body.get("tools") or []], problems)
     if "roles" in expect:
         match("roles", expect.pop("roles"), " ".join(m.get("role", "?") for m in messages), problems)
     if "system" in expect:
@@ -258,7 +263,7 @@ class Request:
     def __init__(self, number, method, path, headers, raw, connection):
         self.number, self.method, self.path, self.headers, self.raw = number, method, path, headers, raw
         self.connection, self.time = connection, time.monotonic()
-        self.body, self.refused, self.skipped = {}, [], False
+        self.body, self.messages, self.refused, self.skipped = {}, [], [], False
 
 
 class ModelServer:
@@ -268,6 +273,7 @@ class ModelServer:
         self.exchanges, self.model, self.lenient = list(exchanges), model, lenient
         self.profile, self.parameters = profile, []     # of profiles.py: refuses what that service refuses; parameters: (name, model) refused
         self.requests, self.problems, self.connections = [], [], 0
+        self.shapes = Shapes()
         self.lock, self.closing, self.sockets = threading.Lock(), threading.Event(), set()
         self.gone = threading.Event()       # the client closed a connection in the middle of an answer
         self.arrived = threading.Condition(self.lock)
@@ -352,7 +358,9 @@ class ModelServer:
         problems = []
         if request.method == "GET":
             return {"json": {"object": "list", "data": [{"id": self.model, "object": "model"}]}}, problems
-        request.body, problems = check_request(request.raw)
+        shape = self.shapes.of(request.path)
+        request.body, problems = check_request(request.raw, shape)
+        request.messages = shape.messages(request.body)
         if not request.headers.get("content-type", "").startswith("application/json"):
             problems.append("Content-Type is %r" % request.headers.get("content-type"))
         if self.profile and not problems:
@@ -381,7 +389,7 @@ class ModelServer:
             answer, problems = None, ["the script itself failed: %r" % e]
         if problems and not self.lenient:
             text = "request %d to %s:\n  - %s\nmessages were:\n%s" % (
-                request.number + 1, request.path, "\n  - ".join(problems), show_messages(request.body))
+                request.number + 1, request.path, "\n  - ".join(problems), show_messages(request.body if "messages" in request.body else {"messages": request.messages}))
             self.problems.append(text)
             request.refused = problems
             if answer and self.profile:
@@ -421,6 +429,11 @@ class ModelServer:
             self.send_json(conn, status, answer["json"], headers)
         elif "sse" in answer:
             return self.stream(conn, [listed(answer["sse"])[i] for i in range(len(listed(answer["sse"])))], answer, headers, ready=True)
+        elif hasattr(self.shapes.of(request.path), "stream"):
+            shape, calls = self.shapes.of(request.path), calls_of(answer)
+            if request.body.get("stream") and not answer.get("whole"):
+                return self.stream(conn, list(shape.stream(answer, request.body, calls, pieces)), answer, headers)
+            self.send_json(conn, status, shape.whole(answer, request.body, calls), headers)
         elif request.body.get("stream") and not answer.get("whole"):
             model = request.body.get("model", self.model)
             events = list(stream_events(answer, model))
