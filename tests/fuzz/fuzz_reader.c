@@ -7,8 +7,11 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/utf8.h"
+#include "chat/conversation.h"
 #include "llm/answer.h"
+#include "llm/request.h"
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
 static const struct llm_prompts none = {0};
@@ -48,6 +51,38 @@ static void check_call(const struct llm_call *c)
     json_free(j);
 }
 
+/* What goes back must be a body whatever the service gave: the one place where its own JSON is sent again. */
+static void check_next_request(const struct result *o, enum llm_api api)
+{
+    struct llm_options options = {.model = "m", .temperature = -1, .api = api};
+    struct request_shape shape = {.o = &options, .origin = "here", .stream = true};
+    struct conversation c;
+    struct call calls[8] = {0};
+    size_t n = 0, prompt = 0;
+    conversation_init(&c);
+    conversation_user(&c, "q", 1);
+    for (; n < o->r.n_calls && n < 8; n++) {
+        const struct call *k = &o->r.calls[n].call;
+        calls[n] = (struct call){xstrdup(k->id), xstrdup(k->name), xstrdup(k->arguments), xstrdup(k->extra)};
+    }
+    struct turn *t = conversation_assistant(&c, o->r.text, calls, n);
+    if (t != NULL) {
+        t->reasoning_items = xstrdup(o->r.reasoning_items);
+        t->origin = xstrdup("here");
+    }
+    conversation_close_open_calls(&c, "no");
+    conversation_interrupted(&c);
+    conversation_user(&c, "q", 1);
+    check(conversation_check(&c, NULL) == 0);
+    struct llm_request q = {.conversation = &c, .prompts = &none, .tools = &tool, .n_tools = 1};
+    char *body = request_body(&q, &shape, &prompt);
+    struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
+    check(json_type(j) == JSON_OBJECT && utf8_valid(body, strlen(body)));
+    json_free(j);
+    free(body);
+    conversation_release(&c);
+}
+
 static void check_result(const struct result *o)
 {
     check(o->r.text != NULL && utf8_valid(o->r.text, strlen(o->r.text)));
@@ -65,6 +100,16 @@ static void check_same(const struct result *a, const struct result *b)
     for (size_t i = 0; i < a->r.n_calls; i++)
         check(strcmp(a->r.calls[i].call.arguments, b->r.calls[i].call.arguments) == 0
               && (a->r.calls[i].problem == NULL) == (b->r.calls[i].problem == NULL));
+}
+
+static void check_items(const struct result *a, const struct result *b)
+{
+    check((a->r.reasoning_items == NULL) == (b->r.reasoning_items == NULL));
+    if (a->r.reasoning_items == NULL)
+        return;
+    check(strcmp(a->r.reasoning_items, b->r.reasoning_items) == 0 && utf8_valid(a->r.reasoning_items, strlen(a->r.reasoning_items)));
+    check_next_request(a, LLM_RESPONSES);
+    check_next_request(a, LLM_CHAT_COMPLETIONS);
 }
 
 static void release(struct result *o)
@@ -91,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_result(&whole);
         check_result(&cut);
         check_same(&whole, &cut);
+        check_items(&whole, &cut);
         release(&whole);
         release(&cut);
     }
