@@ -257,8 +257,56 @@ def gigabyte(env):
         report(f"1 GB of output, a question, {engine}", f"{high / 1024:.1f} MB, {seconds:.1f} s", "", "32 MB", high < 32 * 1024)
 
 
+def deltas(n, kind):
+    """A stream of n small deltas of about 100 bytes each: text, or the arguments of one call."""
+    def event(delta, pad=""):
+        chunk = {"id": "chatcmpl-" + pad, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        return f"data: {json.dumps(chunk, separators=(',', ':'))}\n\n"
+
+    def call(arguments, **more):
+        return {"tool_calls": [dict({"index": 0, "function": {"arguments": arguments}}, **more)]}
+    if kind == "text":
+        parts = [event({"content": f"w{i % 10000:04d}"}, "x" * 20) for i in range(n)]
+    else:
+        head = event({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "execute_python", "arguments": '{"code":"x = 1'}}]})
+        parts = [head] + [event(call(f" + {i % 10000:04d}")) for i in range(n - 2)] + [event(call('"}'))]
+    finish = event({}).replace("null", '"stop"')
+    return ("".join(parts) + finish + "data: [DONE]\n\n").encode()
+
+
+def read_time(path, want):
+    """User CPU seconds in which a recorded answer is read, best of five; the program's start included."""
+    times = []
+    for _ in range(5):
+        with open(path, "rb") as body, open(path + ".out", "wb") as out:
+            p = subprocess.Popen([PROGRAM, "debug", "reply"], stdin=body, stdout=out)
+            _, status, usage = os.wait4(p.pid, 0)
+            p.returncode = os.waitstatus_to_exitcode(status)
+        times.append(usage.ru_utime)
+    with open(path + ".out") as f:
+        got = json.load(f)
+    if got["action"] != want:
+        sys.exit(f"bench: debug reply: {str(got)[:300]}")
+    return min(times)
+
+
+def reader(env):
+    """100,000 small deltas; and that a delta costs no more when the answer is long."""
+    path = os.path.join(env["HOME"], "stream")
+    for kind, want in (("text", "answer"), ("arguments", "run")):
+        cost = {}
+        for n in (20000, 100000):
+            body = deltas(n, kind)
+            with open(path, "wb") as f:
+                f.write(body)
+            cost[n] = read_time(path, want)
+        speed, grown = len(body) / cost[100000] / 1e6, cost[100000] / 100000 / (cost[20000] / 20000)
+        report(f"100,000 deltas read, {kind}, {len(body) / 1e6:.1f} MB", f"{speed:.0f} MB/s user CPU",
+               f"{cost[100000] * 10:.2f} us a delta; of 20,000 {cost[20000] * 50:.2f} us", "50 MB/s, same cost", speed >= 50 and grown <= 1.5)
+
+
 # Fast ones first; other parts of the house add theirs.
-ROWS = {"start": start, "memory": memory, "cell": cell, "cold": cold, "oneshot": oneshot, "flood": flood, "gigabyte": gigabyte}
+ROWS = {"start": start, "memory": memory, "cell": cell, "cold": cold, "reader": reader, "oneshot": oneshot, "flood": flood, "gigabyte": gigabyte}
 
 
 def main():
