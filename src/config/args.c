@@ -91,6 +91,11 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
         if (strcmp(word, reserved[i]) == 0)
             return error_set(err, ERROR_USAGE, 0, "\"%s\" is kept for a command that this version does not have\n"
                              "To ask it as a question: sandpiper -p %s", word, word);
+    /* "doctr" is no question. A longer way from a command is left to the model. */
+    for (size_t i = 0; i < countof(commands); i++)
+        if (strlen(commands[i].word) >= 4 && name_one_edit_away(word, commands[i].word))
+            return error_set(err, ERROR_USAGE, 0, "there is no command \"%s\"; did you mean %s?\nTo ask it as a question: sandpiper -p \"%s\"", word,
+                             commands[i].word, word);
     *is_command = false;
     return 0;
 }

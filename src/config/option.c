@@ -183,6 +183,11 @@ static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
     return d[na % 3][nb];
 }
 
+bool name_one_edit_away(const char *a, const char *b)
+{
+    return distance(a, strlen(a), b, strlen(b)) == 1;
+}
+
 const char *nearest_name(const char *word, size_t len, const char *const *names)
 {
     const char *best = NULL;

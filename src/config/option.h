@@ -53,6 +53,7 @@ const struct option *option_by_key(const char *key);
 const struct option *option_by_env(const char *name);
 bool option_takes_argument(const struct option *o);
 
+bool name_one_edit_away(const char *a, const char *b);
 /* The nearest of names (ended by NULL) when it is near enough to be meant, else NULL. */
 const char *nearest_name(const char *word, size_t len, const char *const *names);
 const char *nearest_flag(const char *word, size_t len);

@@ -41,6 +41,9 @@ def test_pages_of_help(bare):
 
 @pytest.mark.parametrize("args, pieces", [
     (["help", "me"], ["exec", "-p"]),
+    (["doctr"], ["doctor", "-p"]),
+    (["exce", "x.py"], ["exec", "-p"]),
+    (["-q", "confg"], ["config"]),
     (["help", "exec", "all"], ["help"]),
     (["--modle", "x", "q"], ["--modle", "--model"]),
     (["-Z", "q"], ["-Z"]),

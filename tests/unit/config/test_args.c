@@ -60,6 +60,8 @@ static void words(void **state)
         {"-p|config", COMMAND_ASK, NULL, false},
         {"-pdoctor", COMMAND_ASK, NULL, false},
         {"-qvm|x|why?", COMMAND_ASK, "why?", false},
+        {"hello", COMMAND_ASK, "hello", false},             /* two edits from help */
+        {"-p|doctr", COMMAND_ASK, NULL, false}, {"--|doctr", COMMAND_ASK, "doctr", false}, {"docs", COMMAND_ASK, "docs", false},
     };
 
     (void)state;
