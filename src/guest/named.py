@@ -72,7 +72,7 @@ def plan(self):
     self.until = min(times) if times else 0.0
 
 
-def due(self):
+def lapse(self):
     now = time.monotonic()
     if self.step_at and now >= self.step_at:
         self.step_at = 0.0
@@ -168,5 +168,5 @@ Supervisor.listener = Supervisor.knock = None
 Supervisor.idle, Supervisor.ends, Supervisor.step_at, Supervisor.knock_until = 1800, 0.0, 0.0, 0.0
 Supervisor.word, Supervisor.news = b'', b''     # of who knocks, so far; what the next client is told
 Supervisor.cut = Supervisor.welcome = False     # the last client left a cell unfinished; who knocks has said its word
-Supervisor.stay, Supervisor.door, Supervisor.due, Supervisor.plan = stay, door, due, plan
+Supervisor.stay, Supervisor.door, Supervisor.lapse, Supervisor.plan = stay, door, lapse, plan
 Supervisor.unheard, Supervisor.wait = unheard, wait

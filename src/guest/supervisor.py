@@ -28,7 +28,7 @@ class Supervisor:
         self.outbox, self.unsent = [], 0        # whole frames, the first one perhaps cut; bytes in them
         self.queued = False                     # the channel is polled for room
         self.number = NONE[:4]                  # of the last cell
-        self.until = 0.0                        # when due() is to be called; named.py
+        self.until = 0.0                        # when lapse() is to be called; named.py
         self.worker, self.sock = 0, None        # pid; messages to and from it
         self.pipes = {}                         # descriptor -> kind of frame
         self.to_worker = []
@@ -367,7 +367,7 @@ class Supervisor:
             if self.helper:
                 self.helper_check()             # noqa: from requests.py
             if self.until and time.monotonic() >= self.until:
-                self.due()                      # noqa: from named.py
+                self.lapse()                    # noqa: from named.py
 
 
 def supervise(fd_in, fd_out, first, alone):

@@ -72,6 +72,7 @@ void sandbox_break(struct sandbox *s, const char *why);
 struct earlier {
     unsigned cells;
     bool unfinished, died;              /* its last cell was cut short; the interpreter ended after it had gone */
+    bool restored;                      /* ... and a copy from before that went on */
 };
 /* Is there one of that name? True: connected, the greeting is awaited; or STAGE_FAILED. False: a fresh one is to be started. */
 bool named_begin(struct sandbox *s);

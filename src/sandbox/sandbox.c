@@ -112,17 +112,17 @@ void sandbox_free(struct sandbox *s)
 
 /* ---- frames */
 
-/* The body of the request's end that nobody heard: did the worker die? */
-static bool tells_death(const struct tagged *news)
+/* The body of the request's end that nobody heard: did the worker die, and is there something to go on from? */
+static void read_news(const struct tagged *news, struct earlier *e)
 {
     const char *p = news->data;
     size_t left = news->len;
     struct tagged t;
 
-    while (tagged_next(&p, &left, &t) > 0)
-        if (t.tag == 'w')
-            return true;
-    return false;
+    while (tagged_next(&p, &left, &t) > 0) {
+        e->died |= t.tag == 'w';
+        e->restored |= t.tag == 'r';
+    }
 }
 
 static const char *on_hello(struct sandbox *s, const struct frame *f)
@@ -144,7 +144,8 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
         hidden |= t.tag == 'd';
         closed |= t.tag == 'w';
         earlier.unfinished |= t.tag == 'u';
-        earlier.died |= t.tag == 'z' && tells_death(&t);
+        if (t.tag == 'z')
+            read_news(&t, &earlier);
         if (t.tag == 'c' && tagged_int(&t) > 0 && tagged_int(&t) < UINT32_MAX)
             earlier.cells = (unsigned)tagged_int(&t);
     }

@@ -223,11 +223,15 @@ static void keep(struct sandbox *s)
 static void resume(struct sandbox *s, const struct earlier *e)
 {
     s->cells = e->cells;
-    s->touched = e->cells > 0 && !e->died;
+    s->touched = e->cells > 0 && (!e->died || e->restored);
     s->has_files = true;                        /* as far as we know */
     if (s->keeps)
         tell(s, false, steal(&s->keeps));
-    if (e->died) {
+    if (e->died && e->restored) {
+        tell(s, false, xasprintf("the sandbox \"%s\": %s; variables are those from before that", s->o.name,
+                                 e->unfinished ? "the program before was ended while its code ran, which then had to be killed"
+                                 : "the interpreter died while nobody was there"));
+    } else if (e->died) {
         s->lost_state = true;
         snprintf(s->lost_why, sizeof s->lost_why, e->unfinished ? "the program before was ended while its code ran, which then had to be killed"
                  : "the interpreter died while nobody was there");
