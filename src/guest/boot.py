@@ -11,7 +11,7 @@ import _signal
 import _socket
 
 FRAME_MAX = 1 << 20             # body of a frame from the program
-PARTS = {}                      # name -> a part not run yet: its source, or its code
+PARTS = {}                      # name -> a part not run yet: its source, or (what makes code of it, it)
 DOOR = []                       # descriptors of a sandbox with a name: the listener, and who knocks (named.py)
 OPTIONS = {'nproc': '0', 'files': '0', 'data': '/mnt/data'}
 IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGUSR1, _signal.SIGUSR2, _signal.SIGALRM)
@@ -21,11 +21,11 @@ def need(name):
     """Run a part in this namespace, once."""
     part = PARTS.pop(name, None)
     if part is not None:
-        exec(compile(part, '<sandpiper/%s>' % name, 'exec') if type(part) is bytes else part, globals())
+        exec(part[0](part[1]) if type(part) is tuple else compile(part, '<sandpiper/%s>' % name, 'exec'), globals())
 
 
 def unpack(body):
-    """The first frame: all parts as source, then compiled, which holds only for the Python that compiled them."""
+    """The first frame: all parts compiled, which holds only for the Python that compiled them, then as source."""
     at = 0
     while at < len(body):
         size = int.from_bytes(body[at + 1:at + 5], 'little')
@@ -37,7 +37,9 @@ def unpack(body):
             mine = getattr(sys.modules.get('_frozen_importlib_external'), 'MAGIC_NUMBER', b'') + str(sys.implementation.cache_tag).encode() + b'\n'
             if data.startswith(mine):
                 import marshal
-                PARTS.update(marshal.loads(data[len(mine):]))
+                for name, code in marshal.loads(data[len(mine):]).items():
+                    PARTS[name] = marshal.loads, code
+                break
 
 
 def prctl(option, value):
@@ -69,6 +71,11 @@ def dial(channel):
         sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         sock.connect(channel[5:])
     sock.settimeout(30)
+    for name in ('_ctypes', 'marshal', 'select', 'time'):       # what will be needed, while the program is still busy
+        try:
+            __import__(name)
+        except ImportError:
+            pass
     data, extra, _, _ = sock.recvmsg(1, 64)
     if not data:
         posix._exit(0)
@@ -186,6 +193,8 @@ def boot():
         if folder not in sys.path:
             sys.path.append(folder)
     alone = posix.getpid() == 1                 # first process of its own pid namespace
+    if type(PARTS.get('supervisor')) is tuple:
+        need('supervisor')                      # nothing to compile: before the fork it costs less, for memory is not shared yet
     first = fork_worker({fd_in, fd_out, *DOOR}, False, alone)
     need('supervisor')
     supervise(fd_in, fd_out, first, alone)      # noqa: from supervisor.py

@@ -19,7 +19,7 @@ FLOOD = 2000                    # lines of a cell after which they are gathered
 def need(name):
     part = PARTS.pop(name, None)
     if part is not None:
-        exec(compile(part, '<sandpiper/%s>' % name, 'exec') if type(part) is bytes else part, globals())
+        exec(part[0](part[1]) if type(part) is tuple else compile(part, '<sandpiper/%s>' % name, 'exec'), globals())
 
 
 def tlv(tag, data):

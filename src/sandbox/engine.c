@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/argv.h"
@@ -202,6 +203,21 @@ void engine_reject(struct engine_run *r, const char *why)
     candidate_failed(r);
 }
 
+static bool same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* The first result waits for us; what is known for less than an hour need not be written again. */
+static bool known(const struct engine_run *r, const struct engine_memory *m)
+{
+    const struct engine_memory *old = &r->memory;
+    int64_t age = (int64_t)time(NULL) - old->time;
+
+    return r->remembered && age >= 0 && age < 3600 && same(old->engine, m->engine) && same(old->python, m->python) &&
+           same(old->packages, m->packages) && same(old->runtime, m->runtime) && old->stdio == m->stdio;
+}
+
 void engine_accept(struct engine_run *r, const char *python, const char *packages)
 {
     struct engine_memory m = {.engine = xstrdup(engine_name(r)), .python = xstrdup(python), .packages = xstrdup(packages),
@@ -213,7 +229,8 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
         autofree char *line = xasprintf("%s: %s", engine_name(r), weakness);
         r->o->notice(r->o->notice_ctx, r->remembered && r->at == 0, line);
     }
-    engine_memory_store(r->o, &m);
+    if (!known(r, &m))
+        engine_memory_store(r->o, &m);
     engine_memory_release(&m);
 }
 

@@ -84,6 +84,7 @@ bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m
         m->packages = copy_of(e, "packages");
         m->runtime = copy_of(e, "runtime");
         m->stdio = json_bool(json_get(e, "stdio"), false);
+        m->time = at;
         return true;
     }
     return false;

@@ -3,6 +3,7 @@
 #define SANDBOX_ENGINE_MEMORY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sandbox_options;
 
@@ -10,6 +11,7 @@ struct engine_memory {          /* strings owned; NULL where nothing is known */
     char *engine, *python, *packages;
     char *runtime;              /* podman: the runtime that worked */
     bool stdio;                 /* the socket did not work, attached pipes did */
+    int64_t time;               /* when it was stored; 0: not loaded */
 };
 
 bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m);

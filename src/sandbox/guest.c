@@ -33,6 +33,13 @@ void guest_parts(struct buf *out)
         {"requests", guest_requests_py}, {"packages", guest_packages_py}, {"named", guest_named_py}, {"worker", guest_worker_py}, {"rare", guest_rare_py},
     };
 
+    if (EMBED_SIZE(guest_code) > 0) {
+        unsigned char head[5] = {'c'};
+
+        put_u32(head + 1, (uint32_t)EMBED_SIZE(guest_code));
+        buf_add(out, head, sizeof head);
+        buf_add(out, guest_code, EMBED_SIZE(guest_code));
+    }
     for (size_t i = 0; i < countof(parts); i++) {
         unsigned char head[5] = {'m'};
 
@@ -40,13 +47,6 @@ void guest_parts(struct buf *out)
         buf_add(out, head, sizeof head);
         buf_addf(out, "%s\n", parts[i].name);
         buf_addstr(out, parts[i].text);
-    }
-    if (EMBED_SIZE(guest_code) > 0) {
-        unsigned char head[5] = {'c'};
-
-        put_u32(head + 1, (uint32_t)EMBED_SIZE(guest_code));
-        buf_add(out, head, sizeof head);
-        buf_add(out, guest_code, EMBED_SIZE(guest_code));
     }
 }
 

@@ -2,7 +2,8 @@
 
 usage: /usr/bin/python3 -I guest_code.py OUT NAME.py...
 
-OUT: what tells the Python that made it (importlib's magic number, the cache tag, a newline), then one marshalled dict of name -> code.
+OUT: what tells the Python that made it (importlib's magic number, the cache tag, a newline), then one marshalled dict of name -> code, each
+marshalled too: most parts are never asked for.
 src/guest/boot.py takes it only when all of that is its own; every other Python compiles the source, which is always sent too.
 """
 import importlib.util
@@ -14,6 +15,6 @@ parts = {}
 for path in sys.argv[2:]:
     name = os.path.basename(path)[:-3]
     with open(path, "rb") as f:
-        parts[name] = compile(f.read(), "<sandpiper/%s>" % name, "exec", dont_inherit=True)
+        parts[name] = marshal.dumps(compile(f.read(), "<sandpiper/%s>" % name, "exec", dont_inherit=True))
 with open(sys.argv[1], "wb") as f:
     f.write(importlib.util.MAGIC_NUMBER + (sys.implementation.cache_tag or "").encode() + b"\n" + marshal.dumps(parts))

@@ -114,7 +114,7 @@ static void test_compiled_guest(void **state)
     (void)state;
     want(PARTS_ARE, CELL_OK);
     if (!getenv("TEST_PYTHON"))
-        assert_string_equal(r.value, "['code']");
+        assert_string_equal(r.value, "['tuple']");
     want("1 / 0", CELL_EXCEPTION);          /* a part that comes late */
     has(r.traceback, "<cell 2>");
 }
