@@ -281,7 +281,7 @@ pid_t engine_peer(const struct engine_run *r)
 
     if (!a->up)
         return 0;
-    return a->engine->container || a->peer > 0 ? a->peer : a->client->pid;
+    return a->engine->container || a->peer > 0 || !a->client ? a->peer : a->client->pid;
 }
 
 const char *engine_runtime(const struct engine_run *r)

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 
 #define RECORD_MAX (16 * 1024)
+#define HOLDER_SIZE 33
 #define TRIES 20                /* "sandpiper ps" looks at a lock for a moment; a holder keeps it */
 #define TRY_NS 5000000
 
@@ -108,14 +109,14 @@ static void read_holder(int lock, struct name_holder *h)
     buf_release(&text);
 }
 
-static void write_holder(int lock, long pid)
+static void write_holder(int lock, pid_t pid)
 {
-    char text[64];
-    int n = snprintf(text, sizeof text, "%ld %lld\n", pid, (long long)time(NULL));
+    char text[HOLDER_SIZE + 1];
 
-    /* Only to tell people: a full disk must not keep anybody from his sandbox. */
-    if (ftruncate(lock, 0) == 0 && pwrite(lock, text, (size_t)n, 0) != n)
-        (void)!ftruncate(lock, 0);
+    /* Always as long, so that nothing is to be cut off, which can cost milliseconds. Only to tell people: a full disk must not keep anybody from his
+     * sandbox. */
+    snprintf(text, sizeof text, "%-11d %-20lld\n", (int)pid, (long long)time(NULL));
+    (void)!pwrite(lock, text, HOLDER_SIZE, 0);
 }
 
 static void time_text(int64_t at, char *out, size_t size)
@@ -183,7 +184,7 @@ int name_take(struct name_hold *h, const char *name, struct error *err)
             continue;
         struct name_holder before;
         read_holder(lock, &before);
-        write_holder(lock, (long)getpid());
+        write_holder(lock, getpid());
         *h = (struct name_hold){xstrdup(name), dir, lock, before.since};
         dir = lock = -1;
         return 0;

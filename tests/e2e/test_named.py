@@ -3,6 +3,7 @@ time; ps and rm; the idle limit; what is told when one is gone."""
 import glob
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -416,6 +417,32 @@ def test_inventory_of_hostile_names(named_bwrap, serve):
     note, _, question = text.partition("\n\n")
     assert question == "hello?" and "\n" not in note and "\x1b" not in note and len(note.encode()) < 420, text
     assert "evil" in note and "v2999 (int)" in note and ", ..." in note, note
+
+
+def test_kills_at_any_moment(named, engine):
+    """kill -9 all over a start and a take-over: the next program either finds the sandbox or starts one, and after rm nothing is left."""
+    chance = random.Random(os.environ.get("SANDPIPER_TEST_SEED", "1"))
+    span = {"docker": 1.2, "podman": 0.8, "bwrap": 0.25}[engine]
+    for i in range(8):
+        fresh = i % 4 != 3
+        p = named.start("exec", "--sandbox-name", "k%d" % (i if fresh else i - 1), "-", stdin=subprocess.PIPE)
+        p.stdin.write(b"a = 1\nimport time\nprint('up', flush=True)\ntime.sleep(60)\n")
+        p.stdin.close()
+        p.stdin = None
+        time.sleep((span if fresh else 0.08) * (i % 4 + chance.random()) / 3)
+        p.kill()
+        p.wait()
+        if i % 2:
+            r = run(named, "print('next')", name="k%d" % (i if fresh else i - 1))
+            assert r.code == 0 and r.out == "next\n", r
+    r = named.run("rm", "--all")
+    assert r.code == 0, r
+    time.sleep(2 if engine != "bwrap" else 0.3)     # a container whose start had no listener any more ends by itself
+    assert named.run("exec", "-", stdin="import time\ntime.sleep(1)").code == 0
+    end = time.monotonic() + 15
+    while named.leftovers() and time.monotonic() < end:
+        assert named.run("gc").code == 0
+    assert named.leftovers() == [] and listed(named) == {}
 
 
 def test_interrupt_of_a_cell_keeps_it(named):
