@@ -50,9 +50,10 @@ const char *request_system(const struct llm_request *q, const struct request_sha
 
 /* DeepSeek and Kimi want reasoning back with a call, under the name they gave it; OpenRouter its list of pieces, which stands for all of it. */
 static void thoughts(struct request_out *o, struct json *m, const struct turn *t) {
-    struct json *details = t->reasoning_items ? json_parse(t->reasoning_items, strlen(t->reasoning_items), JSON_DUPLICATES, NULL, NULL) : NULL;
-    if (details) {
-        json_set(m, "reasoning_details", details);
+    autojson struct json *kept = t->reasoning_items ? json_parse(t->reasoning_items, strlen(t->reasoning_items), JSON_DUPLICATES, NULL, NULL) : NULL;
+    const char *type = json_str(json_get(json_at(kept, 0), "type"));
+    if (type && !strncmp(type, "reasoning.", 10)) {    /* a gateway may have answered with the items of Responses: not those */
+        json_set(m, "reasoning_details", json_copy(kept));
         o->prompt += strlen(t->reasoning_items);
     } else if (t->reasoning && t->reasoning_field) {
         json_set_str(m, t->reasoning_field, t->reasoning);
