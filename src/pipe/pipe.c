@@ -1,6 +1,7 @@
 /* pipe.c - one-shot and script: find the question, ask, place the answer. */
 #include "pipe/pipe.h"
 
+#include <signal.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,9 +145,11 @@ static int fail(struct pipe *p, const struct error *err)
     int fatal = loop_fatal(p->loop);
 
     show_status(p->show, NULL);
+    if (err->kind == ERROR_CANCELLED)       /* in the words that a question under way would have had */
+        e.notice.text = fatal == SIGHUP ? "hung up" : fatal ? "terminated" : "interrupted";
+    answer_event(p->answer, &e);
     if (err->kind == ERROR_CANCELLED)
         return fatal ? 143 : 130;
-    answer_event(p->answer, &e);
     return error_exit_code(err);
 }
 

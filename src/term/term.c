@@ -242,7 +242,9 @@ static void run(struct term *t, const char *code)
     r = agent_run(t->agent, code, strlen(code), &err);
     t->own = false;
     show_status(t->show, NULL);
-    if (r < 0 && err.kind != ERROR_CANCELLED)
+    if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop))
+        say(t, NOTICE_INFO, "interrupted: the code did not run");
+    else if (r < 0)
         say_error(t, &err);
 }
 

@@ -1,0 +1,246 @@
+"""test_interrupts.py - Ctrl-C in a real pseudo-terminal in every phase of a sandbox, on each engine: while it starts, while files move in and out,
+while a cell runs, and twice within a second. The step is cancelled, the chat goes on, what the model is sent next is valid (the model service checks
+that), and nothing is left behind (the fixture checks that)."""
+import os
+import shutil
+import time
+
+import pexpect
+import pytest
+
+from conftest import BIN
+from test_chat import PLAIN, leave, start
+
+MIB = 1 << 20
+CELL = {"answer": {"calls": [{"code": "print(6 * 7)"}]}}
+
+
+@pytest.fixture
+def slow(engine, tmp_path_factory):
+    """A PATH on which the engine's client takes a second and a half before it starts anything. A file is made when it has been called."""
+    folder = tmp_path_factory.mktemp("slow", numbered=True)
+    for parent in (folder, *folder.parents[:3]):        # bwrap runs it as another uid
+        os.chmod(parent, 0o755)
+    script = folder / engine
+    script.write_text("#!/bin/sh\ncase \"$*\" in *--unshare-user*|*' run '*|'run '*) touch %s/called 2>/dev/null; sleep 1.5;; esac\nexec %s \"$@\"\n"
+                      % (folder, shutil.which(engine)))
+    script.chmod(0o755)
+    os.chmod(folder, 0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def path_of(slow):
+    return {"PATH": "%s:%s" % (slow, os.environ["PATH"])}
+
+
+def known(program, slow):
+    """What is inside is remembered, as it is from the second session on; else the model is asked only when the sandbox is up."""
+    assert program.run("exec", "-", stdin="pass", env=path_of(slow)).code == 0
+    (slow / "called").unlink()
+
+
+def called(slow, timeout=20):
+    deadline = time.monotonic() + timeout
+    while not (slow / "called").exists():
+        assert time.monotonic() < deadline, "the engine was never called"
+        time.sleep(0.02)
+
+
+def one_shot(program, *args, env=None, shell=None):
+    """The program with nothing to type at, in a terminal of its own all the same. shell: a pipeline, $0 is the program."""
+    p = program.chat(*args, env=dict(PLAIN, **(env or {}))) if not shell else None
+    if p:
+        return p
+    p = pexpect.spawn("/bin/bash", ["-c", shell, BIN], env=program.env(dict({"TERM": "xterm-256color"}, **PLAIN)), cwd=program.work,
+                      dimensions=(30, 100), timeout=30, encoding="utf-8", codec_errors="replace", echo=False)
+    program.pids.append(p.pid)
+    program.children.append(p)
+    return p
+
+
+def ended(p, code, within=10):
+    begin = time.monotonic()
+    p.expect(pexpect.EOF, timeout=within + 10)
+    p.close()
+    assert (p.exitstatus, time.monotonic() - begin < within) == (code, True), (p.exitstatus, p.signalstatus, time.monotonic() - begin, p.before)
+    return p.before
+
+
+# ---------------------------------------------------------------------------------------------------- while the sandbox starts
+
+def test_chat_while_the_sandbox_starts(sandpiper_on, serve, slow):
+    serve(sandpiper_on, [CELL, {"expect": {"roles": "system user"}, "answer": {"calls": [{"code": "print(7 * 8)"}]}},
+                         {"answer": {"text": "It is 56."}}])
+    known(sandpiper_on, slow)
+    p = start(sandpiper_on, env=path_of(slow))
+    p.send("go\r")
+    p.expect("print\\(6 \\* 7\\)")
+    called(slow)
+    begin = time.monotonic()
+    p.send("\x03")
+    p.expect("interrupted")
+    p.expect("> ")
+    assert time.monotonic() - begin < 1.5
+    p.send("again\r")
+    p.expect("56", timeout=30)
+    p.expect("It is 56")
+    p.expect("> ")
+    leave(p)
+
+
+def test_own_code_while_the_sandbox_starts(sandpiper_on, serve, slow):
+    serve(sandpiper_on, [])
+    p = start(sandpiper_on, env=path_of(slow))
+    p.send("!6 * 7\r")
+    called(slow)
+    p.send("\x03")
+    p.expect("interrupted: the code did not run")
+    p.expect("> ")
+    p.send("!6 * 7\r")
+    p.expect("42", timeout=30)
+    p.expect("> ")
+    leave(p)
+
+
+def test_question_while_the_sandbox_starts(sandpiper_on, serve, slow):
+    serve(sandpiper_on, [CELL])
+    known(sandpiper_on, slow)
+    p = one_shot(sandpiper_on, "go", env=path_of(slow))
+    called(slow)
+    p.expect("6 \\* 7")
+    p.send("\x03")
+    assert "interrupted" in ended(p, 130)
+
+
+def test_exec_while_the_sandbox_starts(sandpiper_on, slow):
+    p = one_shot(sandpiper_on, "exec", sandpiper_on.write("prog.py", "print(6 * 7)"), env=path_of(slow))
+    called(slow)
+    p.send("\x03")
+    assert "42" not in ended(p, 130)
+
+
+# ---------------------------------------------------------------------------------------------------- while files move
+
+def test_question_while_stdin_is_read(sandpiper_on, serve):
+    """A pipe whose writer pauses after 30 MB: the rest is waited for until somebody presses Ctrl-C."""
+    serve(sandpiper_on, [], complete=False)
+    p = one_shot(sandpiper_on, shell="trap : INT; { head -c 30000000 /dev/zero; echo moved >&2; sleep 20; } | \"$0\" --stdin data "
+                                      "'how long is it?'; exit ${PIPESTATUS[1]}")
+    p.expect("moved")
+    p.expect("waiting for the end of stdin")
+    p.send("\x03")
+    ended(p, 130)
+
+
+def moving(p, path):
+    """Wait until the program has begun to read that file."""
+    deadline = time.monotonic() + 20
+    while offset_of(p.pid, path) < MIB:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_question_while_a_file_moves_in(sandpiper_on, serve):
+    serve(sandpiper_on, [], complete=False)
+    path = sandpiper_on.write("big.bin", b"")
+    os.truncate(path, 250 * MIB)
+    p = one_shot(sandpiper_on, "--cpus", "0.05", "--add", path, "how long is it?")
+    moving(p, path)
+    p.send("\x03")
+    assert "interrupted" in ended(p, 130)
+
+
+def test_chat_while_a_file_moves_in(sandpiper_on, serve):
+    serve(sandpiper_on, [{"expect": {"last": {"content": {"regex": "still there"}}}, "answer": {"text": "Heard."}}])
+    path = sandpiper_on.write("big.bin", b"")
+    os.truncate(path, 250 * MIB)
+    p = start(sandpiper_on, "--cpus", "0.05", "--add", path)
+    p.send("go\r")
+    p.expect("handing the data over")
+    moving(p, path)
+    p.send("\x03")
+    p.expect("interrupted")
+    p.expect("> ")
+    p.send("still there?\r")
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)
+
+
+def offset_of(pid, path):
+    """How far the program has read that file."""
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        try:
+            if os.readlink("/proc/%d/fd/%s" % (pid, fd)) == os.path.realpath(path):
+                with open("/proc/%d/fdinfo/%s" % (pid, fd)) as f:
+                    return int(f.readline().split()[1])
+        except OSError:
+            pass
+    return 0
+
+
+def test_chat_while_files_move_out(sandpiper_on, serve):
+    """The cell is done; what had not come out yet is left, both are told, and the variables are there."""
+    code = "x = 42\nfor i in range(4): open('f%d.bin' % i, 'wb').truncate(15 << 20)\nprint('made', flush=True)"
+    server = serve(sandpiper_on, [{"answer": {"calls": [{"code": "y = 1"}]}}, {"answer": {"text": "ready"}}, {"answer": {"calls": [{"code": code}]}},
+                                  {"expect": {"roles": "system user assistant tool assistant user assistant tool assistant user"},
+                                   "answer": {"calls": [{"code": "print(x, y)"}]}}, {"answer": {"text": "Done."}}])
+    p = start(sandpiper_on, "--cpus", "0.03")
+    p.send("go\r")
+    p.expect("ready", timeout=60)
+    p.expect("> ")
+    p.send("make them\r")
+    p.expect("made\r\n", timeout=30)
+    p.send("\x03")
+    p.expect("interrupted: the other files were not copied out")
+    p.expect("> ")
+    p.send("and now?\r")
+    p.expect("42 1", timeout=30)
+    p.expect("Done")
+    p.expect("> ")
+    leave(p)
+    told = [m for m in server.bodies()[3]["messages"] if m["role"] == "tool"][-1]["content"]
+    assert "made" in told and "not copied out" in told, told
+
+
+# ---------------------------------------------------------------------------------------------------- while a cell runs
+
+def test_chat_while_a_cell_runs(sandpiper_on, serve):
+    serve(sandpiper_on, [{"answer": {"calls": [{"code": "x = 41\nprint('started', flush=True)\nwhile True: pass"}]}},
+                         {"expect": {"roles": "system user assistant tool assistant user"}, "answer": {"calls": [{"code": "print(x + 1)"}]}},
+                         {"answer": {"text": "Kept."}}])
+    p = start(sandpiper_on)
+    p.send("go\r")
+    p.expect("started\r\n")
+    p.send("\x03")
+    p.expect("variables are kept")
+    p.expect("> ")
+    p.send("and now?\r")
+    p.expect("42")
+    p.expect("Kept")
+    p.expect("> ")
+    leave(p)
+
+
+def test_twice_within_a_second_kills(sandpiper_on, serve):
+    """At once, not after the two seconds that one Ctrl-C gives."""
+    code = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('started', flush=True)\nwhile True: time.sleep(0.01)"
+    serve(sandpiper_on, [{"answer": {"calls": [{"code": code}]}},
+                         {"expect": {"roles": "system user assistant tool assistant user"}, "answer": {"calls": [{"code": "print(6 * 7)"}]}},
+                         {"answer": {"text": "Fresh."}}])
+    p = start(sandpiper_on)
+    p.send("go\r")
+    p.expect("started\r\n")
+    p.send("\x03")
+    time.sleep(0.3)
+    begin = time.monotonic()
+    p.send("\x03")
+    p.expect("it was killed")
+    assert time.monotonic() - begin < 1.2
+    p.expect("> ")
+    p.send("and now?\r")
+    p.expect("42", timeout=20)
+    p.expect("Fresh")
+    p.expect("> ")
+    leave(p)
