@@ -10,12 +10,16 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
+/* What comes behind is not even read: whether it lay in the same piece must not decide. */
+static void stop(struct answer *a) { a->enough = a->reader.stopped = true; }
+
 static void emit(struct answer *a, struct buf *all, const char *s, size_t n, void (*fn)(void *, const char *, size_t), bool *passed) {
     if (!n || a->over)
         return;
     if (n > ANSWER_TEXT_MAX - all->len) {
         n = utf8_cut(s, n, ANSWER_TEXT_MAX - all->len);
-        a->over = a->enough = true;     /* a model that repeats itself without end */
+        a->over = true;
+        stop(a);     /* a model that repeats itself without end */
     }
     buf_add(all, s, n);
     if (n)
@@ -41,7 +45,7 @@ static void downstream(struct answer *a, const struct buf *text) {
     struct buf *out = &a->cut[3];
     buf_clear(out);
     if (blocks_feed(&a->blocks, buf_str(text), text->len, out) && a->mode == ANSWER_BLOCKS)
-        a->enough = true;
+        stop(a);
     emit_text(a, out);
 }
 
@@ -61,7 +65,7 @@ static void on_text(void *ctx, const char *s, size_t n) {
     if (passed->len)
         downstream(a, passed);
     if (call)
-        a->enough = true;
+        stop(a);
 }
 
 static void on_reasoning(void *ctx, const char *s, size_t n) {
@@ -167,11 +171,10 @@ static void take_calls(struct answer *a, struct llm_reply *r, bool cut) {
     r->n_calls = c.n;
 }
 
-static void trim_end(struct buf *b) {
-    while (b->len && strchr(" \t\r\n", b->data[b->len - 1]))
-        b->len--;
-    if (b->data)
-        buf_end(b);
+static void trim_end(char *s) {
+    size_t n = strlen(s);
+    while (n && strchr(" \t\r\n", s[n - 1]))
+        s[--n] = '\0';
 }
 
 /* The call that the service quotes in its error, where it is whole and of a known tool. */
@@ -204,8 +207,6 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
             emit_text(a, &rd->refusal);
             r->refusal = true;
         }
-        if (r->n_calls)
-            trim_end(&a->text);
         r->finish = finish_of(a, r->n_calls);
         r->reasoning_field = a->reasoning.len ? xstrdup(rd->reasoning_field) : NULL;
         r->reasoning_items = a->enough ? NULL : items_text(&rd->items);
@@ -218,6 +219,8 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
             failure_set(f, FAILURE_TRUNCATED, "the stream ended early, without a finish");
     }
     r->text = xmemdup0(buf_str(&a->text), a->text.len);
+    if (r->n_calls)
+        trim_end(r->text);
     if (a->reasoning.len)
         r->reasoning = xmemdup0(a->reasoning.data, a->reasoning.len);
     r->usage = (struct llm_usage){rd->usage.input, rd->usage.output, rd->usage.reasoning, false};

@@ -20,7 +20,7 @@
 
 struct reading {
     int rc, status;
-    bool shown, sse, enough, done;
+    bool finished, shown, sse, enough, done;
     char finish[32];
     char *refusal;
     struct llm_reply r;
@@ -71,7 +71,7 @@ static void read_body(const struct debug_reply *d, const struct llm_request *q, 
     struct answer a;
     answer_init(&a, d->dialect == LLM_BLOCKS ? ANSWER_BLOCKS : ANSWER_NATIVE, q, NULL);
     bool more = true;
-    for (size_t at = 0; at < len && more; at += PIECE)
+    for (size_t at = 0; at < len && (more || (a.reader.failed && !a.reader.done)); at += PIECE)
         more = answer_feed(&a, body + at, len - at < PIECE ? len - at : PIECE);
     o->rc = answer_finish(&a, false, &o->r, &o->f);
     o->shown = a.shown;
@@ -79,6 +79,11 @@ static void read_body(const struct debug_reply *d, const struct llm_request *q, 
     o->sse = a.reader.mode == READ_SSE;
     o->done = a.reader.done;
     snprintf(o->finish, sizeof o->finish, "%s", a.reader.finish);
+    o->finished = a.reader.finished;
+    if (a.mode == ANSWER_NATIVE && a.text.len) {    /* as sent, also where a call followed */
+        free(o->r.text);
+        o->r.text = xmemdup0(a.text.data, a.text.len);
+    }
     if (a.reader.refusal.len)
         o->refusal = xmemdup0(a.reader.refusal.data, a.reader.refusal.len);
     answer_release(&a);
@@ -219,7 +224,7 @@ static char *print(const struct debug_reply *d, const struct reading *o) {
     json_set(j, "reasoning", text_or_null(o->r.reasoning));
     json_set(j, "refusal", text_or_null(o->refusal));
     json_set(j, "tool_calls", calls_json(d, &o->r));
-    json_set(j, "finish_reason", text_or_null(o->finish));
+    json_set(j, "finish_reason", o->finished ? json_string(o->finish) : text_or_null(o->finish));
     json_set(j, "usage", usage_json(&o->r.usage));
     json_set(j, "done", o->sse && !o->enough ? json_boolean(o->done) : json_null());
     json_set_bool(j, "truncated", class && !strcmp(class, "truncated"));

@@ -40,8 +40,15 @@ static void fail(struct reader *r, enum failure_class class, const char *text) {
     failure_set(&r->failure, class, "%s", text);
 }
 
-static void too_big(struct reader *r) { fail(r, FAILURE_PROTOCOL, "one event is larger than 8 MiB"); }
-static void too_long(struct reader *r) { fail(r, FAILURE_PROTOCOL, "a reply larger than 64 MiB"); }
+static void too_big(struct reader *r) {
+    r->broken = true;
+    fail(r, FAILURE_PROTOCOL, "one event is larger than 8 MiB");
+}
+
+static void too_long(struct reader *r) {
+    r->broken = true;
+    fail(r, FAILURE_PROTOCOL, "a reply larger than 64 MiB");
+}
 
 /* A hostile document of nothing but brackets and commas would cost forty times its size. */
 static bool too_complex(const char *s, size_t n) {
@@ -112,13 +119,15 @@ static void try_lines(struct reader *r, const struct sse_event *e) {
 
 static void on_event(void *ctx, const struct sse_event *e) {
     struct reader *r = ctx;
-    if (r->done || r->failed)
+    if (r->done || r->stopped)
         return;
     size_t lead = strspn(e->data, " ");
     if (!e->error && !strncmp(e->data + lead, "[DONE]", 6)) {
         r->done = true;
         return;
     }
+    if (r->failed)
+        return;
     bool named_error = e->error || !strcmp(e->name, "error");
     struct error err = {0};
     autojson struct json *j = parse(r, e->data, e->len, &err);
@@ -213,7 +222,7 @@ static void feed_sniff(struct reader *r, const char *p, size_t n) {
 }
 
 void reader_feed(struct reader *r, const char *p, size_t n) {
-    if (!n || r->failed || r->done)
+    if (!n || r->done || r->broken || (r->failed && r->mode != READ_SSE))
         return;
     if (n > READER_REPLY_MAX - r->total) {
         too_long(r);
@@ -238,7 +247,7 @@ void reader_feed(struct reader *r, const char *p, size_t n) {
 }
 
 void reader_end(struct reader *r, bool lost) {
-    if (r->mode == READ_SSE && !r->done && !r->failed && sse_end(&r->sse))
+    if (r->mode == READ_SSE && !r->done && !r->broken && sse_end(&r->sse))
         too_big(r);
     if (r->mode == READ_JSON && !r->failed)
         read_document(r, lost);

@@ -48,7 +48,9 @@ struct reader {
     char finish[32];
     bool finished, done, whole;         /* finish_reason seen; [DONE] seen; one JSON document read */
     bool delta_seen;
-    bool failed;                        /* failure says why */
+    bool failed;                        /* failure says why; of a stream only [DONE] is looked for behind it */
+    bool stopped;                       /* set by the sink: nothing more is wanted, further events are not read */
+    bool broken;                        /* the stream can no longer be cut into events */
     struct failure failure;
     char *failed_generation;            /* the call that a failure of class TOOL_USE quotes, or NULL */
     struct reader_usage usage;
