@@ -3,25 +3,47 @@ process, no mount, no control group, no file in the runtime and temporary folder
 import json
 import os
 import random
-import subprocess
+import shutil
 import time
 
-CELL = b"import os, time\nopen('/mnt/data/f', 'w').write('x')\nif os.fork() == 0: time.sleep(60)\nprint('up', flush=True)\ntime.sleep(60)\n"
-MOMENTS = 10
-# Until the cell runs, by engine: the moments cover what comes before and a little after.
-SPAN = {"docker": 1.2, "podman": 0.7, "bwrap": 0.3}
+# Fifty in all, a third on each engine; SANDPIPER_TEST_MOMENTS=50 makes it fifty on each (about a minute an engine).
+MOMENTS = int(os.environ.get("SANDPIPER_TEST_MOMENTS", "17"))
+# Everything in one run: start-up, a file moves in, a cell with a daemon is under way, files move out, the end.
+CELL = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    time.sleep(60)
+for i in range(4): open('f%d.bin' % i, 'wb').truncate(15 << 20)
+print('up', flush=True)
+time.sleep(0.15)
+"""
 
 
 def test_kill_at_random_moments(sandpiper_on, engine):
+    """Random moments before the cell, in it, and while files move out and everything ends; none may leave anything after the next start."""
     chance = random.Random(os.environ.get("SANDPIPER_TEST_SEED", "1"))
-    assert sandpiper_on.run("exec", "-", stdin="pass").code == 0       # the choice of the engine is remembered, as it usually is
+    big = sandpiper_on.write("big.bin", b"")
+    os.truncate(big, 40 << 20)
+    words = "exec", "--add", big, "--out", sandpiper_on.path("out"), sandpiper_on.write("cell.py", CELL)
+    for _ in range(2):                          # the choice of the engine is remembered, as it usually is
+        p, begin = sandpiper_on.start(*words), time.monotonic()
+        assert p.stdout.readline() == b"up\n"
+        up = time.monotonic()
+        assert p.wait() == 0 and p.stderr.read().count(b"/out/f") == 4
+        done = time.monotonic()
+    killed = 0
     for i in range(MOMENTS):
-        p = sandpiper_on.start("exec", "-", stdin=subprocess.PIPE)
-        p.stdin.write(CELL)
-        p.stdin.close()
-        time.sleep(SPAN[engine] * (i + chance.random()) / MOMENTS)
+        p = sandpiper_on.start(*words)
+        if i % 2 == 0:                          # half of them: start-up, and the file on its way in
+            time.sleep((up - begin) * chance.random())
+        else:
+            assert p.stdout.readline() == b"up\n"
+            time.sleep((done - up) * chance.random())
         p.kill()
-        p.wait()
+        killed += p.wait() != 0
+        shutil.rmtree(sandpiper_on.path("out"), ignore_errors=True)
+    assert killed > MOMENTS * 0.7, killed
     r = sandpiper_on.run("exec", "-", stdin="import time\ntime.sleep(2)\nprint('next')")
     assert r.code == 0 and r.out == "next\n", r
     left = sandpiper_on.leftovers() + os.listdir(sandpiper_on.path("state/sandpiper/sessions"))
