@@ -181,7 +181,7 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
     }
     if (r->finish == LLM_FINISH_FILTER) {
         agent_reply_end(a, REPLY_CUT);
-        error_set(err, ERROR_API, 0, "the service's content filter withheld the answer");
+        error_set(err, ERROR_API, 0, "the content filter of the service withheld the answer (%s)\nPut the question in other words", llm_origin(a->llm));
         return QUESTION_NO_ANSWER;
     }
     agent_reply_end(a, REPLY_NUDGED);
@@ -190,7 +190,7 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
         q->nudge_now = true;
         return GO_ON;
     }
-    error_set(err, ERROR_API, 0, "the model gave an empty answer twice");
+    error_set(err, ERROR_API, 0, "the model gave an empty answer twice (%s)\nPut the question in other words, or use another model", llm_origin(a->llm));
     return QUESTION_NO_ANSWER;
 }
 

@@ -80,7 +80,7 @@ static int busy(const struct text *t) {
 /* The service will not have this request: why, as far as it can be told. */
 static const char *refused_step(const struct failure *f) {
     if (f->status == 407)
-        return "The proxy that the environment names wants credentials: http://USER:PASSWORD@HOST in HTTPS_PROXY or HTTP_PROXY";
+        return "The proxy that the environment names wants credentials: http://USER:PASSWORD@HOST in HTTPS_PROXY or http_proxy";
     if (f->status >= 300 && f->status < 400)
         return "Set the base URL to where it leads";
     if (strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy"))

@@ -213,11 +213,13 @@ static int check_timers(struct transfer *t, int64_t now, struct failure *f, stru
     }
     if (now - t->byte_at >= q->idle_ms) {
         failure_set(f, FAILURE_NETWORK, "%s sent no byte for %d s", host, q->idle_ms / 1000);
+        f->hint = "Is it still at work? --idle-timeout allows more";
         f->once = true;
         return -1;
     }
     if (now - t->life.content_at >= q->quiet_ms) {
         failure_set(f, FAILURE_NETWORK, "%s sent signs of life but no content for %d s", host, q->quiet_ms / 1000);
+        f->hint = "Ask again, or use another model";
         f->never = true;
         return -1;
     }
@@ -253,11 +255,11 @@ static bool describe_proxy(const struct transfer *t, CURLcode code, const char *
         return true;
     }
     if (code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY) {
-        CERTAIN(f, "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names it; NO_PROXY leaves hosts out", "cannot reach %s through the proxy: %s", host, why);
+        CERTAIN(f, "HTTPS_PROXY, http_proxy or ALL_PROXY names it; NO_PROXY leaves hosts out", "cannot reach %s through the proxy: %s", host, why);
         return true;
     }
     if (code == CURLE_COULDNT_CONNECT && host[0] != '[' && !strstr(why, name)) {   /* its words name what it could not connect to */
-        CERTAIN(f, "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names the proxy; is it running?", "cannot reach %s: the proxy does not answer: %s", host, why);
+        CERTAIN(f, "HTTPS_PROXY, http_proxy or ALL_PROXY names the proxy; is it running?", "cannot reach %s: the proxy does not answer: %s", host, why);
         return true;
     }
     return false;

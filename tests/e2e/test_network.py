@@ -168,6 +168,15 @@ def test_a_proxy_refuses(bare, status):
     assert len(proxy.asked) == 1
 
 
+def test_a_proxy_refuses_a_plain_request(bare):
+    """http://, without a key: then the proxy's answer is the only one there is."""
+    bare.url, bare.key = "http://elsewhere.example/v1", None
+    with Proxy(refuse=REFUSALS[407]) as proxy:
+        r = bare.run("go", env={"http_proxy": proxy.url})
+    assert r.code == 1 and "(407)" in r.err and "proxy" in r.err and "http_proxy" in r.err and "secret-word" not in r.err, r
+    assert proxy.asked[0].startswith("POST http://elsewhere.example/v1/chat/completions "), proxy.asked
+
+
 def test_a_proxy_that_is_not_there(bare):
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
