@@ -201,11 +201,14 @@ static void setup_readline(void)
     rl_variable_bind("blink-matching-paren", "off");
 }
 
+/* Whatever the locale, we speak UTF-8. readline sets it anew from the environment with each line, so it must stand there too. */
 static void setup_locale(void)
 {
     setlocale(LC_CTYPE, "");
-    if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
-        setlocale(LC_CTYPE, "C.UTF-8");
+    if (strcmp(nl_langinfo(CODESET), "UTF-8") == 0)
+        return;
+    if (setlocale(LC_CTYPE, "C.UTF-8"))
+        setenv("LC_ALL", "C.UTF-8", 1);
 }
 
 struct editor *editor_new(struct loop *loop, const char *const *words, struct error *err)

@@ -379,14 +379,28 @@ static bool obey(struct term *t, const struct buf *message)
     return true;
 }
 
+static void greet(struct term *t)
+{
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+
+    for (const char *line = t->greeting; *line;) {
+        size_t len = strcspn(line, "\n");
+
+        show_wrap(&out, line, len, 0, show_is_terminal(2) ? show_width(2) : 0);
+        buf_addch(&out, '\n');
+        line += len + (line[len] == '\n');
+    }
+    show_talk(t->show, buf_str(&out), out.len);
+}
+
 int term_run(struct term *t, struct agent *a)
 {
     struct buf message = BUF_INIT(MESSAGE_MAX);
     bool on = true;
 
     t->agent = a;
-    if (t->greeting && !t->o.quiet)
-        show_talk(t->show, t->greeting, strlen(t->greeting));
+    if (t->greeting)
+        greet(t);
     while (on && !t->broken && !loop_fatal(t->loop)) {
         enum editor_end end;
 

@@ -80,6 +80,23 @@ def test_what_can_be_said(bare, serve):
     leave(p)
 
 
+@pytest.mark.parametrize("locale", [{"LANG": "C", "LC_ALL": "C"}, {"LANG": None, "LC_ALL": None}, {"LANG": "xx_YY.UTF-8"}])
+def test_any_locale_takes_utf8(bare, serve, locale):
+    serve(bare, [said("caf\u00e9 \u4e2d"), said("cafe \u4e2d")])
+    p = start(bare, env=locale)
+    ask(p, "caf\u00e9 \u4e2d", "Heard")
+    ask(p, "caf\u00e9\x7fe \u4e2d", "Heard")               # one Backspace takes a whole character
+    leave(p)
+
+
+def test_the_greeting_is_not_cut_in_words(bare, serve):
+    serve(bare, [], model="a-model-with-a-name")
+    p = start(bare, size=(24, 32))
+    lines = p.before.split("\r\n")
+    assert any("a-model-with-a-name" in line for line in lines) and all(len(line) <= 32 for line in lines if "http" not in line), lines
+    leave(p)
+
+
 def test_empty_lines_ask_nothing(bare, serve):
     serve(bare, [said("x")])
     p = start(bare)
