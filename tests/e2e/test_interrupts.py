@@ -2,7 +2,9 @@
 while a cell runs, and twice within a second. The step is cancelled, the chat goes on, what the model is sent next is valid (the model service checks
 that), and nothing is left behind (the fixture checks that)."""
 import os
+import pathlib
 import shutil
+import tempfile
 import time
 
 import pexpect
@@ -16,16 +18,14 @@ CELL = {"answer": {"calls": [{"code": "print(6 * 7)"}]}}
 
 
 @pytest.fixture
-def slow(engine, tmp_path_factory):
+def slow(engine):
     """A PATH on which the engine's client takes a second and a half before it starts anything. A file is made when it has been called."""
-    folder = tmp_path_factory.mktemp("slow", numbered=True)
-    for parent in (folder, *folder.parents[:3]):        # bwrap runs it as another uid
-        os.chmod(parent, 0o755)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="sp-slow-", dir="/tmp"))
     script = folder / engine
     script.write_text("#!/bin/sh\ncase \"$*\" in *--unshare-user*|*' run '*|'run '*) touch %s/called 2>/dev/null; sleep 1.5;; esac\nexec %s \"$@\"\n"
                       % (folder, shutil.which(engine)))
     script.chmod(0o755)
-    os.chmod(folder, 0o777)
+    folder.chmod(0o777)                 # bwrap runs it as another uid
     yield folder
     shutil.rmtree(folder)
 
