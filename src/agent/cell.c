@@ -111,6 +111,12 @@ void cell_tell(const struct cell_result *r, const char *code, const char *output
         new_line(out);
         buf_addstr(out, r->files_lost ? "The sandbox was replaced: all variables, imports and the files in /mnt/data are lost."
                                       : "The interpreter was restarted: all variables and imports are lost; the files in /mnt/data are still there.");
+    } else if (r->state_restored) {
+        new_line(out);
+        buf_addstr(out, r->status == CELL_OK || r->status == CELL_EXCEPTION
+                   ? "The interpreter was replaced by a copy made after the last cell: variables and imports are as they were then."
+                   : "The interpreter was replaced by a copy made before this cell: variables and imports are as they were then, and nothing "
+                     "this cell defined exists; files it wrote in /mnt/data are still there.");
     }
 }
 
@@ -149,7 +155,7 @@ static void send_result(struct agent *a, const char *id, const struct cell_resul
     struct event e = {.type = EVENT_TOOL_RESULT};
 
     /* Lost before this cell ran: its own error does not say so. */
-    if (r->state_lost && r->what && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
+    if ((r->state_lost || r->state_restored) && r->what && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
         agent_notice(a, NOTICE_WARNING, "%s", r->what);
     e.result.id = id;
     e.result.cell = a->cells;
@@ -159,6 +165,7 @@ static void send_result(struct agent *a, const char *id, const struct cell_resul
     if (r->status != CELL_OK)
         e.result.error = r->status != CELL_EXCEPTION && r->what ? r->what : r->traceback ? r->traceback : r->what ? r->what : r->exception;
     e.result.state_lost = r->state_lost || r->files_lost;
+    e.result.state_restored = r->state_restored && !e.result.state_lost;
     e.result.seconds = r->seconds;
     e.result.out_bytes = r->out_bytes + r->err_bytes;
     e.result.output_path = r->output_path;

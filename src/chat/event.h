@@ -63,7 +63,7 @@ struct event {
             enum cell_status status;
             const char *value;          /* repr of the last expression, or NULL */
             const char *error;          /* traceback cut to the user's frames, or what happened; or NULL */
-            bool state_lost;
+            bool state_lost, state_restored;    /* restored: the interpreter died, and goes on from before the cell */
             double seconds;
             uint64_t out_bytes;         /* all output, shown or not */
             const char *output_path;    /* the full output on disk, when more than was shown; or NULL */

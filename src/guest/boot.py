@@ -13,7 +13,8 @@ import _socket
 FRAME_MAX = 1 << 20             # body of a frame from the program
 PARTS = {}                      # name -> a part not run yet: its source, or (what makes code of it, it)
 DOOR = []                       # descriptors of a sandbox with a name: the listener, and who knocks (named.py)
-OPTIONS = {'nproc': '0', 'files': '0', 'data': '/mnt/data'}
+OPTIONS = {'nproc': '0', 'files': '0', 'data': '/mnt/data', 'park': '0', 'memory': '0', 'alone': ''}
+OOM_WORKER = 150                # oom_score_adj of what runs code; the supervisor has less, a parked copy more (park.py)
 IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGUSR1, _signal.SIGUSR2, _signal.SIGALRM)
 
 
@@ -116,6 +117,7 @@ def fork_child(close, hidden, alone):
             _signal.signal(number, _signal.SIG_DFL)
         if hidden:
             prctl(4, 1)                         # PR_SET_DUMPABLE: the code may look at itself, now that the channel is closed
+        OPTIONS['alone'] = alone
         if not alone:
             prctl(1, 9)                         # PR_SET_PDEATHSIG: in a test nobody ends us with the namespace
         if int(OPTIONS['nproc']):
@@ -125,7 +127,7 @@ def fork_child(close, hidden, alone):
         posix._exit(71)                         # never go on as a second supervisor
     try:
         fd = posix.open('/proc/self/oom_score_adj', posix.O_WRONLY)
-        posix.write(fd, b'1000')                # when memory is gone the kernel takes the code, not the supervisor
+        posix.write(fd, b'%d' % OOM_WORKER)     # when memory is gone the kernel takes the code, not the supervisor
         posix.close(fd)
     except OSError:
         pass

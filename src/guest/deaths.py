@@ -6,6 +6,8 @@ def reap(self):
         posix.read(self.wake[0], 4096)
     except OSError:
         pass
+    if self.parks:
+        need('parked')
     status = None
     while True:
         try:
@@ -16,6 +18,8 @@ def reap(self):
             break
         if pid == self.worker:
             status = what
+        elif self.parks and self.ended(pid, what):
+            pass
         elif self.helper and pid == self.helper['pid']:
             self.helper['status'] = what
     if status is not None:
@@ -28,10 +32,15 @@ def died(self, status):
         self.message(select.POLLIN)
     if self.waiting:
         self.drain(PIPE_SIZE)
-    cause = tlv(b'c', b'closed') if self.closed_kill else b''
+    ending = tlv(b'w', b'%d' % status) + (tlv(b'c', b'closed') if self.closed_kill else b'')
+    if self.parks:
+        forget(self)
+        self.worker = 0
+        self.dying = ending, time.monotonic() + ANNOUNCE_WAIT, not self.waiting     # noqa: from parked.py
+        self.mourn()                            # noqa: from parked.py
+        return
     self.bury()
     self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
-    ending = tlv(b'w', b'%d' % status) + cause
     if self.waiting:
         self.waiting = False
         self.collect(ending)
@@ -39,8 +48,8 @@ def died(self, status):
         self.send(b'X', NONE, ending)
 
 
-def bury(self):
-    """Kill and reap everything but us, and forget the worker."""
+def forget(self):
+    """Close what led to the worker."""
     if self.sock is not None:
         self.poll.unregister(self.sock.fileno())
         self.sock.close()
@@ -50,28 +59,68 @@ def bury(self):
             self.poll.unregister(fd)
         posix.close(fd)
     self.pipes, self.polled = {}, False
+
+
+def bury(self, spare=0):
+    """Kill and reap everything but us and the process to spare, and forget the worker. False: after a second something still lived."""
+    forget(self)
+    if self.parks:
+        need('parked')
+    if spare and self.alone:
+        signal_all(_signal.SIGSTOP)             # in one step: what forks without end could outrun the kills one by one
     until = time.monotonic() + 1.0
-    while time.monotonic() < until:
-        if self.alone:
-            try:
-                posix.kill(-1, 9)               # only ever as the first process of a pid namespace
-            except OSError:
-                pass
+    done = False
+    while not done and time.monotonic() < until:
+        if not self.alone:
+            done = kill_descendants(spare) == 0
+        elif spare:
+            done = kill_listed(spare) == 0
         else:
-            kill_descendants()
+            signal_all(_signal.SIGKILL)
         try:
-            while posix.waitpid(-1, posix.WNOHANG)[0]:
-                pass
+            while True:
+                pid, status = posix.waitpid(-1, posix.WNOHANG)
+                if not pid:
+                    break
+                if self.parks:
+                    self.ended(pid, status)     # noqa: from parked.py
         except ChildProcessError:
-            break
-        time.sleep(0.001)
+            done = True
+        if not done:
+            time.sleep(0.001)
+    if spare:
+        try:
+            posix.kill(spare, _signal.SIGCONT)
+        except OSError:
+            pass
     self.worker = 0
     if self.helper:
         self.helper['status'] = 9
+    return done
 
 
-def kill_descendants():
-    """Without a pid namespace of our own (tests only): kill what descends from us, found in /proc, and nothing else."""
+def signal_all(number):
+    try:
+        posix.kill(-1, number)                  # only ever as the first process of a pid namespace
+    except OSError:
+        pass
+
+
+def kill_listed(spare):
+    """How many processes there still were beside us and the one to spare; they have been sent SIGKILL."""
+    left = 0
+    for name in posix.listdir('/proc'):
+        if name.isdigit() and int(name) not in (posix.getpid(), spare):
+            left += 1
+            try:
+                posix.kill(int(name), _signal.SIGKILL)
+            except OSError:
+                pass
+    return left
+
+
+def kill_descendants(spare):
+    """Without a pid namespace of our own (tests only): the same for what descends from us, found in /proc, and nothing else."""
     me, parent = posix.getpid(), {}
     for name in posix.listdir('/proc'):
         if name.isdigit():
@@ -80,15 +129,18 @@ def kill_descendants():
                     parent[int(name)] = int(f.read().rsplit(b')', 1)[1].split()[1])
             except (OSError, IndexError, ValueError):
                 pass
+    left = 0
     for pid in parent:
         up, depth = pid, 0
         while up in parent and up != me and depth < 100:
             up, depth = parent[up], depth + 1
-        if up == me and pid != me:
+        if up == me and pid not in (me, spare):
+            left += 1
             try:
                 posix.kill(pid, 9)
             except OSError:
                 pass
+    return left
 
 
 Supervisor.reap, Supervisor.bury = reap, bury

@@ -41,6 +41,9 @@ def request(self, kind, nonce, body):
     elif kind == b'S':
         self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
         need('deaths')
+        if self.parked is not None:
+            self.unpark(b'')                    # noqa: from parked.py
+        self.due = 0.0
         self.bury()                             # noqa: from deaths.py
         self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
         self.finish(b'')

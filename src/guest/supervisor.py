@@ -9,11 +9,13 @@ import time
 
 VERSION = b'1'
 CHUNK = 1 << 16
+PAUSE, SHORT, STREAK = 0.001, 0.01, 8       # short cells that follow each other within the pause are each parked, so many in a row
 QUEUE_HIGH = 1 << 18            # with more than this unsent, the code's output waits in its pipes
 NONE = bytes(16)
 CLOSED_WAIT = 0.2               # a worker without its socket has this long to end by itself
 FLOOD_READS, FLOOD_SMALL, FLOOD_MS = 64, 8192, 2
 PIPE_SIZE = 1 << 18            # while code floods
+PARK = bytes(16) + b'\xff' * 4 + bytes(4)     # to the worker, with a socket: make a copy of yourself (park.py)
 
 
 def tlv(tag, data):
@@ -42,6 +44,12 @@ class Supervisor:
         self.closed_at, self.closed_kill = 0.0, False
         self.polled = False                     # the pipes are in the poll set
         self.reads, self.reads_since, self.flood, self.room = 0, 0.0, False, CHUNK
+        self.parks = OPTIONS['park'] == '1'     # copies of the worker are kept between cells; see parked.py
+        self.parked, self.why = None, b''       # [socket, pid or 0 until it has spoken]; why there is none
+        self.lost, self.taken = 0, 0            # pid of a copy that hung up; copies killed by others, not told yet
+        self.cell, self.due = False, 0.0        # the request is a cell; when its copy is to be made
+        self.streak, self.ended_at, self.cheap = 0, 0.0, False
+        self.dying = None                       # the worker died, and what then is not settled yet
         self.seen = {}                          # path -> identity of each file in the data folder
         self.poll = select.poll()
         self.wake = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
@@ -107,7 +115,12 @@ class Supervisor:
     def obey(self, kind, nonce, body):
         if kind == b'R':
             self.nonce, self.waiting, self.interrupted, self.began = nonce, False, False, time.monotonic()
-            self.figures, self.number = [], body[:4]
+            self.figures, self.number, self.cell = [], body[:4], self.parks
+            self.streak = self.streak + 1 if self.began - self.ended_at < PAUSE and self.cheap else 0
+            if self.due:                        # no pause for a copy since the last cell: an older one is of no use
+                self.due = 0.0
+                need('parked')
+                self.unpark(b'busy')            # noqa: from parked.py
             for fd in list(self.pipes):
                 self.relay(fd)                  # what a thread wrote since the last cell is not this cell's
             self.waiting = True
@@ -146,8 +159,9 @@ class Supervisor:
         fds.update(self.pipes)
         if self.put:
             fds.add(self.put[0])
-        if self.sock is not None:
-            fds.add(self.sock.fileno())
+        for sock in (self.sock, self.parked and self.parked[0]):
+            if sock is not None:
+                fds.add(sock.fileno())
         return fds
 
     def adopt(self, pid, sock, out, err):
@@ -188,7 +202,7 @@ class Supervisor:
                 data, extra = b'', ()
             fd = -1
             for level, what, value in extra:
-                for i in range(0, len(value) - 3, 4):
+                for i in range(0, len(value) - 3 if what == _socket.SCM_RIGHTS else 0, 4):
                     if fd >= 0:
                         posix.close(fd)
                     fd = int.from_bytes(value[i:i + 4], sys.byteorder)
@@ -285,10 +299,16 @@ class Supervisor:
         """The last frame of every request."""
         for fd in self.figures:
             posix.close(fd)
-        self.sending, self.figures = None, []
-        spent = int((time.monotonic() - self.began) * 1e6)
+        self.sending, self.figures, now = None, [], time.monotonic()
+        spent = int((now - self.began) * 1e6)
+        if self.taken:
+            ending += tlv(b'o', b'%d' % self.taken)
+            self.taken = 0
         self.send(b'Z', self.nonce, ending + tlv(b'd', b'%d' % spent) + (tlv(b'i', b'1') if self.interrupted else b''))
         self.nonce = None
+        if self.cell:
+            self.cell, self.ended_at, self.cheap = False, now, now - self.began < SHORT
+            self.due = now if self.streak < STREAK else now + PAUSE
 
     def scan(self):
         """Every file in the data folder with what changes when it does. Links are not followed; the number and the depth are bounded."""
@@ -329,6 +349,8 @@ class Supervisor:
             return 0                            # the channel took all there was: nothing but us brings the next piece
         if self.flood and self.unsent < QUEUE_HIGH:
             return FLOOD_MS
+        if self.due or self.dying:
+            return 1 if self.due else 10
         return 50 if self.closed_at or self.helper else None
 
     def serve(self):
@@ -336,6 +358,9 @@ class Supervisor:
         self.poll.register(self.wake[0], select.POLLIN)
         while True:
             self.flush()
+            if self.due and time.monotonic() >= self.due:
+                need('parked')
+                self.park()                     # noqa: from parked.py
             self.gate()
             if bool(self.outbox) != self.queued:
                 self.queued = self.interest(not self.queued)
@@ -354,11 +379,15 @@ class Supervisor:
                     self.helper_read()          # noqa: from requests.py
                 elif fd in DOOR:
                     self.door(fd)               # noqa: from named.py
+                elif self.parked is not None and fd == self.parked[0].fileno():
+                    self.heard()                # noqa: from parked.py
             if self.flood and self.unsent < QUEUE_HIGH:
                 self.flood = 0 < self.drain(self.room) < self.room      # over, or so much that the writer waits for us
             if dead:                            # last, so that an answer sent before death is seen first
                 need('deaths')
                 self.reap()                     # noqa: from deaths.py
+            if self.dying:
+                self.mourn()                    # noqa: from parked.py
             if self.sending is not None:
                 self.more()
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:

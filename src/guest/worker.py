@@ -14,6 +14,7 @@ ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
 MESSAGE_MOST = (1 << 16) + 64
 FLOOD = 2000                    # lines of a cell after which they are gathered
+PARK = b'\xff' * 4               # in place of a cell's number
 
 
 def need(name):
@@ -193,12 +194,16 @@ class Worker:
         while True:
             try:
                 try:
-                    head = self.sock.recv(MESSAGE_MOST)
+                    head, extra, _, _ = self.sock.recvmsg(MESSAGE_MOST, 64, _socket.MSG_CMSG_CLOEXEC)
                 except BlockingIOError:             # the code went over all descriptors
                     self.sock.setblocking(True)
                     continue
                 if not head:
                     posix._exit(70)
+                if head[16:20] == PARK:
+                    need('park')
+                    park(self, extra)           # noqa: from park.py
+                    continue
                 self.nonce = nonce = head[:16]
                 number, size = int.from_bytes(head[16:20], 'little'), int.from_bytes(head[20:24], 'little')
                 code = head[24:]

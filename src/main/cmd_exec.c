@@ -242,6 +242,8 @@ static int with_session(struct exec *x, int closed, struct error *err)
     int status = -1;
 
     setup_sandbox(c, &o);
+    if (!o.name)
+        o.park = false;                         /* nothing follows that could need a copy */
     o.notice = on_notice;
     o.notice_ctx = x;
     if (c->dry_run) {

@@ -26,6 +26,7 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     };
     for (size_t i = 0; i < countof(asked); i++)
         o->asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
+    o->park = c->park;
 }
 
 void setup_agent(const struct config *c, struct agent_options *o)

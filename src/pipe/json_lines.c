@@ -8,7 +8,7 @@
  *   tool_call     id, tool, cell (number in the session), code
  *   tool_output   cell, stream ("stdout", "stderr"), text (a piece; at most 16 MiB a cell)
  *   tool_result   id, cell, status ("ok", "exception", "exit", "timeout", "interrupted", "memory", "died", "not_run"), value, error,
- *                 state_lost, seconds, output_bytes (all of it), output_path, model_text (what the model is told)
+ *                 state_lost, state_restored, seconds, output_bytes (all of it), output_path, model_text (what the model is told)
  *   file          cell, name (in the sandbox), path (here), bytes
  *   notice        level ("info", "warning", "error", "detail"), text
  *   usage         input_tokens, output_tokens, reasoning_tokens (null: unknown), estimated, seconds: of one request
@@ -224,6 +224,7 @@ static int write_result(struct json_lines *j, const struct event *e)
     json_set_str(o, "value", e->result.value);
     json_set_str(o, "error", e->result.error);
     json_set_bool(o, "state_lost", e->result.state_lost);
+    json_set_bool(o, "state_restored", e->result.state_restored);
     set_seconds(o, e->result.seconds);
     json_set_int(o, "output_bytes", (int64_t)e->result.out_bytes);
     json_set_str(o, "output_path", e->result.output_path);

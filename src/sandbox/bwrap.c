@@ -91,7 +91,7 @@ static void vector(const struct engine_plan *p, struct argv *out)
         argv_pushf(out, "%d", p->info);
     }
     argv_pushl(out, "--", "/usr/bin/python3", NULL);
-    engine_guest_words(p, channel, p->holds_pids ? 0 : p->o->pids, p->o->data_files, out);
+    engine_guest_words(p, channel, p->holds_pids ? 0 : p->o->pids, p->o->data_files, p->holds_memory, out);
 }
 
 static long read_sysctl(const char *path)

@@ -40,12 +40,12 @@ static void push_limits(const struct engine_plan *p, bool podman, struct argv *o
         argv_push(out, "--cpus");
         argv_pushf(out, "%g", o->cpus);
         argv_push(out, "--pids-limit");
-        argv_pushf(out, "%d", o->pids);
+        argv_pushf(out, "%d", engine_pids(o));
     } else {
         argv_pushl(out, "--ulimit", NULL);
         argv_pushf(out, "data=%lld:%lld", (long long)o->memory, (long long)o->memory);
     }
-    argv_pushl(out, "--oom-score-adj", "500", "--ulimit", "core=0:0", "--ulimit", "memlock=0:0", "--ulimit", "msgqueue=0:0",
+    argv_pushl(out, "--oom-score-adj", "100", "--ulimit", "core=0:0", "--ulimit", "memlock=0:0", "--ulimit", "msgqueue=0:0",
                "--ulimit", "stack=8388608:8388608", "--ulimit", NULL);
     argv_pushf(out, "nofile=%d:%d", o->open_files, o->open_files);
     /* Counted for the uid over the whole host, so it cannot be the limit of one sandbox; that is pids-limit. */
@@ -105,7 +105,7 @@ static void push_run(const struct engine_plan *p, bool podman, struct argv *out)
     argv_pushl(out, "--entrypoint", "python3", p->o->image, NULL);
     /* Processes are counted by the engine, or by the supervisor's own rlimit where it cannot; files in /mnt/data by docker's tmpfs. */
     engine_guest_words(p, p->stdio ? "stdio" : "unix:" INSIDE_DIR "/s", p->no_limits ? p->o->pids : 0,
-                       podman ? p->o->data_files : 0, out);
+                       podman ? p->o->data_files : 0, !p->no_limits, out);
 }
 
 static void docker_vector(const struct engine_plan *p, struct argv *out)

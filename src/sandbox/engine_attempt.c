@@ -402,7 +402,7 @@ static int start_join(struct attempt *a, int info)
 
 static int start_bwrap(struct attempt *a)
 {
-    struct cgroup_limits limits = {.memory = a->o->memory, .cpus = a->o->cpus, .pids = a->o->pids};
+    struct cgroup_limits limits = {.memory = a->o->memory, .cpus = a->o->cpus, .pids = engine_pids(a->o)};
     struct argv argv = ARGV_INIT;
     struct engine_plan plan;
     autofree char *group = owner_group_name();

@@ -7,12 +7,19 @@
 #include "base/mem.h"
 #include "sandbox/sandbox.h"
 
-void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, struct argv *out)
+int engine_pids(const struct sandbox_options *o)
+{
+    return o->pids + o->park;
+}
+
+void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, bool memory, struct argv *out)
 {
     /* -I: nothing from the environment or the working directory; -S: no site, which saves the supervisor 10 ms; -u: no buffering */
     argv_pushl(out, "-I", "-S", "-u", "-c", p->guest, channel, NULL);
-    argv_pushf(out, "nproc=%d", nproc);
+    argv_pushf(out, "nproc=%d", nproc > 0 ? engine_pids(p->o) : 0);
     argv_pushf(out, "files=%d", files);
+    argv_pushf(out, "park=%d", p->o->park);
+    argv_pushf(out, "memory=%lld", memory ? (long long)p->o->memory : 0);
     argv_push(out, "data=" DATA_DIR);
 }
 

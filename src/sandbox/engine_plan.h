@@ -53,8 +53,10 @@ struct engine_description {
 
 extern const struct engine_description engine_docker, engine_podman, engine_bwrap;
 
-/* The words after python3 -c GUEST, the same for all. */
-void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, struct argv *out);
+/* The words after python3 -c GUEST, the same for all. nproc, files: 0 where the engine holds the limit; memory: it holds it. */
+void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, bool memory, struct argv *out);
+/* Processes it may have: what was asked for, which the parked copy is not counted in. */
+int engine_pids(const struct sandbox_options *o);
 /* name=value for the environment inside, by a callback; threads follow the CPU limit. */
 void engine_environment(const struct engine_plan *p, void (*each)(void *ctx, const char *name, const char *value), void *ctx);
 

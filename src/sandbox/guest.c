@@ -11,6 +11,8 @@
 EMBED(guest_boot_py, "src/guest/boot.py")
 EMBED(guest_supervisor_py, "src/guest/supervisor.py")
 EMBED(guest_deaths_py, "src/guest/deaths.py")
+EMBED(guest_parked_py, "src/guest/parked.py")
+EMBED(guest_park_py, "src/guest/park.py")
 EMBED(guest_flood_py, "src/guest/flood.py")
 EMBED(guest_files_py, "src/guest/files.py")
 EMBED(guest_requests_py, "src/guest/requests.py")
@@ -29,8 +31,9 @@ char *guest_text(void)
 void guest_parts(struct buf *out)
 {
     static const struct { const char *name, *text; } parts[] = {
-        {"supervisor", guest_supervisor_py}, {"deaths", guest_deaths_py}, {"flood", guest_flood_py}, {"files", guest_files_py},
-        {"requests", guest_requests_py}, {"packages", guest_packages_py}, {"named", guest_named_py}, {"worker", guest_worker_py}, {"rare", guest_rare_py},
+        {"supervisor", guest_supervisor_py}, {"deaths", guest_deaths_py}, {"parked", guest_parked_py}, {"park", guest_park_py},
+        {"flood", guest_flood_py}, {"files", guest_files_py}, {"requests", guest_requests_py}, {"packages", guest_packages_py},
+        {"named", guest_named_py}, {"worker", guest_worker_py}, {"rare", guest_rare_py},
     };
 
     if (EMBED_SIZE(guest_code) > 0) {

@@ -28,6 +28,9 @@ struct request {
     char *error, *text;
     int64_t wait_status;                                        /* of the worker, when it died in this request; else -1 */
     bool sigint_sent, closed, files_cut;
+    bool restored;                                              /* ... and a copy from before the cell has taken its place */
+    char *unkept;                                               /* why none has */
+    int64_t copies_killed;                                      /* copies that others than the supervisor killed */
     int64_t micros;
 };
 
@@ -52,6 +55,7 @@ struct sandbox {
     bool touched;                       /* a cell ran: there is state to lose */
     bool has_files;                     /* ... and files */
     bool lost_state, lost_files;        /* to be told with the next cell */
+    bool revived;                       /* the interpreter died between cells, a copy goes on: the same */
     char lost_why[200];
     char broken_why[200];
     unsigned cells;

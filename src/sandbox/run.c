@@ -95,38 +95,48 @@ static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
     r->hint = more;
 }
 
+/* What is left of the variables, after a death. */
+static char *what_remains(const struct request *q)
+{
+    if (q->restored)
+        return xstrdup("the session goes on with the variables from before this cell");
+    return q->unkept ? xasprintf("variables are gone (no copy to go on from: %s)", q->unkept) : xstrdup("variables are gone");
+}
+
 /* The worker died in this cell: why, as seen from outside. */
 static void explain_death(struct sandbox *s, const struct cell *c, const struct ladder *l, bool memory, struct cell_result *r)
 {
     int status = (int)c->request.wait_status;
     char limit[32], how[64];
+    autofree char *left = what_remains(&c->request);
 
-    r->state_lost = true;
+    r->state_restored = c->request.restored;
+    r->state_lost |= !r->state_restored;
     size_text(s->o.memory, limit, sizeof limit);
     child_status_text(status, how, sizeof how);
     if (l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
-        r->what = xasprintf("the code was killed: it ran longer than %g s, the limit of a cell, and did not stop when interrupted; variables are gone",
-                            s->o.cell_ms / 1000.0);
+        r->what = xasprintf("the code was killed: it ran longer than %g s, the limit of a cell, and did not stop when interrupted; %s",
+                            s->o.cell_ms / 1000.0, left);
     } else if (l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
-        r->what = xstrdup(loop_fatal(s->loop) ? "the program was told to end, so the code was killed; variables are gone"
-                          : "the user interrupted the code and it did not stop by itself, so it was killed; variables are gone");
+        r->what = xasprintf("%s; %s", loop_fatal(s->loop) ? "the program was told to end, so the code was killed"
+                            : "the user interrupted the code and it did not stop by itself, so it was killed", left);
     } else if (memory) {
         r->status = CELL_MEMORY;
-        r->what = xasprintf("the code was killed: out of memory (limit %s); variables are gone", limit);
+        r->what = xasprintf("the code was killed: out of memory (limit %s); %s", limit, left);
     } else if (c->request.closed || (WIFEXITED(status) && WEXITSTATUS(status) == 70)) {
         r->status = CELL_DIED;
-        r->what = xstrdup("the interpreter was ended: the code closed or replaced the descriptors it works with; variables are gone");
+        r->what = xasprintf("the interpreter was ended: the code closed or replaced the descriptors it works with; %s", left);
     } else if (WIFEXITED(status)) {
         r->status = CELL_DIED;
-        r->what = xasprintf("the code ended the interpreter itself (os._exit, %s); variables are gone", how);
+        r->what = xasprintf("the code ended the interpreter itself (os._exit, %s); %s", how, left);
     } else if (WTERMSIG(status) == SIGKILL && s->memory_kills < 0) {
         r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s); variables are gone", how, limit);
+        r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s); %s", how, limit, left);
     } else {
         r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter was %s; variables are gone", how);
+        r->what = xasprintf("the interpreter was %s; %s", how, left);
     }
 }
 
@@ -168,21 +178,25 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
 {
     char *more;
 
-    if (!s->lost_state && !s->lost_files)
+    if (!s->lost_state && !s->lost_files && !s->revived)
         return;
-    more = xasprintf("%s%sbefore this cell ran, %s were lost (%s)", r->what ? r->what : "", r->what ? "; " : "",
-                     s->lost_files ? "variables and the files in /mnt/data" : "variables", s->lost_why);
+    more = s->lost_state || s->lost_files
+               ? xasprintf("before this cell ran, %s were lost (%s)", s->lost_files ? "variables and the files in /mnt/data" : "variables", s->lost_why)
+               : xasprintf("%s; the session went on with the variables of that moment", s->lost_why);
     free(r->what);
     r->what = more;
-    r->state_lost = true;
+    r->state_lost = s->lost_state || s->lost_files;
+    r->state_restored = !r->state_lost;
     r->files_lost |= s->lost_files;
-    s->lost_state = s->lost_files = false;
+    s->lost_state = s->lost_files = s->revived = false;
 }
 
 static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, struct cell_result *r)
 {
-    int64_t kills = s->run ? engine_memory_kills(s->run) : -1;
-    bool memory = kills > s->memory_kills && s->memory_kills >= 0;
+    int64_t kills = s->run ? engine_memory_kills(s->run) : -1, grew = s->memory_kills >= 0 ? kills - s->memory_kills : 0;
+    /* A copy that was taken to make room is not the cell's trouble, if the cell lived. */
+    bool memory = grew > 0, process = grew > c->request.copies_killed;
+    char *before;
 
     s->memory_kills = kills >= 0 ? kills : s->memory_kills;
     if (!c->request.done) {
@@ -192,27 +206,27 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, s
     }
     s->touched = true;
     tell_old_loss(s, r);
+    before = steal(&r->what);
     if (!c->answered || c->request.wait_status >= 0) {
-        char *before = steal(&r->what);
-
-        explain_death(s, c, l, memory, r);
-        free(before);                           /* what was lost before no longer matters */
-        s->touched = false;
+        explain_death(s, c, l, process || (memory && WIFSIGNALED((int)c->request.wait_status) && WTERMSIG((int)c->request.wait_status) == SIGKILL), r);
+        s->touched = r->state_restored;
+        if (!r->state_restored)
+            free(steal(&before));               /* what was lost before no longer matters */
     } else {
-        char *before = steal(&r->what);
-
         explain_answer(s, c, l, r);
-        if (before && r->what) {
-            char *both = xasprintf("%s; %s", r->what, before);
-
-            free(before);
-            free(r->what);
-            r->what = both;
-        } else if (before) {
-            r->what = before;
-        }
-        note_memory(s, r, memory);
+        note_memory(s, r, process);
     }
+    if (before && r->what) {
+        char *both = xasprintf("%s; %s", r->what, before);
+
+        free(before);
+        free(r->what);
+        r->what = both;
+    } else if (before) {
+        r->what = before;
+    }
+    if (c->request.copies_killed > 0 && c->request.wait_status < 0 && s->o.notice)
+        s->o.notice(s->o.notice_ctx, true, "memory ran short, so the copy of the interpreter was given up; a new one is made after the cell");
 }
 
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener, struct cell_result *r, struct error *err)

@@ -17,6 +17,7 @@
 
 #define HELLO_MS 20000          /* from the channel to the supervisor's first frame; a loaded machine is slow, a dead one is seen by its hang-up */
 #define PACKAGES_MAX 1000
+#define UNKEPT_MAX 100
 #define OLDEST_PYTHON 8         /* 3.8: what the guest is written for */
 
 static void engine_done(void *ctx, int status, const struct error *err);
@@ -36,6 +37,7 @@ void sandbox_defaults(struct sandbox_options *o)
         .open_files = 256,
         .cell_ms = 120000,
         .idle_ms = 1800000,
+        .park = true,
     };
 }
 
@@ -182,13 +184,26 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
 }
 
 /* The interpreter ended while no cell ran. */
-static const char *on_idle_death(struct sandbox *s)
+static const char *on_idle_death(struct sandbox *s, const struct frame *f)
 {
-    if (s->touched && !s->lost_state) {
-        s->lost_state = true;
-        snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died after the last cell had ended");
+    const char *p = f->data;
+    size_t left = f->len;
+    struct tagged t;
+    bool restored = false;
+    autofree char *unkept = NULL;
+
+    while (tagged_next(&p, &left, &t) > 0) {
+        restored |= t.tag == 'r';
+        if (t.tag == 'u' && !unkept)
+            unkept = tagged_text(&t, UNKEPT_MAX);
     }
-    s->touched = false;
+    if (!s->touched || s->lost_state)
+        return NULL;
+    s->revived = restored;
+    s->lost_state = !restored;
+    snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died after the last cell had ended%s%s",
+             !restored && unkept ? "; no copy to go on from: " : "", !restored && unkept ? unkept : "");
+    s->touched = restored;
     return NULL;
 }
 
@@ -207,6 +222,9 @@ static const char *on_end(struct request *q, const struct frame *f)
         case 'i': q->sigint_sent = true; break;
         case 'c': q->closed = true; break;
         case 'f': q->files_cut = true; break;
+        case 'r': q->restored = true; break;
+        case 'u': free(q->unkept); q->unkept = tagged_text(&t, UNKEPT_MAX); break;
+        case 'o': q->copies_killed = tagged_int(&t); break;
         case 'd': q->micros = tagged_int(&t); break;
         default: break;             /* a newer supervisor may say more */
         }
@@ -223,7 +241,7 @@ static const char *on_frame(void *ctx, const struct frame *f)
     if (s->stage == STAGE_HELLO)
         return f->type == 'H' ? on_hello(s, f) : "it did not begin with a greeting";
     if (f->type == 'X')
-        return on_idle_death(s);
+        return on_idle_death(s, f);
     /* Only frames of the request under way: the nonce is made out here for each, so late or invented ones do not fit. */
     if (!q || q->done || memcmp(f->nonce, q->nonce, NONCE_SIZE) != 0)
         return "it sent a frame that nobody asked for";
@@ -305,7 +323,7 @@ static void settle(struct sandbox *s)
             s->lost_files = true;
         if (s->lost_state || s->lost_files)
             snprintf(s->lost_why, sizeof s->lost_why, "%s", s->broken_why);
-        s->touched = s->has_files = false;
+        s->touched = s->has_files = s->revived = false;
         clear_run(s);
         s->stage = STAGE_NONE;
     } else if (s->stage == STAGE_FAILED) {
@@ -431,4 +449,5 @@ void request_end(struct sandbox *s, struct request *q)
         s->request = NULL;
     free(steal(&q->error));
     free(steal(&q->text));
+    free(steal(&q->unkept));
 }

@@ -1,8 +1,8 @@
 /* sandbox.h - one locked-down, long-lived place where Python runs; its variables live from cell to cell.
  *
  * sandbox_start() begins the start-up and returns; the loop carries it on while the caller waits for something else.
- * Everything that needs the sandbox waits for it first. A worker that dies is replaced; a container that is gone is replaced
- * too; both are told in the result (state_lost). Everything from inside is hostile: deadlines, exit status, memory kills and sizes are
+ * Everything that needs the sandbox waits for it first. A worker that dies is replaced, by a copy from before the cell where there is one
+ * (state_restored); a container that is gone is replaced too; all is told in the result (state_lost). Everything from inside is hostile: deadlines, exit status, memory kills and sizes are
  * measured out here. Prints nothing.
  */
 #ifndef SANDBOX_SANDBOX_H
@@ -37,6 +37,7 @@ struct sandbox_options {        /* strings are copied */
     int64_t file_size;          /* one file */
     int open_files;
     int cell_ms;                /* wall clock of one cell */
+    bool park;                  /* keep a copy of the interpreter between cells, to go on from when a cell ends it */
     const char *session_dir;    /* ours, 0700, made by the caller; holds output and delivered files. Never bound into the sandbox */
     const char *out_dir;        /* where delivered files go; NULL: session_dir/files */
     void (*notice)(void *ctx, bool detail, const char *line);  /* "podman cannot start (...); using docker" */
@@ -93,6 +94,7 @@ struct cell_result {
     int exit_code;              /* CELL_EXIT: SystemExit's code */
     char *what;                 /* for every status but OK and EXCEPTION: one line, which limit and how much it had */
     bool state_lost;            /* variables are gone */
+    bool state_restored;        /* the interpreter died; variables are those from before the cell */
     bool files_lost;            /* /mnt/data is gone too (the container was replaced) */
     double seconds;
     uint64_t out_bytes, err_bytes;     /* everything it wrote */

@@ -47,7 +47,7 @@ struct fake_cell {
     enum cell_status status;
     const char *exception, *hint, *what, *file;
     int line, exit_code;
-    bool state_lost, files_lost, interrupt;
+    bool state_lost, state_restored, files_lost, interrupt;
     enum error_kind fail;           /* sandbox_run gives -1 */
     int wait_ms;
 };
@@ -289,6 +289,7 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     r->line = f->line;
     r->exit_code = f->exit_code;
     r->state_lost = f->state_lost;
+    r->state_restored = f->state_restored;
     r->files_lost = f->files_lost;
     if (f->file) {
         r->files = xcalloc(1, sizeof *r->files);
@@ -369,7 +370,7 @@ static void fake_event(void *ctx, const struct event *e)
     case EVENT_REPLY_END: buf_addf(b, "%s%u ", kinds[e->reply_end.kind], e->reply_end.reply); break;
     case EVENT_TOOL_CALL: buf_addf(b, "call:%u ", e->call.cell); break;
     case EVENT_TOOL_OUTPUT: buf_addf(b, "out:%u ", e->output.cell); break;
-    case EVENT_TOOL_RESULT: buf_addf(b, "result:%u:%d%s ", e->result.cell, (int)e->result.status, e->result.state_lost ? ":lost" : ""); break;
+    case EVENT_TOOL_RESULT: buf_addf(b, "result:%u:%d%s ", e->result.cell, (int)e->result.status, e->result.state_lost ? ":lost" : e->result.state_restored ? ":restored" : ""); break;
     case EVENT_FILE: buf_addf(b, "file:%s ", e->file.name); break;
     case EVENT_NOTICE: buf_addf(b, "notice(%s) ", e->notice.text); break;
     case EVENT_DONE:

@@ -120,6 +120,34 @@ static void test_docker(void **state)
     argv_release(&a);
 }
 
+/* Processes are those that were asked for: the parked copy is not the code's. */
+static void test_parked_copy(void **state)
+{
+    (void)state;
+    struct engine_plan p = plan_for_tests();
+    struct sandbox_options o = *p.o;
+    struct argv a = ARGV_INIT;
+
+    o.park = true;
+    p.o = &o;
+    engine_docker.vector(&p, &a);
+    has_pair(&a, "--pids-limit", "78");
+    has_pair(&a, "--oom-score-adj", "100");     /* more than the worker's 150 could not be taken back in there */
+    has_pair(&a, "park=1", "memory=536870912");
+    argv_release(&a);
+    p.no_limits = true;
+    engine_podman.vector(&p, &a);
+    has(&a, "nproc=78");
+    has_pair(&a, "park=1", "memory=0");
+    argv_release(&a);
+    p.holds_pids = false;
+    p.holds_memory = true;
+    engine_bwrap.vector(&p, &a);
+    has(&a, "nproc=78");
+    has_pair(&a, "park=1", "memory=536870912");
+    argv_release(&a);
+}
+
 static void test_podman(void **state)
 {
     (void)state;
@@ -361,8 +389,8 @@ static void test_explanations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_docker), cmocka_unit_test(test_podman), cmocka_unit_test(test_without_control_groups), cmocka_unit_test(test_named),
-        cmocka_unit_test(test_stdio), cmocka_unit_test(test_runtime),
+        cmocka_unit_test(test_docker), cmocka_unit_test(test_parked_copy), cmocka_unit_test(test_podman),
+        cmocka_unit_test(test_without_control_groups), cmocka_unit_test(test_named), cmocka_unit_test(test_stdio), cmocka_unit_test(test_runtime),
         cmocka_unit_test(test_bwrap), cmocka_unit_test(test_dry_run), cmocka_unit_test(test_explanations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,151 @@
+# parked.py - part of the supervisor, compiled after the first cell: have the worker make a copy of itself between two cells, and go on
+# from that copy when the worker dies. Whatever the worker and the copy say is the code's: a word out of place loses the copy, nothing else.
+
+ANNOUNCE_WAIT = 1.0             # a worker has died: its copy must have spoken within so long
+WHY = {b'Na': b'none can be made on this machine', b'Nt': b'none could be made while threads were running',
+       b'Nm': b'none could be made, for lack of memory or processes', b'busy': b'cells came too fast for one',
+       b'deaf': b'the interpreter did not obey', b'killed': b'it was killed, most likely as memory ran short', b'gone': b'it had ended',
+       b'left': b'what the code had left running did not end'}
+
+
+def park(self):
+    """The worker's state is that of a finished cell: an older copy ends, a new one is made. Never waits."""
+    self.due = 0.0
+    self.unpark(b'')
+    if self.sock is None or not self.worker:
+        return
+    try:
+        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    except OSError:
+        self.why = b'Nm'
+        return
+    ours.setsockopt(_socket.SOL_SOCKET, _socket.SO_PASSCRED, 1)    # whose pid it is, the kernel says
+    ours.setblocking(False)
+    try:
+        self.sock.sendmsg([PARK], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, theirs.fileno().to_bytes(4, sys.byteorder))])
+    except OSError:
+        self.why = b'deaf'
+        ours.close()
+    else:
+        self.parked = [ours, 0]
+        self.poll.register(ours.fileno(), select.POLLIN)
+    theirs.close()
+
+
+def unpark(self, why):
+    """Forget the copy and end it. One that has not spoken yet ends when it finds its socket closed."""
+    self.why = why
+    if self.parked is None:
+        return
+    (sock, pid), self.parked = self.parked, None
+    self.poll.unregister(sock.fileno())
+    sock.close()
+    if pid:
+        try:
+            posix.kill(pid, _signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def heard(self):
+    """The copy's socket: who made it says so once. Anything more, and its end, is the end of the copy."""
+    sock, pid = self.parked
+    try:
+        data, extra, _, _ = sock.recvmsg(64, 256)
+    except BlockingIOError:
+        return
+    except OSError:
+        data, extra = b'', ()
+    sender = 0
+    for level, what, value in extra:
+        if what == _socket.SCM_CREDENTIALS:
+            sender = int.from_bytes(value[:4], sys.byteorder)
+        else:
+            for i in range(0, len(value) - 3, 4):
+                posix.close(int.from_bytes(value[i:i + 4], sys.byteorder))
+    if pid == 0 and data == b'P' and sender not in (0, 1, posix.getpid(), self.worker):
+        self.parked[1] = sender
+    elif pid and not data:
+        self.lost = pid                             # how it ended is told by reap()
+        self.parked[1] = 0
+        self.unpark(b'gone')
+    else:
+        self.unpark(data if pid == 0 and data in WHY else b'gone')
+
+
+def ended(self, pid, status):
+    """A child of ours that is not the worker was reaped. True: it was the copy, and others than us ended it."""
+    if self.parked is not None and pid == self.parked[1]:
+        self.parked[1] = 0
+        self.unpark(b'gone')
+    elif pid != self.lost:
+        return False
+    self.lost = 0
+    if status & 0x7f == 9:
+        self.taken += 1
+        self.why = b'killed'
+    return True
+
+
+def mourn(self):
+    """The worker is dead (died() has noted how): go on from the copy, or from nothing, and say which. Called until it is done."""
+    ending, until, idle = self.dying
+    if self.parked is not None and not self.parked[1]:
+        heard(self)
+        if self.parked is not None and not self.parked[1] and time.monotonic() < until:
+            return
+    self.dying = None
+    orders = self.to_worker                         # a cell that came since
+    if restore(self):
+        ending += tlv(b'r', b'1')
+    else:
+        self.unpark(self.why)
+        self.bury()
+        self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
+        if self.why in WHY:
+            ending += tlv(b'u', WHY[self.why])
+        self.why = b''
+    if not idle:
+        self.waiting = False
+        self.collect(ending)
+        return
+    self.send(b'X', NONE, ending)
+    if self.waiting:
+        self.to_worker = orders
+        self.feed()
+    else:
+        self.due = time.monotonic()
+
+
+def restore(self):
+    """True: the copy is the worker now, and nothing else of the code lives."""
+    if self.parked is None or not self.parked[1]:
+        return False
+    sock, pid = self.parked
+    if not self.bury(pid):
+        self.why = b'left'
+        return False
+    if self.parked is None or self.parked[1] != pid:
+        return False                                # it was reaped meanwhile
+    (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
+    fds = out_in.to_bytes(4, sys.byteorder) + err_in.to_bytes(4, sys.byteorder)
+    try:
+        sock.sendmsg([b'G'], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
+    except OSError:
+        self.why = b'gone'
+        posix.close(out)
+        posix.close(err)
+        return False
+    finally:
+        posix.close(out_in)
+        posix.close(err_in)
+    posix.set_blocking(out, False)
+    posix.set_blocking(err, False)
+    sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_PASSCRED, 0)
+    self.poll.unregister(sock.fileno())
+    self.parked = None
+    self.adopt(pid, sock, out, err)
+    return True
+
+
+Supervisor.park, Supervisor.unpark, Supervisor.heard, Supervisor.ended, Supervisor.mourn = park, unpark, heard, ended, mourn

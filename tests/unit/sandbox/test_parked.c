@@ -1,0 +1,365 @@
+/* test_parked.c - a cell that ends the interpreter, and the copy that goes on in its place: the real supervisor and worker, run without a
+ * container by fake_engine.h.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/sandbox/fake_engine.h"
+
+#define PAUSE_US 30000          /* a model's turn, if a quick one */
+/* The worker's own functions, for code that is hostile to them. */
+#define GLOBALS "import sys, os, socket\nf = sys._getframe()\nwhile 'WORKER' not in f.f_globals: f = f.f_back\nG = f.f_globals\n"
+
+static struct loop *loop;
+static struct sandbox *box;
+static struct cell_result r;
+static struct buf out;
+static char session[64];
+
+static void on_output(void *ctx, int stream, const char *text, size_t len)
+{
+    (void)stream;
+    buf_add(ctx, text, len);
+}
+
+static const struct cell_listener listener = {&out, on_output};
+
+static int setup_with(const char *options)
+{
+    struct sandbox_options o;
+
+    signal(SIGPIPE, SIG_IGN);
+    memset(&fake, 0, sizeof fake);
+    snprintf(fake.data, sizeof fake.data, "/tmp/sandbox-test-XXXXXX");
+    snprintf(session, sizeof session, "/tmp/sandbox-session-XXXXXX");
+    if (!mkdtemp(fake.data) || !mkdtemp(session))
+        return -1;
+    fake.options = options;
+    loop = loop_new();
+    sandbox_defaults(&o);
+    o.session_dir = session;
+    o.cell_ms = 1000;
+    box = sandbox_new(&o, loop);
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return setup_with("park=1");
+}
+
+static int setup_off(void **state)
+{
+    (void)state;
+    return setup_with("park=0");
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    cell_result_release(&r);
+    sandbox_free(box);
+    loop_free(loop);
+    buf_release(&out);
+    file_remove_tree(fake.data);
+    file_remove_tree(session);
+    return 0;
+}
+
+static void want(const char *code, enum cell_status status)
+{
+    struct error err = {0};
+
+    cell_result_release(&r);
+    buf_clear(&out);
+    loop_arm(loop);
+    if (sandbox_run(box, code, strlen(code), &listener, &r, &err) < 0)
+        fail_msg("sandbox_run: %s", err.text);
+    if (r.status != status)
+        fail_msg("status %d, wanted %d\ncode: %s\nexception: %s\ntraceback: %s\nwhat: %s\noutput: %s", r.status, status, code,
+                 r.exception ? r.exception : "-", r.traceback ? r.traceback : "-", r.what ? r.what : "-", buf_str(&out));
+}
+
+static void want_value(const char *code, const char *value)
+{
+    want(code, CELL_OK);
+    if (!r.value || strcmp(r.value, value) != 0)
+        fail_msg("%s gave %s, wanted %s (what: %s)", code, r.value ? r.value : "nothing", value, r.what ? r.what : "-");
+}
+
+static void has(const char *text, const char *part)
+{
+    if (!text || !strstr(text, part))
+        fail_msg("\"%s\" lacks \"%s\"", text ? text : "(null)", part);
+}
+
+/* The cell died, and x is what it was before. */
+static void want_restored(const char *code, enum cell_status status, const char *how, const char *x)
+{
+    want(code, status);
+    if (!r.state_restored || r.state_lost)
+        fail_msg("not restored: %s\ncode: %s", r.what, code);
+    has(r.what, how);
+    has(r.what, "the session goes on with the variables from before this cell");
+    want_value("x", x);
+    assert_false(r.state_restored || r.state_lost);
+    assert_null(r.what);
+}
+
+static void want_lost(const char *code, enum cell_status status, const char *why)
+{
+    want(code, status);
+    if (!r.state_lost || r.state_restored)
+        fail_msg("not lost: %s\ncode: %s", r.what, code);
+    has(r.what, "variables are gone");
+    has(r.what, why);
+    want("x", CELL_EXCEPTION);
+}
+
+static void test_deaths(void **state)
+{
+    (void)state;
+    want("import os, signal, ctypes, time, sys, random\nx = [1]\nrandom.seed(3)", CELL_OK);
+    want_restored("x.append(2)\nprint('before', flush=True)\nos._exit(3)", CELL_DIED, "os._exit, exit code 3", "[1]");
+    want("print('before', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)", CELL_DIED);
+    assert_string_equal(buf_str(&out), "before\n");
+    want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_DIED, "SIGKILL", "[1]");       /* two in a row */
+    want_restored("x = 5\nctypes.string_at(0)", CELL_DIED, "SIGSEGV", "[1]");
+    want_restored("x.append(3)\nos.closerange(0, 1024)", CELL_DIED, "descriptors", "[1]");
+    want_restored("x = 6\nos.abort()", CELL_DIED, "SIGABRT", "[1]");
+    want_restored("signal.signal(2, signal.SIG_IGN)\nwhile True: pass", CELL_TIMEOUT, "did not stop when interrupted", "[1]");
+    fake.memory_kills = 1;
+    want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_MEMORY, "out of memory (limit 1 GiB)", "[1]");
+    /* All that the state is: what a failed cell did counts, and random goes on where it was. */
+    want("x = 7\n1 / 0", CELL_EXCEPTION);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "7");
+    want("random.seed(3)\na, x = random.random(), 0", CELL_OK);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "0");
+    want("x = random.random()\nrandom.seed(3)\n(random.random(), random.random()) == (a, x)", CELL_OK);
+    assert_string_equal(r.value, "True");
+    /* What it makes is sent as ever, and what it wrote before it died stays. */
+    want("open('late.txt', 'w').write('kept');\nos._exit(1)", CELL_DIED);
+    assert_int_equal(r.n_files, 1);
+    want_value("open('late.txt').read()", "'kept'");
+    want_value("sum(range(10))\nos.getpid() == os.getpgid(0) and sys.stdin.read()", "''");
+    assert_int_equal(fake.starts, 1);
+}
+
+static void test_interrupts_still_work(void **state)
+{
+    (void)state;
+    want("import os, time\nx = 1", CELL_OK);
+    want("os._exit(0)", CELL_DIED);
+    want("x = 2\ntime.sleep(60)", CELL_TIMEOUT);
+    assert_false(r.state_lost || r.state_restored);
+    has(r.what, "variables are kept");
+    want_value("x", "2");
+}
+
+static void test_between_cells(void **state)
+{
+    (void)state;
+    want("import os, signal\nx = 3\nsignal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);", CELL_OK);
+    usleep(300000);
+    want_value("x", "3");
+    assert_true(r.state_restored && !r.state_lost);
+    has(r.what, "the interpreter died after the last cell had ended; the session went on with the variables of that moment");
+    want_value("x", "3");
+    assert_false(r.state_restored);
+    /* Dead, and the next cell dies too: the older news is not forgotten. */
+    want("signal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);", CELL_OK);
+    usleep(300000);
+    want("os._exit(0)", CELL_DIED);
+    assert_true(r.state_restored);
+    has(r.what, "before this cell; the interpreter died after");
+}
+
+static void test_no_copy(void **state)
+{
+    (void)state;
+    want("import os, threading, signal, time\nx = 1\nstop = threading.Event()\nt = threading.Thread(target=stop.wait)\nt.start()", CELL_OK);
+    usleep(PAUSE_US);
+    want_lost("os._exit(0)", CELL_DIED, "no copy to go on from: none could be made while threads were running");
+    want("import os, threading\nx = 2\nt = threading.Thread(target=lambda: 1)\nt.start()\nt.join()", CELL_OK);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "2");
+    want("threading.Timer(0.1, lambda: os._exit(9)).start()", CELL_OK);
+    usleep(300000);
+    want("x", CELL_EXCEPTION);
+    assert_true(r.state_lost && !r.state_restored);
+    has(r.what, "before this cell ran, variables were lost");
+    has(r.what, "while threads were running");
+}
+
+static void test_off(void **state)
+{
+    (void)state;
+    want("import os\nx = 1", CELL_OK);
+    usleep(PAUSE_US);
+    want("import os\nos._exit(0)", CELL_DIED);
+    assert_true(r.state_lost && !r.state_restored);
+    has(r.what, "variables are gone");
+    assert_null(strstr(r.what, "no copy"));
+    want("x", CELL_EXCEPTION);
+}
+
+/* The child of the supervisor that is not the worker: from inside, as code would find it. */
+#define KILL_COPY \
+    "def kill_copy():\n" \
+    "    for p in filter(str.isdigit, os.listdir('/proc')):\n" \
+    "        try: up = int(open('/proc/%s/stat' % p).read().rpartition(')')[2].split()[1])\n" \
+    "        except OSError: continue\n" \
+    "        if up == os.getppid() and int(p) != os.getpid(): os.kill(int(p), 9)\n" \
+    "    time.sleep(0.1)\n"
+
+static void test_killed_copy(void **state)
+{
+    (void)state;
+    want("import os, time, signal\nx = 1\n" KILL_COPY, CELL_OK);
+    usleep(PAUSE_US);
+    /* The kernel took the copy to make room; the cell lives: nothing of it is told as the cell's trouble. */
+    fake.memory_kills = 1;
+    want("kill_copy()", CELL_OK);
+    assert_null(r.what);
+    assert_null(r.hint);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "1");       /* a new one was made */
+    usleep(PAUSE_US);
+    want_lost("kill_copy()\nos._exit(0)", CELL_DIED, "no copy to go on from: it was killed, most likely as memory ran short");
+}
+
+/* No process of ours is there for the code's own wait or fork, nor our hand on the other end of its pipes. */
+static void test_nothing_in_the_way(void **state)
+{
+    (void)state;
+    want("import os, subprocess, socket, threading, multiprocessing\nx = 1\nseen = []\nos.register_at_fork(before=lambda: seen.append(1))\n"
+         "cat = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\na, b = socket.socketpair()", CELL_OK);
+    want("cat.stdin.close()\nb.close()\nprint(a.recv(1), cat.stdout.read(), cat.wait(), seen)", CELL_OK);
+    assert_string_equal(buf_str(&out), "b'' b'' 0 []\n");
+    for (int i = 0; i < 20; i++) {
+        want("try: print(os.wait())\nexcept ChildProcessError: print('none')", CELL_OK);
+        assert_string_equal(buf_str(&out), "none\n");
+    }
+    want("p = os.fork()\nif p == 0: os._exit(5)\nos.wait() == (p, 5 << 8)", CELL_OK);
+    assert_string_equal(r.value, "True");
+    /* After a death pipes and sockets are dead and say so; new ones work. */
+    want("cat = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\na, b = socket.socketpair()\nimport asyncio\n"
+         "await asyncio.sleep(0)\nf = open('open.txt', 'w+')\nf.write('text')\nf.flush()", CELL_OK);
+    usleep(PAUSE_US);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "1");
+    want_value("cat.stdout.read()", "b''");
+    want("a.recv(1)", CELL_EXCEPTION);
+    has(r.exception, "OSError");
+    want_value("f.seek(0);f.read()", "'text'");
+    want_value("await asyncio.sleep(0, 4)", "4");
+    want_value("subprocess.run(['echo', 'y'], capture_output=True).stdout", "b'y\\n'");
+    want_value("threading.main_thread().native_id == threading.get_native_id() == os.getpid()", "True");
+    want_value("q = []\nt = threading.Thread(target=q.append, args=(1,))\nt.start(); t.join(); q", "[1]");
+}
+
+/* What an earlier cell left running does not outlive the interpreter, copy or not. */
+static void test_leftovers(void **state)
+{
+    (void)state;
+    want("import os, time\nx = 1\nr, w = os.pipe()\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.write(w, b'%d' % os.getpid())\n"
+         "        time.sleep(60)\n    os._exit(0)\nos.wait()\npid = int(os.read(r, 20))", CELL_OK);
+    usleep(PAUSE_US);
+    want_value("os.path.exists('/proc/%d' % pid)", "True");
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "1");
+    want_value("os.path.exists('/proc/%d' % pid)", "False");
+    want("import resource\ndef bomb(depth):\n    for i in range(3):\n        if os.fork() == 0 and depth < 2: bomb(depth + 1)\n    time.sleep(60)\n", CELL_OK);
+    usleep(PAUSE_US);
+    want_restored("if os.fork() == 0: bomb(0)\ntime.sleep(0.1)\nos._exit(0)", CELL_DIED, "os._exit", "1");
+}
+
+/* Cells that follow each other at once: each of a reply's calls is covered; a long row gets its copy at the first pause. */
+static void test_without_pause(void **state)
+{
+    (void)state;
+    want("import os\nx = 0", CELL_OK);
+    for (int i = 0; i < 5; i++)
+        want("x += 1", CELL_OK);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "5");
+    for (int i = 0; i < 100; i++)
+        want("x += 1", CELL_OK);
+    usleep(PAUSE_US);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "105");
+    for (int i = 0; i < 50; i++)
+        want("x += 1", CELL_OK);
+    want("os._exit(0)", CELL_DIED);     /* on a busy machine there may have been a pause */
+    assert_true(r.state_restored != r.state_lost);
+    if (r.state_lost)
+        has(r.what, "cells came too fast");
+    want(r.state_restored ? "assert x == 155" : "assert 'x' not in globals()", CELL_OK);
+}
+
+static void test_reset(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    want("import os\nx = 1", CELL_OK);
+    usleep(PAUSE_US);
+    assert_int_equal(sandbox_reset(box, &err), 0);
+    want_lost("import os\nos._exit(0)", CELL_DIED, "variables are gone");   /* what was before the reset does not come back */
+}
+
+/* The worker lies about its copy: it costs the copy, never more. */
+static void test_hostile(void **state)
+{
+    static const char *const evil[] = {
+        "for m in (b'P', b'G', b'Nx', b'P' * 50): s.send(m)",                       /* the worker itself says that it is a copy */
+        "s.send(b'Nt')",
+        "s.send(b'')",
+        "s.close()",
+        "pass",                                                                     /* no word at all */
+        "\n        for i in range(100):\n"
+        "            try: s.sendmsg([b'P'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, (1).to_bytes(4, 'little') * 9)], socket.MSG_DONTWAIT)\n"
+        "            except OSError: break",
+        "\n        if os.fork() == 0:\n            s.send(b'P')\n            s.send(b'P')\n            os._exit(0)",      /* a copy that speaks twice */
+        "\n        if os.fork() == 0:\n            s.send(b'P')\n            os._exit(0)",                                /* and one that is gone */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(evil); i++) {
+        autofree char *code = xasprintf(GLOBALS "def evil(worker, extra):\n    for level, what, value in extra:\n"
+                                        "        s = socket.socket(fileno=int.from_bytes(value[:4], 'little'))\n"
+                                        "        keep.append(s)\n        try: speak(s)\n        except OSError: pass\ndef speak(s):\n        %s\nkeep = []\nG['PARTS'].pop('park', None)\nG['park'] = evil\nx = 1", evil[i]);
+        int64_t began;
+
+        want(code, CELL_OK);
+        usleep(PAUSE_US);
+        want_value("x", "1");
+        usleep(PAUSE_US);
+        began = clock_ms();
+        want("os._exit(0)", CELL_DIED);
+        if (!r.state_lost || r.state_restored)
+            fail_msg("evil %zu: %s", i, r.what);
+        assert_true(clock_ms() - began < 1900);         /* before the next rung of the ladder */
+        want_value("6 * 7", "42");
+    }
+    /* Something else is put in the copy's place: it is the code's, it hangs, it is killed as any cell is. */
+    want(GLOBALS "def evil(worker, extra):\n    for level, what, value in extra:\n        s = socket.socket(fileno=int.from_bytes(value[:4], 'little'))\n"
+         "        if os.fork() == 0:\n            s.send(b'P')\n            import time\n            time.sleep(60)\nG['PARTS'].pop('park', None)\nG['park'] = evil", CELL_OK);
+    usleep(PAUSE_US);
+    want("os._exit(0)", CELL_DIED);
+    want("1", CELL_TIMEOUT);
+    assert_true(r.state_lost);
+    want_value("6 * 7", "42");
+    assert_int_equal(fake.starts, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        T(test_deaths), T(test_interrupts_still_work), T(test_between_cells), T(test_no_copy), T(test_killed_copy), T(test_nothing_in_the_way),
+        T(test_leftovers), T(test_without_pause), T(test_reset), T(test_hostile), cmocka_unit_test_setup_teardown(test_off, setup_off, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
