@@ -103,7 +103,7 @@ def test_memory_is_the_cells_first(there, serve, place):
         # a state of 100 MiB, and a cell that is too big by itself: the copy is not to blame, and stays
         "import os\nx = 2\n" + FILL % 100,
         "c = [b'x' * (50 << 20) for i in range(9)]",
-        "(x, len(b) >> 20)"])
+        "(x, len(b) >> 20)"], "--timeout", "20s")
     assert cells[0].status == "ok", cells[0]
     assert cells[1].status == "ok" and cells[1].out == "went on\n" and "memory" not in cells[1].model_text, cells[1]
     assert cells[2].state_restored and cells[3].value == "(1, 2, 130)", cells[2:4]
