@@ -63,9 +63,26 @@ void pipe_free(struct pipe *p)
     free(p);
 }
 
+/* After an interrupted cell of a one-shot question nothing follows: what became of its variables is no news. */
+static char *without_variables(const struct pipe *p, const struct event *e)
+{
+    const char *text = e->type == EVENT_TOOL_RESULT && e->result.status == CELL_INTERRUPTED ? e->result.error : NULL;
+    const char *state = text && !p->scripted && !p->o.json ? strstr(text, "; variables are ") : NULL;
+
+    return state ? xmemdup0(text, (size_t)(state - text)) : NULL;
+}
+
 void pipe_event(void *ctx, const struct event *e)
 {
     struct pipe *p = ctx;
+    autofree char *error = without_variables(p, e);
+    struct event last = *e;
+
+    if (error) {
+        last.result.error = error;
+        last.result.state_lost = false;
+        e = &last;
+    }
 
     if (loop_resized(p->loop))
         show_resize(p->show, show_width(2));

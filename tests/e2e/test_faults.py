@@ -253,6 +253,7 @@ def test_terminated_while_a_cell_runs(sandpiper_on, serve):
     p.send_signal(signal.SIGTERM)
     assert p.wait(15) == 143
     said = p.stderr.read()
+    assert b"variables" not in said, said           # nothing follows that could miss them
     assert b"the user" not in said and b"terminated" in said, said          # it was no Ctrl-C
 
 
