@@ -10,10 +10,22 @@
 #include "llm/api.h"
 #include "llm/request_parts.h"
 
+struct json *request_text_parts(const char *text) {
+    struct json *list = json_array(), *part = json_object();
+    json_set_str(part, "type", "output_text");
+    json_set_str(part, "text", text);
+    json_set(part, "annotations", json_array());
+    json_add(list, part);
+    return list;
+}
+
 struct json *request_message(struct request_out *o, const char *role, const char *content) {
     struct json *m = json_object();
+    bool parts = o->parts && !strcmp(role, "assistant");
+    if (parts)
+        json_set_str(m, "type", "message");
     json_set_str(m, "role", role);
-    json_set_str(m, "content", content);       /* never null: Workers AI and Gemini refuse that */
+    json_set(m, "content", parts ? request_text_parts(content) : json_string(content));     /* never null: Workers AI and Gemini refuse that */
     json_add(o->messages, m);
     o->prompt += strlen(content) + 16;
     return m;

@@ -14,6 +14,7 @@ struct json;
 struct request_out {
     struct json *messages;      /* what was said, in order; the body takes it over */
     struct buf user;            /* blocks: a user message that may still grow */
+    bool parts;                 /* an assistant's text as a list of parts: llama.cpp takes it in no other form as Responses input */
     size_t prompt;              /* bytes that the model is to read */
 };
 
@@ -22,6 +23,7 @@ struct request_style {          /* of messages as chat completions have them */
     bool names;                 /* a tool message names its tool */
 };
 
+struct json *request_text_parts(const char *text);
 /* Adds {role, content} and returns it. */
 struct json *request_message(struct request_out *o, const char *role, const char *content);
 /* The id of a call; one that another service made takes the form that all accept, the same in the call and in its result. */

@@ -63,27 +63,18 @@ static void add_call(struct request_out *o, const struct call *k, const char *id
     o->prompt += strlen(k->arguments) + strlen(k->name) + 32;
 }
 
-/* With its id it has to be a whole output item. */
-static void add_text(struct request_out *o, const struct turn *t, const struct json *place) {
+/* With its id it is the output item that it was. */
+static void add_text(struct request_out *o, const char *text, const struct json *place) {
     const char *id = json_str(json_get(place, "id")), *phase = json_str(json_get(place, "phase"));
-    if (!*t->text)
+    if (!*text)
         return;
-    if (!id) {
-        request_message(o, "assistant", t->text);
-        return;
+    struct json *m = request_message(o, "assistant", text);
+    if (id) {
+        json_set_str(m, "id", id);
+        json_set_str(m, "status", "completed");
     }
-    struct json *m = item(o, "message"), *part = json_object(), *list = json_array();
-    json_set_str(m, "role", "assistant");
-    json_set_str(m, "id", id);
-    json_set_str(m, "status", "completed");
     if (phase)
         json_set_str(m, "phase", phase);
-    json_set_str(part, "type", "output_text");
-    json_set_str(part, "text", t->text);
-    json_set(part, "annotations", json_array());
-    json_add(list, part);
-    json_set(m, "content", list);
-    o->prompt += strlen(t->text) + 16;
 }
 
 /* In the order in which they came; what the turn has beside them, at the end. */
@@ -95,12 +86,12 @@ static void kept_items(struct request_out *o, const struct turn *t, const struct
         } else if (is(e, "function_call")) {
             add_call(o, call_of(t, str(json_get(e, "call_id"))), json_str(json_get(e, "id")), true, index);
         } else if (is(e, "message") && !said) {
-            add_text(o, t, e);
+            add_text(o, t->text, e);
             said = true;
         }
     }
     if (!said)
-        add_text(o, t, NULL);
+        add_text(o, t->text, NULL);
     for (size_t i = 0; i < t->n_calls; i++) {
         bool there = false;
         for (const struct json *e = json_first(kept); e && !there; e = json_next(e))
@@ -117,7 +108,7 @@ static void assistant(struct request_out *o, const struct turn *t, const struct 
         o->prompt += counts ? strlen(t->reasoning_items) : 0;
         return;
     }
-    add_text(o, t, NULL);
+    add_text(o, t->text, NULL);
     for (size_t i = 0; i < t->n_calls; i++)
         add_call(o, &t->calls[i], NULL, request_own(t, s->origin), index);
 }
@@ -183,6 +174,7 @@ static void reasoning(struct json *body, const struct request_shape *s) {
 void request_responses(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s) {
     const char *system = request_system(q, s);
     json_set_str(body, "model", s->o->model);
+    o->parts = true;
     if (system) {
         json_set_str(body, "instructions", system);
         o->prompt += strlen(system) + 16;

@@ -104,6 +104,8 @@ class Responses:
                     open_calls = []
                 if item.get("role") not in ("user", "assistant"):
                     problems.append("%s.role is %r" % (where, item.get("role")))
+                if item.get("role") == "assistant" and not isinstance(item.get("content"), list):
+                    problems.append("Cannot determine type of 'item': %s" % where)      # llama.cpp
             self.check_given(body, i, item, where, problems)
         if open_calls:
             problems.append("No tool output found for function call %s." % open_calls[0])

@@ -103,7 +103,8 @@ def test_reasoning_stays_with_the_model_that_gave_it(sandpiper, serve):
 
     def again(request):
         kinds = [i.get("type", i.get("role")) for i in request.body["input"]]
-        assert kinds == ["user", "reasoning", "function_call", "function_call_output", "reasoning", "message", "user", "assistant", "user"], kinds
+        assert kinds == ["user", "reasoning", "function_call", "function_call_output", "reasoning", "message", "user", "message", "user"], kinds
+        assert "id" in request.body["input"][5] and "id" not in request.body["input"][7]
         return {"expect": {"model": "test-model"}, "answer": {"text": "Third."}}
 
     server = serve(sandpiper, [{"answer": CALL}, {"answer": {"reasoning": "a", "text": "First."}}, without, again])

@@ -79,7 +79,7 @@ static void from_api_to_api(void **state) {
 
     ask(m, &c);
     const char *s = buf_str(&body);
-    assert_non_null(strstr(s, "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"SECRET\"},{\"type\":\"message\",\"role\":\"assistant\",\"id\":\"msg_1\""));
+    assert_non_null(strstr(s, "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"SECRET\"},{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"let me\",\"annotations\":[]}],\"id\":\"msg_1\""));
     assert_non_null(strstr(s, "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"call_from_responses\""));
     assert_null(strstr(s, "DETAILS"));
     assert_null(strstr(s, "THOUGHT"));
@@ -160,7 +160,7 @@ static void items_that_do_not_stand(void **state) {
         autofree char *s = input_of(bad[i], "text", 1);
         assert_null(strstr(s, "rs_1"));
         assert_null(strstr(s, "\"id\""));
-        assert_non_null(strstr(s, "{\"role\":\"assistant\",\"content\":\"text\"},{\"type\":\"function_call\",\"call_id\":\"c1\""));
+        assert_non_null(strstr(s, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"text\",\"annotations\":[]}]},{\"type\":\"function_call\",\"call_id\":\"c1\""));
     }
     autofree char *s = input_of("[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"encrypted_content\":\"E\"},{\"type\":\"function_call\",\"id\":\"fc_2\",\"call_id\":\"c2\"}]", "", 2);
     assert_non_null(strstr(s, "\"encrypted_content\":\"E\"},{\"type\":\"function_call\",\"id\":\"fc_2\",\"call_id\":\"c2\""));
