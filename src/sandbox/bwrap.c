@@ -7,11 +7,9 @@
 #include <errno.h>
 #include <pwd.h>
 #include <grp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -72,8 +70,6 @@ static void vector(const struct engine_plan *p, struct argv *out)
     argv_push(out, p->program);
     argv_pushl(out, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup",
                "--disable-userns", "--uid", uid, "--gid", uid, "--hostname", "sandpiper", "--cap-drop", "ALL", "--new-session", "--as-pid-1", NULL);
-    if (!p->o->name)        /* else it ends by itself, after its idle limit */
-        argv_push(out, "--die-with-parent");
     push_root(out);
     /* Some sysctls belong to a namespace (pid_max, msgmax) and would be the sandbox's to change. */
     argv_pushl(out, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", NULL);
@@ -171,8 +167,11 @@ static int complain(const char *what)
     return 1;
 }
 
-/* In the child, before exec: only calls that are safe there. The order matters: the limits while we may, then the uid, then the death
- * signal, which a change of uid clears. */
+/* In the child, before exec: only calls that are safe there. The limits while we may, then the uid.
+ *
+ * No --die-with-parent and no death signal: when bwrap is killed between its clone and its word to the child that its uids are mapped, the
+ * child waits for that word for ever, in no control group yet. Left alone it starts the supervisor, which finds the channel closed and ends,
+ * and everything with it, as it does whenever the program goes. */
 int bwrap_setup(void *ctx)
 {
     const struct bwrap_setup *s = ctx;
@@ -189,11 +188,7 @@ int bwrap_setup(void *ctx)
     umask(077);
     if (s->uid && (setgroups(0, NULL) != 0 || setresgid(s->uid, s->uid, s->uid) != 0 || setresuid(s->uid, s->uid, s->uid) != 0))
         return complain("cannot become an ordinary user");
-    if (!s->parent)
-        return 0;
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        return complain("cannot ask to die with the program");
-    return getppid() == s->parent ? 0 : 1;      /* it may have died before that line */
+    return 0;
 }
 
 /* {"child-pid": N, ...}, or 0. */
@@ -212,16 +207,16 @@ static pid_t read_child_pid(void)
 
 /* Joining makes the kernel wait for a grace period of all CPUs, 5 to 25 ms. So it is done beside bwrap while that builds the sandbox and Python
  * starts. Nothing is lost by it: Python waits for our first byte, which comes when this has ended well, so every process and page of the
- * code's is the group's. bwrap goes first because that is where the wait is; what it started since is then moved at once. */
+ * code's is the group's. The child goes first: were we and the program killed with bwrap alone in the group, the next start would kill bwrap, perhaps
+ * before it has told its child to go on. */
 int bwrap_join(void *ctx)
 {
     const struct bwrap_join *j = ctx;
-    int rc = cgroup_add(j->cgroup, j->bwrap);
     pid_t child = read_child_pid();
 
     if (child <= 1)
         return complain("bwrap has started nothing");
-    if (rc != 0 || cgroup_add(j->cgroup, child) != 0)
+    if (cgroup_add(j->cgroup, child) != 0 || cgroup_add(j->cgroup, j->bwrap) != 0)
         return complain("cannot join the control group");
     dprintf(STDOUT_FILENO, "%d\n", (int)child);
     return 0;

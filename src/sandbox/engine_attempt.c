@@ -390,6 +390,22 @@ static void joined(void *ctx, struct job *j)
     fail(a, a->fault);
 }
 
+/* A pipe whose writing end reads too: bwrap must not die of SIGPIPE when we have, its child would wait for it for ever. */
+static int info_pipe(int ends[2])
+{
+    char path[32];
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ends[1]);
+    int both = open(path, O_RDWR | O_CLOEXEC);
+    fd_close(&ends[1]);
+    ends[1] = both;
+    if (both < 0)
+        fd_close(&ends[0]);
+    return both < 0 ? -1 : 0;
+}
+
 static int start_join(struct attempt *a, int info)
 {
     struct bwrap_join join = {.cgroup = &a->cgroup, .bwrap = a->client->pid};
@@ -425,7 +441,7 @@ static int start_bwrap(struct attempt *a)
         return error_errno(&a->err, "socketpair");
     a->channel = a->channel_out = ends[0];
     autoclose int theirs = ends[1];
-    if ((a->cgroup.n > 0 || a->o->name) && pipe2(info, O_CLOEXEC) != 0)
+    if ((a->cgroup.n > 0 || a->o->name) && info_pipe(info) != 0)
         return error_errno(&a->err, "pipe");
     autoclose int info_in = info[0], info_out = info[1];
     fill_plan(a, &plan);
@@ -433,11 +449,9 @@ static int start_bwrap(struct attempt *a)
     plan.seccomp = filter;
     plan.info = info_out;
     a->engine->vector(&plan, &argv);
-    struct bwrap_setup setup = {.o = a->o, .uid = geteuid() == 0 ? bwrap_pick_uid(a->o->name != NULL) : 0,
-                                .parent = a->o->name ? 0 : getpid(), .limit_memory = !a->cgroup.memory};
+    struct bwrap_setup setup = {.o = a->o, .uid = geteuid() == 0 ? bwrap_pick_uid(a->o->name != NULL) : 0, .limit_memory = !a->cgroup.memory};
     int keep[] = {theirs, filter, info_out, -1};
-    struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .keep = keep, .die_with_parent = !a->o->name,
-                            .own_session = a->o->name != NULL, .own_env = true, .setup = bwrap_setup, .setup_ctx = &setup};
+    struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .keep = keep, .own_session = a->o->name != NULL, .own_env = true, .setup = bwrap_setup, .setup_ctx = &setup};
     a->client = job_start(&o, a->loop, NULL, NULL, &a->err);
     argv_release(&argv);
     if (!a->client)

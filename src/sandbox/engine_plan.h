@@ -64,7 +64,6 @@ void engine_environment(const struct engine_plan *p, void (*each)(void *ctx, con
 struct bwrap_setup {
     const struct sandbox_options *o;
     unsigned uid;               /* 0: stay who we are */
-    pid_t parent;               /* to die with; 0: the sandbox outlives us */
     bool limit_memory;          /* for each process, where no control group does it for all */
 };
 int bwrap_setup(void *ctx);
