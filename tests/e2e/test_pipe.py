@@ -149,7 +149,7 @@ def test_quiet(sandpiper, serve):
     serve(sandpiper, [{"answer": SAY}, {"answer": {"text": "The answer."}}, BROKEN])
     r = sandpiper.run("-q", stdin="one\ntwo\n")
     assert (r.code, r.out) == (1, "The answer.\n"), r
-    assert len(r.err.splitlines()) == 1 and "400" in r.err, r
+    assert len(r.err.splitlines()) == 2 and "400" in r.err, r
 
 
 def test_hostile_text(sandpiper, serve):
