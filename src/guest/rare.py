@@ -319,6 +319,32 @@ def missing_name(worker, e, frames):
     return 'variables there are: ' + names_text(kept) if kept else 'no variables are defined yet'
 
 
+def size_text(size):
+    for unit in ('bytes', 'KiB', 'MiB', 'GiB'):
+        if size < 1024 or unit == 'GiB':
+            return '%g %s' % (round(size, 1), unit)
+        size /= 1024
+
+
+def limit_met(e):
+    """Which limit an OSError met, and how much there is of it."""
+    if e.errno == 11:                           # of fork; of a descriptor that does not block it says no number
+        return 'if this was to be a new process: the sandbox may have %s processes and threads in all' % OPTIONS.get('told_pids', 'no more')
+    if e.errno == 28:
+        folder = OPTIONS['data']
+        for other in ('/tmp', '/dev/shm'):
+            if isinstance(e.filename, str) and e.filename.startswith(other + '/'):
+                folder = other
+        st = posix.statvfs(folder)
+        if st.f_bavail and st.f_files and not st.f_ffree:
+            return '%s has its most files: %d' % (folder, st.f_files)
+        return '%s holds %s in all, %s are free' % (folder, size_text(st.f_blocks * st.f_frsize), size_text(st.f_bavail * st.f_frsize))
+    import resource
+    if e.errno == 24:
+        return 'a process may have %d open files' % resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 'a file may have at most ' + size_text(resource.getrlimit(resource.RLIMIT_FSIZE)[0])
+
+
 def hint_for(worker, e, frames):
     if isinstance(e, KeyError):
         return missing_key(worker, e, frames)
@@ -342,10 +368,14 @@ def hint_for(worker, e, frames):
         return 'files in %s: %s' % (OPTIONS['data'], names_text(names) if names else 'none')
     if isinstance(e, EOFError):
         return 'the code has no stdin; nobody can answer input()'
+    if isinstance(e, OSError) and e.errno in (11, 24, 27, 28):
+        return limit_met(e)
+    if isinstance(e, RuntimeError) and "start new thread" in safe_str(e):
+        return 'the sandbox may have %s processes and threads in all' % OPTIONS.get('told_pids', 'no more')
     if isinstance(e, OSError) and (type(e).__name__ in ('gaierror', 'URLError', 'ConnectionError', 'ConnectTimeout') or e.errno in (99, 101)):
         return 'the sandbox has no network'
     if isinstance(e, MemoryError):
-        return 'the memory of the sandbox is limited'
+        return 'the memory of the sandbox is limited' + (': it has ' + size_text(int(OPTIONS['told_memory'])) if 'told_memory' in OPTIONS else '')
     return None
 
 

@@ -5,8 +5,9 @@
  * "unix:PATH" (connect to it, docker and podman) or "stdio" (fallback where a socket cannot be shared). As soon as the channel is up, the
  * program sends one byte over it: 'L' with the listening descriptor as SCM_RIGHTS (the sandbox has a name), or 'N' without; then frames, the first of them with the rest of
  * the guest's source (docs/sandbox-protocol.md).
- * key=value words: park=1 (keep a copy of the worker between cells), memory= (bytes, where a control group holds all of them together), nproc= (RLIMIT_NPROC that the supervisor must set, 0 when the engine holds it), files= (count after each cell, 0 when
- * the engine holds it), data=/mnt/data.
+ * key=value words: park=1 (keep a copy of the worker between cells), memory= (bytes, where a control group holds all of them together), nproc=
+ * (RLIMIT_NPROC that the supervisor must set, 0 when the engine holds it), files= (count after each cell, 0 when the engine holds it),
+ * data=/mnt/data, and for hints alone told_pids= and told_memory=.
  */
 #ifndef SANDBOX_ENGINE_H
 #define SANDBOX_ENGINE_H

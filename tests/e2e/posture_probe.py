@@ -149,7 +149,7 @@ out["L09"] = {p: attempt(lambda: open(p + "/x", "wb").close()) for p in ("/", "/
 n = 0
 try:
     os.mkdir("/mnt/data/many")
-    for n in range(3000):
+    for n in range(10100):
         open("/mnt/data/many/%d" % n, "w").close()
     n = None
 except OSError:

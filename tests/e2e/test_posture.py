@@ -59,6 +59,8 @@ def check(seen, engine):
     assert DATA - 2 * MIB <= seen["L10"] <= DATA and seen["L10b"] == "EFBIG"
     assert DATA - 2 * MIB <= seen["L08"] <= DATA
     assert all(v in ("EROFS", "EACCES", "ENOENT") for v in seen["L09"].values()), seen["L09"]
+    # docker's tmpfs has so many inodes; elsewhere the supervisor counts after the cell (test_probes.py, L11)
+    assert seen["L11"] is None if engine != "docker" else 9900 <= seen["L11"] <= 10000
     assert 200 <= seen["L12"] <= 256 or 900 <= seen["L12"] <= 1024
     assert 25 <= seen["L01"] < 40
     assert seen["L24"] == [0, 0]

@@ -61,10 +61,21 @@ def died(word):
     return lambda c: c.status == "died" and word in c.error and c.state_restored and not c.state_lost and c.seconds < 2
 
 
+def told(status, *any_of):
+    return lambda c: c.status == status and any(words in c.model_text for words in any_of)
+
+
 def read(file):
     with open(file["path"], "rb") as f:
         return f.read()
 
+
+FILL = """
+try:
+    with open('%s', 'wb', 0) as f:
+        while True: f.write(bytes(1 << 20))
+finally:
+    __import__('os').unlink('%s')"""
 
 LIMIT_PROBES = [
     ("L03", "x = b'x' * (600 << 20)", out_of_memory),
@@ -89,6 +100,42 @@ fds, n = [os.memfd_create(str(i)) for i in range(4)], 0
 for fd in fds:
     for i in range(100): n += os.write(fd, b'x' * (1 << 20))
 print(n >> 20)""", lambda c: c.status in ("memory", "died", "exception"), NOT_FOR_USER),
+    # Which limit, and how much there is of it, is told to the model with the failure.
+    ("L02t", """
+import threading
+gate = threading.Event()
+try:
+    while True: threading.Thread(target=gate.wait, daemon=True).start()
+finally:
+    gate.set()""", told("exception", "40 processes", "256 MiB")),
+    ("L01t", """
+import os, time
+kids = []
+try:
+    while True:
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(20)
+            os._exit(0)
+        kids.append(pid)
+finally:
+    for pid in kids:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)""", told("exception", "40 processes", "256 MiB")),
+    ("L03t", "x = b'x' * (600 << 20)", lambda c: out_of_memory(c) and "256 MiB" in c.model_text),
+    ("L08t", FILL % ("full", "full"),
+     told("exception", "/mnt/data holds 64 MiB in all")),
+    ("L06t", FILL % ("/tmp/full", "/tmp/full"),
+     told("exception", "holds 64 MiB in all")),
+    ("L10t", "open('sparse', 'wb').truncate(300 << 20)", told("exception", "at most 256 MiB")),
+    ("L12t", "files = [open('/dev/null') for i in range(2000)]", told("exception", "256 open files")),
+    ("L11", """
+for i in range(10050): open('n%d' % i, 'w').close()""",
+     lambda c: told("exception", "/mnt/data has its most files: 10000")(c) or c.status == "ok" and "more than 10000 files, the limit" in c.model_text),
+    ("L11b", "import os\nfor name in os.listdir(): name[0] == 'n' and os.unlink(name)", ok),
+    ("L14t", "while True: pass", lambda c: timed_out()(c) and "longer than 2 s" in c.model_text),
+    ("L26", "import os\nleft = 100 << 20\nwhile left: left -= os.write(1, b'x' * min(left, 1 << 20))",
+     lambda c: ok(c) and c.output_bytes == 100 * MIB and len(c.out) <= 17 * MIB and "left out" in c.model_text),
     ("L13", """
 import os, time
 t, kids = time.monotonic(), []
@@ -105,7 +152,7 @@ print((os.times().children_user + os.times().children_system) / (time.monotonic(
     ("L16", "import re\nre.match(r'(a+)+$', 'a' * 60 + 'b')", timed_out()),
     ("L17", "import os\npiece = b'x' * 65535 + b'\\n'\nfor i in range(1600): os.write(1, piece) == 65536 or 1/0",
      lambda c: ok(c) and c.output_bytes == 1600 * 65536 and len(c.out) <= 17 * MIB and len(c.model_text) < 64 * KIB),
-    ("L18", "import sys\nn = sys.stdout.write('x' * (64 << 20))",
+    ("L18", "import sys\nfor i in range(16): n = sys.stdout.write('x' * (4 << 20))",
      lambda c: ok(c) and c.output_bytes == 64 * MIB and len(c.out) <= 17 * MIB and len(c.model_text) < 64 * KIB),
     ("L19", """
 import os, threading

@@ -89,7 +89,9 @@ static void check_container(const struct argv *a)
     has(a, "--rm");
     has_pair(a, "img:1", "-I");
     has_pair(a, "-c", "GUEST");
-    assert_string_equal(a->v[a->n - 1], "data=/mnt/data");
+    assert_string_equal(a->v[a->n - 3], "data=/mnt/data");
+    assert_string_equal(a->v[a->n - 2], "told_pids=77");      /* for hints alone */
+    assert_string_equal(a->v[a->n - 1], "told_memory=536870912");
     /* Never: a terminal, docker's init, the host's namespaces, more rights, the daemon's socket, an upper-case short cut to any of it. */
     static const char *const never[] = {"-t", "-it", "-ti", "--tty", "--init", "--privileged", "-v", "--volume", "--cap-add", "--device",
                                         "--pid", "--userns", "host", "--network=host"};
