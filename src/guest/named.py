@@ -103,6 +103,11 @@ def answer_door(self):
     sock = _socket.socket(fileno=fd)
     sock.setblocking(False)
     pid = int.from_bytes(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[:4], sys.byteorder)
+    if self.fd_in >= 0 and not (self.alone and pid != 0):
+        look = select.poll()
+        look.register(self.fd_in, 0)
+        if look.poll(0):                        # our client is gone, and we only have not come to see it
+            self.gone()
     if self.fd_in >= 0 or (self.alone and pid != 0):    # we are held; or it has a pid in here, so it is the code
         sock.close()
         return

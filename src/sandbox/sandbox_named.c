@@ -196,10 +196,34 @@ bool named_begin(struct sandbox *s)
     return true;
 }
 
+/* It came to its end just as we came: its idle limit was reached, or its program was killed before it was told to stay. */
+static bool ended_meanwhile(struct sandbox *s)
+{
+    struct name_record r autorelease(name_record_release) = {0};
+
+    if (name_load(&s->hold, &r) < 0)
+        return false;
+    for (int i = 0; i < 20 && name_alive(&r); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    if (!*r.owner || name_alive(&r))
+        return false;
+    engine_end(steal(&s->run));
+    name_forget(&s->hold);
+    tell_ended(s, &r);
+    return true;
+}
+
 void named_refused(struct sandbox *s, const char *why)
 {
     struct error err = {0};
 
+    if (ended_meanwhile(s)) {
+        kernel_free(steal(&s->kernel));
+        s->kept = s->taken = false;
+        s->stage = STAGE_NONE;
+        sandbox_start(s);
+        return;
+    }
     error_set(&err, ERROR_SANDBOX, 0, "it runs, but is not to be had (%s)", why);
     kernel_free(steal(&s->kernel));
     fail(s, &err);
