@@ -1,5 +1,5 @@
-# boot.py - the text of "python3 -I -S -u -c": dial the program, take the rest of the source from it, fork the first worker, become
-# the supervisor. Standard library only, Python 3.8 and later; docs/sandbox-protocol.md.
+# boot.py - the text of "python3 -I -S -u -c": dial the program, take the rest of the source from it (start.py goes on). Standard library
+# only, Python 3.8 and later; docs/sandbox-protocol.md.
 #
 # Compiling and importing is most of the start-up. So this is small, the rest comes compiled too, for the Python that our builder had, and where this
 # is another the worker is forked before the supervisor's own source is compiled (both then compile at the same time), and what a plain cell does not
@@ -41,19 +41,6 @@ def unpack(body):
                 for name, code in marshal.loads(data[len(mine):]).items():
                     PARTS[name] = marshal.loads, code
                 break
-
-
-def prctl(option, value):
-    """prctl(2) without the price of importing ctypes. False where it cannot be called."""
-    try:
-        import _ctypes
-        return _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 2), 'prctl'), (option, value, 0, 0, 0)) == 0
-    except Exception:
-        try:
-            import ctypes
-            return ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0
-        except Exception:
-            return False
 
 
 def dial(channel):
@@ -99,74 +86,6 @@ def take(fd, size):
     return data
 
 
-def fork_child(close, hidden, alone):
-    """Fork with the child cut off from everything that is the supervisor's. Returns as fork does."""
-    pid = posix.fork()
-    if pid:
-        return pid
-    try:
-        posix.setsid()
-        null = posix.open('/dev/null', posix.O_RDWR)
-        for fd in close:
-            posix.close(fd)
-        for fd in (0, 1, 2):
-            posix.dup2(null, fd)
-        posix.close(null)
-        _signal.set_wakeup_fd(-1)
-        for number in IGNORED[1:] + (_signal.SIGCHLD,):
-            _signal.signal(number, _signal.SIG_DFL)
-        if hidden:
-            prctl(4, 1)                         # PR_SET_DUMPABLE: the code may look at itself, now that the channel is closed
-        OPTIONS['alone'] = alone
-        if not alone:
-            prctl(1, 9)                         # PR_SET_PDEATHSIG: in a test nobody ends us with the namespace
-        if int(OPTIONS['nproc']):
-            import resource
-            resource.setrlimit(resource.RLIMIT_NPROC, (int(OPTIONS['nproc']),) * 2)
-    except BaseException:
-        posix._exit(71)                         # never go on as a second supervisor
-    try:
-        fd = posix.open('/proc/self/oom_score_adj', posix.O_WRONLY)
-        posix.write(fd, b'%d' % OOM_WORKER)     # when memory is gone the kernel takes the code, not the supervisor
-        posix.close(fd)
-    except OSError:
-        pass
-    return 0
-
-
-def fork_worker(close, hidden, alone):
-    """A fresh worker: (pid, our end of its socket, its stdout, its stderr). Messages keep their borders, so garbage cannot put us out of step."""
-    ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-    (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
-    pid = fork_child(list(close) + [out, err], hidden, alone)
-    if pid == 0:
-        try:
-            ours.close()
-            posix.dup2(out_in, 1)
-            posix.dup2(err_in, 2)
-            posix.close(out_in)
-            posix.close(err_in)
-            need('worker')
-            worker(theirs)                      # noqa: from worker.py
-        finally:
-            posix._exit(70)
-    theirs.close()
-    posix.close(out_in)
-    posix.close(err_in)
-    ours.setblocking(False)
-    posix.set_blocking(out, False)
-    posix.set_blocking(err, False)
-    return pid, ours, out, err
-
-
-def excuse(fd):
-    """Nothing can be run here: a greeting that lets the program say why. An image's own folder keeps its mode under some engines."""
-    text = ('%d.%d.%d' % sys.version_info[:3]).encode()
-    text = b'v\1\0\0\0001p' + len(text).to_bytes(4, 'little') + text + (b'' if posix.access('.', posix.W_OK) else b'w\1\0\0\0000')
-    posix.write(fd, len(text).to_bytes(4, 'little') + b'H' + bytes(16) + text)
-    posix._exit(66)
-
-
 def boot():
     for word in sys.argv[2:]:
         key, _, value = word.partition('=')
@@ -179,24 +98,5 @@ def boot():
     if head[4:5] != b'B' or int.from_bytes(head[:4], 'little') > FRAME_MAX:
         posix._exit(65)
     unpack(take(fd_in, int.from_bytes(head[:4], 'little')))
-    posix.chdir(OPTIONS['data'])
-    if sys.version_info < (3, 8) or not posix.access('.', posix.W_OK):
-        excuse(fd_out)
-    version = '/python%d.%d/' % sys.version_info[:2]
-    folders = ['/usr/local/lib' + version + 'dist-packages', sys.prefix + '/lib' + version + 'site-packages',
-               '/usr/local/lib' + version + 'site-packages']
-    if sys.prefix == '/usr':                    # Debian's, built for its own Python alone
-        folders.append('/usr/lib/python3/dist-packages')
-    for folder in folders:
-        try:                                    # site is not run, for speed: its folders are added here
-            posix.stat(folder)
-        except OSError:
-            continue
-        if folder not in sys.path:
-            sys.path.append(folder)
-    alone = posix.getpid() == 1                 # first process of its own pid namespace
-    if type(PARTS.get('supervisor')) is tuple:
-        need('supervisor')                      # nothing to compile: before the fork it costs less, for memory is not shared yet
-    first = fork_worker({fd_in, fd_out, *DOOR}, False, alone)
-    need('supervisor')
-    supervise(fd_in, fd_out, first, alone)      # noqa: from supervisor.py
+    need('start')
+    start(fd_in, fd_out)                        # noqa: from start.py
