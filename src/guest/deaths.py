@@ -34,6 +34,9 @@ def died(self, status):
         self.drain(PIPE_SIZE)
     ending = tlv(b'w', b'%d' % status) + (tlv(b'c', b'closed') if self.closed_kill else b'')
     if self.parks:
+        if self.due:                            # the copy that there may be is older than a good cell
+            self.due = 0.0
+            self.unpark(b'early')               # noqa: from parked.py
         forget(self)
         self.worker = 0
         self.dying = ending, time.monotonic() + ANNOUNCE_WAIT, not self.waiting     # noqa: from parked.py

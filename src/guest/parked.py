@@ -5,7 +5,7 @@ ANNOUNCE_WAIT = 1.0             # a worker has died: its copy must have spoken w
 WHY = {b'Na': b'none can be made on this machine', b'Nt': b'none could be made while threads were running',
        b'Nm': b'none could be made, for lack of memory or processes', b'busy': b'cells came too fast for one',
        b'deaf': b'the interpreter did not obey', b'killed': b'it was killed, most likely as memory ran short', b'gone': b'it had ended',
-       b'left': b'what the code had left running did not end'}
+       b'early': b'it was too early for one', b'left': b'what the code had left running did not end'}
 
 
 def park(self):
@@ -30,6 +30,15 @@ def park(self):
         self.parked = [ours, 0]
         self.poll.register(ours.fileno(), select.POLLIN)
     theirs.close()
+
+
+def hurry(self):
+    """The next cell is here and the copy of before it is not yet made. The worker takes its messages in order: it copies itself first."""
+    if self.streak < STREAK:
+        self.park()
+    else:
+        self.due = 0.0
+        self.unpark(b'busy')
 
 
 def unpark(self, why):
@@ -94,7 +103,7 @@ def mourn(self):
         heard(self)
         if self.parked is not None and not self.parked[1] and time.monotonic() < until:
             return
-    self.dying = None
+    self.dying, self.streak = None, 0
     orders = self.to_worker                         # a cell that came since
     if restore(self):
         ending += tlv(b'r', b'1')
@@ -148,4 +157,5 @@ def restore(self):
     return True
 
 
-Supervisor.park, Supervisor.unpark, Supervisor.heard, Supervisor.ended, Supervisor.mourn = park, unpark, heard, ended, mourn
+Supervisor.park, Supervisor.hurry, Supervisor.unpark, Supervisor.heard = park, hurry, unpark, heard
+Supervisor.ended, Supervisor.mourn = ended, mourn

@@ -9,7 +9,7 @@ import time
 
 VERSION = b'1'
 CHUNK = 1 << 16
-PAUSE, SHORT, STREAK = 0.001, 0.01, 8       # short cells that follow each other within the pause are each parked, so many in a row
+PAUSE, SHORT, STREAK = 0.001, 0.01, 32      # short cells that follow each other within the pause are each parked, so many in a row
 QUEUE_HIGH = 1 << 18            # with more than this unsent, the code's output waits in its pipes
 NONE = bytes(16)
 CLOSED_WAIT = 0.2               # a worker without its socket has this long to end by itself
@@ -117,10 +117,9 @@ class Supervisor:
             self.nonce, self.waiting, self.interrupted, self.began = nonce, False, False, time.monotonic()
             self.figures, self.number, self.cell = [], body[:4], self.parks
             self.streak = self.streak + 1 if self.began - self.ended_at < PAUSE and self.cheap else 0
-            if self.due:                        # no pause for a copy since the last cell: an older one is of no use
-                self.due = 0.0
+            if self.due:                        # no pause for a copy since the last cell, and an older one is of no use
                 need('parked')
-                self.unpark(b'busy')            # noqa: from parked.py
+                self.hurry()                    # noqa: from parked.py
             for fd in list(self.pipes):
                 self.relay(fd)                  # what a thread wrote since the last cell is not this cell's
             self.waiting = True
@@ -308,7 +307,7 @@ class Supervisor:
         self.nonce = None
         if self.cell:
             self.cell, self.ended_at, self.cheap = False, now, now - self.began < SHORT
-            self.due = now if self.streak < STREAK else now + PAUSE
+            self.due = now + PAUSE              # who waits for the result shall have the processor first
 
     def scan(self):
         """Every file in the data folder with what changes when it does. Links are not followed; the number and the depth are bounded."""

@@ -145,6 +145,18 @@ def cell(_env):
             print(f"{'    beside it: ' + name:<44} not measured ({e})", flush=True)
 
 
+def parked(_env):
+    """What the copy costs that a crash goes on from: a cell 20 ms after the last, and cells in a row, each with a copy of its own."""
+    for engine in ENGINES:
+        for state, what, bar in (("none", "no state", None), ("numpy", "500 MB in arrays", 1000), ("objects", "500 MB of objects", 15000)):
+            got = cells(engine, "parked", state)
+            apart, row = got["on_apart_us"] - got["off_apart_us"], got["on_row_us"] - got["off_row_us"]
+            report(f"parked, a cell after 20 ms, {what}, {engine}", f"{apart:+.0f} us",
+                   f"{got['off_apart_us']:.0f} us without a copy", "+200 us", apart <= 200)
+            report(f"parked, back to back, {what}, {engine}", f"{row:+.0f} us", f"{got['off_row_us']:.0f} us without a copy",
+                   f"+{bar} us" if bar else "none", not bar or row <= bar)
+
+
 def first_byte(argv, env):
     """From exec to the result's first byte, and to the end; ms."""
     begin = time.perf_counter()
@@ -323,7 +335,7 @@ def reader(env):
 
 
 # Fast ones first; other parts of the house add theirs.
-ROWS = {"start": start, "memory": memory, "cell": cell, "cold": cold, "reader": reader, "oneshot": oneshot, "named": named, "flood": flood,
+ROWS = {"start": start, "memory": memory, "cell": cell, "parked": parked, "cold": cold, "reader": reader, "oneshot": oneshot, "named": named, "flood": flood,
         "gigabyte": gigabyte}
 
 

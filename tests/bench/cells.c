@@ -1,6 +1,7 @@
 /* cells.c - time cells through src/sandbox, as the agent runs them.
  *     cells ENGINE warm N     p50 and p99 of a warm print(1), microseconds, and the time to the first result
  *     cells ENGINE flood MB   one cell that prints MB megabytes: seconds, and our own peak memory in kB
+ *     cells ENGINE parked none|numpy|objects   p50 of print(1) with and without a parked copy, 20 ms apart and in rows without a pause; state of 500 MB
  *     cells - profile FILE    write the seccomp profile that containers get
  *     cells ENGINE floor N    the same exchange over bare pipes with an uncontained python3 (ENGINE is ignored)
  * One line of "key value" pairs on stdout.
@@ -62,6 +63,56 @@ static int warm(struct sandbox *s, int n, struct error *err)
     print_times(us, n);
     free(us);
     return 0;
+}
+
+/* A cell's microseconds, or -1. */
+static int64_t time_cell(struct sandbox *s, struct error *err)
+{
+    int64_t begin = clock_us();
+
+    return run_cell(s, "print(1)", err) < 0 ? -1 : clock_us() - begin;
+}
+
+/* What a parked copy costs: the same cells in two sandboxes by turns, with and without one. First 20 ms apart, then in rows without a pause, as long as
+ * rows may be and still have a copy made after each cell; the first of a row had its pause. */
+static int parked(const struct sandbox_options *options, struct loop *loop, const char *state, struct error *err)
+{
+    enum { APART = 100, ROWS = 20, ROW = 8 };
+    const char *prepare = !strcmp(state, "numpy") ? "import numpy\nx = [numpy.ones(6553600) for i in range(10)]"
+                          : !strcmp(state, "objects") ? "x = [str(i) * 3 for i in range(6500000)]" : "x = 1";
+    int64_t apart[2][APART], row[2][ROWS * ROW];
+    int status = 0;
+
+    struct sandbox *s[2] = {NULL, NULL};
+    for (int on = 0; on < 2; on++) {
+        struct sandbox_options o = *options;
+        o.park = on;
+        o.memory = INT64_C(3) << 30;
+        s[on] = sandbox_new(&o, loop);
+        status = status < 0 ? -1 : run_cell(s[on], prepare, err);
+    }
+    for (int i = 0; i < APART && status == 0; i++) {
+        usleep(20000);
+        for (int on = 0; on < 2 && status == 0; on++)
+            status = (apart[on][i] = time_cell(s[on], err)) < 0 ? -1 : 0;
+    }
+    for (int i = 0; i < ROWS && status == 0; i++)
+        for (int on = 0; on < 2 && status == 0; on++) {
+            usleep(100000);
+            time_cell(s[on], err);
+            for (int k = 0; k < ROW && status == 0; k++)
+                status = (row[on][i * ROW + k] = time_cell(s[on], err)) < 0 ? -1 : 0;
+        }
+    for (int on = 0; on < 2; on++) {
+        sandbox_free(s[on]);
+        if (status < 0)
+            continue;
+        qsort(apart[on], APART, sizeof *apart[on], by_value);
+        qsort(row[on], (size_t)ROWS * ROW, sizeof *row[on], by_value);
+        printf("%s_apart_us %lld %s_row_us %lld ", on ? "on" : "off", (long long)apart[on][APART / 2], on ? "on" : "off",
+               (long long)row[on][ROWS * ROW / 2]);
+    }
+    return status;
 }
 
 static int flood(struct sandbox *s, int megabytes, struct error *err)
@@ -138,7 +189,7 @@ static int profile(const char *path, struct error *err)
 int main(int argc, char **argv)
 {
     if (argc != 4) {
-        fprintf(stderr, "usage: cells ENGINE warm|flood|floor N, or cells - profile FILE\n");
+        fprintf(stderr, "usage: cells ENGINE warm|flood|floor N, cells ENGINE parked STATE, or cells - profile FILE\n");
         return 2;
     }
     struct error err = {0};
@@ -155,11 +206,14 @@ int main(int argc, char **argv)
         o.engine = argv[1];
         o.session_dir = mkdtemp(dir);
         struct sandbox *s = sandbox_new(&o, loop);
-        sandbox_start(s);
+        if (strcmp(argv[2], "parked") != 0)
+            sandbox_start(s);
         if (!o.session_dir)
             error_errno(&err, "%s", dir);
         else if (!strcmp(argv[2], "warm"))
             status = warm(s, n, &err);
+        else if (!strcmp(argv[2], "parked"))
+            status = parked(&o, loop, argv[3], &err);
         else
             status = flood(s, n, &err);
         sandbox_free(s);
