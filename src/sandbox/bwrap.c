@@ -104,16 +104,18 @@ static long read_sysctl(const char *path)
 
 static void explain_userns(struct error *err)
 {
-    static const struct { const char *path, *name; long bad; const char *good; } knobs[] = {
-        {"/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone", 0, "1"},
-        {"/proc/sys/user/max_user_namespaces", "user.max_user_namespaces", 0, "15000"},
-        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "kernel.apparmor_restrict_unprivileged_userns", 1, "0"},
+    /* AppArmor allows by path: a bwrap from elsewhere than the distribution's place stays forbidden, profile or not. */
+    static const struct { const char *path, *name; long bad; const char *good, *also; } knobs[] = {
+        {"/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone", 0, "1", ""},
+        {"/proc/sys/user/max_user_namespaces", "user.max_user_namespaces", 0, "15000", ""},
+        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "kernel.apparmor_restrict_unprivileged_userns", 1, "0",
+         "; or give /usr/bin/bwrap, and no other, a profile in /etc/apparmor.d that says userns"},
     };
 
     for (size_t i = 0; i < countof(knobs); i++)
         if (read_sysctl(knobs[i].path) == knobs[i].bad) {
-            error_set(err, ERROR_SANDBOX, 0, "bwrap may make no user namespace here (%s is %ld)\nallow it with: sudo sysctl -w %s=%s",
-                      knobs[i].name, knobs[i].bad, knobs[i].name, knobs[i].good);
+            error_set(err, ERROR_SANDBOX, 0, "bwrap may make no user namespace here (%s is %ld)\nallow it with: sudo sysctl -w %s=%s%s",
+                      knobs[i].name, knobs[i].bad, knobs[i].name, knobs[i].good, knobs[i].also);
             return;
         }
     error_set(err, ERROR_SANDBOX, 0, "bwrap may make no user namespace here (inside a container, or a security module forbids it)\n"

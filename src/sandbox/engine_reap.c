@@ -3,6 +3,8 @@
  */
 #include "sandbox/engine.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,19 +27,31 @@
 #define CLIENT_MS 10000
 #define SCAN_AFTER_MS 1500      /* not while the first question is on its way */
 #define SCAN_EVERY_S 3600
+#define AGAIN_MS 1000
 
 struct removal {                /* one "rm -f", or one "ps", in the background */
     struct loop *loop;
     struct sandbox_swept *count;    /* NULL: nobody waits for it */
-    char *engine, *dir;         /* dir: removed when the container is gone */
+    char *engine, *name, *dir;  /* dir: removed when the container is gone */
     bool named;                 /* it had come to its own end */
+    struct job *job;
+    struct removal *next;
 };
+
+/* Those under way. Nobody waits for them when the program ends: what they have not done is for the next start. */
+static struct removal *removals;
 
 static void removal_free(struct removal *r)
 {
+    for (struct removal **p = &removals; *p; p = &(*p)->next)
+        if (*p == r) {
+            *p = r->next;
+            break;
+        }
     if (r->count)
         r->count->running--;
     free(r->engine);
+    free(r->name);
     free(r->dir);
     free(r);
 }
@@ -74,28 +88,81 @@ static struct removal *removal_new(struct loop *loop, struct sandbox_swept *coun
 {
     struct removal *r = xcalloc(1, sizeof *r);
 
-    *r = (struct removal){.loop = loop, .count = count};
+    *r = (struct removal){.loop = loop, .count = count, .next = removals};
+    removals = r;
     if (count)
         count->running++;
     return r;
+}
+
+static void start_removal(struct removal *r)
+{
+    struct argv argv = ARGV_INIT;
+
+    argv_pushl(&argv, r->engine, "rm", "-f", NULL);
+    if (strcmp(r->engine, "podman") == 0)
+        argv_pushl(&argv, "-t", "0", NULL);         /* else a supervisor that hangs is asked politely first, for longer than we wait */
+    argv_push(&argv, r->name);
+    struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
+    r->job = job_start(&o, r->loop, removed, r, NULL);
+    if (!r->job)
+        removal_free(r);
+    argv_release(&argv);
+}
+
+/* Is it still being started? A killed program's "docker run" goes on without it. Were the directory taken from under it, the container would be
+ * made but could not start, and neither it nor the client would ever end. */
+static bool being_started(const char *name)
+{
+    DIR *d = opendir("/proc");
+    struct dirent *e;
+    bool found = false;
+
+    while (d && !found && (e = readdir(d)) != NULL) {
+        char path[300], words[4096];
+
+        if (e->d_name[0] < '1' || e->d_name[0] > '9')
+            continue;
+        snprintf(path, sizeof path, "/proc/%s/cmdline", e->d_name);
+        autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? -1 : read(fd, words, sizeof words - 1);
+        for (const char *w = words; n > 0 && w < words + n && !found; w += strlen(w) + 1) {
+            words[n] = '\0';
+            found = strcmp(w, "--name") == 0 && w + 7 < words + n && strcmp(w + 7, name) == 0;
+        }
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+static void look_again(void *ctx, short revents)
+{
+    struct removal *r = ctx;
+
+    (void)revents;
+    if (!being_started(r->name)) {
+        start_removal(r);
+        return;
+    }
+    if (r->count)
+        r->count->failed++;
+    removal_free(r);            /* an engine that hangs: the next start looks again */
 }
 
 static void remove_container(struct loop *loop, struct sandbox_swept *count, const char *engine, const char *name,
                              const struct engine_left *left)
 {
     struct removal *r = removal_new(loop, count);
-    struct argv argv = ARGV_INIT;
 
+    r->engine = xstrdup(engine);
+    r->name = xstrdup(name);
     r->dir = xstrdup(left ? left->dir : NULL);
     r->named = left && left->named;
-    argv_pushl(&argv, engine, "rm", "-f", NULL);
-    if (strcmp(engine, "podman") == 0)
-        argv_pushl(&argv, "-t", "0", NULL);         /* else a supervisor that hangs is asked politely first, for longer than we wait */
-    argv_push(&argv, name);
-    struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
-    if (!job_start(&o, loop, removed, r, NULL))
-        removal_free(r);
-    argv_release(&argv);
+    if (left && being_started(name))
+        loop_timer(loop, clock_ms() + AGAIN_MS, look_again, r);
+    else
+        start_removal(r);
 }
 
 struct reaper {
@@ -164,7 +231,8 @@ static void list_containers(struct loop *loop, struct sandbox_swept *count, cons
     r->engine = xstrdup(engine);
     argv_pushl(&argv, program, "ps", "-a", "--filter", "label=sandpiper=1", "--format", format, NULL);
     struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
-    if (!job_start(&o, loop, listed, r, NULL))
+    r->job = job_start(&o, loop, listed, r, NULL);
+    if (!r->job)
         removal_free(r);
     argv_release(&argv);
 }

@@ -101,6 +101,14 @@ def test_a_figure_is_delivered(sandpiper_on):
         assert f.read(8) == b"\x89PNG\r\n\x1a\n"
 
 
+def test_figures_have_a_limit(sandpiper_on):
+    """Twenty a cell; who made more is told how many there were."""
+    code = "import matplotlib.pyplot as plt\nfor i in range(23):\n    plt.figure(figsize=(1, 1))\n    plt.text(0, 0, i)"
+    r = sandpiper_on.run("exec", "--out", "results", "-", stdin=code)
+    assert r.code == 0 and "only the first 20 of 23 open figures" in r.err, r
+    assert len([f for f in os.listdir(os.path.join(sandpiper_on.work, "results")) if f.endswith(".png")]) == 20, r
+
+
 def test_data_for_exec(sandpiper_on):
     sandpiper_on.write("data.csv", "a,b\n1,2\n")
     r = sandpiper_on.run("exec", "--add", "data.csv", "-", stdin="print(open('/mnt/data/data.csv').read(), end='')")
