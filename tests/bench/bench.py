@@ -145,16 +145,35 @@ def cell(_env):
             print(f"{'    beside it: ' + name:<44} not measured ({e})", flush=True)
 
 
+FORK = """
+import os, time
+%s
+def fork():
+    begin = time.perf_counter()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    took = time.perf_counter() - begin
+    os.waitpid(pid, 0)
+    return took
+print(sorted(fork() for i in range(50))[25] * 1e6)
+"""
+STATES = {"none": "x = 1", "numpy": "import numpy\nx = [numpy.ones(6553600) for i in range(10)]", "objects": "x = [str(i) * 3 for i in range(6500000)]"}
+
+
 def parked(_env):
-    """What the copy costs that a crash goes on from: a cell 20 ms after the last, and cells in a row, each with a copy of its own."""
+    """What the copy costs that a crash goes on from: a cell 20 ms after the last, and cells in a row, each with a copy of its own. Beside it what
+    one fork costs a process with the same state, outside and alone: less than that a copy on the way cannot be."""
+    forks = {state: float(subprocess.run(["/usr/bin/python3", "-c", FORK % make], capture_output=True, check=True).stdout)
+             for state, make in STATES.items()}
     for engine in ENGINES:
         for state, what, bar in (("none", "no state", None), ("numpy", "500 MB in arrays", 1000), ("objects", "500 MB of objects", 15000)):
             got = cells(engine, "parked", state)
             apart, row = got["on_apart_us"] - got["off_apart_us"], got["on_row_us"] - got["off_row_us"]
             report(f"parked, a cell after 20 ms, {what}, {engine}", f"{apart:+.0f} us",
                    f"{got['off_apart_us']:.0f} us without a copy", "+200 us", apart <= 200)
-            report(f"parked, back to back, {what}, {engine}", f"{row:+.0f} us", f"{got['off_row_us']:.0f} us without a copy",
-                   f"+{bar} us" if bar else "none", not bar or row <= bar)
+            report(f"parked, back to back, {what}, {engine}", f"{row:+.0f} us",
+                   f"{got['off_row_us']:.0f} us without a copy, fork alone {forks[state]:.0f} us", f"+{bar} us" if bar else "none", not bar or row <= bar)
 
 
 def first_byte(argv, env):
