@@ -13,7 +13,8 @@
 /* What comes behind is not even read: whether it lay in the same piece must not decide. */
 static void stop(struct answer *a) { a->enough = a->reader.stopped = true; }
 
-static void emit(struct answer *a, struct buf *all, const char *s, size_t n, void (*fn)(void *, const char *, size_t), bool *passed) {
+static void emit(struct answer *a, struct buf *all, const char *s, size_t n, void (*fn)(void *, const char *, size_t), bool *passed)
+{
     if (!n || a->over)
         return;
     if (n > ANSWER_TEXT_MAX - all->len) {
@@ -28,16 +29,19 @@ static void emit(struct answer *a, struct buf *all, const char *s, size_t n, voi
         fn(a->l->ctx, s, n);
 }
 
-static void emit_text(struct answer *a, const struct buf *b) {
+static void emit_text(struct answer *a, const struct buf *b)
+{
     emit(a, &a->text, buf_str(b), b->len, a->l ? a->l->text : NULL, &a->shown);
 }
 
-static void emit_reasoning(struct answer *a, const char *s, size_t n) {
+static void emit_reasoning(struct answer *a, const char *s, size_t n)
+{
     emit(a, &a->reasoning, s, n, a->l ? a->l->reasoning : NULL, &a->reasoned);
 }
 
 /* From the leak stage on. */
-static void downstream(struct answer *a, const struct buf *text) {
+static void downstream(struct answer *a, const struct buf *text)
+{
     if (a->mode == ANSWER_NATIVE) {
         emit_text(a, text);
         return;
@@ -49,7 +53,8 @@ static void downstream(struct answer *a, const struct buf *text) {
     emit_text(a, out);
 }
 
-static void on_text(void *ctx, const char *s, size_t n) {
+static void on_text(void *ctx, const char *s, size_t n)
+{
     struct answer *a = ctx;
     if (a->enough)
         return;
@@ -68,13 +73,15 @@ static void on_text(void *ctx, const char *s, size_t n) {
         stop(a);
 }
 
-static void on_reasoning(void *ctx, const char *s, size_t n) {
+static void on_reasoning(void *ctx, const char *s, size_t n)
+{
     struct answer *a = ctx;
     if (!a->enough)
         emit_reasoning(a, s, n);
 }
 
-void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q, const struct llm_listener *l) {
+void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q, const struct llm_listener *l)
+{
     *a = (struct answer){.mode = mode, .q = q, .l = l};
     struct reader_sink sink = {a, on_text, on_reasoning};
     reader_init(&a->reader, &sink);
@@ -87,7 +94,8 @@ void answer_init(struct answer *a, enum answer_mode mode, const struct llm_reque
         buf_init(&a->cut[i], 2 * READER_EVENT_MAX);
 }
 
-void answer_release(struct answer *a) {
+void answer_release(struct answer *a)
+{
     if (!a)
         return;
     reader_release(&a->reader);
@@ -100,14 +108,16 @@ void answer_release(struct answer *a) {
         buf_release(&a->cut[i]);
 }
 
-bool answer_feed(struct answer *a, const char *p, size_t n) {
+bool answer_feed(struct answer *a, const char *p, size_t n)
+{
     if (!a->enough)
         reader_feed(&a->reader, p, n);
     return !a->enough && !a->reader.done && !a->reader.failed;
 }
 
 /* Everything the stages held back, in order. salvage: a held call may be taken as one. */
-static void flush(struct answer *a, bool salvage, bool whole) {
+static void flush(struct answer *a, bool salvage, bool whole)
+{
     struct buf *plain = &a->cut[0], *inner = &a->cut[1], *passed = &a->cut[2], *out = &a->cut[3];
     for (size_t i = 0; i < countof(a->cut); i++)
         buf_clear(&a->cut[i]);
@@ -124,7 +134,8 @@ static void flush(struct answer *a, bool salvage, bool whole) {
     emit_text(a, out);
 }
 
-static enum llm_finish finish_of(const struct answer *a, size_t n_calls) {
+static enum llm_finish finish_of(const struct answer *a, size_t n_calls)
+{
     static const char *const length[] = {"length", "max_tokens", "max_output_tokens", "model_length"};
     const char *s = a->reader.finish;
     if (a->over)
@@ -139,7 +150,8 @@ static enum llm_finish finish_of(const struct answer *a, size_t n_calls) {
 }
 
 /* The block, where blocks count and no other call came. */
-static void take_block(struct answer *a, struct calls *c, bool cut) {
+static void take_block(struct answer *a, struct calls *c, bool cut)
+{
     struct blocks *b = &a->blocks;
     if (a->mode == ANSWER_NATIVE || (b->state != BLOCKS_CLOSED && b->state != BLOCKS_CODE))
         return;
@@ -151,7 +163,8 @@ static void take_block(struct answer *a, struct calls *c, bool cut) {
     calls_from_code(c, buf_str(&b->code), b->code.len, a->q->tools, a->q->n_tools, problem);
 }
 
-static void take_calls(struct answer *a, struct llm_reply *r, bool cut) {
+static void take_calls(struct answer *a, struct llm_reply *r, bool cut)
+{
     struct calls c = {0};
     calls_from_slots(&c, &a->reader.slots, a->q->tools, a->q->n_tools, cut);
     if (!c.n && a->leak.calls.n) {
@@ -171,14 +184,16 @@ static void take_calls(struct answer *a, struct llm_reply *r, bool cut) {
     r->n_calls = c.n;
 }
 
-static void trim_end(char *s) {
+static void trim_end(char *s)
+{
     size_t n = strlen(s);
     while (n && strchr(" \t\r\n", s[n - 1]))
         s[--n] = '\0';
 }
 
 /* The call that the service quotes in its error, where it is whole and of a known tool. */
-static int take_quoted(const struct llm_request *q, const char *s, struct llm_reply *r) {
+static int take_quoted(const struct llm_request *q, const char *s, struct llm_reply *r)
+{
     struct calls c = {0};
     if (!calls_from_text(&c, s, strlen(s), q->tools, q->n_tools) || c.v[0].problem) {
         calls_release(&c);
@@ -190,7 +205,8 @@ static int take_quoted(const struct llm_request *q, const char *s, struct llm_re
     return 0;
 }
 
-int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failure *f) {
+int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failure *f)
+{
     struct reader *rd = &a->reader;
     if (!a->enough)
         reader_end(rd, lost);
@@ -229,7 +245,8 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
     return complete && !rd->failed ? 0 : -1;
 }
 
-int answer_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r) {
+int answer_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r)
+{
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
     const char *s = json_str(json_get(json_get(j, "error"), "failed_generation"));
     *r = (struct llm_reply){.usage = {-1, -1, -1, false}};
@@ -239,7 +256,8 @@ int answer_failed_generation(const struct llm_request *q, const char *body, size
     return 0;
 }
 
-bool answer_has_block(const char *text) {
+bool answer_has_block(const char *text)
+{
     struct blocks b;
     struct buf out = BUF_INIT(0);
     blocks_init(&b);

@@ -14,10 +14,12 @@ static const struct api apis[] = {
 
 const struct api *api_of(enum llm_api a) { return &apis[a]; }
 
-char *api_url(enum llm_api a, const char *base, const char *model, struct error *err) {
+char *api_url(enum llm_api a, const char *base, const char *model, struct error *err)
+{
     return apis[a].url ? apis[a].url(base, model, err) : url_endpoint(base, apis[a].path, err);
 }
 
-enum llm_api api_of_body(const struct json *body) {
+enum llm_api api_of_body(const struct json *body)
+{
     return json_get(body, "input") ? LLM_RESPONSES : json_get(body, "model") ? LLM_CHAT_COMPLETIONS : LLM_WORKERS_AI;
 }

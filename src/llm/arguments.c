@@ -12,13 +12,15 @@
 #include "base/utf8.h"
 #include "llm/calls.h"
 
-char *arguments_of_code(const char *code_key, const char *code, size_t len) {
+char *arguments_of_code(const char *code_key, const char *code, size_t len)
+{
     autojson struct json *j = json_object();
     json_set(j, code_key, json_string_n(code, len));
     return json_print(j);
 }
 
-static void escape_control(struct buf *out, unsigned char c) {
+static void escape_control(struct buf *out, unsigned char c)
+{
     switch (c) {
     case '\n': buf_addstr(out, "\\n"); break;
     case '\t': buf_addstr(out, "\\t"); break;
@@ -27,7 +29,8 @@ static void escape_control(struct buf *out, unsigned char c) {
     }
 }
 
-char *arguments_mend(const char *text, size_t len) {
+char *arguments_mend(const char *text, size_t len)
+{
     struct buf out = BUF_INIT(4 * CALL_ARGS_MAX);
     bool in_string = false, changed = false;
     for (size_t i = 0; i < len; i++) {
@@ -59,14 +62,16 @@ char *arguments_mend(const char *text, size_t len) {
     return buf_steal(&out, NULL);
 }
 
-static void fail(struct arguments *a, char *problem) {
+static void fail(struct arguments *a, char *problem)
+{
     free(a->text);
     a->text = xstrdup("{}");
     a->problem = problem;
 }
 
 /* The single string under another key ("script", "input"), or NULL. */
-static const char *lone_string(const struct json *j) {
+static const char *lone_string(const struct json *j)
+{
     const char *found = NULL;
     for (const struct json *m = json_first(j); m; m = json_next(m)) {
         if (!json_str(m))
@@ -78,7 +83,8 @@ static const char *lone_string(const struct json *j) {
     return found;
 }
 
-static void take_code(struct arguments *a, const char *key, const char *code) {
+static void take_code(struct arguments *a, const char *key, const char *code)
+{
     if (!code[strspn(code, " \t\r\n")])
         fail(a, xasprintf("the argument %s is empty", key));
     else if (strlen(code) > CALL_ARGS_MAX)
@@ -87,7 +93,8 @@ static void take_code(struct arguments *a, const char *key, const char *code) {
         a->text = arguments_of_code(key, code, strlen(code));
 }
 
-static void from_object(struct arguments *a, const struct json *j, const char *key) {
+static void from_object(struct arguments *a, const struct json *j, const char *key)
+{
     if (!key) {
         a->text = json_print(j);
         return;
@@ -110,7 +117,8 @@ static void from_object(struct arguments *a, const struct json *j, const char *k
 }
 
 /* Code that came as it is, maybe in a fence. */
-static void from_bare(struct arguments *a, const char *text, size_t len, const char *key) {
+static void from_bare(struct arguments *a, const char *text, size_t len, const char *key)
+{
     autofree char *copy = xmemdup0(text, len);
     char *cut = strstr(copy, "<|call|>"), *s = copy;
     if (cut)
@@ -131,7 +139,8 @@ static void from_bare(struct arguments *a, const char *text, size_t len, const c
     take_code(a, key, s);
 }
 
-static void from_value(struct arguments *a, const struct json *j, const char *key, int depth) {
+static void from_value(struct arguments *a, const struct json *j, const char *key, int depth)
+{
     const char *s = json_str(j);
     if (json_type(j) == JSON_OBJECT) {
         from_object(a, j, key);
@@ -151,7 +160,8 @@ static void from_value(struct arguments *a, const struct json *j, const char *ke
     }
 }
 
-void arguments_read(struct arguments *a, const char *text, size_t len, const char *key, bool cut) {
+void arguments_read(struct arguments *a, const char *text, size_t len, const char *key, bool cut)
+{
     *a = (struct arguments){0};
     while (len && isspace((unsigned char)text[0]))
         text++, len--;

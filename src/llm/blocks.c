@@ -7,14 +7,16 @@
 #define CODE_MAX (1u << 20)
 #define FENCE_LINE_MAX 256      /* a longer line is decided as it stands */
 
-void blocks_init(struct blocks *b) {
+void blocks_init(struct blocks *b)
+{
     *b = (struct blocks){0};
     buf_init(&b->line, CODE_MAX);
     buf_init(&b->code, CODE_MAX);
     buf_init(&b->after, CODE_MAX);
 }
 
-void blocks_release(struct blocks *b) {
+void blocks_release(struct blocks *b)
+{
     if (!b)
         return;
     buf_release(&b->line);
@@ -25,7 +27,8 @@ void blocks_release(struct blocks *b) {
 struct fence { char c; size_t indent, len; const char *info; size_t info_len; };
 
 /* Is the line (without its end) a fence, or may it become one? 1 yes, 0 no, -1 not decided yet. */
-static int fence_read(const char *s, size_t n, struct fence *f) {
+static int fence_read(const char *s, size_t n, struct fence *f)
+{
     *f = (struct fence){0};
     while (n && s[n - 1] == '\r')
         n--;
@@ -52,7 +55,8 @@ static int fence_read(const char *s, size_t n, struct fence *f) {
     return f->c == '`' && memchr(f->info, '`', f->info_len) ? 0 : 1;     /* ```x``` on one line is code within text */
 }
 
-static bool is_python(const struct fence *f) {
+static bool is_python(const struct fence *f)
+{
     static const char *const tags[] = {"python", "py", "python3"};
     size_t n = 0;
     while (n < f->info_len && !strchr(" \t{,:", f->info[n]))
@@ -63,13 +67,15 @@ static bool is_python(const struct fence *f) {
     return false;
 }
 
-static bool closes(const struct blocks *b, const char *s, size_t n) {
+static bool closes(const struct blocks *b, const char *s, size_t n)
+{
     struct fence f;
     return fence_read(s, n, &f) == 1 && f.c == b->fence && f.len >= b->fence_len && !f.info_len && f.indent <= b->indent + 3;
 }
 
 /* A whole line (or one long enough) in TEXT whose beginning looked like a fence. */
-static void decide(struct blocks *b, bool newline, struct buf *out) {
+static void decide(struct blocks *b, bool newline, struct buf *out)
+{
     struct fence f;
     bool is = fence_read(buf_str(&b->line), b->line.len, &f) == 1;
     if (is) {
@@ -87,7 +93,8 @@ static void decide(struct blocks *b, bool newline, struct buf *out) {
     buf_clear(&b->line);
 }
 
-static size_t feed_text(struct blocks *b, const char *s, size_t n, struct buf *out) {
+static size_t feed_text(struct blocks *b, const char *s, size_t n, struct buf *out)
+{
     const char *lf = memchr(s, '\n', n);
     size_t k = lf ? (size_t)(lf - s) : n;
     if (b->mid_line) {
@@ -107,7 +114,8 @@ static size_t feed_text(struct blocks *b, const char *s, size_t n, struct buf *o
 }
 
 /* In another fence everything is text; the line is only watched for the end. */
-static size_t feed_other(struct blocks *b, const char *s, size_t n, struct buf *out) {
+static size_t feed_other(struct blocks *b, const char *s, size_t n, struct buf *out)
+{
     const char *lf = memchr(s, '\n', n);
     size_t k = lf ? (size_t)(lf - s) : n;
     if (b->line.len <= FENCE_LINE_MAX)
@@ -123,7 +131,8 @@ static size_t feed_other(struct blocks *b, const char *s, size_t n, struct buf *
     return k;
 }
 
-static void code_line(struct blocks *b, bool newline) {
+static void code_line(struct blocks *b, bool newline)
+{
     const char *s = buf_str(&b->line);
     size_t n = b->line.len, skip = 0;
     while (skip < b->indent && skip < n && (s[skip] == ' ' || s[skip] == '\t'))
@@ -136,7 +145,8 @@ static void code_line(struct blocks *b, bool newline) {
     buf_clear(&b->line);
 }
 
-static size_t feed_code(struct blocks *b, const char *s, size_t n) {
+static size_t feed_code(struct blocks *b, const char *s, size_t n)
+{
     if (b->mid_line) {          /* the rest of an overlong opening line */
         const char *end = memchr(s, '\n', n);
         b->mid_line = !end;
@@ -156,7 +166,8 @@ static size_t feed_code(struct blocks *b, const char *s, size_t n) {
     return k + 1;
 }
 
-bool blocks_feed(struct blocks *b, const char *s, size_t n, struct buf *out) {
+bool blocks_feed(struct blocks *b, const char *s, size_t n, struct buf *out)
+{
     while (n && b->state != BLOCKS_CLOSED) {
         size_t k = b->state == BLOCKS_TEXT ? feed_text(b, s, n, out) : b->state == BLOCKS_OTHER ? feed_other(b, s, n, out) : feed_code(b, s, n);
         s += k;
@@ -167,7 +178,8 @@ bool blocks_feed(struct blocks *b, const char *s, size_t n, struct buf *out) {
     return b->state == BLOCKS_CLOSED;
 }
 
-void blocks_end(struct blocks *b, bool whole, struct buf *out) {
+void blocks_end(struct blocks *b, bool whole, struct buf *out)
+{
     if (b->state == BLOCKS_TEXT && b->line.len) {
         buf_add(out, b->line.data, b->line.len);
         buf_clear(&b->line);

@@ -14,7 +14,8 @@
 #include "llm/arguments.h"
 #include "llm/names.h"
 
-void calls_release(struct calls *c) {
+void calls_release(struct calls *c)
+{
     if (!c)
         return;
     for (size_t i = 0; i < c->n; i++) {
@@ -27,7 +28,8 @@ void calls_release(struct calls *c) {
     *c = (struct calls){0};
 }
 
-char *calls_new_id(void) {
+char *calls_new_id(void)
+{
     static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     unsigned char raw[9] = {0};
     if (getrandom(raw, sizeof raw, 0) != (ssize_t)sizeof raw)
@@ -39,20 +41,23 @@ char *calls_new_id(void) {
     return id;
 }
 
-static bool id_used(const struct calls *c, const char *id) {
+static bool id_used(const struct calls *c, const char *id)
+{
     for (size_t i = 0; i < c->n; i++)
         if (!strcmp(c->v[i].call.id, id))
             return true;
     return false;
 }
 
-static void add_sent(struct llm_call *k, const char *name, const char *args, size_t len) {
+static void add_sent(struct llm_call *k, const char *name, const char *args, size_t len)
+{
     k->sent_name = xstrdup(name);
     k->sent_arguments = xmemdup0(args, len);
 }
 
 /* Takes arguments, problem and extra over. */
-static struct llm_call *add(struct calls *c, const char *id, const char *name, char *arguments, char *extra, char *problem) {
+static struct llm_call *add(struct calls *c, const char *id, const char *name, char *arguments, char *extra, char *problem)
+{
     if (c->n == c->alloc)
         c->v = xreallocarray(c->v, c->alloc = c->alloc ? c->alloc * 2 : 4, sizeof *c->v);
     char *own = id && *id && strlen(id) <= 256 && !id_used(c, id) ? xstrdup(id) : calls_new_id();
@@ -61,21 +66,24 @@ static struct llm_call *add(struct calls *c, const char *id, const char *name, c
     return k;
 }
 
-static char *tool_list(const struct llm_tool *tools, size_t n) {
+static char *tool_list(const struct llm_tool *tools, size_t n)
+{
     struct buf b = BUF_INIT(1024);
     for (size_t i = 0; i < n; i++)
         buf_addf(&b, "%s%s", i ? ", " : "", tools[i].name);
     return buf_steal(&b, NULL);
 }
 
-static char *unknown_tool(const char *name, const struct llm_tool *tools, size_t n) {
+static char *unknown_tool(const char *name, const struct llm_tool *tools, size_t n)
+{
     autofree char *list = tool_list(tools, n);
     return xasprintf(n == 1 ? "unknown tool %.100s; the only tool is %s" : "unknown tool %.100s; the tools are: %s", name, list);
 }
 
 /* One call from a written name and arguments text. */
 static void add_written(struct calls *c, const char *id, const char *name, const char *args, size_t len, const char *extra,
-                        const struct llm_tool *tools, size_t n_tools, bool cut) {
+                        const struct llm_tool *tools, size_t n_tools, bool cut)
+{
     const struct llm_tool *t = calls_tool(name, tools, n_tools);
     if (!t && !*name && n_tools == 1)
         t = tools;              /* arguments without a name: there is only one it can mean */
@@ -94,7 +102,8 @@ static void add_written(struct calls *c, const char *id, const char *name, const
 }
 
 /* Several objects glued into one slot become a call each; empty objects between them are dropped. True when that is what it was. */
-static bool add_glued(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools) {
+static bool add_glued(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools)
+{
     struct { size_t at, len; } part[32];
     size_t n = 0, i = 0, objects = 0;
     const char *text = buf_str(&s->args);
@@ -123,12 +132,14 @@ static bool add_glued(struct calls *c, const struct slot *s, const struct llm_to
     return true;
 }
 
-static bool is_json(const char *s, size_t len) {
+static bool is_json(const char *s, size_t len)
+{
     autojson struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, NULL);
     return j != NULL;
 }
 
-static void add_slot(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools, bool cut) {
+static void add_slot(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools, bool cut)
+{
     const char *text = buf_str(&s->args);
     size_t len = s->args.len;
     if (s->args.full) {
@@ -149,20 +160,23 @@ static void add_slot(struct calls *c, const struct slot *s, const struct llm_too
     add_written(c, s->id, buf_str(&s->name), text, len, s->extra, tools, n_tools, cut);
 }
 
-void calls_from_slots(struct calls *c, const struct slots *s, const struct llm_tool *tools, size_t n_tools, bool cut) {
+void calls_from_slots(struct calls *c, const struct slots *s, const struct llm_tool *tools, size_t n_tools, bool cut)
+{
     for (size_t i = 0; i < s->n; i++)
         if (s->v[i].name.len || s->v[i].args.len)
             add_slot(c, &s->v[i], tools, n_tools, cut && i + 1 == s->n);
 }
 
-static const struct llm_tool *code_tool(const struct llm_tool *tools, size_t n) {
+static const struct llm_tool *code_tool(const struct llm_tool *tools, size_t n)
+{
     for (size_t i = 0; i < n; i++)
         if (tools[i].code_key)
             return &tools[i];
     return NULL;
 }
 
-void calls_from_code(struct calls *c, const char *code, size_t len, const struct llm_tool *tools, size_t n_tools, const char *problem) {
+void calls_from_code(struct calls *c, const char *code, size_t len, const struct llm_tool *tools, size_t n_tools, const char *problem)
+{
     const struct llm_tool *t = code_tool(tools, n_tools);
     if (!t)
         return;
@@ -175,7 +189,8 @@ void calls_from_code(struct calls *c, const char *code, size_t len, const struct
 }
 
 /* name and arguments of an object in the text, in the ways models write them. args: a new value or NULL. */
-static const char *text_call(const struct json *j, struct json **args) {
+static const char *text_call(const struct json *j, struct json **args)
+{
     static const char *const name_keys[] = {"name", "tool", "tool_name", "function", "function_name"};
     static const char *const args_keys[] = {"arguments", "parameters", "args", "input", "tool_input", "params"};
     if (json_type(json_get(j, "function")) == JSON_OBJECT)
@@ -201,7 +216,8 @@ static const char *text_call(const struct json *j, struct json **args) {
 }
 
 /* It does not parse, yet it plainly is meant as a call of ours: the model is told, instead of the user being shown JSON. */
-static const struct llm_tool *meant_for(const char *text, size_t len, const struct llm_tool *tools, size_t n_tools) {
+static const struct llm_tool *meant_for(const char *text, size_t len, const struct llm_tool *tools, size_t n_tools)
+{
     static const char *const heads[] = {"{\"name\":\"", "{\"tool\":\"", "{\"function\":\"", "{\"tool_name\":\"", NULL};
     char head[128];
     size_t n = 0;
@@ -226,7 +242,8 @@ static const struct llm_tool *meant_for(const char *text, size_t len, const stru
     return NULL;
 }
 
-int calls_from_text(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools) {
+int calls_from_text(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools)
+{
     struct error err = {0};
     struct json *j = json_parse(text, len, 0, NULL, &err);
     if (!j) {
@@ -253,7 +270,8 @@ int calls_from_text(struct calls *c, const char *text, size_t len, const struct 
     return t != NULL;
 }
 
-int calls_from_harmony(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools) {
+int calls_from_harmony(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools)
+{
     autofree char *copy = xmemdup0(text, len);
     char *to = NULL;
     for (char *p = copy; (p = strstr(p, "to=")); p += 3)

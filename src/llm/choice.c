@@ -13,21 +13,24 @@
 
 #define SLICE (256u << 10)     /* what follows copies it a few times: a whole answer in one string may have 64 MiB */
 
-static void in_slices(struct reader *r, void (*sink)(void *, const char *, size_t), const char *s) {
+static void in_slices(struct reader *r, void (*sink)(void *, const char *, size_t), const char *s)
+{
     for (size_t n = strlen(s), k; n; s += k, n -= k) {
         k = n > SLICE ? utf8_cut(s, n, SLICE) : n;
         sink(r->sink.ctx, s, k);
     }
 }
 
-void choice_text(struct reader *r, const char *s) {
+void choice_text(struct reader *r, const char *s)
+{
     if (!s || !*s)
         return;
     r->content++;
     in_slices(r, r->sink.text, s);
 }
 
-void choice_reasoning(struct reader *r, const char *s, const char *field) {
+void choice_reasoning(struct reader *r, const char *s, const char *field)
+{
     if (!s || !*s)
         return;
     r->content++;
@@ -36,19 +39,22 @@ void choice_reasoning(struct reader *r, const char *s, const char *field) {
     in_slices(r, r->sink.reasoning, s);
 }
 
-static bool is_type(const struct json *part, const char *type) {
+static bool is_type(const struct json *part, const char *type)
+{
     const char *t = json_str(json_get(part, "type"));
     return t && !strcmp(t, type);
 }
 
-static void thinking_part(struct reader *r, const struct json *part) {
+static void thinking_part(struct reader *r, const struct json *part)
+{
     const struct json *th = json_get(part, "thinking");
     choice_reasoning(r, json_str(th), NULL);
     for (const struct json *e = json_type(th) == JSON_ARRAY ? json_first(th) : NULL; e; e = json_next(e))
         choice_reasoning(r, json_str(json_get(e, "text")), NULL);
 }
 
-static void content(struct reader *r, const struct json *c) {
+static void content(struct reader *r, const struct json *c)
+{
     switch (json_type(c)) {
     case JSON_NULL:
         return;
@@ -76,7 +82,8 @@ static void content(struct reader *r, const struct json *c) {
 }
 
 /* Several names for one thing may come together: one is shown. */
-static void all_reasoning(struct reader *r, const struct json *d) {
+static void all_reasoning(struct reader *r, const struct json *d)
+{
     static const char *const fields[] = {"reasoning_content", "reasoning"};
     const struct json *details = json_get(d, "reasoning_details"), *first = json_type(details) == JSON_ARRAY ? json_first(details) : NULL;
     for (const struct json *e = first; e; e = json_next(e))
@@ -94,7 +101,8 @@ static void all_reasoning(struct reader *r, const struct json *d) {
     }
 }
 
-static void tool_calls(struct reader *r, const struct json *calls) {
+static void tool_calls(struct reader *r, const struct json *calls)
+{
     if (json_type(calls) == JSON_OBJECT) {
         r->content += slots_delta(&r->slots, calls);
         return;
@@ -103,7 +111,8 @@ static void tool_calls(struct reader *r, const struct json *calls) {
         r->content += slots_delta(&r->slots, e);
 }
 
-static void finish(struct reader *r, const struct json *reason) {
+static void finish(struct reader *r, const struct json *reason)
+{
     const char *s = json_str(reason);
     if (!s)
         return;
@@ -113,12 +122,14 @@ static void finish(struct reader *r, const struct json *reason) {
         snprintf(r->finish, sizeof r->finish, "%s", s);
 }
 
-static int64_t tokens(const struct json *u, const char *a, const char *b) {
+static int64_t tokens(const struct json *u, const char *a, const char *b)
+{
     int64_t v = json_int(json_get(u, a), -1);
     return v >= 0 ? v : json_int(json_get(u, b), -1);
 }
 
-void choice_usage(struct reader *r, const struct json *u) {
+void choice_usage(struct reader *r, const struct json *u)
+{
     if (json_type(u) != JSON_OBJECT)
         return;
     struct reader_usage got = {tokens(u, "prompt_tokens", "input_tokens"), tokens(u, "completion_tokens", "output_tokens"), -1};
@@ -128,7 +139,8 @@ void choice_usage(struct reader *r, const struct json *u) {
         r->usage = got;
 }
 
-static void message(struct reader *r, const struct json *m) {
+static void message(struct reader *r, const struct json *m)
+{
     if (json_type(m) != JSON_OBJECT)
         return;
     all_reasoning(r, m);
@@ -144,7 +156,8 @@ static void message(struct reader *r, const struct json *m) {
         r->content += slots_function_call(&r->slots, json_get(m, "function_call"));
 }
 
-static void choice(struct reader *r, const struct json *c) {
+static void choice(struct reader *r, const struct json *c)
+{
     const struct json *delta = json_get(c, "delta"), *whole = json_get(c, "message");
     if (json_type(delta) == JSON_OBJECT) {
         r->delta_seen = true;
@@ -159,7 +172,8 @@ static void choice(struct reader *r, const struct json *c) {
 }
 
 /* True when there was a list of choices, even an empty one. */
-static bool choices(struct reader *r, const struct json *o) {
+static bool choices(struct reader *r, const struct json *o)
+{
     const struct json *list = json_get(o, "choices");
     if (json_type(list) != JSON_ARRAY)
         return false;
@@ -172,13 +186,15 @@ static bool choices(struct reader *r, const struct json *o) {
 }
 
 /* Workers AI's own shape: response and tool_calls at the top. */
-static void native(struct reader *r, const struct json *o) {
+static void native(struct reader *r, const struct json *o)
+{
     content(r, json_get(o, "response"));
     tool_calls(r, json_get(o, "tool_calls"));
     finish(r, json_get(o, "finish_reason"));
 }
 
-void choice_read(struct reader *r, const struct json *o) {
+void choice_read(struct reader *r, const struct json *o)
+{
     if (responses_is_event(o)) {
         responses_event(r, o);
         return;
@@ -190,7 +206,8 @@ void choice_read(struct reader *r, const struct json *o) {
         native(r, o);
 }
 
-void choice_read_document(struct reader *r, const struct json *o) {
+void choice_read_document(struct reader *r, const struct json *o)
+{
     const struct json *result = json_get(o, "result");
     choice_usage(r, json_get(o, "usage"));
     if (!json_get(o, "choices") && json_type(result) == JSON_OBJECT) {

@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-const struct curl_api *curl_load(struct error *err) {
+const struct curl_api *curl_load(struct error *err)
+{
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
     static struct curl_api api;
     static int loaded;

@@ -28,7 +28,8 @@ struct reading {
 };
 
 /* A body as a proxy recorded it. zlib comes with libcurl, and like it is loaded only when it is wanted; its file functions need no header. */
-static bool unpack(const char *body, size_t len, struct buf *out) {
+static bool unpack(const char *body, size_t len, struct buf *out)
+{
     void *lib = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
     void *(*open_fd)(int, const char *) = lib ? (void *(*)(int, const char *))dlsym(lib, "gzdopen") : NULL;
     int (*read_some)(void *, void *, unsigned) = lib ? (int (*)(void *, void *, unsigned))dlsym(lib, "gzread") : NULL;
@@ -50,7 +51,8 @@ static bool unpack(const char *body, size_t len, struct buf *out) {
     return n >= 0;              /* also where the cap was met: the reader says so */
 }
 
-static const char *header(const struct debug_reply *d, const char *name) {
+static const char *header(const struct debug_reply *d, const char *name)
+{
     size_t n = strlen(name);
     for (size_t i = 0; i < d->n_headers; i++)
         if (!strncasecmp(d->headers[i], name, n) && d->headers[i][n] == ':')
@@ -58,7 +60,8 @@ static const char *header(const struct debug_reply *d, const char *name) {
     return "";
 }
 
-static void read_error(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len, struct reading *o) {
+static void read_error(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len, struct reading *o)
+{
     struct failure_headers h = {header(d, "content-type"), header(d, "retry-after"), header(d, "retry-after-ms"), header(d, "x-should-retry"),
                                 header(d, "location")};
     failure_from_response(&o->f, d->status, &h, body, len, d->now);
@@ -67,7 +70,8 @@ static void read_error(const struct debug_reply *d, const struct llm_request *q,
         o->rc = answer_failed_generation(q, body, len, &o->r);
 }
 
-static void read_body(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len, struct reading *o) {
+static void read_body(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len, struct reading *o)
+{
     struct answer a;
     answer_init(&a, d->dialect == LLM_BLOCKS ? ANSWER_BLOCKS : ANSWER_NATIVE, q, NULL);
     bool more = true;
@@ -91,7 +95,8 @@ static void read_body(const struct debug_reply *d, const struct llm_request *q, 
 
 static bool blank(const char *s) { return !s || !s[strspn(s, " \t\r\n")]; }
 
-static const char *busy_class(const struct failure *f) {
+static const char *busy_class(const struct failure *f)
+{
     if (!strcmp(f->code, "3040") || strcasestr(f->code, "overloaded") || strcasestr(f->message, "overloaded"))
         return "overloaded";
     if (f->status == 429 || strcasestr(f->code, "rate_limit"))
@@ -99,7 +104,8 @@ static const char *busy_class(const struct failure *f) {
     return f->status == 503 || f->status == 529 || f->status == 498 ? "overloaded" : "server";
 }
 
-static const char *class_of(const struct failure *f) {
+static const char *class_of(const struct failure *f)
+{
     switch (f->class) {
     case FAILURE_AUTH: return "auth";
     case FAILURE_QUOTA: return "quota";
@@ -117,7 +123,8 @@ static const char *class_of(const struct failure *f) {
 
 static struct json *text_or_null(const char *s) { return s && *s ? json_string(s) : json_null(); }
 
-static struct json *code_of(const struct llm_call *c, const struct llm_tool *tools, size_t n) {
+static struct json *code_of(const struct llm_call *c, const struct llm_tool *tools, size_t n)
+{
     autojson struct json *args = json_parse(c->call.arguments, strlen(c->call.arguments), JSON_DUPLICATES, NULL, NULL);
     for (size_t i = 0; i < n && !c->problem; i++)
         if (!strcmp(tools[i].name, c->call.name) && tools[i].code_key && json_str(json_get(args, tools[i].code_key)))
@@ -125,7 +132,8 @@ static struct json *code_of(const struct llm_call *c, const struct llm_tool *too
     return json_null();
 }
 
-static struct json *calls_json(const struct debug_reply *d, const struct llm_reply *r) {
+static struct json *calls_json(const struct debug_reply *d, const struct llm_reply *r)
+{
     struct json *list = json_array();
     for (size_t i = 0; i < r->n_calls; i++) {
         const struct llm_call *c = &r->calls[i];
@@ -141,7 +149,8 @@ static struct json *calls_json(const struct debug_reply *d, const struct llm_rep
 }
 
 /* Under the names that services give them. */
-static struct json *usage_json(const struct llm_usage *u) {
+static struct json *usage_json(const struct llm_usage *u)
+{
     if (u->input < 0 && u->output < 0)
         return json_null();
     struct json *j = json_object();
@@ -151,7 +160,8 @@ static struct json *usage_json(const struct llm_usage *u) {
     return j;
 }
 
-static const char *param_name(enum failure_param p) {
+static const char *param_name(enum failure_param p)
+{
     switch (p) {
     case PARAM_STREAM_OPTIONS: return "stream_options";
     case PARAM_REASONING_EFFORT: return "reasoning_effort";
@@ -169,7 +179,8 @@ static const char *param_name(enum failure_param p) {
     return NULL;
 }
 
-static struct json *retry_json(const struct retry_choice *c, const struct failure *f) {
+static struct json *retry_json(const struct retry_choice *c, const struct failure *f)
+{
     if (c->what == RETRY_NO)
         return json_null();
     struct json *j = json_object();
@@ -181,7 +192,8 @@ static struct json *retry_json(const struct retry_choice *c, const struct failur
 }
 
 /* What the loop makes of a reply that was read; *error where it is none after all. */
-static const char *action_of(const struct llm_reply *r, const char **error) {
+static const char *action_of(const struct llm_reply *r, const char **error)
+{
     if (r->n_calls) {
         for (size_t i = 0; i < r->n_calls; i++)
             if (!r->calls[i].problem)
@@ -197,7 +209,8 @@ static const char *action_of(const struct llm_reply *r, const char **error) {
     return "fail";              /* by length, finish_reason says why */
 }
 
-static char *print(const struct debug_reply *d, const struct reading *o) {
+static char *print(const struct debug_reply *d, const struct reading *o)
+{
     autojson struct json *j = json_object();
     struct json *error = json_null();
     struct retry retry = {0};
@@ -234,7 +247,8 @@ static char *print(const struct debug_reply *d, const struct reading *o) {
     return json_print(j);
 }
 
-char *debug_reply(const struct debug_reply *given, const char *body, size_t len) {
+char *debug_reply(const struct debug_reply *given, const char *body, size_t len)
+{
     struct debug_reply d = *given;
     struct llm_prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = d.tools, .n_tools = d.n_tools};

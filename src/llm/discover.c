@@ -27,13 +27,15 @@ struct probe {
     enum llm_place place;
 };
 
-static size_t on_body(char *p, size_t size, size_t n, void *ctx) {
+static size_t on_body(char *p, size_t size, size_t n, void *ctx)
+{
     struct probe *pr = ctx;
     return buf_add(&pr->body, p, size * n) ? size * n : 0;
 }
 
 /* {"data":[{"id":...}]} as OpenAI has it, or {"models":[{"name":...}]}. Ollama without a model says "data": null. */
-static void read_list(struct probe *p) {
+static void read_list(struct probe *p)
+{
     autojson struct json *j = json_parse(buf_str(&p->body), p->body.len, JSON_DUPLICATES, NULL, NULL);
     const struct json *data = json_get(j, "data"), *list = json_type(data) == JSON_ARRAY ? data : json_get(j, "models"), *m;
     const char *first = NULL;
@@ -51,7 +53,8 @@ static void read_list(struct probe *p) {
     p->place = first ? LLM_MODEL : json_type(list) == JSON_ARRAY || (data && json_type(data) == JSON_NULL) ? LLM_NO_MODEL : LLM_OTHER;
 }
 
-static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const char *base, int connect_ms, int answer_ms) {
+static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const char *base, int connect_ms, int answer_ms)
+{
     autofree char *url = url_endpoint(base, "/models", NULL);
     buf_init(&p->body, LIST_MAX);
     p->easy = url ? c->easy_init() : NULL;
@@ -72,12 +75,14 @@ static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const
     c->multi_add_handle(multi, p->easy);
 }
 
-static bool connected(const struct curl_api *c, const struct probe *p) {
+static bool connected(const struct curl_api *c, const struct probe *p)
+{
     double seconds = 0;
     return p->easy && c->easy_getinfo(p->easy, CURLINFO_CONNECT_TIME, &seconds) == CURLE_OK && seconds > 0;
 }
 
-static void finish(const struct curl_api *c, struct probe *v, size_t n, const CURLMsg *m) {
+static void finish(const struct curl_api *c, struct probe *v, size_t n, const CURLMsg *m)
+{
     for (size_t i = 0; i < n; i++) {
         if (v[i].easy != m->easy_handle)
             continue;
@@ -92,7 +97,8 @@ static void finish(const struct curl_api *c, struct probe *v, size_t n, const CU
 }
 
 /* The first in the caller's order that has a model, all before it being done unless it is late; n while it is not known yet. */
-static size_t winner(const struct probe *v, size_t n, bool late) {
+static size_t winner(const struct probe *v, size_t n, bool late)
+{
     for (size_t i = 0; i < n; i++) {
         if (v[i].model)
             return i;
@@ -103,14 +109,16 @@ static size_t winner(const struct probe *v, size_t n, bool late) {
 }
 
 /* Is there one worth waiting for after the time of those that nobody asked for? */
-static bool somebody_listens(const struct curl_api *c, const struct probe *v, size_t n) {
+static bool somebody_listens(const struct curl_api *c, const struct probe *v, size_t n)
+{
     for (size_t i = 0; i < n; i++)
         if (!v[i].done && connected(c, &v[i]))
             return true;
     return false;
 }
 
-static void wait_some(const struct curl_api *c, CURLM *multi, struct loop *loop, int ms) {
+static void wait_some(const struct curl_api *c, CURLM *multi, struct loop *loop, int ms)
+{
     struct pollfd fds[72];
     struct curl_waitfd extra[72];
     size_t n = loop ? loop_fds(loop, fds, countof(fds)) : 0;
@@ -121,7 +129,8 @@ static void wait_some(const struct curl_api *c, CURLM *multi, struct loop *loop,
         loop_serve(loop, fds, n);
 }
 
-static size_t wait_for_one(const struct curl_api *c, CURLM *multi, struct probe *v, size_t n, int connect_ms, int answer_ms, struct loop *loop) {
+static size_t wait_for_one(const struct curl_api *c, CURLM *multi, struct probe *v, size_t n, int connect_ms, int answer_ms, struct loop *loop)
+{
     int64_t began = clock_ms();
     for (;;) {
         int running = 0, left = 0;
@@ -138,7 +147,8 @@ static size_t wait_for_one(const struct curl_api *c, CURLM *multi, struct probe 
     }
 }
 
-int llm_discover(const char *const *base_urls, size_t n, int connect_ms, int answer_ms, struct loop *loop, char **model, enum llm_place *places) {
+int llm_discover(const char *const *base_urls, size_t n, int connect_ms, int answer_ms, struct loop *loop, char **model, enum llm_place *places)
+{
     const struct curl_api *c = curl_load(NULL);
     CURLM *multi = c ? c->multi_init() : NULL;
     struct probe v[PROBES_MAX] = {0};

@@ -20,7 +20,8 @@
 #define AFTER_FINISH_MS 3000    /* usage may follow the finish; a server that keeps the connection open is not waited for longer */
 #define AFTER_DONE_MS 100       /* the last chunk mark, so that the connection can be used again */
 
-void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt, ...) {
+void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt, ...)
+{
     if (!l || !l->notice)
         return;
     va_list ap;
@@ -37,7 +38,8 @@ struct attempt {
     size_t prompt;
 };
 
-static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life) {
+static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life)
+{
     struct attempt *t = ctx;
     if (t->raw)
         buf_add(t->raw, p, n);
@@ -60,7 +62,8 @@ static bool on_data(void *ctx, const struct http_reply *reply, const char *p, si
     return true;
 }
 
-static struct request_shape shape_of(const struct llm *m, const struct exchange *x, bool stream) {
+static struct request_shape shape_of(const struct llm *m, const struct exchange *x, bool stream)
+{
     return (struct request_shape){
         .o = &m->o, .origin = m->origin, .blocks = m->dialect == LLM_BLOCKS, .stream = stream,
         .stream_options = !m->no_stream_options, .reasoning_effort = !m->no_reasoning_effort, .temperature = !m->no_temperature,
@@ -70,7 +73,8 @@ static struct request_shape shape_of(const struct llm *m, const struct exchange 
 }
 
 /* Prompt and answer must fit the window together. The estimate is rough: only what cannot fit is refused here. */
-static char *make_body(const struct llm *m, const struct exchange *x, bool stream, size_t *prompt, struct error *err) {
+static char *make_body(const struct llm *m, const struct exchange *x, bool stream, size_t *prompt, struct error *err)
+{
     struct request_shape s = shape_of(m, x, stream);
     char *body = request_body(x->q, &s, prompt);
     if (m->context <= 0)
@@ -94,7 +98,8 @@ static char *make_body(const struct llm *m, const struct exchange *x, bool strea
 }
 
 static enum http_end post_traced(struct llm *m, struct attempt *t, struct http_request *q, struct http_reply *reply, struct failure *f,
-                                 struct error *err) {
+                                 struct error *err)
+{
     static const char *const ends[] = {[HTTP_WHOLE] = "whole", [HTTP_STOPPED] = "stopped", [HTTP_LOST] = "lost", [HTTP_ABORTED] = "aborted"};
     struct buf lines = BUF_INIT(HTTP_HEADERS_MAX), raw = BUF_INIT(TRACE_BODY_MAX);
     char url[1024];
@@ -113,7 +118,8 @@ static enum http_end post_traced(struct llm *m, struct attempt *t, struct http_r
 }
 
 static enum http_end post(struct llm *m, struct attempt *t, const char *body, bool stream, struct http_reply *reply, struct failure *f,
-                          struct error *err) {
+                          struct error *err)
+{
     const char *headers[4];
     size_t n = 0;
     headers[n++] = "Content-Type: application/json";
@@ -127,7 +133,8 @@ static enum http_end post(struct llm *m, struct attempt *t, const char *body, bo
     return m->trace || m->record || m->replay ? post_traced(m, t, &q, reply, f, err) : http_post(m->http, m->loop, &q, reply, f, err);
 }
 
-static void estimate_usage(const struct attempt *t, struct llm_reply *r) {
+static void estimate_usage(const struct attempt *t, struct llm_reply *r)
+{
     if (r->usage.input < 0) {
         r->usage.input = (int64_t)((double)t->prompt / REQUEST_BYTES_PER_TOKEN) + 1;
         r->usage.estimated = true;
@@ -143,7 +150,8 @@ static void estimate_usage(const struct attempt *t, struct llm_reply *r) {
 
 /* What the end of the transfer means. 0: r is a reply; 1: f; -1: err. */
 static int conclude(struct attempt *t, enum http_end end, const struct http_reply *reply, struct llm_reply *r,
-                    struct failure *f) {
+                    struct failure *f)
+{
     if (end == HTTP_ABORTED) {
         struct failure ignored;
         answer_finish(&t->a, true, r, &ignored);
@@ -172,7 +180,8 @@ static int conclude(struct attempt *t, enum http_end end, const struct http_repl
 
 /* One attempt; as conclude. shown, reasoned: what was passed on. */
 static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_reply *r, struct failure *f, bool *shown, bool *reasoned,
-                   struct error *err) {
+                   struct error *err)
+{
     struct attempt t = {.error_body = BUF_INIT(HTTP_ERROR_MAX)};
     autofree char *body = make_body(m, x, stream, &t.prompt, err);
     if (!body)
@@ -202,7 +211,8 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
 }
 
 /* Do without the field that was refused, for the rest of the session. False when it was not sent. */
-static bool downgrade(struct llm *m, const struct failure *f, const struct llm_listener *l, bool *streaming) {
+static bool downgrade(struct llm *m, const struct failure *f, const struct llm_listener *l, bool *streaming)
+{
     bool stream = *streaming;
     bool limit = request_max_tokens(&m->o, m->loopback, m->context) > 0;
     const char *what = NULL;
@@ -269,7 +279,8 @@ static bool downgrade(struct llm *m, const struct failure *f, const struct llm_l
     return what != NULL;
 }
 
-static int wait_for(struct llm *m, int ms, struct error *err) {
+static int wait_for(struct llm *m, int ms, struct error *err)
+{
     int64_t until = clock_ms() + (m->replay ? 0 : ms);        /* what is played back is not worth a wait */
     for (int64_t now; (now = clock_ms()) < until; ) {
         if (m->loop && loop_cancelled(m->loop))
@@ -288,7 +299,8 @@ static int wait_for(struct llm *m, int ms, struct error *err) {
 }
 
 /* Every wait is shown, so that nobody wonders what the time goes into. */
-static void tell_wait(const struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f, const struct retry *t) {
+static void tell_wait(const struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f, const struct retry *t)
+{
     char host[256], said[250];
     bool rarely = f->class == FAILURE_TOOL_USE || f->once;     /* of that kind there is one more try */
     unsigned most = rarely ? t->attempts + 1 : RETRY_MAX + 1;
@@ -304,7 +316,8 @@ static void tell_wait(const struct llm *m, const struct exchange *x, struct retr
 
 #define TELL_LOADING_MS 30000
 
-static void tell_loading(const struct llm *m, const struct exchange *x, const struct retry *t) {
+static void tell_loading(const struct llm *m, const struct exchange *x, const struct retry *t)
+{
     int64_t waited = clock_ms() - t->poll_since;
     if (waited % TELL_LOADING_MS < RETRY_POLL_MS)
         exchange_notice(x->l, false, "the server is loading %s; waiting, at most 5 minutes%s", *m->o.model ? m->o.model : "the model",
@@ -313,7 +326,8 @@ static void tell_loading(const struct llm *m, const struct exchange *x, const st
 
 /* Carry out a decision. 0 go on, 1 there is nothing to try, -1 err. */
 static int prepare(struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f, const struct retry *t, bool *stream,
-                   struct error *err) {
+                   struct error *err)
+{
     char said[250];
     switch (c.what) {
     case RETRY_NO:
@@ -339,7 +353,8 @@ static int prepare(struct llm *m, const struct exchange *x, struct retry_choice 
 
 static double dice(void) { return (double)(clock_us() % 1009) / 1009; }
 
-static void add_usage(struct llm_usage *sum, const struct llm_usage *u) {
+static void add_usage(struct llm_usage *sum, const struct llm_usage *u)
+{
     sum->input = (sum->input > 0 ? sum->input : 0) + (u->input > 0 ? u->input : 0);
     sum->output = (sum->output > 0 ? sum->output : 0) + (u->output > 0 ? u->output : 0);
     if (u->reasoning >= 0)
@@ -348,7 +363,8 @@ static void add_usage(struct llm_usage *sum, const struct llm_usage *u) {
 }
 
 /* Put the reply of the last attempt into r, keeping r's sums. */
-static void take(struct llm_reply *r, struct llm_reply *got, bool count) {
+static void take(struct llm_reply *r, struct llm_reply *got, bool count)
+{
     struct llm_usage usage = r->usage;
     unsigned requests = r->requests;
     double s = r->seconds;
@@ -362,7 +378,8 @@ static void take(struct llm_reply *r, struct llm_reply *got, bool count) {
     r->seconds = s;
 }
 
-static int give_up(struct llm *m, const struct failure *f, bool shown, struct llm_reply *r, struct error *err) {
+static int give_up(struct llm *m, const struct failure *f, bool shown, struct llm_reply *r, struct error *err)
+{
     if (shown && (f->class == FAILURE_TRUNCATED || f->class == FAILURE_NETWORK)) {
         r->truncated = true;
         r->finish = LLM_FINISH_OTHER;
@@ -377,7 +394,8 @@ static int give_up(struct llm *m, const struct failure *f, bool shown, struct ll
     return failure_error(f, &m->o, m->url, err);
 }
 
-int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err) {
+int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err)
+{
     struct retry retry = {0};
     bool stream = m->o.stream && !m->no_stream;
     if (!m->http && !m->replay && !(m->http = http_new(err)))

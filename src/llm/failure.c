@@ -20,7 +20,8 @@
 #define DOTS " ..."
 
 /* Cut a text of n bytes that is too long at a word, or where there is none near, at a character; size holds the dots too. */
-static size_t cut_at_word(char *out, size_t n, size_t size) {
+static size_t cut_at_word(char *out, size_t n, size_t size)
+{
     size_t most = size > sizeof DOTS ? size - sizeof DOTS : 0, at = utf8_cut(out, n, most), word = at;
     while (word && at - word < 100 && out[word] != ' ')
         word--;
@@ -33,7 +34,8 @@ static size_t cut_at_word(char *out, size_t n, size_t size) {
 }
 
 /* Copy onto one line, control characters as blanks, cut at a word. */
-static void line_copy(char *out, size_t size, const char *s, size_t len) {
+static void line_copy(char *out, size_t size, const char *s, size_t len)
+{
     struct buf b = BUF_INIT(4096);
     utf8_repair(&b, s, len < 2048 ? len : 2048);
     size_t n = 0, i = 0;
@@ -54,7 +56,8 @@ static void line_copy(char *out, size_t size, const char *s, size_t len) {
     buf_release(&b);
 }
 
-void failure_set(struct failure *f, enum failure_class class, const char *fmt, ...) {
+void failure_set(struct failure *f, enum failure_class class, const char *fmt, ...)
+{
     *f = (struct failure){.class = class, .retry_after = -1};
     va_list ap;
     va_start(ap, fmt);
@@ -65,14 +68,16 @@ void failure_set(struct failure *f, enum failure_class class, const char *fmt, .
 
 static bool has(const char *text, const char *word) { return strcasestr(text, word) != NULL; }
 
-static bool has_any(const char *text, const char *const *words) {
+static bool has_any(const char *text, const char *const *words)
+{
     for (; *words; words++)
         if (has(text, *words))
             return true;
     return false;
 }
 
-void failure_brief(const struct failure *f, const char *key, char *out, size_t size) {
+void failure_brief(const struct failure *f, const char *key, char *out, size_t size)
+{
     struct buf b = BUF_INIT(0);
     size_t n = key ? strlen(key) : 0, whole = strlen(f->message);
     for (const char *s = f->message; *s; ) {
@@ -96,14 +101,16 @@ void failure_brief(const struct failure *f, const char *key, char *out, size_t s
 }
 
 /* A string, or the serialised value of something else; NULL for nothing. */
-static char *text_of(const struct json *j) {
+static char *text_of(const struct json *j)
+{
     const char *s = json_str(j);
     if (s)
         return *s ? xstrdup(s) : NULL;
     return json_truthy(j) ? json_print(j) : NULL;
 }
 
-static char *list_text(const struct json *list) {
+static char *list_text(const struct json *list)
+{
     struct buf b = BUF_INIT(2048);
     for (const struct json *e = json_first(list); e; e = json_next(e)) {
         const char *msg = json_str(json_get(e, "msg"));
@@ -121,12 +128,14 @@ static char *list_text(const struct json *list) {
     return b.len ? buf_steal(&b, NULL) : NULL;
 }
 
-static char *detail_text(const struct json *d) {
+static char *detail_text(const struct json *d)
+{
     return json_type(d) == JSON_ARRAY ? list_text(d) : text_of(d);
 }
 
 /* The search order of WIRE 1.4. The caller frees. */
-static char *message_of(const struct json *j) {
+static char *message_of(const struct json *j)
+{
     const struct json *error = json_get(j, "error"), *message = json_get(j, "message");
     char *s = NULL;
     const struct json *inner = json_get(error, "message");
@@ -153,7 +162,8 @@ static char *message_of(const struct json *j) {
     return s;
 }
 
-static void code_copy(char *out, size_t size, const struct json *j) {
+static void code_copy(char *out, size_t size, const struct json *j)
+{
     const char *s = json_str(j);
     if (s)
         line_copy(out, size, s, strlen(s));
@@ -161,7 +171,8 @@ static void code_copy(char *out, size_t size, const struct json *j) {
         snprintf(out, size, "%lld", (long long)json_int(j, 0));
 }
 
-static bool is_context(const struct failure *f, const char *type) {
+static bool is_context(const struct failure *f, const char *type)
+{
     static const char *const codes[] = {"context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens", "context_window_exceeded",
                                         "request_too_large", NULL};
     static const char *const words[] = {
@@ -181,7 +192,8 @@ static bool is_context(const struct failure *f, const char *type) {
 }
 
 /* The window, where the error names it: "maximum context length is 8192 tokens", "context size (8192 tokens)". */
-static int context_named(const char *message) {
+static int context_named(const char *message)
+{
     static const char *const before[] = {"context length is only ", "context length is ", "context size (", "context size of ",
                                          "context window of ", "context window is ", "limit of ", "n_ctx = ", "maximum of ",
                                          "maximum model length of ", "maximum number of tokens allowed (", "maximum prompt length is ", NULL};
@@ -197,13 +209,15 @@ static int context_named(const char *message) {
 }
 
 /* Another key of the account, an alias that moved, a gateway that lost them: such an item would be refused for ever. */
-static bool items_refused(const char *message) {
+static bool items_refused(const char *message)
+{
     static const char *const words[] = {"encrypted content", "could not be verified", "could not be decrypted", NULL};
     return (has(message, words[0]) && has_any(message, words + 1)) || has(message, "items are not persisted")
         || has(message, "without its required") || (has(message, "item with id") && has(message, "not found"));
 }
 
-static enum failure_param param_named(const char *message, const char *param) {
+static enum failure_param param_named(const char *message, const char *param)
+{
     static const struct { const char *name; enum failure_param param; } fields[] = {
         {"stream_options", PARAM_STREAM_OPTIONS}, {"reasoning_effort", PARAM_REASONING_EFFORT}, {"reasoning.effort", PARAM_REASONING_EFFORT},
         {"max_tokens", PARAM_MAX_TOKENS}, {"max_completion_tokens", PARAM_MAX_COMPLETION_TOKENS}, {"temperature", PARAM_TEMPERATURE},
@@ -241,16 +255,19 @@ static enum failure_param param_named(const char *message, const char *param) {
     return found;
 }
 
-static bool is_loading(const struct failure *f, const struct json *j) {
+static bool is_loading(const struct failure *f, const struct json *j)
+{
     return has(f->message, "loading model") || json_get(j, "estimated_time") || has(f->message, "currently loading");
 }
 
-static bool is_quota(const struct failure *f, const char *type) {
+static bool is_quota(const struct failure *f, const char *type)
+{
     static const char *const codes[] = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", NULL};
     return has_any(f->code, codes) || has_any(type, codes) || !strcmp(f->code, "3036");
 }
 
-static enum failure_class class_of_words(const struct failure *f, const char *type) {
+static enum failure_class class_of_words(const struct failure *f, const char *type)
+{
     static const char *const busy[] = {"server_error", "overloaded", "rate_limit", "rate limit", "unavailable", "internal", "timeout",
                                        "timed out", "disconnected", "capacity", "error parsing tool call", "harmony", "unexpected tokens",
                                        NULL};
@@ -263,7 +280,8 @@ static enum failure_class class_of_words(const struct failure *f, const char *ty
     return FAILURE_FATAL;
 }
 
-static enum failure_class classify(struct failure *f, const char *type, const char *param, const struct json *j, const char *should_retry) {
+static enum failure_class classify(struct failure *f, const char *type, const char *param, const struct json *j, const char *should_retry)
+{
     int s = f->status;
     if (is_context(f, type)) {
         int64_t n = json_int(json_get(json_get(j, "error"), "n_ctx"), 0);
@@ -294,7 +312,8 @@ static enum failure_class classify(struct failure *f, const char *type, const ch
     return s >= 300 ? FAILURE_FATAL : class_of_words(f, type);
 }
 
-static void from_json(struct failure *f, int status, const struct json *j, const char *should_retry) {
+static void from_json(struct failure *f, int status, const struct json *j, const char *should_retry)
+{
     *f = (struct failure){.status = status, .retry_after = -1, .in_stream = status < 300};
     if (json_type(j) == JSON_ARRAY)
         j = json_at(j, 0);
@@ -325,14 +344,16 @@ static void from_json(struct failure *f, int status, const struct json *j, const
         f->retry_after = failure_wait_in_body(o, f->message);
 }
 
-void failure_from_json(struct failure *f, int status, const struct json *j) {
+void failure_from_json(struct failure *f, int status, const struct json *j)
+{
     from_json(f, status, j, NULL);
     if (!*f->message)
         snprintf(f->message, sizeof f->message, "an error without a message");
 }
 
 /* The title of an HTML page, on one line. */
-static void html_title(char *out, size_t size, const char *body, size_t len) {
+static void html_title(char *out, size_t size, const char *body, size_t len)
+{
     autofree char *copy = xmemdup0(body, len < 8192 ? len : 8192);
     const char *t = strcasestr(copy, "<title"), *from = t ? strchr(t, '>') : NULL, *to = from ? strchr(from, '<') : NULL;
     out[0] = '\0';
@@ -340,7 +361,8 @@ static void html_title(char *out, size_t size, const char *body, size_t len) {
         line_copy(out, size, from + 1, (size_t)(to - from - 1));
 }
 
-static bool looks_html(const char *body, size_t len, const char *content_type) {
+static bool looks_html(const char *body, size_t len, const char *content_type)
+{
     if (content_type && has(content_type, "html"))
         return true;
     while (len && isspace((unsigned char)*body))
@@ -348,7 +370,8 @@ static bool looks_html(const char *body, size_t len, const char *content_type) {
     return len > 5 && (!strncasecmp(body, "<!doc", 5) || !strncasecmp(body, "<html", 5));
 }
 
-static void from_other(struct failure *f, int status, const struct failure_headers *h, const char *body, size_t len) {
+static void from_other(struct failure *f, int status, const struct failure_headers *h, const char *body, size_t len)
+{
     *f = (struct failure){.status = status, .retry_after = -1};
     if (looks_html(body, len, h->content_type)) {
         char title[128];
@@ -368,7 +391,8 @@ static void from_other(struct failure *f, int status, const struct failure_heade
         f->class = classify(f, "", NULL, NULL, h->should_retry);
 }
 
-void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body, size_t len, time_t now) {
+void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body, size_t len, time_t now)
+{
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
     if (json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY)
         from_json(f, status, j, h->should_retry);

@@ -19,7 +19,8 @@ struct text {                   /* what the sentences are made of */
 };
 
 /* Whose credentials were used, and what to do about it. */
-static int no_access(const struct text *t) {
+static int no_access(const struct text *t)
+{
     const char *name = t->o->key_name;
     char step[400];
     if (!t->o->api_key && name)
@@ -34,7 +35,8 @@ static int no_access(const struct text *t) {
 }
 
 /* A model that is not there, or a path: services tell the first by a code or in words, and know nothing of the second. */
-static int not_found(const struct text *t) {
+static int not_found(const struct text *t)
+{
     const struct failure *f = t->f;
     if (strcasestr(f->code, "model") || strcasestr(f->code, "deployment") || strcasestr(f->message, "model") || strcasestr(f->message, "deployment"))
         return error_set(t->err, ERROR_API, f->status, "%s has no model %s%s: %s\nName another with -m MODEL (URL used: %s)", t->host,
@@ -45,7 +47,8 @@ static int not_found(const struct text *t) {
                      t->model);
 }
 
-static void duration(char *out, size_t size, double s) {
+static void duration(char *out, size_t size, double s)
+{
     if (s < 120)
         snprintf(out, size, "%.0f s", s);
     else if (s < 7200)
@@ -54,7 +57,8 @@ static void duration(char *out, size_t size, double s) {
         snprintf(out, size, "%.1f h", s / 3600);
 }
 
-static int quota(const struct text *t) {
+static int quota(const struct text *t)
+{
     char when[48] = "";
     const char *name = t->o->key_name;
     if (t->f->retry_after > 0) {
@@ -65,7 +69,8 @@ static int quota(const struct text *t) {
                      t->host, t->model, t->status, t->said, name ? " of " : "", name ? name : "", when);
 }
 
-static int busy(const struct text *t) {
+static int busy(const struct text *t)
+{
     const struct failure *f = t->f;
     char when[48] = "later", tries[48] = "";
     const char *what = f->status == 429 || f->status == 503 || f->status == 529 || f->status == 498 ? "is busy" : "failed";
@@ -78,7 +83,8 @@ static int busy(const struct text *t) {
 }
 
 /* The service will not have this request: why, as far as it can be told. */
-static const char *refused_step(const struct failure *f) {
+static const char *refused_step(const struct failure *f)
+{
     if (f->status == 407)
         return "The proxy that the environment names wants credentials: http://USER:PASSWORD@HOST in HTTPS_PROXY or http_proxy";
     if (f->status >= 300 && f->status < 400)
@@ -98,17 +104,20 @@ static const char *refused_step(const struct failure *f) {
     }
 }
 
-static int refused(const struct text *t) {
+static int refused(const struct text *t)
+{
     return error_set(t->err, ERROR_API, t->f->status, "%s refused the request%s for model %s: %s\n%s (URL used: %s)", t->host, t->status, t->model,
                      t->said, refused_step(t->f), t->url);
 }
 
-static int no_api(const struct text *t) {
+static int no_api(const struct text *t)
+{
     return error_set(t->err, ERROR_PROTOCOL, t->f->status, "no API answer from %s, model %s: it sent %s\nCheck the base URL, %s: most end in /v1",
                      t->url, t->model, *t->f->message ? t->said : "nothing", t->base);
 }
 
-static int not_understood(const struct text *t) {
+static int not_understood(const struct text *t)
+{
     if (t->f->class == FAILURE_EMPTY_RESULT)
         return error_set(t->err, ERROR_PROTOCOL, t->f->status, "%s gave an empty result for model %s\n%s (now: %s)", t->host, t->model,
                          t->o->api == LLM_WORKERS_AI ? "Ask with --api chat_completions" : "Use its base URL that ends in /ai/v1", t->base);
@@ -116,7 +125,8 @@ static int not_understood(const struct text *t) {
                      t->f->hint ? t->f->hint : "Ask again, perhaps with --no-stream; --trace FILE keeps it for a report");
 }
 
-int failure_error(const struct failure *f, const struct llm_options *o, const char *url, struct error *err) {
+int failure_error(const struct failure *f, const struct llm_options *o, const char *url, struct error *err)
+{
     struct text t = {.f = f, .o = o, .model = o->model && *o->model ? o->model : "(none)", .err = err};
     failure_brief(f, o->api_key, t.said, sizeof t.said);
     if (!*t.said)

@@ -14,7 +14,8 @@
 #include "llm/failure.h"
 
 /* "Wed, 21 Oct 2015 07:28:00 GMT"; read by hand because strptime obeys the locale. */
-static time_t http_date(const char *s) {
+static time_t http_date(const char *s)
+{
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     char mon[4];
     struct tm tm = {0};
@@ -28,7 +29,8 @@ static time_t http_date(const char *s) {
     return timegm(&tm);
 }
 
-static double number(const char *s) {
+static double number(const char *s)
+{
     char *end;
     double v = strtod(s, &end);
     while (*end == ' ')
@@ -36,7 +38,8 @@ static double number(const char *s) {
     return end == s || *end || !isfinite(v) ? -1 : v;
 }
 
-double failure_retry_after(const char *ms, const char *s, time_t now) {
+double failure_retry_after(const char *ms, const char *s, time_t now)
+{
     if (ms && *ms) {
         double v = number(ms);
         if (v >= 0)
@@ -52,7 +55,8 @@ double failure_retry_after(const char *ms, const char *s, time_t now) {
 }
 
 /* "7.66s", "1m26.4s", "20 seconds", "250ms"; -1 when s is no duration. Numbers by hand: strtod obeys the locale. */
-static double duration(const char *s) {
+static double duration(const char *s)
+{
     static const struct { const char *name; double s; } units[] = {
         {"milliseconds", 0.001}, {"ms", 0.001}, {"seconds", 1}, {"second", 1}, {"secs", 1}, {"sec", 1}, {"s", 1},
         {"minutes", 60}, {"minute", 60}, {"mins", 60}, {"min", 60}, {"m", 60}, {"hours", 3600}, {"hour", 3600}, {"h", 3600},
@@ -77,7 +81,8 @@ static double duration(const char *s) {
     return sum;
 }
 
-static double in_words(const char *text) {
+static double in_words(const char *text)
+{
     static const char *const before[] = {"again in ", "retry after ", "retry in ", "again after ", "please wait "};
     for (size_t i = 0; i < countof(before); i++) {
         const char *at = strcasestr(text, before[i]);
@@ -88,7 +93,8 @@ static double in_words(const char *text) {
     return -1;
 }
 
-double failure_wait_in_body(const struct json *error, const char *message) {
+double failure_wait_in_body(const struct json *error, const char *message)
+{
     const struct json *details = json_get(error, "details");
     for (const struct json *d = json_type(details) == JSON_ARRAY ? json_first(details) : NULL; d; d = json_next(d)) {
         const char *delay = json_str(json_get(d, "retryDelay"));

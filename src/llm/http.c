@@ -36,7 +36,8 @@ struct transfer {
     bool stopped, too_big, headers_big;
 };
 
-struct http *http_new(struct error *err) {
+struct http *http_new(struct error *err)
+{
     const struct curl_api *curl = curl_load(err);
     if (!curl)
         return NULL;
@@ -52,7 +53,8 @@ struct http *http_new(struct error *err) {
     return h;
 }
 
-void http_free(struct http *h) {
+void http_free(struct http *h)
+{
     if (!h)
         return;
     if (h->easy)
@@ -62,7 +64,8 @@ void http_free(struct http *h) {
     free(h);
 }
 
-static bool header_value(const char *line, size_t n, const char *name, char *out, size_t size) {
+static bool header_value(const char *line, size_t n, const char *name, char *out, size_t size)
+{
     size_t k = strlen(name);
     if (n <= k || line[k] != ':' || strncasecmp(line, name, k))
         return false;
@@ -75,7 +78,8 @@ static bool header_value(const char *line, size_t n, const char *name, char *out
     return true;
 }
 
-static size_t on_header(char *p, size_t size, size_t n, void *ctx) {
+static size_t on_header(char *p, size_t size, size_t n, void *ctx)
+{
     struct transfer *t = ctx;
     struct http_reply *r = t->reply;
     n *= size;
@@ -97,7 +101,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx) {
     return n;
 }
 
-static size_t on_body(char *p, size_t size, size_t n, void *ctx) {
+static size_t on_body(char *p, size_t size, size_t n, void *ctx)
+{
     struct transfer *t = ctx;
     n *= size;
     t->reply->began = true;
@@ -117,7 +122,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx) {
     return n;
 }
 
-static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal, curl_off_t ulnow) {
+static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal, curl_off_t ulnow)
+{
     struct transfer *t = ctx;
     (void)dltotal;
     (void)ultotal;
@@ -128,12 +134,14 @@ static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off
     return 0;
 }
 
-static const char *certificate_file(void) {
+static const char *certificate_file(void)
+{
     const char *file = getenv("CURL_CA_BUNDLE");
     return file && *file ? file : getenv("SSL_CERT_FILE");
 }
 
-static void set_certificates(struct http *h) {
+static void set_certificates(struct http *h)
+{
     const char *file = certificate_file(), *dir = getenv("SSL_CERT_DIR");
     if (file && *file)
         h->curl->easy_setopt(h->easy, CURLOPT_CAINFO, file);
@@ -144,7 +152,8 @@ static void set_certificates(struct http *h) {
     h->curl->easy_setopt(h->easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 }
 
-static struct curl_slist *set_options(struct http *h, struct transfer *t, const struct http_request *q) {
+static struct curl_slist *set_options(struct http *h, struct transfer *t, const struct http_request *q)
+{
     const struct curl_api *c = h->curl;
     CURL *e = h->easy;
     c->easy_reset(e);
@@ -179,7 +188,8 @@ static struct curl_slist *set_options(struct http *h, struct transfer *t, const 
 }
 
 /* libcurl's poll with the loop's descriptors. It reports no hang-ups of extra descriptors, so those are polled once more. */
-static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms) {
+static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms)
+{
     struct pollfd fds[72];                     /* 64 watches and the signal pipe */
     struct curl_waitfd extra[72];
     size_t n = loop ? loop_fds(loop, fds, countof(fds)) : 0;
@@ -200,7 +210,8 @@ static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms) {
 static int64_t sooner(int64_t a, int64_t b) { return !a || (b && b < a) ? b : a; }
 
 /* 0 go on, 1 ended by end_by, -1 ended by f or err. */
-static int check_timers(struct transfer *t, int64_t now, struct failure *f, struct error *err, bool *abort) {
+static int check_timers(struct transfer *t, int64_t now, struct failure *f, struct error *err, bool *abort)
+{
     const struct http_request *q = t->q;
     if (t->life.end_by && now >= t->life.end_by)
         return 1;
@@ -226,7 +237,8 @@ static int check_timers(struct transfer *t, int64_t now, struct failure *f, stru
     return 0;
 }
 
-static int next_timeout(const struct transfer *t, int64_t now) {
+static int next_timeout(const struct transfer *t, int64_t now)
+{
     int64_t at = sooner(t->byte_at + t->q->idle_ms, t->life.content_at + t->q->quiet_ms);
     at = sooner(at, t->q->deadline);
     at = sooner(at, t->life.end_by);
@@ -234,7 +246,8 @@ static int next_timeout(const struct transfer *t, int64_t now) {
     return left < 0 ? 0 : left > 1000 ? 1000 : (int)left;
 }
 
-static bool certificate_bad(CURLcode code) {
+static bool certificate_bad(CURLcode code)
+{
     return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_CERTPROBLEM
         || code == CURLE_SSL_INVALIDCERTSTATUS;
 }
@@ -243,7 +256,8 @@ static bool certificate_bad(CURLcode code) {
 #define CERTAIN(f, step, ...) (failure_set(f, FAILURE_NETWORK, __VA_ARGS__), (f)->hint = (step), (f)->never = true)
 
 /* The proxy said no, or there is none where one should be. True when that was it. */
-static bool describe_proxy(const struct transfer *t, CURLcode code, const char *why, const char *host, struct failure *f) {
+static bool describe_proxy(const struct transfer *t, CURLcode code, const char *why, const char *host, struct failure *f)
+{
     long answered = 0;
     char name[256];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(host, ":"), host);
@@ -265,7 +279,8 @@ static bool describe_proxy(const struct transfer *t, CURLcode code, const char *
     return false;
 }
 
-static bool describe_tls(CURLcode code, const char *why, const char *host, struct failure *f) {
+static bool describe_tls(CURLcode code, const char *why, const char *host, struct failure *f)
+{
     if (certificate_bad(code))
         CERTAIN(f, "SSL_CERT_FILE names a file with further certificates to trust", "%s: its certificate is not trusted: %s", host, why);
     else if (code == CURLE_SSL_CACERT_BADFILE)
@@ -281,7 +296,8 @@ static bool describe_tls(CURLcode code, const char *why, const char *host, struc
 }
 
 /* The connection stood, and then it did not. */
-static void describe_lost(const struct transfer *t, CURLcode code, const char *why, const char *host, struct failure *f) {
+static void describe_lost(const struct transfer *t, CURLcode code, const char *why, const char *host, struct failure *f)
+{
     if (strcasestr(why, "reset"))
         failure_set(f, FAILURE_NETWORK, "%s reset the connection", host);
     else if (code == CURLE_GOT_NOTHING)
@@ -292,7 +308,8 @@ static void describe_lost(const struct transfer *t, CURLcode code, const char *w
         failure_set(f, FAILURE_NETWORK, "the connection to %s failed: %s", host, why);
 }
 
-static void describe(struct transfer *t, CURLcode code, struct failure *f) {
+static void describe(struct transfer *t, CURLcode code, struct failure *f)
+{
     struct http *h = t->h;
     char host[256];
     const char *why = *h->error ? h->error : h->curl->easy_strerror(code);
@@ -324,7 +341,8 @@ static void describe(struct transfer *t, CURLcode code, struct failure *f) {
     }
 }
 
-static enum http_end run(struct transfer *t, struct loop *loop, struct failure *f, struct error *err) {
+static enum http_end run(struct transfer *t, struct loop *loop, struct failure *f, struct error *err)
+{
     struct http *h = t->h;
     for (;;) {
         int running = 0, left = 0;
@@ -352,7 +370,8 @@ static enum http_end run(struct transfer *t, struct loop *loop, struct failure *
 }
 
 enum http_end http_post(struct http *h, struct loop *loop, const struct http_request *q, struct http_reply *reply, struct failure *f,
-                        struct error *err) {
+                        struct error *err)
+{
     int64_t now = clock_ms();
     struct transfer t = {.h = h, .q = q, .reply = reply, .life = {.content_at = now}, .byte_at = now};
     *reply = (struct http_reply){0};

@@ -6,21 +6,24 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-void items_release(struct items *k) {
+void items_release(struct items *k)
+{
     json_free(k->list);
     json_free(k->open);
     buf_release(&k->text);
     *k = (struct items){0};
 }
 
-static void add(struct items *k, struct json *item) {
+static void add(struct items *k, struct json *item)
+{
     if (!k->list)
         k->list = json_array();
     json_add(k->list, item);
 }
 
 /* False once there is too much. */
-static bool room(struct items *k, size_t bytes) {
+static bool room(struct items *k, size_t bytes)
+{
     k->bytes += bytes + 64;
     if (k->bytes > ITEMS_MAX && !k->lost) {
         items_release(k);
@@ -32,7 +35,8 @@ static bool room(struct items *k, size_t bytes) {
 static const char *type_of(const struct json *j) { return json_str(json_get(j, "type")) ? json_str(json_get(j, "type")) : ""; }
 
 /* A reasoning item whole, but for what only an answer may hold. Of the others what places them: their text and arguments are the turn's. */
-void items_keep(struct items *k, const struct json *item) {
+void items_keep(struct items *k, const struct json *item)
+{
     static const char *const places[] = {"type", "id", "call_id", "phase"};
     bool reasoning = !strcmp(type_of(item), "reasoning");
     if (!reasoning && strcmp(type_of(item), "message") && strcmp(type_of(item), "function_call"))
@@ -51,7 +55,8 @@ void items_keep(struct items *k, const struct json *item) {
         json_free(o);
 }
 
-static void close_open(struct items *k) {
+static void close_open(struct items *k)
+{
     if (!k->open)
         return;
     if (k->key)
@@ -61,13 +66,15 @@ static void close_open(struct items *k) {
     buf_clear(&k->text);
 }
 
-static bool goes_on(const struct items *k, const struct json *piece) {
+static bool goes_on(const struct items *k, const struct json *piece)
+{
     const struct json *a = json_get(k->open, "index"), *b = json_get(piece, "index");
     return k->open && json_type(a) == JSON_NUMBER && json_type(b) == JSON_NUMBER && json_int(a, 0) == json_int(b, 0)
         && !strcmp(type_of(k->open), type_of(piece));
 }
 
-void items_piece(struct items *k, const struct json *piece) {
+void items_piece(struct items *k, const struct json *piece)
+{
     static const char *const growing[] = {"text", "summary", "data"};
     if (json_type(piece) != JSON_OBJECT || k->lost)
         return;
@@ -96,7 +103,8 @@ void items_piece(struct items *k, const struct json *piece) {
     room(k, bytes);
 }
 
-char *items_text(struct items *k) {
+char *items_text(struct items *k)
+{
     close_open(k);
     return k->list ? json_print(k->list) : NULL;
 }

@@ -7,12 +7,14 @@
 #define HELD_MAX (512u << 10)   /* beyond, it is text */
 #define PROBE_MAX 1024
 
-void leak_init(struct leak *k, const struct llm_tool *tools, size_t n_tools) {
+void leak_init(struct leak *k, const struct llm_tool *tools, size_t n_tools)
+{
     *k = (struct leak){.tools = tools, .n_tools = n_tools};
     buf_init(&k->held, HELD_MAX);
 }
 
-void leak_release(struct leak *k) {
+void leak_release(struct leak *k)
+{
     if (!k)
         return;
     buf_release(&k->held);
@@ -21,14 +23,16 @@ void leak_release(struct leak *k) {
 
 enum { NO, YES, MAYBE };
 
-static int starts(const char *s, size_t n, const char *word) {
+static int starts(const char *s, size_t n, const char *word)
+{
     size_t w = strlen(word);
     if (memcmp(s, word, n < w ? n : w))
         return NO;
     return n >= w ? YES : MAYBE;
 }
 
-static int any(const char *s, size_t n, const char *const *words) {
+static int any(const char *s, size_t n, const char *const *words)
+{
     int best = NO;
     for (; *words; words++) {
         int r = starts(s, n, *words);
@@ -40,14 +44,16 @@ static int any(const char *s, size_t n, const char *const *words) {
     return best;
 }
 
-static size_t skip_space(const char *s, size_t n, size_t i) {
+static size_t skip_space(const char *s, size_t n, size_t i)
+{
     while (i < n && isspace((unsigned char)s[i]))
         i++;
     return i;
 }
 
 /* "{" and a first key that calls begin with. */
-static int probe_object(const char *s, size_t n) {
+static int probe_object(const char *s, size_t n)
+{
     static const char *const keys[] = {"\"name\"", "\"tool\"", "\"tool_name\"", "\"function\"", "\"function_name\"", "\"arguments\"",
                                        "\"parameters\"", "\"type\"", "\"id\"", "\"tool_call\"", "\"action\"", NULL};
     if (*s != '{')
@@ -56,7 +62,8 @@ static int probe_object(const char *s, size_t n) {
     return i == n ? MAYBE : any(s + i, n - i, keys);
 }
 
-static int probe_fence(const char *s, size_t n, bool at_start) {
+static int probe_fence(const char *s, size_t n, bool at_start)
+{
     static const char *const tags[] = {"json", "tool_call", "tool_calls", "tool_code", "tool", NULL};
     size_t i = 0;
     while (i < n && s[i] == '`')
@@ -82,7 +89,8 @@ static int probe_fence(const char *s, size_t n, bool at_start) {
     return i == n ? MAYBE : probe_object(s + i, n - i);
 }
 
-static int probe(const char *s, size_t n, bool at_start, enum leak_kind *kind) {
+static int probe(const char *s, size_t n, bool at_start, enum leak_kind *kind)
+{
     static const char *const harmony[] = {"<|channel|>", "<|start|>", "<|message|>", "<|constrain|>", "commentary to=", "analysis to=",
                                           "commentary<|", "assistant<|channel|>", "assistantcommentary to=", "to=functions.", NULL};
     size_t i = skip_space(s, n, 0);
@@ -108,7 +116,8 @@ static int probe(const char *s, size_t n, bool at_start, enum leak_kind *kind) {
     return best;
 }
 
-static void pass(struct leak *k, struct buf *out) {
+static void pass(struct leak *k, struct buf *out)
+{
     buf_add(out, buf_str(&k->held), k->held.len);
     for (size_t i = 0; i < k->held.len && !k->begun; i++)
         k->begun = !isspace((unsigned char)k->held.data[i]);
@@ -119,7 +128,8 @@ static void pass(struct leak *k, struct buf *out) {
 }
 
 /* The inside of a whole fence or tag: [*from, *from + *len). False while its end is not there. */
-static bool inside(struct leak *k, bool at_end, size_t *from, size_t *len) {
+static bool inside(struct leak *k, bool at_end, size_t *from, size_t *len)
+{
     const char *s = k->held.data, *open, *end;
     size_t n = k->held.len;
     if (k->kind == LEAK_TAG) {
@@ -159,7 +169,8 @@ static bool inside(struct leak *k, bool at_end, size_t *from, size_t *len) {
     return true;
 }
 
-static bool take(struct leak *k, bool at_end) {
+static bool take(struct leak *k, bool at_end)
+{
     size_t from, len;
     if (!inside(k, at_end, &from, &len))
         return false;
@@ -175,7 +186,8 @@ static bool take(struct leak *k, bool at_end) {
 }
 
 /* The caller has seen to it that there is room. */
-static size_t feed_held(struct leak *k, const char *s, size_t n, struct buf *out, bool *whole) {
+static size_t feed_held(struct leak *k, const char *s, size_t n, struct buf *out, bool *whole)
+{
     bool has_end = k->kind == LEAK_TAG || k->kind == LEAK_FENCE;
     const char *stop = has_end ? memchr(s, k->kind == LEAK_TAG ? '>' : '\n', n) : NULL;
     size_t step = stop ? (size_t)(stop - s) + 1 : n;
@@ -188,7 +200,8 @@ static size_t feed_held(struct leak *k, const char *s, size_t n, struct buf *out
     return step;
 }
 
-bool leak_feed(struct leak *k, const char *s, size_t n, struct buf *out) {
+bool leak_feed(struct leak *k, const char *s, size_t n, struct buf *out)
+{
     bool whole = false;
     while (n && !whole) {
         size_t step;
@@ -215,7 +228,8 @@ bool leak_feed(struct leak *k, const char *s, size_t n, struct buf *out) {
     return whole;
 }
 
-static bool salvage_held(struct leak *k) {
+static bool salvage_held(struct leak *k)
+{
     size_t from, len;
     switch (k->kind) {
     case LEAK_OBJECT:
@@ -231,7 +245,8 @@ static bool salvage_held(struct leak *k) {
     return false;
 }
 
-void leak_end(struct leak *k, bool salvage, struct buf *out) {
+void leak_end(struct leak *k, bool salvage, struct buf *out)
+{
     if (!k->held.len || (salvage && salvage_held(k)))
         buf_clear(&k->held);
     else

@@ -14,7 +14,8 @@
 #include "llm/trace.h"
 #include "llm/url.h"
 
-static void options_release(struct llm_options *o) {
+static void options_release(struct llm_options *o)
+{
     free((char *)o->provider);
     free((char *)o->base_url);
     free((char *)o->model);
@@ -26,7 +27,8 @@ static void options_release(struct llm_options *o) {
     *o = (struct llm_options){0};
 }
 
-static void options_copy(struct llm_options *to, const struct llm_options *from) {
+static void options_copy(struct llm_options *to, const struct llm_options *from)
+{
     *to = *from;
     to->provider = xstrdup(from->provider);
     to->base_url = xstrdup(from->base_url);
@@ -40,7 +42,8 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->quiet_ms = from->quiet_ms > 0 ? from->quiet_ms : 600000;
 }
 
-static void endpoint_release(struct llm *m) {
+static void endpoint_release(struct llm *m)
+{
     free(m->url);
     free(m->origin);
     if (m->auth)
@@ -50,7 +53,8 @@ static void endpoint_release(struct llm *m) {
 }
 
 /* A line break in a key would be a header of its own. */
-static int key_check(const struct llm_options *o, struct error *err) {
+static int key_check(const struct llm_options *o, struct error *err)
+{
     for (const char *p = o->api_key; p && *p; p++)
         if (iscntrl((unsigned char)*p))
             return error_set(err, ERROR_USAGE, 0, "the API key%s%s holds a line break or another control character",
@@ -67,14 +71,16 @@ struct learnt {
     enum max_tokens_field max_tokens_field;
 };
 
-static struct learnt *find_learnt(struct llm *m, const char *origin) {
+static struct learnt *find_learnt(struct llm *m, const char *origin)
+{
     for (size_t i = 0; i < m->n_others; i++)
         if (!strcmp(m->others[i].origin, origin))
             return &m->others[i];
     return NULL;
 }
 
-static void remember(struct llm *m) {
+static void remember(struct llm *m)
+{
     if (!m->origin)
         return;
     struct learnt *k = find_learnt(m, m->origin);
@@ -92,7 +98,8 @@ static void remember(struct llm *m) {
 }
 
 /* From the options, and where they leave something open, from what was learnt. */
-static void recall(struct llm *m) {
+static void recall(struct llm *m)
+{
     static const struct learnt nothing = {.max_tokens_field = MAX_TOKENS_OLD};
     const struct learnt *found = find_learnt(m, m->origin), *k = found ? found : &nothing;
     m->context = m->o.context > 0 ? m->o.context : k->context;
@@ -109,7 +116,8 @@ static void recall(struct llm *m) {
     m->empty_thoughts = k->empty_thoughts;
 }
 
-int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err) {
+int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err)
+{
     char *url = NULL, shown[512];
     if (key_check(o, err) || !(url = api_url(o->api, o->base_url, o->model ? o->model : "", err)))
         return -1;
@@ -130,14 +138,16 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
 }
 
 /* The recording that is played back is read before a new one may empty the same file. */
-static int open_files(struct llm *m, const struct llm_options *o, struct error *err) {
+static int open_files(struct llm *m, const struct llm_options *o, struct error *err)
+{
     if ((o->replay && !(m->replay = replay_open(o->replay, err))) || (o->trace && !(m->trace = trace_open(o->trace, false, err)))
         || (o->record && !(m->record = trace_open(o->record, true, err))))
         return -1;
     return 0;
 }
 
-struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error *err) {
+struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error *err)
+{
     struct llm *m = xcalloc(1, sizeof *m);
     m->loop = loop;
     if (open_files(m, o, err) || llm_reconfigure(m, o, err)) {
@@ -147,7 +157,8 @@ struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error
     return m;
 }
 
-void llm_free(struct llm *m) {
+void llm_free(struct llm *m)
+{
     if (!m)
         return;
     http_free(m->http);
@@ -167,7 +178,8 @@ const char *llm_model(const struct llm *m) { return m->o.model; }
 const char *llm_origin(const struct llm *m) { return m->origin; }
 int llm_context(const struct llm *m) { return m->context; }
 
-void llm_reply_release(struct llm_reply *r) {
+void llm_reply_release(struct llm_reply *r)
+{
     if (!r)
         return;
     free(r->text);
@@ -186,13 +198,15 @@ void llm_reply_release(struct llm_reply *r) {
 }
 
 /* DESIGN 5, auto: an unknown model that has made no native call and ends a reply with a python block in it. */
-static bool wants_nudge(const struct llm *m, const struct llm_request *q, const struct llm_reply *r) {
+static bool wants_nudge(const struct llm *m, const struct llm_request *q, const struct llm_reply *r)
+{
     return m->dialect == LLM_AUTO && !m->native_seen && q->prompts->nudge && !r->n_calls && !r->truncated && !r->refusal
         && r->finish == LLM_FINISH_STOP && answer_has_block(r->text);
 }
 
 /* Ask once more; what comes is the reply. A block in it means that this model calls so: the session is in blocks from here. */
-static int ask_nudged(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err) {
+static int ask_nudged(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err)
+{
     autofree char *text = xstrdup(r->text);
     if (x->l && x->l->nudged)
         x->l->nudged(x->l->ctx);
@@ -206,7 +220,8 @@ static int ask_nudged(struct llm *m, struct exchange *x, struct llm_reply *r, st
     return rc;
 }
 
-int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err) {
+int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err)
+{
     struct exchange x = {.q = q, .l = l};
     int64_t start = clock_us();
     *r = (struct llm_reply){.usage = {-1, -1, -1, false}};

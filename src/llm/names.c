@@ -18,14 +18,16 @@ static const char *const aliases[] = {
     "python_code", "run_code", "execute_code", "exec_code", "execute", "exec", "interpreter", "tool_code", "pythonrepl", "repl",
 };
 
-static const struct llm_tool *exact(const char *name, const struct llm_tool *tools, size_t n) {
+static const struct llm_tool *exact(const char *name, const struct llm_tool *tools, size_t n)
+{
     for (size_t i = 0; i < n; i++)
         if (!strcmp(name, tools[i].name))
             return &tools[i];
     return NULL;
 }
 
-static const struct llm_tool *loose(const char *name, const struct llm_tool *tools, size_t n) {
+static const struct llm_tool *loose(const char *name, const struct llm_tool *tools, size_t n)
+{
     for (size_t i = 0; i < n; i++)
         if (!strcasecmp(name, tools[i].name))
             return &tools[i];
@@ -36,7 +38,8 @@ static const struct llm_tool *loose(const char *name, const struct llm_tool *too
     return NULL;
 }
 
-static void trim(char *s) {
+static void trim(char *s)
+{
     size_t n = strlen(s), lead = strspn(s, " \t\r\n\"'`");
     memmove(s, s + lead, n - lead + 1);
     n -= lead;
@@ -44,7 +47,8 @@ static void trim(char *s) {
         s[--n] = '\0';
 }
 
-static void strip_prefix(char *s) {
+static void strip_prefix(char *s)
+{
     static const char *const prefixes[] = {"functions.", "functions:", "function.", "function:", "tools.", "tool.", "tool:", "default_api.",
                                            "assistant.", "namespace.", "builtin."};
     for (size_t i = 0; i < countof(prefixes); i++) {
@@ -56,7 +60,8 @@ static void strip_prefix(char *s) {
     }
 }
 
-static const struct llm_tool *without_suffix(char *s, const struct llm_tool *tools, size_t n) {
+static const struct llm_tool *without_suffix(char *s, const struct llm_tool *tools, size_t n)
+{
     static const char *const suffixes[] = {"json", "code", "commentary", "analysis", "final"};
     size_t len = strlen(s);
     for (size_t i = 0; i < countof(suffixes); i++) {
@@ -73,7 +78,8 @@ static const struct llm_tool *without_suffix(char *s, const struct llm_tool *too
     return NULL;
 }
 
-const struct llm_tool *calls_tool(const char *name, const struct llm_tool *tools, size_t n) {
+const struct llm_tool *calls_tool(const char *name, const struct llm_tool *tools, size_t n)
+{
     const struct llm_tool *t = exact(name, tools, n);
     if (t)
         return t;
@@ -97,7 +103,8 @@ const struct llm_tool *calls_tool(const char *name, const struct llm_tool *tools
     return loose(s, tools, n);
 }
 
-char *name_for_history(const char *name) {
+char *name_for_history(const char *name)
+{
     char s[65];
     size_t n = 0;
     for (; *name && n < 64; name++)

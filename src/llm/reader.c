@@ -15,14 +15,16 @@
 
 static void on_event(void *ctx, const struct sse_event *e);
 
-void reader_init(struct reader *r, const struct reader_sink *sink) {
+void reader_init(struct reader *r, const struct reader_sink *sink)
+{
     *r = (struct reader){.sink = *sink, .usage = {-1, -1, -1}};
     buf_init(&r->body, READER_REPLY_MAX);
     buf_init(&r->refusal, 1u << 20);
     sse_init(&r->sse, READER_EVENT_MAX, on_event, r);
 }
 
-void reader_release(struct reader *r) {
+void reader_release(struct reader *r)
+{
     if (!r)
         return;
     buf_release(&r->body);
@@ -33,25 +35,29 @@ void reader_release(struct reader *r) {
     items_release(&r->items);
 }
 
-static void fail(struct reader *r, enum failure_class class, const char *text) {
+static void fail(struct reader *r, enum failure_class class, const char *text)
+{
     if (r->failed)
         return;
     r->failed = true;
     failure_set(&r->failure, class, "%s", text);
 }
 
-static void too_big(struct reader *r) {
+static void too_big(struct reader *r)
+{
     r->broken = true;
     fail(r, FAILURE_PROTOCOL, "one event is larger than 8 MiB");
 }
 
-static void too_long(struct reader *r) {
+static void too_long(struct reader *r)
+{
     r->broken = true;
     fail(r, FAILURE_PROTOCOL, "a reply larger than 64 MiB");
 }
 
 /* A hostile document of nothing but brackets and commas would cost forty times its size. */
-static bool too_complex(const char *s, size_t n) {
+static bool too_complex(const char *s, size_t n)
+{
     if (n < 2 * MEMBERS_MAX)
         return false;
     size_t values = 0;
@@ -67,7 +73,8 @@ static bool too_complex(const char *s, size_t n) {
     return values > MEMBERS_MAX;
 }
 
-static struct json *parse(struct reader *r, const char *s, size_t n, struct error *err) {
+static struct json *parse(struct reader *r, const char *s, size_t n, struct error *err)
+{
     if (too_complex(s, n)) {
         fail(r, FAILURE_PROTOCOL, "a document with more than 200,000 values");
         return NULL;
@@ -76,20 +83,23 @@ static struct json *parse(struct reader *r, const char *s, size_t n, struct erro
 }
 
 /* Skipping such an event could lose a piece of code. */
-static void bad_event(struct reader *r, const struct error *err) {
+static void bad_event(struct reader *r, const struct error *err)
+{
     char why[256];
     snprintf(why, sizeof why, "an event that is not valid JSON (%.200s)", err->text);
     fail(r, FAILURE_PROTOCOL, why);
 }
 
-static bool is_error(const struct json *j) {
+static bool is_error(const struct json *j)
+{
     const char *object = json_str(json_get(j, "object"));
     const struct json *success = json_get(j, "success");
     return json_truthy(json_get(j, "error")) || (object && !strcmp(object, "error"))
         || (json_type(success) == JSON_BOOL && !json_bool(success, true));
 }
 
-static void take_error(struct reader *r, const struct json *j) {
+static void take_error(struct reader *r, const struct json *j)
+{
     if (r->failed)
         return;
     r->failed = true;
@@ -98,13 +108,15 @@ static void take_error(struct reader *r, const struct json *j) {
         r->failed_generation = xstrdup(json_str(json_get(json_get(j, "error"), "failed_generation")));
 }
 
-static bool looks_json(const char *s) {
+static bool looks_json(const char *s)
+{
     s += strspn(s, " \t\r\n");
     return *s == '{' || *s == '[';
 }
 
 /* Several data lines that are no JSON together may each be one. */
-static void try_lines(struct reader *r, const struct sse_event *e) {
+static void try_lines(struct reader *r, const struct sse_event *e)
+{
     struct error err = {0};
     for (const char *s = e->data, *end = s + e->len; s < end; ) {
         const char *lf = memchr(s, '\n', (size_t)(end - s)), *stop = lf ? lf : end;
@@ -117,7 +129,8 @@ static void try_lines(struct reader *r, const struct sse_event *e) {
     }
 }
 
-static void on_event(void *ctx, const struct sse_event *e) {
+static void on_event(void *ctx, const struct sse_event *e)
+{
     struct reader *r = ctx;
     if (r->done || r->stopped)
         return;
@@ -149,7 +162,8 @@ static void on_event(void *ctx, const struct sse_event *e) {
     }
 }
 
-static void read_document(struct reader *r, bool lost) {
+static void read_document(struct reader *r, bool lost)
+{
     struct error err = {0};
     autojson struct json *j = parse(r, buf_str(&r->body), r->body.len, &err);
     if (r->failed)
@@ -171,7 +185,8 @@ static void read_document(struct reader *r, bool lost) {
 }
 
 /* The first bytes tell, whatever the header says. 0: more are needed. */
-static int sniff(const char *s, size_t n, bool first) {
+static int sniff(const char *s, size_t n, bool first)
+{
     static const char *const fields[] = {"data", "event", "id:", "retry", "error", ":"};
     size_t i = 0;
     if (first && n >= 1 && s[0] == '\xef') {
@@ -197,7 +212,8 @@ static int sniff(const char *s, size_t n, bool first) {
     return best;
 }
 
-static void trim_front(struct reader *r) {
+static void trim_front(struct reader *r)
+{
     size_t i = !r->trimmed && r->body.len >= 3 && !memcmp(r->body.data, "\xef\xbb\xbf", 3) ? 3 : 0;
     while (i < r->body.len && isspace((unsigned char)r->body.data[i]))
         i++;
@@ -205,7 +221,8 @@ static void trim_front(struct reader *r) {
     buf_drop(&r->body, i);
 }
 
-static void feed_sniff(struct reader *r, const char *p, size_t n) {
+static void feed_sniff(struct reader *r, const char *p, size_t n)
+{
     buf_add(&r->body, p, n);
     int mode = sniff(r->body.data, r->body.len, !r->trimmed);
     if (!mode) {
@@ -221,7 +238,8 @@ static void feed_sniff(struct reader *r, const char *p, size_t n) {
     }
 }
 
-void reader_feed(struct reader *r, const char *p, size_t n) {
+void reader_feed(struct reader *r, const char *p, size_t n)
+{
     if (!n || r->done || r->broken || (r->failed && r->mode != READ_SSE))
         return;
     if (n > READER_REPLY_MAX - r->total) {
@@ -246,7 +264,8 @@ void reader_feed(struct reader *r, const char *p, size_t n) {
     }
 }
 
-void reader_end(struct reader *r, bool lost) {
+void reader_end(struct reader *r, bool lost)
+{
     if (r->mode == READ_SSE && !r->done && !r->broken && sse_end(&r->sse))
         too_big(r);
     if (r->mode == READ_JSON && !r->failed)

@@ -21,14 +21,16 @@ struct replay {
     unsigned number;            /* of the latest request */
 };
 
-static int bad(const struct replay *p, const char *what, struct error *err) {
+static int bad(const struct replay *p, const char *what, struct error *err)
+{
     return error_set(err, ERROR_USAGE, 0, "the replay parts at request %u: %s", p->number, what);
 }
 
 static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
 
 /* The next line of a type, or NULL at the end. The caller frees. */
-static struct json *next_line(struct replay *p, const char *type) {
+static struct json *next_line(struct replay *p, const char *type)
+{
     while (p->at < p->file.len) {
         const char *line = p->file.data + p->at, *eol = memchr(line, '\n', p->file.len - p->at);
         size_t n = eol ? (size_t)(eol - line) : p->file.len - p->at;
@@ -41,7 +43,8 @@ static struct json *next_line(struct replay *p, const char *type) {
     return NULL;
 }
 
-struct replay *replay_open(const char *path, struct error *err) {
+struct replay *replay_open(const char *path, struct error *err)
+{
     struct replay *p = xcalloc(1, sizeof *p);
     buf_init(&p->file, REPLAY_FILE_MAX);
     if (file_read(path, REPLAY_FILE_MAX, &p->file, err) < 0) {
@@ -53,19 +56,22 @@ struct replay *replay_open(const char *path, struct error *err) {
     return p;
 }
 
-void replay_close(struct replay *p) {
+void replay_close(struct replay *p)
+{
     if (!p)
         return;
     buf_release(&p->file);
     free(p);
 }
 
-static struct json *body_of(const struct json *line) {
+static struct json *body_of(const struct json *line)
+{
     const char *body = str(json_get(line, "body"));
     return json_parse(body, strlen(body), JSON_DUPLICATES, NULL, NULL);
 }
 
-int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks, struct error *err) {
+int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks, struct error *err)
+{
     struct replay *p = replay_open(path, err);
     if (!p)
         return -1;
@@ -78,14 +84,16 @@ int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks
     return *model ? 0 : error_set(err, ERROR_USAGE, 0, "--replay %.200s: no request is recorded in it", path);
 }
 
-static void add_content(struct buf *b, const struct json *content) {
+static void add_content(struct buf *b, const struct json *content)
+{
     buf_addstr(b, str(content));
     for (const struct json *p = json_type(content) == JSON_ARRAY ? json_first(content) : NULL; p; p = json_next(p))
         buf_addstr(b, str(json_get(p, "text")));
 }
 
 /* One text for what a message or an input item says: its ids are left out, since some are made anew in each run. */
-static char *said(const struct json *m) {
+static char *said(const struct json *m)
+{
     struct buf b = BUF_INIT(0);
     const struct json *role = json_get(m, "role");
     buf_addf(&b, "%s: ", str(role ? role : json_get(m, "type")));
@@ -98,7 +106,8 @@ static char *said(const struct json *m) {
     return buf_steal(&b, NULL);
 }
 
-static int message_differs(const struct replay *p, size_t i, const char *was, const char *is, struct error *err) {
+static int message_differs(const struct replay *p, size_t i, const char *was, const char *is, struct error *err)
+{
     size_t same = 0;
     while (was[same] && was[same] == is[same])
         same++;
@@ -109,12 +118,14 @@ static int message_differs(const struct replay *p, size_t i, const char *was, co
 
 static const struct json *said_in(const struct json *body) { return json_get(body, "input") ? json_get(body, "input") : json_get(body, "messages"); }
 
-static const char *tool_name(const struct json *tool) {
+static const char *tool_name(const struct json *tool)
+{
     const struct json *f = json_get(tool, "function");
     return str(json_get(f ? f : tool, "name"));
 }
 
-static int compare(const struct replay *p, const struct json *was, const struct json *is, struct error *err) {
+static int compare(const struct replay *p, const struct json *was, const struct json *is, struct error *err)
+{
     const struct json *a = said_in(was), *b = said_in(is), *ta = json_get(was, "tools"), *tb = json_get(is, "tools");
     for (size_t i = 0; i < json_size(ta) || i < json_size(tb); i++) {
         const char *x = tool_name(json_at(ta, i)), *y = tool_name(json_at(tb, i));
@@ -135,7 +146,8 @@ static int compare(const struct replay *p, const struct json *was, const struct 
     return bad(p, what, err);
 }
 
-static void header(const struct json *line, const char *name, char *out, size_t size) {
+static void header(const struct json *line, const char *name, char *out, size_t size)
+{
     size_t n = strlen(name);
     out[0] = '\0';
     for (const struct json *h = json_first(json_get(line, "headers")); h; h = json_next(h)) {
@@ -146,7 +158,8 @@ static void header(const struct json *line, const char *name, char *out, size_t 
 }
 
 static enum http_end give(const struct json *line, const struct http_request *q, struct http_reply *reply, struct failure *f,
-                          struct error *err) {
+                          struct error *err)
+{
     const char *body = str(json_get(line, "body")), *end = str(json_get(line, "end"));
     struct http_life life = {.content_at = clock_ms()};
     *reply = (struct http_reply){.status = (long)json_int(json_get(line, "status"), 0)};
@@ -168,7 +181,8 @@ static enum http_end give(const struct json *line, const struct http_request *q,
     return more ? HTTP_WHOLE : HTTP_STOPPED;
 }
 
-enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply, struct failure *f, struct error *err) {
+enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply, struct failure *f, struct error *err)
+{
     *reply = (struct http_reply){0};
     p->number++;
     autojson struct json *request = next_line(p, "request"), *was = body_of(request);

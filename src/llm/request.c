@@ -10,7 +10,8 @@
 #include "llm/api.h"
 #include "llm/request_parts.h"
 
-struct json *request_text_parts(const char *text) {
+struct json *request_text_parts(const char *text)
+{
     struct json *list = json_array(), *part = json_object();
     json_set_str(part, "type", "output_text");
     json_set_str(part, "text", text);
@@ -19,7 +20,8 @@ struct json *request_text_parts(const char *text) {
     return list;
 }
 
-struct json *request_message(struct request_out *o, const char *role, const char *content) {
+struct json *request_message(struct request_out *o, const char *role, const char *content)
+{
     struct json *m = json_object();
     bool parts = o->parts && !strcmp(role, "assistant");
     if (parts)
@@ -34,7 +36,8 @@ struct json *request_message(struct request_out *o, const char *role, const char
 static bool nine(const char *id) { return strlen(id) == 9 && strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == 9; }
 
 /* Another service made this id: give it a form that all accept (Mistral: nine letters and digits). The same id gives the same. */
-static void foreign_id(char out[10], const char *id, size_t turn) {
+static void foreign_id(char out[10], const char *id, size_t turn)
+{
     static const char set[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     uint64_t h = 1469598103934665603u ^ turn;
     for (; *id; id++)
@@ -44,7 +47,8 @@ static void foreign_id(char out[10], const char *id, size_t turn) {
     out[9] = '\0';
 }
 
-void request_set_id(struct json *m, const char *key, const char *id, bool own, size_t turn) {
+void request_set_id(struct json *m, const char *key, const char *id, bool own, size_t turn)
+{
     char mapped[10];
     if (!own && !nine(id)) {
         foreign_id(mapped, id, turn);
@@ -55,13 +59,15 @@ void request_set_id(struct json *m, const char *key, const char *id, bool own, s
 
 bool request_own(const struct turn *t, const char *origin) { return t->origin && origin && !strcmp(t->origin, origin); }
 
-const char *request_system(const struct llm_request *q, const struct request_shape *s) {
+const char *request_system(const struct llm_request *q, const struct request_shape *s)
+{
     const char *system = s->blocks ? q->prompts->system_blocks : q->prompts->system_native;
     return system && *system ? system : NULL;
 }
 
 /* DeepSeek and Kimi want reasoning back with a call, under the name they gave it; OpenRouter its list of pieces, which stands for all of it. */
-static void thoughts(struct request_out *o, struct json *m, const struct turn *t) {
+static void thoughts(struct request_out *o, struct json *m, const struct turn *t)
+{
     autojson struct json *kept = t->reasoning_items ? json_parse(t->reasoning_items, strlen(t->reasoning_items), JSON_DUPLICATES, NULL, NULL) : NULL;
     const char *type = json_str(json_get(json_at(kept, 0), "type"));
     if (type && !strncmp(type, "reasoning.", 10)) {    /* a gateway may have answered with the items of Responses: not those */
@@ -74,12 +80,14 @@ static void thoughts(struct request_out *o, struct json *m, const struct turn *t
 }
 
 /* What another model thought is no business of this one; but where it must be there, something is. */
-static void no_thoughts(struct json *m) {
+static void no_thoughts(struct json *m)
+{
     if (!json_get(m, "reasoning_content"))
         json_set_str(m, "reasoning_content", "");
 }
 
-static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s, struct request_style style, size_t index) {
+static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s, struct request_style style, size_t index)
+{
     struct json *m = request_message(o, "assistant", t->text);
     bool own = request_own(t, s->origin);
     if (!t->n_calls)
@@ -106,14 +114,16 @@ static void assistant(struct request_out *o, const struct turn *t, const struct 
     json_set(m, "tool_calls", list);
 }
 
-static const char *tool_name(const struct turn *t, const char *id) {
+static const char *tool_name(const struct turn *t, const char *id)
+{
     for (size_t i = 0; i < t->n_calls; i++)
         if (!strcmp(t->calls[i].id, id))
             return t->calls[i].name;
     return NULL;
 }
 
-static void native_messages(struct request_out *o, const struct conversation *c, const struct request_shape *s, struct request_style style) {
+static void native_messages(struct request_out *o, const struct conversation *c, const struct request_shape *s, struct request_style style)
+{
     size_t index = 0;           /* of the turn whose calls the results answer */
     for (size_t i = 0; i < c->n; i++) {
         const struct turn *t = &c->v[i];
@@ -132,7 +142,8 @@ static void native_messages(struct request_out *o, const struct conversation *c,
     }
 }
 
-void request_messages(struct request_out *o, const struct llm_request *q, const struct request_shape *s, struct request_style style) {
+void request_messages(struct request_out *o, const struct llm_request *q, const struct request_shape *s, struct request_style style)
+{
     if (request_system(q, s))
         request_message(o, "system", request_system(q, s));
     if (s->blocks)
@@ -145,13 +156,15 @@ void request_messages(struct request_out *o, const struct llm_request *q, const 
     }
 }
 
-struct json *request_schema(struct request_out *o, const struct llm_tool *t) {
+struct json *request_schema(struct request_out *o, const struct llm_tool *t)
+{
     struct json *p = json_parse(t->parameters, strlen(t->parameters), 0, NULL, NULL);
     o->prompt += strlen(t->description) + strlen(t->parameters) + 64;
     return p ? p : json_object();
 }
 
-void request_tools(struct request_out *o, struct json *body, const struct llm_request *q) {
+void request_tools(struct request_out *o, struct json *body, const struct llm_request *q)
+{
     if (!q->n_tools)
         return;
     struct json *list = json_array();
@@ -171,13 +184,15 @@ void request_tools(struct request_out *o, struct json *body, const struct llm_re
 /* Where nothing but the conversation decides, a reply that came twice comes a third time. */
 #define TEMPERATURE_VARIED 0.7
 
-void request_temperature(struct json *body, const struct llm_request *q, const struct request_shape *s) {
+void request_temperature(struct json *body, const struct llm_request *q, const struct request_shape *s)
+{
     double t = s->o->temperature;
     if (s->temperature && t >= 0)
         json_set(body, "temperature", json_number(q->vary && t < TEMPERATURE_VARIED ? TEMPERATURE_VARIED : t));
 }
 
-void request_chat(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s) {
+void request_chat(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s)
+{
     json_set_str(body, "model", s->o->model);
     request_messages(o, q, s, (struct request_style){.thoughts = true});
     json_set(body, "messages", o->messages);
@@ -196,7 +211,8 @@ void request_chat(struct request_out *o, struct json *body, const struct llm_req
     }
 }
 
-char *request_body(const struct llm_request *q, const struct request_shape *s, size_t *prompt) {
+char *request_body(const struct llm_request *q, const struct request_shape *s, size_t *prompt)
+{
     autojson struct json *body = json_object();
     struct request_out o = {.messages = json_array(), .user = BUF_INIT(0)};
     api_of(s->o->api)->write(&o, body, q, s);
@@ -206,7 +222,8 @@ char *request_body(const struct llm_request *q, const struct request_shape *s, s
     return json_print(body);
 }
 
-int request_max_tokens(const struct llm_options *o, bool loopback, int context) {
+int request_max_tokens(const struct llm_options *o, bool loopback, int context)
+{
     if (o->max_tokens <= 0 && !o->send_max_tokens && !loopback && !api_of(o->api)->bounded)
         return 0;
     int n = o->max_tokens > 0 ? o->max_tokens : o->profile_max_tokens > 0 ? o->profile_max_tokens : 4096;

@@ -9,20 +9,23 @@
 #include "base/mem.h"
 #include "llm/request_parts.h"
 
-static void flush_user(struct request_out *o) {
+static void flush_user(struct request_out *o)
+{
     if (o->user.len)
         request_message(o, "user", buf_str(&o->user));
     buf_clear(&o->user);
 }
 
-static void add_user(struct request_out *o, const char *text) {
+static void add_user(struct request_out *o, const char *text)
+{
     if (o->user.len)
         buf_addstr(&o->user, "\n\n");
     buf_addstr(&o->user, text);
 }
 
 /* The template around a result; {output} is where the text goes. */
-static void add_result(struct request_out *o, const struct llm_prompts *p, const struct turn *t) {
+static void add_result(struct request_out *o, const struct llm_prompts *p, const struct turn *t)
+{
     const char *template = NULL;
     switch (t->result) {
     case RESULT_OK: template = p->blocks_ok; break;
@@ -46,7 +49,8 @@ static void add_result(struct request_out *o, const struct llm_prompts *p, const
     buf_release(&b);
 }
 
-static const char *code_key(const struct llm_request *q, const char *name) {
+static const char *code_key(const struct llm_request *q, const char *name)
+{
     for (size_t i = 0; i < q->n_tools; i++)
         if (!strcmp(q->tools[i].name, name))
             return q->tools[i].code_key;
@@ -54,7 +58,8 @@ static const char *code_key(const struct llm_request *q, const char *name) {
 }
 
 /* A fence longer than any run of backticks in the code. */
-static void add_fenced(struct buf *b, const char *code) {
+static void add_fenced(struct buf *b, const char *code)
+{
     size_t longest = 2, run = 0, n = strlen(code);
     for (size_t i = 0; i < n; i++) {
         run = code[i] == '`' ? run + 1 : 0;
@@ -68,7 +73,8 @@ static void add_fenced(struct buf *b, const char *code) {
         buf_addch(b, '`');
 }
 
-static void blocks_call(struct buf *b, const struct llm_request *q, const struct call *k) {
+static void blocks_call(struct buf *b, const struct llm_request *q, const struct call *k)
+{
     const char *key = code_key(q, k->name);
     autojson struct json *args = json_parse(k->arguments, strlen(k->arguments), JSON_DUPLICATES, NULL, NULL);
     const char *code = key ? json_str(json_get(args, key)) : NULL;
@@ -81,7 +87,8 @@ static void blocks_call(struct buf *b, const struct llm_request *q, const struct
 }
 
 /* A turn with several calls becomes pairs: text and first call, its result, second call, its result. */
-static size_t blocks_assistant(struct request_out *o, const struct llm_request *q, size_t i) {
+static size_t blocks_assistant(struct request_out *o, const struct llm_request *q, size_t i)
+{
     const struct conversation *c = q->conversation;
     const struct turn *t = &c->v[i];
     struct buf b = BUF_INIT(0);
@@ -107,7 +114,8 @@ static size_t blocks_assistant(struct request_out *o, const struct llm_request *
 }
 
 /* How many results stand behind turn i when every one of them failed; 0 otherwise. */
-static size_t failures(const struct conversation *c, size_t i) {
+static size_t failures(const struct conversation *c, size_t i)
+{
     size_t n = 0;
     while (i + 1 + n < c->n && c->v[i + 1 + n].role == TURN_RESULT) {
         if (c->v[i + 1 + n].result != RESULT_FAILED)
@@ -118,7 +126,8 @@ static size_t failures(const struct conversation *c, size_t i) {
 }
 
 /* The call of turn i was made before for the same question. */
-static bool repeats(const struct conversation *c, size_t i) {
+static bool repeats(const struct conversation *c, size_t i)
+{
     for (size_t k = i; k-- > 0 && c->v[k].role != TURN_USER;)
         if (c->v[k].role == TURN_ASSISTANT && c->v[k].n_calls == 1 && c->v[i].n_calls == 1
             && !strcmp(c->v[k].calls[0].arguments, c->v[i].calls[0].arguments))
@@ -128,7 +137,8 @@ static bool repeats(const struct conversation *c, size_t i) {
 
 /* A small model copies what it reads. So a failed try that another try followed is not sent again, and of one that repeats an earlier
  * try only the failure is: it stands behind the question. It keeps the prompt short too, where every round is paid for again. */
-static size_t blocks_failed(struct request_out *o, const struct llm_request *q, size_t i) {
+static size_t blocks_failed(struct request_out *o, const struct llm_request *q, size_t i)
+{
     const struct conversation *c = q->conversation;
     size_t n = failures(c, i);
     bool tried_again = n && i + 1 + n < c->n && c->v[i + 1 + n].role == TURN_ASSISTANT;
@@ -139,7 +149,8 @@ static size_t blocks_failed(struct request_out *o, const struct llm_request *q, 
     return n;
 }
 
-void request_blocks(struct request_out *o, const struct llm_request *q) {
+void request_blocks(struct request_out *o, const struct llm_request *q)
+{
     const struct conversation *c = q->conversation;
     for (size_t i = 0; i < c->n; i++) {
         size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, q, i) : 0;

@@ -17,7 +17,8 @@ static bool is(const struct json *o, const char *type) { return !strcmp(str(json
 
 /* ---- text, refusal, reasoning: from a delta or from a whole part ---- */
 
-static void say(struct reader *r, const char *s) {
+static void say(struct reader *r, const char *s)
+{
     if (!*s)
         return;
     if (r->responses.gap)
@@ -27,7 +28,8 @@ static void say(struct reader *r, const char *s) {
     choice_text(r, s);
 }
 
-static void refuse(struct reader *r, const char *s) {
+static void refuse(struct reader *r, const char *s)
+{
     if (!*s)
         return;
     r->content++;
@@ -36,7 +38,8 @@ static void refuse(struct reader *r, const char *s) {
 }
 
 /* A summary and the reasoning itself may both come: the one that comes first is shown. */
-static void think(struct reader *r, const char *s, enum responses_thought kind) {
+static void think(struct reader *r, const char *s, enum responses_thought kind)
+{
     if (!*s || (r->responses.thought && r->responses.thought != kind))
         return;
     if (r->responses.thought_gap)
@@ -47,12 +50,14 @@ static void think(struct reader *r, const char *s, enum responses_thought kind) 
     choice_reasoning(r, s, NULL);
 }
 
-static const struct json *parts(const struct json *item, const char *key) {
+static const struct json *parts(const struct json *item, const char *key)
+{
     const struct json *list = json_get(item, key);
     return json_type(list) == JSON_ARRAY ? json_first(list) : NULL;
 }
 
-static void message_parts(struct reader *r, const struct json *item) {
+static void message_parts(struct reader *r, const struct json *item)
+{
     if (json_str(json_get(item, "content")))
         say(r, str(json_get(item, "content")));
     for (const struct json *p = parts(item, "content"); p; p = json_next(p)) {
@@ -63,7 +68,8 @@ static void message_parts(struct reader *r, const struct json *item) {
     }
 }
 
-static void reasoning_parts(struct reader *r, const struct json *item) {
+static void reasoning_parts(struct reader *r, const struct json *item)
+{
     for (const struct json *p = parts(item, "content"); p; p = json_next(p))
         think(r, str(json_get(p, "text")), RESPONSES_TEXT);
     for (const struct json *p = parts(item, "summary"); p; p = json_next(p)) {
@@ -75,7 +81,8 @@ static void reasoning_parts(struct reader *r, const struct json *item) {
 
 /* ---- items ---- */
 
-static void begin_item(struct reader *r, const struct json *item) {
+static void begin_item(struct reader *r, const struct json *item)
+{
     r->responses.items = true;
     r->responses.item_said = r->responses.item_thought = false;
     if (is(item, "message"))
@@ -84,7 +91,8 @@ static void begin_item(struct reader *r, const struct json *item) {
         r->responses.thought_gap = r->responses.thought != 0;
 }
 
-static void end_item(struct reader *r, const struct json *event, const struct json *item) {
+static void end_item(struct reader *r, const struct json *event, const struct json *item)
+{
     r->responses.items = true;
     if (is(item, "function_call"))
         r->content += slots_item(&r->slots, event, item, true);
@@ -96,7 +104,8 @@ static void end_item(struct reader *r, const struct json *event, const struct js
     r->responses.item_said = r->responses.item_thought = false;
 }
 
-static void whole_items(struct reader *r, const struct json *response) {
+static void whole_items(struct reader *r, const struct json *response)
+{
     for (const struct json *e = parts(response, "output"); e; e = json_next(e)) {
         begin_item(r, e);
         if (is(e, "function_call")) {
@@ -110,7 +119,8 @@ static void whole_items(struct reader *r, const struct json *response) {
     }
 }
 
-static void finish(struct reader *r, const struct json *response) {
+static void finish(struct reader *r, const struct json *response)
+{
     const char *reason = str(json_get(json_get(response, "incomplete_details"), "reason"));
     choice_usage(r, json_get(response, "usage"));
     if (strcmp(str(json_get(response, "status")), "incomplete") && !*reason)
@@ -120,7 +130,8 @@ static void finish(struct reader *r, const struct json *response) {
 
 /* ---- events ---- */
 
-static void on_added(struct reader *r, const struct json *o) {
+static void on_added(struct reader *r, const struct json *o)
+{
     const struct json *item = json_get(o, "item");
     begin_item(r, item);
     if (is(item, "function_call"))
@@ -129,17 +140,20 @@ static void on_added(struct reader *r, const struct json *o) {
 
 static void on_done(struct reader *r, const struct json *o) { end_item(r, o, json_get(o, "item")); }
 
-static void on_text(struct reader *r, const struct json *o) {
+static void on_text(struct reader *r, const struct json *o)
+{
     r->responses.items = true;
     say(r, str(json_get(o, "delta")));
 }
 
-static void on_refusal(struct reader *r, const struct json *o) {
+static void on_refusal(struct reader *r, const struct json *o)
+{
     r->responses.items = true;
     refuse(r, str(json_get(o, "delta")));
 }
 
-static void on_summary_part(struct reader *r, const struct json *o) {
+static void on_summary_part(struct reader *r, const struct json *o)
+{
     (void)o;
     r->responses.thought_gap = r->responses.thought != 0;
 }
@@ -147,16 +161,19 @@ static void on_summary_part(struct reader *r, const struct json *o) {
 static void on_summary(struct reader *r, const struct json *o) { think(r, str(json_get(o, "delta")), RESPONSES_SUMMARY); }
 static void on_reasoning(struct reader *r, const struct json *o) { think(r, str(json_get(o, "delta")), RESPONSES_TEXT); }
 
-static void on_arguments(struct reader *r, const struct json *o) {
+static void on_arguments(struct reader *r, const struct json *o)
+{
     r->responses.items = true;
     r->content += slots_item_arguments(&r->slots, o, json_get(o, "delta"), false);
 }
 
-static void on_arguments_done(struct reader *r, const struct json *o) {
+static void on_arguments_done(struct reader *r, const struct json *o)
+{
     r->content += slots_item_arguments(&r->slots, o, json_get(o, "arguments"), true);
 }
 
-static void on_end(struct reader *r, const struct json *o) {
+static void on_end(struct reader *r, const struct json *o)
+{
     const struct json *response = json_get(o, "response");
     r->content++;
     if (!r->responses.items)
@@ -167,7 +184,8 @@ static void on_end(struct reader *r, const struct json *o) {
     r->done = true;
 }
 
-static void on_failed(struct reader *r, const struct json *o) {
+static void on_failed(struct reader *r, const struct json *o)
+{
     const struct json *response = json_get(o, "response");
     r->failed = true;
     failure_from_json(&r->failure, 200, response ? response : o);
@@ -189,12 +207,14 @@ static const struct { const char *type; void (*read)(struct reader *r, const str
     {"error", on_failed},
 };
 
-bool responses_is_event(const struct json *o) {
+bool responses_is_event(const struct json *o)
+{
     const char *type = str(json_get(o, "type"));
     return !strncmp(type, "response.", 9) || !strcmp(type, "error");
 }
 
-void responses_event(struct reader *r, const struct json *o) {
+void responses_event(struct reader *r, const struct json *o)
+{
     for (size_t i = 0; i < countof(events); i++)
         if (is(o, events[i].type)) {
             events[i].read(r, o);
@@ -202,7 +222,8 @@ void responses_event(struct reader *r, const struct json *o) {
         }
 }
 
-void responses_document(struct reader *r, const struct json *o) {
+void responses_document(struct reader *r, const struct json *o)
+{
     whole_items(r, o);
     finish(r, o);
 }

@@ -18,14 +18,16 @@ static const char *str(const struct json *j) { return json_str(j) ? json_str(j) 
 
 static bool is(const struct json *o, const char *type) { return !strcmp(str(json_get(o, "type")), type); }
 
-static struct json *item(struct request_out *o, const char *type) {
+static struct json *item(struct request_out *o, const char *type)
+{
     struct json *m = json_object();
     json_set_str(m, "type", type);
     json_add(o->messages, m);
     return m;
 }
 
-static const struct call *call_of(const struct turn *t, const char *id) {
+static const struct call *call_of(const struct turn *t, const char *id)
+{
     for (size_t i = 0; i < t->n_calls; i++)
         if (!strcmp(t->calls[i].id, id))
             return &t->calls[i];
@@ -33,7 +35,8 @@ static const struct call *call_of(const struct turn *t, const char *id) {
 }
 
 /* Everything that was given to be carried over can be: no reasoning without its content, no call that the turn does not have. */
-static bool stands(const struct json *kept, const struct turn *t) {
+static bool stands(const struct json *kept, const struct turn *t)
+{
     for (const struct json *e = json_first(kept); e; e = json_next(e)) {
         if (is(e, "reasoning") && !*str(json_get(e, "encrypted_content")) && !json_size(json_get(e, "content")))
             return false;
@@ -43,7 +46,8 @@ static bool stands(const struct json *kept, const struct turn *t) {
     return kept != NULL;
 }
 
-static struct json *kept_of(const struct turn *t, const struct request_shape *s) {
+static struct json *kept_of(const struct turn *t, const struct request_shape *s)
+{
     if (s->no_items || !t->reasoning_items || !request_own(t, s->origin))
         return NULL;
     struct json *kept = json_parse(t->reasoning_items, strlen(t->reasoning_items), JSON_DUPLICATES, NULL, NULL);
@@ -53,7 +57,8 @@ static struct json *kept_of(const struct turn *t, const struct request_shape *s)
     return NULL;
 }
 
-static void add_call(struct request_out *o, const struct call *k, const char *id, bool own, size_t index) {
+static void add_call(struct request_out *o, const struct call *k, const char *id, bool own, size_t index)
+{
     struct json *m = item(o, "function_call");
     if (id)
         json_set_str(m, "id", id);
@@ -64,7 +69,8 @@ static void add_call(struct request_out *o, const struct call *k, const char *id
 }
 
 /* With its id it is the output item that it was. */
-static void add_text(struct request_out *o, const char *text, const struct json *place) {
+static void add_text(struct request_out *o, const char *text, const struct json *place)
+{
     const char *id = json_str(json_get(place, "id")), *phase = json_str(json_get(place, "phase"));
     if (!*text)
         return;
@@ -78,7 +84,8 @@ static void add_text(struct request_out *o, const char *text, const struct json 
 }
 
 /* In the order in which they came; what the turn has beside them, at the end. */
-static void kept_items(struct request_out *o, const struct turn *t, const struct json *kept, size_t index) {
+static void kept_items(struct request_out *o, const struct turn *t, const struct json *kept, size_t index)
+{
     bool said = false;
     for (const struct json *e = json_first(kept); e; e = json_next(e)) {
         if (is(e, "reasoning")) {
@@ -101,7 +108,8 @@ static void kept_items(struct request_out *o, const struct turn *t, const struct
     }
 }
 
-static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s, size_t index, bool counts) {
+static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s, size_t index, bool counts)
+{
     autojson struct json *kept = kept_of(t, s);
     if (kept) {
         kept_items(o, t, kept, index);
@@ -113,7 +121,8 @@ static void assistant(struct request_out *o, const struct turn *t, const struct 
         add_call(o, &t->calls[i], NULL, request_own(t, s->origin), index);
 }
 
-static void input(struct request_out *o, const struct llm_request *q, const struct request_shape *s) {
+static void input(struct request_out *o, const struct llm_request *q, const struct request_shape *s)
+{
     const struct conversation *c = q->conversation;
     size_t index = 0, question = 0;
     for (size_t i = 0; i < c->n; i++)
@@ -136,7 +145,8 @@ static void input(struct request_out *o, const struct llm_request *q, const stru
 }
 
 /* strict is on where nothing is said, which would have the arguments of every model fit the schema word by word. */
-static void tools(struct request_out *o, struct json *body, const struct llm_request *q) {
+static void tools(struct request_out *o, struct json *body, const struct llm_request *q)
+{
     if (!q->n_tools)
         return;
     struct json *list = json_array();
@@ -152,7 +162,8 @@ static void tools(struct request_out *o, struct json *body, const struct llm_req
     json_set(body, "tools", list);
 }
 
-static void reasoning(struct json *body, const struct request_shape *s) {
+static void reasoning(struct json *body, const struct request_shape *s)
+{
     bool effort = s->reasoning_effort && s->o->reasoning_effort, summary = s->o->reasoning_summary && !s->no_summary;
     if (s->o->no_reasoning)
         summary = false;
@@ -171,7 +182,8 @@ static void reasoning(struct json *body, const struct request_shape *s) {
     json_set(body, "include", include);
 }
 
-void request_responses(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s) {
+void request_responses(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s)
+{
     const char *system = request_system(q, s);
     json_set_str(body, "model", s->o->model);
     o->parts = true;

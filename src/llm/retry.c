@@ -3,14 +3,16 @@
  */
 #include "llm/retry.h"
 
-static int backoff_ms(unsigned attempt, double random) {
+static int backoff_ms(unsigned attempt, double random)
+{
     double ms = 500.0 * (double)(1u << (attempt < 5 ? attempt : 5));
     if (ms > 8000)
         ms = 8000;
     return (int)(ms * (1 - 0.25 * random));
 }
 
-static struct retry_choice wait_more(struct retry *t, const struct failure *f, double random) {
+static struct retry_choice wait_more(struct retry *t, const struct failure *f, double random)
+{
     if (t->attempts >= RETRY_MAX || f->retry_after > RETRY_AFTER_MAX)
         return (struct retry_choice){RETRY_NO, 0};
     int ms = f->retry_after > 0 ? (int)(f->retry_after * 1000 + 0.5) : backoff_ms(t->attempts, random);
@@ -18,7 +20,8 @@ static struct retry_choice wait_more(struct retry *t, const struct failure *f, d
     return (struct retry_choice){RETRY_WAIT, ms};
 }
 
-static struct retry_choice poll_more(struct retry *t, int64_t now_ms) {
+static struct retry_choice poll_more(struct retry *t, int64_t now_ms)
+{
     if (!t->polling) {
         t->polling = true;
         t->poll_since = now_ms;
@@ -28,7 +31,8 @@ static struct retry_choice poll_more(struct retry *t, int64_t now_ms) {
     return (struct retry_choice){RETRY_POLL, RETRY_POLL_MS};
 }
 
-struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming, int64_t now_ms, double random) {
+struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming, int64_t now_ms, double random)
+{
     struct retry_choice no = {RETRY_NO, 0};
     if (shown)
         return no;

@@ -10,7 +10,8 @@
 #define NAME_MAX_BYTES 256
 #define ARGS_MAX (4u << 20)     /* raw; cumulative senders repeat themselves. What is kept is capped at 1 MiB in calls.c */
 
-void slots_release(struct slots *s) {
+void slots_release(struct slots *s)
+{
     if (!s)
         return;
     for (size_t i = 0; i < s->n; i++) {
@@ -24,7 +25,8 @@ void slots_release(struct slots *s) {
     *s = (struct slots){0};
 }
 
-static struct slot *add(struct slots *s, int64_t index) {
+static struct slot *add(struct slots *s, int64_t index)
+{
     if (s->n == SLOTS_MAX)
         return NULL;
     if (s->n == s->alloc)
@@ -36,21 +38,24 @@ static struct slot *add(struct slots *s, int64_t index) {
     return t;
 }
 
-static struct slot *by_index(struct slots *s, int64_t index) {
+static struct slot *by_index(struct slots *s, int64_t index)
+{
     for (size_t i = s->n; i-- > 0; )           /* the latest: one index may have opened several calls */
         if (s->v[i].index == index)
             return &s->v[i];
     return NULL;
 }
 
-static struct slot *by_id(struct slots *s, const char *id) {
+static struct slot *by_id(struct slots *s, const char *id)
+{
     for (size_t i = s->n; i-- > 0; )
         if (s->v[i].id && !strcmp(s->v[i].id, id))
             return &s->v[i];
     return NULL;
 }
 
-static struct slot *find(struct slots *s, const struct json *index, const char *id, const char *name) {
+static struct slot *find(struct slots *s, const struct json *index, const char *id, const char *name)
+{
     if (json_type(index) == JSON_NUMBER) {
         int64_t i = json_int(index, 0);
         struct slot *t = by_index(s, i);
@@ -65,7 +70,8 @@ static struct slot *find(struct slots *s, const struct json *index, const char *
     return &s->v[s->n - 1];
 }
 
-static void add_name(struct slot *t, const char *name) {
+static void add_name(struct slot *t, const char *name)
+{
     if (!*name || t->args.len)
         return;                 /* once arguments have begun, a name is a repeat */
     if (t->name.len && !strcmp(buf_str(&t->name), name))
@@ -73,7 +79,8 @@ static void add_name(struct slot *t, const char *name) {
     buf_addstr(&t->name, name);
 }
 
-static void add_fragment(struct slot *t, const char *s, size_t n) {
+static void add_fragment(struct slot *t, const char *s, size_t n)
+{
     if (!n)
         return;
     if (t->fragments && t->cumulative) {
@@ -85,7 +92,8 @@ static void add_fragment(struct slot *t, const char *s, size_t n) {
     buf_add(&t->args, s, n);
 }
 
-static bool add_args(struct slot *t, const struct json *args) {
+static bool add_args(struct slot *t, const struct json *args)
+{
     const char *s = json_str(args);
     if (s) {
         add_fragment(t, s, strlen(s));
@@ -101,12 +109,14 @@ static bool add_args(struct slot *t, const struct json *args) {
     return true;
 }
 
-static const char *string_or_empty(const struct json *j) {
+static const char *string_or_empty(const struct json *j)
+{
     const char *s = json_str(j);
     return s ? s : "";
 }
 
-bool slots_delta(struct slots *s, const struct json *d) {
+bool slots_delta(struct slots *s, const struct json *d)
+{
     const struct json *f = json_get(d, "function");
     const struct json *call = json_type(f) == JSON_OBJECT ? f : d;
     const struct json *args = json_get(call, "arguments");
@@ -129,7 +139,8 @@ bool slots_delta(struct slots *s, const struct json *d) {
     return true;
 }
 
-void slots_whole(struct slots *s, const char *id, const char *name, const struct json *args) {
+void slots_whole(struct slots *s, const char *id, const char *name, const struct json *args)
+{
     struct slot *t = add(s, -1);
     if (!t)
         return;
@@ -139,7 +150,8 @@ void slots_whole(struct slots *s, const char *id, const char *name, const struct
 }
 
 /* By its place in the output; by its id only where no place is told, for some gateways give each event another. */
-static struct slot *item_slot(struct slots *s, const struct json *event, const char *item) {
+static struct slot *item_slot(struct slots *s, const struct json *event, const char *item)
+{
     const struct json *place = json_get(event, "output_index");
     int64_t index = json_type(place) == JSON_NUMBER ? json_int(place, 0) : -1;
     struct slot *t = index >= 0 ? by_index(s, index) : NULL;
@@ -156,7 +168,8 @@ static struct slot *item_slot(struct slots *s, const struct json *event, const c
 }
 
 /* The whole arguments stand for the pieces before them. */
-static void set_args(struct slot *t, const struct json *args) {
+static void set_args(struct slot *t, const struct json *args)
+{
     if (!json_truthy(args))
         return;
     buf_clear(&t->args);
@@ -164,7 +177,8 @@ static void set_args(struct slot *t, const struct json *args) {
     add_args(t, args);
 }
 
-bool slots_item(struct slots *s, const struct json *event, const struct json *item, bool done) {
+bool slots_item(struct slots *s, const struct json *event, const struct json *item, bool done)
+{
     const char *id = string_or_empty(json_get(item, "call_id"));
     struct slot *t = item_slot(s, event, string_or_empty(json_get(item, "id")));
     if (!t)
@@ -178,7 +192,8 @@ bool slots_item(struct slots *s, const struct json *event, const struct json *it
     return true;
 }
 
-bool slots_item_arguments(struct slots *s, const struct json *event, const struct json *arguments, bool done) {
+bool slots_item_arguments(struct slots *s, const struct json *event, const struct json *arguments, bool done)
+{
     const char *piece = string_or_empty(arguments);
     struct slot *t = *piece ? item_slot(s, event, string_or_empty(json_get(event, "item_id"))) : NULL;
     if (!t)
@@ -190,7 +205,8 @@ bool slots_item_arguments(struct slots *s, const struct json *event, const struc
     return true;
 }
 
-bool slots_function_call(struct slots *s, const struct json *f) {
+bool slots_function_call(struct slots *s, const struct json *f)
+{
     const char *name = string_or_empty(json_get(f, "name")), *args = string_or_empty(json_get(f, "arguments"));
     if (!*name && (!s->n || !*args))
         return false;           /* Snowflake sends a zero-valued one with every text */

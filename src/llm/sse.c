@@ -3,14 +3,16 @@
 
 #include <string.h>
 
-void sse_init(struct sse *s, size_t max_event, sse_fn *fn, void *ctx) {
+void sse_init(struct sse *s, size_t max_event, sse_fn *fn, void *ctx)
+{
     *s = (struct sse){.fn = fn, .ctx = ctx};
     buf_init(&s->line, max_event + 16);        /* the field's name and a blank beside the data */
     buf_init(&s->data, max_event);
     buf_init(&s->name, 256);
 }
 
-void sse_release(struct sse *s) {
+void sse_release(struct sse *s)
+{
     if (!s)
         return;
     buf_release(&s->line);
@@ -18,7 +20,8 @@ void sse_release(struct sse *s) {
     buf_release(&s->name);
 }
 
-static void dispatch(struct sse *s, bool at_end) {
+static void dispatch(struct sse *s, bool at_end)
+{
     if (s->has_data && (s->data.len || s->is_error)) {
         struct sse_event e = {.name = buf_str(&s->name), .data = buf_str(&s->data), .len = s->data.len,
                               .error = s->is_error, .at_end = at_end};
@@ -29,12 +32,14 @@ static void dispatch(struct sse *s, bool at_end) {
     s->has_data = s->is_error = false;
 }
 
-static bool is_field(const char *line, size_t len, const char *name) {
+static bool is_field(const char *line, size_t len, const char *name)
+{
     size_t n = strlen(name);
     return len >= n && !memcmp(line, name, n) && (len == n || line[n] == ':');
 }
 
-static bool take_value(struct sse *s, const char *line, size_t len, size_t name_len) {
+static bool take_value(struct sse *s, const char *line, size_t len, size_t name_len)
+{
     const char *v = line + name_len, *end = line + len;
     if (v < end)
         v++;                    /* the colon */
@@ -46,7 +51,8 @@ static bool take_value(struct sse *s, const char *line, size_t len, size_t name_
     return buf_add(&s->data, v, (size_t)(end - v));
 }
 
-static int take_line(struct sse *s, const char *line, size_t len) {
+static int take_line(struct sse *s, const char *line, size_t len)
+{
     if (!s->begun) {
         if (len >= 3 && !memcmp(line, "\xef\xbb\xbf", 3))
             line += 3, len -= 3;
@@ -73,14 +79,16 @@ static int take_line(struct sse *s, const char *line, size_t len) {
     return 0;                   /* comments and unknown fields are ignored */
 }
 
-static size_t line_length(const char *p, size_t n) {
+static size_t line_length(const char *p, size_t n)
+{
     const char *lf = memchr(p, '\n', n);
     size_t lim = lf ? (size_t)(lf - p) : n;
     const char *cr = memchr(p, '\r', lim);
     return cr ? (size_t)(cr - p) : lim;
 }
 
-int sse_feed(struct sse *s, const char *p, size_t n) {
+int sse_feed(struct sse *s, const char *p, size_t n)
+{
     while (n) {
         if (s->after_cr) {
             s->after_cr = false;
@@ -111,7 +119,8 @@ int sse_feed(struct sse *s, const char *p, size_t n) {
     return 0;
 }
 
-int sse_end(struct sse *s) {
+int sse_end(struct sse *s)
+{
     int rc = 0;
     if (s->line.len)
         rc = take_line(s, s->line.data, s->line.len);

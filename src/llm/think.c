@@ -8,12 +8,14 @@ enum { THINK_START, THINK_INSIDE, THINK_PLAIN };
 
 #define SPACE_MAX 256           /* white space held back before the first word */
 
-void think_init(struct think *t) {
+void think_init(struct think *t)
+{
     *t = (struct think){.state = THINK_START};
     buf_init(&t->held, 4096);
 }
 
-void think_release(struct think *t) {
+void think_release(struct think *t)
+{
     if (t)
         buf_release(&t->held);
 }
@@ -21,7 +23,8 @@ void think_release(struct think *t) {
 static const char open_tag[] = "<think>", close_tag[] = "</think>";
 
 /* At the start: 1 the tag is there, 0 it cannot come, -1 undecided. */
-static int opens(const char *s, size_t n) {
+static int opens(const char *s, size_t n)
+{
     size_t i = 0;
     while (i < n && strchr(" \t\r\n", s[i]))
         i++;
@@ -33,7 +36,8 @@ static int opens(const char *s, size_t n) {
     return have >= want ? 1 : -1;
 }
 
-static size_t feed_start(struct think *t, const char *s, struct buf *out) {
+static size_t feed_start(struct think *t, const char *s, struct buf *out)
+{
     buf_addch(&t->held, *s);
     int is = opens(t->held.data, t->held.len);
     if (is < 0)
@@ -47,7 +51,8 @@ static size_t feed_start(struct think *t, const char *s, struct buf *out) {
 }
 
 /* held is the beginning of "</think>" that was seen so far. */
-static size_t feed_inside(struct think *t, const char *s, size_t n, struct buf *inner) {
+static size_t feed_inside(struct think *t, const char *s, size_t n, struct buf *inner)
+{
     size_t want = sizeof close_tag - 1;
     if (t->held.len) {
         if (*s == close_tag[t->held.len]) {
@@ -72,7 +77,8 @@ static size_t feed_inside(struct think *t, const char *s, size_t n, struct buf *
     return k;
 }
 
-void think_feed(struct think *t, const char *s, size_t n, struct buf *out, struct buf *inner) {
+void think_feed(struct think *t, const char *s, size_t n, struct buf *out, struct buf *inner)
+{
     while (n && t->state != THINK_PLAIN) {
         size_t k = t->state == THINK_START ? feed_start(t, s, out) : feed_inside(t, s, n, inner);
         s += k;
@@ -81,7 +87,8 @@ void think_feed(struct think *t, const char *s, size_t n, struct buf *out, struc
     buf_add(out, s, n);
 }
 
-void think_end(struct think *t, struct buf *out, struct buf *inner) {
+void think_end(struct think *t, struct buf *out, struct buf *inner)
+{
     if (t->state == THINK_INSIDE || !t->thought)
         buf_add(t->state == THINK_INSIDE ? inner : out, buf_str(&t->held), t->held.len);
     buf_clear(&t->held);

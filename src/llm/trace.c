@@ -23,7 +23,8 @@ struct trace {
     unsigned number;
 };
 
-struct trace *trace_open(const char *path, bool fresh, struct error *err) {
+struct trace *trace_open(const char *path, bool fresh, struct error *err)
+{
     const char *option = fresh ? "--record" : "--trace";
     struct stat st;
     autoclose int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
@@ -42,14 +43,16 @@ struct trace *trace_open(const char *path, bool fresh, struct error *err) {
     return t;
 }
 
-void trace_close(struct trace *t) {
+void trace_close(struct trace *t)
+{
     if (!t)
         return;
     fd_close(&t->fd);
     free(t);
 }
 
-static void take_out(struct buf *out, const char *s, size_t len, const char *secret) {
+static void take_out(struct buf *out, const char *s, size_t len, const char *secret)
+{
     size_t n = strlen(secret);
     while (len) {
         const char *at = memmem(s, len, secret, n);
@@ -64,7 +67,8 @@ static void take_out(struct buf *out, const char *s, size_t len, const char *sec
 }
 
 /* The key as it is, and as JSON may write it: "\/" is a slash too. */
-static struct json *clean(const char *s, size_t len, const char *key) {
+static struct json *clean(const char *s, size_t len, const char *key)
+{
     struct buf one = BUF_INIT(0), two = BUF_INIT(0), escaped = BUF_INIT(0);
     bool secret = key && strlen(key) >= KEY_LEAST;
     for (const char *p = secret ? key : ""; *p; p++)
@@ -83,7 +87,8 @@ static struct json *clean(const char *s, size_t len, const char *key) {
 }
 
 /* Names only: what identifies a user's session to the service is as good as a key. */
-static bool is_secret(const char *line, size_t len) {
+static bool is_secret(const char *line, size_t len)
+{
     static const char *const names[] = {"authorization", "proxy-authorization", "api-key", "x-api-key", "cookie", "set-cookie",
                                         "x-auth-token", "x-goog-api-key"};
     for (size_t i = 0; i < countof(names); i++) {
@@ -94,7 +99,8 @@ static bool is_secret(const char *line, size_t len) {
     return false;
 }
 
-static void add_header(struct json *list, const char *line, size_t len, const char *key) {
+static void add_header(struct json *list, const char *line, size_t len, const char *key)
+{
     while (len && (unsigned char)line[len - 1] <= ' ')
         len--;
     if (!len)
@@ -111,7 +117,8 @@ static void add_header(struct json *list, const char *line, size_t len, const ch
 }
 
 /* One write a line, so that two programs may share a file. A full disk is no reason to lose the answer: errors are passed over. */
-static void put(struct trace *t, const char *type, struct json *o) {
+static void put(struct trace *t, const char *type, struct json *o)
+{
     char when[32] = "";
     struct timespec now;
     struct tm tm;
@@ -131,7 +138,8 @@ static void put(struct trace *t, const char *type, struct json *o) {
 }
 
 void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers, size_t n_headers, const char *body,
-                   size_t len) {
+                   size_t len)
+{
     if (!t)
         return;
     struct json *o = json_object(), *list = json_array();
@@ -146,7 +154,8 @@ void trace_request(struct trace *t, const char *key, const char *url, const char
     put(t, "request", o);
 }
 
-void trace_reply(struct trace *t, const char *key, long status, const struct buf *headers, const struct buf *body, const char *end) {
+void trace_reply(struct trace *t, const char *key, long status, const struct buf *headers, const struct buf *body, const char *end)
+{
     if (!t)
         return;
     struct json *o = json_object(), *list = json_array();

@@ -10,7 +10,8 @@
 #include "base/mem.h"
 
 /* The authority: [*from, *to) without "user:password@". */
-static void authority(const char *url, const char **from, const char **to) {
+static void authority(const char *url, const char **from, const char **to)
+{
     const char *p = strstr(url, "://");
     p = p ? p + 3 : url;
     const char *end = p + strcspn(p, "/?#");
@@ -21,7 +22,8 @@ static void authority(const char *url, const char **from, const char **to) {
     *to = end;
 }
 
-char *url_endpoint(const char *base, const char *path, struct error *err) {
+char *url_endpoint(const char *base, const char *path, struct error *err)
+{
     bool http = base && (!strncasecmp(base, "http://", 7) || !strncasecmp(base, "https://", 8));
     const char *from = "", *to = from;
     if (http)
@@ -39,20 +41,23 @@ char *url_endpoint(const char *base, const char *path, struct error *err) {
     return xasprintf("%.*s%s%s", (int)len, base, there ? "" : path, *query == '?' ? query : "");
 }
 
-void url_host(const char *url, char *out, size_t size) {
+void url_host(const char *url, char *out, size_t size)
+{
     const char *from, *to;
     authority(url, &from, &to);
     snprintf(out, size, "%.*s", (int)(to - from), from);
 }
 
-void url_show(const char *url, char *out, size_t size) {
+void url_show(const char *url, char *out, size_t size)
+{
     const char *from, *to, *scheme = strstr(url, "://");
     authority(url, &from, &to);
     int head = scheme ? (int)(scheme + 3 - url) : 0;
     snprintf(out, size, "%.*s%.*s", head, url, (int)(strcspn(from, "?#")), from);
 }
 
-bool url_loopback(const char *url) {
+bool url_loopback(const char *url)
+{
     char host[256];
     url_host(url, host, sizeof host);
     if (host[0] == '[')

@@ -12,13 +12,15 @@
 #include "llm/request_parts.h"
 #include "llm/url.h"
 
-static bool ends(const char *s, size_t len, const char *with) {
+static bool ends(const char *s, size_t len, const char *with)
+{
     size_t n = strlen(with);
     return len >= n && !strncmp(s + len - n, with, n);
 }
 
 /* A model's name becomes a part of the path, and may come from a hostile folder's .env: it must not lead anywhere else. */
-static char *path_of(const char *model, struct error *err) {
+static char *path_of(const char *model, struct error *err)
+{
     struct buf b = BUF_INIT(4096);
     for (const char *p = model; *p; p++)
         buf_addf(&b, isalnum((unsigned char)*p) || strchr("@/._:-", *p) ? "%c" : "%%%02X", (unsigned char)*p);
@@ -35,7 +37,8 @@ static char *path_of(const char *model, struct error *err) {
     }
 }
 
-char *workers_ai_url(const char *base, const char *model, struct error *err) {
+char *workers_ai_url(const char *base, const char *model, struct error *err)
+{
     autofree char *name = path_of(model, err);
     if (!name)
         return NULL;
@@ -54,14 +57,16 @@ char *workers_ai_url(const char *base, const char *model, struct error *err) {
     return url_endpoint(root, path, err);
 }
 
-char *workers_ai_model(const char *url) {
+char *workers_ai_model(const char *url)
+{
     const char *at = strstr(url, "/run/");
     at = at ? at + 5 : (at = strstr(url, "/workers-ai/")) ? at + 12 : NULL;
     return at && *at && *at != '?' ? xmemdup0(at, strcspn(at, "?#")) : NULL;
 }
 
 /* max_tokens always: its default here is 256. Usage comes by itself. */
-void request_workers_ai(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s) {
+void request_workers_ai(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s)
+{
     request_messages(o, q, s, (struct request_style){.names = true});
     json_set(body, "messages", o->messages);
     if (!s->blocks)

@@ -20,18 +20,21 @@
 static const struct llm_tool tool = {"execute_python", "Runs it.", "{\"type\":\"object\"}", "code"};
 static const struct llm_prompts prompts = {.system_native = "NATIVE", .system_blocks = "BLOCKS", .nudge = "NUDGE"};
 
-static void take(void *ctx, const char *body) {
+static void take(void *ctx, const char *body)
+{
     struct buf *b = ctx;
     buf_clear(b);
     buf_addstr(b, body);
 }
 
-static struct llm_options options(enum llm_api api, struct buf *body) {
+static struct llm_options options(enum llm_api api, struct buf *body)
+{
     return (struct llm_options){.provider = "x", .base_url = "https://h.example/v1", .model = "m", .api = api, .dialect = LLM_NATIVE, .stream = true,
                                 .temperature = -1, .unsent = take, .unsent_ctx = body};
 }
 
-static void ask(struct llm *m, const struct conversation *c) {
+static void ask(struct llm *m, const struct conversation *c)
+{
     struct llm_request q = {.conversation = c, .prompts = &prompts, .tools = &tool, .n_tools = 1};
     struct llm_reply r;
     struct error err = {0};
@@ -41,7 +44,8 @@ static void ask(struct llm *m, const struct conversation *c) {
 }
 
 /* What a reply left behind: a call and its result, with what the service gave beside it. */
-static void turn(struct conversation *c, const struct llm *m, const char *id, const char *items, const char *reasoning) {
+static void turn(struct conversation *c, const struct llm *m, const char *id, const char *items, const char *reasoning)
+{
     struct call k = {xstrdup(id), xstrdup("execute_python"), xstrdup("{\"code\":\"1\"}"), NULL};
     struct turn *t = conversation_assistant(c, "let me", &k, 1);
     t->origin = xstrdup(llm_origin(m));
@@ -51,7 +55,8 @@ static void turn(struct conversation *c, const struct llm *m, const char *id, co
     conversation_result(c, id, RESULT_OK, "1", 1);
 }
 
-static size_t count(const char *text, const char *word) {
+static size_t count(const char *text, const char *word)
+{
     size_t n = 0;
     for (; (text = strstr(text, word)); text++)
         n++;
@@ -62,7 +67,8 @@ static size_t count(const char *text, const char *word) {
               "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"call_from_responses\"}]"
 
 /* chat completions, Responses, Workers AI and back, at one base URL and with one model: each gets its own things alone. */
-static void from_api_to_api(void **state) {
+static void from_api_to_api(void **state)
+{
     (void)state;
     struct conversation c;
     struct buf body = BUF_INIT(0);
@@ -120,7 +126,8 @@ static void from_api_to_api(void **state) {
 }
 
 /* One conversation whose only reply has these items, as Responses input. */
-static char *input_of(const char *items, const char *text, size_t calls) {
+static char *input_of(const char *items, const char *text, size_t calls)
+{
     struct conversation c;
     struct buf body = BUF_INIT(0);
     struct error err = {0};
@@ -148,7 +155,8 @@ static char *input_of(const char *items, const char *text, size_t calls) {
 }
 
 /* What cannot stand by itself is left out, ids and all; broken items too; calls that are not among the items come behind them. */
-static void items_that_do_not_stand(void **state) {
+static void items_that_do_not_stand(void **state)
+{
     (void)state;
     static const char *const bad[] = {
         "[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]},{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c1\"}]",
@@ -168,7 +176,8 @@ static void items_that_do_not_stand(void **state) {
     assert_null(strstr(s, "\"role\":\"assistant\""));
 }
 
-static void fields(void **state) {
+static void fields(void **state)
+{
     (void)state;
     struct conversation c;
     struct buf body = BUF_INIT(0);
@@ -205,7 +214,8 @@ static void fields(void **state) {
     buf_release(&body);
 }
 
-static void urls(void **state) {
+static void urls(void **state)
+{
     (void)state;
     static const struct { enum llm_api api; const char *base, *model, *url; } cases[] = {
         {LLM_RESPONSES, "https://h/v1", "m", "https://h/v1/responses"},
@@ -236,7 +246,8 @@ static void urls(void **state) {
     assert_null(workers_ai_model("https://h/v1/chat/completions"));
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {cmocka_unit_test(from_api_to_api), cmocka_unit_test(items_that_do_not_stand), cmocka_unit_test(fields),
                                        cmocka_unit_test(urls)};
     return cmocka_run_group_tests(tests, NULL, NULL);

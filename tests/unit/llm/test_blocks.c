@@ -15,7 +15,8 @@
 #include "llm/think.h"
 
 /* "text|state|code" with state T text, O other fence, C open, X closed. */
-static char *grammar(const char *s, size_t n, size_t cut, bool whole) {
+static char *grammar(const char *s, size_t n, size_t cut, bool whole)
+{
     struct blocks b;
     struct buf out = BUF_INIT(0);
     blocks_init(&b);
@@ -32,7 +33,8 @@ static char *grammar(const char *s, size_t n, size_t cut, bool whole) {
     return buf_steal(&out, NULL);
 }
 
-static void is(const char *in, const char *want) {
+static void is(const char *in, const char *want)
+{
     size_t n = strlen(in);
     for (size_t cut = 0; cut <= n; cut++) {
         autofree char *got = grammar(in, n, cut, true);
@@ -42,7 +44,8 @@ static void is(const char *in, const char *want) {
     assert_string_equal(got, want);
 }
 
-static void fences(void **state) {
+static void fences(void **state)
+{
     (void)state;
     is("hi", "hi|T|");
     is("```python\nx\n```\n", "|X|x\n");
@@ -76,7 +79,8 @@ static void fences(void **state) {
     is("```python\nx\n```\nThe output is 9\n```python\ny\n```\n", "|X|x\n");
 }
 
-static void prefixes_never_run(void **state) {
+static void prefixes_never_run(void **state)
+{
     (void)state;
     const char *s = "So:\n```python\nprint('``')\nx\n```\nand";
     size_t end = (size_t)(strstr(s, "\nand") - s);
@@ -90,7 +94,8 @@ static void prefixes_never_run(void **state) {
 }
 
 /* Text goes out as soon as it can be nothing else. */
-static void held_back_no_longer_than_needed(void **state) {
+static void held_back_no_longer_than_needed(void **state)
+{
     (void)state;
     struct blocks b;
     struct buf out = BUF_INIT(0);
@@ -105,7 +110,8 @@ static void held_back_no_longer_than_needed(void **state) {
     buf_release(&out);
 }
 
-static void thinking(void **state) {
+static void thinking(void **state)
+{
     (void)state;
     static const struct { const char *in, *text, *inner; } cases[] = {
         {"<think>a</think>b", "b", "a"}, {"\n <think>a\nb</think>\n\nc\n", "c\n", "a\nb"}, {"a <think>b</think>", "a <think>b</think>", ""},
@@ -135,7 +141,8 @@ static int reply(enum answer_mode mode, const char *const *pieces, const char *f
 
 static void hear(void *ctx, const char *s, size_t n) { buf_add(ctx, s, n); }
 
-static int reply(enum answer_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r, struct buf *heard) {
+static int reply(enum answer_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r, struct buf *heard)
+{
     struct llm_prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = &python, .n_tools = 1};
     struct llm_listener l = {.ctx = heard, .text = hear};
@@ -159,7 +166,8 @@ static int reply(enum answer_mode mode, const char *const *pieces, const char *f
     return rc;
 }
 
-static void block_replies(void **state) {
+static void block_replies(void **state)
+{
     (void)state;
     struct llm_reply r;
     struct buf heard = BUF_INIT(0);
@@ -198,7 +206,8 @@ static void block_replies(void **state) {
     buf_release(&heard);
 }
 
-static void native_replies(void **state) {
+static void native_replies(void **state)
+{
     (void)state;
     struct llm_reply r;
     struct buf heard = BUF_INIT(0);
@@ -224,7 +233,8 @@ static void native_replies(void **state) {
     buf_release(&heard);
 }
 
-static void endless_text_is_cut(void **state) {
+static void endless_text_is_cut(void **state)
+{
     (void)state;
     struct llm_prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = &python, .n_tools = 1};
@@ -249,7 +259,8 @@ static void endless_text_is_cut(void **state) {
     buf_release(&b);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fences), cmocka_unit_test(prefixes_never_run), cmocka_unit_test(held_back_no_longer_than_needed),
         cmocka_unit_test(thinking), cmocka_unit_test(block_replies), cmocka_unit_test(native_replies), cmocka_unit_test(endless_text_is_cut),

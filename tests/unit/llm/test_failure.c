@@ -18,7 +18,8 @@
 
 #define NOW 1800000000          /* Fri, 15 Jan 2027 08:00:00 GMT */
 
-static void read_body(struct failure *f, int status, const char *body) {
+static void read_body(struct failure *f, int status, const char *body)
+{
     struct failure_headers h = {.content_type = body[0] == '<' ? "text/html" : "application/json"};
     failure_from_response(f, status, &h, body, strlen(body), NOW);
 }
@@ -81,12 +82,14 @@ static const struct row {
 
 static const struct llm_options options = {.base_url = "https://u:pw@api.example/v1", .model = "m1", .api_key = "sk-0123456789", .key_name = "THE_KEY"};
 
-static void tell(const struct failure *f, struct error *e) {
+static void tell(const struct failure *f, struct error *e)
+{
     *e = (struct error){0};
     failure_error(f, &options, "https://u:pw@api.example/v1/chat/completions?k=v", e);
 }
 
-static void check_text(const struct failure *f, enum error_kind kind, const char *said, const char *step, const char *where) {
+static void check_text(const struct failure *f, enum error_kind kind, const char *said, const char *step, const char *where)
+{
     struct error e;
     tell(f, &e);
     char *second = strchr(e.text, '\n');
@@ -95,7 +98,8 @@ static void check_text(const struct failure *f, enum error_kind kind, const char
         fail_msg("%s: kind %d: %s", where, e.kind, e.text);
 }
 
-static void every_status(void **state) {
+static void every_status(void **state)
+{
     (void)state;
     for (size_t i = 0; i < countof(rows); i++) {
         const struct row *r = &rows[i];
@@ -110,7 +114,8 @@ static void every_status(void **state) {
 }
 
 /* Also those that no body can cause. */
-static void every_class_has_a_text(void **state) {
+static void every_class_has_a_text(void **state)
+{
     (void)state;
     for (int c = FAILURE_FATAL; c <= FAILURE_NETWORK; c++) {
         struct failure f;
@@ -124,7 +129,8 @@ static void every_class_has_a_text(void **state) {
     }
 }
 
-static void context_in_every_wording(void **state) {
+static void context_in_every_wording(void **state)
+{
     (void)state;
     static const char *const words[] = {
         "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
@@ -164,7 +170,8 @@ static void context_in_every_wording(void **state) {
     }
 }
 
-static void waits(void **state) {
+static void waits(void **state)
+{
     (void)state;
     static const struct { const char *after, *ms, *body; double want; } cases[] = {
         {"2", "", "{}", 2}, {"2.5", "", "{}", 2.5}, {"2", "250", "{}", 0.25}, {"1", "0", "{\"error\":{\"message\":\"try again in 9s\"}}", 0},
@@ -203,7 +210,8 @@ static void waits(void **state) {
 }
 
 /* A service's words are cut at a word, and the key is nowhere in them, also where the cut fell into it. */
-static void words_are_cut(void **state) {
+static void words_are_cut(void **state)
+{
     (void)state;
     struct failure f;
     char long_words[4000];
@@ -242,7 +250,8 @@ static void words_are_cut(void **state) {
 }
 
 /* An error without a key names the variable that would have given one. */
-static void no_key(void **state) {
+static void no_key(void **state)
+{
     (void)state;
     struct failure f;
     struct error e = {0};
@@ -256,7 +265,8 @@ static void no_key(void **state) {
     assert_non_null(strstr(e.text, "none is bound to this base URL"));
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status), cmocka_unit_test(every_class_has_a_text), cmocka_unit_test(context_in_every_wording), cmocka_unit_test(waits),
         cmocka_unit_test(words_are_cut), cmocka_unit_test(no_key),

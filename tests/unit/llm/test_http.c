@@ -34,12 +34,14 @@ static struct shared *shared;
 static int port;
 static pid_t server;
 
-static void out(int fd, const char *s) {
+static void out(int fd, const char *s)
+{
     if (fd_write_all(fd, s, strlen(s)))
         _exit(0);
 }
 
-static void chunk(int fd, const char *s) {
+static void chunk(int fd, const char *s)
+{
     char head[32];
     snprintf(head, sizeof head, "%zx\r\n", strlen(s));
     out(fd, head);
@@ -47,7 +49,8 @@ static void chunk(int fd, const char *s) {
     out(fd, "\r\n");
 }
 
-static void delta(int fd, const char *text) {
+static void delta(int fd, const char *text)
+{
     char b[512];
     snprintf(b, sizeof b, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%s\"}}]}\n\n", text);
     chunk(fd, b);
@@ -55,40 +58,46 @@ static void delta(int fd, const char *text) {
 
 static const char sse[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-static void finish(int fd) {
+static void finish(int fd)
+{
     chunk(fd, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n");
     out(fd, "0\r\n\r\n");
 }
 
-static void ok(int fd) {
+static void ok(int fd)
+{
     out(fd, sse);
     delta(fd, "Hello");
     delta(fd, " you");
     finish(fd);
 }
 
-static void plain(int fd, const char *status, const char *headers, const char *body) {
+static void plain(int fd, const char *status, const char *headers, const char *body)
+{
     char head[512];
     snprintf(head, sizeof head, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n", status, headers, strlen(body));
     out(fd, head);
     out(fd, body);
 }
 
-static void reset(int fd) {
+static void reset(int fd)
+{
     struct linger l = {1, 0};
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof l);
     close(fd);
     _exit(0);
 }
 
-static void endless(int fd, const char *piece) {
+static void endless(int fd, const char *piece)
+{
     out(fd, sse);
     for (;;)
         chunk(fd, piece);
 }
 
 /* False: the connection is done. */
-static bool serve(int fd, const char *mode, int n) {
+static bool serve(int fd, const char *mode, int n)
+{
     if (!strcmp(mode, "ok"))
         ok(fd);
     else if (!strcmp(mode, "reset"))
@@ -161,7 +170,8 @@ static bool serve(int fd, const char *mode, int n) {
     return true;
 }
 
-static void connection(int fd) {
+static void connection(int fd)
+{
     for (int n = 1; ; n++) {
         size_t len = 0, want = 0;
         char buf[sizeof shared->last] = {0};
@@ -186,7 +196,8 @@ static void connection(int fd) {
     _exit(0);
 }
 
-static int start_server(void **state) {
+static int start_server(void **state)
+{
     (void)state;
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof a;
@@ -216,7 +227,8 @@ static int start_server(void **state) {
     }
 }
 
-static int stop_server(void **state) {
+static int stop_server(void **state)
+{
     (void)state;
     kill(-server, SIGKILL);
     waitpid(server, NULL, 0);
@@ -239,12 +251,14 @@ struct ask {
 static void on_text(void *ctx, const char *s, size_t n) { buf_add(&((struct ask *)ctx)->text, s, n); }
 static void on_nudged(void *ctx) { ((struct ask *)ctx)->nudged++; }
 static void on_restarted(void *ctx) { ((struct ask *)ctx)->restarted++; }
-static void on_notice(void *ctx, bool detail, const char *line) {
+static void on_notice(void *ctx, bool detail, const char *line)
+{
     (void)detail;
     buf_addf(&((struct ask *)ctx)->notices, "%s\n", line);
 }
 
-static void begin(struct ask *a, const char *mode, enum llm_dialect dialect) {
+static void begin(struct ask *a, const char *mode, enum llm_dialect dialect)
+{
     char url[128];
     *a = (struct ask){.loop = loop_new(), .text = BUF_INIT(0), .notices = BUF_INIT(0)};
     snprintf(url, sizeof url, "http://127.0.0.1:%d/%s/v1", port, mode);
@@ -257,7 +271,8 @@ static void begin(struct ask *a, const char *mode, enum llm_dialect dialect) {
     shared->connections = shared->requests = 0;
 }
 
-static int ask(struct ask *a) {
+static int ask(struct ask *a)
+{
     static const struct llm_tool tool = {"execute_python", "d", "{\"type\":\"object\"}", "code"};
     static const struct llm_prompts prompts = {.system_native = "s", .system_blocks = "b", .nudge = "n"};
     struct llm_request q = {&a->c, &prompts, &tool, 1, false};
@@ -270,7 +285,8 @@ static int ask(struct ask *a) {
     return rc;
 }
 
-static void end(struct ask *a) {
+static void end(struct ask *a)
+{
     llm_reply_release(&a->r);
     llm_free(a->m);
     loop_free(a->loop);
@@ -279,7 +295,8 @@ static void end(struct ask *a) {
     buf_release(&a->notices);
 }
 
-static void answers_and_reuses(void **state) {
+static void answers_and_reuses(void **state)
+{
     (void)state;
     struct ask a;
     begin(&a, "ok", LLM_NATIVE);
@@ -298,7 +315,8 @@ static void answers_and_reuses(void **state) {
     end(&a);
 }
 
-static void reset_is_retried(void **state) {
+static void reset_is_retried(void **state)
+{
     (void)state;
     struct ask a;
     begin(&a, "second", LLM_NATIVE);
@@ -308,7 +326,8 @@ static void reset_is_retried(void **state) {
     end(&a);
 }
 
-static void lost_in_the_middle(void **state) {
+static void lost_in_the_middle(void **state)
+{
     (void)state;
     static const char *const modes[] = {"mid", "cut", "stallmid"};
     for (size_t i = 0; i < countof(modes); i++) {
@@ -322,7 +341,8 @@ static void lost_in_the_middle(void **state) {
     }
 }
 
-static void lost_before_text(void **state) {
+static void lost_before_text(void **state)
+{
     (void)state;
     struct ask a;
     begin(&a, "unshown", LLM_NATIVE);
@@ -333,7 +353,8 @@ static void lost_before_text(void **state) {
     end(&a);
 }
 
-static void timers(void **state) {
+static void timers(void **state)
+{
     (void)state;
     struct ask a;
     begin(&a, "stall", LLM_NATIVE);
@@ -363,12 +384,14 @@ static void timers(void **state) {
     end(&a);
 }
 
-static void interrupt(void *ctx, short revents) {
+static void interrupt(void *ctx, short revents)
+{
     (void)revents;
     loop_interrupt(ctx);
 }
 
-static void cancelled(void **state) {
+static void cancelled(void **state)
+{
     (void)state;
     static const char *const modes[] = {"stall", "stallmid", "quiet", "busy"};
     for (size_t i = 0; i < countof(modes); i++) {
@@ -382,7 +405,8 @@ static void cancelled(void **state) {
     }
 }
 
-static void hostile_sizes(void **state) {
+static void hostile_sizes(void **state)
+{
     (void)state;
     static const struct { const char *mode, *word; } cases[] = {{"line", "8 MiB"}, {"comments", "64 MiB"}, {"headers", ""}, {"nothttp", ""}};
     for (size_t i = 0; i < countof(cases); i++) {
@@ -396,7 +420,8 @@ static void hostile_sizes(void **state) {
     }
 }
 
-static void errors(void **state) {
+static void errors(void **state)
+{
     (void)state;
     struct ask a;
     begin(&a, "auth", LLM_NATIVE);
@@ -432,7 +457,8 @@ static void errors(void **state) {
     end(&a);
 }
 
-static void block_stops_the_transfer(void **state) {
+static void block_stops_the_transfer(void **state)
+{
     (void)state;
     struct ask a;
     begin(&a, "block", LLM_BLOCKS);
@@ -446,7 +472,8 @@ static void block_stops_the_transfer(void **state) {
     end(&a);
 }
 
-static void auto_finds_the_dialect(void **state) {
+static void auto_finds_the_dialect(void **state)
+{
     (void)state;
     struct ask a;
     begin(&a, "says", LLM_AUTO);
@@ -467,7 +494,8 @@ static void auto_finds_the_dialect(void **state) {
     end(&a);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_and_reuses), cmocka_unit_test(reset_is_retried), cmocka_unit_test(lost_in_the_middle),
         cmocka_unit_test(lost_before_text), cmocka_unit_test(timers), cmocka_unit_test(cancelled), cmocka_unit_test(hostile_sizes),

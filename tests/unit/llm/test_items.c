@@ -12,13 +12,15 @@
 #include "base/mem.h"
 #include "llm/items.h"
 
-static void feed(struct items *k, void (*take)(struct items *, const struct json *), const char *text) {
+static void feed(struct items *k, void (*take)(struct items *, const struct json *), const char *text)
+{
     autojson struct json *j = json_parse(text, strlen(text), 0, NULL, NULL);
     assert_non_null(j);
     take(k, j);
 }
 
-static void details(void **state) {
+static void details(void **state)
+{
     (void)state;
     static const char *const pieces[] = {
         "{\"type\":\"reasoning.text\",\"index\":0,\"text\":\"a\",\"format\":\"f\",\"signature\":null}", "{\"type\":\"reasoning.text\",\"index\":0,\"text\":\"b\"}",
@@ -38,7 +40,8 @@ static void details(void **state) {
     assert_null(items_text(&k));
 }
 
-static void output_items(void **state) {
+static void output_items(void **state)
+{
     (void)state;
     struct items k = {0};
     feed(&k, items_keep, "{\"type\":\"reasoning\",\"id\":\"r\",\"summary\":[],\"content\":null,\"encrypted_content\":\"E\",\"status\":\"completed\",\"new\":{\"a\":1}}");
@@ -52,7 +55,8 @@ static void output_items(void **state) {
     items_release(&k);
 }
 
-static void over_the_cap(void **state) {
+static void over_the_cap(void **state)
+{
     (void)state;
     struct items k = {0}, p = {0};
     size_t n = 0;
@@ -77,7 +81,8 @@ static void over_the_cap(void **state) {
     items_release(&p);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {cmocka_unit_test(details), cmocka_unit_test(output_items), cmocka_unit_test(over_the_cap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,8 @@ struct got {
     struct failure f;
 };
 
-static void read_in(const struct buf *body, size_t piece, struct got *g) {
+static void read_in(const struct buf *body, size_t piece, struct got *g)
+{
     static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
     static const struct llm_prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = &tool, .n_tools = 1};
@@ -40,7 +41,8 @@ static void read_in(const struct buf *body, size_t piece, struct got *g) {
 }
 
 /* In one piece, as libcurl gives it, and in a size that no boundary falls on. NULL word: it must be a reply. */
-static void expect(const struct buf *body, const char *word, struct got *g) {
+static void expect(const struct buf *body, const char *word, struct got *g)
+{
     const size_t pieces[] = {SIZE_MAX, 16384, 9973};
     for (size_t i = 0; i < countof(pieces); i++) {
         if (i)
@@ -51,7 +53,8 @@ static void expect(const struct buf *body, const char *word, struct got *g) {
     }
 }
 
-static void fill(struct buf *b, char c, size_t n) {
+static void fill(struct buf *b, char c, size_t n)
+{
     char *p = buf_space(b, n);
     assert_non_null(p);
     memset(p, c, n);
@@ -62,7 +65,8 @@ static void fill(struct buf *b, char c, size_t n) {
 static const char done[] = "data: {\"choices\":[{\"delta\":{\"content\":\"end\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
 /* An event whose data has n bytes, most of them in a member that nobody reads. */
-static void add_event(struct buf *b, size_t n) {
+static void add_event(struct buf *b, size_t n)
+{
     static const char head[] = "data: {\"choices\":[],\"pad\":\"", tail[] = "\"}";
     size_t own = sizeof head - 1 - 6 + sizeof tail - 1;
     buf_addstr(b, head);
@@ -71,7 +75,8 @@ static void add_event(struct buf *b, size_t n) {
     buf_addstr(b, "\n\n");
 }
 
-static void an_event(void **state) {
+static void an_event(void **state)
+{
     (void)state;
     struct got g;
     for (size_t over = 0; over < 2; over++) {
@@ -86,7 +91,8 @@ static void an_event(void **state) {
     }
 }
 
-static void a_stream(void **state) {
+static void a_stream(void **state)
+{
     (void)state;
     struct got g;
     for (size_t over = 0; over < 2; over++) {
@@ -105,7 +111,8 @@ static void a_stream(void **state) {
     }
 }
 
-static void a_document(void **state) {
+static void a_document(void **state)
+{
     (void)state;
     static const char head[] = "{\"choices\":[{\"message\":{\"content\":\"", tail[] = "\"},\"finish_reason\":\"stop\"}]}";
     struct got g;
@@ -124,7 +131,8 @@ static void a_document(void **state) {
     }
 }
 
-static void nesting(void **state) {
+static void nesting(void **state)
+{
     (void)state;
     struct got g;
     for (size_t i = 0; i < 4; i++) {
@@ -144,7 +152,8 @@ static void nesting(void **state) {
 }
 
 /* A string of n bytes in one field, whole or in deltas of 64 KiB. */
-static void add_field(struct buf *b, const char *before, const char *after, size_t n, bool streamed) {
+static void add_field(struct buf *b, const char *before, const char *after, size_t n, bool streamed)
+{
     size_t step = streamed ? 64u << 10 : n;
     for (size_t at = 0, k; at < n; at += k) {
         k = n - at < step ? n - at : step;
@@ -156,7 +165,8 @@ static void add_field(struct buf *b, const char *before, const char *after, size
         buf_addstr(b, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n");
 }
 
-static void text_and_reasoning(void **state) {
+static void text_and_reasoning(void **state)
+{
     (void)state;
     struct got g;
     for (size_t i = 0; i < 8; i++) {
@@ -172,7 +182,8 @@ static void text_and_reasoning(void **state) {
 }
 
 /* Arguments are never cut: half a program is none. */
-static void arguments(void **state) {
+static void arguments(void **state)
+{
     (void)state;
     static const char frame[] = "{\"code\":\"\"}";
     struct got g;
@@ -210,7 +221,8 @@ static void arguments(void **state) {
     }
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event), cmocka_unit_test(a_stream), cmocka_unit_test(a_document), cmocka_unit_test(nesting),
         cmocka_unit_test(text_and_reasoning), cmocka_unit_test(arguments),

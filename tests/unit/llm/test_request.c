@@ -17,20 +17,24 @@ static const struct llm_prompts prompts = {
     .blocks_malformed = "[bad]{output}", .blocks_interrupted = "[stopped]", .blocks_no_more = "[no more]{output}",
 };
 
-static struct llm_options options(void) {
+static struct llm_options options(void)
+{
     return (struct llm_options){.model = "m", .base_url = "https://h/v1", .temperature = -1, .stream = true};
 }
 
-static struct request_shape shape(const struct llm_options *o, bool blocks) {
+static struct request_shape shape(const struct llm_options *o, bool blocks)
+{
     return (struct request_shape){.o = o, .origin = "here", .blocks = blocks, .stream = true, .stream_options = true, .reasoning_effort = true,
                                   .temperature = true};
 }
 
-static struct call call(const char *id, const char *args, const char *extra) {
+static struct call call(const char *id, const char *args, const char *extra)
+{
     return (struct call){xstrdup(id), xstrdup("execute_python"), xstrdup(args), xstrdup(extra)};
 }
 
-static void is_json(const char *got, const char *want) {
+static void is_json(const char *got, const char *want)
+{
     autojson struct json *a = json_parse(got, strlen(got), 0, NULL, NULL), *b = json_parse(want, strlen(want), 0, NULL, NULL);
     assert_non_null(a);
     assert_non_null(b);
@@ -38,7 +42,8 @@ static void is_json(const char *got, const char *want) {
     assert_string_equal(x, y);
 }
 
-static char *messages(const struct conversation *c, const struct request_shape *s) {
+static char *messages(const struct conversation *c, const struct request_shape *s)
+{
     struct llm_request q = {c, &prompts, &tool, 1, false};
     size_t prompt = 0;
     autofree char *body = request_body(&q, s, &prompt);
@@ -48,7 +53,8 @@ static char *messages(const struct conversation *c, const struct request_shape *
     return json_print(json_get(j, "messages"));
 }
 
-static void conversation(struct conversation *c) {
+static void conversation(struct conversation *c)
+{
     conversation_init(c);
     conversation_user(c, "q1", 2);
     struct call two[] = {call("call_abc", "{\"code\":\"print(1)\"}", "{\"google\":{\"s\":\"A\"}}"), call("id2", "{\"code\":\"a = '```'\\n\"}", NULL)};
@@ -62,7 +68,8 @@ static void conversation(struct conversation *c) {
     conversation_user(c, "q2", 2);
 }
 
-static void native(void **state) {
+static void native(void **state)
+{
     (void)state;
     struct conversation c;
     struct llm_options o = options();
@@ -79,7 +86,8 @@ static void native(void **state) {
 }
 
 /* Reasoning and extra content stay with who made them, and ids take the form that all services accept, the same in call and result. */
-static void another_service(void **state) {
+static void another_service(void **state)
+{
     (void)state;
     struct conversation c;
     struct llm_options o = options();
@@ -100,7 +108,8 @@ static void another_service(void **state) {
     conversation_release(&c);
 }
 
-static void blocks(void **state) {
+static void blocks(void **state)
+{
     (void)state;
     struct conversation c;
     struct llm_options o = options();
@@ -114,14 +123,16 @@ static void blocks(void **state) {
     conversation_release(&c);
 }
 
-static void failed_try(struct conversation *c, const char *id, const char *arguments, const char *why) {
+static void failed_try(struct conversation *c, const char *id, const char *arguments, const char *why)
+{
     struct call k = call(id, arguments, NULL);
     conversation_assistant(c, "", &k, 1);
     conversation_result(c, id, RESULT_FAILED, why, strlen(why));
 }
 
 /* A failed try that was followed by another is not sent again; of a repeated one only the failure is. */
-static void blocks_failed_tries(void **state) {
+static void blocks_failed_tries(void **state)
+{
     (void)state;
     struct conversation c;
     struct llm_options o = options();
@@ -143,7 +154,8 @@ static void blocks_failed_tries(void **state) {
     conversation_release(&c);
 }
 
-static void blocks_joins_user_turns(void **state) {
+static void blocks_joins_user_turns(void **state)
+{
     (void)state;
     struct conversation c;
     struct llm_options o = options();
@@ -163,7 +175,8 @@ static void blocks_joins_user_turns(void **state) {
 
 static bool vary;
 
-static char *body(struct llm_options *o, const struct request_shape *s) {
+static char *body(struct llm_options *o, const struct request_shape *s)
+{
     struct conversation c;
     conversation_init(&c);
     conversation_user(&c, "q", 1);
@@ -175,7 +188,8 @@ static char *body(struct llm_options *o, const struct request_shape *s) {
     return b;
 }
 
-static void fields(void **state) {
+static void fields(void **state)
+{
     (void)state;
     struct llm_options o = options();
     struct request_shape s = shape(&o, true);
@@ -211,7 +225,8 @@ static void fields(void **state) {
     assert_non_null(strstr(nudged, "{\"role\":\"assistant\",\"content\":\"T\"},{\"role\":\"user\",\"content\":\"NUDGE\"}]"));
 }
 
-static void bounds(void **state) {
+static void bounds(void **state)
+{
     (void)state;
     struct llm_options o = options();
     assert_int_equal(request_max_tokens(&o, false, 0), 0);
@@ -227,7 +242,8 @@ static void bounds(void **state) {
     assert_int_equal(request_max_tokens(&o, false, 8192), 2048);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(native), cmocka_unit_test(another_service), cmocka_unit_test(blocks), cmocka_unit_test(blocks_joins_user_turns),
         cmocka_unit_test(blocks_failed_tries),

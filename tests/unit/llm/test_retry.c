@@ -14,11 +14,13 @@
 #include "llm/retry.h"
 #include "llm/url.h"
 
-static struct failure of(enum failure_class class) {
+static struct failure of(enum failure_class class)
+{
     return (struct failure){.class = class, .retry_after = -1};
 }
 
-static void backoff(void **state) {
+static void backoff(void **state)
+{
     (void)state;
     struct retry t = {0};
     struct failure f = of(FAILURE_BUSY);
@@ -33,7 +35,8 @@ static void backoff(void **state) {
     assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
 }
 
-static void server_says_when(void **state) {
+static void server_says_when(void **state)
+{
     (void)state;
     struct retry t = {0};
     struct failure f = of(FAILURE_BUSY);
@@ -59,7 +62,8 @@ static void server_says_when(void **state) {
     assert_true(failure_retry_after(NULL, NULL, 0) < 0);
 }
 
-static void nothing_after_text(void **state) {
+static void nothing_after_text(void **state)
+{
     (void)state;
     for (int c = FAILURE_FATAL; c <= FAILURE_NETWORK; c++) {
         struct retry t = {0};
@@ -69,7 +73,8 @@ static void nothing_after_text(void **state) {
     }
 }
 
-static void kinds(void **state) {
+static void kinds(void **state)
+{
     (void)state;
     const enum failure_class never[] = {FAILURE_FATAL, FAILURE_AUTH, FAILURE_NOT_FOUND, FAILURE_QUOTA, FAILURE_CONTEXT, FAILURE_NOT_API,
                                         FAILURE_PROTOCOL};
@@ -98,7 +103,8 @@ static void kinds(void **state) {
     assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
 }
 
-static void loading(void **state) {
+static void loading(void **state)
+{
     (void)state;
     struct retry t = {0};
     struct failure f = of(FAILURE_LOADING);
@@ -110,7 +116,8 @@ static void loading(void **state) {
     assert_int_equal(now, 305000);
 }
 
-static const char *text_of(int status, const char *body, const struct llm_options *o, struct error *err) {
+static const char *text_of(int status, const char *body, const struct llm_options *o, struct error *err)
+{
     struct failure f;
     struct failure_headers h = {.content_type = ""};
     failure_from_response(&f, status, &h, body, strlen(body), 0);
@@ -119,7 +126,8 @@ static const char *text_of(int status, const char *body, const struct llm_option
     return err->text;
 }
 
-static void texts(void **state) {
+static void texts(void **state)
+{
     (void)state;
     struct error e;
     struct llm_options o = {.base_url = "https://u:pw@api.example/v1", .model = "m1", .api_key = "sk-0123456789", .key_name = "OPENAI_API_KEY"};
@@ -150,7 +158,8 @@ static void texts(void **state) {
     assert_null(strchr(s, 27));
 }
 
-static void learnt_window(void **state) {
+static void learnt_window(void **state)
+{
     (void)state;
     static const struct { const char *body; int want; } cases[] = {
         {"{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens. However\"}}", 8192},
@@ -167,7 +176,8 @@ static void learnt_window(void **state) {
     }
 }
 
-static void urls(void **state) {
+static void urls(void **state)
+{
     (void)state;
     struct error e = {0};
     static const struct { const char *base, *want; } cases[] = {
@@ -191,7 +201,8 @@ static void urls(void **state) {
     assert_false(url_loopback("http://localhost@evil.example/v1"));
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(backoff), cmocka_unit_test(server_says_when), cmocka_unit_test(nothing_after_text), cmocka_unit_test(kinds),
         cmocka_unit_test(loading), cmocka_unit_test(texts), cmocka_unit_test(learnt_window), cmocka_unit_test(urls),

@@ -11,13 +11,15 @@
 #include "base/mem.h"
 #include "llm/sse.h"
 
-static void collect(void *ctx, const struct sse_event *e) {
+static void collect(void *ctx, const struct sse_event *e)
+{
     buf_addf(ctx, "[%s%s|", e->name, e->error ? "!" : e->at_end ? "~" : "");
     buf_add(ctx, e->data, e->len);
     buf_addch(ctx, ']');
 }
 
-static char *events(const char *s, size_t n, size_t cut) {
+static char *events(const char *s, size_t n, size_t cut)
+{
     struct buf out = BUF_INIT(0);
     struct sse sse;
     sse_init(&sse, 4096, collect, &out);
@@ -33,7 +35,8 @@ static char *events(const char *s, size_t n, size_t cut) {
     return buf_steal(&out, NULL);
 }
 
-static void same(const char *in, const char *want) {
+static void same(const char *in, const char *want)
+{
     size_t n = strlen(in);
     for (size_t cut = 0; cut <= n; cut++) {
         autofree char *got = events(in, n, cut);
@@ -43,7 +46,8 @@ static void same(const char *in, const char *want) {
     assert_string_equal(got, want);
 }
 
-static void framing(void **state) {
+static void framing(void **state)
+{
     (void)state;
     same("data: a\n\ndata: b\n\n", "[|a][|b]");
     same("data: a\r\n\r\ndata: b\r\n\r\n", "[|a][|b]");
@@ -65,7 +69,8 @@ static void framing(void **state) {
     same("", "");
 }
 
-static void caps(void **state) {
+static void caps(void **state)
+{
     (void)state;
     struct buf out = BUF_INIT(0);
     struct sse s;
@@ -90,7 +95,8 @@ static void caps(void **state) {
     buf_release(&out);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {cmocka_unit_test(framing), cmocka_unit_test(caps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,13 +50,15 @@ struct wire_case {
 
 static void on_text(void *ctx, const char *s, size_t n) { buf_add(&((struct heard *)ctx)->text, s, n); }
 
-static void outcome_release(struct outcome *o) {
+static void outcome_release(struct outcome *o)
+{
     llm_reply_release(&o->r);
     free(o->heard);
     *o = (struct outcome){0};
 }
 
-static void header(const struct wire_case *w, const char *name, char *out, size_t size) {
+static void header(const struct wire_case *w, const char *name, char *out, size_t size)
+{
     out[0] = '\0';
     size_t n = strlen(name);
     for (const char *line = buf_str(&w->headers); line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
@@ -67,7 +69,8 @@ static void header(const struct wire_case *w, const char *name, char *out, size_
 }
 
 /* Read the first len bytes, in pieces that end at cut (0: none) and then of size step. */
-static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, bool lost, struct outcome *o) {
+static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, bool lost, struct outcome *o)
+{
     *o = (struct outcome){0};
     struct heard heard = {.text = BUF_INIT(0)};
     struct llm_listener l = {.ctx = &heard, .text = on_text};
@@ -104,14 +107,16 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
     answer_release(&a);
 }
 
-static const char *code_of(const struct llm_call *c, struct json **doc) {
+static const char *code_of(const struct llm_call *c, struct json **doc)
+{
     *doc = json_parse(c->call.arguments, strlen(c->call.arguments), 0, NULL, NULL);
     return json_str(json_get(*doc, "code"));
 }
 
 static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
 
-static const char *check_calls(const struct json *want, const struct outcome *o) {
+static const char *check_calls(const struct json *want, const struct outcome *o)
+{
     if (o->rc)
         return "failed instead of calling";
     if (o->r.n_calls != json_size(want))
@@ -132,7 +137,8 @@ static const char *check_calls(const struct json *want, const struct outcome *o)
     return NULL;
 }
 
-static const char *check_retry(const char *want, const struct outcome *o) {
+static const char *check_retry(const char *want, const struct outcome *o)
+{
     struct retry t = {0};
     if (!o->rc)
         return "a reply instead of a retry";
@@ -152,7 +158,8 @@ static const char *check_retry(const char *want, const struct outcome *o) {
     return c.what == RETRY_WAIT && c.wait_ms >= 375 && c.wait_ms <= 500 ? NULL : "not retried with backoff";
 }
 
-static const char *check_error(const struct json *a, const struct outcome *o) {
+static const char *check_error(const struct json *a, const struct outcome *o)
+{
     const char *class = json_str(json_get(a, "class")), *partial = json_str(json_get(a, "partial_text"));
     struct retry t = {0};
     if (!o->rc)
@@ -176,7 +183,8 @@ static const char *check_error(const struct json *a, const struct outcome *o) {
 }
 
 /* Every member of want is in got; null: it must not be there; an empty object: anything. */
-static bool covers(const struct json *want, const struct json *got) {
+static bool covers(const struct json *want, const struct json *got)
+{
     if (json_type(want) == JSON_NULL)
         return !got;
     if (json_type(want) == JSON_OBJECT) {
@@ -198,7 +206,8 @@ static bool covers(const struct json *want, const struct json *got) {
 }
 
 /* The conversation after this reply: one question, the reply, its results, or an interrupt and another question. */
-static void converse(struct conversation *c, const struct json *e, const struct outcome *o) {
+static void converse(struct conversation *c, const struct json *e, const struct outcome *o)
+{
     struct call calls[8];
     size_t n = o->r.n_calls < countof(calls) ? o->r.n_calls : countof(calls);
     conversation_user(c, "first", 5);
@@ -226,12 +235,14 @@ static void converse(struct conversation *c, const struct json *e, const struct 
         conversation_user(c, "second", 6);
 }
 
-static enum llm_api api_named(const char *name) {
+static enum llm_api api_named(const char *name)
+{
     return !strcmp(name, "responses") ? LLM_RESPONSES : !strcmp(name, "workers_ai") ? LLM_WORKERS_AI : LLM_CHAT_COMPLETIONS;
 }
 
 /* What was said, behind the system prompt; NULL when that is not where it belongs. */
-static struct json *said_in(const struct json *body) {
+static struct json *said_in(const struct json *body)
+{
     const struct json *list = json_get(body, "input"), *m = json_first(list ? list : json_get(body, "messages"));
     if (list ? strcmp(str(json_get(body, "instructions")), "S") : strcmp(str(json_get(m, "role")), "system"))
         return NULL;
@@ -242,7 +253,8 @@ static struct json *said_in(const struct json *body) {
 }
 
 /* What goes into the next request, to the endpoint that replied ("here") and to another ("there"): messages behind the system prompt. */
-static const char *check_history(const struct json *e, const struct wire_case *w, const struct outcome *o) {
+static const char *check_history(const struct json *e, const struct wire_case *w, const struct outcome *o)
+{
     static const char *const keys[] = {"here", "there"};
     const char *why = NULL;
     struct error err = {0};
@@ -273,7 +285,8 @@ static const char *check_history(const struct json *e, const struct wire_case *w
     return why;
 }
 
-static const char *check_action(const struct json *a, const struct wire_case *w, const struct outcome *o) {
+static const char *check_action(const struct json *a, const struct wire_case *w, const struct outcome *o)
+{
     const char *s;
     if (json_get(a, "history"))
         return check_history(json_get(a, "history"), w, o);
@@ -299,14 +312,16 @@ static const char *check_action(const struct json *a, const struct wire_case *w,
     return "an action that this test does not know";
 }
 
-static bool same_json(const char *a, const char *b) {
+static bool same_json(const char *a, const char *b)
+{
     autojson struct json *x = json_parse(a, strlen(a), JSON_DUPLICATES, NULL, NULL), *y = json_parse(b, strlen(b), JSON_DUPLICATES, NULL, NULL);
     autofree char *p = json_print(x), *q = json_print(y);
     return x && y && !strcmp(p, q);
 }
 
 /* The recorded form: contents as a plain reader has them. */
-static const char *check_contents(const struct json *e, const struct outcome *o) {
+static const char *check_contents(const struct json *e, const struct outcome *o)
+{
     const struct json *error = json_get(e, "error"), *calls = json_get(e, "tool_calls"), *usage = json_get(e, "usage");
     if (json_truthy(error)) {
         const char *m = json_str(json_get(error, "message"));
@@ -343,7 +358,8 @@ static const char *check_contents(const struct json *e, const struct outcome *o)
     return NULL;
 }
 
-static const char *check(const struct wire_case *w, const struct outcome *o) {
+static const char *check(const struct wire_case *w, const struct outcome *o)
+{
     const struct json *actions = json_get(w->expected, "actions");
     if (!actions)
         return check_contents(w->expected, o);
@@ -356,7 +372,8 @@ static const char *check(const struct wire_case *w, const struct outcome *o) {
 }
 
 /* Ids that we made are random, so they are left out. */
-static bool same(const struct outcome *a, const struct outcome *b) {
+static bool same(const struct outcome *a, const struct outcome *b)
+{
     if (a->rc != b->rc || strcmp(a->r.text, b->r.text) || strcmp(a->heard, b->heard) || a->r.n_calls != b->r.n_calls
         || a->r.finish != b->r.finish || a->f.class != b->f.class || strcmp(a->f.message, b->f.message)
         || strcmp(a->r.reasoning ? a->r.reasoning : "", b->r.reasoning ? b->r.reasoning : "")
@@ -369,13 +386,15 @@ static bool same(const struct outcome *a, const struct outcome *b) {
     return true;
 }
 
-static void case_release(struct wire_case *w) {
+static void case_release(struct wire_case *w)
+{
     buf_release(&w->body);
     buf_release(&w->headers);
     json_free(w->meta);
 }
 
-static void read_gzip(struct wire_case *w, const char *path) {
+static void read_gzip(struct wire_case *w, const char *path)
+{
     struct argv a = ARGV_INIT;
     struct child_result r;
     argv_pushl(&a, "python3", "-c", "import gzip,sys;sys.stdout.buffer.write(gzip.open(sys.argv[1]).read())", path, NULL);
@@ -387,7 +406,8 @@ static void read_gzip(struct wire_case *w, const char *path) {
     argv_release(&a);
 }
 
-static bool case_read(struct wire_case *w, const char *dir, const char *name) {
+static bool case_read(struct wire_case *w, const char *dir, const char *name)
+{
     struct error err = {0};
     struct buf meta = BUF_INIT(0), status = BUF_INIT(0);
     *w = (struct wire_case){.status = 200};
@@ -421,7 +441,8 @@ static bool case_read(struct wire_case *w, const char *dir, const char *name) {
 #define PREFIXES 8192           /* of a longer body, its last bytes and some before them are tried as the place where it broke off */
 
 /* Cut at each byte: alone in a short body, together with others STRIDE away in a long one, which n readings of n bytes would take minutes. */
-static const char *try_cuts(const struct wire_case *w, const struct outcome *whole) {
+static const char *try_cuts(const struct wire_case *w, const struct outcome *whole)
+{
     size_t n = w->body.len, stride = n > 2 * STRIDE ? STRIDE : n;
     struct outcome o;
     size_t step = n > EVERY ? 31 : 1;
@@ -435,7 +456,8 @@ static const char *try_cuts(const struct wire_case *w, const struct outcome *who
     return NULL;
 }
 
-static const char *try_prefixes(const struct wire_case *w, const struct outcome *whole) {
+static const char *try_prefixes(const struct wire_case *w, const struct outcome *whole)
+{
     size_t n = w->body.len, sparse = n > PREFIXES ? n - PREFIXES / 4 : 0;
     size_t step = n > EVERY ? 61 : 1;
     for (size_t cut = 1; cut < n; cut += cut < sparse ? n / 256 : step) {
@@ -450,7 +472,8 @@ static const char *try_prefixes(const struct wire_case *w, const struct outcome 
 }
 
 /* NULL, or why it failed. */
-static const char *try_case(const struct wire_case *w) {
+static const char *try_case(const struct wire_case *w)
+{
     struct outcome whole, o;
     size_t n = w->body.len;
     run(w, n, 0, n ? n : 1, false, &whole);
@@ -474,7 +497,8 @@ static const char *try_case(const struct wire_case *w) {
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 static int no_dot(const struct dirent *d) { return d->d_name[0] != '.'; }
 
-static unsigned run_folder(const char *dir, unsigned *total) {
+static unsigned run_folder(const char *dir, unsigned *total)
+{
     struct dirent **list;
     int n = scandir(dir, &list, no_dot, by_name);
     unsigned failed = 0;
@@ -497,7 +521,8 @@ static unsigned run_folder(const char *dir, unsigned *total) {
     return failed;
 }
 
-static void own_cases(void **state) {
+static void own_cases(void **state)
+{
     (void)state;
     unsigned total, failed = run_folder("tests/wire", &total);
     print_message("tests/wire: %u of %u cases\n", total - failed, total);
@@ -506,7 +531,8 @@ static void own_cases(void **state) {
 }
 
 /* A row of the catalogue without a case is a quirk that nothing holds. */
-static void every_row_has_a_case(void **state) {
+static void every_row_has_a_case(void **state)
+{
     static const struct { char letter; int rows; } catalogue[] = {
         {'H', 14}, {'W', 12}, {'T', 20}, {'A', 7}, {'F', 14}, {'S', 16}, {'E', 13}, {'P', 9}, {'R', 12},
     };
@@ -531,7 +557,8 @@ static void every_row_has_a_case(void **state) {
 }
 
 /* Code in text is the hardest to cut: enough of it in every shape. */
-static void enough_blocks(void **state) {
+static void enough_blocks(void **state)
+{
     (void)state;
     struct dirent **list;
     int n = scandir("tests/wire", &list, no_dot, by_name), blocks = 0;
@@ -545,7 +572,8 @@ static void enough_blocks(void **state) {
     assert_true(blocks >= 20);
 }
 
-static void shared_cases(void **state) {
+static void shared_cases(void **state)
+{
     (void)state;
     const char *root = getenv("WIRE_CASES"), *const kinds[] = {"synthetic", "recorded"};
     if (!root || !*root)
@@ -560,7 +588,8 @@ static void shared_cases(void **state) {
     assert_int_equal(bad, 0);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {cmocka_unit_test(own_cases), cmocka_unit_test(every_row_has_a_case), cmocka_unit_test(enough_blocks),
                                        cmocka_unit_test(shared_cases)};
     return cmocka_run_group_tests(tests, NULL, NULL);
