@@ -518,7 +518,7 @@ static void test_real_bwrap_bad_guest(void **state)
 
     need_bwrap();
     p->o.engine = "bwrap";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "import sys; sys.exit('no such luck')", done, p);
+    struct engine_run *r = engine_begin(&p->o, p->loop, "import os, sys\nos.read(int(sys.argv[1][3:]), 1)\nsys.exit('no such luck')", done, p);
     wait_told(p, 1);
     struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 10000), 1);
