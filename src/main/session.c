@@ -64,7 +64,7 @@ static void sweep(const char *sessions)
         } else if (e->d_name[0] != '.' && file_read(mark, OWNER_MAX, &owner, NULL) == 0) {
             enum owner_state state = owner_check(buf_str(&owner));
             if (state == OWNER_DEAD || state == OWNER_BEFORE_BOOT)
-                file_remove_tree(dir);
+                owner_erase(dir);
         }
     }
     if (d)
@@ -125,7 +125,7 @@ void session_close(struct session *s)
     autofree char *sessions = s->dir ? xdg_path(XDG_STATE, "sessions") : NULL;
 
     if (s->dir && !s->keep)
-        file_remove_tree(s->dir);
+        owner_erase(s->dir);
     if (sessions)
         sweep(sessions);
     free(s->dir);

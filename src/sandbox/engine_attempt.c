@@ -331,13 +331,19 @@ static int start_container(struct attempt *a)
     a->name = xasprintf("sandpiper-%s", a->dir.id);
     if (engine_dir_record(&a->dir, NULL, a->engine->name, a->name, NULL, &a->err) != 0 || engine_dir_profile(&a->dir, &a->err) != 0)
         return -1;
+    autoclose int hold = a->engine == &engine_docker ? engine_dir_hold(&a->dir, &a->err) : -1;
+    if (a->engine == &engine_docker && hold < 0)
+        return -1;
     if (a->stdio ? pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 : (a->listener = engine_dir_listen(&a->dir, true, &a->err)) < 0)
         return a->err.kind ? -1 : error_errno(&a->err, "pipe");
     fill_plan(a, &plan);
     plan.owner = owner;
     a->engine->vector(&plan, &argv);
+    /* docker's client hangs if the directory goes while it is at work, so it has its own hold on it. podman's only fails, and what it leaves
+     * running beside the container would hold it too. */
+    int keep[] = {hold, -1};
     struct job_options o = {.argv = argv.v, .deadline_ms = a->stdio ? 0 : RUN_MS, .in = in[0], .out = out[1], .cwd = a->dir.path,
-                            .own_env = true};
+                            .keep = keep, .own_env = true};
     a->client = job_start(&o, a->loop, client_done, a, &a->err);
     argv_release(&argv);
     a->started = clock_ms();

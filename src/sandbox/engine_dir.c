@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -73,8 +74,26 @@ int engine_dir_known(struct engine_dir *d, const char *id, struct error *err)
 void engine_dir_remove(struct engine_dir *d)
 {
     if (d->path)
-        file_remove_tree(d->path);
+        owner_erase(d->path);
     engine_dir_leave(d);
+}
+
+int engine_dir_hold(const struct engine_dir *d, struct error *err)
+{
+    int fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    error_errno(err, "%s", d->path);
+    fd_close(&fd);
+    return -1;
+}
+
+bool engine_dir_held(const char *dir)
+{
+    autoclose int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 void engine_dir_leave(struct engine_dir *d)
@@ -241,13 +260,13 @@ void engine_dir_dead(engine_dir_fn *fn, void *ctx)
     DIR *d = runtime ? opendir(runtime) : NULL;
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        bool unfinished = owner_check_group(e->d_name) == OWNER_DEAD;     /* killed before there was a record */
+        bool unfinished = owner_check_group(e->d_name) == OWNER_DEAD;     /* killed before there was a record, or when it was removed */
 
         if (!unfinished && !hex_name(e->d_name))
             continue;
         autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
         if (unfinished || tell_dead(dir, fn, ctx))
-            file_remove_tree(dir);
+            owner_erase(dir);
     }
     if (d)
         closedir(d);

@@ -1,6 +1,6 @@
 /* engine_dir.h - the directory of one start below XDG_RUNTIME: the record of what must be removed, the socket, the seccomp profile.
  *
- *     RUNTIME/sandpiper-PID-START-RANDOM/    what becomes the next, until its record is written
+ *     RUNTIME/sandpiper-PID-START-RANDOM/    what becomes the next, until its record is written, and what it becomes while it is removed
  *     RUNTIME/HEX/            0700, ours; the name tells nothing, for the code can read it in /proc/self/mountinfo
  *     RUNTIME/HEX/record      owner, engine, container, control groups: for the reaper
  *     RUNTIME/HEX/seccomp     the profile
@@ -23,6 +23,11 @@ struct engine_dir {
 
 int engine_dir_make(struct engine_dir *d, struct error *err);
 void engine_dir_remove(struct engine_dir *d);
+
+/* A descriptor that holds the directory, or -1 with err: while it is open in any process, ours or one that has inherited it, the directory is
+ * needed, even where its owner is dead. */
+int engine_dir_hold(const struct engine_dir *d, struct error *err);
+bool engine_dir_held(const char *dir);
 
 /* Write what the reaper needs. Before the thing is made; again when more is. owner: NULL while it ends with us; a sandbox with a name owns itself. */
 int engine_dir_record(const struct engine_dir *d, const char *owner, const char *engine, const char *container, const struct cgroup *cgroup,

@@ -3,8 +3,6 @@
  */
 #include "sandbox/engine.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,13 +25,15 @@
 #define CLIENT_MS 10000
 #define SCAN_AFTER_MS 1500      /* not while the first question is on its way */
 #define SCAN_EVERY_S 3600
-#define AGAIN_MS 1000
+#define AGAIN_MS 250            /* between looks at one that is being started */
+#define LOOKS_MOST 40           /* then its client hangs: removed all the same */
 
 struct removal {                /* one "rm -f", or one "ps", in the background */
     struct loop *loop;
     struct sandbox_swept *count;    /* NULL: nobody waits for it */
     char *engine, *name, *dir;  /* dir: removed when the container is gone */
     bool named;                 /* it had come to its own end */
+    int looks;
     struct job *job;
     struct removal *next;
 };
@@ -77,7 +77,7 @@ static void removed(void *ctx, struct job *j)
     const char *said = buf_str(&j->err_text);
     bool gone = job_ok(j) || strcasestr(said, "no such container") || strcasestr(said, "already in progress");
     if (r->dir && (gone || (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
-        file_remove_tree(r->dir);
+        owner_erase(r->dir);
     if (r->count)
         *(!gone ? &r->count->failed : r->named ? &r->count->ended : &r->count->sandboxes) += 1;
     job_free(j);
@@ -110,44 +110,17 @@ static void start_removal(struct removal *r)
     argv_release(&argv);
 }
 
-/* Is it still being started? A killed program's "docker run" goes on without it. Were the directory taken from under it, the container would be
- * made but could not start, and neither it nor the client would ever end. */
-static bool being_started(const char *name)
-{
-    DIR *d = opendir("/proc");
-    struct dirent *e;
-    bool found = false;
-
-    while (d && !found && (e = readdir(d)) != NULL) {
-        char path[300], words[4096];
-
-        if (e->d_name[0] < '1' || e->d_name[0] > '9')
-            continue;
-        snprintf(path, sizeof path, "/proc/%s/cmdline", e->d_name);
-        autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? -1 : read(fd, words, sizeof words - 1);
-        for (const char *w = words; n > 0 && w < words + n && !found; w += strlen(w) + 1) {
-            words[n] = '\0';
-            found = strcmp(w, "--name") == 0 && w + 7 < words + n && strcmp(w + 7, name) == 0;
-        }
-    }
-    if (d)
-        closedir(d);
-    return found;
-}
-
-static void look_again(void *ctx, short revents)
+/* Is it still being started? A killed program's "docker run" goes on without it, and holds the directory. Were that taken from under it, the
+ * container would be made but could not start, and neither it nor the client would ever end. */
+static void start_when_free(void *ctx, short revents)
 {
     struct removal *r = ctx;
 
     (void)revents;
-    if (!being_started(r->name)) {
+    if (r->dir && r->looks++ < LOOKS_MOST && engine_dir_held(r->dir))
+        loop_timer(r->loop, clock_ms() + AGAIN_MS, start_when_free, r);
+    else
         start_removal(r);
-        return;
-    }
-    if (r->count)
-        r->count->failed++;
-    removal_free(r);            /* an engine that hangs: the next start looks again */
 }
 
 static void remove_container(struct loop *loop, struct sandbox_swept *count, const char *engine, const char *name,
@@ -159,10 +132,7 @@ static void remove_container(struct loop *loop, struct sandbox_swept *count, con
     r->name = xstrdup(name);
     r->dir = xstrdup(left ? left->dir : NULL);
     r->named = left && left->named;
-    if (left && being_started(name))
-        loop_timer(loop, clock_ms() + AGAIN_MS, look_again, r);
-    else
-        start_removal(r);
+    start_when_free(r, 0);
 }
 
 struct reaper {

@@ -129,3 +129,11 @@ enum owner_state owner_check_group(const char *name)
         return OWNER_ELSEWHERE;
     return check_pid(pid, start);
 }
+
+void owner_erase(const char *dir)
+{
+    const char *slash = strrchr(dir, '/');
+    autofree char *name = owner_group_name(), *ours = xasprintf("%.*s/%s", slash ? (int)(slash - dir) : 1, slash ? dir : ".", name);
+
+    file_remove_tree(rename(dir, ours) == 0 ? ours : dir);
+}

@@ -254,7 +254,8 @@ class Sandpiper:
 
     def files(self):
         left = glob.glob(self.path("tmp/**"), recursive=True)[1:]
-        # a runtime folder may be kept, but nothing in it
+        # a runtime folder may be kept, but nothing in it; of ours not even an empty one
+        left += [f for f in glob.glob(self.path("run/sandpiper/*")) if os.path.basename(f) != "names"]
         return left + [f for f in glob.glob(self.path("run/**"), recursive=True) if not os.path.isdir(f)]
 
 

@@ -400,44 +400,84 @@ static void test_hand_over(void **state)
     assert_true(run_dir_empty());
 }
 
-/* Directories of the dead go, their container with them; those of the living and of others stay. */
-static void test_reap(void **state)
+/* The directory of a start. tail: NULL for our own, ":PID..." for a program of this machine, else somebody's elsewhere. The caller frees. */
+static char *left_behind(const char *id, const char *tail, const char *container)
 {
-    struct place *p = *state;
-    autofree char *log = xasprintf("%s/log", p->dir), *me = owner_self(), *script = xasprintf("echo \"$*\" >> %s", log);
-    autofree char *run = xdg_path(XDG_RUNTIME, NULL), *stamp = xdg_path(XDG_CACHE, "reaped"), *cache = xdg_path(XDG_CACHE, NULL);
-    *strrchr(me, ':') = '\0';
-    struct { const char *id, *owner_tail, *container; } records[] = {
-        {"0000000000000001", ":7", "sandpiper-0000000000000001"},   /* dead */
-        {"0000000000000002", NULL, "sandpiper-0000000000000002"},   /* ours, alive */
-        {"0000000000000003", ":7", "somebody-elses"},               /* dead, but no name of ours: nothing is removed by it */
-        {"0000000000000004", "elsewhere", "sandpiper-0000000000000004"},
-    };
+    autofree char *run = xdg_path(XDG_RUNTIME, NULL), *me = owner_self();
+    char *dir = xasprintf("%s/%s", run, id);
+
+    if (tail && tail[0] == ':')
+        *strrchr(me, ':') = '\0';
+    autofree char *owner = xasprintf("%s%s", tail && tail[0] != ':' ? "" : me, tail ? tail : ""), *file = xasprintf("%s/record", dir);
+    autofree char *text = xasprintf("{\"owner\":\"%s\",\"engine\":\"docker\",\"container\":\"%s\",\"cgroups\":[]}", owner, container);
+    assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
+    assert_int_equal(file_write(file, text, strlen(text), 0600, NULL), 0);
+    return dir;
+}
+
+/* A docker that writes down what it is asked. The caller frees the path of its log. */
+static char *logging_docker(struct place *p)
+{
+    char *log = xasprintf("%s/log", p->dir);
+    autofree char *script = xasprintf("echo \"$*\" >> %s", log), *stamp = xdg_path(XDG_CACHE, "reaped"), *cache = xdg_path(XDG_CACHE, NULL);
 
     fake(p, "docker", script);
     assert_int_equal(file_mkdirs(cache, 0700, NULL), 0);
     assert_int_equal(file_write(stamp, "", 0, 0600, NULL), 0);      /* no scan of labels */
-    for (size_t i = 0; i < countof(records); i++) {
-        autofree char *dir = xasprintf("%s/%s", run, records[i].id), *file = xasprintf("%s/record", dir), *live = owner_self();
-        autofree char *owner = !records[i].owner_tail ? xstrdup(live) : records[i].owner_tail[0] == ':'
-                               ? xasprintf("%s%s", me, records[i].owner_tail) : xstrdup("elsewhere/x/y:1:1");
-        autofree char *text = xasprintf("{\"owner\":\"%s\",\"engine\":\"docker\",\"container\":\"%s\",\"cgroups\":[]}", owner, records[i].container);
+    return log;
+}
 
-        assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
-        assert_int_equal(file_write(file, text, strlen(text), 0600, NULL), 0);
-    }
+/* Directories of the dead go, their container with them; those of the living and of others stay. */
+static void test_reap(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p);
+    autofree char *dead = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    autofree char *kept = left_behind("0000000000000002", NULL, "sandpiper-0000000000000002");
+    autofree char *no_name_of_ours = left_behind("0000000000000003", ":7", "somebody-elses");     /* nothing is removed by it */
+    autofree char *other = left_behind("0000000000000004", "elsewhere/x/y:1:1", "sandpiper-0000000000000004");
+    /* One whose removal was cut short; a pid of 1 with such a start time is nobody's. */
+    autofree char *run = xdg_path(XDG_RUNTIME, NULL), *half = xasprintf("%s/sandpiper-1-7-0000000000000005", run);
+
+    assert_int_equal(file_mkdirs(half, 0700, NULL), 0);
     engine_reap(p->loop);
-    int64_t end = clock_ms() + 5000;
-    while (entries(getenv("XDG_RUNTIME_DIR")) > 2 && clock_ms() < end)
+    for (int64_t end = clock_ms() + 5000; entries(getenv("XDG_RUNTIME_DIR")) > 2 && clock_ms() < end;)
         loop_wait(p->loop, 50);
     assert_int_equal(entries(getenv("XDG_RUNTIME_DIR")), 2);
-    autofree char *kept = xasprintf("%s/0000000000000002", run), *other = xasprintf("%s/0000000000000004", run);
     assert_int_equal(access(kept, F_OK), 0);
     assert_int_equal(access(other, F_OK), 0);
     struct buf text = BUF_INIT(4096);
     assert_int_equal(file_read(log, 4096, &text, NULL), 0);
     assert_string_equal(buf_str(&text), "rm -f sandpiper-0000000000000001\n");
     buf_release(&text);
+}
+
+/* A killed program's client is still at work: its directory stays until that has ended, then goes with the container. */
+static void test_reap_waits_for_a_start(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    const struct engine_dir d = {.path = dir};
+
+    assert_false(engine_dir_held(dir));
+    int fd = engine_dir_hold(&d, NULL);
+    assert_true(fd >= 0);
+    char *const argv[] = {(char *)"/bin/sleep", (char *)"0.6", NULL};
+    int keep[] = {fd, -1}, status;
+    struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1, .keep = keep};
+    pid_t client = child_spawn(&o, NULL);
+    close(fd);
+    assert_true(engine_dir_held(dir));
+    engine_reap(p->loop);
+    for (int64_t end = clock_ms() + 400; clock_ms() < end;)
+        loop_wait(p->loop, 50);
+    assert_int_equal(access(dir, F_OK), 0);
+    assert_int_not_equal(access(log, F_OK), 0);
+    for (int64_t end = clock_ms() + 5000; !run_dir_empty() && clock_ms() < end;)
+        loop_wait(p->loop, 50);
+    assert_true(run_dir_empty());
+    assert_int_equal(access(log, F_OK), 0);
+    assert_true(child_wait(client, 2000, &status));
 }
 
 /* ---- the real thing ---- */
@@ -556,6 +596,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_nothing_installed), T(test_by_name_is_not_replaced), T(test_unknown_name), T(test_auto_goes_on), T(test_flood_on_stderr),
         T(test_podman_runtime), T(test_stdio), T(test_memory), T(test_host_python), T(test_owner), T(test_hand_over), T(test_reap),
+        T(test_reap_waits_for_a_start),
         T(test_real_bwrap), T(test_real_bwrap_bad_guest), T(test_end_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
