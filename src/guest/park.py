@@ -82,7 +82,6 @@ def refuse(sock, why):
 def touch(self):
     """Every page that the next cell writes must first be copied: done now, for those that every cell writes, while nobody waits."""
     try:
-        self.mend()
         self.evaluate(b'str([i for i in (1, 2)]);', '<sandpiper/touch>')
         self.stdout.write('')
         self.stdout.flush()
@@ -170,6 +169,7 @@ def rise(self, fds):
         posix.dup2(fds[n], self.saved[n], False)
         posix.close(fds[n])
     self.fds = [posix.fstat(1), posix.fstat(2)]
+    self.mended = False                             # not with these descriptors
     self.pid = posix.getpid()
     self.loop = None                                # its selector was shared with the dead
     try:

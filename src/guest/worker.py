@@ -76,6 +76,7 @@ class Worker:
         self.sock = sock
         self.pid = posix.getpid()
         self.busy = False
+        self.mended = True                      # what the last cell did is undone
         self.flooding = None                    # ends the flusher of a cell that floods
         self.hooked = False
         self.saved = posix.dup(1), posix.dup(2)
@@ -113,7 +114,7 @@ class Worker:
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.stdin, self.stdout, self.stderr
 
     def mend(self):
-        """Undo what the last cell did to what the next one needs."""
+        """Undo what a cell did to what the next one needs. False: that cannot be."""
         for n in (0, 1):
             try:
                 st = posix.fstat(n + 1)
@@ -124,7 +125,7 @@ class Worker:
                 posix.dup2(self.saved[n], n + 1)
                 st = posix.fstat(n + 1)
                 if st.st_ino != self.fds[n].st_ino or st.st_dev != self.fds[n].st_dev:
-                    posix._exit(70)             # the code has closed or replaced even that
+                    return False                # the code has closed or replaced even that
         if self.stdout.closed or self.stderr.closed or self.stdin.closed:
             self.streams()
         sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
@@ -133,6 +134,7 @@ class Worker:
             builtins.__dict__.update(self.builtins)
             self.builtins = dict(builtins.__dict__)
         _signal.signal(_signal.SIGINT, self.interrupt)
+        return True
 
     def remember(self, cell, linecache):
         text = self.sources[cell]
@@ -209,7 +211,8 @@ class Worker:
                 code = head[24:]
                 while len(code) < size:
                     code += self.sock.recv(MESSAGE_MOST)
-                self.mend()
+                if not (self.mended or self.mend()):
+                    posix._exit(70)
             except (OSError, ValueError):
                 posix._exit(70)
             result = None
@@ -231,10 +234,15 @@ class Worker:
                 posix._exit(0 if result and result.startswith(tlv(b's', b'ok')) else 1)     # a fork of the code's ends with its cell, as it would with a script
             if result is None:
                 result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
+            self.mended = False
             try:
                 self.sock.send(nonce + b'R' + result)
             except OSError:
                 posix._exit(70)
+            try:                                    # now, while nobody waits; what a thread breaks after it stays broken for a cell
+                self.mended = self.mend()
+            except BaseException:
+                pass
 
 
 def browse(*args):
