@@ -1,6 +1,7 @@
 """peers.py - what others need for a warm print(1), measured beside us: a Jupyter kernel and the npm package interpreter-tools (its pool strategy).
 
-Both are installed below build/ when first wanted. What cannot be had or does not run is said to be not measured, with the reason.
+The kernel is installed below build/ when first wanted; of interpreter-tools, which npm does not have any more, SANDPIPER_BENCH_INTERPRETER_TOOLS names
+the folder of a copy built from its sources. What cannot be had or does not run is said to be not measured, with the reason.
 """
 import os
 import shutil
@@ -43,12 +44,18 @@ finally:
     manager.shutdown_kernel(now=True)
 """
 
-# As its README and its own benchmark have it: one session of the pool strategy, each snippet a new process in a kept container.
+# As its README and its own benchmark have it: one session of the pool strategy, each snippet a new process in a kept container. Two things it does
+# around that are held off: a pull before each container, which fails for an image no registry has, and at the end the removal of every container
+# named it_*, also another's. A language's image goes before the session's, and our image's user, not root, must write to the folders it makes.
 INTERPRETER_TOOLS = """
-const { ExecutionEngine, ContainerStrategy } = require('interpreter-tools');
-const n = Number(process.argv[2]), image = process.argv[3];
+const [, , n, image, folder] = process.argv;
+const { executionEngine: engine, ContainerStrategy, LanguageRegistry } = require(folder);
+const docker = require('module').createRequire(require.resolve(folder))('dockerode').prototype;
+docker.pull = (name, done) => done(null, require('stream').Readable.from([]));
+docker.listContainers = async () => [];
+LanguageRegistry.register({ ...LanguageRegistry.get('python'), defaultImage: image });
+process.umask(0);
 (async () => {
-  const engine = new ExecutionEngine();
   try {
     const begin = performance.now();
     const session = await engine.createSession({ strategy: ContainerStrategy.POOL, containerConfig: { image } });
@@ -108,14 +115,15 @@ def jupyter(folder, n):
 
 
 def interpreter_tools(folder, n, image):
-    """In a container of docker's, from the same image as ours."""
-    if not shutil.which("npm") or not shutil.which("docker"):
-        raise Unmeasured("npm or docker is not here")
-    prefix = folder + "/npm"
-    if not os.path.exists(prefix + "/node_modules/interpreter-tools"):
-        os.makedirs(prefix, exist_ok=True)
-        call(["npm", "install", "--no-audit", "--no-fund", "--prefix", prefix, "interpreter-tools"], "npm install interpreter-tools", 180)
-    script = prefix + "/measure.js"
+    """In a container of docker's, from the same image as ours. Not installed: npm has no package of that name any more, so whoever takes the name next
+    would have his code run here."""
+    package = os.environ.get("SANDPIPER_BENCH_INTERPRETER_TOOLS")
+    if not shutil.which("node") or not shutil.which("docker"):
+        raise Unmeasured("node or docker is not here")
+    if not package:
+        raise Unmeasured("npm does not have it any more; SANDPIPER_BENCH_INTERPRETER_TOOLS names no built copy")
+    os.makedirs(folder, exist_ok=True)
+    script = folder + "/interpreter-tools.js"
     with open(script, "w") as f:
         f.write(INTERPRETER_TOOLS)
-    return figures(call(["node", script, str(n), image], "interpreter-tools", 120, cwd=prefix))
+    return figures(call(["node", script, str(n), image, os.path.abspath(package)], "interpreter-tools", 120, cwd=folder))
