@@ -97,12 +97,17 @@ $(B)/%.o: src/%.c
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # What is compiled in by src/base/embed.h, which the compiler does not see.
-$(B)/sandbox/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code
-$(B)/sandbox/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"'
+$(B)/sandbox/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/profile.py
+$(B)/sandbox/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/profile.py"'
+
+PROFILE_PARTS = src/guest/profile.py src/guest/profile_table.py src/guest/profile_formats.py
+$(B)/gen/profile.py: $(PROFILE_PARTS)
+	@mkdir -p $(@D)
+	$(call say,GUEST,$@)cat $(PROFILE_PARTS) > $@
 
 # The guest compiled by the Python that bwrap will start (and the image's, where it is the same version). Without one here the file is empty
 # and the guest is compiled at each start, as it is by every Python that this code does not fit.
-GUEST_PARTS = $(filter-out %/boot.py %/profile.py,$(wildcard src/guest/*.py))
+GUEST_PARTS = $(filter-out %/boot.py $(PROFILE_PARTS),$(wildcard src/guest/*.py))
 $(B)/gen/guest.code: src/sandbox/guest_code.py $(GUEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi

@@ -21,7 +21,7 @@ EMBED(guest_packages_py, "src/guest/packages.py")
 EMBED(guest_named_py, "src/guest/named.py")
 EMBED(guest_worker_py, "src/guest/worker.py")
 EMBED(guest_rare_py, "src/guest/rare.py")
-EMBED(guest_profile_py, "src/guest/profile.py")
+EMBED(guest_profile_py, GUEST_PROFILE)  /* profile*.py, one text */
 EMBED(guest_code, GUEST_CODE)           /* all but boot and profile, compiled: guest_code.py. May be empty */
 
 char *guest_text(void)

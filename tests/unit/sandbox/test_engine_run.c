@@ -444,6 +444,8 @@ static void test_reap(void **state)
     for (int64_t end = clock_ms() + 5000; entries(getenv("XDG_RUNTIME_DIR")) > 2 && clock_ms() < end;)
         loop_wait(p->loop, 50);
     assert_int_equal(entries(getenv("XDG_RUNTIME_DIR")), 2);
+    assert_int_not_equal(access(dead, F_OK), 0);
+    assert_int_not_equal(access(no_name_of_ours, F_OK), 0);
     assert_int_equal(access(kept, F_OK), 0);
     assert_int_equal(access(other, F_OK), 0);
     struct buf text = BUF_INIT(4096);
