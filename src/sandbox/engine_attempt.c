@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "sandbox/engine_rm.h"
 #include "sandbox/job.h"
 #include "sandbox/owner.h"
 #include "sandbox/sandbox.h"
@@ -107,23 +108,21 @@ static void keep_stray(struct attempt *a, struct job *j)
 
 static void remove_container(struct attempt *a, int64_t until, bool later)
 {
-    struct argv argv = ARGV_INIT;
+    struct job *j = engine_rm(a->engine->name, a->name, NULL, NULL, NULL);
 
-    argv_pushl(&argv, a->program, "rm", "-f", NULL);
-    if (strcmp(a->engine->name, "podman") == 0)
-        argv_pushl(&argv, "-t", "0", NULL);
-    argv_push(&argv, a->name);
-    struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .own_env = true};
-    struct job *j = job_start(&o, NULL, NULL, NULL, NULL);
-    argv_release(&argv);
-    if (!j)
-        return;
-    if (later) {
+    if (j && later) {
         keep_stray(a, j);
         return;
     }
-    job_wait(j, left_ms(until));
-    job_free(j);
+    for (int wait = 100; j; wait *= 2) {
+        job_wait(j, left_ms(until));
+        bool again = !engine_rm_ok(j) && wait < 1000 && left_ms(until) > 2 * wait;
+        job_free(j);
+        if (!again)
+            return;
+        poll(NULL, 0, wait);
+        j = engine_rm(a->engine->name, a->name, NULL, NULL, NULL);
+    }
 }
 
 static void end_container(struct attempt *a, int64_t until, bool later)
@@ -331,16 +330,15 @@ static int start_container(struct attempt *a)
     a->name = xasprintf("sandpiper-%s", a->dir.id);
     if (engine_dir_record(&a->dir, NULL, a->engine->name, a->name, NULL, &a->err) != 0 || engine_dir_profile(&a->dir, &a->err) != 0)
         return -1;
-    autoclose int hold = a->engine == &engine_docker ? engine_dir_hold(&a->dir, &a->err) : -1;
-    if (a->engine == &engine_docker && hold < 0)
+    autoclose int hold = engine_dir_hold(&a->dir, &a->err);
+    if (hold < 0)
         return -1;
     if (a->stdio ? pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 : (a->listener = engine_dir_listen(&a->dir, true, &a->err)) < 0)
         return a->err.kind ? -1 : error_errno(&a->err, "pipe");
     fill_plan(a, &plan);
     plan.owner = owner;
     a->engine->vector(&plan, &argv);
-    /* docker's client hangs if the directory goes while it is at work, so it has its own hold on it. podman's only fails, and what it leaves
-     * running beside the container would hold it too. */
+    /* If the directory went while the client is at work docker's would hang, and podman's leave a container. */
     int keep[] = {hold, -1};
     struct job_options o = {.argv = argv.v, .deadline_ms = a->stdio ? 0 : RUN_MS, .in = in[0], .out = out[1], .cwd = a->dir.path,
                             .keep = keep, .own_env = true};

@@ -80,18 +80,20 @@ void engine_dir_remove(struct engine_dir *d)
 
 int engine_dir_hold(const struct engine_dir *d, struct error *err)
 {
-    int fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autofree char *path = xasprintf("%s/hold", d->path);
+    int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
         return fd;
-    error_errno(err, "%s", d->path);
+    error_errno(err, "%s", path);
     fd_close(&fd);
     return -1;
 }
 
 bool engine_dir_held(const char *dir)
 {
-    autoclose int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autofree char *path = xasprintf("%s/hold", dir);
+    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }

@@ -3,6 +3,7 @@
  *     RUNTIME/sandpiper-PID-START-RANDOM/    what becomes the next, until its record is written, and what it becomes while it is removed
  *     RUNTIME/HEX/            0700, ours; the name tells nothing, for the code can read it in /proc/self/mountinfo
  *     RUNTIME/HEX/record      owner, engine, container, control groups: for the reaper
+ *     RUNTIME/HEX/hold        locked by whoever is starting the container
  *     RUNTIME/HEX/seccomp     the profile
  *     RUNTIME/HEX/in/         0711, bound read-only into the container: its uid may pass, but neither list nor create
  *     RUNTIME/HEX/in/s        the socket: 0666 until the supervisor has connected, 0600 from then on
@@ -25,7 +26,7 @@ int engine_dir_make(struct engine_dir *d, struct error *err);
 void engine_dir_remove(struct engine_dir *d);
 
 /* A descriptor that holds the directory, or -1 with err: while it is open in any process, ours or one that has inherited it, the directory is
- * needed, even where its owner is dead. */
+ * needed, even where its owner is dead. Of a plain file, so that nobody can go anywhere from it. */
 int engine_dir_hold(const struct engine_dir *d, struct error *err);
 bool engine_dir_held(const char *dir);
 

@@ -17,6 +17,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/engine_dir.h"
 #include "sandbox/engine_memory.h"
+#include "sandbox/engine_rm.h"
 #include "sandbox/job.h"
 #include "sandbox/names.h"
 #include "sandbox/owner.h"
@@ -26,14 +27,15 @@
 #define SCAN_AFTER_MS 1500      /* not while the first question is on its way */
 #define SCAN_EVERY_S 3600
 #define AGAIN_MS 250            /* between looks at one that is being started */
-#define LOOKS_MOST 40           /* then its client hangs: removed all the same */
+#define LOOKS_MOST 4            /* then it is removed all the same: podman's conmon holds the directory while the container lives */
+#define TRIES_MOST 3            /* more of one that failed, each after twice the time */
 
 struct removal {                /* one "rm -f", or one "ps", in the background */
     struct loop *loop;
     struct sandbox_swept *count;    /* NULL: nobody waits for it */
     char *engine, *name, *dir;  /* dir: removed when the container is gone */
     bool named;                 /* it had come to its own end */
-    int looks;
+    int looks, tries;
     struct job *job;
     struct removal *next;
 };
@@ -67,23 +69,6 @@ static bool our_name(const char *name)
     return name && strncmp(name, "sandpiper-", 10) == 0 && strlen(name) == 26 && strspn(name + 10, "0123456789abcdef") == 16;
 }
 
-static void removed(void *ctx, struct job *j)
-{
-    struct removal *r = ctx;
-    struct stat st;
-
-    /* Not removed, perhaps because the daemon is down: the next start tries again, for a week. A container whose supervisor has just ended
-     * removes itself (--rm). */
-    const char *said = buf_str(&j->err_text);
-    bool gone = job_ok(j) || strcasestr(said, "no such container") || strcasestr(said, "already in progress");
-    if (r->dir && (gone || (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
-        owner_erase(r->dir);
-    if (r->count)
-        *(!gone ? &r->count->failed : r->named ? &r->count->ended : &r->count->sandboxes) += 1;
-    job_free(j);
-    removal_free(r);
-}
-
 static struct removal *removal_new(struct loop *loop, struct sandbox_swept *count)
 {
     struct removal *r = xcalloc(1, sizeof *r);
@@ -95,32 +80,43 @@ static struct removal *removal_new(struct loop *loop, struct sandbox_swept *coun
     return r;
 }
 
-static void start_removal(struct removal *r)
-{
-    struct argv argv = ARGV_INIT;
+static void start_removal(void *ctx, short revents);
 
-    argv_pushl(&argv, r->engine, "rm", "-f", NULL);
-    if (strcmp(r->engine, "podman") == 0)
-        argv_pushl(&argv, "-t", "0", NULL);         /* else a supervisor that hangs is asked politely first, for longer than we wait */
-    argv_push(&argv, r->name);
-    struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
-    r->job = job_start(&o, r->loop, removed, r, NULL);
-    if (!r->job)
-        removal_free(r);
-    argv_release(&argv);
+static void removed(void *ctx, struct job *j)
+{
+    struct removal *r = ctx;
+    /* While it is held there may be none yet, and soon one. */
+    bool gone = engine_rm_ok(j) && !(r->dir && engine_dir_held(r->dir));
+    struct stat st;
+
+    job_free(j);
+    r->job = NULL;
+    if (!gone && r->tries++ < TRIES_MOST) {
+        loop_timer(r->loop, clock_ms() + (AGAIN_MS << r->tries), start_removal, r);
+        return;
+    }
+    /* Not removed, perhaps because the daemon is down: the next start tries again, for a week. */
+    if (r->dir && (gone || (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
+        owner_erase(r->dir);
+    if (r->count)
+        *(!gone ? &r->count->failed : r->named ? &r->count->ended : &r->count->sandboxes) += 1;
+    removal_free(r);
 }
 
-/* Is it still being started? A killed program's "docker run" goes on without it, and holds the directory. Were that taken from under it, the
+/* Not while it is being started: a killed program's "docker run" goes on without it, and holds the directory. Were that taken from under it, the
  * container would be made but could not start, and neither it nor the client would ever end. */
-static void start_when_free(void *ctx, short revents)
+static void start_removal(void *ctx, short revents)
 {
     struct removal *r = ctx;
 
     (void)revents;
-    if (r->dir && r->looks++ < LOOKS_MOST && engine_dir_held(r->dir))
-        loop_timer(r->loop, clock_ms() + AGAIN_MS, start_when_free, r);
-    else
-        start_removal(r);
+    if (r->dir && r->looks++ < LOOKS_MOST && engine_dir_held(r->dir)) {
+        loop_timer(r->loop, clock_ms() + AGAIN_MS, start_removal, r);
+        return;
+    }
+    r->job = engine_rm(r->engine, r->name, r->loop, removed, r);
+    if (!r->job)
+        removal_free(r);
 }
 
 static void remove_container(struct loop *loop, struct sandbox_swept *count, const char *engine, const char *name,
@@ -132,7 +128,7 @@ static void remove_container(struct loop *loop, struct sandbox_swept *count, con
     r->name = xstrdup(name);
     r->dir = xstrdup(left ? left->dir : NULL);
     r->named = left && left->named;
-    start_when_free(r, 0);
+    start_removal(r, 0);
 }
 
 struct reaper {

@@ -482,6 +482,26 @@ static void test_reap_waits_for_a_start(void **state)
     assert_true(child_wait(client, 2000, &status));
 }
 
+/* A daemon may refuse at the moment when the container ends by itself: asked again, and only then is the directory gone. */
+static void test_reap_asks_again(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    autofree char *script = xasprintf("echo \"$*\" >> %s\n[ -e %s/asked ] || { : > %s/asked; echo 'Could not kill running container' >&2; exit 1; }", log, p->dir,
+                                      p->dir);
+    struct buf text = BUF_INIT(4096);
+
+    fake(p, "docker", script);
+    engine_reap(p->loop);
+    for (int64_t end = clock_ms() + 5000; !run_dir_empty() && clock_ms() < end;)
+        loop_wait(p->loop, 50);
+    assert_true(run_dir_empty());
+    assert_int_not_equal(access(dir, F_OK), 0);
+    assert_int_equal(file_read(log, 4096, &text, NULL), 0);
+    assert_string_equal(buf_str(&text), "rm -f sandpiper-0000000000000001\nrm -f sandpiper-0000000000000001\n");
+    buf_release(&text);
+}
+
 /* ---- the real thing ---- */
 
 static const char guest[] =
@@ -598,7 +618,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_nothing_installed), T(test_by_name_is_not_replaced), T(test_unknown_name), T(test_auto_goes_on), T(test_flood_on_stderr),
         T(test_podman_runtime), T(test_stdio), T(test_memory), T(test_host_python), T(test_owner), T(test_hand_over), T(test_reap),
-        T(test_reap_waits_for_a_start),
+        T(test_reap_waits_for_a_start), T(test_reap_asks_again),
         T(test_real_bwrap), T(test_real_bwrap_bad_guest), T(test_end_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,30 @@
+/* engine_rm.c - see engine_rm.h. */
+#include "sandbox/engine_rm.h"
+
+#include <string.h>
+
+#include "base/argv.h"
+
+#define CLIENT_MS 10000
+
+struct job *engine_rm(const char *engine, const char *name, struct loop *loop, job_fn *done, void *ctx)
+{
+    struct argv argv = ARGV_INIT;
+
+    argv_pushl(&argv, engine, "rm", "-f", NULL);
+    if (strcmp(engine, "podman") == 0)
+        argv_pushl(&argv, "-t", "0", NULL);         /* else a supervisor that hangs is asked politely first, for longer than we wait */
+    argv_push(&argv, name);
+    struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
+    struct job *j = job_start(&o, loop, done, ctx, NULL);
+    argv_release(&argv);
+    return j;
+}
+
+bool engine_rm_ok(const struct job *j)
+{
+    const char *said = buf_str(&j->err_text);
+
+    /* A container whose supervisor has just ended removes itself (--rm). */
+    return job_ok(j) || strcasestr(said, "no such container") || strcasestr(said, "already in progress");
+}
