@@ -126,11 +126,23 @@ static bool says(const char *said, const char *const *phrases)
     return false;
 }
 
+static const char *const no_daemon[] = {"Cannot connect to the Docker daemon", "Is the docker daemon running", "connection refused", NULL};
+
+static bool denied(const char *said)
+{
+    static const char *const ways[] = {"permission denied while trying to connect", "dial unix", NULL};
+
+    return says(said, ways) && strcasestr(said, "permission denied");
+}
+
+bool engine_nobody(const char *said)
+{
+    return denied(said) || says(said, no_daemon);
+}
+
 static enum engine_fault explain(const char *name, const struct engine_plan *p, const char *said, struct error *err)
 {
     static const char *const no_image[] = {"No such image", "image not known", "unable to find image", "short-name", NULL};
-    static const char *const denied[] = {"permission denied while trying to connect", "dial unix", NULL};
-    static const char *const no_daemon[] = {"Cannot connect to the Docker daemon", "Is the docker daemon running", "connection refused", NULL};
     static const char *const no_share[] = {"bind source path does not exist", "Mounts denied", "is not shared from the host",
                                            "no such file or directory: invalid mount", "statfs", NULL};
     static const char *const no_python[] = {"\"python3\"", "`python3`", "'python3'", NULL};
@@ -145,7 +157,7 @@ static enum engine_fault explain(const char *name, const struct engine_plan *p, 
                       p->o->image);
         return FAULT_ABSENT;
     }
-    if (says(said, denied) && strcasestr(said, "permission denied")) {
+    if (denied(said)) {
         error_set(err, ERROR_SANDBOX, 0, "%s: no permission to use its daemon's socket\njoin its group (sudo usermod -aG docker $USER, then "
                   "log in again), or use --sandbox podman or bwrap", name);
         return FAULT_ABSENT;

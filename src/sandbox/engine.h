@@ -70,6 +70,9 @@ void engine_leave(struct engine_run *r);                /* in place of engine_en
 
 /* Remove what killed programs left: containers whose label names an owner that is proven dead, their directories and cgroups. */
 void engine_reap(struct loop *loop);
+/* Wait until that is done, at most 3 s and not when the user wants to go: a start that is over in a moment removes as much as any other. What is not done
+ * then is for the next start. */
+void engine_reap_end(struct loop *loop);
 
 int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out, struct error *err);
 

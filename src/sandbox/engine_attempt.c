@@ -116,7 +116,7 @@ static void remove_container(struct attempt *a, int64_t until, bool later)
     }
     for (int wait = 100; j; wait *= 2) {
         job_wait(j, left_ms(until));
-        bool again = !engine_rm_ok(j) && wait < 1000 && left_ms(until) > 2 * wait;
+        bool again = engine_rm_end(j) == RM_REFUSED && wait < 1000 && left_ms(until) > 2 * wait;
         job_free(j);
         if (!again)
             return;
@@ -151,9 +151,14 @@ static void clear(struct attempt *a, int64_t until, bool later)
         end_container(a, until, later);
     if (!a->engine->container && a->peer > 0)
         attempt_kill_peer(a);
+    /* What a client that does not end may still make is for the next start, which finds it by its directory. */
+    bool unsure = a->engine->container && a->client && !a->stdio && !a->client->ended;
     stop_jobs(a);
     cgroup_remove(&a->cgroup);
-    engine_dir_remove(&a->dir);
+    if (unsure)
+        engine_dir_leave(&a->dir);
+    else
+        engine_dir_remove(&a->dir);
     free(steal(&a->name));
     free(steal(&a->program));
     free(steal(&a->memory_dir));

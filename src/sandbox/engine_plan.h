@@ -51,6 +51,9 @@ struct engine_description {
     enum engine_fault (*explain)(const struct engine_plan *p, const char *said, struct error *err);
 };
 
+/* Does what docker's or podman's client wrote to stderr say that no daemon is there for us? */
+bool engine_nobody(const char *said);
+
 extern const struct engine_description engine_docker, engine_podman, engine_bwrap;
 
 /* The words after python3 -c GUEST, the same for all. nproc, files: 0 where the engine holds the limit; memory: it holds it. */

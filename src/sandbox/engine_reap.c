@@ -26,21 +26,25 @@
 #define CLIENT_MS 10000
 #define SCAN_AFTER_MS 1500      /* not while the first question is on its way */
 #define SCAN_EVERY_S 3600
-#define AGAIN_MS 250            /* between looks at one that is being started */
-#define LOOKS_MOST 4            /* then it is removed all the same: podman's conmon holds the directory while the container lives */
-#define TRIES_MOST 3            /* more of one that failed, each after twice the time */
+#define AT_ONCE 4               /* the others wait their turn */
+#define LOOK_MS 20              /* to the second look at one that is being started or is ending; doubled each time */
+#define LOOKS_MOST 6            /* then it is removed all the same: podman's conmon holds the directory while the container lives */
+#define AGAIN_MS 200            /* to another try of one that failed; doubled each time */
+#define TRIES_MOST 4
+#define END_MS 3000             /* at our own end, for what is under way */
 
 struct removal {                /* one "rm -f", or one "ps", in the background */
     struct loop *loop;
     struct sandbox_swept *count;    /* NULL: nobody waits for it */
     char *engine, *name, *dir;  /* dir: removed when the container is gone */
     bool named;                 /* it had come to its own end */
+    bool begun;
     int looks, tries;
     struct job *job;
     struct removal *next;
 };
 
-/* Those under way. Nobody waits for them when the program ends: what they have not done is for the next start. */
+/* Those under way and those that wait. */
 static struct removal *removals;
 
 static void removal_free(struct removal *r)
@@ -80,27 +84,69 @@ static struct removal *removal_new(struct loop *loop, struct sandbox_swept *coun
     return r;
 }
 
+static struct removal *next_in_turn(void)
+{
+    struct removal *next = NULL;
+    int begun = 0;
+
+    for (struct removal *r = removals; r; r = r->next) {
+        begun += r->begun;
+        if (r->name && !r->begun)
+            next = r;
+    }
+    return begun < AT_ONCE ? next : NULL;
+}
+
 static void start_removal(void *ctx, short revents);
 
-static void removed(void *ctx, struct job *j)
+/* Each has a client that costs 50 ms of CPU time, descriptors and a timer. */
+static void start_some(void)
 {
-    struct removal *r = ctx;
-    /* While it is held there may be none yet, and soon one. */
-    bool gone = engine_rm_ok(j) && !(r->dir && engine_dir_held(r->dir));
+    for (struct removal *r; (r = next_in_turn()) != NULL;) {
+        r->begun = true;
+        start_removal(r, 0);
+    }
+}
+
+/* It is over. Not removed, perhaps because the daemon is down: the next start tries again, for a week. */
+static void settle(struct removal *r, bool gone)
+{
     struct stat st;
 
-    job_free(j);
-    r->job = NULL;
-    if (!gone && r->tries++ < TRIES_MOST) {
-        loop_timer(r->loop, clock_ms() + (AGAIN_MS << r->tries), start_removal, r);
-        return;
-    }
-    /* Not removed, perhaps because the daemon is down: the next start tries again, for a week. */
     if (r->dir && (gone || (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
         owner_erase(r->dir);
     if (r->count)
         *(!gone ? &r->count->failed : r->named ? &r->count->ended : &r->count->sandboxes) += 1;
     removal_free(r);
+}
+
+/* Nobody is there to ask, for none of them. */
+static void drop_waiting(const char *engine)
+{
+    for (struct removal *r = removals, *next; r; r = next) {
+        next = r->next;
+        if (r->name && !r->begun && strcmp(r->engine, engine) == 0)
+            settle(r, false);
+    }
+}
+
+static void removed(void *ctx, struct job *j)
+{
+    struct removal *r = ctx;
+    enum engine_rm_end end = engine_rm_end(j);
+    /* While it is held there may be none yet, and soon one. */
+    bool gone = end == RM_GONE && !(r->dir && engine_dir_held(r->dir));
+
+    job_free(j);
+    r->job = NULL;
+    if (!gone && end != RM_NOBODY && r->tries < TRIES_MOST) {
+        loop_timer(r->loop, clock_ms() + (AGAIN_MS << r->tries++), start_removal, r);
+        return;
+    }
+    if (end == RM_NOBODY)
+        drop_waiting(r->engine);
+    settle(r, gone);
+    start_some();
 }
 
 /* Not while it is being started: a killed program's "docker run" goes on without it, and holds the directory. Were that taken from under it, the
@@ -110,13 +156,15 @@ static void start_removal(void *ctx, short revents)
     struct removal *r = ctx;
 
     (void)revents;
-    if (r->dir && r->looks++ < LOOKS_MOST && engine_dir_held(r->dir)) {
-        loop_timer(r->loop, clock_ms() + AGAIN_MS, start_removal, r);
+    if (r->dir && r->looks < LOOKS_MOST && engine_dir_held(r->dir)) {
+        loop_timer(r->loop, clock_ms() + (LOOK_MS << r->looks++), start_removal, r);
         return;
     }
     r->job = engine_rm(r->engine, r->name, r->loop, removed, r);
-    if (!r->job)
-        removal_free(r);
+    if (r->job)
+        return;
+    settle(r, false);
+    start_some();
 }
 
 static void remove_container(struct loop *loop, struct sandbox_swept *count, const char *engine, const char *name,
@@ -128,7 +176,7 @@ static void remove_container(struct loop *loop, struct sandbox_swept *count, con
     r->name = xstrdup(name);
     r->dir = xstrdup(left ? left->dir : NULL);
     r->named = left && left->named;
-    start_removal(r, 0);
+    start_some();
 }
 
 struct reaper {
@@ -244,4 +292,21 @@ void engine_reap(struct loop *loop)
         return;
     if (file_mkdirs(cache, 0700, NULL) == 0 && file_write_soon(stamp, "", 0, 0600, NULL) == 0)
         loop_timer(loop, clock_ms() + SCAN_AFTER_MS, scan_labels, loop);
+}
+
+/* A "ps" is not waited for: the next start asks again. */
+static bool removing(void)
+{
+    for (const struct removal *r = removals; r; r = r->next)
+        if (r->name)
+            return true;
+    return false;
+}
+
+void engine_reap_end(struct loop *loop)
+{
+    int64_t left, end = clock_ms() + END_MS;
+
+    while (removing() && !loop_cancelled(loop) && (left = end - clock_ms()) > 0)
+        loop_wait(loop, (int)left);
 }

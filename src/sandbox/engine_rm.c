@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/argv.h"
+#include "sandbox/engine_plan.h"
 
 #define CLIENT_MS 10000
 
@@ -21,10 +22,12 @@ struct job *engine_rm(const char *engine, const char *name, struct loop *loop, j
     return j;
 }
 
-bool engine_rm_ok(const struct job *j)
+enum engine_rm_end engine_rm_end(const struct job *j)
 {
     const char *said = buf_str(&j->err_text);
 
     /* A container whose supervisor has just ended removes itself (--rm). */
-    return job_ok(j) || strcasestr(said, "no such container") || strcasestr(said, "already in progress");
+    if (job_ok(j) || strcasestr(said, "no such container") || strcasestr(said, "already in progress"))
+        return RM_GONE;
+    return j->timed_out || engine_nobody(said) ? RM_NOBODY : RM_REFUSED;
 }

@@ -1,9 +1,7 @@
-/* engine_rm.h - "docker rm -f", "podman rm -f": the end of a container by its name, and whether it is one.
+/* engine_rm.h - "docker rm -f", "podman rm -f": the end of a container by its name, and what became of it.
  */
 #ifndef SANDBOX_ENGINE_RM_H
 #define SANDBOX_ENGINE_RM_H
-
-#include <stdbool.h>
 
 #include "sandbox/job.h"
 
@@ -11,8 +9,14 @@ struct loop;
 
 /* loop and done as for job_start. NULL: the client could not be started. It has 10 s. */
 struct job *engine_rm(const char *engine, const char *name, struct loop *loop, job_fn *done, void *ctx);
-/* Is the container gone, or on its way? If not it is worth another try: docker may refuse because the container was just then ending by itself,
- * and at the same moment leave off removing it because we asked ("Could not kill running container", docker 20.10). */
-bool engine_rm_ok(const struct job *j);
+
+enum engine_rm_end {
+    RM_GONE,            /* or on its way */
+    /* Worth another try: docker may refuse because the container was just then ending by itself, and at the same moment leave off removing it
+     * because we asked ("Could not kill running container", docker 20.10). */
+    RM_REFUSED,
+    RM_NOBODY,          /* no daemon, or none that answers us: asking again changes nothing */
+};
+enum engine_rm_end engine_rm_end(const struct job *j);
 
 #endif

@@ -101,6 +101,8 @@ void sandbox_free(struct sandbox *s)
         return;
     clear_run(s);
     name_release(&s->hold);
+    if (s->reaped)
+        engine_reap_end(s->loop);
     for (size_t i = 0; i < countof(s->strings); i++)
         free(s->strings[i]);
     output_release(&s->output);

@@ -2,129 +2,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
 
-#include "base/buf.h"
 #include "base/child.h"
-#include "base/clock.h"
-#include "base/error.h"
-#include "base/file.h"
-#include "base/loop.h"
-#include "base/mem.h"
 #include "sandbox/engine.h"
 #include "sandbox/engine_dir.h"
 #include "sandbox/engine_memory.h"
 #include "sandbox/owner.h"
-#include "sandbox/sandbox.h"
-
-struct place {
-    char dir[64];
-    char *path;                     /* what PATH was */
-    struct loop *loop;
-    struct sandbox_options o;
-    struct buf notices;
-    int told, status;               /* done: how often, last answer */
-    struct error err;
-};
-
-static void notice(void *ctx, bool detail, const char *line)
-{
-    struct place *p = ctx;
-
-    buf_addf(&p->notices, "%s%s\n", detail ? "(detail) " : "", line);
-}
-
-static int set_up(void **state)
-{
-    struct place *p = xcalloc(1, sizeof *p);
-
-    snprintf(p->dir, sizeof p->dir, "/tmp/sandpiper-test-XXXXXX");
-    assert_non_null(mkdtemp(p->dir));
-    chmod(p->dir, 0755);            /* bwrap as another uid must reach nothing here, but the kernel asks */
-    p->path = xstrdup(getenv("PATH"));
-    autofree char *run = xasprintf("%s/run", p->dir), *cache = xasprintf("%s/cache", p->dir);
-    mkdir(run, 0700);
-    setenv("XDG_RUNTIME_DIR", run, 1);
-    setenv("XDG_CACHE_HOME", cache, 1);
-    p->loop = loop_new();
-    p->o = (struct sandbox_options){
-        .engine = "auto", .image = "img:1", .memory = 512 << 20, .cpus = 1, .pids = 64, .data_size = 16 << 20, .data_files = 100,
-        .tmp_size = 16 << 20, .file_size = 8 << 20, .open_files = 200, .notice = notice, .notice_ctx = p,
-    };
-    *state = p;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct place *p = *state;
-
-    setenv("PATH", p->path, 1);
-    loop_free(p->loop);
-    file_remove_tree(p->dir);
-    buf_release(&p->notices);
-    free(p->path);
-    free(p);
-    return 0;
-}
-
-/* A program of this name comes first in PATH; with only == true nothing else does but what scripts need. */
-static void fake(struct place *p, const char *name, const char *script)
-{
-    autofree char *bin = xasprintf("%s/bin", p->dir), *file = xasprintf("%s/%s", bin, name), *text = xasprintf("#!/bin/sh\n%s\n", script);
-
-    mkdir(bin, 0755);
-    assert_int_equal(file_write(file, text, strlen(text), 0755, NULL), 0);
-    chmod(file, 0755);
-    setenv("PATH", bin, 1);
-}
-
-static void done(void *ctx, int status, const struct error *err)
-{
-    struct place *p = ctx;
-
-    p->told++;
-    p->status = status;
-    if (status != 0)
-        p->err = *err;
-}
-
-static void wait_told(struct place *p, int times)
-{
-    int64_t end = clock_ms() + 20000;
-
-    while (p->told < times && clock_ms() < end)
-        loop_wait(p->loop, 100);
-    assert_int_equal(p->told, times);
-}
-
-static size_t entries(const char *dir)
-{
-    autofree char *command = xasprintf("%s/sandpiper", dir);
-    struct stat st;
-
-    if (stat(command, &st) != 0)
-        return 0;
-    return st.st_nlink - 2;         /* directories only, which is all it holds */
-}
-
-static bool run_dir_empty(void)
-{
-    return entries(getenv("XDG_RUNTIME_DIR")) == 0;
-}
+#include "engine_place.h"
 
 static void test_nothing_installed(void **state)
 {
@@ -400,108 +287,6 @@ static void test_hand_over(void **state)
     assert_true(run_dir_empty());
 }
 
-/* The directory of a start. tail: NULL for our own, ":PID..." for a program of this machine, else somebody's elsewhere. The caller frees. */
-static char *left_behind(const char *id, const char *tail, const char *container)
-{
-    autofree char *run = xdg_path(XDG_RUNTIME, NULL), *me = owner_self();
-    char *dir = xasprintf("%s/%s", run, id);
-
-    if (tail && tail[0] == ':')
-        *strrchr(me, ':') = '\0';
-    autofree char *owner = xasprintf("%s%s", tail && tail[0] != ':' ? "" : me, tail ? tail : ""), *file = xasprintf("%s/record", dir);
-    autofree char *text = xasprintf("{\"owner\":\"%s\",\"engine\":\"docker\",\"container\":\"%s\",\"cgroups\":[]}", owner, container);
-    assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
-    assert_int_equal(file_write(file, text, strlen(text), 0600, NULL), 0);
-    return dir;
-}
-
-/* A docker that writes down what it is asked. The caller frees the path of its log. */
-static char *logging_docker(struct place *p)
-{
-    char *log = xasprintf("%s/log", p->dir);
-    autofree char *script = xasprintf("echo \"$*\" >> %s", log), *stamp = xdg_path(XDG_CACHE, "reaped"), *cache = xdg_path(XDG_CACHE, NULL);
-
-    fake(p, "docker", script);
-    assert_int_equal(file_mkdirs(cache, 0700, NULL), 0);
-    assert_int_equal(file_write(stamp, "", 0, 0600, NULL), 0);      /* no scan of labels */
-    return log;
-}
-
-/* Directories of the dead go, their container with them; those of the living and of others stay. */
-static void test_reap(void **state)
-{
-    struct place *p = *state;
-    autofree char *log = logging_docker(p);
-    autofree char *dead = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
-    autofree char *kept = left_behind("0000000000000002", NULL, "sandpiper-0000000000000002");
-    autofree char *no_name_of_ours = left_behind("0000000000000003", ":7", "somebody-elses");     /* nothing is removed by it */
-    autofree char *other = left_behind("0000000000000004", "elsewhere/x/y:1:1", "sandpiper-0000000000000004");
-    /* One whose removal was cut short; a pid of 1 with such a start time is nobody's. */
-    autofree char *run = xdg_path(XDG_RUNTIME, NULL), *half = xasprintf("%s/sandpiper-1-7-0000000000000005", run);
-
-    assert_int_equal(file_mkdirs(half, 0700, NULL), 0);
-    engine_reap(p->loop);
-    for (int64_t end = clock_ms() + 5000; entries(getenv("XDG_RUNTIME_DIR")) > 2 && clock_ms() < end;)
-        loop_wait(p->loop, 50);
-    assert_int_equal(entries(getenv("XDG_RUNTIME_DIR")), 2);
-    assert_int_not_equal(access(dead, F_OK), 0);
-    assert_int_not_equal(access(no_name_of_ours, F_OK), 0);
-    assert_int_equal(access(kept, F_OK), 0);
-    assert_int_equal(access(other, F_OK), 0);
-    struct buf text = BUF_INIT(4096);
-    assert_int_equal(file_read(log, 4096, &text, NULL), 0);
-    assert_string_equal(buf_str(&text), "rm -f sandpiper-0000000000000001\n");
-    buf_release(&text);
-}
-
-/* A killed program's client is still at work: its directory stays until that has ended, then goes with the container. */
-static void test_reap_waits_for_a_start(void **state)
-{
-    struct place *p = *state;
-    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
-    const struct engine_dir d = {.path = dir};
-
-    assert_false(engine_dir_held(dir));
-    int fd = engine_dir_hold(&d, NULL);
-    assert_true(fd >= 0);
-    char *const argv[] = {(char *)"/bin/sleep", (char *)"0.6", NULL};
-    int keep[] = {fd, -1}, status;
-    struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1, .keep = keep};
-    pid_t client = child_spawn(&o, NULL);
-    close(fd);
-    assert_true(engine_dir_held(dir));
-    engine_reap(p->loop);
-    for (int64_t end = clock_ms() + 400; clock_ms() < end;)
-        loop_wait(p->loop, 50);
-    assert_int_equal(access(dir, F_OK), 0);
-    assert_int_not_equal(access(log, F_OK), 0);
-    for (int64_t end = clock_ms() + 5000; !run_dir_empty() && clock_ms() < end;)
-        loop_wait(p->loop, 50);
-    assert_true(run_dir_empty());
-    assert_int_equal(access(log, F_OK), 0);
-    assert_true(child_wait(client, 2000, &status));
-}
-
-/* A daemon may refuse at the moment when the container ends by itself: asked again, and only then is the directory gone. */
-static void test_reap_asks_again(void **state)
-{
-    struct place *p = *state;
-    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
-    autofree char *script = xasprintf("echo \"$*\" >> %s\n[ -e %s/asked ] || { : > %s/asked; echo 'Could not kill running container' >&2; exit 1; }", log, p->dir,
-                                      p->dir);
-    struct buf text = BUF_INIT(4096);
-
-    fake(p, "docker", script);
-    engine_reap(p->loop);
-    for (int64_t end = clock_ms() + 5000; !run_dir_empty() && clock_ms() < end;)
-        loop_wait(p->loop, 50);
-    assert_true(run_dir_empty());
-    assert_int_not_equal(access(dir, F_OK), 0);
-    assert_int_equal(file_read(log, 4096, &text, NULL), 0);
-    assert_string_equal(buf_str(&text), "rm -f sandpiper-0000000000000001\nrm -f sandpiper-0000000000000001\n");
-    buf_release(&text);
-}
-
 /* ---- the real thing ---- */
 
 static const char guest[] =
@@ -617,8 +402,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(test_nothing_installed), T(test_by_name_is_not_replaced), T(test_unknown_name), T(test_auto_goes_on), T(test_flood_on_stderr),
-        T(test_podman_runtime), T(test_stdio), T(test_memory), T(test_host_python), T(test_owner), T(test_hand_over), T(test_reap),
-        T(test_reap_waits_for_a_start), T(test_reap_asks_again),
+        T(test_podman_runtime), T(test_stdio), T(test_memory), T(test_host_python), T(test_owner), T(test_hand_over),
         T(test_real_bwrap), T(test_real_bwrap_bad_guest), T(test_end_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,234 @@
+/* test_reap.c - what killed programs left is removed: when, by what words, how often asked for, and how long that is waited for. Engines are shell
+ * scripts that write down what they are asked.
+ */
+#include <glob.h>
+
+#include "base/child.h"
+#include "sandbox/engine.h"
+#include "sandbox/engine_dir.h"
+#include "sandbox/owner.h"
+#include "engine_place.h"
+
+#define MANY 40
+
+/* The directory of a start. tail: NULL for our own, ":PID..." for a program of this machine, else somebody's elsewhere. The caller frees. */
+static char *left_behind(const char *id, const char *tail, const char *container)
+{
+    autofree char *run = xdg_path(XDG_RUNTIME, NULL), *me = owner_self();
+    char *dir = xasprintf("%s/%s", run, id);
+
+    if (tail && tail[0] == ':')
+        *strrchr(me, ':') = '\0';
+    autofree char *owner = xasprintf("%s%s", tail && tail[0] != ':' ? "" : me, tail ? tail : ""), *file = xasprintf("%s/record", dir);
+    autofree char *text = xasprintf("{\"owner\":\"%s\",\"engine\":\"docker\",\"container\":\"%s\",\"cgroups\":[]}", owner, container);
+    assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
+    assert_int_equal(file_write(file, text, strlen(text), 0600, NULL), 0);
+    return dir;
+}
+
+/* A program of this machine that is dead. The caller frees. */
+static char *dead_owner(void)
+{
+    autofree char *me = owner_self();
+
+    *strrchr(me, ':') = '\0';
+    return xasprintf("%s:7", me);
+}
+
+static const char *nth(int i, const char *before)
+{
+    static char text[64];
+
+    snprintf(text, sizeof text, "%s%016x", before, i + 1);
+    return text;
+}
+
+static void leave_many(void)
+{
+    for (int i = 0; i < MANY; i++) {
+        autofree char *container = xstrdup(nth(i, "sandpiper-"));
+        free(left_behind(nth(i, ""), ":7", container));
+    }
+}
+
+/* How many lines the log has; each must be the removal of one of them. */
+static int removals_asked(const char *log)
+{
+    struct buf text = BUF_INIT(64 * 1024);
+    int n = 0;
+
+    assert_int_equal(file_read(log, 64 * 1024, &text, NULL), 0);
+    for (const char *line = buf_str(&text); *line; line = strchr(line, '\n') + 1, n++)
+        assert_int_equal(strncmp(line, "rm -f sandpiper-00000000000000", 30), 0);
+    buf_release(&text);
+    return n;
+}
+
+/* A docker that writes down what it is asked. The caller frees the path of its log. */
+static char *logging_docker(struct place *p)
+{
+    char *log = xasprintf("%s/log", p->dir);
+    autofree char *script = xasprintf("echo \"$*\" >> %s", log), *stamp = xdg_path(XDG_CACHE, "reaped"), *cache = xdg_path(XDG_CACHE, NULL);
+
+    fake(p, "docker", script);
+    assert_int_equal(file_mkdirs(cache, 0700, NULL), 0);
+    assert_int_equal(file_write(stamp, "", 0, 0600, NULL), 0);      /* no scan of labels */
+    return log;
+}
+
+/* Directories of the dead go, their container with them; those of the living and of others stay. */
+static void test_reap(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p);
+    autofree char *dead = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    autofree char *kept = left_behind("0000000000000002", NULL, "sandpiper-0000000000000002");
+    autofree char *no_name_of_ours = left_behind("0000000000000003", ":7", "somebody-elses");     /* nothing is removed by it */
+    autofree char *other = left_behind("0000000000000004", "elsewhere/x/y:1:1", "sandpiper-0000000000000004");
+    /* One whose removal was cut short; a pid of 1 with such a start time is nobody's. */
+    autofree char *run = xdg_path(XDG_RUNTIME, NULL), *half = xasprintf("%s/sandpiper-1-7-0000000000000005", run);
+
+    assert_int_equal(file_mkdirs(half, 0700, NULL), 0);
+    engine_reap(p->loop);
+    engine_reap_end(p->loop);
+    assert_int_equal(entries(getenv("XDG_RUNTIME_DIR")), 2);
+    assert_int_not_equal(access(dead, F_OK), 0);
+    assert_int_not_equal(access(no_name_of_ours, F_OK), 0);
+    assert_int_equal(access(kept, F_OK), 0);
+    assert_int_equal(access(other, F_OK), 0);
+    assert_int_equal(removals_asked(log), 1);
+}
+
+/* A killed program's client is still at work: its directory stays until that has ended, then goes with the container. */
+static void test_reap_waits_for_a_start(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    const struct engine_dir d = {.path = dir};
+
+    assert_false(engine_dir_held(dir));
+    int fd = engine_dir_hold(&d, NULL);
+    assert_true(fd >= 0);
+    char *const argv[] = {(char *)"/bin/sleep", (char *)"0.6", NULL};
+    int keep[] = {fd, -1}, status;
+    struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1, .keep = keep};
+    pid_t client = child_spawn(&o, NULL);
+    close(fd);
+    assert_true(engine_dir_held(dir));
+    engine_reap(p->loop);
+    for (int64_t end = clock_ms() + 400; clock_ms() < end;)
+        loop_wait(p->loop, 50);
+    assert_int_equal(access(dir, F_OK), 0);
+    assert_int_not_equal(access(log, F_OK), 0);
+    engine_reap_end(p->loop);
+    assert_true(run_dir_empty());
+    assert_int_equal(access(log, F_OK), 0);
+    assert_true(child_wait(client, 2000, &status));
+}
+
+/* A daemon may refuse at the moment when the container ends by itself: asked again, and only then is the directory gone. */
+static void test_reap_asks_again(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    autofree char *script = xasprintf("cd %s; echo \"$*\" >> log\n"
+                                      "[ -e asked ] || { : > asked; echo 'Could not kill running container' >&2; exit 1; }", p->dir);
+
+    fake(p, "docker", script);
+    engine_reap(p->loop);
+    engine_reap_end(p->loop);
+    assert_true(run_dir_empty());
+    assert_int_not_equal(access(dir, F_OK), 0);
+    assert_int_equal(removals_asked(log), 2);
+}
+
+/* A daemon that is not there is not asked again, nor for the others; the end does not wait for it. */
+static void test_reap_nobody_to_ask(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p);
+    autofree char *script = xasprintf("echo \"$*\" >> %s\n"
+                                      "echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit 1", log);
+    int64_t begun = clock_ms();
+
+    leave_many();
+    fake(p, "docker", script);
+    engine_reap(p->loop);
+    engine_reap_end(p->loop);
+    assert_true(clock_ms() - begun < 1500);
+    assert_int_equal(entries(getenv("XDG_RUNTIME_DIR")), MANY);      /* for the next start */
+    assert_in_range(removals_asked(log), 1, 8);
+}
+
+/* More than the loop could watch at a time: all are removed, a few at a time. */
+static void test_reap_many(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p);
+    autofree char *script = xasprintf("PATH=/usr/bin:/bin; cd %s; mkdir now-$$; set -- \"$*\" now-*; [ $# -le 5 ] || echo $# at once >> log\n"
+                                      "echo \"$1\" >> log; sleep 0.02; rmdir now-$$", p->dir);
+
+    leave_many();
+    fake(p, "docker", script);
+    engine_reap(p->loop);
+    for (int i = 0; i < 5 && !run_dir_empty(); i++)     /* a machine under load may need more than the time of one end */
+        engine_reap_end(p->loop);
+    assert_true(run_dir_empty());
+    assert_int_equal(removals_asked(log), MANY);
+}
+
+/* A client that hangs does not keep the user: the end has its time, and an interrupt ends it at once. */
+static void test_reap_end_is_bounded(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    int64_t begun = clock_ms();
+
+    (void)log;
+    fake(p, "docker", "exec /bin/sleep 6");
+    engine_reap(p->loop);
+    engine_reap_end(p->loop);
+    assert_in_range(clock_ms() - begun, 2900, 8000);
+    begun = clock_ms();
+    loop_interrupt(p->loop);
+    engine_reap_end(p->loop);
+    assert_true(clock_ms() - begun < 100);
+    assert_int_equal(access(dir, F_OK), 0);
+}
+
+/* "docker run" does not come to its end: it is killed, and what it may still make is for the next start. */
+static void test_a_client_that_hangs(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p), *run = xdg_path(XDG_RUNTIME, NULL);
+    autofree char *script = xasprintf("case \" $* \" in *' run '*) exec /bin/sleep 60;; esac; echo \"$*\" >> %s", log);
+
+    fake(p, "docker", script);
+    p->o.engine = "docker";
+    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    for (int64_t end = clock_ms() + 5000; entries(getenv("XDG_RUNTIME_DIR")) == 0 && clock_ms() < end;)
+        loop_wait(p->loop, 50);
+    loop_wait(p->loop, 50);
+    engine_end(r);
+    assert_int_equal(entries(getenv("XDG_RUNTIME_DIR")), 1);
+    glob_t found;
+    autofree char *pattern = xasprintf("%s/*", run);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    struct engine_dir d = {.path = found.gl_pathv[0]};
+    autofree char *dead = dead_owner(), *container = xasprintf("sandpiper-%s", strrchr(d.path, '/') + 1);
+    assert_int_equal(engine_dir_record(&d, dead, "docker", container, NULL, NULL), 0);
+    globfree(&found);
+    engine_reap(p->loop);
+    engine_reap_end(p->loop);
+    assert_true(run_dir_empty());
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(test_reap), T(test_reap_waits_for_a_start), T(test_reap_asks_again), T(test_reap_nobody_to_ask),
+        T(test_reap_many), T(test_a_client_that_hangs), T(test_reap_end_is_bounded),      /* the last: what it leaves under way stays so */
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
