@@ -114,11 +114,11 @@ static void explain_userns(struct error *err)
 
     for (size_t i = 0; i < countof(knobs); i++)
         if (read_sysctl(knobs[i].path) == knobs[i].bad) {
-            error_set(err, ERROR_SANDBOX, 0, "bwrap may make no user namespace here (%s is %ld)\nallow it with: sudo sysctl -w %s=%s%s",
+            error_set(err, ERROR_SANDBOX, 0, "bwrap: no user namespace may be made here (%s is %ld)\nallow it with: sudo sysctl -w %s=%s%s",
                       knobs[i].name, knobs[i].bad, knobs[i].name, knobs[i].good, knobs[i].also);
             return;
         }
-    error_set(err, ERROR_SANDBOX, 0, "bwrap may make no user namespace here (inside a container, or a security module forbids it)\n"
+    error_set(err, ERROR_SANDBOX, 0, "bwrap: no user namespace may be made here (inside a container, or a security module forbids it)\n"
               "use --sandbox docker or podman, or run where user namespaces are allowed");
 }
 
@@ -128,7 +128,7 @@ static enum engine_fault explain(const struct engine_plan *p, const char *said, 
     if (strstr(said, "namespace") || strstr(said, "uid map") || strstr(said, "setting up uid") || strstr(said, "user.max"))
         explain_userns(err);
     else if (strstr(said, "nknown option"))
-        error_set(err, ERROR_SANDBOX, 0, "bwrap is too old (%.200s)\ninstall bubblewrap 0.8 or newer", said);
+        error_set(err, ERROR_SANDBOX, 0, "bwrap: it is too old (%.200s)\ninstall bubblewrap 0.8 or newer", said);
     else if (strstr(said, "/usr/bin/python3"))
         error_set(err, ERROR_SANDBOX, 0, "bwrap: this host has no /usr/bin/python3\ninstall it (apt install python3), "
                   "or use --sandbox docker or podman");

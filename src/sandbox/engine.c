@@ -97,9 +97,13 @@ static void tell_failure(struct engine_run *r)
     else if (r->o->runtime)
         error_set(&err, ERROR_SANDBOX, 0, "no sandbox engine works with the runtime %.100s (%.600s)\ninstall it, or leave --runtime out",
                   r->o->runtime, buf_str(&r->causes));
-    else
-        error_set(&err, ERROR_SANDBOX, 0, "no sandbox engine works here (%.700s)\nthe quickest to set up: sudo apt install bubblewrap "
-                  "python3-numpy python3-pandas python3-matplotlib", buf_str(&r->causes));
+    else {
+        autofree char *bwrap = job_find_program("bwrap");
+
+        error_set(&err, ERROR_SANDBOX, 0, "no sandbox engine works here (%.700s)\n%s", buf_str(&r->causes), bwrap
+                  ? "what mends each: sandpiper doctor"
+                  : "the quickest to set up: sudo apt install bubblewrap python3-numpy python3-pandas python3-matplotlib");
+    }
     r->ended = true;
     r->done(r->ctx, -1, &err);
 }

@@ -27,6 +27,25 @@ static void test_nothing_installed(void **state)
     assert_non_null(strstr(p->err.text, geteuid() == 0
         ? "no sandbox engine works here (docker: not installed; podman: not installed; bwrap: not installed)\n"
         : "no sandbox engine works here (podman: not installed; docker: not installed; bwrap: not installed)\n"));
+    assert_non_null(strstr(p->err.text, "\nthe quickest to set up: sudo apt install bubblewrap"));
+    engine_end(r);
+}
+
+/* bwrap is there and fails: installing it would not help. */
+static void test_nothing_works(void **state)
+{
+    struct place *p = *state;
+
+    fake(p, "bwrap", "echo 'bwrap: No permissions to create new namespace' >&2; exit 1");
+    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    wait_told(p, 1);
+    if (p->status == 0) {               /* it went on before bwrap had failed: its channel is closed */
+        engine_reject(r, "it hung up");
+        wait_told(p, 2);
+    }
+    assert_int_equal(p->status, -1);
+    assert_non_null(strstr(p->err.text, "; bwrap: no user namespace may be made here ("));
+    assert_non_null(strstr(p->err.text, "\nwhat mends each: sandpiper doctor"));
     engine_end(r);
 }
 
@@ -401,7 +420,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_nothing_installed), T(test_by_name_is_not_replaced), T(test_unknown_name), T(test_auto_goes_on), T(test_flood_on_stderr),
+        T(test_nothing_installed), T(test_nothing_works), T(test_by_name_is_not_replaced), T(test_unknown_name), T(test_auto_goes_on), T(test_flood_on_stderr),
         T(test_podman_runtime), T(test_stdio), T(test_memory), T(test_host_python), T(test_owner), T(test_hand_over),
         T(test_real_bwrap), T(test_real_bwrap_bad_guest), T(test_end_at_any_time),
     };
