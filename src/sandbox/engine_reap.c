@@ -39,6 +39,7 @@ struct removal {                /* one "rm -f", or one "ps", in the background *
     char *engine, *name, *dir;  /* dir: removed when the container is gone */
     bool named;                 /* it had come to its own end */
     bool begun;
+    bool late;                  /* an earlier start has tried: at the end it is not waited for again */
     int looks, tries;
     struct job *job;
     struct removal *next;
@@ -108,11 +109,26 @@ static void start_some(void)
     }
 }
 
+static char *late_mark(const char *dir)
+{
+    return xasprintf("%s/late", dir);
+}
+
+static void mark_late(const struct removal *r)
+{
+    if (!r->dir || r->late)
+        return;
+    autofree char *mark = late_mark(r->dir);
+    file_write_soon(mark, "", 0, 0600, NULL);
+}
+
 /* It is over. Not removed, perhaps because the daemon is down: the next start tries again, for a week. */
 static void settle(struct removal *r, bool gone)
 {
     struct stat st;
 
+    if (!gone)
+        mark_late(r);
     if (r->dir && (gone || (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
         owner_erase(r->dir);
     if (r->count)
@@ -176,6 +192,10 @@ static void remove_container(struct loop *loop, struct sandbox_swept *count, con
     r->name = xstrdup(name);
     r->dir = xstrdup(left ? left->dir : NULL);
     r->named = left && left->named;
+    if (r->dir) {
+        autofree char *mark = late_mark(r->dir);
+        r->late = access(mark, F_OK) == 0;
+    }
     start_some();
 }
 
@@ -295,10 +315,15 @@ void engine_reap(struct loop *loop)
 }
 
 /* A "ps" is not waited for: the next start asks again. */
+static bool waited_for(const struct removal *r)
+{
+    return r->name && !r->late;
+}
+
 static bool removing(void)
 {
     for (const struct removal *r = removals; r; r = r->next)
-        if (r->name)
+        if (waited_for(r))
             return true;
     return false;
 }
@@ -309,4 +334,8 @@ void engine_reap_end(struct loop *loop)
 
     while (removing() && !loop_cancelled(loop) && (left = end - clock_ms()) > 0)
         loop_wait(loop, (int)left);
+    /* A daemon that hangs holds nobody up twice. */
+    for (const struct removal *r = removals; r && !loop_cancelled(loop); r = r->next)
+        if (waited_for(r))
+            mark_late(r);
 }
