@@ -15,6 +15,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -69,8 +70,18 @@ def venv_packages():
 def run(argv, what):
     r = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if r.returncode:
-        lines = [line for line in r.stdout.splitlines() if line.strip()]
-        sys.exit("local model: %s failed: %s" % (what, lines[-1] if lines else "exit code %d" % r.returncode))
+        sys.exit("local model: %s failed: %s" % (what, complaint(r.stdout) or "exit code %d" % r.returncode))
+
+
+def complaint(text):
+    """The last line, but for pip without a network: its last word is then that there is no such version."""
+    broken = re.search(r"connection broken by '(\w+)", text)
+    if broken and broken[1] == "SSLError":
+        return "the certificate of the package index is not trusted here (PIP_CERT names a file of others)"
+    if broken:
+        return "the package index cannot be reached (%s)" % broken[1]
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
 
 
 @contextlib.contextmanager

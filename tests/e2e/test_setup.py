@@ -46,6 +46,13 @@ def test_two_fetch_one_after_the_other(tmp_path):
         p.communicate()
 
 
+def test_no_network(tmp_path):
+    """pip's own last word is that there is no such version."""
+    p = model("fetch", XDG_DATA_HOME=str(tmp_path), PIP_INDEX_URL="https://127.0.0.1:9/simple", PIP_RETRIES="1", PIP_CONFIG_FILE="/dev/null")
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 1 and out == "" and "the package index cannot be reached (NewConnectionError)" in err.splitlines()[-1], err
+
+
 def test_packages_says_what_is_missing(tmp_path):
     """Not root and no sudo: the command is printed. A dpkg-query of ours says that nothing is installed."""
     (tmp_path / "dpkg-query").write_text("#!/bin/sh\nexit 1\n")
