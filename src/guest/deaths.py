@@ -39,16 +39,24 @@ def died(self, status):
             self.unpark(b'early')               # noqa: from parked.py
         forget(self)
         self.worker = 0
-        self.dying = ending, time.monotonic() + ANNOUNCE_WAIT, not self.waiting     # noqa: from parked.py
+        self.dying = ending, time.monotonic() + ANNOUNCE_WAIT, not self.waiting and self.sending is None    # noqa: from parked.py
         self.mourn()                            # noqa: from parked.py
         return
     self.bury()
     self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
-    if self.waiting:
-        self.waiting = False
-        self.collect(ending)
+    if self.waiting or self.sending is not None:
+        close_cell(self, ending)
     else:
         self.send(b'X', NONE, ending)
+
+
+def close_cell(self, ending):
+    """It was the death of a cell, which may have answered already: then its files are going out."""
+    if self.sending is not None:
+        self.ending += ending
+        return
+    self.waiting = False
+    self.collect(ending)
 
 
 def forget(self):

@@ -47,8 +47,7 @@ def gone(self):
         put_end(self)                           # noqa: from requests.py
         self.nonce = None
     if self.sending is not None:
-        self.sending.close()
-        self.finish(b'')
+        self.cut_short(b'')
     now = time.monotonic()
     self.step_at, self.ends = 0.0, now + self.idle
     if self.waiting:
@@ -60,7 +59,7 @@ def gone(self):
 
 def unheard(self, kind, nonce, body=b''):
     """In place of send while nobody listens. How a cell ended, and that the worker died, the next client is told."""
-    if kind == b'X' or kind == b'Z' and self.cut:
+    if kind == b'X' or kind == b'Z' and (self.cut or body[:1] == b'w'):
         self.news = (self.news + body)[-4096:]
 
 

@@ -115,8 +115,7 @@ def mourn(self):
             ending += tlv(b'u', WHY[self.why])
         self.why = b''
     if not idle:
-        self.waiting = False
-        self.collect(ending)
+        close_cell(self, ending)                    # noqa: from deaths.py
         return
     self.send(b'X', NONE, ending)
     if self.waiting:

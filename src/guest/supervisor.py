@@ -132,14 +132,15 @@ class Supervisor:
                 self.interrupted = True
                 self.signal(_signal.SIGINT)
             elif self.sending is not None:
-                self.sending.close()
-                self.finish(tlv(b'f', b'1'))
+                self.cut_short(tlv(b'f', b'1'))
             elif self.helper:
                 self.helper_end(b'interrupted')  # noqa: from requests.py
         elif kind == b'K':
-            if self.worker:
+            if self.waiting and self.worker:
                 self.interrupted = True
                 self.signal(_signal.SIGKILL)
+            elif self.sending is not None:
+                self.cut_short(tlv(b'f', b'1'))
         elif kind == b'Q':
             posix._exit(0)
         elif kind == b'W':
@@ -294,6 +295,11 @@ class Supervisor:
             except StopIteration:
                 self.finish(self.ending)
 
+    def cut_short(self, more):
+        """No more files; what there is to say of the cell's end is still said."""
+        self.sending.close()
+        self.sending, self.ending = iter(()), self.ending + more
+
     def finish(self, ending):
         """The last frame of every request."""
         for fd in self.figures:
@@ -344,7 +350,7 @@ class Supervisor:
 
     def wait(self):
         """Milliseconds for poll; None: until something happens."""
-        if self.sending is not None and not self.outbox:
+        if self.sending is not None and not self.outbox and not self.dying:
             return 0                            # the channel took all there was: nothing but us brings the next piece
         if self.flood and self.unsent < QUEUE_HIGH:
             return FLOOD_MS
@@ -387,7 +393,7 @@ class Supervisor:
                 self.reap()                     # noqa: from deaths.py
             if self.dying:
                 self.mourn()                    # noqa: from parked.py
-            if self.sending is not None:
+            if self.sending is not None and not self.dying:
                 self.more()
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:
                 self.closed_kill = True         # the hang-up alone proves nothing: every death brings one

@@ -114,11 +114,12 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     r->state_lost |= !r->state_restored;
     size_text(s->o.memory, limit, sizeof limit);
     child_status_text(status, how, sizeof how);
-    if (l->reason == REASON_TIMEOUT) {
+    /* It can have died by itself, and the interrupt have met its files on their way out. */
+    if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
         r->what = xasprintf("the code was killed: it ran longer than %g s, the limit of a cell, and did not stop when interrupted; %s",
                             s->o.cell_ms / 1000.0, left);
-    } else if (l->reason == REASON_INTERRUPT) {
+    } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
         r->what = xasprintf("%s; %s", loop_fatal(s->loop) ? "the program was told to end, so the code was killed"
                             : "the user interrupted the code and it did not stop by itself, so it was killed", left);

@@ -29,6 +29,22 @@ static void on_output(void *ctx, int stream, const char *text, size_t len)
 
 static const struct cell_listener listener = {&out, on_output};
 
+static void press(void *ctx, short revents)
+{
+    (void)ctx;
+    (void)revents;
+    loop_interrupt(loop);
+}
+
+/* Ctrl-C as soon as the code says something. */
+static void on_output_press(void *ctx, int stream, const char *text, size_t len)
+{
+    on_output(ctx, stream, text, len);
+    loop_timer(loop, clock_ms() + 15, press, &out);
+}
+
+static const struct cell_listener pressing = {&out, on_output_press};
+
 static int setup_with(const char *options)
 {
     struct sandbox_options o;
@@ -72,18 +88,23 @@ static int teardown(void **state)
     return 0;
 }
 
-static void want(const char *code, enum cell_status status)
+static void want_by(const struct cell_listener *l, const char *code, enum cell_status status)
 {
     struct error err = {0};
 
     cell_result_release(&r);
     buf_clear(&out);
     loop_arm(loop);
-    if (sandbox_run(box, code, strlen(code), &listener, &r, &err) < 0)
+    if (sandbox_run(box, code, strlen(code), l, &r, &err) < 0)
         fail_msg("sandbox_run: %s", err.text);
     if (r.status != status)
         fail_msg("status %d, wanted %d\ncode: %s\nexception: %s\ntraceback: %s\nwhat: %s\noutput: %s", r.status, status, code,
                  r.exception ? r.exception : "-", r.traceback ? r.traceback : "-", r.what ? r.what : "-", buf_str(&out));
+}
+
+static void want(const char *code, enum cell_status status)
+{
+    want_by(&listener, code, status);
 }
 
 static void want_value(const char *code, const char *value)
@@ -178,6 +199,22 @@ static void test_between_cells(void **state)
     want("os._exit(0)", CELL_DIED);
     assert_true(r.state_restored);
     has(r.what, "before this cell; the interpreter died after");
+}
+
+#define BIG_FILES "for i in range(4):\n    with open('f%d' % i, 'wb') as f: f.write(bytes(15 << 20))\n"
+
+/* The files of a cell take a while to go out. Who dies then dies in that cell, and a Ctrl-C then did not kill who was dead. */
+static void test_while_files_go_out(void **state)
+{
+    (void)state;
+    want("import os, threading\nx = 1", CELL_OK);
+    want_restored("x = 2\n" BIG_FILES "threading.Timer(0.005, os._exit, (3,)).start()", CELL_DIED, "os._exit, exit code 3", "1");
+    want_by(&pressing, BIG_FILES "print('bye', flush=True)\nos._exit(5)", CELL_DIED);
+    has(r.what, "os._exit, exit code 5");
+    assert_true(r.state_restored && !r.state_lost);
+    want_value("x", "1");
+    want_by(&pressing, "x = 3\n" BIG_FILES "print('bye', flush=True)", CELL_OK);
+    want_value("x", "3");
 }
 
 static void test_no_copy(void **state)
@@ -357,8 +394,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(test_deaths), T(test_interrupts_still_work), T(test_between_cells), T(test_no_copy), T(test_killed_copy), T(test_nothing_in_the_way),
-        T(test_leftovers), T(test_without_pause), T(test_reset), T(test_hostile), cmocka_unit_test_setup_teardown(test_off, setup_off, teardown),
+        T(test_deaths), T(test_interrupts_still_work), T(test_between_cells), T(test_while_files_go_out), T(test_no_copy), T(test_killed_copy),
+        T(test_nothing_in_the_way), T(test_leftovers), T(test_without_pause), T(test_reset), T(test_hostile),
+        cmocka_unit_test_setup_teardown(test_off, setup_off, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
