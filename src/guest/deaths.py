@@ -37,6 +37,9 @@ def died(self, status):
         if self.due:                            # the copy that there may be is older than a good cell
             self.due = 0.0
             self.unpark(b'early')               # noqa: from parked.py
+        self.maimed = self.maimed + 1 if self.waiting and status == 70 << 8 else 0
+        if self.maimed > 1:                     # the copy is no better than what it took the place of
+            self.unpark(b'maimed')              # noqa: from parked.py
         forget(self)
         self.worker = 0
         self.dying = ending, time.monotonic() + ANNOUNCE_WAIT, not self.waiting and self.sending is None    # noqa: from parked.py

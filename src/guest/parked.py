@@ -5,7 +5,7 @@ ANNOUNCE_WAIT = 1.0             # a worker has died: its copy must have spoken w
 WHY = {b'Na': b'none can be made on this machine', b'Nt': b'none could be made while threads were running',
        b'Nm': b'none could be made, for lack of memory or processes', b'busy': b'cells came too fast for one',
        b'deaf': b'the interpreter did not obey', b'killed': b'it was killed, most likely as memory ran short', b'gone': b'it had ended',
-       b'early': b'it was too early for one', b'left': b'what the code had left running did not end'}
+       b'early': b'it was too early for one', b'maimed': b'it ended in the same way', b'left': b'what the code had left running did not end'}
 
 
 def park(self):

@@ -63,7 +63,7 @@ def run_awaitable(worker, coroutine):
 
 def save_figures(worker):
     """Figures still open go out as PNG over the socket, each in a memory file, and are closed."""
-    plt = sys.modules['matplotlib.pyplot']
+    plt = worker.modules['matplotlib.pyplot']
     numbers = plt.get_fignums()
     for i, number in enumerate(numbers):
         figure = plt.figure(number)

@@ -49,6 +49,7 @@ class Supervisor:
         self.lost, self.taken = 0, 0            # pid of a copy that hung up; copies killed by others, not told yet
         self.cell, self.due = False, 0.0        # the request is a cell; when its copy is to be made
         self.streak, self.ended_at, self.cheap = 0, 0.0, False
+        self.maimed = 0                         # workers that gave up, with no answer since
         self.dying = None                       # the worker died, and what then is not settled yet
         self.seen = {}                          # path -> identity of each file in the data folder
         self.poll = select.poll()
@@ -274,7 +275,7 @@ class Supervisor:
     def answer(self, body):
         self.drain(PIPE_SIZE)
         self.send(b'R', self.nonce, body)
-        self.waiting = False
+        self.waiting, self.maimed = False, 0
         self.collect(b'')
 
     def collect(self, ending):

@@ -98,7 +98,7 @@ class Worker:
             posix.putenv(key, value)
         builtins.exit, builtins.quit, builtins.help = Leave('exit'), Leave('quit'), browse
         self.streams()
-        self.builtins = dict(builtins.__dict__)
+        self.builtins, self.modules = dict(builtins.__dict__), sys.modules
         _signal.signal(_signal.SIGINT, self.interrupt)
 
     def interrupt(self, number, frame):
@@ -126,13 +126,16 @@ class Worker:
                 st = posix.fstat(n + 1)
                 if st.st_ino != self.fds[n].st_ino or st.st_dev != self.fds[n].st_dev:
                     return False                # the code has closed or replaced even that
-        if self.stdout.closed or self.stderr.closed or self.stdin.closed:
+        try:
+            closed = self.stdout.closed or self.stderr.closed or self.stdin.closed
+        except ValueError:                      # detached
+            closed = True
+        if closed:
             self.streams()
         sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
+        sys.modules = self.modules
         sys.modules['__main__'] = self.main
-        if builtins.__dict__ != self.builtins:
-            builtins.__dict__.update(self.builtins)
-            self.builtins = dict(builtins.__dict__)
+        builtins.__dict__.update(self.builtins)     # what a cell has added stays its own. Not compared: its objects may answer anything
         _signal.signal(_signal.SIGINT, self.interrupt)
         return True
 
@@ -163,9 +166,9 @@ class Worker:
         name = '<cell %d>' % number
         text = code.decode('utf-8', 'replace')
         self.sources[number] = text
-        if 'linecache' in sys.modules:
+        if 'linecache' in self.modules:
             try:
-                self.remember(number, sys.modules['linecache'])
+                self.remember(number, self.modules['linecache'])
             except Exception:
                 pass
         value = result = None
@@ -173,7 +176,7 @@ class Worker:
             value = self.evaluate(code, name)
             if value is not None:
                 value = display(value)
-            if 'matplotlib.pyplot' in sys.modules:
+            if 'matplotlib.pyplot' in self.modules:
                 need('rare')
                 save_figures(self)              # noqa: from rare.py
             self.busy = False

@@ -126,9 +126,13 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     } else if (memory) {
         r->status = CELL_MEMORY;
         r->what = xasprintf("the code was killed: out of memory (limit %s); %s", limit, left);
-    } else if (c->request.closed || (WIFEXITED(status) && WEXITSTATUS(status) == 70)) {
+    } else if (c->request.closed) {
         r->status = CELL_DIED;
         r->what = xasprintf("the interpreter was ended: the code closed or replaced the descriptors it works with; %s", left);
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 70) {
+        r->status = CELL_DIED;
+        r->what = xasprintf("the interpreter ended (exit code 70): code closed or replaced the descriptors or modules it works with, or called "
+                            "os._exit; %s", left);
     } else if (WIFEXITED(status)) {
         r->status = CELL_DIED;
         r->what = xasprintf("the code ended the interpreter itself (os._exit, %s); %s", how, left);

@@ -251,6 +251,16 @@ static void test_replaced_things(void **state)
     assert_false(r.state_lost);
     want("sys.stdout.close()", CELL_OK);
     want_out("print(43)", "43\n");
+    want("import io\nold = sys.stdout.detach(), sys.stderr.detach()", CELL_OK);
+    want_out("print(44)", "44\n");
+    want("sys.modules = None", CELL_OK);
+    want_out("import sys, json", "");
+    /* Names of the code's own among the builtins are the code's, whatever they answer when they are compared. */
+    want("class Odd:\n    def __init__(self, n): self.n = n\n    def __eq__(self, other): raise ValueError\n    __hash__ = None\n"
+         "builtins.odd, builtins.two = Odd(1), 1", CELL_OK);
+    want("builtins.odd, builtins.two = Odd(2), 2", CELL_OK);
+    want_out("print(odd.n, two)", "2 2\n");
+    assert_false(r.state_lost);
     want("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nx = 5", CELL_OK);
     want("while True: pass", CELL_TIMEOUT);
     assert_false(r.state_lost);

@@ -217,6 +217,22 @@ static void test_while_files_go_out(void **state)
     want_value("x", "3");
 }
 
+/* What a cell broke for good is in the copy as well: gone on from once, not for ever. */
+static void test_maimed(void **state)
+{
+    (void)state;
+    want("import os, _signal\nx = 1\n_signal.signal = None", CELL_OK);
+    usleep(PAUSE_US);
+    want("x", CELL_DIED);
+    has(r.what, "exit code 70");
+    assert_true(r.state_restored);
+    want_lost("x", CELL_DIED, "it ended in the same way");
+    want_value("6 * 7", "42");
+    want("import os\nx = 1", CELL_OK);
+    for (int i = 0; i < 3; i++)
+        want_restored("os._exit(70)", CELL_DIED, "called os._exit", "1");
+}
+
 static void test_no_copy(void **state)
 {
     (void)state;
@@ -394,8 +410,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(test_deaths), T(test_interrupts_still_work), T(test_between_cells), T(test_while_files_go_out), T(test_no_copy), T(test_killed_copy),
-        T(test_nothing_in_the_way), T(test_leftovers), T(test_without_pause), T(test_reset), T(test_hostile),
+        T(test_deaths), T(test_interrupts_still_work), T(test_between_cells), T(test_while_files_go_out), T(test_maimed), T(test_no_copy),
+        T(test_killed_copy), T(test_nothing_in_the_way), T(test_leftovers), T(test_without_pause), T(test_reset), T(test_hostile),
         cmocka_unit_test_setup_teardown(test_off, setup_off, teardown),
     };
 
