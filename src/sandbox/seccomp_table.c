@@ -47,7 +47,7 @@ static const char *const allowed[] = {
     "rt_sigpending", "rt_sigtimedwait", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "rt_sigsuspend", "sigaltstack", "sigreturn",
     "sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_setparam", "sched_getscheduler",
     "sched_setscheduler", "sched_get_priority_max", "sched_get_priority_min", "sched_rr_get_interval", "sched_getattr", "sched_setattr",
-    "getpriority", "setpriority", "ioprio_get", "ioprio_set", "getcpu", "getrlimit", "ugetrlimit", "setrlimit", "prlimit64",
+    "getpriority", "setpriority", "ioprio_get", "ioprio_set", "getcpu", "getrlimit", "ugetrlimit", "setrlimit",
     "getrusage", "sysinfo", "uname", "getrandom", "seccomp",
     /* users: no capability is there to gain anything by these */
     "getuid", "geteuid", "getgid", "getegid", "getgroups", "getresuid", "getresgid", "getuid32", "geteuid32", "getgid32", "getegid32",
@@ -137,6 +137,14 @@ static void walk_clone(seccomp_fn *fn, void *ctx)
     RULE(0, "personality", {0, LOW32, LOW32});              /* only asks */
 }
 
+/* Limits of one's own process only: the supervisor has the code's uid, and the kernel asks for no more. */
+static void walk_limits(seccomp_fn *fn, void *ctx)
+{
+    RULE(0, "prlimit64", {0, LOW32, 0});
+    for (unsigned bit = 0; bit < 32; bit++)
+        RULE(EPERM, "prlimit64", {0, 1u << bit, 1u << bit});
+}
+
 /* TIOCSTI and TIOCLINUX put keys into a terminal. A filter knows no "is not", so: every request that differs from 0x541? in one of the
  * upper 28 bits, and fourteen of the sixteen below 0x541?. */
 static void walk_ioctl(seccomp_fn *fn, void *ctx)
@@ -188,6 +196,7 @@ void seccomp_walk(seccomp_fn *fn, void *ctx)
         rule(fn, ctx, refused[i].err, refused[i].name, 0, NULL);
     walk_sockets(fn, ctx);
     walk_clone(fn, ctx);
+    walk_limits(fn, ctx);
     walk_ioctl(fn, ctx);
     walk_modes(fn, ctx);
 }

@@ -49,6 +49,7 @@ static const struct call calls[] = {
     {"socketpair", {AF_UNIX, SOCK_STREAM, 0}, 0}, {"socketpair", {AF_VSOCK, SOCK_STREAM, 0}, EAFNOSUPPORT},
     {"clone", {SIGCHLD}, 0}, {"clone", {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD}, 0},
     {"clone", {CLONE_NEWUSER | SIGCHLD}, EPERM}, {"clone", {CLONE_NEWNS}, EPERM}, {"clone", {CLONE_NEWPID | CLONE_NEWNET}, EPERM},
+    {"prlimit64", {0, 7}, 0}, {"prlimit64", {HIGH, 7}, 0}, {"prlimit64", {1, 7}, EPERM}, {"prlimit64", {1u << 21, 7}, EPERM},
     {"personality", {0}, 0}, {"personality", {0xffffffff}, 0}, {"personality", {0x0040000}, ENOSYS},
     {"ioctl", {0, TCGETS}, 0}, {"ioctl", {0, TIOCGWINSZ}, 0}, {"ioctl", {0, FIONREAD}, 0}, {"ioctl", {0, 0x80045430}, 0},
     {"ioctl", {0, TIOCSTI}, EPERM}, {"ioctl", {0, TIOCSTI | HIGH}, EPERM}, {"ioctl", {0, 0x541c}, EPERM}, {"ioctl", {0, 0x541c | HIGH}, EPERM},
