@@ -66,7 +66,13 @@ def put_end(self):
 def helper_start(self, name, source):
     """Run source's profile(path) in a child of its own: the user's interpreter is not touched, and a reader that eats memory dies alone."""
     fd, theirs = posix.pipe2(posix.O_CLOEXEC)
-    pid = fork_child(self.ours() | {fd}, self.hidden, self.alone)
+    try:
+        pid = fork_child(self.ours() | {fd}, self.hidden, self.alone)
+    except OSError as e:                        # what the code left running has all the processes or the memory
+        posix.close(fd)
+        posix.close(theirs)
+        self.finish(tlv(b'e', b'no process for it: ' + e.strerror.encode()))
+        return
     if pid == 0:
         try:
             posix.environ[b'MPLBACKEND'] = b'Agg'

@@ -190,8 +190,8 @@ int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct
     request_begin(s, &q, NULL);
     kernel_send(s->kernel, 'F', q.nonce, head.data, head.len, source, strlen(source));
     rc = finish(s, &q, PROFILE_MS, name, err);
-    if (rc == 0 && (q.error || !q.text))
-        rc = error_set(err, ERROR_SANDBOX, 0, "%s could not be looked at inside the sandbox: %s", name, q.error ? q.error : "no answer");
+    if (rc == 0 && (q.error || !q.text))     /* the sandbox itself is well */
+        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", name, q.error ? q.error : "no answer");
     if (rc == 0)
         buf_add(out, q.text, strlen(q.text) < PROFILE_TEXT_MAX ? strlen(q.text) : utf8_cut(q.text, strlen(q.text), PROFILE_TEXT_MAX));
     buf_release(&head);

@@ -461,6 +461,17 @@ def test_what_a_cell_lost_is_told(named):
     assert run(named, "print(2)").out == "2\n"
 
 
+def test_data_while_the_code_has_all_processes(named_bwrap, serve):
+    """No process is left for its profile: the question goes on, and nothing is lost."""
+    s = named_bwrap
+    r = run(s, "import os, time\nx = 5\ntry:\n    while True:\n        if os.fork() == 0:\n            time.sleep(60)\n            os._exit(0)\n"
+            "except OSError: print('full')")
+    assert r.out == "full\n", r
+    serve(s, [{"answer": {"calls": [{"code": "print(x, len(open('stdin.csv').read()))"}]}}, {"answer": {"text": "Done."}}])
+    r = s.run("--sandbox-name", "work", "how?", stdin="a,b\n" + "1,2\n" * 3000)
+    assert r.code == 0 and r.out == "Done.\n" and "5 12004" in r.err, r
+
+
 def test_as_an_ordinary_user(named_bwrap):
     """bwrap without root: no control group, no other uid; killed and ended like any."""
     s = named_bwrap
