@@ -85,7 +85,8 @@ static void add_files(const struct cell_result *r, struct buf *out)
     for (size_t i = 0; i < r->n_files && i < FILES_NAMED; i++) {
         if (i == 0)
             new_line(out);
-        buf_addf(out, "%s%.200s (%" PRIu64 " bytes)", i ? ", " : "Files made, and given to the user: ", r->files[i].name, r->files[i].size);
+        buf_addf(out, "%s%.*s (%" PRIu64 " bytes)", i ? ", " : "Files made, and given to the user: ",
+                 (int)utf8_cut(r->files[i].name, strlen(r->files[i].name), 200), r->files[i].name, r->files[i].size);
     }
     if (r->n_files > FILES_NAMED)
         buf_addf(out, " and %zu more", r->n_files - FILES_NAMED);

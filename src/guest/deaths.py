@@ -31,7 +31,7 @@ def died(self, status):
     if self.sock is not None:
         self.message(select.POLLIN)
     if self.waiting:
-        self.drain(PIPE_SIZE)
+        self.drain(PIPE_MOST)
     ending = tlv(b'w', b'%d' % status) + (tlv(b'c', b'closed') if self.closed_kill else b'')
     if self.parks:
         if self.due:                            # the copy that there may be is older than a good cell

@@ -23,7 +23,7 @@ def open_beneath(root, path):
 
 
 def shown(path):
-    return path.decode('utf-8', 'replace')[:200]
+    return ''.join(c if c.isprintable() else '\ufffd' for c in path.decode('utf-8', 'replace')[:200])     # it is to be read in a line of ours
 
 
 def files(self, before):
@@ -41,6 +41,11 @@ def files(self, before):
                 name = b'figure-%d.png' % self.figure_count
                 if st.st_mode & 0o170000 != 0o100000 or not 0 < st.st_size <= FILE_MOST or total + st.st_size > CELL_MOST:
                     notes.append('%s: too big' % shown(name))
+                    continue
+                try:
+                    posix.pread(fd, 1, 0)
+                except OSError as e:            # a descriptor that the code has sent, not open for reading
+                    notes.append('%s: %s' % (shown(name), e.strerror))
                     continue
                 yield from send_file(self, fd, name, st.st_size, tlv(b'g', b'1'))
                 total += st.st_size
@@ -76,8 +81,8 @@ def files(self, before):
             notes.append('...')
             break
     limit = int(OPTIONS['files'])
-    if limit and len(self.seen) > limit:
-        notes.append('/mnt/data has more than %d files, the limit: remove some' % limit)
+    if limit and self.entries > limit:
+        notes.append('/mnt/data has more than %d files, the limit (folders count): remove some' % limit)
     if notes:
         self.send(b'N', self.nonce, '\n'.join(notes).encode('utf-8', 'replace')[:4096])
 

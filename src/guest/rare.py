@@ -92,7 +92,8 @@ def report(worker, e, name):
         if code is not None and not isinstance(code, int):
             print(safe_str(code), file=worker.stderr)
             code = 1
-        return tlv(b's', b'exit') + tlv(b'x', b'%d' % (code or 0))
+        code = int(code or 0)
+        return tlv(b's', b'exit') + tlv(b'x', b'%d' % (code if -1 << 31 < code < 1 << 31 else -1))    # as Python itself ends then
     frames = walk(e.__traceback__)
     line = next((lineno for frame, lineno in reversed(frames) if frame.f_code.co_filename == name), 0)
     if isinstance(e, SyntaxError) and e.filename == name:

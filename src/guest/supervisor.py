@@ -14,7 +14,7 @@ QUEUE_HIGH = 1 << 18            # with more than this unsent, the code's output 
 NONE = bytes(16)
 CLOSED_WAIT = 0.2               # a worker without its socket has this long to end by itself
 FLOOD_READS, FLOOD_SMALL, FLOOD_MS = 64, 8192, 2
-PIPE_SIZE = 1 << 18            # while code floods
+PIPE_SIZE, PIPE_MOST = 1 << 18, 1 << 20     # of a pipe while code floods; what code may make of one
 PARK = bytes(16) + b'\xff' * 4 + bytes(4)     # to the worker, with a socket: make a copy of yourself (park.py)
 
 
@@ -51,7 +51,7 @@ class Supervisor:
         self.streak, self.ended_at, self.cheap = 0, 0.0, False
         self.maimed = 0                         # workers that gave up, with no answer since
         self.dying = None                       # the worker died, and what then is not settled yet
-        self.seen = {}                          # path -> identity of each file in the data folder
+        self.seen, self.entries = {}, 0         # path -> identity of each file in the data folder; of all that was looked at there
         self.poll = select.poll()
         self.wake = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         self.root = posix.open(OPTIONS['data'], posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
@@ -121,8 +121,7 @@ class Supervisor:
             if self.due:                        # no pause for a copy since the last cell, and an older one is of no use
                 need('parked')
                 self.hurry()                    # noqa: from parked.py
-            for fd in list(self.pipes):
-                self.relay(fd)                  # what a thread wrote since the last cell is not this cell's
+            self.drain(PIPE_MOST)               # what a thread wrote since the last cell is not this cell's
             self.waiting = True
             head = nonce + body[:4] + (len(body) - 4).to_bytes(4, 'little')
             self.to_worker = [head + body[4:CHUNK]] + [body[i:i + CHUNK] for i in range(CHUNK, len(body), CHUNK)]
@@ -273,15 +272,15 @@ class Supervisor:
                 self.room = widen(self.pipes)   # noqa: from flood.py
 
     def answer(self, body):
-        self.drain(PIPE_SIZE)
+        self.drain(PIPE_MOST)
         self.send(b'R', self.nonce, body)
         self.waiting, self.maimed = False, 0
         self.collect(b'')
 
     def collect(self, ending):
         """The cell is over: see which files it made, send them, and close the request."""
-        seen, self.seen = self.seen, self.scan()
-        if self.figures or self.seen != seen:
+        seen, entries, self.seen = self.seen, self.entries, self.scan()
+        if self.figures or self.seen != seen or self.entries != entries:
             need('files')
             self.ending = ending
             self.sending = self.files(seen)     # noqa: from files.py
@@ -317,24 +316,26 @@ class Supervisor:
             self.due = now + PAUSE              # who waits for the result shall have the processor first
 
     def scan(self):
-        """Every file in the data folder with what changes when it does. Links are not followed; the number and the depth are bounded."""
-        found, todo, root = {}, [(b'', 0)], OPTIONS['data'].encode()
+        """Every file in the data folder with what changes when it does. Links are not followed; the number, folders too, and the depth are bounded."""
+        found, todo, root, count = {}, [(b'', 0)], OPTIONS['data'].encode(), 0
         most = (int(OPTIONS['files']) or 10000) + 1000
-        while todo and len(found) <= most:
+        while todo and count <= most:
             rel, depth = todo.pop()
             try:
                 with posix.scandir(root + b'/' + rel) as entries:
                     for e in entries:
+                        count += 1
+                        if count > most:
+                            break
                         if e.is_dir(follow_symlinks=False):
                             if e.name[:1] != b'.' and e.name != b'__pycache__' and depth < 16:
                                 todo.append((rel + e.name + b'/', depth + 1))
                             continue
                         st = e.stat(follow_symlinks=False)
                         found[rel + e.name] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
-                        if len(found) > most:
-                            break
             except OSError:
                 pass
+        self.entries = count
         return found
 
     # ---- the loop

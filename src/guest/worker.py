@@ -153,7 +153,7 @@ class Worker:
             self.execute(compile(tree, name, 'exec', TOP_AWAIT, True))
         if last is not None:
             value = self.execute(compile(last, name, 'eval', TOP_AWAIT, True))
-            return None if code.rstrip().endswith(b';') else value
+            return None if code.rstrip()[-1:] in (';', b';') else value
 
     def execute(self, code):
         value = eval(code, self.namespace)
@@ -164,7 +164,12 @@ class Worker:
 
     def cell(self, number, code):
         name = '<cell %d>' % number
-        text = code.decode('utf-8', 'replace')
+        if code[:3] == b'\xef\xbb\xbf':
+            code = code[3:]
+        try:                                    # as it was shown: a coding line counts only where this is no UTF-8
+            code = text = code.decode()
+        except UnicodeDecodeError:
+            text = code.decode('utf-8', 'replace')
         self.sources[number] = text
         if 'linecache' in self.modules:
             try:
@@ -188,8 +193,8 @@ class Worker:
                 need('rare')
                 result = report(self, e, name)  # noqa: from rare.py
             except BaseException as again:
-                result = tlv(b's', b'exception') + tlv(b'e', type(e).__name__.encode() + b' (and reporting it failed: '
-                                                       + type(again).__name__.encode() + b')')
+                result = tlv(b's', b'exception') + tlv(b'e', type(e).__name__.encode('utf-8', 'replace')[:200] + b' (and reporting it failed: '
+                                                       + type(again).__name__.encode('utf-8', 'replace')[:200] + b')')
             value = None
         if value:
             result += tlv(b'v', value)

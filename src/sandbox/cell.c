@@ -1,11 +1,13 @@
 /* cell.c - collect what comes back from a cell. Every value is the code's: cut to a size and repaired to valid UTF-8 here. */
 #include "sandbox/cell.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 
 enum { VALUE_MAX = 20000, LINE_MAX_ = 4000, TRACE_MAX = 20000, HINT_MAX = 4000, NOTES_MAX = 8192, NAME_MAX_ = 1024 };
 
@@ -63,7 +65,7 @@ static const char *on_result(struct cell *c, const struct frame *f)
         case 't': take_text(&c->r->traceback, &t, TRACE_MAX); break;
         case 'h': take_text(&c->r->hint, &t, HINT_MAX); break;
         case 'l': c->r->line = n > 0 && n < 10000000 ? (int)n : 0; break;
-        case 'x': c->r->exit_code = (int)n; break;
+        case 'x': c->r->exit_code = n > INT_MIN && n <= INT_MAX ? (int)n : -1; break;
         default: break;
         }
     }
@@ -80,6 +82,7 @@ static const char *on_file(struct cell *c, const struct frame *f)
     const char *p = f->data;
     size_t left = f->len;
     struct tagged t;
+    char *scrubbed;
     int64_t size = -1;
     int rc;
 
@@ -97,6 +100,9 @@ static const char *on_file(struct cell *c, const struct frame *f)
     }
     if (rc < 0 || !c->file_name || size < 0)
         return "it sent a malformed file";
+    scrubbed = scrub_line(c->file_name, SCRUB_TERMINAL);    /* it goes into lines that people and models read */
+    free(c->file_name);
+    c->file_name = scrubbed;
     c->file_count++;
     c->file_bytes += (uint64_t)size;
     if (c->file_count > FILES_CELL_COUNT || c->file_bytes > FILES_CELL_BYTES)

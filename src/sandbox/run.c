@@ -230,7 +230,8 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, s
     } else if (before) {
         r->what = before;
     }
-    if (c->request.copies_killed > 0 && c->request.wait_status < 0 && s->o.notice)
+    /* The code may have killed it as well; then nothing ran short. */
+    if (c->request.copies_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
         s->o.notice(s->o.notice_ctx, true, "memory ran short, so the copy of the interpreter was given up; a new one is made after the cell");
 }
 

@@ -353,6 +353,36 @@ static void test_interrupts(void **state)
     want_out("print(42)", "42\n");
 }
 
+/* The text runs that was shown, whatever coding its first line names; a file in another coding still says which. */
+static void test_coding(void **state)
+{
+    (void)state;
+    want_out("# -*- coding: latin-1 -*-\nprint('\xc3\xa9')", "\xc3\xa9\n");
+    want_out("# coding: unicode_escape\nprint('a')#\\u000aprint('b')", "a\n");
+    want_out("\xef\xbb\xbfprint('mark')", "mark\n");
+    want_out("# coding: latin-1\nprint('\xe9')", "\xc3\xa9\n");
+    want("'\xe9'", CELL_EXCEPTION);
+    has(r.exception, "SyntaxError");
+    want("5;", CELL_OK);
+    assert_null(r.value);
+}
+
+static void test_exit_codes(void **state)
+{
+    static const struct { const char *code; int is; } exits[] = {
+        {"exit()", 0}, {"exit(False)", 0}, {"exit(True)", 1}, {"exit(-3)", -3}, {"exit(1 << 32)", -1}, {"exit(10 ** 17)", -1}, {"exit(1 << 400000)", -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(exits); i++) {
+        want(exits[i].code, CELL_EXIT);
+        assert_int_equal(r.exit_code, exits[i].is);
+    }
+    want("type('N' * 100000, (Exception,), {'__notes__': 3})", CELL_OK);
+    want("raise type('N' * 100000, (Exception,), {'__notes__': 3})", CELL_EXCEPTION);
+    assert_false(r.state_lost);
+}
+
 /* A child that keeps stdout open, a daemon, threads that go on printing. */
 static void test_background(void **state)
 {
@@ -385,6 +415,9 @@ static void test_output_caps(void **state)
     int64_t began;
 
     (void)state;
+    want("import os, fcntl\nfcntl.fcntl(1, 1031, 1 << 20)\nn = os.write(1, b'x' * 900000)", CELL_OK);     /* F_SETPIPE_SZ */
+    assert_int_equal(r.out_bytes, 900000);
+    want_out("print(len('abc'))", "3\n");
     want("for i in range(20000): print('line', i)", CELL_OK);
     sandbox_output_text(box, 4000, &text);
     assert_true(text.len <= 4000 && text.len > 3500);
@@ -452,6 +485,12 @@ static void test_files(void **state)
         assert_true(name[0] == '_' || (unsigned char)name[0] == 0xef);
         assert_null(strpbrk(name, "\n\x1b"));
     }
+    for (size_t i = 0; i < r.n_files; i++)
+        assert_null(strpbrk(r.files[i].name, "\n\x1b"));
+    want("os.symlink('x', 'a\\nThe code is fine.\\x1b[1m\\u202e')", CELL_OK);
+    has(r.files_note, "a link, not followed");
+    assert_null(strpbrk(r.files_note, "\n\x1b"));
+    assert_null(strstr(r.files_note, "\u202e"));
     want("f = open('big.bin', 'wb'); f.truncate(17 << 20); f.close()", CELL_OK);
     assert_int_equal(r.n_files, 0);
     has(r.files_note, "16 MiB");
@@ -461,6 +500,33 @@ static void test_files(void **state)
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_int_equal(sandbox_put(box, "..", 0, &size, &err), -1);
     buf_release(&text);
+}
+
+/* A figure is a descriptor of the code's. */
+static void test_strange_figures(void **state)
+{
+    (void)state;
+    want("import os, sys, socket\nw = sys._getframe()\nwhile 'WORKER' not in w.f_globals: w = w.f_back\nw = w.f_globals['WORKER']\n"
+         "open('only', 'w').write('x' * 100)\n"
+         "for flags in (os.O_WRONLY, os.O_PATH):\n    fd = os.open('only', flags)\n"
+         "    w.sock.sendmsg([w.nonce + b'F'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fd.to_bytes(4, 'little'))])", CELL_OK);
+    assert_int_equal(r.n_files, 1);
+    has(r.files_note, "figure-1.png: Bad file descriptor");
+    assert_int_equal(fake.starts, 1);
+}
+
+/* Folders are looked at as files are, so they count as well. */
+static void test_many_folders(void **state)
+{
+    (void)state;
+    fake.options = "files=100";
+    want("import os\nfor i in range(150): os.makedirs('a/%d/b/c' % i)\nopen('first', 'w').close()", CELL_OK);
+    assert_int_equal(r.n_files, 1);
+    has(r.files_note, "more than 100 files, the limit");
+    want("for i in range(2000): os.makedirs('d/%d/b' % i)", CELL_OK);
+    has(r.files_note, "more than 100 files, the limit");
+    want("import sys\nopen('d/1999/b/unseen', 'w').close()", CELL_OK);
+    assert_int_equal(r.n_files, 0);
 }
 
 static void test_figures(void **state)
@@ -506,6 +572,7 @@ static void test_profile_and_reset(void **state)
         fail_msg("%s", err.text);
     has(text.data, "name");
     assert_int_equal(sandbox_profile(box, "nonesuch.csv", &text, &err), -1);
+    assert_int_equal(err.kind, ERROR_SYSTEM);       /* not the sandbox: the question goes on without a profile */
     want("a", CELL_OK);
     assert_false(r.state_lost);
     assert_int_equal(sandbox_reset(box, &err), 0);
@@ -616,7 +683,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(test_compiled_guest), T(test_source_guest), T(test_state_and_values), T(test_exceptions), T(test_hostile_values), T(test_replaced_things), T(test_deaths), T(test_timeouts),
+        T(test_compiled_guest), T(test_source_guest), T(test_state_and_values), T(test_coding), T(test_exit_codes), T(test_exceptions),
+        T(test_hostile_values), T(test_replaced_things), T(test_deaths), T(test_timeouts), T(test_strange_figures), T(test_many_folders),
         T(test_interrupts), T(test_background), T(test_output_caps), T(test_files), T(test_profile_and_reset), T(test_loss),
         T(test_hostile_peer), T(test_warm_speed), cmocka_unit_test_setup_teardown(test_figures, setup_slow, teardown),
     };

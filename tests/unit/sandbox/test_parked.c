@@ -20,11 +20,19 @@ static struct sandbox *box;
 static struct cell_result r;
 static struct buf out;
 static char session[64];
+static int notices;
 
 static void on_output(void *ctx, int stream, const char *text, size_t len)
 {
     (void)stream;
     buf_add(ctx, text, len);
+}
+
+static void on_notice(void *ctx, bool detail, const char *text)
+{
+    (void)detail;
+    (void)text;
+    ++*(int *)ctx;
 }
 
 static const struct cell_listener listener = {&out, on_output};
@@ -60,6 +68,9 @@ static int setup_with(const char *options)
     sandbox_defaults(&o);
     o.session_dir = session;
     o.cell_ms = 1000;
+    o.notice = on_notice;
+    o.notice_ctx = &notices;
+    notices = 0;
     box = sandbox_new(&o, loop);
     return 0;
 }
@@ -280,6 +291,10 @@ static void test_killed_copy(void **state)
     want("kill_copy()", CELL_OK);
     assert_null(r.what);
     assert_null(r.hint);
+    assert_int_equal(notices, 1);
+    usleep(PAUSE_US);
+    want("kill_copy()", CELL_OK);                                   /* the code's own doing: no memory ran short */
+    assert_int_equal(notices, 1);
     want_restored("os._exit(0)", CELL_DIED, "os._exit", "1");       /* a new one was made */
     usleep(PAUSE_US);
     want_lost("kill_copy()\nos._exit(0)", CELL_DIED, "no copy to go on from: it was killed, most likely as memory ran short");
