@@ -136,7 +136,9 @@ class Worker:
         sys.modules = self.modules
         sys.modules['__main__'] = self.main
         builtins.__dict__.update(self.builtins)     # what a cell has added stays its own. Not compared: its objects may answer anything
+        self.namespace['__builtins__'] = builtins
         _signal.signal(_signal.SIGINT, self.interrupt)
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGINT,))
         return True
 
     def remember(self, cell, linecache):
