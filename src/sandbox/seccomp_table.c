@@ -45,9 +45,8 @@ static const char *const allowed[] = {
     "pidfd_open", "pidfd_send_signal", "getpid", "getppid", "gettid", "getpgid", "setpgid", "getpgrp", "getsid", "setsid",
     "set_tid_address", "set_thread_area", "get_thread_area", "arch_prctl", "prctl", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
     "rt_sigpending", "rt_sigtimedwait", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "rt_sigsuspend", "sigaltstack", "sigreturn",
-    "sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_setparam", "sched_getscheduler",
-    "sched_setscheduler", "sched_get_priority_max", "sched_get_priority_min", "sched_rr_get_interval", "sched_getattr", "sched_setattr",
-    "getpriority", "setpriority", "ioprio_get", "ioprio_set", "getcpu", "getrlimit", "ugetrlimit", "setrlimit",
+    "sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max",
+    "sched_get_priority_min", "sched_rr_get_interval", "sched_getattr", "getpriority", "ioprio_get", "getcpu", "getrlimit", "ugetrlimit", "setrlimit",
     "getrusage", "sysinfo", "uname", "getrandom", "seccomp",
     /* users: no capability is there to gain anything by these */
     "getuid", "geteuid", "getgid", "getegid", "getgroups", "getresuid", "getresgid", "getuid32", "geteuid32", "getgid32", "getegid32",
@@ -137,12 +136,24 @@ static void walk_clone(seccomp_fn *fn, void *ctx)
     RULE(0, "personality", {0, LOW32, LOW32});              /* only asks */
 }
 
-/* Limits of one's own process only: the supervisor has the code's uid, and the kernel asks for no more. */
-static void walk_limits(seccomp_fn *fn, void *ctx)
+/* Limits and priorities of the caller only, said as pid 0: the supervisor has the code's uid, and the kernel asks for no more. */
+static void walk_self(seccomp_fn *fn, void *ctx)
 {
-    RULE(0, "prlimit64", {0, LOW32, 0});
-    for (unsigned bit = 0; bit < 32; bit++)
-        RULE(EPERM, "prlimit64", {0, 1u << bit, 1u << bit});
+    static const char *const by_pid[] = {"prlimit64", "sched_setscheduler", "sched_setparam", "sched_setattr"};
+    static const struct { const char *name; unsigned process; } by_kind[] = {{"setpriority", 0}, {"ioprio_set", 1}};
+
+    for (size_t i = 0; i < countof(by_pid); i++) {
+        RULE(0, by_pid[i], {0, LOW32, 0});
+        for (unsigned bit = 0; bit < 32; bit++)
+            RULE(EPERM, by_pid[i], {0, 1u << bit, 1u << bit});
+    }
+    for (size_t i = 0; i < countof(by_kind); i++) {
+        RULE(0, by_kind[i].name, {0, LOW32, by_kind[i].process}, {1, LOW32, 0});
+        for (unsigned bit = 0; bit < 32; bit++) {
+            RULE(EPERM, by_kind[i].name, {0, 1u << bit, (by_kind[i].process ^ 1u << bit) & 1u << bit});     /* a group or a user */
+            RULE(EPERM, by_kind[i].name, {0, LOW32, by_kind[i].process}, {1, 1u << bit, 1u << bit});
+        }
+    }
 }
 
 /* TIOCSTI and TIOCLINUX put keys into a terminal. A filter knows no "is not", so: every request that differs from 0x541? in one of the
@@ -196,7 +207,7 @@ void seccomp_walk(seccomp_fn *fn, void *ctx)
         rule(fn, ctx, refused[i].err, refused[i].name, 0, NULL);
     walk_sockets(fn, ctx);
     walk_clone(fn, ctx);
-    walk_limits(fn, ctx);
+    walk_self(fn, ctx);
     walk_ioctl(fn, ctx);
     walk_modes(fn, ctx);
 }

@@ -291,6 +291,17 @@ for pid in {1, os.getppid()}:
             open('/proc/%d/%s' % (pid, what), 'rb').read(1)
             print('open', pid, what)
         except OSError: pass""", ok_out("")),
+    # limits and priorities of the supervisor, which has the code's uid
+    ("P17", """
+import ctypes, os, resource
+for what in (lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3)), lambda: os.setpriority(os.PRIO_PROCESS, 1, 19),
+             lambda: os.setpriority(os.PRIO_USER, os.getuid(), 19), lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))):
+    try:
+        what()
+        print('done')
+    except OSError: pass
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+os.nice(1)""", lambda c: ok(c) and c.out == ""),
 ]
 
 FILE_PROBES = [
