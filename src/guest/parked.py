@@ -4,7 +4,7 @@
 ANNOUNCE_WAIT = 1.0             # a worker has died: its copy must have spoken within so long
 WHY = {b'Na': b'none can be made on this machine', b'Nt': b'none could be made while threads were running',
        b'Nm': b'none could be made, for lack of memory or processes', b'busy': b'cells came too fast for one',
-       b'deaf': b'the interpreter did not obey', b'killed': b'it was killed, most likely as memory ran short', b'gone': b'it had ended',
+       b'deaf': b'the interpreter did not obey', b'killed': b'it was killed, most likely as memory ran short', b'gone': b'it had ended', b'none': b'none came to be',
        b'early': b'it was too early for one', b'maimed': b'it ended in the same way', b'left': b'what the code had left running did not end'}
 
 
@@ -79,7 +79,7 @@ def heard(self):
         self.parked[1] = 0
         self.unpark(b'gone')
     else:
-        self.unpark(data if pid == 0 and data in WHY else b'gone')
+        self.unpark(data if pid == 0 and data in WHY else b'gone' if pid or data else b'none')
 
 
 def ended(self, pid, status):

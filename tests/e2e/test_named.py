@@ -420,6 +420,26 @@ def test_inventory_of_hostile_names(named_bwrap, serve):
     assert "evil" in note and "v2999 (int)" in note and ", ..." in note, note
 
 
+LOOKED = "before this cell ran, variables were lost (the interpreter ended when it was asked what there is)"
+WHILE_AWAY = "before this cell ran, variables were lost (the interpreter died while nobody was there)"
+
+
+@pytest.mark.parametrize("code, words", [
+    # no copy, for a thread runs: a type that ends the interpreter when its name is asked for; an end while nobody is there
+    ("class M(type):\n    @property\n    def __name__(cls): os._exit(9)\nclass A(metaclass=M): pass\na = A()", LOOKED),
+    ("threading.Timer(0.5, os._exit, (9,)).start()", WHILE_AWAY)])
+def test_a_loss_around_the_inventory_is_told(named_bwrap, serve, code, words):
+    """The look at what there is takes the news from nobody, and says what itself has cost."""
+    s = named_bwrap
+    run(s, "import os, threading\nx = 5\ngate = threading.Event()\nthreading.Thread(target=gate.wait).start()\n" + code)
+    time.sleep(1)
+    server = serve(s, [{"answer": {"calls": [{"code": "print('now')"}]}}, {"answer": {"text": "Done."}}])
+    r = s.run("--sandbox-name", "work", "how?")
+    assert r.code == 0 and words in r.err, r
+    told = server.requests[-1].body["messages"][-1]
+    assert words in json.dumps(told), told
+
+
 def test_kills_at_any_moment(named, engine):
     """kill -9 all over a start and a take-over: the next program either finds the sandbox or starts one, and after rm nothing is left."""
     chance = random.Random(os.environ.get("SANDPIPER_TEST_SEED", "1"))

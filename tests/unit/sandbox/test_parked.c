@@ -228,6 +228,15 @@ static void test_while_files_go_out(void **state)
     want_value("x", "3");
 }
 
+static void test_no_descriptor_for_a_copy(void **state)
+{
+    (void)state;
+    want("import os, resource\nx = 1\nkeep = []\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\ntry:\n    while True: keep.append(os.dup(0))\n"
+         "except OSError: pass", CELL_OK);
+    usleep(PAUSE_US);
+    want_lost("os._exit(0)", CELL_DIED, "no copy to go on from: none came to be");
+}
+
 /* What a cell broke for good is in the copy as well: gone on from once, not for ever. */
 static void test_maimed(void **state)
 {
@@ -425,7 +434,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(test_deaths), T(test_interrupts_still_work), T(test_between_cells), T(test_while_files_go_out), T(test_maimed), T(test_no_copy),
+        T(test_deaths), T(test_interrupts_still_work), T(test_between_cells), T(test_while_files_go_out), T(test_maimed),
+        T(test_no_descriptor_for_a_copy), T(test_no_copy),
         T(test_killed_copy), T(test_nothing_in_the_way), T(test_leftovers), T(test_without_pause), T(test_reset), T(test_hostile),
         cmocka_unit_test_setup_teardown(test_off, setup_off, teardown),
     };
