@@ -132,6 +132,8 @@ class Worker:
             closed = True
         if closed:
             self.streams()
+        for stream in (self.stdout, self.stderr):
+            stream.__dict__.pop('write', None)      # sys.stdout.write = ... is no more lasting than sys.stdout = ...
         sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
         sys.modules = self.modules
         sys.modules['__main__'] = self.main

@@ -251,6 +251,8 @@ static void test_replaced_things(void **state)
     assert_false(r.state_lost);
     want("sys.stdout.close()", CELL_OK);
     want_out("print(43)", "43\n");
+    want("sys.stdout.write = lambda text: len(text)\nprint('to nobody')", CELL_OK);
+    want_out("print(43)", "43\n");
     want("import io\nold = sys.stdout.detach(), sys.stderr.detach()", CELL_OK);
     want_out("print(44)", "44\n");
     want("sys.modules = None", CELL_OK);
