@@ -114,7 +114,7 @@ void cell_tell(const struct cell_result *r, const char *code, const char *output
                                       : "The interpreter was restarted: all variables and imports are lost; the files in /mnt/data are still there.");
     } else if (r->state_restored) {
         new_line(out);
-        buf_addstr(out, r->status == CELL_OK || r->status == CELL_EXCEPTION
+        buf_addstr(out, r->earlier || r->status == CELL_OK || r->status == CELL_EXCEPTION
                    ? "The interpreter was replaced by a copy made after the last cell: variables and imports are as they were then."
                    : "The interpreter was replaced by a copy made before this cell: variables and imports are as they were then, and nothing "
                      "this cell defined exists; files it wrote in /mnt/data are still there.");

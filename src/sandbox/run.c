@@ -110,6 +110,7 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     char limit[32], how[64];
     autofree char *left = what_remains(&c->request);
 
+    r->earlier = false;
     r->state_restored = c->request.restored;
     r->state_lost |= !r->state_restored;
     size_text(s->o.memory, limit, sizeof limit);
@@ -192,6 +193,7 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
     r->what = more;
     r->state_lost = s->lost_state || s->lost_files;
     r->state_restored = !r->state_lost;
+    r->earlier = true;
     r->files_lost |= s->lost_files;
     s->lost_state = s->lost_files = s->revived = false;
 }

@@ -95,6 +95,7 @@ struct cell_result {
     char *what;                 /* for every status but OK and EXCEPTION: one line, which limit and how much it had */
     bool state_lost;            /* variables are gone */
     bool state_restored;        /* the interpreter died; variables are those from before the cell */
+    bool earlier;               /* either was so before this cell ran: what it defined is there */
     bool files_lost;            /* /mnt/data is gone too (the container was replaced) */
     double seconds;
     uint64_t out_bytes, err_bytes;     /* everything it wrote */

@@ -118,6 +118,20 @@ static void test_tell(void **state)
     s = tell(&r, "a", "");
     assert_string_equal(s, "it failed");
     free(s);
+    r = (struct cell_result){.status = CELL_EXIT, .exit_code = 3, .state_restored = true};
+    s = tell(&r, "a", "");
+    assert_contains(s, "a copy made before this cell");
+    free(s);
+    r.earlier = true;                           /* what this cell made is there */
+    s = tell(&r, "a", "");
+    assert_contains(s, "a copy made after the last cell");
+    free(s);
+    memset(long_line, 'x', 199);
+    memcpy(long_line + 199, "\xc3\xa9.txt", 7);
+    r = (struct cell_result){.status = CELL_OK, .files = &(struct cell_file){.name = long_line, .size = 1}, .n_files = 1};
+    s = tell(&r, "a", "");
+    assert_contains(s, "xxx (1 bytes)");        /* cut at a character */
+    free(s);
 }
 
 int main(void)

@@ -210,6 +210,14 @@ static void test_between_cells(void **state)
     want("os._exit(0)", CELL_DIED);
     assert_true(r.state_restored);
     has(r.what, "before this cell; the interpreter died after");
+    assert_false(r.earlier);
+    /* Dead, and the next one ends by itself: what it made is there. */
+    want("signal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);", CELL_OK);
+    usleep(300000);
+    want("x = 4\nraise SystemExit(3)", CELL_EXIT);
+    assert_true(r.state_restored && r.earlier);
+    want_value("x", "4");
+    assert_false(r.earlier);
 }
 
 #define BIG_FILES "for i in range(4):\n    with open('f%d' % i, 'wb') as f: f.write(bytes(15 << 20))\n"
