@@ -28,7 +28,7 @@ def shown(path):
 
 def files(self, before):
     """Generator: one step, one frame. Closed early by an interrupt."""
-    changed = sorted(p for p, identity in self.seen.items() if before.get(p) != identity and p != b'.sandpiper-put')
+    changed = sorted(p for p, identity in self.seen.items() if before.get(p) != identity and not p.startswith(PUT_NAME))
     notes, sent, total = [], 0, 0
     device = posix.fstat(self.root).st_dev
     fresh_images = sum(1 for p in changed if p.lower().endswith(IMAGES))

@@ -1,6 +1,5 @@
 # requests.py - part of the supervisor, compiled when first asked for: files in, reset, profile. Shares supervisor.py's namespace.
 
-PUT_NAME = b'.sandpiper-put'
 HELPER_WAIT = 20.0
 
 
@@ -12,12 +11,9 @@ def request(self, kind, nonce, body):
             self.finish(tlv(b'e', b'not a file name'))
             return
         try:
-            try:
-                posix.unlink(PUT_NAME, dir_fd=self.root)
-            except FileNotFoundError:
-                pass
+            name = PUT_NAME + nonce.hex().encode()  # nothing of the code's can be there already
             flags = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
-            self.put = [posix.open(PUT_NAME, flags, 0o644, dir_fd=self.root), body]
+            self.put = [posix.open(name, flags, 0o644, dir_fd=self.root), body, name]
         except OSError as e:
             self.finish(tlv(b'e', e.strerror.encode()))
     elif self.put is not None and nonce == self.nonce and kind in b'DC':
@@ -26,7 +22,7 @@ def request(self, kind, nonce, body):
                 body = body[posix.write(self.put[0], body):]
             if kind == b'C':
                 # Renamed over whatever is there: a link the code planted under this name is replaced, not followed.
-                posix.rename(PUT_NAME, self.put[1], src_dir_fd=self.root, dst_dir_fd=self.root)
+                posix.rename(self.put[2], self.put[1], src_dir_fd=self.root, dst_dir_fd=self.root)
                 st = posix.fstat(self.put[0])
                 self.seen[self.put[1]] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
                 posix.close(self.put[0])
@@ -55,10 +51,10 @@ def request(self, kind, nonce, body):
 
 def put_end(self):
     if self.put is not None:
-        posix.close(self.put[0])
-        self.put = None
+        (fd, _, name), self.put = self.put, None
+        posix.close(fd)
         try:
-            posix.unlink(PUT_NAME, dir_fd=self.root)
+            posix.unlink(name, dir_fd=self.root)
         except OSError:
             pass
 

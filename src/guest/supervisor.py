@@ -12,6 +12,7 @@ CHUNK = 1 << 16
 PAUSE, SHORT, STREAK = 0.001, 0.01, 32      # short cells that follow each other within the pause are each parked, so many in a row
 QUEUE_HIGH = 1 << 18            # with more than this unsent, the code's output waits in its pipes
 NONE = bytes(16)
+PUT_NAME = b'.sandpiper-put-'                # of a file that comes in, and its nonce
 CLOSED_WAIT = 0.2               # a worker without its socket has this long to end by itself
 FLOOD_READS, FLOOD_SMALL, FLOOD_MS = 64, 8192, 2
 PIPE_SIZE, PIPE_MOST = 1 << 18, 1 << 20     # of a pipe while code floods; what code may make of one

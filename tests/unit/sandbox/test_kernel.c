@@ -455,6 +455,7 @@ static void test_files(void **state)
     int fd[2];
 
     (void)state;
+    want("import os\nos.mkdir('.sandpiper-put')\nos.mkdir('.sandpiper-put-')", CELL_OK);
     assert_int_equal(pipe(fd), 0);
     assert_int_equal(write(fd[1], "a,b\n1,2\n", 8), 8);
     close(fd[1]);
