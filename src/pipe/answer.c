@@ -115,6 +115,7 @@ static void give(struct answer *a, const char *text, size_t len)
 {
     if (a->broken || !len)
         return;
+    show_clear(a->show);        /* stdout may end on the same screen: not behind a status line or a thought */
     if (show_text_whole(a->text, text, len) < 0)
         write_failed(a, errno);
     a->given = true;
@@ -179,6 +180,8 @@ static void text_event(struct answer *a, const struct event *e)
 /* Only what a person must know besides the JSON. */
 static void event_json(struct answer *a, const struct event *e)
 {
+    if (e->type != EVENT_REASONING)
+        show_clear(a->show);    /* a line of JSON begins at the beginning of one, also where stderr goes the same way */
     if (!a->broken && json_lines_event(a->json, e) < 0)
         write_failed(a, errno);
     if (!a->broken && (e->type == EVENT_NOTICE || e->type == EVENT_DONE))

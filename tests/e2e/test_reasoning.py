@@ -1,5 +1,6 @@
 """test_reasoning.py - the model's thoughts: on stderr when asked for, never on stdout; how long it should think goes into the request."""
 import json
+import subprocess
 
 import pytest
 
@@ -30,6 +31,15 @@ def test_colour_dims_them_and_quiet_drops_them(sandpiper, serve):
     assert "\033[2m" in r.err and "\033[31m" not in r.err and r.out == "It is 42.\n", r
     r = sandpiper.run("--show-reasoning", "-q", "how many?")
     assert r.err == "" and r.out == "It is 42.\n", r
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_the_answer_begins_its_own_line(sandpiper, serve, more):
+    serve(sandpiper, [{"answer": {"reasoning": "I think", "text": "It is so."}}])
+    r = sandpiper.run("--show-reasoning", *more, "q", stderr=subprocess.STDOUT)
+    lines = r.out.splitlines()
+    assert "  I think" in lines and "" not in lines, r
+    assert all(line.startswith("{") for line in lines if line != "  I think") if more else lines[-1] == "It is so.", r
 
 
 def test_beside_json(sandpiper, serve):
