@@ -83,9 +83,6 @@ void pipe_event(void *ctx, const struct event *e)
         last.result.state_lost = false;
         e = &last;
     }
-
-    if (loop_resized(p->loop))
-        show_resize(p->show, show_width(2));
     if (e->type == EVENT_DONE || (e->type == EVENT_NOTICE && e->notice.level == NOTICE_ERROR))
         p->was_error = p->was_error || e->type == EVENT_NOTICE || (e->done.error && *e->done.error);
     answer_event(p->answer, e);

@@ -8,15 +8,20 @@
 
 #define RESET "\033[0m"
 
+void lines_resize(struct lines *l, int width)
+{
+    l->width = l->terminal && width > 0 ? width - (int)strlen(l->gutter) : 0;
+    if (l->width < 8)
+        l->width = 0;           /* too narrow to wrap with sense */
+}
+
 void lines_init(struct lines *l, const char *gutter, const char *sgr, bool terminal, int width)
 {
     memset(l, 0, sizeof *l);
     l->gutter = gutter;
     l->sgr = sgr;
     l->terminal = terminal;
-    l->width = terminal && width > 0 ? width - (int)strlen(gutter) : 0;
-    if (l->width < 8)
-        l->width = 0;           /* too narrow to wrap with sense */
+    lines_resize(l, width);
     scrub_init(&l->scrub, terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
 }
 

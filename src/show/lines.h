@@ -34,6 +34,7 @@ struct lines {
 
 void lines_init(struct lines *l, const char *gutter, const char *sgr, bool terminal, int width);
 void lines_feed(struct lines *l, struct lines_cut *cut, const char *text, size_t len, struct buf *out);   /* cut may be NULL */
+void lines_resize(struct lines *l, int width);
 void lines_break(struct lines *l, struct buf *out);    /* end the line that is begun; the text may go on in a new one */
 void lines_end(struct lines *l, struct lines_cut *cut, struct buf *out);   /* the text is whole */
 

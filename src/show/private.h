@@ -33,6 +33,7 @@ struct show {
 };
 
 void show_begin(struct show *s, const struct lines *keep);     /* before writing: other unfinished lines are ended, but keep's */
+void show_follow_width(struct show *s);                        /* of the terminal: it may have been resized */
 void show_flush(struct show *s);
 const char *show_sgr(const struct show *s, const char *sgr);  /* sgr, or "" without colour */
 

@@ -22,7 +22,7 @@ struct show *show_new(const struct show_options *o)
         s->o.max_lines = MAX_LINES;
     if (!s->o.max_bytes)
         s->o.max_bytes = MAX_BYTES;
-    show_resize(s, o->width);
+    s->o.width = o->width > 0 ? o->width : 80;
     buf_init(&s->out, 0);
     return s;
 }
@@ -40,9 +40,17 @@ void show_free(struct show *s)
     free(s);
 }
 
-void show_resize(struct show *s, int width)
+void show_follow_width(struct show *s)
 {
-    s->o.width = width > 0 ? width : 80;
+    struct lines *all[] = {&s->stream[0], &s->stream[1], &s->thought};
+    int width = s->o.terminal ? show_width_or(s->o.fd, s->o.width) : s->o.width;
+
+    if (width == s->o.width)
+        return;
+    s->o.width = width;
+    for (size_t i = 0; i < countof(all); i++)
+        if (all[i]->gutter)
+            lines_resize(all[i], width);
 }
 
 const char *show_sgr(const struct show *s, const char *sgr)
@@ -54,6 +62,7 @@ void show_begin(struct show *s, const struct lines *keep)
 {
     struct lines *all[] = {&s->stream[0], &s->stream[1], &s->thought};
 
+    show_follow_width(s);
     show_status_hide(s);
     for (size_t i = 0; i < countof(all); i++)
         if (all[i] != keep)

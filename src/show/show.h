@@ -18,7 +18,7 @@ struct show_options {
     int fd;                 /* where it goes (2) */
     bool terminal;          /* fd is one: cursor movement and a spinner are allowed */
     bool colour;            /* SGR is allowed (NO_COLOR, TERM=dumb and --color are already in it) */
-    int width;              /* columns; 0: 80 */
+    int width;              /* columns; 0: 80; where fd really is a terminal, its own, whenever something is written */
     bool quiet;             /* errors only */
     bool verbose;           /* NOTICE_DETAIL too, usage, the model's words about a result */
     bool reasoning;         /* dimmed reasoning */
@@ -28,7 +28,6 @@ struct show_options {
 
 struct show *show_new(const struct show_options *o);
 void show_free(struct show *s);
-void show_resize(struct show *s, int width);
 void show_event(struct show *s, const struct event *e);    /* every event but TEXT, which the front end places */
 void show_status(struct show *s, const char *text);        /* the transient line of a terminal, NULL removes it; nothing elsewhere */
 void show_asking(struct show *s, const char *model);       /* the status line of a request; model NULL: the one named before, or the session's */
@@ -50,6 +49,7 @@ void show_text_loop(struct show_text *t, struct loop *loop);   /* a write to a s
 bool show_wants_colour(int fd, const char *when);          /* "auto", "always", "never"; NO_COLOR, TERM=dumb */
 bool show_is_terminal(int fd);                             /* one where the cursor may be moved: TERM=dumb is none */
 int show_width(int fd);                                    /* of the terminal, else 80 */
+int show_width_or(int fd, int width);                      /* of the terminal, else width */
 void show_count(unsigned long long n, char out[32]);       /* 1,234,567 */
 void show_size(unsigned long long bytes, char out[32]);    /* "812 bytes", "12.3 kB" */
 /* One line of scrubbed text into out, broken at blanks so that none is wider than width (0: never broken); column: where it begins. A word that

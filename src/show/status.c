@@ -58,6 +58,7 @@ static void status_draw(struct show *s)
     struct buf line = BUF_INIT(4096);
     char size[32];
 
+    show_follow_width(s);
     buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s->status);
     if (seconds > 0)
         buf_addf(&line, " (%lld s)", (long long)seconds);

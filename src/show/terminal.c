@@ -30,13 +30,18 @@ bool show_wants_colour(int fd, const char *when)
     return show_is_terminal(fd);
 }
 
-int show_width(int fd)
+int show_width_or(int fd, int width)
 {
     struct winsize w;
 
     if (ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
         return w.ws_col;
-    return 80;
+    return width;
+}
+
+int show_width(int fd)
+{
+    return show_width_or(fd, 80);
 }
 
 void show_count(unsigned long long n, char out[32])

@@ -104,7 +104,6 @@ void term_event(void *ctx, const struct event *e)
     struct event own = *e;
 
     editor_hide(t->editor);     /* news of the sandbox, while a line is typed */
-    show_resize(t->show, show_width(2));
     if (e->type == EVENT_TEXT) {
         text_written(t, show_text_feed(t->text, e->text.text, e->text.len));
     } else {

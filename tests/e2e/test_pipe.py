@@ -1,5 +1,6 @@
 """test_pipe.py - scripts of questions, where the answer goes, and what a script that uses the program can rely on."""
 import os
+import re
 import select
 import signal
 import subprocess
@@ -241,6 +242,19 @@ def test_status_line_comes_and_goes(bare, serve):
     p.expect("asking test-model", timeout=10)
     p.expect("\r\x1b\\[K42\r\n", timeout=10)
     p.expect(pexpect.EOF)
+
+
+def test_a_resize_while_code_runs(sandpiper, serve):
+    """The status line stays one line, and what a program prints stays behind its gutter."""
+    code = "import time\nprint('a')\ntime.sleep(2)\nprint('x' * 60)"
+    serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done.", "wait": 1}}], model="a-model-with-a-name-of-some-length")
+    p = sandpiper.chat("-p", "go", env={"NO_COLOR": "1"}, size=(24, 100))
+    p.expect(re.escape("| a\r\n"), timeout=10)
+    p.setwinsize(24, 28)
+    p.expect(pexpect.EOF)
+    assert "| " + "x" * 26 + "\r\n| " + "x" * 26 + "\r\n| xxxxxxxx\r\n" in p.before, p.before
+    frames = re.findall("\r([^\r\n\x1b]+)\x1b", p.before)
+    assert any("asking" in f for f in frames) and all(len(f) < 28 for f in frames), frames
 
 
 def test_dumb_terminals_get_plain_text(sandpiper, serve):
