@@ -132,6 +132,7 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
     while (len > 0 && text[len - 1] == '\n')
         len--;
     lines_init(&l, gutter, sgr, s->o.terminal, s->o.width);
+    l.words = *gutter == '!';   /* mostly sentences of ours */
     lines_feed(&l, &cut, text, len, &s->out);
     lines_end(&l, &cut, &s->out);
     if (cut.over) {
@@ -144,6 +145,7 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
 
 static void add_cut_line(struct show *s, const struct event *e)
 {
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
     char lines[32], shown[32], bytes[32];
     const char *path = e->result.output_path;
     uint64_t all = s->cut.all_bytes > e->result.out_bytes ? s->cut.all_bytes : e->result.out_bytes;
@@ -154,15 +156,18 @@ static void add_cut_line(struct show *s, const struct event *e)
     show_count(s->cut.all_lines, lines);
     show_count(all, bytes);
     if (s->cut.by_lines)
-        buf_addf(&s->out, "%s[output cut at %s of %s lines, %s bytes in all", show_sgr(s, SGR_DIM), shown, lines, bytes);
+        buf_addf(&line, "[output cut at %s of %s lines, %s bytes in all", shown, lines, bytes);
     else
-        buf_addf(&s->out, "%s[output cut at %s of %s bytes", show_sgr(s, SGR_DIM), shown, bytes);
+        buf_addf(&line, "[output cut at %s of %s bytes", shown, bytes);
     if (path) {
         autofree char *clean = scrub_line(path, s->o.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
 
-        buf_addf(&s->out, "; %s in %s", all > DISK_MAX ? "the first 16 MiB are" : "all of it is", clean);
+        buf_addf(&line, "; %s in %s", all > DISK_MAX ? "the first 16 MiB are" : "all of it is", clean);
     }
-    buf_addf(&s->out, "]%s\n", show_sgr(s, SGR_RESET));
+    buf_addch(&line, ']');
+    buf_addstr(&s->out, show_sgr(s, SGR_DIM));
+    show_wrap(&s->out, line.data, line.len, 0, s->o.terminal ? s->o.width : 0);
+    buf_addf(&s->out, "%s\n", show_sgr(s, SGR_RESET));
 }
 
 static const char *status_words(enum cell_status status)

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "show/show.h"
 
 #define RESET "\033[0m"
 
@@ -67,6 +68,28 @@ static void add_char(struct lines *l, uint32_t cp, const char *s, int n, struct 
     l->column += w;
 }
 
+/* The blanks at text, whole; a line break in their place where the word behind them would be cut. */
+static size_t add_blanks(struct lines *l, const char *text, size_t len, struct buf *out)
+{
+    size_t blanks = 0, end;
+
+    while (blanks < len && text[blanks] == ' ')
+        blanks++;
+    for (end = blanks; end < len && text[end] != ' ' && text[end] != '\n'; end++)
+        ;
+    if (l->mid && end > blanks && l->column + (int)blanks + show_columns(text + blanks, end - blanks) > l->width) {
+        lines_break(l, out);
+        line_begin(l, l->gutter, out);
+        text = "  ";            /* what goes on is indented, as in show_wrap */
+        len = 2;
+    } else {
+        len = blanks;
+    }
+    for (size_t i = 0; i < len; i++)
+        add_char(l, ' ', text + i, 1, out);
+    return blanks;
+}
+
 static bool line_allowed(struct lines_cut *cut)
 {
     if (!cut)
@@ -90,6 +113,10 @@ void lines_add(struct lines *l, struct lines_cut *cut, const char *text, size_t 
             n = 1;              /* scrubbed text has none of these */
         if (!l->mid && !line_allowed(cut))
             return;
+        if (*text == ' ' && l->words && l->width > 0) {
+            text += add_blanks(l, text, (size_t)(end - text), out);
+            continue;
+        }
         if (*text == '\n') {
             if (!l->mid)
                 line_begin(l, l->gutter, out);

@@ -26,6 +26,7 @@ struct lines {
     const char *again;          /* the gutter of a line that was wrapped; NULL: the same */
     const char *sgr;            /* colour of the text, or "" */
     int width;                  /* wrap here; 0: never */
+    bool words;                 /* between words where there are such: for text that comes in one piece */
     bool terminal;
     struct scrub scrub;
     bool mid;                   /* a line is begun and not ended */
@@ -33,8 +34,8 @@ struct lines {
 };
 
 void lines_init(struct lines *l, const char *gutter, const char *sgr, bool terminal, int width);
-void lines_feed(struct lines *l, struct lines_cut *cut, const char *text, size_t len, struct buf *out);   /* cut may be NULL */
 void lines_resize(struct lines *l, int width);
+void lines_feed(struct lines *l, struct lines_cut *cut, const char *text, size_t len, struct buf *out);   /* cut may be NULL */
 void lines_break(struct lines *l, struct buf *out);    /* end the line that is begun; the text may go on in a new one */
 void lines_end(struct lines *l, struct lines_cut *cut, struct buf *out);   /* the text is whole */
 

@@ -55,5 +55,6 @@ void show_size(unsigned long long bytes, char out[32]);    /* "812 bytes", "12.3
 /* One line of scrubbed text into out, broken at blanks so that none is wider than width (0: never broken); column: where it begins. A word that
  * is wider than the terminal stays whole; what goes on is indented. No newline at the end. */
 void show_wrap(struct buf *out, const char *text, size_t len, int column, int width);
+int show_columns(const char *text, size_t len);            /* of scrubbed text without tabs */
 
 #endif

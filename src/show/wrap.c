@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "show/show.h"
 
-static int columns_of(const char *s, size_t len)
+int show_columns(const char *s, size_t len)
 {
     int columns = 0;
 
@@ -34,7 +34,7 @@ void show_wrap(struct buf *out, const char *text, size_t len, int column, int wi
             i++;
         end = i;
         /* never an empty line, never inside a word: a path or an address stays whole, and the terminal breaks what is wider than itself */
-        if (width > 0 && column > begin && column + (int)(word - blanks) + columns_of(text + word, end - word) > width && end > word) {
+        if (width > 0 && column > begin && column + (int)(word - blanks) + show_columns(text + word, end - word) > width && end > word) {
             buf_addch(out, '\n');
             buf_addf(out, "%*s", hang, "");
             column = begin = hang;
@@ -47,6 +47,6 @@ void show_wrap(struct buf *out, const char *text, size_t len, int column, int wi
             }
         }
         buf_add(out, text + word, end - word);
-        column += columns_of(text + word, end - word);
+        column += show_columns(text + word, end - word);
     }
 }

@@ -271,6 +271,18 @@ static void suspend(struct editor *e)
     rl_forced_update_display();
 }
 
+static void say_cut(struct editor *e)
+{
+    static const char text[] = "sandpiper: the paste was cut at 1 MiB; --add FILE takes more";
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+
+    show_wrap(&line, text, sizeof text - 1, 0, e->fancy ? show_width(STDOUT_FILENO) : 0);
+    buf_addch(&line, '\n');
+    editor_hide(e);
+    put(buf_str(&line));
+    editor_show(e);
+}
+
 static void insert_paste(struct editor *e, const struct key *key)
 {
     autofree char *text = pastes_add(&e->pastes, buf_str(key->paste), key->paste->len);
@@ -281,11 +293,8 @@ static void insert_paste(struct editor *e, const struct key *key)
     rl_insert_text(text);
     rl_end_undo_group();
     rl_redisplay();
-    if (key->cut) {
-        editor_hide(e);
-        put("sandpiper: the paste was cut at 1 MiB; --add FILE takes more\n");
-        editor_show(e);
-    }
+    if (key->cut)
+        say_cut(e);
 }
 
 static void clear_line(struct editor *e)

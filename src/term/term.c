@@ -247,23 +247,34 @@ static void run(struct term *t, const char *code)
         say_error(t, &err);
 }
 
+static void wrap_lines(struct buf *out, const char *text, int fd)
+{
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+
+        show_wrap(out, text, len, 0, show_is_terminal(fd) ? show_width(fd) : 0);
+        buf_addch(out, '\n');
+        text += len + (text[len] == '\n');
+    }
+}
+
 static void help(struct term *t)
 {
-    struct buf out = BUF_INIT(0);
+    struct buf table autorelease(buf_release) = BUF_INIT(0), out autorelease(buf_release) = BUF_INIT(0);
 
     for (const struct command *c = commands; c->name; c++)
         if (c->help) {
             autofree char *usage = xasprintf("%s %s", c->name, c->argument);
 
-            buf_addf(&out, "%-19s %s\n", usage, c->help);
+            buf_addf(&table, "%-19s %s\n", usage, c->help);
         }
-    buf_addstr(&out, "!CODE               run Python in the same interpreter\n"
+    buf_addstr(&table, "!CODE               run Python in the same interpreter\n"
                      "a line ending in \\  goes on in the next, as does a block between lines of \"\"\"\n"
                      "Ctrl-C              cancels the step, twice kills the code; clears the line\n"
                      "Ctrl-R              searches what was typed\n");
+    wrap_lines(&out, buf_str(&table), 1);
     text_written(t, show_text_feed(t->text, out.data, out.len));
     text_written(t, show_text_end(t->text));
-    buf_release(&out);
 }
 
 static void code(struct term *t)
@@ -382,13 +393,7 @@ static void greet(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
-    for (const char *line = t->greeting; *line;) {
-        size_t len = strcspn(line, "\n");
-
-        show_wrap(&out, line, len, 0, show_is_terminal(2) ? show_width(2) : 0);
-        buf_addch(&out, '\n');
-        line += len + (line[len] == '\n');
-    }
+    wrap_lines(&out, t->greeting, 2);
     show_talk(t->show, buf_str(&out), out.len);
 }
 

@@ -537,6 +537,25 @@ def test_a_resize(bare, serve):
     leave(p)
 
 
+def test_words_after_a_resize(bare, serve):
+    """Words of ours stay whole in a terminal that has become narrow; the status line stays one line."""
+    serve(bare, [{"answer": {"text": "Heard.", "wait": 1.2}}], model="a-model-with-a-name-of-some-length")
+    p = start(bare, size=(24, 100))
+    p.setwinsize(24, 28)
+    p.send("x\r")
+    p.expect("Heard")
+    frames = re.findall("\r([^\r\n\x1b]+)\x1b", p.before)
+    assert frames and all(len(f) < 28 for f in frames), frames
+    p.expect("> ")
+    p.send("/nosuch\r")
+    p.expect("with\\s+a\\s+space\\)\r\n")
+    p.send("/help\r")
+    p.expect("was\\s+typed\r\n")
+    lines = re.sub("\x1b\\[[?0-9]*[a-zA-Z]", "", p.before).split("\r\n")
+    assert len(lines) > 15 and all(len(line) <= 28 for line in lines), lines
+    leave(p)
+
+
 def test_suspend_and_go_on(bare, serve):
     serve(bare, [said("half a line")])
     p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,

@@ -165,6 +165,23 @@ static void test_wrapped_code_repeats_no_number(void **state)
     screen_release(&c);
 }
 
+static void test_words_of_ours_stay_whole(void **state)
+{
+    struct screen c;
+
+    (void)state;
+    screen_init(&c, (struct show_options){.terminal = true, .width = 30});
+    call(&c, 1, "pass");
+    for (int i = 0; i < 201; i++)
+        puts_out(&c, "y\n");
+    result(&c, CELL_MEMORY, NULL, "the code was killed: out of memory (limit 1 GiB)\n    x\n  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b", 402,
+           "/a/path/of/some/length/x.txt");
+    assert_string_equal(strchr(screen_read(&c), '['),
+                        "[output cut at 200 of 201\n  lines, 402 bytes in all; all\n  of it is in\n  /a/path/of/some/length/x.txt]\n"
+                        "! the code was killed: out of\n!   memory (limit 1 GiB)\n!     x\n!   aaaaaaaaaaaaaaaaaaaaaaaaaa\n! aaaaaaaaaa b\n");
+    screen_release(&c);
+}
+
 static void test_line_limit(void **state)
 {
     struct screen c;
@@ -545,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_hostile_output),
         cmocka_unit_test(test_wrapped_lines_keep_the_gutter),
         cmocka_unit_test(test_wrapped_code_repeats_no_number),
+        cmocka_unit_test(test_words_of_ours_stay_whole),
         cmocka_unit_test(test_line_limit),
         cmocka_unit_test(test_exactly_the_limit_is_not_cut),
         cmocka_unit_test(test_flood),
