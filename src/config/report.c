@@ -14,13 +14,17 @@
 /* One line a value: untrusted text (a folder's .env) must not reach a terminal as it is, nor break the line. */
 static void quoted(struct buf *out, const char *s)
 {
-    autofree char *clean = scrub_line(s, SCRUB_TERMINAL);
+    struct buf clean autorelease(buf_release) = BUF_INIT(0);
+    struct scrub scrub;
 
+    scrub_init(&scrub, SCRUB_TERMINAL);
+    scrub_feed(&scrub, s, strlen(s), &clean);
+    scrub_end(&scrub, &clean);
     buf_addch(out, '"');
-    for (const char *p = clean; *p; p++) {
-        if (*p == '"' || *p == '\\')
+    for (const char *p = buf_str(&clean); *p; p++) {
+        if (strchr("\"\\\n\t", *p))
             buf_addch(out, '\\');
-        buf_addch(out, *p);
+        buf_addch(out, *p == '\n' ? 'n' : *p == '\t' ? 't' : *p);
     }
     buf_addch(out, '"');
 }
@@ -162,7 +166,7 @@ int config_print(struct config *c, struct buf *out, struct error *err)
                 buf_addf(out, "# %s: not set\n", o->key);
                 continue;
             }
-            buf_addf(out, "%s: ", o->key);
+            buf_addf(out, "%s%s: ", o->type == OPTION_SECRET ? "# " : "", o->key);    /* masked, it is no value to be read again */
             value_of(out, c, o);
             from(out, start, &c->source[i]);
         }

@@ -440,12 +440,15 @@ static void printed_reads_back(void **state)
     struct buf out = BUF_INIT(0), again = BUF_INIT(0);
 
     (void)state;
-    assert_int_equal(load(&c, "model: 'it''s \"x\"'\nsystem: |\n  two\n  lines\nstream: false\ncpus: 0.5\n", NULL, NULL, NULL, NULL, &err), 0);
+    assert_int_equal(load(&c, "model: 'it''s \"x\"'\nsystem: |\n  two\tor\n  lines\nstream: false\ncpus: 0.5\n"
+                          "base_url: http://127.0.0.1:9/v1\napi_key: sekret\n", NULL, NULL, NULL, NULL, &err), 0);
     assert_int_equal(config_print(&c, &out, &err), 0);
     config_release(&c);
     if (load(&c, buf_str(&out), NULL, NULL, NULL, NULL, &err) < 0)
         fail_msg("%s", err.text);
     assert_string_equal(c.model, "it's \"x\"");
+    assert_string_equal(c.system, "two\tor\nlines\n");
+    assert_null(c.api_key);
     assert_false(c.stream);
     assert_true(c.cpus == 0.5);
     config_release(&c);
