@@ -178,6 +178,13 @@ static int conclude(struct attempt *t, enum http_end end, const struct http_repl
     return 1;
 }
 
+static void tell_trouble(struct trace *t, const struct llm_listener *l)
+{
+    autofree char *line = trace_trouble(t);
+    if (line)
+        exchange_notice(l, false, "%s", line);
+}
+
 /* One attempt; as conclude. shown, reasoned: what was passed on. */
 static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_reply *r, struct failure *f, bool *shown, bool *reasoned,
                    struct error *err)
@@ -194,6 +201,8 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     struct http_reply reply;
     answer_init(&t.a, mode, x->q, x->l);
     enum http_end end = post(m, &t, body, stream, &reply, f, err);
+    tell_trouble(m->trace, x->l);
+    tell_trouble(m->record, x->l);
     int rc = conclude(&t, end, &reply, r, f);
     if (rc == 0) {
         bool quoted = reply.status >= 300 || t.a.reader.failed_generation;      /* a call all the same, only told in an error */

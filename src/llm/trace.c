@@ -21,6 +21,9 @@
 struct trace {
     int fd;
     unsigned number;
+    char *name;                 /* option and file, for the user */
+    int trouble;                /* errno of the first write that failed */
+    bool told;
 };
 
 struct trace *trace_open(const char *path, bool fresh, struct error *err)
@@ -39,6 +42,7 @@ struct trace *trace_open(const char *path, bool fresh, struct error *err)
     }
     struct trace *t = xcalloc(1, sizeof *t);
     t->fd = fd;
+    t->name = xasprintf("%s %s", option, path);
     fd = -1;
     return t;
 }
@@ -48,7 +52,16 @@ void trace_close(struct trace *t)
     if (!t)
         return;
     fd_close(&t->fd);
+    free(t->name);
     free(t);
+}
+
+char *trace_trouble(struct trace *t)
+{
+    if (!t || !t->trouble || t->told)
+        return NULL;
+    t->told = true;
+    return xasprintf("%s: %s; requests or replies are missing in it", t->name, strerror(t->trouble));
 }
 
 static void take_out(struct buf *out, const char *s, size_t len, const char *secret)
@@ -116,7 +129,7 @@ static void add_header(struct json *list, const char *line, size_t len, const ch
     }
 }
 
-/* One write a line, so that two programs may share a file. A full disk is no reason to lose the answer: errors are passed over. */
+/* One write a line, so that two programs may share a file. A full disk is no reason to lose the answer: trace_trouble tells of it. */
 static void put(struct trace *t, const char *type, struct json *o)
 {
     char when[32] = "";
@@ -134,7 +147,8 @@ static void put(struct trace *t, const char *type, struct json *o)
     json_free(o);
     autofree char *text = json_print(line);
     autofree char *whole = xasprintf("%s\n", text);
-    fd_write_all(t->fd, whole, strlen(whole));
+    if (fd_write_all(t->fd, whole, strlen(whole)) < 0 && !t->trouble)
+        t->trouble = errno;
 }
 
 void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers, size_t n_headers, const char *body,

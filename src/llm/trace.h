@@ -16,6 +16,7 @@ struct trace;
 /* Opens path for appending (fresh: emptied first), mode 0600. NULL with err (ERROR_USAGE) when it cannot be, or is no regular file of ours. */
 struct trace *trace_open(const char *path, bool fresh, struct error *err);
 void trace_close(struct trace *t);                              /* also NULL */
+char *trace_trouble(struct trace *t);                           /* once, a line when something could not be written; the caller frees it; else NULL */
 
 /* All do nothing when t is NULL. key: NULL or the secret; url: without credentials and query. */
 void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers, size_t n_headers, const char *body,

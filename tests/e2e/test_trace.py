@@ -1,8 +1,12 @@
 """test_trace.py - --trace: every request and reply, readable by the user alone, and the key nowhere in it."""
 import json
 import os
+import resource
+import signal
 import stat
 import subprocess
+
+import pytest
 
 from conftest import BIN
 
@@ -61,3 +65,15 @@ def test_a_file_that_cannot_be(bare):
     for path in ("/no/such/folder/file", "/dev/null", bare.work):
         r = bare.run("--trace", path, "go", env={"OPENAI_API_KEY": "k", "SANDPIPER_MODEL": "m"})
         assert r.code == 2 and "--trace" in r.err and len(r.err.splitlines()) == 1, r
+
+
+@pytest.mark.parametrize("option", ["--trace", "--record"])
+def test_a_file_that_cannot_be_written_is_told_once(sandpiper, serve, option):
+    serve(sandpiper, [{"answer": {"text": "one"}}, {"answer": {"text": "two"}}])
+
+    def full():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+    r = sandpiper.run(option, "t.json", stdin="q\nr\n", preexec_fn=full)
+    assert r.code == 0 and r.out == "one\ntwo\n", r
+    assert r.err.count("sandpiper: %s t.json: File too large; requests or replies are missing in it\n" % option) == 1, r
