@@ -73,5 +73,7 @@ def test_completion(bare):
     assert complete("--mo") == {"--model"}
     assert complete("--sandbox", "d") == {"docker"}
     assert complete("e") == {"exec"}
+    commands = set(re.search("help knows (.*)", bare.run("help", "x").err).group(1).replace(",", "").replace(" and", "").split())
+    assert complete("help", "") == commands and complete("") == commands - {"all"} | {"help"}
     of_exec = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("exec", "--help").out, re.M))
     assert {"--dry-run", "--memory"} <= of_exec < flags and complete("exec", "-") == of_exec
