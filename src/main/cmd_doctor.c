@@ -11,6 +11,7 @@
 #include "base/scrub.h"
 #include "main/command.h"
 #include "sandbox/sandbox.h"
+#include "show/show.h"
 
 static void add_line(struct buf *out, const char *label, const char *text)
 {
@@ -54,7 +55,7 @@ int cmd_doctor(struct config *c, int closed)
     bool all = strcmp(c->sandbox, "auto") == 0;
     struct loop *loop = loop_new();
     struct sandbox_options o;
-    struct buf out = BUF_INIT(0);
+    struct buf out = BUF_INIT(0), wrapped = BUF_INIT(0);
     struct error err = {0};
     unsigned working = 0;
     int status = 0;
@@ -76,11 +77,14 @@ int cmd_doctor(struct config *c, int closed)
         if (!loop_cancelled(loop)) {
             out.len = 0;
             tell(engines[i], &check, &out);
-            status = print_out(buf_str(&out), out.len);     /* each as soon as it is known: a start may take its time */
+            wrapped.len = 0;
+            show_wrap_lines(&wrapped, buf_str(&out), 1);
+            status = print_out(wrapped.data, wrapped.len);     /* each as soon as it is known: a start may take its time */
         }
         sandbox_check_release(&check);
     }
     buf_release(&out);
+    buf_release(&wrapped);
     if (loop_cancelled(loop))
         status = loop_fatal(loop) ? 143 : 130;
     loop_free(loop);

@@ -55,6 +55,7 @@ void show_size(unsigned long long bytes, char out[32]);    /* "812 bytes", "12.3
 /* One line of scrubbed text into out, broken at blanks so that none is wider than width (0: never broken); column: where it begins. A word that
  * is wider than the terminal stays whole; what goes on is indented. No newline at the end. */
 void show_wrap(struct buf *out, const char *text, size_t len, int column, int width);
+void show_wrap_lines(struct buf *out, const char *text, int fd);   /* the lines of text as fd's terminal has room for them */
 int show_columns(const char *text, size_t len);            /* of scrubbed text without tabs */
 
 #endif

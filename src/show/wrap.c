@@ -50,3 +50,16 @@ void show_wrap(struct buf *out, const char *text, size_t len, int column, int wi
         column += show_columns(text + word, end - word);
     }
 }
+
+void show_wrap_lines(struct buf *out, const char *text, int fd)
+{
+    int width = show_is_terminal(fd) ? show_width(fd) : 0;
+
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+
+        show_wrap(out, text, len, 0, width);
+        buf_addch(out, '\n');
+        text += len + (text[len] == '\n');
+    }
+}

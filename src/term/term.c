@@ -247,17 +247,6 @@ static void run(struct term *t, const char *code)
         say_error(t, &err);
 }
 
-static void wrap_lines(struct buf *out, const char *text, int fd)
-{
-    while (*text) {
-        size_t len = strcspn(text, "\n");
-
-        show_wrap(out, text, len, 0, show_is_terminal(fd) ? show_width(fd) : 0);
-        buf_addch(out, '\n');
-        text += len + (text[len] == '\n');
-    }
-}
-
 static void help(struct term *t)
 {
     struct buf table autorelease(buf_release) = BUF_INIT(0), out autorelease(buf_release) = BUF_INIT(0);
@@ -272,7 +261,7 @@ static void help(struct term *t)
                      "a line ending in \\  goes on in the next, as does a block between lines of \"\"\"\n"
                      "Ctrl-C              cancels the step, twice kills the code; clears the line\n"
                      "Ctrl-R              searches what was typed\n");
-    wrap_lines(&out, buf_str(&table), 1);
+    show_wrap_lines(&out, buf_str(&table), 1);
     text_written(t, show_text_feed(t->text, out.data, out.len));
     text_written(t, show_text_end(t->text));
 }
@@ -393,7 +382,7 @@ static void greet(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
-    wrap_lines(&out, t->greeting, 2);
+    show_wrap_lines(&out, t->greeting, 2);
     show_talk(t->show, buf_str(&out), out.len);
 }
 

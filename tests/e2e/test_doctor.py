@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 
+import pexpect
 import pytest
 
 from conftest import ENGINES, IMAGE, quiet, why_not
@@ -21,6 +22,12 @@ def test_doctor_says_what_an_engine_holds(sandpiper_on, engine):
     assert ("10000 files" in limits[0]) == (engine == "docker"), r
     assert ("counted after each cell" in r.out) == (engine != "docker"), r
     assert os.listdir(sandpiper_on.work) == []
+
+
+def test_doctor_breaks_between_words_at_a_terminal(sandpiper):
+    p = sandpiper.chat("doctor", size=(40, 60))
+    p.expect(pexpect.EOF)
+    assert all(len(line) <= 60 for line in p.before.split("\r\n")) and "numpy" in p.before, p.before
 
 
 def test_doctor_as_an_ordinary_user_names_what_is_weaker(sandpiper):
