@@ -37,7 +37,8 @@ void budget_release(struct budget *b)
 int budget_may_ask(const struct budget *b, struct error *err)
 {
     if (b->requests >= b->max.requests)
-        return error_set(err, ERROR_LIMIT, 0, "no answer after %u requests to the model (--max-rounds allows more)", b->requests);
+        return error_set(err, ERROR_LIMIT, 0, "no answer after %u request%s to the model (--max-rounds allows more)", b->requests,
+                         b->requests == 1 ? "" : "s");
     if (b->max.tokens > 0 && b->tokens >= b->max.tokens)
         return error_set(err, ERROR_LIMIT, 0, "no answer within %" PRId64 " tokens, %" PRId64 " were used (--max-tokens-total allows more)",
                          b->max.tokens, b->tokens);
