@@ -93,6 +93,11 @@ static void on_deadline(void *ctx, short revents)
     loop_interrupt(a->loop);
 }
 
+bool agent_out_of_time(const struct agent *a)
+{
+    return a->q && a->q->late && loop_interrupts(a->loop) <= 1 && !loop_fatal(a->loop);
+}
+
 static void question_init(struct agent *a, struct question *q)
 {
     struct budget_limits max = {
@@ -118,7 +123,7 @@ static void question_release(struct agent *a, struct question *q)
         loop_timer_stop(a->loop, a);
         llm_set_deadline(a->llm, 0);
         /* Our own interrupt must not end the next question; a signal of the user's stays. */
-        if (q->late && loop_interrupts(a->loop) <= 1 && !loop_fatal(a->loop))
+        if (agent_out_of_time(a))
             loop_arm(a->loop);
     }
     budget_release(&q->budget);

@@ -197,6 +197,11 @@ static void on_output(void *ctx, int stream, const char *text, size_t len)
     agent_send(a, &e);
 }
 
+static const char *interrupter(void *ctx)
+{
+    return agent_out_of_time(ctx) ? "the time limit of the question" : "the user";
+}
+
 /* All code of a question, for /code. Another question's is forgotten when the first cell of this one runs. */
 static void keep_code(struct agent *a, const char *code, size_t len)
 {
@@ -215,7 +220,7 @@ static void keep_code(struct agent *a, const char *code, size_t len)
 int cell_run(struct agent *a, const char *id, const char *tool, const char *code, size_t len, struct cell_told *told, struct error *err)
 {
     autorelease(cell_result_release) struct cell_result r = {0};
-    struct cell_listener listener = {.ctx = a, .output = on_output};
+    struct cell_listener listener = {.ctx = a, .output = on_output, .interrupter = interrupter};
     struct error e = {0};
 
     buf_init(&told->text, TOLD_MAX + 16 * 1024);

@@ -13,10 +13,10 @@
 
 #define GO_ON (-1)              /* no status yet: ask the model again */
 
-static int failed(const struct agent *a, const struct question *q, struct error *err)
+static int failed(const struct agent *a, struct error *err)
 {
-    if (q->late && !loop_fatal(a->loop) && loop_interrupts(a->loop) <= 1)
-        error_set(err, ERROR_LIMIT, 0, "no answer within %.0f s (--max-time allows more)", (double)a->o.max_ms / 1000);
+    if (agent_out_of_time(a))
+        error_set(err, ERROR_LIMIT, 0, "no answer within %g s (--max-time allows more)", (double)a->o.max_ms / 1000);
     switch (err->kind) {
     case ERROR_USAGE:
         return QUESTION_USAGE;
@@ -160,7 +160,7 @@ static struct turn *store_reply(struct agent *a, struct llm_reply *r, const char
 }
 
 /* The request failed, or its connection was lost: what was shown stays, marked; it is no answer. */
-static int reply_cut(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
 {
     if (!text_blank(r->text)) {
         autofree char *text = xasprintf("%s\n[interrupted]", r->text);
@@ -168,7 +168,7 @@ static int reply_cut(struct agent *a, struct question *q, struct llm_reply *r, s
         store_reply(a, r, text, NULL, 0);
     }
     agent_reply_end(a, REPLY_CUT);
-    return failed(a, q, err);
+    return failed(a, err);
 }
 
 /* An empty reply: one nudge a question. It goes behind the last turn for one request only; the history never keeps it. */
@@ -215,7 +215,7 @@ static int take_text(struct agent *a, struct question *q, struct llm_reply *r, s
     if (r->truncated) {
         error_set(err, ERROR_NETWORK, 0, "the connection was lost in the middle of the answer of %s: %s\nAsk again (/retry in the chat)",
                   llm_origin(a->llm), r->cause ? r->cause : "no cause is known");
-        return reply_cut(a, q, r, err);
+        return reply_cut(a, r, err);
     }
     if (text_blank(r->text))
         return empty_reply(a, q, r, err);
@@ -296,8 +296,9 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
     agent_reply_end(a, REPLY_CALLS);
 
     if (run_calls(a, r, a->c->n - 1, err)) {
-        conversation_close_open_calls(a->c, err->kind == ERROR_CANCELLED ? "Not run: the user interrupted." : err->text);
-        return failed(a, q, err);
+        conversation_close_open_calls(a->c, err->kind != ERROR_CANCELLED ? err->text
+                                      : agent_out_of_time(a) ? "Not run: the time for the question was over." : "Not run: the user interrupted.");
+        return failed(a, err);
     }
     if (budget_round_end(&q->budget))
         tell_no_more(a, q);
@@ -331,7 +332,7 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
         free(before);
     }
     if (status)
-        status = reply_cut(a, q, &r, err);
+        status = reply_cut(a, &r, err);
     else if (r.n_calls)
         status = take_calls(a, q, &r, err);
     else
@@ -346,7 +347,7 @@ enum question_status loop_run(struct agent *a, struct question *q, struct error 
 
     sandbox_start(a->sandbox);
     if (texts_make(a, &q->texts, err))
-        return (enum question_status)failed(a, q, err);
+        return (enum question_status)failed(a, err);
     do
         status = one_round(a, q, err);
     while (status == GO_ON);

@@ -69,6 +69,9 @@ struct agent {
     bool sandbox_warned;        /* the user was told so */
 };
 
+/* agent.c */
+bool agent_out_of_time(const struct agent *a);                 /* the interrupt of the loop is our own: the question's time is over */
+
 /* events.c */
 void agent_send(struct agent *a, struct event *e);             /* fills in the question's number */
 void agent_notice(struct agent *a, enum notice_level level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -103,6 +103,11 @@ static char *what_remains(const struct request *q)
     return q->unkept ? xasprintf("variables are gone (no copy to go on from: %s)", q->unkept) : xstrdup("variables are gone");
 }
 
+static const char *interrupter(const struct cell *c)
+{
+    return c->listener && c->listener->interrupter ? c->listener->interrupter(c->listener->ctx) : "the user";
+}
+
 /* The worker died in this cell: why, as seen from outside. */
 static void explain_death(struct sandbox *s, const struct cell *c, const struct ladder *l, bool memory, struct cell_result *r)
 {
@@ -122,8 +127,8 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
                             s->o.cell_ms / 1000.0, left);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
-        r->what = xasprintf("%s; %s", loop_fatal(s->loop) ? "the program was told to end, so the code was killed"
-                            : "the user interrupted the code and it did not stop by itself, so it was killed", left);
+        r->what = loop_fatal(s->loop) ? xasprintf("the program was told to end, so the code was killed; %s", left)
+                  : xasprintf("%s interrupted the code and it did not stop by itself, so it was killed; %s", interrupter(c), left);
     } else if (memory) {
         r->status = CELL_MEMORY;
         r->what = xasprintf("the code was killed: out of memory (limit %s); %s", limit, left);
@@ -155,8 +160,8 @@ static void explain_answer(struct sandbox *s, const struct cell *c, const struct
         r->what = xasprintf("the code was interrupted: it ran longer than %g s, the limit of a cell; variables are kept", s->o.cell_ms / 1000.0);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
-        r->what = xstrdup(loop_fatal(s->loop) ? "the program was told to end, so the code was interrupted; variables are kept"
-                          : "the user interrupted the code; variables are kept");
+        r->what = loop_fatal(s->loop) ? xstrdup("the program was told to end, so the code was interrupted; variables are kept")
+                  : xasprintf("%s interrupted the code; variables are kept", interrupter(c));
     } else if (r->status == CELL_INTERRUPTED) {
         r->status = CELL_EXCEPTION;             /* the code raised KeyboardInterrupt itself */
     } else if (r->status == CELL_EXIT) {

@@ -75,6 +75,7 @@ struct cell_listener {          /* may be NULL */
     void *ctx;
     /* output as it comes, raw bytes; false: stop reading until the loop serves it again (back-pressure, only exec wants it) */
     void (*output)(void *ctx, int stream, const char *text, size_t len);
+    const char *(*interrupter)(void *ctx);      /* whose interrupt of the loop ended the code; NULL: the user's */
 };
 
 struct cell_file {

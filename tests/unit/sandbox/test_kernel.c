@@ -26,7 +26,7 @@ static void on_output(void *ctx, int stream, const char *text, size_t len)
     buf_add(stream == 1 ? &s->out : &s->err, text, len);
 }
 
-static const struct cell_listener listener = {&seen, on_output};
+static const struct cell_listener listener = {.ctx = &seen, .output = on_output};
 
 static int setup_ms(int cell_ms)
 {

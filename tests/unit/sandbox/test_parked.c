@@ -35,7 +35,7 @@ static void on_notice(void *ctx, bool detail, const char *text)
     ++*(int *)ctx;
 }
 
-static const struct cell_listener listener = {&out, on_output};
+static const struct cell_listener listener = {.ctx = &out, .output = on_output};
 
 static void press(void *ctx, short revents)
 {
@@ -51,7 +51,7 @@ static void on_output_press(void *ctx, int stream, const char *text, size_t len)
     loop_timer(loop, clock_ms() + 15, press, &out);
 }
 
-static const struct cell_listener pressing = {&out, on_output_press};
+static const struct cell_listener pressing = {.ctx = &out, .output = on_output_press};
 
 static int setup_with(const char *options)
 {
