@@ -106,6 +106,23 @@ static void catch_stop(bool on)
         sigaction(SIGTSTP, &sa, NULL);
 }
 
+/* Ctrl-\ while a question is under way still ends the program at once, but not every shell puts the modes back. */
+static void on_quit(int signal)
+{
+    tcsetattr(STDIN_FILENO, TCSANOW, &the_editor->before);
+    raise(signal);              /* SA_RESETHAND: the default again */
+}
+
+static void catch_quit(bool on)
+{
+    struct sigaction sa = {.sa_flags = SA_RESETHAND | SA_NODEFER}, was;
+
+    sa.sa_handler = on ? on_quit : SIG_DFL;
+    sigemptyset(&sa.sa_mask);
+    if (sigaction(SIGQUIT, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+        sigaction(SIGQUIT, &sa, NULL);
+}
+
 /* readline takes a terminal without ECHO for one that must not show what is typed, so it gets one with. */
 static void prep(int meta)
 {
@@ -234,6 +251,7 @@ struct editor *editor_new(struct loop *loop, const char *const *words, struct er
     setup_readline();
     set_modes(e, WAITING);
     catch_stop(true);
+    catch_quit(true);
     return e;
 }
 
@@ -252,6 +270,7 @@ void editor_free(struct editor *e)
         return;
     editor_restore(e);
     catch_stop(false);
+    catch_quit(false);
     keys_release(&e->keys);
     pastes_release(&e->pastes);
     free(e->line);

@@ -537,6 +537,21 @@ def test_a_resize(bare, serve):
     leave(p)
 
 
+def test_ctrl_backslash_leaves_the_terminal_as_it_was(bare, serve):
+    serve(bare, [{"answer": {"wait": 20}}], complete=False)
+    p = bare.chat(env=PLAIN)
+    before = modes(p)
+    p.expect("> ")
+    p.send("x\r")
+    p.expect("asking")
+    p.send("\x1c")
+    p.expect(pexpect.EOF)
+    after = modes(p)
+    p.close()
+    assert p.signalstatus == signal.SIGQUIT and after == before
+    assert bare.run("gc").code == 0
+
+
 def test_words_after_a_resize(bare, serve):
     """Words of ours stay whole in a terminal that has become narrow; the status line stays one line."""
     serve(bare, [{"answer": {"text": "Heard.", "wait": 1.2}}], model="a-model-with-a-name-of-some-length")
