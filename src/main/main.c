@@ -30,6 +30,19 @@ static void keep_secrets(void)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
+/* Whoever started us may ignore or block signals, which a program inherits: without SIGCHLD no child would have an exit code, a blocked SIGINT would
+ * never come. A file at the user's own limit of size is an error to tell, like a full disk, and not our end. */
+static void fresh_signals(void)
+{
+    sigset_t none;
+
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static int help(const char *topic)
 {
     struct buf out = BUF_INIT(0);
@@ -48,7 +61,7 @@ int main(int argc, char **argv)
     struct config c;
     int status;
 
-    signal(SIGPIPE, SIG_IGN);
+    fresh_signals();
     keep_secrets();
     if (config_load(&c, argc, argv, environ, &err) < 0) {
         print_error(&err);

@@ -4,6 +4,7 @@ documented exit code, says why in a line or two, and leaves nothing (each fixtur
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -132,6 +133,14 @@ def test_stdin_data_on_a_full_disk(small_disk, serve):
         assert "No space left" in r.err, r
 
 
+def test_a_limit_of_file_size_is_like_a_full_disk(sandpiper, serve):
+    """ulimit -f: the copy of the output is not kept, which is said; SIGXFSZ does not end the program."""
+    serve(sandpiper, [{"answer": {"calls": [{"code": "for i in range(20000): print('row', i)"}]}},
+                      {"expect": {"last": {"content": {"contains": ["row 0", "row 19999"]}}}, "answer": {"text": "done"}}])
+    r = sandpiper.run("go", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100 << 10,) * 2))
+    assert r.code == 0 and r.out == "done\n" and "File too large" in r.err, r
+
+
 # -- network
 
 def test_unknown_host(bare):
@@ -233,6 +242,18 @@ def test_interrupted_while_the_model_is_silent(sandpiper, serve, sig, code, word
     assert time.monotonic() - begin < 5
     assert p.stdout.read() == b""
     assert p.stderr.read() == b"sandpiper: %s\n" % word
+
+
+def test_signals_that_the_parent_ignores_or_blocks(sandpiper):
+    """Both are inherited: exit codes of children are known all the same, and it can be interrupted."""
+    def inherit():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, set(range(1, 32)))
+    assert sandpiper.run("exec", "-", stdin="print(1)", preexec_fn=inherit).out == "1\n"
+    p = sandpiper.start("exec", sandpiper.write("slow.py", "print('up', flush=True)\nimport time\ntime.sleep(30)"), preexec_fn=inherit)
+    assert p.stdout.readline() == b"up\n"
+    p.send_signal(signal.SIGINT)
+    assert p.wait(10) == 130
 
 
 def test_interrupted_while_a_cell_runs(sandpiper_on, serve):
