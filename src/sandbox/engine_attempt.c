@@ -28,6 +28,7 @@
 #define CLIENT_MS 10000         /* any other call of a client */
 #define LOOK_MS 1000            /* between looks at a container that runs but has not connected */
 #define CONNECT_MS 10000        /* then it never will: the socket is not shared */
+#define JOIN_MS 20000           /* bwrap builds its sandbox in some ms; but a mount of the host that hangs makes it hang too */
 
 static void begin(struct attempt *a);
 
@@ -394,6 +395,12 @@ static void joined(void *ctx, struct job *j)
             fail(a, FAULT_OTHER);
         return;
     }
+    if (j->timed_out) {
+        error_set(&a->err, ERROR_SANDBOX, 0, "bwrap did not start the sandbox within %d s\ndoes a mount of this machine hang? else use --sandbox docker or podman",
+                  JOIN_MS / 1000);
+        fail(a, FAULT_OTHER);
+        return;
+    }
     autofree char *said = job_complaint(j);
     attempt_blame(a, said);
     fail(a, a->fault);
@@ -419,7 +426,7 @@ static int start_join(struct attempt *a, int info)
 {
     struct bwrap_join join = {.cgroup = &a->cgroup, .bwrap = a->client->pid};
     char *const argv[] = {(char *)"the control group", NULL};
-    struct job_options o = {.argv = argv, .in = info, .out = -1, .die_with_parent = true, .body = bwrap_join, .body_ctx = &join};
+    struct job_options o = {.argv = argv, .deadline_ms = JOIN_MS, .in = info, .out = -1, .die_with_parent = true, .body = bwrap_join, .body_ctx = &join};
 
     a->join = job_start(&o, a->loop, joined, a, &a->err);
     return a->join ? 0 : -1;

@@ -220,6 +220,15 @@ def test_no_engine_at_all(bare, tmp_path):
     assert r.code == 3 and r.out == "" and "bwrap" in r.err or "bubblewrap" in r.err, r
 
 
+def test_a_bwrap_that_hangs(bare):
+    """It waits for a mount of the host, say: given up after 20 s. With a name it is waited for whoever runs it, not only root."""
+    for path in (bare.dir, bare.work, bare.write("bwrap", "#!/bin/sh\nexec sleep 60\n")):
+        os.chmod(path, 0o755)           # root runs it as another user
+    r = bare.run("exec", "--sandbox", "bwrap", "--sandbox-name", "work", "-", stdin="print(1)", timeout=40,
+                 env={"PATH": "%s:%s" % (bare.work, os.environ["PATH"])})
+    assert r.code == 3 and r.err.count("did not start the sandbox within 20 s") == 1, r
+
+
 def test_an_engine_without_permission(bare):
     """The daemon's socket is not there or not ours: the cause and the remedy, not a wait."""
     from conftest import need_engine
