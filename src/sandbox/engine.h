@@ -65,7 +65,7 @@ void engine_end(struct engine_run *r);
 int engine_describe(struct engine_run *r, struct name_record *out, struct error *err);
 /* A run of what another program has started, from its record; NULL with err when the engine is unknown. Ended by engine_end or left as any other. */
 struct engine_run *engine_known(const struct sandbox_options *o, struct loop *loop, const struct name_record *record, struct error *err);
-int engine_connect(struct engine_run *r);               /* the channel; -1: nobody listens */
+int engine_connect(struct engine_run *r);               /* the channel; -1 with errno */
 void engine_leave(struct engine_run *r);                /* in place of engine_end: it lives on */
 
 /* Remove what killed programs left: containers whose label names an owner that is proven dead, their directories and cgroups. */

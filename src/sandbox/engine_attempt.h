@@ -62,7 +62,7 @@ int attempt_describe(struct attempt *a, struct name_record *r, struct error *err
 /* The other way: a becomes what r tells of; then a channel to it. */
 int attempt_known(struct attempt *a, const struct name_record *r, struct error *err);
 void attempt_found_peer(struct attempt *a, pid_t pid);   /* bwrap: which process is the first inside */
-int attempt_connect(struct attempt *a);         /* 0, or -1: nobody listens */
+int attempt_connect(struct attempt *a);         /* 0, or -1 with errno */
 void attempt_leave(struct attempt *a);          /* let go; it lives on */
 void attempt_kill_peer(struct attempt *a);      /* where nothing else ends it: bwrap */
 

@@ -1,6 +1,7 @@
 /* sandbox_named.c - a sandbox with a name: taken by one program at a time, found again by the next, listed, removed. What must be the same on both
  * sides of such a gap is told here: limits, what was lost, what is there.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -180,7 +181,15 @@ bool named_begin(struct sandbox *s)
         fail(s, &err);
         return true;
     }
-    if (!s->run || !name_alive(&r) || engine_connect(s->run) < 0) {
+    bool alive = s->run && name_alive(&r), up = alive && engine_connect(s->run) == 0;
+    /* Only where nobody listens any more has it ended. Else it is us who cannot: it is stopped and its queue full, or we have no descriptor left. */
+    if (alive && !up && errno != ECONNREFUSED && errno != ENOENT) {
+        error_errno(&err, "it runs, but cannot be reached");
+        engine_leave(steal(&s->run));
+        fail(s, &err);
+        return true;
+    }
+    if (!up) {
         engine_end(steal(&s->run));             /* what is left of it */
         name_forget(&s->hold);
         tell_ended(s, &r);

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import struct
@@ -331,6 +332,26 @@ def test_strange_peers(named):
     assert head[4:5] == b"H", head
     client.close()
     assert run(named, "print(x)").out == "1\n"
+
+
+def test_one_that_is_stopped_is_not_ended(named_bwrap):
+    """Its queue is full of those who came while it was: whoever comes then is told so, and nothing is lost."""
+    assert run(named_bwrap, "x = 42").code == 0
+    pid, waiting = record(named_bwrap)["pid"], []
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        for _ in range(9):
+            waiting.append(connect(named_bwrap))
+        r = run(named_bwrap, "print(x)")
+        assert r.code == 3 and "it runs, but cannot be reached" in r.err and "sandpiper rm work" in r.err, r
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        for sock in waiting:
+            sock.close()
+    assert run(named_bwrap, "print(x)").out == "42\n"
+    for most in (8, 10, 12):        # descriptors of ours
+        run(named_bwrap, "print(x)", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most,) * 2))
+    assert run(named_bwrap, "print(x)").out == "42\n"
 
 
 def test_code_inside_cannot_connect(named, engine):
