@@ -221,21 +221,30 @@ static bool hex_name(const char *name)
     return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
 }
 
+/* Nobody writes a record into it any more. */
+static bool is_old(const char *dir)
+{
+    struct stat st;
+
+    return stat(dir, &st) == 0 && time(NULL) - st.st_mtime > 3600;
+}
+
 static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
 {
     autofree char *path = xasprintf("%s/record", dir);
     struct buf text = BUF_INIT(RECORD_MAX);
-    struct stat st;
     bool gone = false;
 
     if (file_read(path, RECORD_MAX, &text, NULL) != 0) {
         /* It cannot be read: not one of ours, or of an older version. */
         buf_release(&text);
-        return stat(dir, &st) == 0 && time(NULL) - st.st_mtime > 3600;
+        return is_old(dir);
     }
     autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
     const char *owner = json_str(json_get(record, "owner"));
     enum owner_state state = owner ? owner_check(owner) : OWNER_ELSEWHERE;
+    if (!owner)         /* empty after a crash of the machine: it was not waited for to be on the disk */
+        gone = is_old(dir);
     if (state == OWNER_DEAD || state == OWNER_BEFORE_BOOT) {
         char *groups[CGROUP_DIRS];
         unsigned n = 0;
