@@ -236,6 +236,9 @@ static void listed(void *ctx, struct job *j)
 
     for (const char *p = buf_str(&j->out_text); job_ok(j) && *p;) {
         size_t n = strcspn(p, "\n");
+
+        if (p[n] == '\0')       /* cut by the cap: half a start time would be that of a dead program */
+            break;
         autofree char *line = xmemdup0(p, n);
         char *owner = strchr(line, ' ');
 
@@ -247,7 +250,7 @@ static void listed(void *ctx, struct job *j)
             if (state == OWNER_DEAD || state == OWNER_BEFORE_BOOT)
                 remove_container(r->loop, r->count, r->engine, line, NULL);
         }
-        p += n + (p[n] == '\n');
+        p += n + 1;
     }
     job_free(j);
     removal_free(r);

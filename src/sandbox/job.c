@@ -20,6 +20,7 @@
 #include "base/scrub.h"
 
 #define TEXT_MAX (16 * 1024)
+#define OUT_MAX (256 * 1024)    /* "ps": 110 bytes for each of all users' containers */
 #define TICK_MS 20              /* where the kernel has no pidfd */
 
 extern char **environ;
@@ -156,7 +157,7 @@ struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *do
     struct job *j = xcalloc(1, sizeof *j);
 
     *j = (struct job){.pid = -1, .loop = loop, .pidfd = -1, .out = -1, .err = -1, .done = done, .ctx = ctx};
-    buf_init(&j->out_text, TEXT_MAX);
+    buf_init(&j->out_text, OUT_MAX);
     buf_init(&j->err_text, TEXT_MAX);
     if (o->own_env)
         client_env(&env);

@@ -8,6 +8,7 @@
 #include "base/child.h"
 #include "sandbox/engine.h"
 #include "sandbox/engine_dir.h"
+#include "sandbox/engine_memory.h"
 #include "sandbox/owner.h"
 #include "engine_place.h"
 
@@ -178,6 +179,36 @@ static void test_reap_without_record(void **state)
     assert_true(run_dir_empty());
 }
 
+/* So many containers that the list is cut: the last line, of a living program, has lost the end of its start time. */
+static void test_scan_of_a_list_that_is_cut(void **state)
+{
+    struct place *p = *state;
+    const size_t caps[] = {16 * 1024, 256 * 1024};
+    autofree char *log = logging_docker(p), *list = xasprintf("%s/list", p->dir), *me = owner_self();
+    autofree char *script = xasprintf("case $1 in ps) exec /bin/cat %s;; esac; echo \"$*\" >> %s", list, log);
+    autofree char *line = xasprintf("sandpiper-0000000000000001 %s\n", me);
+    const struct engine_memory memory = {.engine = (char *)"docker"};
+    struct sandbox_swept swept;
+
+    fake(p, "docker", script);
+    engine_memory_store(&p->o, &memory);
+    for (size_t i = 0; i < countof(caps); i++) {
+        struct buf text = {0};
+        size_t len = strlen(line);
+
+        do
+            buf_addch(&text, '\n');
+        while ((caps[i] - text.len) % len != len - 2);      /* the newline and a digit do not fit */
+        while (text.len < caps[i] + len)
+            buf_addstr(&text, line);
+        assert_int_equal(file_write(list, text.data, text.len, 0644, NULL), 0);
+        buf_release(&text);
+        sandbox_gc(p->loop, &swept);
+        assert_int_equal(swept.sandboxes + swept.failed, 0);
+        assert_int_not_equal(access(log, F_OK), 0);
+    }
+}
+
 /* More than the loop could watch at a time: all are removed, a few at a time. */
 static void test_reap_many(void **state)
 {
@@ -254,7 +285,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(test_reap), T(test_reap_waits_for_a_start), T(test_reap_asks_again), T(test_reap_nobody_to_ask),
-        T(test_reap_without_record),
+        T(test_reap_without_record), T(test_scan_of_a_list_that_is_cut),
         T(test_reap_many), T(test_a_client_that_hangs), T(test_reap_end_is_bounded),      /* the last: what it leaves under way stays so */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
