@@ -101,9 +101,11 @@ enum owner_state owner_check(const char *owner)
         if (*p == '/' || *p == ':')
             *p = '-';
     boot_and_space(boot, space);
-    if (strcmp(host, theirs) != 0)
+    bool same_boot = strcmp(boot, their_boot) == 0;
+    /* A boot's number is no other machine's, and a machine may be given another name while it runs. */
+    if (strcmp(host, theirs) != 0 && (!same_boot || strcmp(boot, "unknown") == 0))
         return OWNER_ELSEWHERE;
-    if (strcmp(boot, their_boot) != 0)
+    if (!same_boot)
         return OWNER_BEFORE_BOOT;
     if (strcmp(space, their_space) != 0)
         return OWNER_ELSEWHERE;

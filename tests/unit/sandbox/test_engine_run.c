@@ -217,13 +217,16 @@ static void test_host_python(void **state)
 static void test_owner(void **state)
 {
     (void)state;
-    autofree char *me = owner_self(), *group = owner_group_name(), *other = xasprintf("elsewhere%s", me);
+    autofree char *me = owner_self(), *group = owner_group_name(), *renamed = xasprintf("elsewhere%s", me), *other = xstrdup(renamed);
 
+    strchr(other, '/')[1] = 'x';        /* another boot, of another host */
     assert_int_equal(owner_check(me), OWNER_ALIVE);
+    assert_int_equal(owner_check(renamed), OWNER_ALIVE);
     assert_int_equal(owner_check_group(group), OWNER_ALIVE);
     assert_int_equal(owner_check(other), OWNER_ELSEWHERE);
     assert_int_equal(owner_check(""), OWNER_ELSEWHERE);
     assert_int_equal(owner_check("a/b/c:1"), OWNER_ELSEWHERE);
+    assert_int_equal(owner_check(other + strlen("elsewhere")), OWNER_BEFORE_BOOT);
     *strrchr(me, ':') = '\0';
     autofree char *reused = xasprintf("%s:1", me);       /* our pid, but it started at another time */
     assert_int_equal(owner_check(reused), OWNER_DEAD);
