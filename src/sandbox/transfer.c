@@ -82,15 +82,29 @@ static void on_source(void *ctx, short revents)
     kernel_send(s->kernel, 'D', u->request.nonce, u->piece, (size_t)n, NULL, 0);
 }
 
-/* Read the source and send it on, no faster than the channel takes it. Stops early when the supervisor has said no. */
+/* Read the source and send it on, no faster than the channel takes it. Stops early when the supervisor has said no, or takes nothing any more; a source
+ * may take its time. */
 static void pump(struct sandbox *s, struct upload *u)
 {
+    size_t before = 0;
+    int64_t taken_at = 0;
+
     while (!u->ended && !u->request.done && s->stage == STAGE_READY && !loop_cancelled(s->loop)) {
-        if (kernel_pending(s->kernel) < PENDING_MAX)
-            loop_watch(s->loop, u->fd, POLLIN, on_source, u);
-        else
+        size_t pending = kernel_pending(s->kernel);
+        bool full = pending >= PENDING_MAX;
+
+        if (pending != before)
+            taken_at = clock_ms();
+        before = pending;
+        if (full && clock_ms() - taken_at >= ANSWER_MS) {
+            sandbox_break(s, "the supervisor in the sandbox took nothing more");
+            break;
+        }
+        if (full)
             loop_unwatch(s->loop, u->fd);
-        loop_wait(s->loop, -1);
+        else
+            loop_watch(s->loop, u->fd, POLLIN, on_source, u);
+        loop_wait(s->loop, full ? ANSWER_MS : -1);
     }
     loop_unwatch(s->loop, u->fd);
 }

@@ -618,6 +618,8 @@ static void test_loss(void **state)
     want_out("print(6)", "6\n");
 }
 
+#define GREETING "printf '\\017\\000\\000\\000H\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0v\\001\\000\\000\\0001p\\004\\000\\000\\0003.11';"
+
 /* A peer that is not our supervisor at all. */
 static void test_hostile_peer(void **state)
 {
@@ -645,8 +647,7 @@ static void test_hostile_peer(void **state)
         assert_true(clock_ms() - began < 2000);
     }
     /* A true greeting, then frames that nobody asked for. */
-    fake.instead = "printf '\\017\\000\\000\\000H\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0v\\001\\000\\000\\0001p\\004\\000\\000\\0003.11';"
-                   "head -c 25 > /dev/null; printf '\\000\\000\\000\\000Z0123456789abcdef'; sleep 9";
+    fake.instead = GREETING "head -c 25 > /dev/null; printf '\\000\\000\\000\\000Z0123456789abcdef'; sleep 9";
     cell_result_release(&r);
     loop_arm(loop);
     /* It may come before the cell is sent (the start failed) or after (the cell died): never a result. */
@@ -657,6 +658,22 @@ static void test_hostile_peer(void **state)
         assert_true(r.files_lost);
         has(r.what, "nobody asked for");
     }
+    fake.instead = NULL;
+}
+
+/* A peer that takes nothing more in the middle of a file: it is given up, not waited for. */
+static void test_peer_that_takes_nothing(void **state)
+{
+    struct error err = {0};
+    autoclose int source = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    int64_t began = clock_ms();
+
+    (void)state;
+    fake.instead = GREETING "exec sleep 60";
+    assert_int_equal(sandbox_put(box, "zero", source, NULL, &err), -1);
+    assert_int_equal(err.kind, ERROR_SANDBOX);
+    has(err.text, "took nothing more");
+    assert_in_range(clock_ms() - began, 9000, 30000);
     fake.instead = NULL;
 }
 
@@ -689,7 +706,7 @@ int main(void)
         T(test_compiled_guest), T(test_source_guest), T(test_state_and_values), T(test_coding), T(test_exit_codes), T(test_exceptions),
         T(test_hostile_values), T(test_replaced_things), T(test_deaths), T(test_timeouts), T(test_strange_figures), T(test_many_folders),
         T(test_interrupts), T(test_background), T(test_output_caps), T(test_files), T(test_profile_and_reset), T(test_loss),
-        T(test_hostile_peer), T(test_warm_speed), cmocka_unit_test_setup_teardown(test_figures, setup_slow, teardown),
+        T(test_hostile_peer), T(test_peer_that_takes_nothing), T(test_warm_speed), cmocka_unit_test_setup_teardown(test_figures, setup_slow, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
