@@ -144,6 +144,20 @@ static void stop_jobs(struct attempt *a)
     a->join = a->client = a->inspect = NULL;
 }
 
+/* The first process inside is bwrap's only child. Nothing but the end of the channel would end it where there is no control group, and a supervisor that
+ * hangs does not see that. Not waited for: most see it before. */
+static void kill_inside(struct attempt *a)
+{
+    char path[64];
+    struct buf text = BUF_INIT(64);
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)a->client->pid, (int)a->client->pid);
+    if (file_read(path, 64, &text, NULL) == 0)
+        attempt_found_peer(a, (pid_t)strtol(buf_str(&text), NULL, 10));
+    buf_release(&text);
+    attempt_kill_peer(a, 0);
+}
+
 static void clear(struct attempt *a, int64_t until, bool later)
 {
     loop_timer_stop(a->loop, a);
@@ -151,7 +165,9 @@ static void clear(struct attempt *a, int64_t until, bool later)
     if (a->engine->container && a->name)
         end_container(a, until, later);
     if (!a->engine->container && a->peer > 0)
-        attempt_kill_peer(a);
+        attempt_kill_peer(a, 1000);
+    else if (!a->engine->container && a->client && !job_wait(a->client, 0))
+        kill_inside(a);
     /* What a client that does not end may still make is for the next start, which finds it by its directory. */
     bool unsure = a->engine->container && a->client && !a->stdio && !a->client->ended;
     stop_jobs(a);

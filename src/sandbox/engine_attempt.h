@@ -64,6 +64,6 @@ int attempt_known(struct attempt *a, const struct name_record *r, struct error *
 void attempt_found_peer(struct attempt *a, pid_t pid);   /* bwrap: which process is the first inside */
 int attempt_connect(struct attempt *a);         /* 0, or -1 with errno */
 void attempt_leave(struct attempt *a);          /* let go; it lives on */
-void attempt_kill_peer(struct attempt *a);      /* where nothing else ends it: bwrap */
+void attempt_kill_peer(struct attempt *a, int wait_ms); /* where nothing else ends it: bwrap */
 
 #endif

@@ -35,7 +35,7 @@ void attempt_found_peer(struct attempt *a, pid_t pid)
     }
 }
 
-void attempt_kill_peer(struct attempt *a)
+void attempt_kill_peer(struct attempt *a, int wait_ms)
 {
     if (a->peer <= 1 || !a->peer_start)
         return;
@@ -48,7 +48,7 @@ void attempt_kill_peer(struct attempt *a)
         return;
     }
     syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0U);
-    poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000);
+    poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, wait_ms);
 }
 
 int attempt_describe(struct attempt *a, struct name_record *r, struct error *err)

@@ -298,6 +298,30 @@ def test_interrupted_while_code_ignores_it(sandpiper_on, serve):
     assert time.monotonic() - begin < 12
 
 
+def test_a_supervisor_that_hangs_goes_too(sandpiper):
+    """Of an ordinary user, who has no control group to end: it does not obey, nor see the end of its channel."""
+    user = dict(user=54323, group=54323, extra_groups=[]) if os.geteuid() == 0 else {}
+    for root, dirs, files in os.walk(sandpiper.dir if user else ""):
+        for name in dirs + files + ["."]:
+            os.chown(os.path.join(root, name), 54323, 54323)
+    p = sandpiper.start("exec", "--sandbox", "bwrap", "-", stdin=subprocess.PIPE, **user)
+    p.stdin.write(b"print('up', flush=True)\nimport time\ntime.sleep(60)")
+    p.stdin.close()
+    read_until(p.stdout, b"up\n")
+    pid = p.pid
+    for _ in range(2):                  # bwrap, and its child
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            pid = int(f.read())
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        p.send_signal(signal.SIGINT)
+        assert p.wait(20) == 130
+        wait_for(lambda: not os.path.exists("/proc/%d" % pid) or open("/proc/%d/stat" % pid).read().rpartition(")")[2].split()[0] == "Z", 5)
+    finally:
+        if os.path.exists("/proc/%d" % pid):
+            os.kill(pid, signal.SIGCONT)
+
+
 def test_killed_leaves_nothing(sandpiper_on, serve):
     """kill -9 in the middle of a cell: at the latest the next start removes what is left."""
     serve(sandpiper_on, [SLOW])
