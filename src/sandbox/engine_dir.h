@@ -1,6 +1,6 @@
 /* engine_dir.h - the directory of one start below XDG_RUNTIME: the record of what must be removed, the socket, the seccomp profile.
  *
- *     RUNTIME/sandpiper-PID-START-RANDOM/    what becomes the next, until its record is written, and what it becomes while it is removed
+ *     RUNTIME/sandpiper-PID-START-RANDOM-PIDSPACE/    what becomes the next, until its record is written, and what it becomes while it is removed
  *     RUNTIME/HEX/            0700, ours; the name tells nothing, for the code can read it in /proc/self/mountinfo
  *     RUNTIME/HEX/record      owner, engine, container, control groups: for the reaper
  *     RUNTIME/HEX/hold        locked by whoever is starting the container

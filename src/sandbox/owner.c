@@ -46,16 +46,24 @@ unsigned long long owner_start_time(pid_t pid)
     return dead ? 0 : start;
 }
 
-static void boot_and_space(char boot[9], char space[24])
+/* The number of our pid namespace, "" where it cannot be seen. */
+static void pid_space(char space[24])
 {
-    char text[64], link[64];
+    char link[64];
     ssize_t n = readlink("/proc/self/ns/pid", link, sizeof link - 1);
 
-    read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
-    snprintf(boot, 9, "%.8s", text[0] ? text : "unknown");
     link[n > 0 ? n : 0] = '\0';
     const char *p = strchr(link, '[');
     snprintf(space, 24, "%.*s", p ? (int)strcspn(p + 1, "]") : 0, p ? p + 1 : "");
+}
+
+static void boot_and_space(char boot[9], char space[24])
+{
+    char text[64];
+
+    read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    snprintf(boot, 9, "%.8s", text[0] ? text : "unknown");
+    pid_space(space);
 }
 
 char *owner_self(void)
@@ -115,10 +123,12 @@ enum owner_state owner_check(const char *owner)
 char *owner_group_name(void)
 {
     unsigned random = 0;
+    char space[24];
 
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         random = (unsigned)getpid();
-    return xasprintf("sandpiper-%d-%llu-%08x", (int)getpid(), owner_start_time(getpid()), random);
+    pid_space(space);
+    return xasprintf("sandpiper-%d-%llu-%08x-%s", (int)getpid(), owner_start_time(getpid()), random, space);
 }
 
 enum owner_state owner_check_group(const char *name)
@@ -126,8 +136,11 @@ enum owner_state owner_check_group(const char *name)
     long long pid;
     unsigned long long start;
     unsigned random;
+    char space[24], theirs[24];
+    int n = sscanf(name, "sandpiper-%lld-%llu-%x-%23[0-9]", &pid, &start, &random, theirs);
 
-    if (sscanf(name, "sandpiper-%lld-%llu-%x", &pid, &start, &random) != 3)
+    pid_space(space);
+    if (n < 3 || (n == 4 && strcmp(space, theirs) != 0))        /* 3: of an older version */
         return OWNER_ELSEWHERE;
     return check_pid(pid, start);
 }

@@ -17,7 +17,7 @@ char *owner_self(void);                             /* the caller frees */
 char *owner_of(pid_t pid);                          /* of another process here; it too */
 enum owner_state owner_check(const char *owner);
 unsigned long long owner_start_time(pid_t pid);     /* 0: there is no such process, or it has ended */
-char *owner_group_name(void);                       /* a name for a control group that tells the same: sandpiper-PID-START-RANDOM */
+char *owner_group_name(void);                       /* a name for a control group that tells the same: sandpiper-PID-START-RANDOM-PIDSPACE */
 enum owner_state owner_check_group(const char *name);
 /* Remove a directory that says inside whose it is. That may go first, so it takes such a name before: if we are killed in the middle of it, a later
  * start knows what it has found. */

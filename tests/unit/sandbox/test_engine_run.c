@@ -239,6 +239,11 @@ static void test_owner(void **state)
     assert_int_equal(owner_check(dead), OWNER_DEAD);
     assert_int_equal(owner_check_group("sandpiper-x"), OWNER_ELSEWHERE);
     assert_int_equal(owner_check_group("sandpiper-1-1-ffffffff"), OWNER_DEAD);
+    autofree char *foreign = xasprintf("%.*s-1", (int)(strrchr(group, '-') - group), group);    /* of another pid namespace, which shares the place */
+    assert_int_equal(owner_check_group(foreign), OWNER_ELSEWHERE);
+    *strchr(foreign + strlen("sandpiper-"), '-') = '\0';
+    autofree char *gone = xasprintf("%s-1-ffffffff%s", foreign, strrchr(group, '-'));
+    assert_int_equal(owner_check_group(gone), OWNER_DEAD);
 }
 
 /* A supervisor of another uid connects, gets the byte and the listener; our own uid does not get in, and later nobody else does. */
