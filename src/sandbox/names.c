@@ -178,8 +178,12 @@ int name_take(struct name_hold *h, const char *name, struct error *err)
         int got = dir < 0 ? -1 : lock_once(dir, &lock);
         if (got == 0)
             return tell_held(name, lock, err);
-        if (got < 0 && errno != ENOENT)
-            return error_errno(err, "the folder of the sandbox \"%s\"", name);
+        if (got < 0 && errno != ENOENT) {
+            error_errno(err, "the folder of the sandbox \"%s\"", name);
+            if (dir >= 0)
+                unlinkat(names, name, AT_REMOVEDIR);        /* where it is empty: the disk is full */
+            return -1;
+        }
         if (got < 0)
             continue;
         struct name_holder before;
@@ -359,6 +363,8 @@ static void walk(bool remove_dead, name_fn *fn, void *ctx)
             continue;
         autoclose int dir = open_dir(names, e->d_name);
         autoclose int lock = dir < 0 ? -1 : open_file(dir, "lock", O_RDWR);
+        if (lock < 0 && dir >= 0 && remove_dead)
+            unlinkat(names, e->d_name, AT_REMOVEDIR);       /* where it is empty: killed before it had a lock; who is about to make one begins again */
         if (lock < 0)
             continue;
         bool held = flock(lock, LOCK_EX | LOCK_NB) != 0;

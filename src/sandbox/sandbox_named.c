@@ -102,8 +102,11 @@ int sandbox_claim(struct sandbox *s, struct error *err)
 
     if (!s->o.name || s->hold.name)
         return 0;
-    if (name_take(&s->hold, s->o.name, err) < 0)
+    if (name_take(&s->hold, s->o.name, err) < 0) {
+        if (err->kind == ERROR_SYSTEM)          /* a full disk: as for any other start */
+            err->kind = ERROR_SANDBOX;
         return -1;
+    }
     if (name_load(&s->hold, &r) < 0)
         return 0;
     if (name_alive(&r))

@@ -248,6 +248,16 @@ def test_a_named_and_a_plain_one_side_by_side(named):
     assert listed(named) == {}
 
 
+def test_no_place_for_its_name(bare):
+    """Exit 3, as for a sandbox without a name."""
+    with open(bare.path("run/sandpiper"), "w"):
+        pass
+    for args in ((), ("--sandbox-name", "work")):
+        r = bare.run("exec", "--sandbox", "bwrap", *args, "-", stdin="print(1)")
+        assert r.code == 3 and "Not a directory" in r.err, r
+    os.unlink(bare.path("run/sandpiper"))
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", ".x", "-x", "a/b", "../../tmp/x", "a b", "a\nb", "\x1b[31m", "x" * 65, "$(id)", "é"])
 def test_hostile_names(bare, name):
     r = bare.run("exec", "--sandbox-name=" + name, "-", stdin="print(1)")

@@ -193,9 +193,13 @@ static void test_sweep(void **state)
     assert_int_equal(name_store(&h, &r, &err), 0);
     name_release(&h);
     assert_int_equal(name_take(&held, "held", &err), 0);
+    autofree char *half = xasprintf("%s/sandpiper/names/half", run);
+    assert_int_equal(mkdir(half, 0700), 0);                 /* killed before it had a lock */
     name_each(count, &n);
     assert_int_equal(n, 102);
+    assert_true(name_exists("half"));
     name_sweep();
+    assert_false(name_exists("half"));
     assert_true(name_exists("alive"));
     assert_false(name_exists("dead"));
     assert_true(name_exists("held"));
