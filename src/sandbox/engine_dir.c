@@ -233,12 +233,13 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
 {
     autofree char *path = xasprintf("%s/record", dir);
     struct buf text = BUF_INIT(RECORD_MAX);
+    struct error err = {0};
     bool gone = false;
 
-    if (file_read(path, RECORD_MAX, &text, NULL) != 0) {
-        /* It cannot be read: not one of ours, or of an older version. */
+    if (file_read(path, RECORD_MAX, &text, &err) != 0) {
+        /* It cannot be read: not one of ours, or of an older version; or it is us who cannot, and it may be somebody's who lives. */
         buf_release(&text);
-        return is_old(dir);
+        return err.code != EMFILE && err.code != ENFILE && err.code != ENOMEM && is_old(dir);
     }
     autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
     const char *owner = json_str(json_get(record, "owner"));

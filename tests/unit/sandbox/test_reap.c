@@ -3,6 +3,7 @@
  */
 #include <fcntl.h>
 #include <glob.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/child.h"
@@ -179,6 +180,34 @@ static void test_reap_without_record(void **state)
     assert_true(run_dir_empty());
 }
 
+static bool dead_one(void *ctx, const struct engine_left *left)
+{
+    (void)left;
+    ++*(int *)ctx;
+    return true;
+}
+
+/* With no descriptor left for the record nothing is known of an old directory: it stays. */
+static void test_reap_without_descriptors(void **state)
+{
+    struct place *p = *state;
+    autofree char *dir = left_behind("0000000000000001", NULL, "x");
+    const struct timespec day[] = {{.tv_sec = time(NULL) - 86400}, {.tv_sec = time(NULL) - 86400}};
+    struct rlimit before, few;
+    int told = 0, lowest = dup(0);
+
+    (void)p;
+    assert_int_equal(utimensat(AT_FDCWD, dir, day, 0), 0);
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = (struct rlimit){(rlim_t)lowest + 1, before.rlim_max};     /* one, for the folder */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    engine_dir_dead(dead_one, &told);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(told, 0);
+    assert_int_equal(access(dir, F_OK), 0);
+}
+
 /* So many containers that the list is cut: the last line, of a living program, has lost the end of its start time. */
 static void test_scan_of_a_list_that_is_cut(void **state)
 {
@@ -285,7 +314,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(test_reap), T(test_reap_waits_for_a_start), T(test_reap_asks_again), T(test_reap_nobody_to_ask),
-        T(test_reap_without_record), T(test_scan_of_a_list_that_is_cut),
+        T(test_reap_without_record), T(test_reap_without_descriptors), T(test_scan_of_a_list_that_is_cut),
         T(test_reap_many), T(test_a_client_that_hangs), T(test_reap_end_is_bounded),      /* the last: what it leaves under way stays so */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
