@@ -26,6 +26,11 @@ void fd_close(int *fd)
     errno = saved;
 }
 
+bool fd_none_left(int code)
+{
+    return code == EMFILE || code == ENFILE || code == ENOMEM;
+}
+
 int fd_write_all(int fd, const void *data, size_t len)
 {
     const char *p = data;

@@ -12,6 +12,7 @@ struct error;
 void fd_close(int *fd);                                    /* close if >= 0, set -1, errno kept */
 static inline void fd_closep(int *fd) { fd_close(fd); }
 #define autoclose __attribute__((cleanup(fd_closep)))
+bool fd_none_left(int code);                               /* an errno of open: it is us who can open nothing just now, so nothing is known of the file */
 int fd_write_all(int fd, const void *data, size_t len);    /* blocking, restarts after EINTR; -1 with errno */
 int fd_nonblock(int fd, bool on);
 int fd_open_standard(void);                                /* descriptors 0 to 2 opened on /dev/null where closed; returns a bit mask of those that were */

@@ -239,7 +239,7 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
     if (file_read(path, RECORD_MAX, &text, &err) != 0) {
         /* It cannot be read: not one of ours, or of an older version; or it is us who cannot, and it may be somebody's who lives. */
         buf_release(&text);
-        return err.code != EMFILE && err.code != ENFILE && err.code != ENOMEM && is_old(dir);
+        return !fd_none_left(err.code) && is_old(dir);
     }
     autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
     const char *owner = json_str(json_get(record, "owner"));

@@ -254,6 +254,7 @@ static int load(int dir, struct name_record *r)
     *r = (struct name_record){0};
     if (fd < 0 || !read_text(fd, &text))
         return -1;
+    errno = 0;
     autojson struct json *o = json_parse(text.data, text.len, 0, NULL, NULL);
     r->engine = text_of(o, "engine");
     r->id = text_of(o, "id");
@@ -368,7 +369,7 @@ static void walk(bool remove_dead, name_fn *fn, void *ctx)
         if (lock < 0)
             continue;
         bool held = flock(lock, LOCK_EX | LOCK_NB) != 0;
-        bool there = load(dir, &r) == 0;
+        bool there = load(dir, &r) == 0, unknown = !there && fd_none_left(errno);
 
         read_holder(lock, &holder);
         if (!held)
@@ -377,7 +378,7 @@ static void walk(bool remove_dead, name_fn *fn, void *ctx)
             holder.pid = -1;
         if (fn && (held || there))
             fn(ctx, e->d_name, &holder, there ? &r : NULL);
-        if (remove_dead && !held && (!there || !name_alive(&r)))
+        if (remove_dead && !held && !unknown && (!there || !name_alive(&r)))
             remove_dir(names, dir, e->d_name);
         if (there)
             name_record_release(&r);

@@ -48,7 +48,7 @@ struct name_record {
     struct argv cgroups;
 };
 
-int name_load(const struct name_hold *h, struct name_record *r);       /* 0, or -1: there is none that can be understood */
+int name_load(const struct name_hold *h, struct name_record *r);       /* 0, or -1: there is none that can be understood; errno as for fd_none_left */
 int name_store(const struct name_hold *h, const struct name_record *r, struct error *err);
 void name_forget(const struct name_hold *h);
 bool name_alive(const struct name_record *r);   /* as far as can be seen */

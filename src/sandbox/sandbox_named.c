@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
@@ -174,6 +175,11 @@ bool named_begin(struct sandbox *s)
     struct error err = {0};
 
     if (name_load(&s->hold, &r) < 0) {
+        if (fd_none_left(errno)) {
+            error_errno(&err, "its record cannot be read");
+            fail(s, &err);
+            return true;
+        }
         if (!s->told_named)
             tell(s, false, xasprintf("the sandbox \"%s\" is new: there are no variables and no files in it", s->o.name));
         s->told_named = true;

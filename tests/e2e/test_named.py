@@ -359,8 +359,17 @@ def test_one_that_is_stopped_is_not_ended(named_bwrap):
         for sock in waiting:
             sock.close()
     assert run(named_bwrap, "print(x)").out == "42\n"
-    for most in (8, 10, 12):        # descriptors of ours
-        run(named_bwrap, "print(x)", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most,) * 2))
+
+
+def test_with_few_descriptors_it_is_not_ended(named_bwrap):
+    """However few: what cannot be looked at is neither dead nor new."""
+    assert run(named_bwrap, "x = 42").code == 0
+    pid = record(named_bwrap)["pid"]
+    for most in range(4, 16):
+        few = dict(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most,) * 2))
+        run(named_bwrap, "print(x)", **few)
+        named_bwrap.run("gc", **few)
+        assert record(named_bwrap)["pid"] == pid, most
     assert run(named_bwrap, "print(x)").out == "42\n"
 
 
