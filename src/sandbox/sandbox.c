@@ -226,7 +226,7 @@ static const char *on_end(struct request *q, const struct frame *f)
         case 'f': q->files_cut = true; break;
         case 'r': q->restored = true; break;
         case 'u': free(q->unkept); q->unkept = tagged_text(&t, UNKEPT_MAX); break;
-        case 'o': q->copies_killed = tagged_int(&t); break;
+        case 'o': q->copies_killed = tagged_int(&t) > 0 ? tagged_int(&t) : 0; break;      /* fewer than none would be a kill that we saw */
         case 'd': q->micros = tagged_int(&t); break;
         default: break;             /* a newer supervisor may say more */
         }

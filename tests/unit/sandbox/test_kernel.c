@@ -661,6 +661,24 @@ static void test_hostile_peer(void **state)
     fake.instead = NULL;
 }
 
+/* It cannot make us say that the kernel has killed for memory. */
+static void test_forged_memory_kill(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    fake.instead = GREETING "exec /usr/bin/python3 -c 'import os\n"
+                   "while 1:\n"
+                   " h = b\"\"\n"
+                   " while len(h) < 21: h += os.read(0, 21 - len(h))\n"
+                   " n = int.from_bytes(h[:4], \"little\")\n"
+                   " while n: n -= len(os.read(0, n))\n"
+                   " if h[4:5] == b\"R\": os.write(1, b\"\\15\\0\\0\\0Z\" + h[5:21] + b\"w\\1\\0\\0\\0009o\\2\\0\\0\\0-1\")'";
+    assert_int_equal(sandbox_run(box, "1", 1, NULL, &r, &err), 0);
+    assert_int_equal(r.status, CELL_DIED);
+    fake.instead = NULL;
+}
+
 /* A peer that takes nothing more in the middle of a file: it is given up, not waited for. */
 static void test_peer_that_takes_nothing(void **state)
 {
@@ -706,7 +724,7 @@ int main(void)
         T(test_compiled_guest), T(test_source_guest), T(test_state_and_values), T(test_coding), T(test_exit_codes), T(test_exceptions),
         T(test_hostile_values), T(test_replaced_things), T(test_deaths), T(test_timeouts), T(test_strange_figures), T(test_many_folders),
         T(test_interrupts), T(test_background), T(test_output_caps), T(test_files), T(test_profile_and_reset), T(test_loss),
-        T(test_hostile_peer), T(test_peer_that_takes_nothing), T(test_warm_speed), cmocka_unit_test_setup_teardown(test_figures, setup_slow, teardown),
+        T(test_hostile_peer), T(test_forged_memory_kill), T(test_peer_that_takes_nothing), T(test_warm_speed), cmocka_unit_test_setup_teardown(test_figures, setup_slow, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
