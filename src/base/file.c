@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,19 +111,49 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
     }
 }
 
-static int write_file(const char *path, const void *data, size_t len, int mode, bool sync, struct error *err)
+#define TEMP ".XXXXXX"
+
+/* 0, or -1 with errno. */
+static int write_once(const char *path, const void *data, size_t len, int mode, bool sync)
 {
-    autofree char *temp = xasprintf("%s.XXXXXX", path);
+    autofree char *temp = xasprintf("%s" TEMP, path);
     autoclose int fd = mkostemp(temp, O_CLOEXEC);
     if (fd < 0)
-        return error_errno(err, "cannot write %s", path);
-    /* Data before name: after a crash the name holds the old text or the new one, never half of it. */
-    if (fchmod(fd, (mode_t)mode) < 0 || fd_write_all(fd, data, len) < 0 || (sync && fdatasync(fd) < 0) || rename(temp, path) < 0) {
-        error_errno(err, "cannot write %s", path);
-        unlink(temp);
         return -1;
+    flock(fd, LOCK_EX | LOCK_NB);       /* it is being written: for file_sweep */
+    /* Data before name: after a crash the name holds the old text or the new one, never half of it. */
+    if (fchmod(fd, (mode_t)mode) == 0 && fd_write_all(fd, data, len) == 0 && (!sync || fdatasync(fd) == 0) && rename(temp, path) == 0)
+        return 0;
+    int code = errno;
+    unlink(temp);
+    errno = code;
+    return -1;
+}
+
+static int write_file(const char *path, const void *data, size_t len, int mode, bool sync, struct error *err)
+{
+    /* Swept away before it was locked: once more. */
+    if (write_once(path, data, len, mode, sync) == 0 || (errno == ENOENT && write_once(path, data, len, mode, sync) == 0))
+        return 0;
+    return error_errno(err, "cannot write %s", path);
+}
+
+void file_sweep(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    autofree char *dir = slash ? xmemdup0(path, (size_t)(slash - path) + 1) : xstrdup(".");
+    size_t n = strlen(name);
+    DIR *d = opendir(dir);
+
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (strncmp(e->d_name, name, n) != 0 || e->d_name[n] != '.' || strlen(e->d_name) != n + strlen(TEMP))
+            continue;
+        autoclose int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            unlinkat(dirfd(d), e->d_name, 0);
     }
-    return 0;
+    if (d)
+        closedir(d);
 }
 
 int file_write(const char *path, const void *data, size_t len, int mode, struct error *err)

@@ -22,6 +22,7 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err);
 int file_write(const char *path, const void *data, size_t len, int mode, struct error *err);   /* to a temporary name, then rename */
 /* The same, not waiting for the disk: for what is worth nothing after a crash of the machine, which may leave it empty. */
 int file_write_soon(const char *path, const void *data, size_t len, int mode, struct error *err);
+void file_sweep(const char *path);                         /* remove the temporary files that killed writers of path left */
 int file_mkdirs(const char *path, int mode, struct error *err);   /* like mkdir -p; an existing directory is fine */
 int file_remove_tree(const char *path);                    /* iterative, by openat without following links; 0 also when it is not there */
 

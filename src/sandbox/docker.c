@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/scrub.h"
@@ -55,6 +56,23 @@ static void push_limits(const struct engine_plan *p, bool podman, struct argv *o
     argv_pushf(out, "fsize=%lld:%lld", (long long)o->file_size, (long long)o->file_size);
 }
 
+/* --mount is a line of CSV: a path with a comma or a quote in it is put in quotes. */
+static char *mount_source(const char *path)
+{
+    struct buf quoted = BUF_INIT(0);
+
+    if (!strpbrk(path, ",\"\n"))
+        return xasprintf("src=%s", path);
+    buf_addstr(&quoted, "\"src=");
+    for (; *path; path++) {
+        if (*path == '"')
+            buf_addch(&quoted, '"');
+        buf_addch(&quoted, *path);
+    }
+    buf_addch(&quoted, '"');
+    return buf_steal(&quoted, NULL);
+}
+
 static void push_places(const struct engine_plan *p, bool podman, struct argv *out)
 {
     const struct sandbox_options *o = p->o;
@@ -70,8 +88,10 @@ static void push_places(const struct engine_plan *p, bool podman, struct argv *o
         argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,mode=0700,uid=%d,gid=%d,size=%lld,nr_inodes=%d", SANDBOX_UID, SANDBOX_UID,
                    (long long)o->data_size, o->data_files);
     if (!p->stdio) {
+        autofree char *source = mount_source(p->dir);
+
         argv_push(out, "--mount");
-        argv_pushf(out, "type=bind,src=%s,dst=" INSIDE_DIR ",%s", p->dir, podman ? "ro=true" : "readonly");
+        argv_pushf(out, "type=bind,%s,dst=" INSIDE_DIR ",%s", source, podman ? "ro=true" : "readonly");
     }
     argv_pushl(out, "-w", DATA_DIR, NULL);
 }

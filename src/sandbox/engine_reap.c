@@ -224,6 +224,18 @@ static bool dead_dir(void *ctx, const struct engine_left *left)
     return true;
 }
 
+static void sweep_cache(void)
+{
+    static const char *const names[] = {"engine", "reaped"};
+
+    for (size_t i = 0; i < countof(names); i++) {
+        autofree char *path = xdg_path(XDG_CACHE, names[i]);
+
+        if (path)
+            file_sweep(path);
+    }
+}
+
 static bool dead_group(const char *name)
 {
     return owner_check_group(name) == OWNER_DEAD;
@@ -294,6 +306,7 @@ void sandbox_gc(struct loop *loop, struct sandbox_swept *out)
     *out = (struct sandbox_swept){0};
     engine_dir_dead(dead_dir, &reaper);
     name_sweep();
+    sweep_cache();
     while (out->running > 0)            /* each has a deadline */
         loop_wait(loop, -1);
     list_all(loop, out);                /* afterwards, so that nothing is counted twice */
@@ -310,6 +323,7 @@ void engine_reap(struct loop *loop)
 
     engine_dir_dead(dead_dir, &reaper);
     name_sweep();
+    sweep_cache();
     cgroup_sweep(NULL, "sandpiper-", dead_group);
     if (!stamp || (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < SCAN_EVERY_S && st.st_mtime <= time(NULL)))
         return;

@@ -52,6 +52,7 @@ static int load(struct history *h, struct error *err)
 {
     struct buf text = BUF_INIT(FILE_MAX_BYTES);
     size_t lines = 0, skip, at = 0;
+    file_sweep(h->path);
     int r = file_read(h->path, FILE_MAX_BYTES, &text, err);
 
     for (size_t i = 0; i < text.len; i++)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -254,12 +255,35 @@ static void xdg_paths(void **state)
     assert_int_equal(st.st_mode & 07777, 0700);
 }
 
+/* What a writer left that was killed goes; what is being written, and what others have called alike, stays. */
+static void sweep(void **state)
+{
+    static const char *const names[] = {"d/x.abc123", "d/x.Zz9Zz9", "d/x.abc12", "d/x.abc1234", "d/xabc1234", "d/y.abc123"};
+
+    (void)state;
+    assert_int_equal(file_mkdirs("d", 0700, NULL), 0);
+    for (size_t i = 0; i < countof(names); i++)
+        close(open(names[i], O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    int fd = open(names[1], O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    file_sweep("d/x");
+    for (size_t i = 0; i < countof(names); i++)
+        assert_int_equal(access(names[i], F_OK), i == 0 ? -1 : 0);
+    close(fd);
+    file_sweep("d/x");
+    assert_int_equal(access(names[1], F_OK), -1);
+    file_sweep("no/such/x");
+    assert_int_equal(file_write("d/x", "1", 1, 0600, NULL), 0);
+    file_sweep("d/x");
+    assert_int_equal(access("d/x", F_OK), 0);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, enter, leave)
     const struct CMUnitTest tests[] = {
         T(read_and_write), T(a_fifo_does_not_hang), T(mkdirs), T(remove_tree), T(wide_tree), T(remove_tree_as_a_user),
-        T(write_all_to_a_full_pipe), T(standard_descriptors), T(xdg_paths),
+        T(write_all_to_a_full_pipe), T(standard_descriptors), T(xdg_paths), T(sweep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,6 +122,24 @@ static void test_docker(void **state)
     argv_release(&a);
 }
 
+/* Nothing in a user's path is another word of --mount. */
+static void test_mount_source(void **state)
+{
+    (void)state;
+    static const char *const dirs[][2] = {{"/a,dst=\"/etc\"/in", "\"src=/a,dst=\"\"/etc\"\"/in\""}, {"/a b=c/in", "src=/a b=c/in"}};
+
+    for (size_t i = 0; i < countof(dirs); i++) {
+        struct engine_plan p = plan_for_tests();
+        struct argv a = ARGV_INIT;
+        autofree char *value = xasprintf("type=bind,%s,dst=/run/sandpiper,readonly", dirs[i][1]);
+
+        p.dir = dirs[i][0];
+        engine_docker.vector(&p, &a);
+        has_pair(&a, "--mount", value);
+        argv_release(&a);
+    }
+}
+
 /* Processes are those that were asked for: the parked copy is not the code's. */
 static void test_parked_copy(void **state)
 {
@@ -392,7 +410,7 @@ static void test_explanations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_docker), cmocka_unit_test(test_parked_copy), cmocka_unit_test(test_podman),
+        cmocka_unit_test(test_docker), cmocka_unit_test(test_mount_source), cmocka_unit_test(test_parked_copy), cmocka_unit_test(test_podman),
         cmocka_unit_test(test_without_control_groups), cmocka_unit_test(test_named), cmocka_unit_test(test_stdio), cmocka_unit_test(test_runtime),
         cmocka_unit_test(test_bwrap), cmocka_unit_test(test_dry_run), cmocka_unit_test(test_explanations),
     };
