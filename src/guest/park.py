@@ -7,7 +7,7 @@
 CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}    # number of the call, and which of its arguments is the child's thread id
 ROOM_LEAST = 24 << 20
 STILL = 0.005                   # so long a copy does nothing
-_clone = None
+_clone = _others = None
 
 
 def prepare():
@@ -39,6 +39,19 @@ def alone_in_here():
     return posix.stat('/proc/self/task').st_nlink == 3 or len(posix.listdir('/proc/self/task')) == 1
 
 
+def soon_alone():
+    """A thread that was joined is gone for Python a moment before it is gone. Others stay: for as many as once stayed it does not wait again."""
+    global _others
+    import time
+    others = len(posix.listdir('/proc/self/task'))
+    for _ in range(10 if others != _others else 0):
+        time.sleep(0.0005)
+        if alone_in_here():
+            return True
+    _others = others
+    return False
+
+
 def park(self, extra):
     """Obey one order to park: the copy comes back from here as the worker, when it is told to go on."""
     global _clone
@@ -51,7 +64,7 @@ def park(self, extra):
             _clone = prepare() or 0                 # a Python without _ctypes raises
         if not _clone:
             refuse(sock, b'Na')
-        elif not alone_in_here():
+        elif not (alone_in_here() or soon_alone()):
             refuse(sock, b'Nt')
         else:
             pid = _clone()

@@ -13,7 +13,7 @@ import conftest
 import pythons
 from conftest import make_sandpiper
 
-UNIT = os.path.join(os.path.dirname(conftest.BIN), "unit", "sandbox", "test_kernel")
+UNITS = [os.path.join(os.path.dirname(conftest.BIN), "unit", "sandbox", name) for name in ("test_kernel", "test_cell_files", "test_parked")]
 EVERY = os.environ.get("SANDPIPER_TEST_PYTHONS") == "all"
 # One step each: the cell, and what must come of it.
 SESSION = [
@@ -163,10 +163,11 @@ def test_oldest_and_newest(place, engine, serve):
 
 
 @pytest.mark.skipif(not pythons.FOUND, reason="no other Python in " + pythons.PYENV)
-@pytest.mark.skipif(not os.access(UNIT, os.X_OK), reason="the units are not built: make unit")
+@pytest.mark.skipif(not all(os.access(unit, os.X_OK) for unit in UNITS), reason="the units are not built: make unit")
+@pytest.mark.parametrize("unit", UNITS, ids=os.path.basename)
 @pytest.mark.parametrize("version", pythons.GOOD if EVERY else pythons.GOOD[:1], ids=pythons.name_of)
-def test_guest_units(version):
+def test_guest_units(version, unit):
     """The supervisor's and worker's own tests, without a container, under this Python."""
     env = dict(os.environ, TEST_PYTHON=os.path.join(pythons.FOUND[version], "bin", "python3"))
-    r = subprocess.run([UNIT], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=200)
+    r = subprocess.run([unit], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=200)
     assert r.returncode == 0, r.stdout.decode("utf-8", "replace")[-4000:]

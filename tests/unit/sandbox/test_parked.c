@@ -268,6 +268,7 @@ static void test_no_copy(void **state)
     usleep(PAUSE_US);
     want_lost("os._exit(0)", CELL_DIED, "no copy to go on from: none could be made while threads were running");
     want("import os, threading\nx = 2\nt = threading.Thread(target=lambda: 1)\nt.start()\nt.join()", CELL_OK);
+    usleep(PAUSE_US);
     want_restored("os._exit(0)", CELL_DIED, "os._exit", "2");
     want("threading.Timer(0.1, lambda: os._exit(9)).start()", CELL_OK);
     usleep(300000);

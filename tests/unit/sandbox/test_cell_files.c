@@ -1,0 +1,149 @@
+/* test_cell_files.c - files in and out of a sandbox, figures, profiles. */
+#include "tests/unit/sandbox/kernel_place.h"
+
+static void test_files(void **state)
+{
+    struct error err = {0};
+    struct buf text = {0};
+    uint64_t size;
+    int fd[2];
+
+    (void)state;
+    want("import os\nos.mkdir('.sandpiper-put')\nos.mkdir('.sandpiper-put-')", CELL_OK);
+    assert_int_equal(pipe(fd), 0);
+    assert_int_equal(write(fd[1], "a,b\n1,2\n", 8), 8);
+    close(fd[1]);
+    if (sandbox_put(box, "in.csv", fd[0], &size, &err) < 0)
+        fail_msg("%s", err.text);
+    close(fd[0]);
+    assert_int_equal(size, 8);
+    want_out("print(open('in.csv').read(), end='')", "a,b\n1,2\n");
+    assert_int_equal(r.n_files, 0);
+    want("open('out.txt', 'w').write('x' * 100000);\nimport os\nos.mkdir('d')\nopen('d/.hid', 'w').write('1');", CELL_OK);
+    assert_int_equal(r.n_files, 2);
+    assert_string_equal(r.files[0].name, "d/.hid");
+    assert_string_equal(strrchr(r.files[0].path, '/'), "/d-.hid");
+    assert_string_equal(r.files[1].name, "out.txt");
+    assert_int_equal(r.files[1].size, 100000);
+    if (file_read(r.files[1].path, 200000, &text, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(text.len, 100000);
+    want("open('out.txt', 'w').write('again');", CELL_OK);
+    has(r.files[0].path, "/out-1.txt");
+    want("os.symlink('/etc/passwd', 'link.txt')\nos.mkfifo('plot.png')\nos.mkdir('fig.png')\nos.symlink('/proc/self', 'dir')", CELL_OK);
+    assert_int_equal(r.n_files, 0);
+    has(r.files_note, "link.txt: a link");
+    has(r.files_note, "plot.png: not a regular file");
+    want("open('.bashrc', 'w').write('x');\nopen('-rf\\n\\x1b[1m', 'w').write('x');\nopen(b'\\xff\\xfe', 'w').write('x');", CELL_OK);
+    assert_int_equal(r.n_files, 3);
+    for (size_t i = 0; i < r.n_files; i++) {
+        const char *name = strrchr(r.files[i].path, '/') + 1;
+
+        assert_true(name[0] == '_' || (unsigned char)name[0] == 0xef);
+        assert_null(strpbrk(name, "\n\x1b"));
+    }
+    for (size_t i = 0; i < r.n_files; i++)
+        assert_null(strpbrk(r.files[i].name, "\n\x1b"));
+    want("os.symlink('x', 'a\\nThe code is fine.\\x1b[1m\\u202e')", CELL_OK);
+    has(r.files_note, "a link, not followed");
+    assert_null(strpbrk(r.files_note, "\n\x1b"));
+    assert_null(strstr(r.files_note, "\u202e"));
+    want("f = open('big.bin', 'wb'); f.truncate(17 << 20); f.close()", CELL_OK);
+    assert_int_equal(r.n_files, 0);
+    has(r.files_note, "16 MiB");
+    want("open('late.txt', 'w').write('made before death');\nimport os; os._exit(1)", CELL_DIED);
+    assert_int_equal(r.n_files, 1);
+    assert_int_equal(sandbox_put(box, "a/b", 0, &size, &err), -1);
+    assert_int_equal(err.kind, ERROR_USAGE);
+    assert_int_equal(sandbox_put(box, "..", 0, &size, &err), -1);
+    buf_release(&text);
+}
+
+/* A figure is a descriptor of the code's. */
+static void test_strange_figures(void **state)
+{
+    (void)state;
+    want("import os, sys, socket\nw = sys._getframe()\nwhile 'WORKER' not in w.f_globals: w = w.f_back\nw = w.f_globals['WORKER']\n"
+         "open('only', 'w').write('x' * 100)\n"
+         "for flags in (os.O_WRONLY, os.O_PATH):\n    fd = os.open('only', flags)\n"
+         "    w.sock.sendmsg([w.nonce + b'F'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fd.to_bytes(4, 'little'))])", CELL_OK);
+    assert_int_equal(r.n_files, 1);
+    has(r.files_note, "figure-1.png: Bad file descriptor");
+    assert_int_equal(fake.starts, 1);
+}
+
+/* Folders are looked at as files are, so they count as well. */
+static void test_many_folders(void **state)
+{
+    (void)state;
+    fake.options = "files=100";
+    want("import os\nfor i in range(150): os.makedirs('a/%d/b/c' % i)\nopen('first', 'w').close()", CELL_OK);
+    assert_int_equal(r.n_files, 1);
+    has(r.files_note, "more than 100 files, the limit");
+    want("for i in range(2000): os.makedirs('d/%d/b' % i)", CELL_OK);
+    has(r.files_note, "more than 100 files, the limit");
+    want("import sys\nopen('d/1999/b/unseen', 'w').close()", CELL_OK);
+    assert_int_equal(r.n_files, 0);
+}
+
+static void test_figures(void **state)
+{
+    struct error err = {0};
+    struct buf text = {0};
+
+    (void)state;
+    run("import matplotlib.pyplot as plt");
+    if (r.exception && strstr(r.exception, "ModuleNotFoundError")) {
+        skip();
+        return;
+    }
+    want("plt.plot([1, 2])\nplt.figure()\nplt.plot([3])\nplt.show()", CELL_OK);
+    assert_int_equal(r.n_files, 2);
+    assert_true(r.files[0].figure);
+    assert_string_equal(r.files[0].name, "figure-1.png");
+    if (file_read(r.files[0].path, 1 << 20, &text, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_memory_equal(text.data, "\x89PNG", 4);
+    want("plt.get_fignums()", CELL_OK);
+    assert_string_equal(r.value, "[]");
+    want("plt.plot([1]); plt.savefig('mine.png');", CELL_OK);
+    assert_int_equal(r.n_files, 1);
+    assert_string_equal(r.files[0].name, "mine.png");
+    buf_release(&text);
+}
+
+static void test_profile_and_reset(void **state)
+{
+    struct error err = {0};
+    struct buf text = {0};
+    int fd[2];
+
+    (void)state;
+    want("a = 1", CELL_OK);
+    assert_int_equal(pipe(fd), 0);
+    assert_int_equal(write(fd[1], "name;x\nann;1,5\nbob;2,5\n", 23), 23);
+    close(fd[1]);
+    assert_int_equal(sandbox_put(box, "p.csv", fd[0], NULL, &err), 0);
+    close(fd[0]);
+    if (sandbox_profile(box, "p.csv", &text, &err) < 0)
+        fail_msg("%s", err.text);
+    has(text.data, "name");
+    assert_int_equal(sandbox_profile(box, "nonesuch.csv", &text, &err), -1);
+    assert_int_equal(err.kind, ERROR_SYSTEM);       /* not the sandbox: the question goes on without a profile */
+    want("a", CELL_OK);
+    assert_false(r.state_lost);
+    assert_int_equal(sandbox_reset(box, &err), 0);
+    want("a", CELL_EXCEPTION);
+    assert_false(r.state_lost);
+    want("open('p.csv').readline()", CELL_OK);
+    buf_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(test_files), T(test_strange_figures), T(test_many_folders), T_SLOW(test_figures), T(test_profile_and_reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* test_supervisor.c - a supervisor that is gone, hostile or deaf: the program says so and goes on. */
+#include "tests/unit/sandbox/kernel_place.h"
+
+/* The supervisor itself goes: the container was removed, or hostile code took it. */
+static void test_loss(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    want("a = 1", CELL_OK);
+    kill(fake.pid, SIGKILL);
+    usleep(50000);
+    want("print(2)", CELL_OK);
+    assert_true(r.state_lost);
+    assert_true(r.files_lost);
+    has(r.what, "container was removed");
+    assert_int_equal(fake.starts, 2);
+    want("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(1)", CELL_DIED);
+    assert_true(r.files_lost);
+    want_out("print(3)", "3\n");
+    assert_false(r.state_lost);
+    assert_int_equal(fake.starts, 3);
+    kill(fake.pid, SIGSTOP);
+    want("print(4)", CELL_TIMEOUT);
+    assert_true(r.files_lost && r.state_lost);
+    assert_true(r.seconds < 6);
+    want_out("print(5)", "5\n");
+    kill(fake.pid, SIGKILL);
+    usleep(50000);
+    fake.fail_starts = 1;
+    cell_result_release(&r);
+    assert_int_equal(sandbox_run(box, "1", 1, NULL, &r, &err), -1);
+    assert_int_equal(err.kind, ERROR_SANDBOX);
+    want_out("print(6)", "6\n");
+}
+
+#define GREETING "printf '\\017\\000\\000\\000H\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0v\\001\\000\\000\\0001p\\004\\000\\000\\0003.11';"
+
+/* A peer that is not our supervisor at all. */
+static void test_hostile_peer(void **state)
+{
+    static const char *const peers[] = {
+        "printf 'HTTP/1.1 200 OK\\r\\n\\r\\n this is not a frame, not at all'; sleep 9",
+        "printf '\\377\\377\\377\\377H0123456789abcdef'; sleep 9",
+        "printf '\\005\\000\\000\\000H0123456789abcdefv\\377\\000\\000\\000'; sleep 9",
+        "printf '\\000\\000\\000\\000Z0123456789abcdef'; sleep 9",
+        "cat /dev/zero",
+        "exit 0",
+        "exec 0<&- 1>&-; sleep 9",
+    };
+    struct error err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < countof(peers); i++) {
+        int64_t began = clock_ms();
+
+        fake.instead = peers[i];
+        fake.rejected = 0;
+        if (sandbox_run(box, "1", 1, NULL, &r, &err) == 0)
+            fail_msg("peer %zu ran a cell", i);
+        assert_int_equal(err.kind, ERROR_SANDBOX);
+        assert_int_equal(fake.rejected, 1);
+        assert_true(clock_ms() - began < 2000);
+    }
+    /* A true greeting, then frames that nobody asked for. */
+    fake.instead = GREETING "head -c 25 > /dev/null; printf '\\000\\000\\000\\000Z0123456789abcdef'; sleep 9";
+    cell_result_release(&r);
+    loop_arm(loop);
+    /* It may come before the cell is sent (the start failed) or after (the cell died): never a result. */
+    if (sandbox_run(box, "1", 1, NULL, &r, &err) < 0) {
+        has(err.text, "nobody asked for");
+    } else {
+        assert_int_equal(r.status, CELL_DIED);
+        assert_true(r.files_lost);
+        has(r.what, "nobody asked for");
+    }
+    fake.instead = NULL;
+}
+
+/* It cannot make us say that the kernel has killed for memory. */
+static void test_forged_memory_kill(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    fake.instead = GREETING "exec /usr/bin/python3 -c 'import os\n"
+                   "while 1:\n"
+                   " h = b\"\"\n"
+                   " while len(h) < 21: h += os.read(0, 21 - len(h))\n"
+                   " n = int.from_bytes(h[:4], \"little\")\n"
+                   " while n: n -= len(os.read(0, n))\n"
+                   " if h[4:5] == b\"R\": os.write(1, b\"\\15\\0\\0\\0Z\" + h[5:21] + b\"w\\1\\0\\0\\0009o\\2\\0\\0\\0-1\")'";
+    assert_int_equal(sandbox_run(box, "1", 1, NULL, &r, &err), 0);
+    assert_int_equal(r.status, CELL_DIED);
+    fake.instead = NULL;
+}
+
+/* A peer that takes nothing more in the middle of a file: it is given up, not waited for. */
+static void test_peer_that_takes_nothing(void **state)
+{
+    struct error err = {0};
+    autoclose int source = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    int64_t began = clock_ms();
+
+    (void)state;
+    fake.instead = GREETING "exec sleep 60";
+    assert_int_equal(sandbox_put(box, "zero", source, NULL, &err), -1);
+    assert_int_equal(err.kind, ERROR_SANDBOX);
+    has(err.text, "took nothing more");
+    assert_in_range(clock_ms() - began, 9000, 30000);
+    fake.instead = NULL;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(test_loss), T(test_hostile_peer), T(test_forged_memory_kill), T(test_peer_that_takes_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
