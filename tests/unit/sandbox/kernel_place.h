@@ -18,6 +18,7 @@ static struct sandbox *box;
 static struct cell_result r;
 static struct seen seen;
 static char session[64];
+static int notices;
 
 static inline void on_output(void *ctx, int stream, const char *text, size_t len)
 {
@@ -26,9 +27,16 @@ static inline void on_output(void *ctx, int stream, const char *text, size_t len
     buf_add(stream == 1 ? &s->out : &s->err, text, len);
 }
 
+static inline void on_notice(void *ctx, bool detail, const char *text)
+{
+    (void)detail;
+    (void)text;
+    ++*(int *)ctx;
+}
+
 static const struct cell_listener listener = {.ctx = &seen, .output = on_output};
 
-static inline int setup_ms(int cell_ms)
+static inline int setup_with(int cell_ms, const char *options)
 {
     struct sandbox_options o;
 
@@ -38,10 +46,14 @@ static inline int setup_ms(int cell_ms)
     snprintf(session, sizeof session, "/tmp/sandbox-session-XXXXXX");
     if (!mkdtemp(fake.data) || !mkdtemp(session))
         return -1;
+    fake.options = options;
     loop = loop_new();
     sandbox_defaults(&o);
     o.session_dir = session;
     o.cell_ms = cell_ms;
+    o.notice = on_notice;
+    o.notice_ctx = &notices;
+    notices = 0;
     box = sandbox_new(&o, loop);
     return 0;
 }
@@ -49,13 +61,13 @@ static inline int setup_ms(int cell_ms)
 static inline int setup(void **state)
 {
     (void)state;
-    return setup_ms(1000);
+    return setup_with(1000, NULL);
 }
 
 static inline int setup_slow(void **state)
 {
     (void)state;
-    return setup_ms(60000);                 /* importing matplotlib for the first time builds a cache of fonts */
+    return setup_with(60000, NULL);         /* importing matplotlib for the first time builds a cache of fonts */
 }
 
 static inline int teardown(void **state)
@@ -71,7 +83,7 @@ static inline int teardown(void **state)
     return 0;
 }
 
-static inline void run(const char *code)
+static inline void run_by(const struct cell_listener *l, const char *code)
 {
     struct error err = {0};
 
@@ -79,16 +91,26 @@ static inline void run(const char *code)
     buf_clear(&seen.out);
     buf_clear(&seen.err);
     loop_arm(loop);
-    if (sandbox_run(box, code, strlen(code), &listener, &r, &err) < 0)
+    if (sandbox_run(box, code, strlen(code), l, &r, &err) < 0)
         fail_msg("sandbox_run: %s", err.text);
+}
+
+static inline void want_by(const struct cell_listener *l, const char *code, enum cell_status status)
+{
+    run_by(l, code);
+    if (r.status != status)
+        fail_msg("status %d, wanted %d\ncode: %s\nexception: %s\ntraceback: %s\nwhat: %s\noutput: %s%s", r.status, status, code,
+                 r.exception ? r.exception : "-", r.traceback ? r.traceback : "-", r.what ? r.what : "-", buf_str(&seen.out), buf_str(&seen.err));
+}
+
+static inline void run(const char *code)
+{
+    run_by(&listener, code);
 }
 
 static inline void want(const char *code, enum cell_status status)
 {
-    run(code);
-    if (r.status != status)
-        fail_msg("status %d, wanted %d\ncode: %s\nexception: %s\ntraceback: %s\nwhat: %s\nstderr: %s", r.status, status, code,
-                 r.exception ? r.exception : "-", r.traceback ? r.traceback : "-", r.what ? r.what : "-", buf_str(&seen.err));
+    want_by(&listener, code, status);
 }
 
 static inline void want_out(const char *code, const char *out)

@@ -1,41 +1,9 @@
-/* test_parked.c - a cell that ends the interpreter, and the copy that goes on in its place: the real supervisor and worker, run without a
- * container by fake_engine.h.
- */
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "tests/unit/sandbox/fake_engine.h"
+/* test_parked.c - a cell that ends the interpreter, and the copy that goes on in its place. */
+#include "tests/unit/sandbox/kernel_place.h"
 
 #define PAUSE_US 30000          /* a model's turn, if a quick one */
 /* The worker's own functions, for code that is hostile to them. */
 #define GLOBALS "import sys, os, socket\nf = sys._getframe()\nwhile 'WORKER' not in f.f_globals: f = f.f_back\nG = f.f_globals\n"
-
-static struct loop *loop;
-static struct sandbox *box;
-static struct cell_result r;
-static struct buf out;
-static char session[64];
-static int notices;
-
-static void on_output(void *ctx, int stream, const char *text, size_t len)
-{
-    (void)stream;
-    buf_add(ctx, text, len);
-}
-
-static void on_notice(void *ctx, bool detail, const char *text)
-{
-    (void)detail;
-    (void)text;
-    ++*(int *)ctx;
-}
-
-static const struct cell_listener listener = {.ctx = &out, .output = on_output};
 
 static void press(void *ctx, short revents)
 {
@@ -48,74 +16,21 @@ static void press(void *ctx, short revents)
 static void on_output_press(void *ctx, int stream, const char *text, size_t len)
 {
     on_output(ctx, stream, text, len);
-    loop_timer(loop, clock_ms() + 15, press, &out);
+    loop_timer(loop, clock_ms() + 15, press, &seen);
 }
 
-static const struct cell_listener pressing = {.ctx = &out, .output = on_output_press};
+static const struct cell_listener pressing = {.ctx = &seen, .output = on_output_press};
 
-static int setup_with(const char *options)
-{
-    struct sandbox_options o;
-
-    signal(SIGPIPE, SIG_IGN);
-    memset(&fake, 0, sizeof fake);
-    snprintf(fake.data, sizeof fake.data, "/tmp/sandbox-test-XXXXXX");
-    snprintf(session, sizeof session, "/tmp/sandbox-session-XXXXXX");
-    if (!mkdtemp(fake.data) || !mkdtemp(session))
-        return -1;
-    fake.options = options;
-    loop = loop_new();
-    sandbox_defaults(&o);
-    o.session_dir = session;
-    o.cell_ms = 1000;
-    o.notice = on_notice;
-    o.notice_ctx = &notices;
-    notices = 0;
-    box = sandbox_new(&o, loop);
-    return 0;
-}
-
-static int setup(void **state)
+static int setup_park(void **state)
 {
     (void)state;
-    return setup_with("park=1");
+    return setup_with(1000, "park=1");
 }
 
 static int setup_off(void **state)
 {
     (void)state;
-    return setup_with("park=0");
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cell_result_release(&r);
-    sandbox_free(box);
-    loop_free(loop);
-    buf_release(&out);
-    file_remove_tree(fake.data);
-    file_remove_tree(session);
-    return 0;
-}
-
-static void want_by(const struct cell_listener *l, const char *code, enum cell_status status)
-{
-    struct error err = {0};
-
-    cell_result_release(&r);
-    buf_clear(&out);
-    loop_arm(loop);
-    if (sandbox_run(box, code, strlen(code), l, &r, &err) < 0)
-        fail_msg("sandbox_run: %s", err.text);
-    if (r.status != status)
-        fail_msg("status %d, wanted %d\ncode: %s\nexception: %s\ntraceback: %s\nwhat: %s\noutput: %s", r.status, status, code,
-                 r.exception ? r.exception : "-", r.traceback ? r.traceback : "-", r.what ? r.what : "-", buf_str(&out));
-}
-
-static void want(const char *code, enum cell_status status)
-{
-    want_by(&listener, code, status);
+    return setup_with(1000, "park=0");
 }
 
 static void want_value(const char *code, const char *value)
@@ -123,12 +38,6 @@ static void want_value(const char *code, const char *value)
     want(code, CELL_OK);
     if (!r.value || strcmp(r.value, value) != 0)
         fail_msg("%s gave %s, wanted %s (what: %s)", code, r.value ? r.value : "nothing", value, r.what ? r.what : "-");
-}
-
-static void has(const char *text, const char *part)
-{
-    if (!text || !strstr(text, part))
-        fail_msg("\"%s\" lacks \"%s\"", text ? text : "(null)", part);
 }
 
 /* The cell died, and x is what it was before. */
@@ -160,7 +69,7 @@ static void test_deaths(void **state)
     want("import os, signal, ctypes, time, sys, random\nx = [1]\nrandom.seed(3)", CELL_OK);
     want_restored("x.append(2)\nprint('before', flush=True)\nos._exit(3)", CELL_DIED, "os._exit, exit code 3", "[1]");
     want("print('before', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)", CELL_DIED);
-    assert_string_equal(buf_str(&out), "before\n");
+    assert_string_equal(buf_str(&seen.out), "before\n");
     want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_DIED, "SIGKILL", "[1]");       /* two in a row */
     want_restored("x = 5\nctypes.string_at(0)", CELL_DIED, "SIGSEGV", "[1]");
     want_restored("x.append(3)\nos.closerange(0, 1024)", CELL_DIED, "descriptors", "[1]");
@@ -325,10 +234,10 @@ static void test_nothing_in_the_way(void **state)
     want("import os, subprocess, socket, threading, multiprocessing\nx = 1\nseen = []\nos.register_at_fork(before=lambda: seen.append(1))\n"
          "cat = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\na, b = socket.socketpair()", CELL_OK);
     want("cat.stdin.close()\nb.close()\nprint(a.recv(1), cat.stdout.read(), cat.wait(), seen)", CELL_OK);
-    assert_string_equal(buf_str(&out), "b'' b'' 0 []\n");
+    assert_string_equal(buf_str(&seen.out), "b'' b'' 0 []\n");
     for (int i = 0; i < 20; i++) {
         want("try: print(os.wait())\nexcept ChildProcessError: print('none')", CELL_OK);
-        assert_string_equal(buf_str(&out), "none\n");
+        assert_string_equal(buf_str(&seen.out), "none\n");
     }
     want("p = os.fork()\nif p == 0: os._exit(5)\nos.wait() == (p, 5 << 8)", CELL_OK);
     assert_string_equal(r.value, "True");
@@ -439,13 +348,14 @@ static void test_hostile(void **state)
     assert_int_equal(fake.starts, 1);
 }
 
+#define PARK(f) cmocka_unit_test_setup_teardown(f, setup_park, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        T(test_deaths), T(test_interrupts_still_work), T(test_between_cells), T(test_while_files_go_out), T(test_maimed),
-        T(test_no_descriptor_for_a_copy), T(test_no_copy),
-        T(test_killed_copy), T(test_nothing_in_the_way), T(test_leftovers), T(test_without_pause), T(test_reset), T(test_hostile),
+        PARK(test_deaths), PARK(test_interrupts_still_work), PARK(test_between_cells), PARK(test_while_files_go_out), PARK(test_maimed),
+        PARK(test_no_descriptor_for_a_copy), PARK(test_no_copy), PARK(test_killed_copy),
+        PARK(test_nothing_in_the_way), PARK(test_leftovers), PARK(test_without_pause), PARK(test_reset), PARK(test_hostile),
         cmocka_unit_test_setup_teardown(test_off, setup_off, teardown),
     };
 
