@@ -405,12 +405,12 @@ unsigned cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool
             n += sweep_dir(parent, prefix, dead);
     }
     if (text && find_line(text, "", &list, &own)) {
-        char *cut = strrchr(own, '/');
-
-        if (cut)
+        /* From our group's parent upwards, for that is where they are made. */
+        for (char *cut; (cut = strrchr(own, '/')) != NULL;) {
             *cut = '\0';
-        autofree char *parent = xasprintf("%s%s", root_of(place), own);
-        n += sweep_dir(parent, prefix, dead);
+            autofree char *parent = xasprintf("%s%s", root_of(place), own);
+            n += sweep_dir(parent, prefix, dead);
+        }
     }
     return n;
 }

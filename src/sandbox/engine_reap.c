@@ -259,7 +259,8 @@ static void listed(void *ctx, struct job *j)
         if (owner && our_name(line)) {
             enum owner_state state = owner_check(owner);
 
-            if (state == OWNER_DEAD || state == OWNER_BEFORE_BOOT)
+            /* docker itself removes those of before a boot; one that it has may be another machine's of our name, at the same remote daemon. */
+            if (state == OWNER_DEAD || (state == OWNER_BEFORE_BOOT && strcmp(r->engine, "podman") == 0))
                 remove_container(r->loop, r->count, r->engine, line, NULL);
         }
         p += n + 1;

@@ -261,12 +261,29 @@ static void test_sweep(void **state)
     assert_true(there(t, dirs[2]) && there(t, dirs[3]));
 }
 
+/* Ours may be further up than beside us: where the controllers were delegated. */
+static void test_sweep_v2(void **state)
+{
+    struct tree *t = *state;
+    static const char *const dirs[] = {"a/b/sandpiper-1-2-3", "a/sandpiper-1-2-3", "sandpiper-1-2-3", "a/sandpiper-4-5-6"};
+
+    put(t, "self", "0::/a/b/c\n");
+    put(t, "a/b/c/cgroup.procs", "1\n");
+    for (size_t i = 0; i < countof(dirs); i++) {
+        autofree char *full = xasprintf("%s/%s", t->dir, dirs[i]);
+        assert_int_equal(mkdir(full, 0755), 0);
+    }
+    assert_int_equal(cgroup_sweep(&t->place, "sandpiper-", all_dead), 3);
+    assert_false(there(t, dirs[0]) || there(t, dirs[1]) || there(t, dirs[2]));
+    assert_true(there(t, dirs[3]));
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(test_v1), T(test_limits_read_back), T(test_v1_path_not_mounted), T(test_v2), T(test_v2_without_cpu), T(test_v2_turns_controllers_on), T(test_v2_goes_up),
-        T(test_nothing_to_be_had), T(test_sweep),
+        T(test_nothing_to_be_had), T(test_sweep), T(test_sweep_v2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

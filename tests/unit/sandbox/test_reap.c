@@ -238,6 +238,36 @@ static void test_scan_of_a_list_that_is_cut(void **state)
     }
 }
 
+/* By their labels: of the dead of this boot all; of an earlier boot only podman's, for another machine of our name may share a docker daemon. */
+static void test_scan_of_labels(void **state)
+{
+    static const char *const engines[] = {"docker", "podman"};
+    struct place *p = *state;
+    autofree char *log = logging_docker(p), *list = xasprintf("%s/list", p->dir), *dead = dead_owner(), *other = xstrdup(dead);
+    autofree char *script = xasprintf("case $1 in ps) exec /bin/cat %s;; esac; echo \"$0 $*\" >> %s", list, log);
+    struct sandbox_swept swept;
+
+    char *boot = strchr(other, '/') + 1;
+    *boot = *boot == 'f' ? 'e' : 'f';
+    autofree char *lines = xasprintf("sandpiper-0000000000000001 %s\nsandpiper-0000000000000002 %s\nsomebody-elses %s\n", dead, other, dead);
+    assert_int_equal(file_write(list, lines, strlen(lines), 0644, NULL), 0);
+    for (size_t i = 0; i < countof(engines); i++) {
+        const struct engine_memory memory = {.engine = (char *)engines[i]};
+
+        fake(p, engines[i], script);
+        engine_memory_store(&p->o, &memory);
+        p->o.memory++;              /* both are remembered */
+    }
+    sandbox_gc(p->loop, &swept);
+    assert_int_equal(swept.sandboxes, 3);
+    struct buf text = BUF_INIT(4096);
+    assert_int_equal(file_read(log, 4096, &text, NULL), 0);
+    assert_non_null(strstr(buf_str(&text), "docker rm -f sandpiper-0000000000000001\n"));
+    assert_null(strstr(buf_str(&text), "docker rm -f sandpiper-0000000000000002\n"));
+    assert_non_null(strstr(buf_str(&text), "podman rm -f -t 0 sandpiper-0000000000000002\n"));
+    buf_release(&text);
+}
+
 /* More than the loop could watch at a time: all are removed, a few at a time. */
 static void test_reap_many(void **state)
 {
@@ -315,7 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_reap), T(test_reap_waits_for_a_start), T(test_reap_asks_again), T(test_reap_nobody_to_ask),
         T(test_reap_without_record), T(test_reap_without_descriptors), T(test_scan_of_a_list_that_is_cut),
-        T(test_reap_many), T(test_a_client_that_hangs), T(test_reap_end_is_bounded),      /* the last: what it leaves under way stays so */
+        T(test_scan_of_labels), T(test_reap_many), T(test_a_client_that_hangs), T(test_reap_end_is_bounded),      /* the last: what it leaves under way stays so */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
