@@ -21,8 +21,9 @@ import pytest
 import rootless
 from model_server import ModelServer
 
-# A shell that runs us in the background ignores SIGINT for us and for every child; then no Ctrl-C of a test would reach anybody.
+# A shell that runs us in the background ignores SIGINT and SIGQUIT for us and for every child; then no Ctrl-C of a test would reach anybody.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BIN = os.path.abspath(os.environ.get("SANDPIPER_BIN", os.path.join(TREE, "build", "release", "sandpiper")))
