@@ -8,12 +8,13 @@
 #include "show/lines.h"
 #include "show/python.h"
 
-static void show(const char *text, size_t len, uint32_t seed, bool cut, bool terminal, int width, struct buf *out)
+static void show(const char *text, size_t len, uint32_t seed, bool cut, bool words, bool terminal, int width, struct buf *out)
 {
     struct lines_cut limit = {.max_lines = 50, .max_bytes = 2000};
     struct lines l;
 
     lines_init(&l, "| ", "", terminal, width);
+    l.words = words;
     for (size_t i = 0; i < len;) {
         size_t n = cut ? fuzz_piece(&seed, len - i) : len - i;
 
@@ -56,11 +57,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned char *classes = malloc(size);
     struct buf whole = BUF_INIT(0), cut = BUF_INIT(0);
 
-    show(text, size - 1, 0, false, terminal, width, &whole);
+    show(text, size - 1, 0, false, false, terminal, width, &whole);
     check_lines(&whole, terminal, width);
-    show(text, size - 1, data[0], true, terminal, width, &cut);
+    show(text, size - 1, data[0], true, false, terminal, width, &cut);
     if (size - 1 <= 2000)       /* where the limit falls depends on the pieces */
         check(cut.len == whole.len && !memcmp(buf_str(&cut), buf_str(&whole), whole.len));
+    whole.len = 0;
+    show(text, size - 1, 0, false, true, terminal, width, &whole);      /* broken between words: text of ours, in one piece */
+    check_lines(&whole, terminal, width);
     python_classify(text, size - 1, classes);
     free(classes);
     free(text);
