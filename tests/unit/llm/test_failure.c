@@ -50,7 +50,7 @@ static const struct row {
     {401, "", FAILURE_AUTH, ERROR_AUTH, "refused the credentials", "THE_KEY"},
     {402, "{\"error\":{\"message\":\"pay\"}}", FAILURE_QUOTA, ERROR_BUSY, "quota", "plan of the account of THE_KEY"},
     {403, "{\"errors\":[{\"code\":5018,\"message\":\"no model for you\"}],\"success\":false}", FAILURE_AUTH, ERROR_AUTH, "no model for you", "may use this model"},
-    {404, "{\"error\":{\"message\":\"The model `m1` does not exist\",\"code\":\"model_not_found\"}}", FAILURE_NOT_FOUND, ERROR_API, "has no model m1 (404)", "-m MODEL"},
+    {404, "{\"error\":{\"message\":\"The model `m1` does not exist\",\"code\":\"model_not_found\"}}", FAILURE_GONE, ERROR_API, "has no model m1 (404)", "-m MODEL"},
     {404, "{\"error\":{\"code\":\"DeploymentNotFound\",\"message\":\"The API deployment for this resource does not exist.\"}}", FAILURE_NOT_FOUND, ERROR_API,
      "has no model m1", "-m MODEL"},
     {404, "{\"detail\":\"Not Found\"}", FAILURE_NOT_FOUND, ERROR_API, "has nothing at https://api.example/v1/chat/completions (404)", "/v1"},
