@@ -179,6 +179,19 @@ bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f
     return true;
 }
 
+void adapt_tell_effort(struct llm *m, const struct exchange *x)
+{
+    const char *asked = m->o.reasoning_effort, *sent = m->o.thinking == LLM_THINKING_NONE ? NULL : adapt_effort(m);
+
+    if (!asked || m->learnt.told_effort || (sent && !strcmp(asked, sent)))
+        return;
+    m->learnt.told_effort = true;
+    if (sent)
+        exchange_notice(x->l, true, "%s does not know the effort %s; %s is sent", m->o.model, asked, sent);
+    else
+        exchange_notice(x->l, false, "the effort %s is not sent: %s cannot be told how long to think here", asked, m->o.model);
+}
+
 /* What names a model without its maker in front and its date, tag or provider behind. */
 static void bare_name(const char *model, char *out, size_t size)
 {

@@ -14,6 +14,8 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
 void adapt_failure(const struct llm *m, struct failure *f);
 /* The service has the model no longer. True: another one is asked from here on. False: f has the advice for the user. */
 bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f);
+/* Tell once that the effort which the user asked for is not what is sent. */
+void adapt_tell_effort(struct llm *m, const struct exchange *x);
 /* Tell once that another model answers than was asked. */
 void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_reply *r);
 /* The effort to send: the nearest that the model knows to what was asked. NULL: none. */

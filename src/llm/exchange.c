@@ -344,6 +344,7 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
     bool stream = m->o.stream && !m->learnt.no_stream;
     if (!m->http && !m->replay && !(m->http = http_new(err)))
         return -1;
+    adapt_tell_effort(m, x);
     for (;;) {
         struct llm_reply got = {0};
         struct failure f = {0};
