@@ -45,7 +45,7 @@ class Together(Service):
     key_variable = "TOGETHER_API_KEY"
     models = ("zai-org/GLM-5.3-Flash", "openai/gpt-oss-120b")
     fields = None
-    in_effect = {"none": "none"}
+    in_effect = {"low": "low", "high": "high", "none": "low"}      # GLM cannot be kept from thinking
 
     def no_model(self, model):
         self.refuse("Unable to access model %s. Please visit the list of available models." % model, 404, "model_not_available")

@@ -135,7 +135,7 @@ class Gemini(Service):
     fields = CHAT_FIELDS - {"logprobs", "top_logprobs", "user"} | {"extra_body"}
     thoughts_in = None
     arguments_whole = True
-    in_effect = {"low": "low", "high": "high", "none": "low"}
+    in_effect = {"low": "low", "high": "high", "none": "minimal"}
 
     def refuse(self, text, status=400, kind="INVALID_ARGUMENT", **more):
         raise Refusal(status, [{"error": {"code": status, "message": text, "status": kind}}])
