@@ -35,6 +35,10 @@ class Responses:
         self.given = {}             # id of an item -> (model, item, id of the reasoning it needs)
         self.calls = {}             # call_id -> (model, id of the reasoning it needs)
 
+    def forget(self):
+        """Another key, a moved alias: what was given is not known any more."""
+        self.given, self.calls = {}, {}
+
     # ---- requests
 
     def messages(self, body):

@@ -123,7 +123,7 @@ def test_a_name_of_the_user_stops(sandpiper, serve, model, instead, body):
         service.retired, service.models = set(), ()
     r = sandpiper.run("--provider", "groq", "-m", model, "well?", env=point(sandpiper, "groq", server))
     assert r.code == 1 and r.out == "" and len(server.bodies()) == 1, r
-    assert model in r.err and "-m " + instead in r.err and len(r.err.splitlines()) <= 3, r
+    assert model in r.err and instead in r.err and "-m " in r.err and len(r.err.splitlines()) <= 3, r
 
 
 def test_in_the_environment_it_is_the_users_too(sandpiper, serve):

@@ -99,9 +99,12 @@ def test_thoughts_that_are_stale_are_dropped(sandpiper, serve, status, text, cod
         assert '"rs_4"' in text and '"rs_1"' not in text, text
         return {"answer": {"text": "Done."}}
 
-    stale = {"status": status, "json": {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": code}}}
+    def stale(request):
+        server.shapes.responses.forget()
+        return {"answer": {"status": status, "json": {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": code}}}}
+
     server = serve(sandpiper, [{"answer": {"reasoning": "old", "calls": [{"code": "print(1)"}]}}, {"answer": {"reasoning": "old too", "text": "One."}},
-                               {"answer": stale}, bare, thinks])
+                               stale, bare, thinks])
     r = sandpiper.run("--api", "responses", stdin="one?\ntwo?\n")
     assert r.code == 0 and "One." in r.out and "Done." in r.out, r
     assert len(server.bodies()) == 5 and "could not be verified" not in r.err, r
