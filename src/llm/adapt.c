@@ -1,6 +1,7 @@
 /* adapt.c - see adapt.h. */
 #include "llm/adapt.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -139,6 +140,7 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
     case PARAM_TOOLS:
         return blocks_instead(m, x);
     case PARAM_API:
+    case PARAM_NO_API:
         return other_api(m, x, err);
     case PARAM_NONE:
         break;
@@ -154,9 +156,9 @@ void adapt_failure(const struct llm *m, struct failure *f)
 {
     bool switched = m->o.api == LLM_RESPONSES && strstr(m->learnt.key, " responses") == NULL;
 
-    if (switched && (f->class == FAILURE_NOT_FOUND || f->status == 405 || f->status == 501)) {
+    if (switched && (f->class == FAILURE_NOT_FOUND || f->param == PARAM_API || f->status == 405 || f->status == 501)) {
         f->class = FAILURE_PARAMETER;
-        f->param = PARAM_API;
+        f->param = PARAM_NO_API;
     }
 }
 
@@ -201,6 +203,12 @@ static void bare_name(const char *model, char *out, size_t size)
     out[strcspn(out, ":@")] = '\0';
 }
 
+/* What may stand behind a model's name without making another of it: a date, a version, "preview". */
+static bool is_snapshot(const char *rest)
+{
+    return !*rest || (strchr("-_", *rest) && (isdigit((unsigned char)rest[1]) || !strncasecmp(rest + 1, "preview", 7)));
+}
+
 void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_reply *r)
 {
     char asked[128], answered[128];
@@ -210,8 +218,8 @@ void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_
     bare_name(m->o.model, asked, sizeof asked);
     bare_name(r->model, answered, sizeof answered);
     size_t n = strlen(asked) < strlen(answered) ? strlen(asked) : strlen(answered);
-    if (!n || !strncasecmp(asked, answered, n) || strcasestr(asked, "latest"))
-        return;                 /* a dated snapshot of it, or an alias by name */
+    if (!n || strcasestr(asked, "latest") || (!strncasecmp(asked, answered, n) && is_snapshot(asked[n] ? asked + n : answered + n)))
+        return;
     m->learnt.told_model = true;
     exchange_notice(x->l, m->loopback || m->o.any_model, "asked for %.100s, answered by %.100s", m->o.model, r->model);
 }

@@ -174,6 +174,7 @@ static const char *param_name(enum failure_param p)
     case PARAM_ITEMS: return "reasoning items";
     case PARAM_THOUGHTS:        /* these are no fields to leave out */
     case PARAM_API:
+    case PARAM_NO_API:
     case PARAM_STREAM:          /* that is told by "stream": false */
     case PARAM_NONE: break;
     }

@@ -39,6 +39,7 @@ enum failure_param {
     PARAM_ITEMS,                /* reasoning that the service gave is not taken back */
     PARAM_THOUGHTS,             /* the other way round: reasoning is missed in the history */
     PARAM_API,                  /* the model is to be asked by the Responses API */
+    PARAM_NO_API,               /* which is not there either */
 };
 
 struct failure {
