@@ -36,7 +36,8 @@ class Service(Profile):
 
     def __init__(self, key="test-key", retired=()):
         self.key, self.retired = key, set(retired)
-        self.said, self.thought = {}, {}        # by id of a call: what came with it; by text: what was thought before it
+        self.demands = True             # False: a program that cannot know which service it talks to
+        self.said = {}                  # (model, id of a call or text) -> what was thought before it
 
     # ---- who asks, and for what
 
@@ -54,7 +55,7 @@ class Service(Profile):
             self.unknown(field, request.body[field])
         self.check_effort(self.effort(request.body))
         self.check(request.body)
-        return self.wants(request.body)
+        return self.wants(request.body) if self.demands else []
 
     def check_key(self, headers):
         if not self.key_variable:
@@ -123,25 +124,27 @@ class Service(Profile):
 
     def give(self, answer, body, calls):
         """Before a reply is sent."""
-        for call in calls:
-            self.said[call["id"]] = answer.get("reasoning")
-        if answer.get("text") and not calls:
-            self.thought[answer["text"]] = answer.get("reasoning")
+        for key in [call["id"] for call in calls] or [answer.get("text")]:
+            self.said[body.get("model"), key] = self.kept(answer)
 
-    def given(self, message):
-        """What was thought before this message of the history, or None."""
+    def kept(self, answer):
+        """What must come back of what is thought in an answer."""
+        return answer.get("reasoning")
+
+    def given(self, body, message):
+        """What the model that is asked now thought before this message of the history, or None."""
         calls = calls_of(message)
-        return self.said.get(calls[0]["id"]) if calls else self.thought.get(message.get("content"))
+        return self.said.get((body["model"], calls[0]["id"] if calls else message.get("content")))
 
     def wants(self, body):
         return []
 
-    def wants_thoughts(self, body, field, everywhere=True):
-        """field holds what was thought, word for word, in each message of ours: with calls, or everywhere."""
+    def wants_thoughts(self, body, field):
+        """field holds what was thought, word for word, in each message of the model that is asked."""
         out = []
         for i, m in enumerate(body.get("messages") or []):
-            was = self.given(m) if m.get("role") == "assistant" else None
-            if was and (everywhere or calls_of(m)) and m.get(field) != was:
+            was = self.given(body, m) if m.get("role") == "assistant" else None
+            if was and m.get(field) != was:
                 out.append("messages[%d].%s is %r; given was %r" % (i, field, m.get(field), was))
         return out
 

@@ -93,10 +93,8 @@ class OpenRouter(Service):
         last = reasoning_details("", "sig-%s" % answer["number"])
         return [{"reasoning": p, "reasoning_details": reasoning_details(p)} for p in parts] + [{"reasoning_details": last}]
 
-    def give(self, answer, body, calls):
-        super().give(answer, body, calls)
-        for call in calls:
-            self.said[call["id"]] = reasoning_details(answer["reasoning"], "sig-%s" % answer["number"]) if answer.get("reasoning") else None
+    def kept(self, answer):
+        return reasoning_details(answer["reasoning"], "sig-%s" % answer["number"]) if answer.get("reasoning") else None
 
     def check(self, body):
         if "reasoning" in body and "reasoning_effort" in body:
@@ -108,7 +106,7 @@ class OpenRouter(Service):
     def wants(self, body):
         out = []
         for i, m in enumerate(body["messages"]):
-            was = self.said.get(calls_of(m)[0]["id"]) if calls_of(m) else None
+            was = self.given(body, m) if calls_of(m) else None
             if was and not same_json(m.get("reasoning_details"), was):
                 out.append("messages[%d].reasoning_details is %r; given was %r" % (i, m.get("reasoning_details"), was))
         return out

@@ -135,6 +135,7 @@ class Gemini(Service):
     fields = CHAT_FIELDS - {"logprobs", "top_logprobs", "user"} | {"extra_body"}
     thoughts_in = None
     arguments_whole = True
+    STAND_IN = "skip_thought_signature_validator"       # what Google gives for calls that another model made
     in_effect = {"low": "low", "high": "high", "none": "minimal"}
 
     def refuse(self, text, status=400, kind="INVALID_ARGUMENT", **more):
@@ -189,7 +190,7 @@ class Gemini(Service):
     def check_step(self, calls, under_way, i):
         for k, c in enumerate(calls):
             sent = ((c.get("extra_content") or {}).get("google") or {}).get("thought_signature")
-            if sent is not None and sent != self.signature(c["id"]):
+            if sent not in (None, self.STAND_IN, self.signature(c["id"])):
                 self.refuse("Corrupted thought signature.")
             if under_way and not k and sent is None:
                 self.refuse("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and "
@@ -197,7 +198,11 @@ class Gemini(Service):
                             "`default_api:%s` , position %d." % (c["function"]["name"], i))
 
     def wants(self, body):
-        return ["%s is deprecated, and makes this model loop" % f for f in ("temperature", "top_p", "top_k") if f in body]
+        out = ["%s is deprecated, and makes this model loop" % f for f in ("temperature", "top_p", "top_k") if f in body]
+        for i, m in enumerate(body["messages"]):
+            if calls_of(m) and self.given(body, m) and self.STAND_IN in str(calls_of(m)[0].get("extra_content")):
+                out.append("messages[%d]: a stand-in for a signature that was given" % i)
+        return out
 
 
 class DeepSeek(Service):
@@ -360,7 +365,7 @@ class MiniMax(Service):
     def wants(self, body):
         out, messages = [], body["messages"]
         for i, m in enumerate(messages):
-            was = self.given(m) if calls_of(m) else None
+            was = self.given(body, m) if calls_of(m) else None
             if not was:
                 continue
             text = "".join(d.get("text", "") for d in m.get("reasoning_details") or [])

@@ -18,12 +18,16 @@ TOOL = {"type": "function", "function": {"name": "execute_python", "description"
 CHAT = sorted(n for n in SERVICES if n not in ("openai", "openai-responses", "azure", "workers-ai-native"))
 
 
+def model_of(service):
+    return service.models[0] if service.models else "command-a"
+
+
 def step(service, number, n_calls):
     """A reply with calls as the service gave it, and as it goes back."""
     calls = [{"index": k, "id": service.call_id(number, k), "type": "function", "function": {"name": "execute_python", "arguments": "{\"code\": \"1\"}"}}
              for k in range(n_calls)]
     answer = {"number": number, "reasoning": THOUGHT}
-    service.give(answer, {"reasoning_split": True}, calls)
+    service.give(answer, {"model": model_of(service), "reasoning_split": True}, calls)
     message = {"role": "assistant", "content": "", "tool_calls": [{k: v for k, v in service.call(answer, c).items() if k != "index"} for c in calls]}
     for delta in service.thoughts(answer, [THOUGHT]):
         message.update(delta)
@@ -35,7 +39,7 @@ def step(service, number, n_calls):
 
 
 def said(service, text):
-    service.give({"number": 0, "reasoning": THOUGHT, "text": text}, {}, [])
+    service.give({"number": 0, "reasoning": THOUGHT, "text": text}, {"model": model_of(service)}, [])
     message = {"role": "assistant", "content": text}
     if service.name in ("deepseek", "moonshot", "zai"):
         message["reasoning_content"] = THOUGHT
@@ -44,7 +48,7 @@ def said(service, text):
 
 def good(service):
     """0 system, 1 user, 2 two calls, 3 4 results, 5 answer, 6 user, 7 call, 8 result, 9 call, 10 result."""
-    body = {"model": service.models[0] if service.models else "command-a", "stream": True, "max_tokens": 100, "tools": [TOOL], "messages": [
+    body = {"model": model_of(service), "stream": True, "max_tokens": 100, "tools": [TOOL], "messages": [
         {"role": "system", "content": "s"}, {"role": "user", "content": "q"}, *step(service, 1, 2), said(service, "Done."),
         {"role": "user", "content": "r"}, *step(service, 2, 1), *step(service, 3, 1)]}
     if service.name == "together":
@@ -134,6 +138,8 @@ WRONG = [
     ("gemini", unsign(9), 400, "missing a thought_signature"),
     ("gemini", unsign(2), 200, ""),
     ("gemini", lambda b: b["messages"][2]["tool_calls"][0]["extra_content"]["google"].update(thought_signature="x"), 400, "Corrupted"),
+    ("gemini", lambda b: b["messages"][7]["tool_calls"][0]["extra_content"]["google"].update(thought_signature="skip_thought_signature_validator"), 200,
+     "a stand-in for a signature"),
     ("gemini", put(2, content=None), 400, "not a string"),
     ("gemini", top(model="models/gemini-3.8-flash"), 400, "null"),
     ("gemini", top(model="gemini-3.8-flash", reasoning_effort="minimal"), 400, "MINIMAL is not supported"),
