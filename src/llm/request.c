@@ -107,6 +107,16 @@ static struct json *stand_in(void)
     return extra;
 }
 
+/* As the models write it, with a line break on either side; those that it came with are not there twice. */
+static char *thought_text(const struct turn *t)
+{
+    const char *from = t->reasoning + strspn(t->reasoning, "\n");
+    size_t n = strlen(from);
+    while (n && from[n - 1] == '\n')
+        n--;
+    return xasprintf("<think>\n%.*s\n</think>\n\n%s", (int)n, from, t->text);
+}
+
 /* What goes back of the reasoning of one message. open: the question that it belongs to is not answered yet. */
 static void add_thoughts(struct request_out *o, struct json *m, const struct turn *t, const struct request_shape *s, bool own,
                          size_t index, bool open)
@@ -114,7 +124,7 @@ static void add_thoughts(struct request_out *o, struct json *m, const struct tur
     enum llm_reasoning_back back = s->reasoning_back;
     bool required = back == LLM_BACK_REQUIRED;
     if (own && back == LLM_BACK_TEXT && open && t->reasoning && !t->reasoning_field) {
-        autofree char *text = xasprintf("<think>\n%s\n</think>\n\n%s", t->reasoning, t->text);
+        autofree char *text = thought_text(t);
         json_set_str(m, "content", text);
         o->prompt += strlen(t->reasoning);
     } else if (own && !s->no_items && index >= s->stale && back != LLM_BACK_NEVER && (t->n_calls || back == LLM_BACK_ALWAYS || required)) {
