@@ -16,14 +16,14 @@ const char *adapt_effort(const struct llm *m)
     return m->learnt.effort_known ? m->learnt.effort : effort_nearest(m->o.efforts, m->o.reasoning_effort);
 }
 
-/* The values that it names instead, if it does; else none is sent. */
-static const char *other_effort(struct llm *m, const struct failure *f, char *line, size_t size)
+/* The values that it names instead, if it does; else none is sent. False: that was so before, or nothing was sent. */
+static bool other_effort(struct llm *m, const struct failure *f, char *line, size_t size)
 {
     const char *refused = adapt_effort(m);
     char named[64];
 
     if (!refused || m->learnt.effort_known)
-        return NULL;
+        return false;
     effort_named(f->message, refused, named);
     m->learnt.effort_known = true;
     m->learnt.effort = *named ? effort_nearest(named, refused) : NULL;
@@ -31,7 +31,7 @@ static const char *other_effort(struct llm *m, const struct failure *f, char *li
         snprintf(line, size, "the service does not know the effort %s; asking again with %s", refused, m->learnt.effort);
     else
         snprintf(line, size, "the service refused reasoning_effort; asking again without it");
-    return line;
+    return true;
 }
 
 static const char *other_limit(struct llm *m, enum max_tokens_field now, enum max_tokens_field next, const char *name)
@@ -107,7 +107,8 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
         what = leave_out(&k->no_stream_options, stream, "stream_options");
         break;
     case PARAM_REASONING_EFFORT:
-        what = other_effort(m, f, line, sizeof line);
+        if (!other_effort(m, f, line, sizeof line))
+            return 1;
         break;
     case PARAM_TEMPERATURE:
         what = leave_out(&k->no_temperature, m->o.temperature >= 0, "temperature");
