@@ -1,0 +1,103 @@
+/* learnt.c - see learnt.h. The file is a JSON array of objects {origin, fact, value, time}, newest first, so that another fact needs no
+ * other form. It is written whole and renamed into place: of two programs that learn at once one loses, and learns it again.
+ */
+#include "llm/learnt.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+#define FILE_MAX_BYTES (256 * 1024)
+#define ENTRIES 64
+#define ORIGIN_MAX 512          /* ENTRIES of them fit, also where each byte is written as an escape */
+#define VALUE_MAX 64
+#define DAY (24 * 3600)
+
+static struct json *load_all(const char *path)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(FILE_MAX_BYTES);
+    struct json *all = NULL;
+
+    if (path && file_read(path, FILE_MAX_BYTES, &text, NULL) == 0)
+        all = json_parse(buf_str(&text), text.len, 0, NULL, NULL);
+    if (json_type(all) == JSON_ARRAY)
+        return all;
+    json_free(all);
+    return NULL;
+}
+
+static const char *text_at(const struct json *entry, const char *key, size_t max)
+{
+    const char *s = json_str(json_get(entry, key));
+
+    return s && *s && strlen(s) <= max ? s : NULL;
+}
+
+/* Whole, and not older than a day; a time that is still to come is no time. */
+static bool counts(const struct json *entry)
+{
+    int64_t age = (int64_t)time(NULL) - json_int(json_get(entry, "time"), 0);
+
+    return age >= 0 && age <= DAY && text_at(entry, "origin", ORIGIN_MAX) && text_at(entry, "fact", VALUE_MAX)
+        && text_at(entry, "value", VALUE_MAX);
+}
+
+static bool is_about(const struct json *entry, const char *origin, const char *fact)
+{
+    return strcmp(text_at(entry, "origin", ORIGIN_MAX), origin) == 0 && strcmp(text_at(entry, "fact", VALUE_MAX), fact) == 0;
+}
+
+char *learnt_load(const char *path, const char *origin, const char *fact)
+{
+    autojson struct json *all = load_all(path);
+
+    for (const struct json *e = json_first(all); e; e = json_next(e))
+        if (counts(e) && is_about(e, origin, fact))
+            return xstrdup(text_at(e, "value", VALUE_MAX));
+    return NULL;
+}
+
+static struct json *entry_new(const char *origin, const char *fact, const char *value)
+{
+    struct json *e = json_object();
+
+    json_set_str(e, "origin", origin);
+    json_set_str(e, "fact", fact);
+    json_set_str(e, "value", value);
+    json_set_int(e, "time", (int64_t)time(NULL));
+    return e;
+}
+
+static void write_all(const char *path, const struct json *all)
+{
+    autofree char *text = json_print(all), *dir = xstrdup(path);
+    char *slash = strrchr(dir, '/');
+
+    if (!slash)
+        return;
+    *slash = '\0';
+    if (file_mkdirs(dir, 0700, NULL) < 0)
+        return;
+    file_sweep(path);           /* what writers left that were killed */
+    file_write_soon(path, text, strlen(text), 0600, NULL);
+}
+
+void learnt_store(const char *path, const char *origin, const char *fact, const char *value)
+{
+    if (!path || strlen(origin) > ORIGIN_MAX || strlen(value) > VALUE_MAX)
+        return;
+    autojson struct json *old = load_all(path), *all = json_array();
+    int n = 1;
+
+    json_add(all, entry_new(origin, fact, value));
+    for (const struct json *e = json_first(old); e && n < ENTRIES; e = json_next(e))
+        if (counts(e) && !is_about(e, origin, fact)) {
+            json_add(all, json_copy(e));
+            n++;
+        }
+    write_all(path, all);
+}
