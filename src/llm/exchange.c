@@ -88,7 +88,7 @@ static char *make_body(const struct llm *m, const struct exchange *x, bool strea
         char host[256];
         url_host(m->url, host, sizeof host);
         error_set(err, ERROR_LIMIT, 0, "the context window of %s at %s is too small: about %zu tokens to read, the window is %d\n"
-                  "Ask for less at once, begin a new session, or use a model with a larger window", m->o.model, host, *prompt / 4, m->learnt.context);
+                  "%s", m->o.model, host, *prompt / 4, m->learnt.context, remedy(REMEDY_LESS_CONTEXT, m->o.chat));
         return NULL;
     }
     int64_t left = m->learnt.context - (int64_t)((double)*prompt / REQUEST_BYTES_PER_TOKEN) - 64;

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "base/remedy.h"
+
 struct error;
 struct json;
 struct llm_options;
@@ -47,7 +49,7 @@ struct failure {
     int status;                 /* of HTTP, or the one inside the body; 0 none */
     char code[64];
     char message[512];          /* the service's words on one line, or the cause; untrusted */
-    const char *hint;           /* the next step where only the transport knows it; a literal, or NULL */
+    enum remedy hint;           /* the next step where only the transport knows it */
     enum failure_param param;
     char advice[200];           /* GONE: what to do, by who knows the models; or empty */
     double retry_after;         /* seconds, < 0 none */

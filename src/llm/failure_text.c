@@ -18,15 +18,22 @@ struct text {                   /* what the sentences are made of */
     struct error *err;
 };
 
+static const char *next(const struct text *t, enum remedy r)
+{
+    return remedy(r, t->o->chat);
+}
+
 /* Whose credentials were used, and what to do about it. */
 static int no_access(const struct text *t)
 {
     const char *name = t->o->key_name;
     char step[400];
-    if (!t->o->api_key && name)
+    if (!t->o->api_key && name && t->o->chat)
+        snprintf(step, sizeof step, "No API key was sent. Quit, export %.200s=..., start again", name);
+    else if (!t->o->api_key && name)
         snprintf(step, sizeof step, "No key was sent; set %.200s", name);
     else if (!t->o->api_key)
-        snprintf(step, sizeof step, "No key was sent: none is bound to this base URL ('sandpiper config' tells why)");
+        snprintf(step, sizeof step, "No key was sent: %s", next(t, REMEDY_KEY_BOUND));
     else
         snprintf(step, sizeof step, "The key came from %.200s; check it%s", name ? name : "the configuration",
                  t->f->status == 403 ? ", and that it may use this model" : ", or make a new one");
@@ -48,11 +55,11 @@ static int not_found(const struct text *t)
 {
     const struct failure *f = t->f;
     if (strcasestr(f->code, "model") || strcasestr(f->code, "deployment") || strcasestr(f->message, "model") || strcasestr(f->message, "deployment"))
-        return error_set(t->err, ERROR_API, f->status, "%s has no model %s%s: %s\nName another with -m MODEL (URL used: %s)", t->host,
-                         t->model, t->status, t->said, t->url);
+        return error_set(t->err, ERROR_API, f->status, "%s has no model %s%s: %s\n%s (URL used: %s)", t->host, t->model, t->status,
+                         t->said, next(t, REMEDY_NAME_MODEL), t->url);
     return error_set(t->err, ERROR_API, f->status, "%s has nothing at %s%s: %s\nCheck the base URL, %s: %s (model %s)", t->host,
                      t->url, t->status, t->said, t->base,
-                     t->o->api == LLM_CHAT_COMPLETIONS ? "most end in /v1" : "it may not have this API; --api chat_completions is the usual one",
+                     t->o->api == LLM_CHAT_COMPLETIONS ? "most end in /v1" : next(t, REMEDY_USUAL_API),
                      t->model);
 }
 
@@ -87,36 +94,36 @@ static int busy(const struct text *t)
         snprintf(when, sizeof when, "in "), duration(when + 3, sizeof when - 3, f->retry_after);
     if (f->tries > 1)
         snprintf(tries, sizeof tries, " after %u tries", f->tries);
-    return error_set(t->err, ERROR_BUSY, f->status, "%s %s%s%s, model %s: %s\nTry again %s, or use another model", t->host, what, t->status, tries,
-                     t->model, t->said, when);
+    return error_set(t->err, ERROR_BUSY, f->status, "%s %s%s%s, model %s: %s\nTry again %s, or %s", t->host, what, t->status, tries,
+                     t->model, t->said, when, next(t, REMEDY_USE_OTHER_MODEL));
 }
 
 /* The service will not have this request: why, as far as it can be told. */
-static const char *refused_step(const struct failure *f)
+static const char *refused_step(const struct text *t)
 {
+    const struct failure *f = t->f;
     if (f->status == 407)
-        return "The proxy that the environment names wants credentials: http://USER:PASSWORD@HOST in HTTPS_PROXY or http_proxy";
+        return next(t, REMEDY_PROXY_CREDENTIALS);
     if (f->status >= 300 && f->status < 400)
-        return "Set the base URL to where it leads";
+        return next(t, REMEDY_REDIRECT);
     if (strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy"))
         return "Its content filter did this; put the question in other words";
     switch (f->param) {
-    case PARAM_TOOLS: return "It takes no tools for this model; --dialect blocks asks for code as text";
-    case PARAM_STREAM: return "--no-stream does without";
-    case PARAM_TEMPERATURE: return "Leave --temperature out, or use another model";
-    case PARAM_SUMMARY: return "Leave --show-reasoning out, or use another model";
-    case PARAM_REASONING_EFFORT: return "Leave --reasoning-effort out, or use another model";
+    case PARAM_TOOLS: return next(t, REMEDY_DIALECT_BLOCKS);
+    case PARAM_STREAM: return next(t, REMEDY_NO_STREAM);
+    case PARAM_TEMPERATURE: return next(t, REMEDY_NO_TEMPERATURE);
+    case PARAM_SUMMARY: return next(t, REMEDY_NO_SUMMARY);
+    case PARAM_REASONING_EFFORT: return next(t, REMEDY_NO_EFFORT);
     case PARAM_MAX_TOKENS:
-    case PARAM_MAX_COMPLETION_TOKENS: return "Set --max-tokens to what it allows";
-    default: return f->class == FAILURE_TOOL_USE ? "The model's call could not be read there; ask again, or try --dialect blocks"
-                                                 : "--trace FILE shows what was sent";
+    case PARAM_MAX_COMPLETION_TOKENS: return next(t, REMEDY_ALLOWED_MAX_TOKENS);
+    default: return next(t, f->class == FAILURE_TOOL_USE ? REMEDY_BAD_CALL : REMEDY_TRACE);
     }
 }
 
 static int refused(const struct text *t)
 {
     return error_set(t->err, ERROR_API, t->f->status, "%s refused the request%s for model %s: %s\n%s (URL used: %s)", t->host, t->status, t->model,
-                     t->said, refused_step(t->f), t->url);
+                     t->said, refused_step(t), t->url);
 }
 
 static int no_api(const struct text *t)
@@ -129,9 +136,9 @@ static int not_understood(const struct text *t)
 {
     if (t->f->class == FAILURE_EMPTY_RESULT)
         return error_set(t->err, ERROR_PROTOCOL, t->f->status, "%s gave an empty result for model %s\n%s (now: %s)", t->host, t->model,
-                         t->o->api == LLM_WORKERS_AI ? "Ask with --api chat_completions" : "Use its base URL that ends in /ai/v1", t->base);
+                         t->o->api == LLM_WORKERS_AI ? next(t, REMEDY_API_CHAT) : "Use its base URL that ends in /ai/v1", t->base);
     return error_set(t->err, ERROR_PROTOCOL, t->f->status, "%s, model %s, sent what cannot be understood: %s\n%s", t->host, t->model, t->said,
-                     t->f->hint ? t->f->hint : "Ask again, perhaps with --no-stream; --trace FILE keeps it for a report");
+                     next(t, t->f->hint ? t->f->hint : REMEDY_NOT_UNDERSTOOD));
 }
 
 int failure_error(const struct failure *f, const struct llm_options *o, const char *url, struct error *err)
@@ -155,9 +162,8 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
     case FAILURE_QUOTA:
         return quota(&t);
     case FAILURE_CONTEXT:
-        return error_set(err, ERROR_LIMIT, f->status, "the context window of %s at %s is too small%s: %s\nAsk for less at once, begin a new session, "
-                         "or use a model with a larger window", t.model, t.host, t.status,
-                         *f->message ? t.said : "an empty error, which may mean that the prompt is too long");
+        return error_set(err, ERROR_LIMIT, f->status, "the context window of %s at %s is too small%s: %s\n%s", t.model, t.host, t.status,
+                         *f->message ? t.said : "an empty error, which may mean that the prompt is too long", next(&t, REMEDY_LESS_CONTEXT));
     case FAILURE_PARAMETER:
     case FAILURE_TOOL_USE:
     case FAILURE_FATAL:
@@ -165,15 +171,15 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
     case FAILURE_BUSY:
         return busy(&t);
     case FAILURE_LOADING:
-        return error_set(err, ERROR_BUSY, f->status, "%s is still loading %s after 5 minutes%s: %s\nTry again later, or use a smaller model", t.host,
-                         t.model, t.status, t.said);
+        return error_set(err, ERROR_BUSY, f->status, "%s is still loading %s after 5 minutes%s: %s\nTry again later, or %s", t.host,
+                         t.model, t.status, t.said, next(&t, REMEDY_SMALLER_MODEL));
     case FAILURE_NOT_API:
         return no_api(&t);
     case FAILURE_TRUNCATED:
         return error_set(err, ERROR_NETWORK, f->status, "the reply of %s, model %s, broke off before its end (truncated): %s\nAsk again", t.host,
                          t.model, t.said);
     case FAILURE_NETWORK:
-        return error_set(err, ERROR_NETWORK, f->status, "%s\n%s (base URL %s, model %s)", t.said, f->hint ? f->hint : "Check the network, then ask again",
+        return error_set(err, ERROR_NETWORK, f->status, "%s\n%s (base URL %s, model %s)", t.said, next(&t, f->hint ? f->hint : REMEDY_CHECK_NETWORK),
                          t.base, t.model);
     case FAILURE_EMPTY_RESULT:
     case FAILURE_PROTOCOL:

@@ -224,13 +224,13 @@ static int check_timers(struct transfer *t, int64_t now, struct failure *f, stru
     }
     if (now - t->byte_at >= q->idle_ms) {
         failure_set(f, FAILURE_NETWORK, "%s sent no byte for %d s", host, q->idle_ms / 1000);
-        f->hint = "Is it still at work? --idle-timeout allows more";
+        f->hint = REMEDY_IDLE_TIMEOUT;
         f->once = true;
         return -1;
     }
     if (now - t->life.content_at >= q->quiet_ms) {
         failure_set(f, FAILURE_NETWORK, "%s sent signs of life but no content for %d s", host, q->quiet_ms / 1000);
-        f->hint = "Ask again, or use another model";
+        f->hint = REMEDY_ASK_OR_MODEL;
         f->never = true;
         return -1;
     }
@@ -263,17 +263,16 @@ static bool describe_proxy(const struct transfer *t, CURLcode code, const char *
     snprintf(name, sizeof name, "%.*s", (int)strcspn(host, ":"), host);
     t->h->curl->easy_getinfo(t->h->easy, CURLINFO_HTTP_CONNECTCODE, &answered);
     if (answered >= 300) {
-        CERTAIN(f, answered == 407 ? "It wants credentials: http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY" : "HTTPS_PROXY names it; NO_PROXY leaves hosts out",
-                "the proxy refused to connect to %s (%ld)", host, answered);
+        CERTAIN(f, answered == 407 ? REMEDY_PROXY_CREDENTIALS : REMEDY_PROXY_REFUSES, "the proxy refused to connect to %s (%ld)", host, answered);
         t->reply->began = false;        /* what came was the proxy's */
         return true;
     }
     if (code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY) {
-        CERTAIN(f, "HTTPS_PROXY, http_proxy or ALL_PROXY names it; NO_PROXY leaves hosts out", "cannot reach %s through the proxy: %s", host, why);
+        CERTAIN(f, REMEDY_PROXY_UNREACHABLE, "cannot reach %s through the proxy: %s", host, why);
         return true;
     }
     if (code == CURLE_COULDNT_CONNECT && host[0] != '[' && !strstr(why, name)) {   /* its words name what it could not connect to */
-        CERTAIN(f, "HTTPS_PROXY, http_proxy or ALL_PROXY names the proxy; is it running?", "cannot reach %s: the proxy does not answer: %s", host, why);
+        CERTAIN(f, REMEDY_PROXY_DOWN, "cannot reach %s: the proxy does not answer: %s", host, why);
         return true;
     }
     return false;
@@ -282,12 +281,12 @@ static bool describe_proxy(const struct transfer *t, CURLcode code, const char *
 static bool describe_tls(CURLcode code, const char *why, const char *host, struct failure *f)
 {
     if (certificate_bad(code))
-        CERTAIN(f, "SSL_CERT_FILE names a file with further certificates to trust", "%s: its certificate is not trusted: %s", host, why);
+        CERTAIN(f, REMEDY_CERTIFICATE, "%s: its certificate is not trusted: %s", host, why);
     else if (code == CURLE_SSL_CACERT_BADFILE)
-        CERTAIN(f, "SSL_CERT_FILE or CURL_CA_BUNDLE must name a readable file in PEM form", "no certificates to trust: cannot read %.200s",
+        CERTAIN(f, REMEDY_CERTIFICATE_FILE, "no certificates to trust: cannot read %.200s",
                 certificate_file() ? certificate_file() : "the system's file");
     else if (code == CURLE_SSL_CONNECT_ERROR && strcasestr(why, "wrong version number"))
-        CERTAIN(f, "Should the base URL begin with http:// ?", "%s does not speak TLS", host);
+        CERTAIN(f, REMEDY_HTTP_URL, "%s does not speak TLS", host);
     else if (code == CURLE_SSL_CONNECT_ERROR)
         failure_set(f, FAILURE_NETWORK, "%s: no TLS connection: %s", host, why);
     else
@@ -324,18 +323,18 @@ static void describe(struct transfer *t, CURLcode code, struct failure *f)
         return;
     } else if (code == CURLE_COULDNT_CONNECT && os == ECONNREFUSED) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s (connection refused)", host);
-        f->hint = "Is the server running?";
+        f->hint = REMEDY_SERVER_RUNNING;
         f->never = url_loopback(t->q->url);
     } else if (code == CURLE_COULDNT_RESOLVE_HOST) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s: unknown host", host);
-        f->hint = "Check the base URL and the network";
+        f->hint = REMEDY_CHECK_URL;
         f->once = true;         /* libcurl does not tell a name that is not there from a resolver that is not; the second is tried once more */
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s: no connection within %d s", host, t->q->connect_ms / 1000);
     } else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_BAD_CONTENT_ENCODING
                || code == CURLE_URL_MALFORMAT) {
         failure_set(f, FAILURE_PROTOCOL, "%s: %s", host, why);
-        f->hint = "Is it a model service? check the base URL";
+        f->hint = REMEDY_NO_SERVICE;
     } else {
         describe_lost(t, code, why, host, f);
     }

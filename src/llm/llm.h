@@ -61,6 +61,7 @@ struct llm_options {            /* strings are copied */
     bool signatures;            /* a call without Google's thought signature is refused: one that has none gets the documented stand-in */
     const char *body;           /* a JSON object: what else goes into every request; or NULL */
     bool reasoning_summary;     /* the user wants to see the reasoning: where it is only given on demand, it is demanded */
+    bool chat;                  /* errors are read in the chat, which has commands of its own (base/remedy.h) */
     bool no_reasoning;          /* the model is known not to reason: nothing about it is asked for */
     int connect_ms;             /* 0: 10,000 */
     int idle_ms;                /* no byte for so long ends a request; 0: 300,000 */

@@ -96,6 +96,7 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
     setup_llm(a->c, &a->endpoint, name, &o);
     o.reasoning_effort = effort_of(a);
     a->endpoint.models = NULL;      /* the user has named one */
+    o.chat = a->term != NULL;
     if (llm_reconfigure(a->llm, &o, err) < 0)
         return -1;
     if (now)
@@ -196,6 +197,7 @@ static int open_rooms(struct ask *a, struct error *err)
         return -1;
     setup_llm(a->c, &a->endpoint, a->model, &lo);
     lo.reasoning_effort = effort_of(a);
+    lo.chat = a->term != NULL;
     lo.trace = a->c->trace;
     lo.record = a->c->record;
     lo.replay = a->c->replay;

@@ -24,6 +24,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "base/utf8.h"
 #include "show/show.h"
 #include "term/keys.h"
@@ -292,10 +293,10 @@ static void suspend(struct editor *e)
 
 static void say_cut(struct editor *e)
 {
-    static const char text[] = "sandpiper: the paste was cut at 1 MiB; --add FILE takes more";
+    autofree char *text = xasprintf("sandpiper: the paste was cut at 1 MiB; %s", remedy(REMEDY_ADD_FILE, true));
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
-    show_wrap(&line, text, sizeof text - 1, 0, e->fancy ? show_width(STDOUT_FILENO) : 0);
+    show_wrap(&line, text, strlen(text), 0, e->fancy ? show_width(STDOUT_FILENO) : 0);
     buf_addch(&line, '\n');
     editor_hide(e);
     put(buf_str(&line));

@@ -1,0 +1,74 @@
+/* remedy.c - the table of remedy.h. */
+#include "base/remedy.h"
+
+#include <stddef.h>
+
+#define START "Start sandpiper again with "
+#define RESTART "start sandpiper again with "
+#define MODEL "choose another model: /model NAME"
+
+struct words { const char *shell, *chat; };     /* chat NULL: the same */
+
+static const struct words table[REMEDY_END] = {
+    [REMEDY_NONE] = {"", NULL},
+
+    [REMEDY_USE_OTHER_MODEL] = {"use another model", MODEL},
+    [REMEDY_NAME_MODEL] = {"Name another with -m MODEL", "Choose another: /model NAME"},
+    [REMEDY_SMALLER_MODEL] = {"use a smaller model", "choose a smaller one: /model NAME"},
+    [REMEDY_REPHRASE] = {"Put the question in other words, or choose another model with -m MODEL", "Rephrase, or " MODEL},
+    [REMEDY_LESS_CONTEXT] = {"Ask for less at once, begin a new session, or use a model with a larger window",
+                             "Ask for less at once, forget the conversation with /clear, or choose a model with a larger window: /model NAME"},
+    [REMEDY_ASK_OR_MODEL] = {"Ask again, or use another model", "Ask again, or " MODEL},
+
+    [REMEDY_DIALECT_BLOCKS] = {"It takes no tools for this model; --dialect blocks asks for code as text",
+                               "It takes no tools for this model; choose another (/model NAME), or " RESTART "--dialect blocks"},
+    [REMEDY_BAD_CALL] = {"The model's call could not be read there; ask again, or try --dialect blocks",
+                         "The model's call could not be read there; ask again, or " RESTART "--dialect blocks"},
+    [REMEDY_NO_STREAM] = {"--no-stream does without", START "--no-stream"},
+    [REMEDY_NO_TEMPERATURE] = {"Leave --temperature out, or use another model", "Start sandpiper again without --temperature, or " MODEL},
+    [REMEDY_NO_SUMMARY] = {"Leave --show-reasoning out, or use another model", "Start sandpiper again without --show-reasoning, or " MODEL},
+    [REMEDY_NO_EFFORT] = {"Leave --reasoning-effort out, or use another model", "Start sandpiper again without --reasoning-effort, or " MODEL},
+    [REMEDY_ALLOWED_MAX_TOKENS] = {"Set --max-tokens to what it allows", START "a --max-tokens that it allows"},
+    [REMEDY_API_CHAT] = {"Ask with --api chat_completions", START "--api chat_completions"},
+    [REMEDY_USUAL_API] = {"it may not have this API; --api chat_completions is the usual one",
+                          "it may not have this API; " RESTART "--api chat_completions, the usual one"},
+    [REMEDY_TRACE] = {"--trace FILE shows what was sent", START "--trace FILE to see what is sent"},
+    [REMEDY_NOT_UNDERSTOOD] = {"Ask again, perhaps with --no-stream; --trace FILE keeps it for a report",
+                               "Ask again, or " RESTART "--no-stream; --trace FILE keeps it for a report"},
+
+    [REMEDY_MAX_TOKENS] = {"--max-tokens allows more", RESTART "more --max-tokens"},
+    [REMEDY_MAX_TOKENS_TOTAL] = {"--max-tokens-total allows more", RESTART "more --max-tokens-total"},
+    [REMEDY_MAX_ROUNDS] = {"--max-rounds allows more", RESTART "more --max-rounds"},
+    [REMEDY_MAX_TIME] = {"--max-time allows more", RESTART "a longer --max-time"},
+    [REMEDY_IDLE_TIMEOUT] = {"Is it still at work? --idle-timeout allows more", "Is it still at work? " START "a longer --idle-timeout"},
+
+    [REMEDY_CHECK_NETWORK] = {"Check the network, then ask again", NULL},
+    [REMEDY_CHECK_URL] = {"Check the base URL and the network", NULL},
+    [REMEDY_HTTP_URL] = {"Should the base URL begin with http:// ?", NULL},
+    [REMEDY_REDIRECT] = {"Set the base URL to where it leads", "Quit, set the base URL to where it leads, start again"},
+    [REMEDY_SERVER_RUNNING] = {"Is the server running?", NULL},
+    [REMEDY_NO_SERVICE] = {"Is it a model service? check the base URL", NULL},
+    [REMEDY_PROXY_CREDENTIALS] = {"The proxy wants credentials: http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY or http_proxy",
+                                  "The proxy wants credentials. Quit, export HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, start again"},
+    [REMEDY_PROXY_REFUSES] = {"HTTPS_PROXY names it; NO_PROXY leaves hosts out",
+                              "HTTPS_PROXY names it, NO_PROXY leaves hosts out. Quit, export either, start again"},
+    [REMEDY_PROXY_UNREACHABLE] = {"HTTPS_PROXY, http_proxy or ALL_PROXY names it; NO_PROXY leaves hosts out",
+                                  "HTTPS_PROXY, http_proxy or ALL_PROXY names it. Quit, mend that, start again"},
+    [REMEDY_PROXY_DOWN] = {"HTTPS_PROXY, http_proxy or ALL_PROXY names the proxy; is it running?", NULL},
+    [REMEDY_CERTIFICATE] = {"SSL_CERT_FILE names a file with further certificates to trust",
+                            "Quit, export SSL_CERT_FILE=FILE with the certificate to trust, start again"},
+    [REMEDY_CERTIFICATE_FILE] = {"SSL_CERT_FILE or CURL_CA_BUNDLE must name a readable file in PEM form",
+                                 "SSL_CERT_FILE or CURL_CA_BUNDLE must name a readable file in PEM form. Quit, export it, start again"},
+    [REMEDY_KEY_BOUND] = {"none is bound to this base URL ('sandpiper config' tells why)",
+                          "none is bound to this base URL. Quit; 'sandpiper config' tells why"},
+
+    [REMEDY_OUT_DIR] = {"name another folder with --out DIR", RESTART "--out DIR"},
+    [REMEDY_ADD_FILE] = {"--add FILE gives long text as data", RESTART "--add FILE to give long text as data"},
+};
+
+const char *remedy(enum remedy r, bool chat)
+{
+    const struct words *w = &table[r];
+
+    return chat && w->chat ? w->chat : w->shell ? w->shell : "";
+}
