@@ -57,25 +57,26 @@ enum command_id command_find(const char *line, const char **argument)
     return COMMAND_UNKNOWN;
 }
 
-/* How many letters must be changed, added or dropped to make a into b. */
+/* How many letters must be changed, added, dropped or swapped with the next one to make a into b; both of at most WORD_MAX_LEN. */
 static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 {
-    size_t row[WORD_MAX_LEN + 1];
+    size_t d[WORD_MAX_LEN + 1][WORD_MAX_LEN + 1];
 
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
+    for (size_t i = 0; i <= na; i++)
+        for (size_t j = 0; j <= nb; j++) {
+            size_t best = i ? d[i - 1][j] + 1 : j;
 
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]), best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+            if (i && j) {
+                size_t change = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]), more = d[i][j - 1] + 1;
 
-            diagonal = row[j];
-            row[j] = change < best ? change : best;
+                best = change < best ? change : best;
+                best = more < best ? more : best;
+            }
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
         }
-    }
-    return row[nb];
+    return d[na][nb];
 }
 
 const char *command_nearest(const char *line)

@@ -13,6 +13,7 @@
 #include "base/inputs.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "show/show.h"
 #include "term/commands.h"
 #include "term/editor.h"
@@ -192,8 +193,10 @@ static int attach(struct term *t)
 static void after_question(struct term *t, enum question_status status)
 {
     show_status(t->show, NULL);
-    if (!question_has_answer(status) && !loop_fatal(t->loop) && agent_can_retry(t->agent))
-        say(t, NOTICE_INFO, "/retry asks this again");
+    if (question_has_answer(status) || loop_fatal(t->loop) || !agent_can_retry(t->agent))
+        return;
+    say(t, NOTICE_INFO, status != QUESTION_NO_SANDBOX ? "/retry asks this again"
+        : "/retry asks this again once that is mended (an option such as --sandbox: quit, start again with it)");
 }
 
 static void ask(struct term *t, const struct buf *message)
@@ -202,7 +205,9 @@ static void ask(struct term *t, const struct buf *message)
 
     loop_arm(t->loop);
     if (message->full) {
-        say(t, NOTICE_ERROR, "the question is longer than 1 MiB and was not asked; --add FILE gives long text as data");
+        autofree char *line = xasprintf("the question is longer than 1 MiB and was not asked; %s", remedy(REMEDY_ADD_FILE, true));
+
+        say(t, NOTICE_ERROR, line);
         return;
     }
     if (t->files.n && attach(t) < 0)
@@ -258,6 +263,7 @@ static void help(struct term *t)
             buf_addf(&table, "%-19s %s\n", usage, c->help);
         }
     buf_addstr(&table, "!CODE               run Python in the same interpreter\n"
+                     " /...                a question that begins with a slash: put a blank before it\n"
                      "a line ending in \\  goes on in the next, as does a block between lines of \"\"\"\n"
                      "Ctrl-C              cancels the step, twice kills the code; clears the line\n"
                      "Ctrl-R              searches what was typed\n");
@@ -329,7 +335,7 @@ static void set_system(struct term *t, const char *text)
 
 static void unknown(struct term *t, const char *line)
 {
-    autofree char *text = xasprintf("%.*s is no command; did you mean %s? (/help lists them; a question may begin with a space)",
+    autofree char *text = xasprintf("Unknown command %.*s. Did you mean %s? (/help lists all.)",
                                     (int)strcspn(line, " \t"), line, command_nearest(line));
 
     say(t, NOTICE_ERROR, text);
