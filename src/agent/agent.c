@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 
 void agent_defaults(struct agent_options *o)
 {
@@ -102,7 +103,7 @@ static void question_init(struct agent *a, struct question *q)
 {
     struct budget_limits max = {
         .requests = a->o.max_requests, .calls = a->o.max_calls, .malformed = a->o.max_malformed, .repairs = a->o.max_repairs,
-        .tokens = a->o.max_tokens_total,
+        .tokens = a->o.max_tokens_total, .chat = a->o.chat,
     };
 
     memset(q, 0, sizeof *q);
@@ -130,6 +131,7 @@ static void question_release(struct agent *a, struct question *q)
     texts_release(&q->texts);
     free(q->answer);
     free(q->last_text);
+    free(q->thought);
     free(q->good);
     free(q->undelivered);
     a->q = NULL;
@@ -199,6 +201,7 @@ static void send_done(struct agent *a, struct question *q, enum question_status 
     e.done.status = status;
     e.done.answer = answer;
     e.done.error = why && *why ? why : NULL;
+    e.done.reasoning = *answer ? NULL : q->thought;
     e.done.last_output = q->good && !numbers_shared(answer, q->good) ? q->good : NULL;
     e.done.input = q->input;
     e.done.output = q->output;
@@ -247,7 +250,7 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
         if (q.undelivered && question_has_answer(status)) {
             status = QUESTION_UNDELIVERED;
             error_set(&e, ERROR_SYSTEM, 0, "answered, but a file that the code made could not be written: %s\n"
-                      "Make room there, or name another folder with --out DIR", q.undelivered);
+                      "Make room there, or %s", q.undelivered, remedy(REMEDY_OUT_DIR, a->o.chat));
         }
         question_settle(a, &q, status, text, len);
         warn_no_sandbox(a, &q, status);

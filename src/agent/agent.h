@@ -32,6 +32,7 @@ struct agent_options {          /* strings are copied */
     int64_t data_size;          /* most bytes of one attachment: the size of /mnt/data */
     int64_t cell_ms, memory;    /* the sandbox's limits, to be named in the prompts */
     bool verbose;
+    bool chat;                  /* errors are read in the chat, which has commands of its own (base/remedy.h) */
 };
 
 void agent_defaults(struct agent_options *o);

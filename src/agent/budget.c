@@ -8,8 +8,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 
 #define FAILED_KEPT 64          /* failing codes remembered between two that succeed */
+#define RAN_KEPT 16             /* the latest codes that ran */
 
 void budget_init(struct budget *b, const struct budget_limits *max)
 {
@@ -28,20 +30,32 @@ static void forget_failed(struct budget *b)
     b->n_failed = 0;
 }
 
+static void ran_release(struct ran_code *r)
+{
+    free(r->code);
+    free(r->told);
+}
+
 void budget_release(struct budget *b)
 {
-    if (b)
-        forget_failed(b);
+    if (!b)
+        return;
+    forget_failed(b);
+    for (size_t i = 0; i < b->n_ran; i++)
+        ran_release(&b->ran[i]);
+    free(b->ran);
+    b->ran = NULL;
+    b->n_ran = 0;
 }
 
 int budget_may_ask(const struct budget *b, struct error *err)
 {
     if (b->requests >= b->max.requests)
-        return error_set(err, ERROR_LIMIT, 0, "no answer after %u request%s to the model (--max-rounds allows more)", b->requests,
-                         b->requests == 1 ? "" : "s");
+        return error_set(err, ERROR_LIMIT, 0, "no answer after %u request%s to the model (%s)", b->requests,
+                         b->requests == 1 ? "" : "s", remedy(REMEDY_MAX_ROUNDS, b->max.chat));
     if (b->max.tokens > 0 && b->tokens >= b->max.tokens)
-        return error_set(err, ERROR_LIMIT, 0, "no answer within %" PRId64 " tokens, %" PRId64 " were used (--max-tokens-total allows more)",
-                         b->max.tokens, b->tokens);
+        return error_set(err, ERROR_LIMIT, 0, "no answer within %" PRId64 " tokens, %" PRId64 " were used (%s)",
+                         b->max.tokens, b->tokens, remedy(REMEDY_MAX_TOKENS_TOTAL, b->max.chat));
     return 0;
 }
 
@@ -103,6 +117,57 @@ void budget_same_again(struct budget *b)
     b->round_failed = true;
 }
 
+static struct ran_code *find_ran(const struct budget *b, const char *plain)
+{
+    for (size_t i = 0; i < b->n_ran; i++)
+        if (!strcmp(b->ran[i].code, plain))
+            return &b->ran[i];
+    return NULL;
+}
+
+/* Code that has not run before: the model is getting on, and what ran earlier may be worth another look. */
+static void add_ran(struct budget *b, char *plain, const char *told)
+{
+    if (b->n_ran == RAN_KEPT) {
+        ran_release(&b->ran[0]);
+        memmove(b->ran, b->ran + 1, --b->n_ran * sizeof *b->ran);
+    }
+    for (size_t i = 0; i < b->n_ran; i++)
+        b->ran[i].times = 0;
+    b->ran = xreallocarray(b->ran, b->n_ran + 1, sizeof *b->ran);
+    b->ran[b->n_ran++] = (struct ran_code){plain, xstrdup(told), 1};
+    b->again = b->told_again = false;
+}
+
+void budget_ran(struct budget *b, const char *code, const char *told)
+{
+    autofree char *plain = plain_code(code);
+    struct ran_code *r = find_ran(b, plain);
+
+    if (!r) {
+        add_ran(b, steal(&plain), told);
+    } else if (strcmp(r->told, told)) {
+        free(r->told);
+        r->told = xstrdup(told);
+        r->times = 1;
+    } else {
+        r->times++;
+    }
+}
+
+const char *budget_again(const struct budget *b, const char *code)
+{
+    autofree char *plain = plain_code(code);
+    const struct ran_code *r = find_ran(b, plain);
+
+    return r && r->times >= 2 ? r->told : NULL;
+}
+
+void budget_known(struct budget *b)
+{
+    b->again = true;
+}
+
 int budget_bad_call(struct budget *b, struct error *err)
 {
     if (++b->malformed <= b->max.malformed)
@@ -123,6 +188,9 @@ bool budget_round_end(struct budget *b)
     if (b->round_failed)
         b->failing++;
     b->round_failed = false;
+    b->stuck = b->again && b->told_again;
+    b->told_again |= b->again;
+    b->again = false;
     if (b->failing > b->max.repairs)
         b->no_more = true;
     return b->no_more && !before;

@@ -1,5 +1,5 @@
 /* budget.h - what a question may still cost. Budgets are separate because the faults are: requests, calls in a reply, calls
- * that cannot be understood, code that fails, empty answers, tokens. Pure counting; knows no model and no sandbox.
+ * that cannot be understood, code that fails, code that is sent again and again, empty answers, tokens. Pure counting; knows no model and no sandbox.
  */
 #ifndef AGENT_BUDGET_H
 #define AGENT_BUDGET_H
@@ -13,9 +13,11 @@ struct error;
 struct budget_limits {
     unsigned requests, calls, malformed, repairs;
     int64_t tokens;                 /* 0: no limit */
+    bool chat;                      /* errors are read in the chat (base/remedy.h) */
 };
 
 struct failed_code { char *code, *why; };
+struct ran_code { char *code, *told; unsigned times; };
 
 struct budget {
     struct budget_limits max;
@@ -29,6 +31,11 @@ struct budget {
     bool nudged;                    /* the one nudge after an empty answer */
     struct failed_code *failed;     /* since the last cell that succeeded */
     size_t n_failed;
+    struct ran_code *ran;           /* what ran, with what it gave and how often that came since code ran that had not run before */
+    size_t n_ran;
+    bool again;                     /* of the present reply: code was not run because its result is known */
+    bool told_again;                /* an earlier reply had such code, and the model was told */
+    bool stuck;                     /* so had the present one: it will go on like that */
 };
 
 void budget_init(struct budget *b, const struct budget_limits *max);
@@ -41,6 +48,13 @@ void budget_worked(struct budget *b);                                  /* a cell
 void budget_broke(struct budget *b, const char *code, const char *why);    /* a cell failed; why is kept for budget_same() */
 const char *budget_same(const struct budget *b, const char *code);    /* why this very code failed before, or NULL */
 void budget_same_again(struct budget *b);                              /* it was sent again: counts as a repair */
+
+/* A cell ran; told: what the model was told of it. Code that gave the same twice, with no new code since, would give it a third time:
+ * budget_again() is what that was, else NULL. budget_known() counts a call that was answered so. */
+void budget_ran(struct budget *b, const char *code, const char *told);
+const char *budget_again(const struct budget *b, const char *code);
+void budget_known(struct budget *b);
+
 int budget_bad_call(struct budget *b, struct error *err);              /* -1: too many in a row */
 void budget_good_call(struct budget *b);
 

@@ -45,15 +45,6 @@ static void on_reasoning(void *ctx, const char *text, size_t len)
     send_text(ctx, EVENT_REASONING, text, len);
 }
 
-/* What streamed so far was not the reply; what comes now is a new one. */
-static void on_nudged(void *ctx)
-{
-    struct agent *a = ctx;
-
-    agent_reply_end(a, REPLY_NUDGED);
-    a->q->reply++;
-}
-
 static void on_restarted(void *ctx)
 {
     agent_notice(ctx, NOTICE_DETAIL, "the request is sent again");
@@ -70,7 +61,6 @@ void agent_listener(struct agent *a, struct llm_listener *l)
     l->ctx = a;
     l->text = on_text;
     l->reasoning = on_reasoning;
-    l->nudged = on_nudged;
     l->restarted = on_restarted;
     l->notice = on_notice;
 }

@@ -1,6 +1,7 @@
 /* loop.c - the straight loop of one question. Every step either goes on or ends the question with a status. */
 #include "agent/loop.h"
 
+#include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +11,17 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/remedy.h"
+#include "base/utf8.h"
 
 #define GO_ON (-1)              /* no status yet: ask the model again */
+#define THOUGHT_SHOWN 300       /* bytes of reasoning in a line of ours */
 
 static int failed(const struct agent *a, struct error *err)
 {
     if (agent_out_of_time(a))
-        error_set(err, ERROR_LIMIT, 0, "no answer within %g s (--max-time allows more)", (double)a->o.max_ms / 1000);
+        error_set(err, ERROR_LIMIT, 0, "no answer within %g s (%s)", (double)a->o.max_ms / 1000,
+                  remedy(REMEDY_MAX_TIME, a->o.chat));
     switch (err->kind) {
     case ERROR_USAGE:
         return QUESTION_USAGE;
@@ -38,106 +43,11 @@ static int failed(const struct agent *a, struct error *err)
     }
 }
 
-static size_t conversation_bytes(const struct conversation *c)
+static const char *model_name(const struct agent *a)
 {
-    size_t n = 0;
+    const char *name = llm_model(a->llm);
 
-    for (size_t i = 0; i < c->n; i++) {
-        n += strlen(c->v[i].text);
-        for (size_t k = 0; k < c->v[i].n_calls; k++)
-            n += strlen(c->v[i].calls[k].arguments);
-    }
-    return n;
-}
-
-/* What the request cost, asked for or not; where the service does not say, it is estimated so that --max-tokens-total bites. */
-static void account(struct agent *a, struct question *q, const struct llm_reply *r)
-{
-    int64_t input = r->usage.input, output = r->usage.output;
-    struct event e = {.type = EVENT_USAGE};
-    bool estimated = r->usage.estimated;
-
-    if (!r->requests)
-        return;
-    if (input < 0) {
-        input = (int64_t)((double)conversation_bytes(a->c) / 3.5);
-        estimated = true;
-    }
-    if (output < 0) {
-        size_t bytes = (r->text ? strlen(r->text) : 0) + (r->reasoning ? strlen(r->reasoning) : 0);
-
-        for (size_t i = 0; i < r->n_calls; i++)
-            bytes += strlen(r->calls[i].call.arguments);
-        output = (int64_t)((double)bytes / 3.5);
-        estimated = true;
-    }
-    q->input += input;
-    q->output += output;
-    q->estimated |= estimated;
-    budget_asked(&q->budget, r->requests, input + output);
-    e.usage.input = input;
-    e.usage.output = output;
-    e.usage.reasoning = r->usage.reasoning;
-    e.usage.estimated = estimated;
-    e.usage.seconds = r->seconds;
-    agent_send(a, &e);
-}
-
-static bool window_full(const struct agent *a, const struct question *q, const struct error *err)
-{
-    return err->kind == ERROR_LIMIT && strstr(err->text, "context") && !q->late && !loop_cancelled(a->loop);
-}
-
-static int request(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
-{
-    const struct texts *t = &q->texts;
-    struct llm_prompts prompts = {
-        .system_native = t->system_native, .system_blocks = t->system_blocks, .nudge = t->nudge, .blocks_ok = t->blocks_ok,
-        .blocks_failed = t->blocks_failed, .blocks_malformed = t->blocks_malformed, .blocks_interrupted = t->blocks_interrupted,
-        .blocks_no_more = t->blocks_no_more,
-    };
-    struct llm_tool tools[8];
-    char *schemas[8];
-    size_t n = agent_n_tools < countof(tools) ? agent_n_tools : countof(tools);
-    struct llm_listener listener;
-
-    for (size_t i = 0; i < n; i++) {
-        schemas[i] = agent_tools[i].schema(t);
-        tools[i] = (struct llm_tool){agent_tools[i].name, t->tool_description, schemas[i], agent_tools[i].code_key};
-    }
-    struct llm_request req = {.conversation = a->c, .prompts = &prompts, .tools = tools, .n_tools = n, .vary = q->vary};
-    q->vary = false;
-    agent_listener(a, &listener);
-    int status = llm_ask(a->llm, &req, &listener, r, err);
-    for (size_t i = 0; i < n; i++)
-        free(schemas[i]);
-    return status;
-}
-
-/* The next reply. When the window is full the conversation is made smaller, a step at a time, and the model asked again. */
-static int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
-{
-    for (;;) {
-        if (budget_may_ask(&q->budget, err))
-            return -1;
-        if (loop_cancelled(a->loop))
-            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-        q->reply++;
-        if (a->no_sandbox.kind == ERROR_NONE)
-            sandbox_start(a->sandbox);  /* comes up while the model thinks */
-        int status = request(a, q, r, err);
-        account(a, q, r);
-        if (!status || !window_full(a, q, err))
-            return status;
-        if (!context_shrink(a->c, &q->start))
-            return -1;
-        if (!q->shrunk)
-            agent_notice(a, NOTICE_INFO, "the model's window is full: older output and questions are left out of what it is sent");
-        q->shrunk = true;
-        llm_reply_release(r);
-        memset(r, 0, sizeof *r);
-        memset(err, 0, sizeof *err);
-    }
+    return name && *name ? name : "the model";
 }
 
 static void set_text(char **at, const char *text)
@@ -171,12 +81,39 @@ static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
     return failed(a, err);
 }
 
+/* On one line, and of a long one the end: that is where a conclusion stands. "" when there was none. */
+static char *brief_thought(const struct question *q)
+{
+    struct buf line = BUF_INIT(0);
+    size_t from = 0;
+
+    for (const char *p = q->thought ? q->thought : ""; *p; p++)
+        if (!isspace((unsigned char)*p))
+            buf_addch(&line, *p);
+        else if (line.len && line.data[line.len - 1] != ' ')
+            buf_addch(&line, ' ');
+    while (line.len && line.data[line.len - 1] == ' ')
+        line.data[--line.len] = '\0';
+    if (line.len > THOUGHT_SHOWN) {
+        from = utf8_cut(line.data, line.len, line.len - THOUGHT_SHOWN);
+        size_t word = strcspn(line.data + from, " ");
+        from += word < 40 ? word + 1 : 0;
+    }
+    char *brief = line.len ? xasprintf(", only reasoning: \"%s%s\"", from ? "... " : "", line.data + from) : xstrdup("");
+    buf_release(&line);
+    return brief;
+}
+
 /* An empty reply: one nudge a question. It goes behind the last turn for one request only; the history never keeps it. */
 static int empty_reply(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
 {
+    if (!text_blank(r->reasoning))
+        set_text(&q->thought, r->reasoning);
+    autofree char *thought = brief_thought(q);
     if (r->finish == LLM_FINISH_LENGTH) {
         agent_reply_end(a, REPLY_CUT);
-        error_set(err, ERROR_LIMIT, 0, "the reply was cut by length before it said anything; --max-tokens allows more");
+        error_set(err, ERROR_LIMIT, 0, "the reply was cut by length before it said anything%s; %s", thought, remedy(REMEDY_MAX_TOKENS, a->o.chat));
+        q->thought_told = true;
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_FILTER) {
@@ -190,7 +127,9 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
         q->nudge_now = true;
         return GO_ON;
     }
-    error_set(err, ERROR_API, 0, "the model gave an empty answer twice (%s)\nPut the question in other words, or use another model", llm_origin(a->llm));
+    error_set(err, ERROR_API, 0, "%s returned no text (tried twice)%s\n%s", model_name(a), *thought ? thought : ": the reply was empty",
+              remedy(REMEDY_REPHRASE, a->o.chat));
+    q->thought_told = true;
     return QUESTION_NO_ANSWER;
 }
 
@@ -198,7 +137,7 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
 {
     set_text(&q->answer, r->text);
     if (r->finish == LLM_FINISH_LENGTH) {
-        error_set(err, ERROR_LIMIT, 0, "the answer was cut by length; --max-tokens allows more");
+        error_set(err, ERROR_LIMIT, 0, "the answer was cut by length; %s", remedy(REMEDY_MAX_TOKENS, a->o.chat));
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_FILTER)
@@ -210,43 +149,106 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
     return QUESTION_ANSWERED;
 }
 
-static int take_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+static int take_answer(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
-    if (r->truncated) {
-        error_set(err, ERROR_NETWORK, 0, "the connection was lost in the middle of the answer of %s: %s\nAsk again (/retry in the chat)",
-                  llm_origin(a->llm), r->cause ? r->cause : "no cause is known");
-        return reply_cut(a, r, err);
-    }
-    if (text_blank(r->text))
-        return empty_reply(a, q, r, err);
     agent_reply_end(a, REPLY_ANSWER);
     store_reply(a, r, r->text, NULL, 0);
     return answered(a, q, r, err);
 }
 
+static void send_whole(struct agent *a, enum event_type type, const char *text)
+{
+    struct event e = {.type = type};
+
+    if (text_blank(text))
+        return;
+    e.text.reply = a->q->reply;
+    e.text.text = text;
+    e.text.len = strlen(text);
+    agent_send(a, &e);
+}
+
+static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
+
+/* Its answer shows code, and nobody knows yet whether this model means such code to be run: it is asked. When it does, that reply takes the
+ * place of the first one, which becomes talk; in every other case, an interrupt too, what it said first is the answer. */
+static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *said, struct error *err)
+{
+    struct llm_reply r = {0};
+    struct error why = {0};
+    int status = ask_about(a, q, said->text, &r, &why);
+
+    if (!status && r.n_calls) {
+        agent_reply_end(a, REPLY_NUDGED);
+        set_text(&q->last_text, said->text);
+        q->reply++;
+        send_whole(a, EVENT_REASONING, r.reasoning);
+        send_whole(a, EVENT_TEXT, r.text);
+        status = take_calls(a, q, &r, err);
+    } else {
+        status = take_answer(a, q, said, err);
+        if (why.kind == ERROR_CANCELLED && !agent_out_of_time(a)) {
+            *err = why;
+            status = failed(a, err);
+        }
+    }
+    llm_reply_release(&r);
+    return status;
+}
+
+static bool may_run(const struct agent *a, const struct question *q)
+{
+    return !q->budget.no_more && a->no_sandbox.kind == ERROR_NONE;
+}
+
+static int take_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+{
+    if (r->truncated) {
+        error_set(err, ERROR_NETWORK, 0, "the connection was lost in the middle of the answer of %s: %s\nAsk again",
+                  llm_origin(a->llm), r->cause ? r->cause : "no cause is known");
+        return reply_cut(a, r, err);
+    }
+    if (text_blank(r->text))
+        return empty_reply(a, q, r, err);
+    return r->unsure && may_run(a, q) ? ask_to_run(a, q, r, err) : take_answer(a, q, r, err);
+}
+
+/* What was no answer when it was said, and now is one: listeners hear it again as what it has become. */
+static void say_answer(struct agent *a, struct question *q, const char *text)
+{
+    q->reply++;
+    send_whole(a, EVENT_TEXT, text);
+    agent_reply_end(a, REPLY_ANSWER);
+    conversation_assistant(a->c, text, NULL, 0);
+    set_text(&q->answer, text);
+}
+
 /* Calls although no more code runs: after the first the model is asked again, with the second the last text is the answer. */
 static int last_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
-    if (!text_blank(r->text)) {
-        agent_reply_end(a, REPLY_ANSWER);
-        store_reply(a, r, r->text, NULL, 0);
-        return answered(a, q, r, err);
-    }
+    if (!text_blank(r->text))
+        return take_answer(a, q, r, err);
     agent_reply_end(a, REPLY_CALLS);
     error_set(err, ERROR_LIMIT, 0, "the code still failed after %u repairs, and the model gave no answer in words", a->o.max_repairs);
     if (!q->last_text)
         return QUESTION_NO_ANSWER;
-
-    /* Said earlier beside a call, so listeners took it for talk: say it again as what it has become. */
-    struct event e = {.type = EVENT_TEXT};
-    e.text.reply = ++q->reply;
-    e.text.text = q->last_text;
-    e.text.len = strlen(q->last_text);
-    agent_send(a, &e);
-    agent_reply_end(a, REPLY_ANSWER);
-    conversation_assistant(a->c, q->last_text, NULL, 0);
-    set_text(&q->answer, q->last_text);
+    say_answer(a, q, q->last_text);
     return QUESTION_CODE_FAILED;
+}
+
+/* The same code once more, though it was told what that gives: what the code gave is the best answer that there is. */
+static int stuck(struct agent *a, struct question *q, struct error *err)
+{
+    autofree char *basis = xstrdup(q->good ? q->good : q->last_text);
+
+    error_set(err, ERROR_LIMIT, 0, "%s sent the same code again and again instead of an answer%s\n%s", model_name(a),
+              q->good ? "; what the code printed stands in its place" : "", remedy(REMEDY_REPHRASE, a->o.chat));
+    if (!text_blank(basis)) {
+        for (size_t n = strlen(basis); n && basis[n - 1] == '\n';)
+            basis[--n] = '\0';
+        say_answer(a, q, basis);
+    }
+    return QUESTION_LIMIT;
 }
 
 /* With this round the repairs are used up: the last result says so. */
@@ -302,7 +304,7 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
     }
     if (budget_round_end(&q->budget))
         tell_no_more(a, q);
-    return GO_ON;
+    return q->budget.stuck ? stuck(a, q, err) : GO_ON;
 }
 
 /* Behind the last turn for one request, then gone: a history full of nudges teaches a model to wait for them. */
@@ -351,5 +353,9 @@ enum question_status loop_run(struct agent *a, struct question *q, struct error 
     do
         status = one_round(a, q, err);
     while (status == GO_ON);
+    if (q->thought && !q->thought_told && !q->answer) {
+        autofree char *thought = brief_thought(q);
+        agent_notice(a, NOTICE_INFO, "%s returned no text%s", model_name(a), thought);
+    }
     return (enum question_status)status;
 }

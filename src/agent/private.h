@@ -21,7 +21,7 @@ struct json;
 struct texts {
     char *system_native, *system_blocks, *nudge;
     char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
-    char *tool_description, *tool_code, *empty, *no_more_code, *same_code;
+    char *tool_description, *tool_code, *empty, *no_more_code, *same_code, *same_output;
 };
 
 struct question {
@@ -37,10 +37,11 @@ struct question {
     bool estimated;
     bool vary;                  /* the same failing code came again: greedy sampling would send it a third time */
     bool nudge_now;             /* the next request carries the nudge after an empty answer */
-    bool shrunk;                /* the user was told that the window was full */
     bool told_no_output;
+    bool thought_told;          /* the error says what was thought */
     char *answer;               /* or NULL */
     char *last_text;            /* of the latest reply with a text, answer or not; or NULL */
+    char *thought;              /* the reasoning of the latest reply that had nothing else; or NULL */
     char *good;                 /* last good output of code; or NULL */
     char *undelivered;          /* why a file of its code is not on this machine; or NULL */
 };
@@ -57,6 +58,7 @@ struct agent {
     unsigned number;            /* questions asked */
     unsigned cells;             /* cells run in this session */
     bool told_earlier;          /* the model knows what earlier programs left in the sandbox */
+    bool told_full;             /* the user was told that the window is full: once a session is enough */
     struct question *q;         /* while one is asked, else NULL */
     struct buf pending;         /* data blocks and notes for the next question */
     char **attached;            /* names put since the last question that went into the history */
@@ -71,6 +73,12 @@ struct agent {
 
 /* agent.c */
 bool agent_out_of_time(const struct agent *a);                 /* the interrupt of the loop is our own: the question's time is over */
+
+/* ask.c */
+/* The next reply. When the window is full the conversation is made smaller, a step at a time, and the model asked again. */
+int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
+/* Is the code in text, an unsure reply, to be run? A call in r is yes. Its text was passed to no listener. */
+int ask_about(struct agent *a, struct question *q, const char *text, struct llm_reply *r, struct error *err);
 
 /* events.c */
 void agent_send(struct agent *a, struct event *e);             /* fills in the question's number */

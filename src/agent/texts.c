@@ -131,6 +131,7 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
     t->empty = text_fill(p->empty, v, n);
     t->no_more_code = text_fill(p->no_more_code, v, n);
     t->same_code = text_fill(p->same_code, v, n);
+    t->same_output = text_fill(p->same_output, v, n);
     return 0;
 }
 
@@ -139,6 +140,7 @@ void texts_release(struct texts *t)
     char **all[] = {
         &t->system_native, &t->system_blocks, &t->nudge, &t->blocks_ok, &t->blocks_failed, &t->blocks_malformed,
         &t->blocks_interrupted, &t->blocks_no_more, &t->tool_description, &t->tool_code, &t->empty, &t->no_more_code, &t->same_code,
+        &t->same_output,
     };
 
     for (size_t i = 0; i < countof(all); i++) {

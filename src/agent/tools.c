@@ -54,6 +54,17 @@ static void python_worked(struct agent *a, struct cell_told *told, struct tool_o
     }
 }
 
+/* Run twice with one result: a third time would cost a round and say nothing new. In the words of code that worked, or a model of the
+ * blocks dialect would be asked to mend it. */
+static void same_output(struct agent *a, const char *id, const char *code, const char *told, struct tool_outcome *out)
+{
+    budget_known(&a->q->budget);
+    a->q->vary = true;
+    out->kind = RESULT_OK;
+    buf_addf(&out->text, "%s\n\n%s", *told ? told : "(no output)", a->q->texts.same_output);
+    cell_refused(a, id, agent_tools[0].name, code, "skipped: the same code has already run twice with the same result");
+}
+
 static int python_run(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out, struct error *err)
 {
     struct question *q = a->q;
@@ -71,7 +82,11 @@ static int python_run(struct agent *a, const char *id, const struct json *args, 
         q->vary = true;
         out->kind = RESULT_FAILED;
         buf_addf(&out->text, "%s\n%s", q->texts.same_code, why);
-        cell_refused(a, id, agent_tools[0].name, code, "the same code failed before; not run again");
+        cell_refused(a, id, agent_tools[0].name, code, "skipped: the same code has already failed");
+        return 0;
+    }
+    if ((why = budget_again(&q->budget, code))) {
+        same_output(a, id, code, why, out);
         return 0;
     }
 
@@ -79,6 +94,7 @@ static int python_run(struct agent *a, const char *id, const struct json *args, 
     if (cell_run(a, id, agent_tools[0].name, code, strlen(code), &told, err))
         return -1;
     q->cells++;
+    budget_ran(&q->budget, code, buf_str(&told.text));
     if (told.status == CELL_OK) {
         python_worked(a, &told, out);
         return 0;
@@ -131,7 +147,8 @@ int tool_call(struct agent *a, const struct call *call, const char *problem, siz
     if (q->budget.no_more) {
         out->kind = RESULT_NO_MORE;
         buf_addstr(&out->text, q->texts.no_more_code);
-        cell_refused(a, call->id, call->name, "", "not run: the repair rounds are used up");
+        autofree char *why = xasprintf("not run: %u repair attempts were already made", a->o.max_repairs);
+        cell_refused(a, call->id, call->name, "", why);
         return 0;
     }
     if (problem)

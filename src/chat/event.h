@@ -26,7 +26,7 @@ enum event_type {
 enum reply_kind {
     REPLY_ANSWER,           /* no call: this text is the answer */
     REPLY_CALLS,            /* it made calls: the text was talk beside them */
-    REPLY_NUDGED,           /* discarded: the model was asked once more */
+    REPLY_NUDGED,           /* no answer: it was empty, or the code that it shows was to be run; the next reply takes its place */
     REPLY_CUT,              /* ended early (interrupted, connection lost): text was shown, no call of it runs */
 };
 
@@ -76,6 +76,7 @@ struct event {
             enum question_status status;
             const char *answer;         /* "" when there is none */
             const char *error;          /* why there is none, or what limit; or NULL */
+            const char *reasoning;      /* what was thought, where nothing was said; or NULL */
             const char *last_output;    /* last good output of code, when no number of it stands in the answer; or NULL */
             int64_t input, output;      /* tokens of the whole question */
             bool estimated;

@@ -38,6 +38,7 @@ static const struct text texts[] = {
     {NULL, "empty", T(empty), false},
     {NULL, "no_more_code", T(no_more_code), false},
     {NULL, "same_code", T(same_code), false},
+    {NULL, "same_output", T(same_output), false},
 };
 
 static char **at(struct prompt_texts *p, const struct text *t)

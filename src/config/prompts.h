@@ -16,7 +16,7 @@ struct prompt_texts {       /* strings are owned; after prompts_load only model 
     char *system_native, *system_blocks, *nudge;
     char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
     char *tool_description, *tool_code;
-    char *empty, *no_more_code, *same_code;
+    char *empty, *no_more_code, *same_code, *same_output;
 };
 
 int prompts_load(struct prompt_texts *p, struct error *err);

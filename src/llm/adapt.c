@@ -73,6 +73,7 @@ static int other_api(struct llm *m, const struct exchange *x, struct error *err)
     if (m->o.api == LLM_CHAT_COMPLETIONS && !k->no_responses) {
         if (llm_use_api(m, LLM_RESPONSES, err))
             return -1;
+        llm_keep_tools(m);
         exchange_notice(x->l, false, "%s calls tools by the Responses API only; it is asked by that from here on", m->o.model);
         return 0;
     }
@@ -82,6 +83,7 @@ static int other_api(struct llm *m, const struct exchange *x, struct error *err)
     k->effort = "none";
     if (m->o.api == LLM_RESPONSES && llm_use_api(m, LLM_CHAT_COMPLETIONS, err))
         return -1;
+    llm_keep_tools(m);
     exchange_notice(x->l, false, "there is no Responses API here; %s is asked to call tools without thinking (effort none)", m->o.model);
     return 0;
 }

@@ -149,12 +149,21 @@ static enum llm_finish finish_of(const struct answer *a, size_t n_calls)
     return n_calls ? LLM_FINISH_CALLS : LLM_FINISH_STOP;
 }
 
-/* The block, where blocks count and no other call came. */
+static bool blank(const struct buf *b)
+{
+    const char *s = buf_str(b);
+    return !s[strspn(s, " \t\r\n")];
+}
+
+/* One that was asked whether its code is to be run may well repeat its answer, with the code in it: that is no. */
+static bool block_counts(const struct answer *a)
+{
+    return a->mode == ANSWER_BLOCKS || (blank(&a->text) && blank(&a->blocks.after));
+}
+
 static void take_block(struct answer *a, struct calls *c, bool cut)
 {
     struct blocks *b = &a->blocks;
-    if (a->mode == ANSWER_NATIVE || (b->state != BLOCKS_CLOSED && b->state != BLOCKS_CODE))
-        return;
     const char *problem = NULL;
     if (b->code.full || b->line.full)
         problem = "the block is too long (more than 1 MiB)";
@@ -171,10 +180,11 @@ static void take_calls(struct answer *a, struct llm_reply *r, bool cut)
         c = a->leak.calls;
         a->leak.calls = (struct calls){0};
     }
-    if (!c.n) {
+    bool block = a->blocks.state == BLOCKS_CODE || a->blocks.state == BLOCKS_CLOSED;
+    if (block && !c.n && block_counts(a)) {
         take_block(a, &c, cut);
-    } else if (a->blocks.state == BLOCKS_CODE || a->blocks.state == BLOCKS_CLOSED) {
-        struct buf shown = BUF_INIT(0);         /* the block was only talk beside the call */
+    } else if (block) {
+        struct buf shown = BUF_INIT(0);         /* it was only talk, perhaps beside a call */
         buf_addf(&shown, "```python\n%s```\n", buf_str(&a->blocks.code));
         buf_add(&shown, buf_str(&a->blocks.after), a->blocks.after.len);
         emit_text(a, &shown);

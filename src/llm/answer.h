@@ -19,7 +19,7 @@
 enum answer_mode {
     ANSWER_NATIVE,              /* a python block is text */
     ANSWER_BLOCKS,              /* the first python block is the call, and ends the reply */
-    ANSWER_NUDGED,              /* native was asked, but a block counts as the call when no other came */
+    ANSWER_NUDGED,              /* native was asked, but a reply that is a block and nothing else counts as the call when no other came */
 };
 
 struct answer {

@@ -284,10 +284,12 @@ static int prepare(struct llm *m, const struct exchange *x, struct retry_choice 
         *stream = false;
         return 0;
     case RETRY_POLL:
+        if (x->nudged_text)     /* there is an answer; what is asked about it is not worth a wait */
+            return 1;
         tell_loading(m, x, t);
         return wait_for(m, c.wait_ms, err);
     case RETRY_WAIT:
-        if (m->o.deadline && clock_ms() + c.wait_ms > m->o.deadline)
+        if (x->nudged_text || (m->o.deadline && clock_ms() + c.wait_ms > m->o.deadline))
             return 1;
         tell_wait(m, x, c, f, t);
         return wait_for(m, c.wait_ms, err);

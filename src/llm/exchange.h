@@ -1,6 +1,4 @@
-/* exchange.h - one question put to the service: body, transfer, answer, and the retries of WIRE 6. Private to src/llm; llm.c puts
- * exchanges together to a reply (the nudge makes two).
- */
+/* exchange.h - one question put to the service: body, transfer, answer, and the retries of WIRE 6. Private to src/llm. */
 #ifndef LLM_EXCHANGE_H
 #define LLM_EXCHANGE_H
 
@@ -26,6 +24,7 @@ struct learnt {
     bool effort_known;                  /* effort stands for what was asked, which was refused or cannot be sent */
     const char *effort;                 /* a literal, or NULL */
     enum max_tokens_field max_tokens_field;
+    const char *kept;                   /* the dialect that is kept for other sessions, a literal; or NULL */
     bool told_model, told_effort;       /* the user knows that another model answers; that no effort is sent */
 };
 
@@ -40,6 +39,7 @@ struct llm {
     struct learnt learnt;               /* about the endpoint and model that are asked now */
     struct learnt *others;              /* about those that were asked before in this session */
     size_t n_others;
+    char *kept_file;                    /* of learnt.h, or NULL */
 };
 
 struct exchange {
@@ -54,6 +54,8 @@ struct exchange {
 /* As llm_ask, for one request with its retries. usage and requests of r are added to, the rest is replaced. */
 int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err);
 
+/* Keep for a day where this model calls tools. */
+void llm_keep_tools(struct llm *m);
 /* Ask by another API from here on. -1 with err: the URL cannot be made. */
 int llm_use_api(struct llm *m, enum llm_api api, struct error *err);
 

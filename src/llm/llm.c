@@ -1,4 +1,4 @@
-/* llm.c - the room's front: options, the session's memory of an endpoint, and one reply from one or two exchanges. */
+/* llm.c - the room's front: options, the session's memory of an endpoint, and one reply from one exchange. */
 #include "llm/llm.h"
 
 #include <ctype.h>
@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "llm/api.h"
 #include "llm/exchange.h"
+#include "llm/learnt.h"
 #include "llm/replay.h"
 #include "llm/trace.h"
 #include "llm/url.h"
@@ -37,7 +38,7 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->model = xstrdup(from->model ? from->model : "");
     to->api_key = from->api_key && *from->api_key ? xstrdup(from->api_key) : NULL;
     to->key_name = xstrdup(from->key_name);
-    to->trace = to->record = to->replay = NULL;        /* opened already; copies would be dangling pointers */
+    to->trace = to->record = to->replay = to->kept = NULL;   /* taken already; copies would be dangling pointers */
     to->reasoning_effort = xstrdup(from->reasoning_effort);
     to->efforts = xstrdup(from->efforts);
     to->body = xstrdup(from->body);
@@ -89,6 +90,59 @@ static void remember(struct llm *m)
     m->learnt = (struct learnt){0};
 }
 
+#define KEPT_BLOCKS "blocks"
+#define KEPT_NATIVE "native"
+#define KEPT_RESPONSES "responses"
+#define KEPT_NO_RESPONSES "none"
+
+static void recall_dialect(struct llm *m)
+{
+    autofree char *dialect = learnt_load(m->kept_file, m->learnt.key, "dialect");
+    if (dialect && !strcmp(dialect, KEPT_BLOCKS)) {
+        m->learnt.dialect = LLM_BLOCKS;
+        m->learnt.kept = KEPT_BLOCKS;
+    } else if (dialect && !strcmp(dialect, KEPT_NATIVE)) {
+        m->learnt.native_seen = true;
+        m->learnt.kept = KEPT_NATIVE;
+    }
+}
+
+static void recall_responses(struct llm *m)
+{
+    autofree char *tools = learnt_load(m->kept_file, m->learnt.key, "tools");
+    if (tools && !strcmp(tools, KEPT_RESPONSES)) {
+        m->learnt.api = LLM_RESPONSES;
+    } else if (tools && !strcmp(tools, KEPT_NO_RESPONSES)) {
+        m->learnt.no_responses = m->learnt.effort_known = true;
+        m->learnt.effort = "none";
+    }
+}
+
+/* What another session found out within the last day. What the user or the profile says need not be found out. */
+static void recall_kept(struct llm *m)
+{
+    if (m->learnt.dialect == LLM_AUTO)
+        recall_dialect(m);
+    if (m->learnt.api == LLM_CHAT_COMPLETIONS)
+        recall_responses(m);
+}
+
+void llm_keep_tools(struct llm *m)
+{
+    learnt_store(m->kept_file, m->learnt.key, "tools", m->learnt.api == LLM_RESPONSES ? KEPT_RESPONSES : KEPT_NO_RESPONSES);
+}
+
+/* What was found out here, for the sessions of a day. What the user or the profile says need not be found out. */
+static void keep_dialect(struct llm *m)
+{
+    struct learnt *k = &m->learnt;
+    const char *dialect = k->dialect == LLM_BLOCKS ? KEPT_BLOCKS : k->native_seen ? KEPT_NATIVE : NULL;
+    if (m->o.dialect != LLM_AUTO || !dialect || (k->kept && !strcmp(k->kept, dialect)))
+        return;
+    learnt_store(m->kept_file, k->key, "dialect", dialect);
+    k->kept = dialect;
+}
+
 /* From the options, and where they leave something open, from what was learnt. */
 static void recall(struct llm *m, const char *key)
 {
@@ -102,6 +156,8 @@ static void recall(struct llm *m, const char *key)
         m->learnt.context = o->context;
     if (o->dialect != LLM_AUTO)
         m->learnt.dialect = o->dialect;
+    if (!k)
+        recall_kept(m);
 }
 
 static char *key_of(const struct llm_options *o)
@@ -156,6 +212,7 @@ struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error
 {
     struct llm *m = xcalloc(1, sizeof *m);
     m->loop = loop;
+    m->kept_file = xstrdup(o->kept);
     if (open_files(m, o, err) || llm_reconfigure(m, o, err)) {
         llm_free(m);
         return NULL;
@@ -177,6 +234,7 @@ void llm_free(struct llm *m)
     for (size_t i = 0; i < m->n_others; i++)
         free(m->others[i].key);
     free(m->others);
+    free(m->kept_file);
     free(m);
 }
 
@@ -206,40 +264,36 @@ void llm_reply_release(struct llm_reply *r)
 }
 
 /* DESIGN 5, auto: an unknown model that has made no native call and ends a reply with a python block in it. */
-static bool wants_nudge(const struct llm *m, const struct llm_request *q, const struct llm_reply *r)
+static bool is_unsure(const struct llm *m, const struct llm_request *q, const struct llm_reply *r)
 {
-    return m->learnt.dialect == LLM_AUTO && !m->learnt.native_seen && q->prompts->nudge && !r->n_calls && !r->truncated && !r->refusal
+    return m->learnt.dialect == LLM_AUTO && !m->learnt.native_seen && !q->about && q->prompts->nudge && !r->n_calls && !r->truncated && !r->refusal
         && r->finish == LLM_FINISH_STOP && answer_has_block(r->text);
 }
 
-/* Ask once more; what comes is the reply. A block in it means that this model calls so: the session is in blocks from here. */
-static int ask_nudged(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err)
+/* What this reply shows of how the model calls. A block that it sends when it is asked whether code is to be run means that it calls so. */
+static void learn_dialect(struct llm *m, const struct exchange *x)
 {
-    autofree char *text = xstrdup(r->text);
-    if (x->l && x->l->nudged)
-        x->l->nudged(x->l->ctx);
-    x->nudged_text = text;
-    int rc = exchange_run(m, x, r, err);
-    x->nudged_text = NULL;
-    if (rc == 0 && x->from_block) {
+    if (x->structured)
+        m->learnt.native_seen = true;
+    if (x->nudged_text && x->from_block && m->learnt.dialect != LLM_BLOCKS) {
         m->learnt.dialect = LLM_BLOCKS;
         exchange_notice(x->l, false, "%s writes its code as text; its python blocks are run from here on", m->o.model);
     }
-    return rc;
+    keep_dialect(m);
 }
 
 int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err)
 {
-    struct exchange x = {.q = q, .l = l};
+    struct exchange x = {.q = q, .l = l, .nudged_text = q->about};
     int64_t start = clock_us();
     *r = (struct llm_reply){.usage = {-1, -1, -1, false}};
     int rc = conversation_check(q->conversation, err);
     if (!rc)
         rc = exchange_run(m, &x, r, err);
-    if (!rc && wants_nudge(m, q, r))
-        rc = ask_nudged(m, &x, r, err);
-    if (!rc && x.structured)
-        m->learnt.native_seen = true;
+    if (!rc) {
+        r->unsure = is_unsure(m, q, r);
+        learn_dialect(m, &x);
+    }
     if (!r->text)
         r->text = xstrdup("");
     r->seconds = (double)(clock_us() - start) / 1e6;

@@ -1,7 +1,7 @@
 /* llm.h - ask a model. One call is one reply, whatever the service's API, its quirks and the dialect of calling.
  *
  * Hidden behind it: request body, HTTP transfer and retries, server-sent events, the reader of replies, both dialects
- * (native tool calls; blocks, fenced python in the text) and the one nudge that finds out which a model speaks. It blocks, serving
+ * (native tool calls; blocks, fenced python in the text) and how it is found out which a model speaks. It blocks, serving
  * the loop's other descriptors meanwhile, and ends within 200 ms of a cancel. Prints nothing.
  */
 #ifndef LLM_LLM_H
@@ -74,6 +74,7 @@ struct llm_options {            /* strings are copied */
      * False: it stays an error, with advice as its second line where that is not empty. NULL: always an error. */
     bool (*gone)(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE]);
     void *gone_ctx;
+    const char *kept;           /* file of what is found out about models (learnt.h); of llm_new only; NULL: nothing is kept */
     void (*unsent)(void *ctx, const char *body);   /* or NULL; set: it is given the body, nothing is sent, llm_ask ends with ERROR_CANCELLED */
     void *unsent_ctx;
 };
@@ -96,7 +97,7 @@ struct llm_tool {
 /* The texts of each dialect, from prompts/. NULL ones are not used. */
 struct llm_prompts {
     const char *system_native, *system_blocks;     /* placeholders filled in */
-    const char *nudge;                             /* said once after a reply with a block from an unknown model */
+    const char *nudge;                             /* asks about an unsure reply; NULL: none ever is */
     const char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
                                                    /* the user turn that carries a result in blocks; "{output}" is the text */
 };
@@ -107,13 +108,13 @@ struct llm_request {
     const struct llm_tool *tools;
     size_t n_tools;
     bool vary;                  /* the model repeated itself: where a low temperature is sent, send a higher one this once */
+    const char *about;          /* the text of an unsure reply: whether its code is to be run. A call is yes, all else no. NULL: an ordinary ask */
 };
 
 struct llm_listener {           /* all may be NULL */
     void *ctx;
     void (*text)(void *ctx, const char *text, size_t len);         /* valid UTF-8, not scrubbed */
     void (*reasoning)(void *ctx, const char *text, size_t len);
-    void (*nudged)(void *ctx);                                     /* the text so far was not the reply: the model is asked once more */
     void (*restarted)(void *ctx);                                  /* a retry begins after some reasoning (never text) was passed on */
     void (*notice)(void *ctx, bool detail, const char *line);      /* waits, retries, downgrades; detail: only for --verbose */
 };
@@ -137,13 +138,14 @@ struct llm_reply {
     char *reasoning_items;      /* for struct turn.reasoning_items, or NULL */
     char *model;                /* that says that it answered, or NULL */
     bool refusal;               /* the text is the service's refusal */
+    bool unsure;                /* it shows code, and whether this model means such code to be run is not known: ask about it */
     struct llm_call *calls;
     size_t n_calls;
     enum llm_finish finish;
     bool truncated;             /* text was shown, then the connection was lost: no calls, text is what came */
     char *cause;                /* of that; else NULL */
     struct llm_usage usage;
-    unsigned requests;          /* requests that got a reply (a nudge makes two); what the budget counts */
+    unsigned requests;          /* requests that got a reply; what the budget counts */
     double seconds;
 };
 

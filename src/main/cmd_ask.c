@@ -74,6 +74,7 @@ static void map_prompts(const struct prompt_texts *t, struct prompts *p)
         .blocks_interrupted = t->blocks_interrupted, .blocks_no_more = t->blocks_no_more,
         .tool_description = t->tool_description, .tool_code = t->tool_code,
         .empty = t->empty, .no_more_code = t->no_more_code, .same_code = t->same_code,
+        .same_output = t->same_output,
     };
 }
 
@@ -186,6 +187,7 @@ static int open_rooms(struct ask *a, struct error *err)
     struct sandbox_options so;
     struct agent_options ao;
     struct llm_options lo;
+    autofree char *kept = xdg_path(XDG_CACHE, "endpoints");
 
     setup_sandbox(a->c, &so);
     so.session_dir = a->session.dir;
@@ -198,6 +200,7 @@ static int open_rooms(struct ask *a, struct error *err)
     setup_llm(a->c, &a->endpoint, a->model, &lo);
     lo.reasoning_effort = effort_of(a);
     lo.chat = a->term != NULL;
+    lo.kept = a->c->replay ? NULL : kept;       /* what is played back is as it was */
     lo.trace = a->c->trace;
     lo.record = a->c->record;
     lo.replay = a->c->replay;
@@ -217,6 +220,7 @@ static int open_rooms(struct ask *a, struct error *err)
     ao.memory = sandbox_options(a->sandbox)->memory;        /* that of the one that runs already */
     ao.data_size = sandbox_options(a->sandbox)->data_size;
     ao.prompts = &a->prompts;
+    ao.chat = a->term != NULL;
     a->agent = agent_new(&ao, a->llm, a->sandbox, &a->conversation, a->loop, on_event, a);
     return 0;
 }

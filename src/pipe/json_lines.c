@@ -13,7 +13,7 @@
  *   notice        level ("info", "warning", "error", "detail"), text
  *   usage         input_tokens, output_tokens, reasoning_tokens (null: unknown), estimated, seconds: of one request
  *   done          status ("answered", "no_answer", "no_sandbox", "code_failed", "limit", "try_later", "refused", "usage", "interrupted",
- *                 "terminated"), exit_code (of this question), answer, error, last_output,
+ *                 "terminated"), exit_code (of this question), answer, error, reasoning (where there is no answer), last_output,
  *                 usage {input_tokens, output_tokens, estimated, requests, cells, seconds}
  *   session_end   exit_code
  */
@@ -287,6 +287,7 @@ static int write_done(struct json_lines *j, const struct event *e)
     json_set_int(o, "exit_code", question_exit_code(e->done.status));
     json_set_str(o, "answer", e->done.answer && *e->done.answer ? e->done.answer : NULL);
     json_set_str(o, "error", e->done.error);
+    json_set_str(o, "reasoning", e->done.reasoning);
     json_set_str(o, "last_output", e->done.last_output);
     set_tokens(usage, "input_tokens", e->done.input);
     set_tokens(usage, "output_tokens", e->done.output);

@@ -205,6 +205,10 @@ static void show_usage(struct show *s, const struct event *e)
 static void show_done(struct show *s, const struct event *e)
 {
     show_status(s, NULL);
+    if (s->o.verbose && !s->o.reasoning && e->done.reasoning) {     /* else it was shown as it came */
+        show_line(s, NOTICE_DETAIL, "what the model thought:");
+        show_talk(s, e->done.reasoning, strlen(e->done.reasoning));
+    }
     if (e->done.error && *e->done.error)
         show_line(s, e->done.status == QUESTION_ANSWERED || e->done.status == QUESTION_INTERRUPTED || e->done.status == QUESTION_TERMINATED
                       ? NOTICE_WARNING : NOTICE_ERROR, e->done.error);

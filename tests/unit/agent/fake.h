@@ -39,7 +39,8 @@ struct fake_reply {
     bool truncated, interrupt, terminate, unknown_usage;
     int wait_ms;                    /* serve the loop for so long, until cancelled */
     unsigned requests;              /* 0: one */
-    bool nudge;                     /* text came twice: the first was nudged */
+    const char *reasoning;
+    bool unsure;                    /* it shows code, and is asked about it */
 };
 
 struct fake_cell {
@@ -76,7 +77,7 @@ static struct fake {
     const char *last_answer_output;
     enum question_status done;
     unsigned done_count;
-    char *done_answer, *done_output, *done_error;
+    char *done_answer, *done_output, *done_error, *done_reasoning;
     int64_t done_input, done_tokens;
     bool done_estimated;
     unsigned done_cells, done_requests;
@@ -87,6 +88,7 @@ static const struct prompts fake_prompts = {
     .nudge = "call {tool}", .blocks_ok = "ok {output}", .blocks_failed = "failed {output}", .blocks_malformed = "malformed {output}",
     .blocks_interrupted = "int {output}", .blocks_no_more = "nomore {output}", .tool_description = "run {python}", .tool_code = "the code",
     .empty = "SAY SOMETHING", .no_more_code = "NO MORE CODE", .same_code = "SAME CODE",
+    .same_output = "SAME OUTPUT",
 };
 
 /* ---- the model ---- */
@@ -106,7 +108,10 @@ static void fake_check(const struct llm_request *q)
 
     if (conversation_check(c, &err))
         fail_msg("the conversation is not valid: %s", err.text);
-    buf_addf(&fake.seen, "%s: %s\n---\n", c->v[c->n - 1].role == TURN_USER ? "user" : "result", c->v[c->n - 1].text);
+    if (q->about)
+        buf_addf(&fake.seen, "about: %s\n---\n", q->about);
+    else
+        buf_addf(&fake.seen, "%s: %s\n---\n", c->v[c->n - 1].role == TURN_USER ? "user" : "result", c->v[c->n - 1].text);
     if (q->vary)
         buf_addstr(&fake.seen, "(varied)\n");
     free(fake.system);
@@ -148,12 +153,15 @@ int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listene
     if (fake.asked >= fake.n_replies)
         fail_msg("request %zu was not expected; so far: %s", fake.asked + 1, buf_str(&fake.seen));
     s = &fake.replies[fake.asked++];
-    if (s->nudge) {
-        l->text(l->ctx, "nudged text", 11);
-        l->nudged(l->ctx);
-    }
+    r->unsure = s->unsure;
     r->text = xstrdup(s->text ? s->text : "");
-    if (*r->text)
+    if (s->reasoning) {
+        r->reasoning = xstrdup(s->reasoning);
+        if (l->reasoning)
+            l->reasoning(l->ctx, r->reasoning, strlen(r->reasoning));
+    }
+    assert_true(!q->about == !!l->text);                /* what answers that is heard only when it runs code */
+    if (*r->text && l->text)
         l->text(l->ctx, r->text, strlen(r->text));
     fake_serve(s->wait_ms);
     if (s->interrupt)
@@ -193,6 +201,12 @@ int llm_context(const struct llm *m)
 {
     (void)m;
     return fake.context;
+}
+
+const char *llm_model(const struct llm *m)
+{
+    (void)m;
+    return "fake-model";
 }
 
 const char *llm_origin(const struct llm *m)
@@ -379,6 +393,8 @@ static void fake_event(void *ctx, const struct event *e)
         free(fake.done_answer);
         free(fake.done_output);
         free(fake.done_error);
+        free(fake.done_reasoning);
+        fake.done_reasoning = xstrdup(e->done.reasoning);
         fake.done_answer = xstrdup(e->done.answer);
         fake.done_output = xstrdup(e->done.last_output);
         fake.done_error = xstrdup(e->done.error);
@@ -445,6 +461,7 @@ __attribute__((unused)) static void session_end(struct session *s)
     free(fake.done_answer);
     free(fake.done_output);
     free(fake.done_error);
+    free(fake.done_reasoning);
 }
 
 /* At rest a conversation must take another question and be sendable with it. */

@@ -148,8 +148,44 @@ static const struct script scripts[] = {
      .status = QUESTION_NO_SANDBOX, .answer = "", .events = "call:1 result:1:7", .turns = 0},
     {.name = "the sandbox is gone for the second cell", .replies = {{.text = "Now", .code = {"a"}}, CALL("b")}, .n_replies = 2,
      .cells = {OK("1"), {.fail = ERROR_SANDBOX}}, .n_cells = 2, .status = QUESTION_NO_SANDBOX, .answer = "", .turns = 6},
-    {.name = "a nudge inside one ask", .replies = {{.nudge = true, .text = "Real.", .requests = 2}}, .n_replies = 1, .status = QUESTION_ANSWERED,
-     .answer = "Real.", .events = "text1 nudged1 text2 answer2", .turns = 2},
+    {.name = "code in an answer stays one when it is only to be read", .replies = {{.text = "Like this.", .unsure = true}, SAY("OK.")}, .n_replies = 2,
+     .status = QUESTION_ANSWERED, .answer = "Like this.", .seen = "about: Like this.\n---",
+     .events = "text1 notice(the answer holds code; asking fake-model whether it is to be run) answer1 ", .turns = 2},
+    {.name = "and makes room when it is to be run", .replies = {{.text = "Like this.", .unsure = true}, {.text = "Yes.", .code = {"a"}}, SAY("42")},
+     .n_replies = 3, .cells = {OK("42")}, .n_cells = 1, .status = QUESTION_ANSWERED, .answer = "42",
+     .events = "nudged1 text2 calls2 call:1 out:1 result:1:0 text3 answer3 ", .turns = 4, .code = "a;"},
+    {.name = "an error of that question changes nothing", .replies = {{.text = "Like this.", .unsure = true}, {.fail = ERROR_API}}, .n_replies = 2,
+     .status = QUESTION_ANSWERED, .answer = "Like this.", .events = "answer1 ", .turns = 2},
+    {.name = "refused credentials neither", .replies = {{.text = "Like this.", .unsure = true}, {.fail = ERROR_AUTH}}, .n_replies = 2,
+     .status = QUESTION_ANSWERED, .answer = "Like this.", .events = "answer1 ", .turns = 2},
+    {.name = "nor does a full window", .replies = {{.text = "Like this.", .unsure = true}, {.fail = ERROR_LIMIT, .error = "context"}}, .n_replies = 2,
+     .status = QUESTION_ANSWERED, .answer = "Like this.", .events = "answer1 ", .turns = 2},
+    {.name = "an interrupt leaves the answer", .replies = {{.text = "Like this.", .unsure = true}, {.interrupt = true}}, .n_replies = 2,
+     .status = QUESTION_INTERRUPTED, .answer = "Like this.", .events = "answer1 ", .turns = 2},
+    {.name = "nothing is asked once no code would run", .replies = {CALL("a"), CALL("b"), CALL("c"), CALL("d"), {.text = "Like this.", .unsure = true}},
+     .n_replies = 5, .cells = {FAIL, FAIL, FAIL, FAIL}, .n_cells = 4, .status = QUESTION_CODE_FAILED, .answer = "Like this.", .turns = 10},
+    {.name = "what it said first is the last text when the code fails",
+     .replies = {{.text = "Like this.", .unsure = true}, CALL("a"), CALL("b"), CALL("c"), CALL("d"), CALL("e"), CALL("f")}, .n_replies = 7,
+     .cells = {FAIL, FAIL, FAIL, FAIL}, .n_cells = 4, .status = QUESTION_CODE_FAILED, .answer = "Like this.", .turns = 12},
+    {.name = "the same result twice is enough", .replies = {CALL("a"), CALL("a\n"), CALL("a "), SAY("It is 42.")}, .n_replies = 4,
+     .cells = {OK("42\n"), OK("42\n")}, .n_cells = 2, .status = QUESTION_ANSWERED, .answer = "It is 42.",
+     .seen = "result: 42\n\nSAME OUTPUT\n---\n(varied)\n", .events = "call:2 out:2 result:2:0 calls3 call:0 result:0:7 text4 answer4 ", .turns = 8},
+    {.name = "and once told, the output is the answer", .replies = {CALL("a"), CALL("a"), CALL("a"), CALL("a")}, .n_replies = 4,
+     .cells = {OK("42\n"), OK("42\n")}, .n_cells = 2, .status = QUESTION_LIMIT, .answer = "42", .events = "result:0:7 text5 answer5 ", .turns = 10},
+    {.name = "four in one reply were not told yet", .replies = {{.code = {"a", "a", "a", "a"}}, SAY("It is 42.")}, .n_replies = 2,
+     .cells = {OK("42\n"), OK("42\n")}, .n_cells = 2, .status = QUESTION_ANSWERED, .answer = "It is 42.", .turns = 7},
+    {.name = "two that take turns too", .replies = {CALL("a"), CALL("b"), CALL("a"), CALL("b"), CALL("a"), CALL("b"), CALL("a")}, .n_replies = 7,
+     .cells = {OK("1"), OK("2"), OK("1"), OK("2"), OK("1")}, .n_cells = 5, .status = QUESTION_LIMIT, .answer = "1", .turns = 16},
+    {.name = "another result is news", .replies = {CALL("a"), CALL("a"), CALL("a"), CALL("a"), SAY("done")}, .n_replies = 5,
+     .cells = {OK("1"), OK("2"), OK("3"), OK("4")}, .n_cells = 4, .status = QUESTION_ANSWERED, .answer = "done", .turns = 10},
+    {.name = "so is other code in between", .replies = {CALL("a"), CALL("a"), CALL("b"), CALL("a"), CALL("a"), SAY("done")}, .n_replies = 6,
+     .cells = {OK("1"), OK("1"), OK("2"), OK("1"), OK("1")}, .n_cells = 5, .status = QUESTION_ANSWERED, .answer = "done", .turns = 12},
+    {.name = "other code after being told is a fresh start", .replies = {CALL("a"), CALL("a"), CALL("a"), CALL("b"), CALL("a"), SAY("done")}, .n_replies = 6,
+     .cells = {OK("1"), OK("1"), OK("2"), OK("1")}, .n_cells = 4, .status = QUESTION_ANSWERED, .answer = "done", .turns = 12},
+    {.name = "one that prints nothing has no answer to give", .replies = {CALL("a"), CALL("a"), CALL("a"), CALL("a")}, .n_replies = 4, .cells = {{0}, {0}},
+     .n_cells = 2, .status = QUESTION_LIMIT, .answer = "", .seen = "result: (no output)\n\nSAME OUTPUT\n---", .turns = 10},
+    {.name = "but for what was said beside it", .replies = {{.text = "Five.", .code = {"a"}}, CALL("a"), CALL("a"), CALL("a")}, .n_replies = 4,
+     .cells = {{0}, {0}}, .n_cells = 2, .status = QUESTION_LIMIT, .answer = "Five.", .turns = 10},
 };
 
 static void test_scripts(void **state)
@@ -531,15 +567,142 @@ static void test_full_window(void **state)
     assert_int_equal(s.c.n, 6);                         /* the oldest question went */
     assert_true(strlen(s.c.v[2].text) < 1000);
     assert_contains(s.c.v[2].text, "bytes left out");
-    char *notice = strstr(buf_str(&fake.events), "notice(the model's window");
+    char *notice = strstr(buf_str(&fake.events), "notice(context full");
     assert_non_null(notice);
     assert_null(strstr(notice + 1, "notice("));
+
+    fake_script(full, 3, NULL, 0);                      /* full again: that is no news in this session */
+    assert_int_equal(session_ask(&s, "again"), QUESTION_ANSWERED);
+    assert_null(strstr(buf_str(&fake.events), "notice("));
 
     fake_script(never, 4, NULL, 0);
     assert_int_equal(session_ask(&s, "fourth"), QUESTION_LIMIT);
     assert_int_equal(s.c.n, 0);
     assert_true(agent_can_retry(s.a));
     session_end(&s);
+}
+
+/* What was thought is all there is: it is told, and never thrown away. */
+static void test_only_reasoning(void **state)
+{
+    const struct fake_reply thinks[] = {{.reasoning = "First I\n think."}, {.reasoning = " So it is 42.\n"}};
+    const struct fake_reply once[] = {{.reasoning = "I think."}, SAY("")}, length[] = {{.reasoning = "I think.", .finish = LLM_FINISH_LENGTH}};
+    const struct fake_reply fails[] = {{.reasoning = "I think."}, {.fail = ERROR_API}}, good[] = {{.reasoning = "I think."}, SAY("42")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    fake_script(thinks, 2, NULL, 0);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_NO_ANSWER);
+    assert_contains(fake.done_error, "fake-model returned no text (tried twice), only reasoning: \"So it is 42.\"\n");
+    assert_contains(fake.done_error, "-m MODEL");
+    assert_string_equal(fake.done_reasoning, " So it is 42.\n");
+    fake_script(once, 2, NULL, 0);
+    session_ask(&s, "question");
+    assert_contains(fake.done_error, "only reasoning: \"I think.\"\n");
+    fake_script(length, 1, NULL, 0);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_LIMIT);
+    assert_contains(fake.done_error, "cut by length before it said anything, only reasoning: \"I think.\"");
+    fake_script(fails, 2, NULL, 0);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_NO_ANSWER);
+    assert_contains(buf_str(&fake.events), "notice(fake-model returned no text, only reasoning: \"I think.\")");
+    fake_script(good, 2, NULL, 0);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    assert_null(fake.done_reasoning);
+    assert_lacks(buf_str(&fake.events), "notice(");
+    session_end(&s);
+}
+
+/* Of a long thought the end, from a whole word on, whatever it is made of. */
+static void test_long_reasoning(void **state)
+{
+    struct session s;
+    struct buf words = BUF_INIT(0), umlauts = BUF_INIT(0);
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        buf_addf(&words, "word%d\n", i);
+        buf_addstr(&umlauts, "\xc3\xa4");
+    }
+    const struct fake_reply long_one[] = {{.reasoning = words.data}, SAY("")}, solid[] = {{.reasoning = umlauts.data}, SAY("")};
+    session_begin(&s);
+    fake_script(long_one, 2, NULL, 0);
+    session_ask(&s, "question");
+    assert_contains(fake.done_error, "\"... word");
+    assert_contains(fake.done_error, "word1999\"\n");
+    assert_true(strlen(fake.done_error) < 600);
+    assert_string_equal(fake.done_reasoning, words.data);
+    fake_script(solid, 2, NULL, 0);
+    session_ask(&s, "question");
+    assert_lacks(fake.done_error, "\xef\xbf\xbd");
+    assert_contains(fake.done_error, "\xa4\"\n");
+    session_end(&s);
+    buf_release(&words);
+    buf_release(&umlauts);
+}
+
+/* One more request than is allowed is not worth an answer that is there, and a sandbox that is not there runs nothing. */
+static void test_not_worth_asking(void **state)
+{
+    const struct fake_reply replies[] = {{.text = "Like this.", .unsure = true}};
+    struct session s;
+
+    (void)state;
+    agent_defaults(&s.o);
+    s.o.max_requests = 1;
+    session_open(&s);
+    fake_script(replies, 1, NULL, 0);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    assert_string_equal(buf_str(&fake.events), "text1 answer1 ");
+    session_end(&s);
+    session_begin(&s);
+    fake.no_sandbox = true;
+    fake_script(replies, 1, NULL, 0);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    assert_string_equal(fake.done_answer, "Like this.");
+    session_end(&s);
+
+    const struct fake_reply slow[] = {{.text = "Like this.", .unsure = true}, {.text = "OK.", .wait_ms = 5000}};
+    agent_defaults(&s.o);
+    s.o.max_ms = 60;                            /* the answer came in time */
+    session_open(&s);
+    fake_script(slow, 2, NULL, 0);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    assert_string_equal(fake.done_answer, "Like this.");
+    assert_false(loop_cancelled(s.loop));
+    session_end(&s);
+}
+
+/* The same limits in the words of the two places where they are read. */
+static void test_words_of_the_place(void **state)
+{
+    const struct fake_reply cut[] = {{.text = "It is", .finish = LLM_FINISH_LENGTH}}, empty[] = {SAY(""), SAY("")}, calls[] = {CALL("a")};
+    const struct fake_cell cells[] = {OK("1")};
+
+    (void)state;
+    for (int chat = 0; chat < 2; chat++) {
+        struct session s;
+
+        agent_defaults(&s.o);
+        s.o.max_requests = 2;
+        s.o.max_tokens_total = 100;
+        s.o.chat = chat;
+        session_open(&s);
+        fake_script(cut, 1, NULL, 0);
+        session_ask(&s, "question");
+        assert_contains(fake.done_error, chat ? "start sandpiper again with more --max-tokens" : "--max-tokens allows more");
+        SCRIPT(calls, cells);
+        session_ask(&s, "question");
+        assert_contains(fake.done_error, chat ? "start sandpiper again with more --max-tokens-total" : "--max-tokens-total allows more");
+        session_end(&s);
+        agent_defaults(&s.o);
+        s.o.chat = chat;
+        session_open(&s);
+        fake_script(empty, 2, NULL, 0);
+        session_ask(&s, "question");
+        assert_contains(fake.done_error, chat ? "/model NAME" : "-m MODEL");
+        session_end(&s);
+    }
 }
 
 static void test_limit_of_told_output(void **state)
@@ -601,6 +764,10 @@ int main(void)
         cmocka_unit_test(test_what_was_there_before),
         cmocka_unit_test(test_code_of_a_question),
         cmocka_unit_test(test_full_window),
+        cmocka_unit_test(test_only_reasoning),
+        cmocka_unit_test(test_long_reasoning),
+        cmocka_unit_test(test_not_worth_asking),
+        cmocka_unit_test(test_words_of_the_place),
         cmocka_unit_test(test_limit_of_told_output),
         cmocka_unit_test(test_unfinished_history),
     };

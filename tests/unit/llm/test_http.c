@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "llm/learnt.h"
 #include "llm/llm.h"
 
 /* ---- the server ---- */
@@ -159,8 +160,14 @@ static bool serve(int fd, const char *mode, int n)
         plain(fd, "429 Too Many Requests", "Retry-After-Ms: 20\r\n", "{\"error\":{\"message\":\"slow down\"}}");
     else if (!strcmp(mode, "block"))
         out(fd, sse), delta(fd, "Now:\\n```python\\nprint(1)\\n```\\n"), sleep(30);
+    else if (!strcmp(mode, "yes"))      /* shows code, then says that it is to be run */
+        out(fd, sse), delta(fd, strstr(shared->last, "\"content\":\"n\"") ? "\\n```python\\nprint(1)\\n```\\n" : "Now:\\n```python\\nprint(1)\\n```\\nIt is 1."), finish(fd);
     else if (!strcmp(mode, "says"))
         out(fd, sse), delta(fd, "Now:\\n```python\\nprint(1)\\n```\\nIt is 1."), finish(fd);
+    else if (!strcmp(mode, "calls"))
+        out(fd, sse), chunk(fd, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"type\":\"function\",\"function\":"
+                                "{\"name\":\"execute_python\",\"arguments\":\"{\\\"code\\\":\\\"1\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n"
+                                "data: [DONE]\n\n"), out(fd, "0\r\n\r\n");
     else if (!strcmp(mode, "noopts")) {
         if (strstr(shared->last, "stream_options"))
             plain(fd, "400 Bad Request", "", "{\"error\":{\"message\":\"Unknown field stream_options\"}}");
@@ -244,12 +251,12 @@ struct ask {
     struct buf text, notices;
     struct llm_reply r;
     struct error err;
-    int nudged, restarted;
+    int restarted;
+    const char *about, *learnt;
     double ms;
 };
 
 static void on_text(void *ctx, const char *s, size_t n) { buf_add(&((struct ask *)ctx)->text, s, n); }
-static void on_nudged(void *ctx) { ((struct ask *)ctx)->nudged++; }
 static void on_restarted(void *ctx) { ((struct ask *)ctx)->restarted++; }
 static void on_notice(void *ctx, bool detail, const char *line)
 {
@@ -257,13 +264,13 @@ static void on_notice(void *ctx, bool detail, const char *line)
     buf_addf(&((struct ask *)ctx)->notices, "%s\n", line);
 }
 
-static void begin(struct ask *a, const char *mode, enum llm_dialect dialect)
+static void begin_learning(struct ask *a, const char *mode, enum llm_dialect dialect, const char *learnt)
 {
     char url[128];
     *a = (struct ask){.loop = loop_new(), .text = BUF_INIT(0), .notices = BUF_INIT(0)};
     snprintf(url, sizeof url, "http://127.0.0.1:%d/%s/v1", port, mode);
     struct llm_options o = {.base_url = url, .model = "m", .stream = true, .dialect = dialect, .temperature = -1, .idle_ms = 400, .quiet_ms = 800,
-                            .api_key = "secret-key-1", .key_name = "TEST_KEY"};
+                            .api_key = "secret-key-1", .key_name = "TEST_KEY", .learnt = learnt};
     a->m = llm_new(&o, a->loop, &a->err);
     assert_non_null(a->m);
     conversation_init(&a->c);
@@ -271,12 +278,17 @@ static void begin(struct ask *a, const char *mode, enum llm_dialect dialect)
     shared->connections = shared->requests = 0;
 }
 
+static void begin(struct ask *a, const char *mode, enum llm_dialect dialect)
+{
+    begin_learning(a, mode, dialect, NULL);
+}
+
 static int ask(struct ask *a)
 {
     static const struct llm_tool tool = {"execute_python", "d", "{\"type\":\"object\"}", "code"};
     static const struct llm_prompts prompts = {.system_native = "s", .system_blocks = "b", .nudge = "n"};
-    struct llm_request q = {&a->c, &prompts, &tool, 1, false};
-    struct llm_listener l = {a, on_text, NULL, on_nudged, on_restarted, on_notice};
+    struct llm_request q = {.conversation = &a->c, .prompts = &prompts, .tools = &tool, .n_tools = 1, .about = a->about};
+    struct llm_listener l = {.ctx = a, .text = on_text, .restarted = on_restarted, .notice = on_notice};
     int64_t t = clock_us();
     llm_reply_release(&a->r);
     buf_clear(&a->text);
@@ -476,22 +488,85 @@ static void auto_finds_the_dialect(void **state)
 {
     (void)state;
     struct ask a;
-    begin(&a, "says", LLM_AUTO);
+    begin(&a, "yes", LLM_AUTO);
     assert_int_equal(ask(&a), 0);
-    assert_int_equal(a.nudged, 1);
-    assert_int_equal(a.r.requests, 2);
+    assert_true(a.r.unsure);
+    assert_int_equal(a.r.n_calls, 0);
+    assert_int_equal(shared->requests, 1);             /* whether it is asked about is the agent's to say */
+    a.about = "Now:\n";
+    assert_int_equal(ask(&a), 0);
+    assert_false(a.r.unsure);
     assert_int_equal(a.r.n_calls, 1);
     assert_int_equal(shared->requests, 2);
     assert_non_null(strstr(shared->last, "\"content\":\"n\"}"));
-    assert_int_equal(ask(&a), 0);                      /* in blocks from here on: no second nudge */
-    assert_int_equal(a.nudged, 1);
-    assert_int_equal(shared->requests, 3);
+    a.about = NULL;
+    assert_int_equal(ask(&a), 0);                      /* in blocks from here on: nothing is unsure */
+    assert_false(a.r.unsure);
+    assert_int_equal(a.r.n_calls, 1);
     assert_null(strstr(shared->last, "\"tools\""));
     end(&a);
     begin(&a, "says", LLM_NATIVE);
     assert_int_equal(ask(&a), 0);
-    assert_int_equal(a.nudged + (int)a.r.n_calls, 0);
+    assert_false(a.r.unsure);
+    assert_int_equal(a.r.n_calls, 0);
     end(&a);
+}
+
+/* A model that repeats its answer, with the block in it, does not want it run: the first answer stands. */
+static void a_block_among_words_is_no_call(void **state)
+{
+    (void)state;
+    struct ask a;
+    begin(&a, "says", LLM_AUTO);
+    assert_int_equal(ask(&a), 0);
+    assert_true(a.r.unsure);
+    autofree char *said = xstrdup(a.r.text);
+    a.about = said;
+    assert_int_equal(ask(&a), 0);
+    assert_int_equal(a.r.n_calls, 0);
+    assert_false(a.r.unsure);
+    a.about = NULL;
+    assert_int_equal(ask(&a), 0);
+    assert_true(a.r.unsure);                            /* nothing was found out */
+    end(&a);
+}
+
+/* What one session found out the next one knows, for this endpoint and model only. */
+static void what_was_found_out_is_kept(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/sandpiper-learnt-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    autofree char *path = xasprintf("%s/a/models", dir);
+    struct ask a;
+    begin_learning(&a, "yes", LLM_AUTO, path);
+    a.about = "Now:\n";
+    assert_int_equal(ask(&a), 0);
+    assert_int_equal(a.r.n_calls, 1);
+    end(&a);
+    begin_learning(&a, "yes", LLM_AUTO, path);
+    assert_int_equal(ask(&a), 0);
+    assert_int_equal(a.r.n_calls, 1);                   /* asked in blocks from the start */
+    assert_null(strstr(shared->last, "\"tools\""));
+    end(&a);
+    begin_learning(&a, "says", LLM_AUTO, path);         /* another endpoint */
+    assert_int_equal(ask(&a), 0);
+    assert_true(a.r.unsure);
+    end(&a);
+    begin_learning(&a, "yes", LLM_NATIVE, path);        /* the user knows better */
+    assert_int_equal(ask(&a), 0);
+    assert_non_null(strstr(shared->last, "\"tools\""));
+    end(&a);
+    begin_learning(&a, "calls", LLM_AUTO, path);
+    assert_int_equal(ask(&a), 0);
+    assert_int_equal(a.r.n_calls, 1);
+    end(&a);
+    begin_learning(&a, "calls", LLM_AUTO, path);
+    assert_int_equal(ask(&a), 0);
+    autofree char *dialect = learnt_load(path, llm_origin(a.m), "dialect");
+    assert_string_equal(dialect, "native");
+    end(&a);
+    assert_int_equal(file_remove_tree(dir), 0);
 }
 
 int main(void)
@@ -500,6 +575,7 @@ int main(void)
         cmocka_unit_test(answers_and_reuses), cmocka_unit_test(reset_is_retried), cmocka_unit_test(lost_in_the_middle),
         cmocka_unit_test(lost_before_text), cmocka_unit_test(timers), cmocka_unit_test(cancelled), cmocka_unit_test(hostile_sizes),
         cmocka_unit_test(errors), cmocka_unit_test(block_stops_the_transfer), cmocka_unit_test(auto_finds_the_dialect),
+        cmocka_unit_test(a_block_among_words_is_no_call), cmocka_unit_test(what_was_found_out_is_kept),
     };
     return cmocka_run_group_tests(tests, start_server, stop_server);
 }

@@ -45,7 +45,7 @@ static void is_json(const char *got, const char *want)
 
 static char *messages(const struct conversation *c, const struct request_shape *s)
 {
-    struct llm_request q = {c, &prompts, &tool, 1, false};
+    struct llm_request q = {.conversation = c, .prompts = &prompts, .tools = &tool, .n_tools = 1};
     size_t prompt = 0;
     autofree char *body = request_body(&q, s, &prompt);
     autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
@@ -181,7 +181,7 @@ static char *body(struct llm_options *o, const struct request_shape *s)
     struct conversation c;
     conversation_init(&c);
     conversation_user(&c, "q", 1);
-    struct llm_request q = {&c, &prompts, &tool, 1, vary};
+    struct llm_request q = {.conversation = &c, .prompts = &prompts, .tools = &tool, .n_tools = 1, .vary = vary};
     struct request_shape copy = *s;
     copy.o = o;
     char *b = request_body(&q, &copy, NULL);

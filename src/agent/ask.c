@@ -1,0 +1,123 @@
+/* ask.c - one request to the model: what it is sent, what that costs, and a conversation that is made smaller until it fits. */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/private.h"
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/mem.h"
+
+static size_t conversation_bytes(const struct conversation *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        n += strlen(c->v[i].text);
+        for (size_t k = 0; k < c->v[i].n_calls; k++)
+            n += strlen(c->v[i].calls[k].arguments);
+    }
+    return n;
+}
+
+/* What the request cost, asked for or not; where the service does not say, it is estimated so that --max-tokens-total bites. */
+static void account(struct agent *a, struct question *q, const struct llm_reply *r)
+{
+    int64_t input = r->usage.input, output = r->usage.output;
+    struct event e = {.type = EVENT_USAGE};
+    bool estimated = r->usage.estimated;
+
+    if (!r->requests)
+        return;
+    if (input < 0) {
+        input = (int64_t)((double)conversation_bytes(a->c) / 3.5);
+        estimated = true;
+    }
+    if (output < 0) {
+        size_t bytes = (r->text ? strlen(r->text) : 0) + (r->reasoning ? strlen(r->reasoning) : 0);
+
+        for (size_t i = 0; i < r->n_calls; i++)
+            bytes += strlen(r->calls[i].call.arguments);
+        output = (int64_t)((double)bytes / 3.5);
+        estimated = true;
+    }
+    q->input += input;
+    q->output += output;
+    q->estimated |= estimated;
+    budget_asked(&q->budget, r->requests, input + output);
+    e.usage.input = input;
+    e.usage.output = output;
+    e.usage.reasoning = r->usage.reasoning;
+    e.usage.estimated = estimated;
+    e.usage.seconds = r->seconds;
+    agent_send(a, &e);
+}
+
+static bool window_full(const struct agent *a, const struct question *q, const struct error *err)
+{
+    return err->kind == ERROR_LIMIT && strstr(err->text, "context") && !q->late && !loop_cancelled(a->loop);
+}
+
+static int request(struct agent *a, struct question *q, const char *about, struct llm_reply *r, struct error *err)
+{
+    const struct texts *t = &q->texts;
+    struct llm_prompts prompts = {
+        .system_native = t->system_native, .system_blocks = t->system_blocks, .nudge = t->nudge, .blocks_ok = t->blocks_ok,
+        .blocks_failed = t->blocks_failed, .blocks_malformed = t->blocks_malformed, .blocks_interrupted = t->blocks_interrupted,
+        .blocks_no_more = t->blocks_no_more,
+    };
+    struct llm_tool tools[8];
+    char *schemas[8];
+    size_t n = agent_n_tools < countof(tools) ? agent_n_tools : countof(tools);
+    struct llm_listener listener;
+
+    for (size_t i = 0; i < n; i++) {
+        schemas[i] = agent_tools[i].schema(t);
+        tools[i] = (struct llm_tool){agent_tools[i].name, t->tool_description, schemas[i], agent_tools[i].code_key};
+    }
+    struct llm_request req = {.conversation = a->c, .prompts = &prompts, .tools = tools, .n_tools = n, .vary = q->vary, .about = about};
+    q->vary = false;
+    agent_listener(a, &listener);
+    if (about)                  /* only a call counts: what it says beside that is no news until there is one */
+        listener.text = listener.reasoning = NULL;
+    int status = llm_ask(a->llm, &req, &listener, r, err);
+    for (size_t i = 0; i < n; i++)
+        free(schemas[i]);
+    return status;
+}
+
+int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+{
+    for (;;) {
+        if (budget_may_ask(&q->budget, err))
+            return -1;
+        if (loop_cancelled(a->loop))
+            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        q->reply++;
+        if (a->no_sandbox.kind == ERROR_NONE)
+            sandbox_start(a->sandbox);  /* comes up while the model thinks */
+        int status = request(a, q, NULL, r, err);
+        account(a, q, r);
+        if (!status || !window_full(a, q, err))
+            return status;
+        if (!context_shrink(a->c, &q->start))
+            return -1;
+        if (!a->told_full)
+            agent_notice(a, NOTICE_INFO, "context full: the oldest turns are no longer sent to the model");
+        a->told_full = true;
+        llm_reply_release(r);
+        memset(r, 0, sizeof *r);
+        memset(err, 0, sizeof *err);
+    }
+}
+
+int ask_about(struct agent *a, struct question *q, const char *text, struct llm_reply *r, struct error *err)
+{
+    if (budget_may_ask(&q->budget, err))
+        return -1;
+    agent_notice(a, NOTICE_INFO, "the answer holds code; asking %s whether it is to be run", llm_model(a->llm));
+    int status = request(a, q, text, r, err);
+    account(a, q, r);
+    if (status)
+        agent_notice(a, NOTICE_DETAIL, "that was not answered, so the code is only shown: %s", err->text);
+    return status;
+}
