@@ -48,3 +48,24 @@ def test_a_script(sandpiper, serve):
 def test_usage_errors_are_on_stderr_only(bare):
     r = bare.run("--json", "--nonsense")
     assert r.code == 2 and r.out == "" and r.err, r
+
+
+def test_what_was_thought_stands_in_done(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"reasoning": "Hm."}}, {"answer": {"reasoning": "Six times seven,\nso 42."}},
+                      {"answer": {"reasoning": "Hm.", "text": "It is 42."}}])
+    r = sandpiper.run("--json", stdin="one\ntwo\n")
+    done = [e for e in events(r) if e["type"] == "done"]
+    assert r.code == 1 and [d["status"] for d in done] == ["no_answer", "answered"], r
+    assert done[0]["answer"] is None and done[0]["reasoning"] == "Six times seven,\nso 42." and "so 42." in done[0]["error"], done
+    assert done[1]["answer"] == "It is 42." and done[1]["reasoning"] is None, done
+    assert not [e for e in events(r) if e["type"] == "text" and "seven" in e["text"]]
+
+
+def test_the_output_that_stands_for_an_answer(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"calls": [{"code": "print(6 * 7)"}]}}] * 4)
+    r = sandpiper.run("--json", "go")
+    got = events(r)
+    assert r.code == 5, r
+    assert [e["status"] for e in got if e["type"] == "tool_result"] == ["ok", "ok", "not_run", "not_run"]
+    assert got[-2]["status"] == "limit" and got[-2]["answer"] == "42" and "again and again" in got[-2]["error"], got[-2]
+    assert "".join(e["text"] for e in got if e["type"] == "text") == "42"

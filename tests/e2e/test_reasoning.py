@@ -75,3 +75,15 @@ def test_effort_that_is_refused_is_left_out(sandpiper, serve):
 def test_an_unknown_effort_is_refused(bare):
     r = bare.run("--reasoning-effort", "lots", "q", env={"OPENAI_API_KEY": "k"})
     assert r.code == 2 and "minimal" in r.err, r
+
+
+@pytest.mark.parametrize("more, shown", [([], 1), (["-v"], 2), (["--show-reasoning"], 2), (["-q"], 1)])
+def test_all_that_came_was_thought(sandpiper, serve, more, shown):
+    """The error has the end of it; all of it is shown once to whoever wants it."""
+    thought = "At first a long way round. " * 40 + "Six times seven\033[31m is 42."
+    serve(sandpiper, [{"answer": {"reasoning": "Hm."}}, {"answer": {"reasoning": thought}}])
+    r = sandpiper.run(*more, "how many?")
+    assert r.code == 1 and r.out == "" and "\033" not in r.err, r
+    assert 'test-model returned no text (tried twice), only reasoning: "... ' in r.err and 'is 42."\n' in r.err, r
+    assert r.err.count("Six times seven") == shown, r
+    assert len(r.err) < 1000 or shown == 2, r

@@ -254,6 +254,36 @@ static void words_are_cut(void **state)
     }
 }
 
+/* Every failure there is, in the chat: no flag stands there alone, and what can be done there is. */
+static void words_of_the_chat(void **state)
+{
+    (void)state;
+    static const struct { int status; const char *body, *said; } cases[] = {
+        {404, "{\"error\":{\"message\":\"no such model\"}}", "Choose another: /model NAME"},
+        {429, "{\"error\":{\"message\":\"slow\"}}", "or choose another model: /model NAME"},
+        {400, "{\"error\":{\"message\":\"m1 does not support tools\"}}", "choose another (/model NAME), or start sandpiper again with --dialect blocks"},
+        {400, "", "/clear"},
+        {401, "", "Quit, export THE_KEY=..., start again"},
+        {407, "", "Quit, export HTTPS_PROXY"},
+        {200, "{\"a\":1}", "start sandpiper again with --no-stream"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        for (int chat = 0; chat < 2; chat++) {
+            struct failure f;
+            struct error e = {0};
+            struct llm_options o = options;
+            o.chat = chat;
+            o.api_key = NULL;
+            read_body(&f, cases[i].status, cases[i].body);
+            if (cases[i].status == 200)
+                failure_set(&f, FAILURE_PROTOCOL, "no choices");
+            failure_error(&f, &o, "https://api.example/v1/chat/completions", &e);
+            if (!strstr(e.text, cases[i].said) != !chat)
+                fail_msg("chat %d: %s", chat, e.text);
+        }
+    }
+}
+
 /* An error without a key names the variable that would have given one. */
 static void no_key(void **state)
 {
@@ -274,7 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status), cmocka_unit_test(every_class_has_a_text), cmocka_unit_test(context_in_every_wording), cmocka_unit_test(waits),
-        cmocka_unit_test(words_are_cut), cmocka_unit_test(no_key),
+        cmocka_unit_test(words_are_cut), cmocka_unit_test(no_key), cmocka_unit_test(words_of_the_chat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,10 @@ static void test_commands(void **state)
     }
     assert_string_equal(command_nearest("/hlep"), "/help");
     assert_string_equal(command_nearest("/ext"), "/exit");
+    assert_string_equal(command_nearest("/modle gpt"), "/model");      /* two letters swapped are one mistake */
+    assert_string_equal(command_nearest("/cdoe"), "/code");
+    assert_string_equal(command_nearest("/claer"), "/clear");
+    assert_string_equal(command_nearest("/rtery"), "/retry");
     assert_string_equal(command_nearest("/mod"), "/model");
     assert_string_equal(command_nearest("/sys x"), "/system");
     assert_string_equal(command_nearest("/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa") ? "ok" : "", "ok");
