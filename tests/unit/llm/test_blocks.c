@@ -219,9 +219,16 @@ static void native_replies(void **state)
     assert_true(answer_has_block(r.text));
     llm_reply_release(&r);
     buf_clear(&heard);
-    assert_int_equal(reply(ANSWER_NUDGED, block, "stop", &r, &heard), 0);
+    assert_int_equal(reply(ANSWER_NUDGED, block, "stop", &r, &heard), 0);      /* words around it: an answer, given again */
+    assert_int_equal(r.n_calls, 0);
+    assert_string_equal(r.text, "Try:\n```python\nprint(1)\n```\nok");
+    llm_reply_release(&r);
+    buf_clear(&heard);
+    const char *const bare[] = {"\\n``", "`python\\nprint(1)\\n``", "`\\n \\n", NULL};
+    assert_int_equal(reply(ANSWER_NUDGED, bare, "stop", &r, &heard), 0);
     assert_int_equal(r.n_calls, 1);
-    assert_string_equal(r.text, "Try:");
+    assert_string_equal(r.calls[0].call.arguments, "{\"code\":\"print(1)\\n\"}");
+    assert_string_equal(r.text, "");
     llm_reply_release(&r);
     buf_clear(&heard);
     const char *const json[] = {"Sure.\\n", "```js", "on\\n{\\\"na", "me\\\": \\\"x\\\"}\\n```\\nok", NULL};

@@ -146,7 +146,7 @@ static void test_fields(void **state)
     e.done.seconds = 1.5;
     assert_int_equal(json_lines_event(l.j, &e), 0);
     assert_string_equal(text_of(&l), "{\"type\":\"done\",\"v\":1,\"question\":1,\"status\":\"code_failed\",\"exit_code\":4,\"answer\":\"it failed\","
-                        "\"error\":null,\"last_output\":null,\"usage\":{\"input_tokens\":null,\"output_tokens\":7,\"estimated\":false,"
+                        "\"error\":null,\"reasoning\":null,\"last_output\":null,\"usage\":{\"input_tokens\":null,\"output_tokens\":7,\"estimated\":false,"
                         "\"requests\":0,\"cells\":0,\"seconds\":1.5}}\n");
     close_lines(&l);
     open_lines(&l, false);
