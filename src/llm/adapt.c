@@ -173,6 +173,7 @@ bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f
 
     if (!m->o.gone || !m->o.gone(m->o.gone_ctx, gone, &next, f->advice))
         return false;
+    llm_keep_gone(m);
     next.deadline = m->o.deadline;
     next.unsent = m->o.unsent;
     next.unsent_ctx = m->o.unsent_ctx;

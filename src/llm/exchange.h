@@ -56,6 +56,8 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
 
 /* Keep for a day where this model calls tools. */
 void llm_keep_tools(struct llm *m);
+/* Keep for a day that the service has this model no longer. */
+void llm_keep_gone(struct llm *m);
 /* Ask by another API from here on. -1 with err: the URL cannot be made. */
 int llm_use_api(struct llm *m, enum llm_api api, struct error *err);
 

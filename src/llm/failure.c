@@ -282,7 +282,7 @@ static bool is_gone(const struct failure *f)
     if (f->status && f->status != 400 && f->status != 404 && f->status != 422)
         return false;
     return has_any(f->message, words) || (model && has(f->message, "does not exist")) || (model && !strcmp(f->code, "NOT_FOUND"))
-        || (model && f->status == 404 && (has(f->message, "not found") || has(f->code, "not_found")));
+        || (f->status == 404 && (model || has(f->code, "model") || has(f->message, "deployment")));
 }
 
 /* Gemini and xAI answer so with a 400. */

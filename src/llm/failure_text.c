@@ -45,22 +45,17 @@ static int no_access(const struct text *t)
 static int gone(const struct text *t)
 {
     if (*t->f->advice)
-        return error_set(t->err, ERROR_API, t->f->status, "%s has no model %s%s: %s\n%s", t->host, t->model, t->status, t->said, t->f->advice);
-    return error_set(t->err, ERROR_API, t->f->status, "%s has no model %s%s: %s\nName another with -m MODEL (URL used: %s)", t->host,
-                     t->model, t->status, t->said, t->url);
+        return error_set(t->err, ERROR_API, t->f->status, "%s has no model \"%s\"%s: %s\n%s", t->host, t->model, t->status, t->said,
+                         t->f->advice);
+    return error_set(t->err, ERROR_API, t->f->status, "%s has no model \"%s\"%s: %s\n%s (URL used: %s)", t->host, t->model, t->status,
+                     t->said, next(t, REMEDY_NAME_MODEL), t->url);
 }
 
-/* A model that is not there, or a path: services tell the first by a code or in words, and know nothing of the second. */
 static int not_found(const struct text *t)
 {
-    const struct failure *f = t->f;
-    if (strcasestr(f->code, "model") || strcasestr(f->code, "deployment") || strcasestr(f->message, "model") || strcasestr(f->message, "deployment"))
-        return error_set(t->err, ERROR_API, f->status, "%s has no model %s%s: %s\n%s (URL used: %s)", t->host, t->model, t->status,
-                         t->said, next(t, REMEDY_NAME_MODEL), t->url);
-    return error_set(t->err, ERROR_API, f->status, "%s has nothing at %s%s: %s\nCheck the base URL, %s: %s (model %s)", t->host,
+    return error_set(t->err, ERROR_API, t->f->status, "%s has nothing at %s%s: %s\nCheck the base URL, %s: %s (model %s)", t->host,
                      t->url, t->status, t->said, t->base,
-                     t->o->api == LLM_CHAT_COMPLETIONS ? "most end in /v1" : next(t, REMEDY_USUAL_API),
-                     t->model);
+                     t->o->api == LLM_CHAT_COMPLETIONS ? "most end in /v1" : next(t, REMEDY_USUAL_API), t->model);
 }
 
 static void duration(char *out, size_t size, double s)

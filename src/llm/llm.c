@@ -94,6 +94,7 @@ static void remember(struct llm *m)
 #define KEPT_NATIVE "native"
 #define KEPT_RESPONSES "responses"
 #define KEPT_NO_RESPONSES "none"
+#define KEPT_GONE "gone"
 
 static void recall_dialect(struct llm *m)
 {
@@ -166,6 +167,14 @@ static char *key_of(const struct llm_options *o)
     url_show(o->base_url, shown, sizeof shown);
     return xasprintf("%s %s%s%s", shown, o->model ? o->model : "", o->api ? " " : "", o->api ? api_of(o->api)->name : "");
 }
+
+bool llm_is_gone(const struct llm_options *o)
+{
+    autofree char *key = key_of(o), *model = learnt_load(o->kept, key, "model");
+    return model && !strcmp(model, KEPT_GONE);
+}
+
+void llm_keep_gone(struct llm *m) { learnt_store(m->kept_file, m->learnt.key, "model", KEPT_GONE); }
 
 int llm_use_api(struct llm *m, enum llm_api api, struct error *err)
 {

@@ -81,6 +81,7 @@ struct llm_options {            /* strings are copied */
 
 struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error *err);
 void llm_free(struct llm *m);
+bool llm_is_gone(const struct llm_options *o);         /* within the last day the service said that it has this model no longer (o->kept) */
 int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err);   /* another model in the middle of a session */
 void llm_set_deadline(struct llm *m, int64_t deadline);
 const char *llm_model(const struct llm *m);

@@ -84,6 +84,28 @@ static const char *effort_of(const struct ask *a)
     return a->c->reasoning_effort ? a->c->reasoning_effort : a->texts.reasoning_effort;
 }
 
+static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE]);
+
+/* All about one model at our endpoint, as the chat or the command line wants it. */
+static void model_options(struct ask *a, const char *model, struct llm_options *o)
+{
+    setup_llm(a->c, &a->endpoint, model, o);
+    o->reasoning_effort = effort_of(a);
+    o->chat = a->term != NULL;
+    o->gone = model_gone;
+    o->gone_ctx = a;
+}
+
+static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
+{
+    struct ask *a = ctx;
+    const char *name = model_after(a->c, &a->endpoint, model, a->term != NULL, advice, LLM_ADVICE);
+
+    if (name)
+        model_options(a, name, next);
+    return name != NULL;
+}
+
 /* "/model NAME" in the chat. */
 static int change_model(void *ctx, const char *name, const char **now, struct error *err)
 {
@@ -94,27 +116,13 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
         *now = llm_model(a->llm);
         return 0;
     }
-    setup_llm(a->c, &a->endpoint, name, &o);
-    o.reasoning_effort = effort_of(a);
     a->endpoint.models = NULL;      /* the user has named one */
-    o.chat = a->term != NULL;
+    model_options(a, name, &o);
     if (llm_reconfigure(a->llm, &o, err) < 0)
         return -1;
     if (now)
         *now = llm_model(a->llm);
     return 0;
-}
-
-static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
-{
-    struct ask *a = ctx;
-    const char *name = model_after(a->c, &a->endpoint, model, a->term != NULL, advice, LLM_ADVICE);
-
-    if (!name)
-        return false;
-    setup_llm(a->c, &a->endpoint, name, next);
-    next->reasoning_effort = effort_of(a);
-    return true;
 }
 
 static const char *question_of(const struct config *c)
@@ -182,6 +190,22 @@ static void on_unsent(void *ctx, const char *body)
     buf_addstr(ctx, body);
 }
 
+/* A default that was gone today is not asked for again. */
+static void skip_gone(struct ask *a, struct llm_options *o)
+{
+    char advice[LLM_ADVICE];
+
+    while (a->endpoint.models && llm_is_gone(o)) {
+        const char *name = model_after(a->c, &a->endpoint, a->model, false, advice, sizeof advice), *kept = o->kept;
+        if (!name)
+            return;
+        free(a->model);
+        a->model = xstrdup(name);
+        model_options(a, a->model, o);
+        o->kept = kept;
+    }
+}
+
 static int open_rooms(struct ask *a, struct error *err)
 {
     struct sandbox_options so;
@@ -197,10 +221,9 @@ static int open_rooms(struct ask *a, struct error *err)
     a->sandbox = sandbox_new(&so, a->loop);
     if (sandbox_claim(a->sandbox, err) < 0)
         return -1;
-    setup_llm(a->c, &a->endpoint, a->model, &lo);
-    lo.reasoning_effort = effort_of(a);
-    lo.chat = a->term != NULL;
+    model_options(a, a->model, &lo);
     lo.kept = a->c->replay ? NULL : kept;       /* what is played back is as it was */
+    skip_gone(a, &lo);
     lo.trace = a->c->trace;
     lo.record = a->c->record;
     lo.replay = a->c->replay;
@@ -208,8 +231,6 @@ static int open_rooms(struct ask *a, struct error *err)
         lo.api = a->replay_api;
         lo.dialect = a->replay_blocks ? LLM_BLOCKS : lo.dialect == LLM_BLOCKS ? LLM_NATIVE : lo.dialect;
     }
-    lo.gone = model_gone;
-    lo.gone_ctx = a;
     lo.unsent = a->unsent ? on_unsent : NULL;
     lo.unsent_ctx = a->unsent;
     a->llm = llm_new(&lo, a->loop, err);

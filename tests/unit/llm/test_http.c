@@ -270,7 +270,7 @@ static void begin_learning(struct ask *a, const char *mode, enum llm_dialect dia
     *a = (struct ask){.loop = loop_new(), .text = BUF_INIT(0), .notices = BUF_INIT(0)};
     snprintf(url, sizeof url, "http://127.0.0.1:%d/%s/v1", port, mode);
     struct llm_options o = {.base_url = url, .model = "m", .stream = true, .dialect = dialect, .temperature = -1, .idle_ms = 400, .quiet_ms = 800,
-                            .api_key = "secret-key-1", .key_name = "TEST_KEY", .learnt = learnt};
+                            .api_key = "secret-key-1", .key_name = "TEST_KEY", .kept = learnt};
     a->m = llm_new(&o, a->loop, &a->err);
     assert_non_null(a->m);
     conversation_init(&a->c);
