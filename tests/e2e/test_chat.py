@@ -688,7 +688,7 @@ def test_words_after_a_resize(bare, serve):
     assert frames and all(len(f) < 28 for f in frames), frames
     p.expect("> ")
     p.send("/nosuch\r")
-    p.expect("with\\s+a\\s+space\\)\r\n")
+    p.expect("lists\\s+all\\.\\)\r\n")
     p.send("/help\r")
     p.expect("was\\s+typed\r\n")
     lines = re.sub("\x1b\\[[?0-9]*[a-zA-Z]", "", p.before).split("\r\n")
