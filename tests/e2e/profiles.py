@@ -151,7 +151,7 @@ class WorkersAI(Profile):
 
 
 class DeepSeek(Profile):
-    """thinking: with tool calls its reasoning must come back; the older reasoner refuses it wherever it stands without a call."""
+    """V4, which thinks: with tools its reasoning must be back on every assistant message, and is never empty."""
     name = "deepseek"
     reasoning = "I should run this."
 
@@ -189,15 +189,9 @@ class DeepSeek(Profile):
 
     def check(self, body):
         self.check_history(body)
-        for i, m in enumerate(body["messages"]):
-            if m["role"] != "assistant":
-                continue
-            if calls_of(m) and "reasoning_content" not in m:
-                self.refuse("Missing `reasoning_content` field in the assistant message at message index %d. For more information, please refer to "
-                            "https://api-docs.deepseek.com/guides/thinking_mode#tool-calls" % i, "reasoning_content")
-            if not calls_of(m) and "reasoning_content" in m:
-                self.refuse("The reasoning_content is an intermediate result for display purposes only and will not be included in the context for "
-                            "inference. Please remove the reasoning_content from your message to reduce network traffic.")
+        for m in body["messages"]:
+            if m["role"] == "assistant" and body.get("tools") and not m.get("reasoning_content"):
+                self.refuse("The `reasoning_content` in the thinking mode must be passed back to the API.", "reasoning_content")
 
     too_long = {"status": 400, "json": {"error": {"message": "This model's maximum context length is 131072 tokens. However, you requested 140000 tokens "
                                                   "(135904 in the messages, 4096 in the completion). Please reduce the length of the messages or completion.",

@@ -9,8 +9,8 @@ import pytest
 from profiles import PROFILES, Refusal
 from test_chat import ask, leave, start
 
-# What each service may refuse once, and of which model. DeepSeek misses thoughts beside the calls of another model, which has none for it.
-ONCE = {"mistral": [("stream_options", "m-native")]}
+# What each service may refuse once, and of which model. DeepSeek misses thoughts where there were none: of other models, of an interrupt.
+ONCE = {"mistral": [("stream_options", "m-native")], "deepseek": [("reasoning_content", "m-native")]}
 ONCE_WITH_OTHERS = {"mistral": [("stream_options", m) for m in ("m-blocks", "m-native", "m-other")],
                     "deepseek": [("reasoning_content", m) for m in ("m-native", "m-other")]}
 MODELS = """
@@ -121,13 +121,13 @@ GOOD = {"model": "m", "stream": True, "max_tokens": 10, "tools": [{"type": "func
                      {"role": "assistant", "content": "", "reasoning_content": "hm", "tool_calls": [
                          {"id": "abcdefgh%d" % k, "type": "function", "function": {"name": "execute_python", "arguments": "{\"code\": \"1\"}"}} for k in (1, 2)]},
                      {"role": "tool", "tool_call_id": "abcdefgh1", "content": "1"}, {"role": "tool", "tool_call_id": "abcdefgh2", "content": "1"},
-                     {"role": "assistant", "content": "a"}, {"role": "user", "content": "r"}]}
+                     {"role": "assistant", "content": "a", "reasoning_content": "hm"}, {"role": "user", "content": "r"}]}
 
 
 def good(name):
     body = copy.deepcopy(GOOD)
     if name != "deepseek":
-        del body["messages"][2]["reasoning_content"]
+        del body["messages"][2]["reasoning_content"], body["messages"][5]["reasoning_content"]
     return body
 
 
@@ -165,8 +165,9 @@ REFUSED = [
     ("workers-ai", lambda b: b.update(tool_choice="any"), "Invalid input"),
     ("workers-ai", lambda b: b["tools"][0]["function"].pop("description"), "name,description,parameters"),
     ("workers-ai", call(function={"name": "x", "arguments": {}}), "'object' not in 'string'"),
-    ("deepseek", lambda b: b["messages"][2].pop("reasoning_content"), "Missing `reasoning_content` field"),
-    ("deepseek", put(5, reasoning_content="hm"), "Please remove the reasoning_content"),
+    ("deepseek", lambda b: b["messages"][2].pop("reasoning_content"), "must be passed back"),
+    ("deepseek", put(2, reasoning_content=""), "must be passed back"),
+    ("deepseek", lambda b: b["messages"][5].pop("reasoning_content"), "must be passed back"),
     ("deepseek", drop(4), "insufficient tool messages"),
     ("deepseek", insert(6, role="tool", tool_call_id="x", content="y"), "must be a response to a preceding message"),
     ("deepseek", put(0, role="developer"), "unknown variant `developer`"),
