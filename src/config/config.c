@@ -228,6 +228,7 @@ static int load_layers(struct config *c, const struct args *a, struct error *err
         return -1;
     if (c->file && config_load_yaml(c, must, err) < 0)
         return -1;
+    c->user_profiles = c->profiles.n;
     if (profiles_builtin(&c->profiles, err) < 0)       /* behind the user's: the first match counts */
         return -1;
     if (config_load_dotenv(c, err) < 0 || apply_environment(c, err) < 0 || apply_flags(c, a, err) < 0)

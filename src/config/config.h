@@ -45,7 +45,7 @@ struct config {
     /* model */
     const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort;
     struct argv api_key_command;
-    bool stream, discover, allow_insecure, park;
+    bool stream, discover, allow_insecure, park, offline;
     int max_tokens, context;        /* 0: not set */
     double temperature;             /* < 0: not set */
     int64_t connect_timeout, idle_timeout, quiet_timeout;
@@ -68,6 +68,7 @@ struct config {
     struct dotenv dotenv;
     struct providers providers;     /* the built-in ones and those of config.yaml */
     struct profiles profiles;       /* those of config.yaml before the built-in ones */
+    size_t user_profiles;           /* how many of them are of config.yaml */
     const char *file;               /* config.yaml as it was looked for; NULL: no home */
     bool file_read;                 /* it was there */
     struct argv notices;            /* warnings, one line each */

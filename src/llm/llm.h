@@ -54,6 +54,7 @@ struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error
 void llm_free(struct llm *m);
 int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err);   /* another model in the middle of a session */
 void llm_set_deadline(struct llm *m, int64_t deadline);
+void llm_set_context(struct llm *m, int context);      /* the window, learnt elsewhere in the middle of a session */
 const char *llm_model(const struct llm *m);
 const char *llm_origin(const struct llm *m);           /* endpoint, model and API, for struct turn.origin */
 int llm_context(const struct llm *m);                  /* the window as configured or learnt; 0 unknown */

@@ -23,6 +23,7 @@ struct ask {
     struct config *c;
     struct loop *loop;
     struct endpoint endpoint;
+    struct known known;
     char *model, *found;        /* found: one line when the model was found, not named */
     struct prompt_texts texts;
     struct prompts prompts;
@@ -39,6 +40,8 @@ struct ask {
     struct buf *unsent;         /* debug request: gets the body, nothing is sent and nothing shown; or NULL */
 };
 
+static void learn_window(struct ask *a);
+
 /* Every event passes here: what was named to the user stays on disk. */
 static void on_event(void *ctx, const struct event *e)
 {
@@ -52,6 +55,8 @@ static void on_event(void *ctx, const struct event *e)
         pipe_event(a->pipe, e);
     else if (a->term)
         term_event(a->term, e);
+    if (e->type == EVENT_USAGE && a->known.waits_for_window)    /* it has answered, so now it is in memory */
+        learn_window(a);
 }
 
 static void notice(struct ask *a, enum notice_level level, const char *line)
@@ -59,6 +64,23 @@ static void notice(struct ask *a, enum notice_level level, const char *line)
     struct event e = {.type = EVENT_NOTICE, .question = a->agent ? agent_question_number(a->agent) : 0, .notice = {level, line}};
 
     on_event(a, &e);
+}
+
+/* What the service said of its model that the user should hear of, once. */
+static void tell_known(struct ask *a)
+{
+    for (size_t i = 0; i < a->known.notices.n; i++)
+        notice(a, NOTICE_WARNING, a->known.notices.v[i]);
+    argv_release(&a->known.notices);
+}
+
+static void learn_window(struct ask *a)
+{
+    int window = known_window(&a->endpoint, llm_model(a->llm), &a->known);
+
+    if (window > 0)
+        llm_set_context(a->llm, window);
+    tell_known(a);
 }
 
 static void on_sandbox_notice(void *ctx, bool detail, const char *line)
@@ -94,11 +116,13 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
         return 0;
     }
     setup_llm(a->c, &a->endpoint, name, &o);
+    known_apply(a->c, &a->endpoint, a->loop, &o, &a->known);
     o.reasoning_effort = effort_of(a);
     if (llm_reconfigure(a->llm, &o, err) < 0)
         return -1;
     if (now)
         *now = llm_model(a->llm);
+    tell_known(a);
     return 0;
 }
 
@@ -182,6 +206,7 @@ static int open_rooms(struct ask *a, struct error *err)
     if (sandbox_claim(a->sandbox, err) < 0)
         return -1;
     setup_llm(a->c, &a->endpoint, a->model, &lo);
+    known_apply(a->c, &a->endpoint, a->loop, &lo, &a->known);
     lo.reasoning_effort = effort_of(a);
     lo.trace = a->c->trace;
     lo.record = a->c->record;
@@ -220,6 +245,7 @@ static void begin(struct ask *a)
         notice(a, NOTICE_WARNING, a->c->notices.v[i]);
     if (a->found)
         notice(a, NOTICE_INFO, a->found);
+    tell_known(a);
     if (a->endpoint.unbound)
         notice(a, NOTICE_DETAIL, a->endpoint.unbound);
 }
@@ -267,6 +293,7 @@ static void release(struct ask *a)
     session_close(&a->session);
     prompts_release(&a->texts);
     endpoint_release(&a->endpoint);
+    argv_release(&a->known.notices);
     free(a->model);
     free(a->found);
     loop_free(a->loop);

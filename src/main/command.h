@@ -10,6 +10,7 @@
 #include "config/endpoint.h"
 
 struct agent_options;
+struct llm_models_query;
 struct llm_options;
 struct loop;
 struct sandbox_options;
@@ -20,6 +21,7 @@ int cmd_exec(struct config *c, int closed);
 int cmd_config(struct config *c, int closed);
 int cmd_doctor(struct config *c, int closed);
 int cmd_gc(struct config *c, int closed);
+int cmd_models(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);
 int cmd_debug_reply(struct config *c, int closed);
@@ -38,9 +40,28 @@ void setup_agent(const struct config *c, struct agent_options *o);
 /* Points into c and e; model decides the profile. */
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o);
 
+/* known.c: what the service itself says of the model goes over what is built in, and under what the user said. */
+struct known {
+    bool waits_for_window;      /* the model is not in memory yet: known_window() after its first reply */
+    struct argv notices;        /* warnings, one line each, to be shown and dropped */
+};
+void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o, struct known *k);
+int known_window(const struct endpoint *e, const char *model, struct known *k);        /* 0: it is still not told */
+void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);   /* points into e */
+
 /* model.c: settle which model at which endpoint; may ask local servers for their list. *model is owned by the caller; notice gets one line
  * when something was found that nobody named. */
 int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice, struct error *err);
+
+/* The rest of model.c, for commands that need an endpoint and no model. */
+#define LOCAL_MAX 16
+struct local_place {
+    const struct provider *provider;
+    const char *url;
+};
+size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX]);      /* where model servers are looked for on this machine */
+int endpoint_ready(struct endpoint *e, struct loop *loop, struct error *err);      /* its key is fetched, its server found */
+int none_configured(const char *looked, struct error *err);                        /* how to get a model; looked: "" or where it was looked */
 
 /* session.c: the folder of this session, 0700, with a fresh id as its name. */
 struct session {
