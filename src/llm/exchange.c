@@ -276,7 +276,11 @@ static bool downgrade(struct llm *m, const struct failure *f, const struct llm_l
     case PARAM_TOOLS:
         if (m->o.dialect == LLM_AUTO && m->dialect != LLM_BLOCKS) {
             m->dialect = LLM_BLOCKS;
-            exchange_notice(l, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
+            if (failure_parser_flags(f))
+                exchange_notice(l, false, "vLLM reads no tool calls: start it with %s. Until then %s writes its code as text",
+                                failure_parser_flags(f), m->o.model);
+            else
+                exchange_notice(l, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
             return true;
         }
         break;

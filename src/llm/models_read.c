@@ -2,6 +2,7 @@
  * order in which they are believed. A path is the names of members with dots between.
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +95,7 @@ static double price_of(const struct json *pricing, const char *const *names)
     for (; *names; names++) {
         const struct json *j = json_get(pricing, *names);
         const char *s = json_str(j);
-        double v = s && isdigit((unsigned char)*s) ? strtod(s, NULL) * 1e6 : json_double(j, -1);
+        double v = s && isdigit((unsigned char)*s) ? round(strtod(s, NULL) * 1e12) / 1e6 : json_double(j, -1);
         if (v >= 0 && v <= PRICE_MAX)
             return v;
     }

@@ -1,4 +1,5 @@
 /* cmd_models.c - "sandpiper models": what the service has, as it tells itself. With nothing configured, the servers on this machine. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -32,10 +33,12 @@ struct row {
 
 static void price_text(double v, char *out, size_t size)
 {
+    double cents = v * 100;
+
     if (v < 0)
         *out = '\0';
     else
-        snprintf(out, size, v == 0 ? "0" : v < 0.1 ? "%.3f" : "%.2f", v);
+        snprintf(out, size, fabs(cents - round(cents)) > 0.01 ? "%.3f" : "%.2f", v);
 }
 
 static void fill_row(struct row *r, const struct llm_model *m, const char *chosen)

@@ -10,6 +10,8 @@
 #include "config/endpoint.h"
 
 struct agent_options;
+struct buf;
+struct llm_model;
 struct llm_models_query;
 struct llm_options;
 struct loop;
@@ -46,12 +48,16 @@ struct known {
     struct argv notices;        /* warnings, one line each, to be shown and dropped */
 };
 void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o, struct known *k);
+bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o);     /* false: the window is the user's own */
 int known_window(const struct endpoint *e, const char *model, struct known *k);        /* 0: it is still not told */
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);   /* points into e */
 
 /* model.c: settle which model at which endpoint; may ask local servers for their list. *model is owned by the caller; notice gets one line
  * when something was found that nobody named. */
 int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice, struct error *err);
+
+/* check_model.c: doctor's second half, one small question to the model. Lines for doctor into out; 0 or the exit code of what is wrong. */
+int check_model(struct config *c, struct loop *loop, struct buf *out);
 
 /* The rest of model.c, for commands that need an endpoint and no model. */
 #define LOCAL_MAX 16

@@ -87,24 +87,31 @@ static struct profile users_profile(const struct config *c, const char *model)
     return profile_of(&users, model);
 }
 
-void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o, struct known *k)
+bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o)
 {
     struct profile users = users_profile(c, o->model);
     bool own_window = c->context || users.context;
+
+    if (!own_window && (m->context > 0 || m->unloaded))
+        o->context = m->context;
+    if (m->tools == 0 && !c->dialect && !users.has_dialect)
+        o->dialect = LLM_BLOCKS;
+    if (m->max_output > 0 && m->max_output < 4096 && !o->profile_max_tokens)
+        o->profile_max_tokens = m->max_output;
+    return !own_window;
+}
+
+void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o, struct known *k)
+{
     struct llm_model m;
 
     k->waits_for_window = false;
     if (!e->found || !look_up(e, o->model, loop, &m))
         return;
-    if (!own_window && (m.context > 0 || m.unloaded))
-        o->context = m.context;
-    k->waits_for_window = !own_window && m.unloaded;
-    if (m.tools == 0 && !c->dialect && !users.has_dialect)
-        o->dialect = LLM_BLOCKS;
-    if (m.max_output > 0 && m.max_output < 4096 && !o->profile_max_tokens)
-        o->profile_max_tokens = m.max_output;
+    bool its_window = known_merge(c, &m, o);
+    k->waits_for_window = its_window && m.unloaded;
     tell_end(e, &m, &k->notices);
-    if (!own_window)
+    if (its_window)
         tell_window(e, &m, &k->notices);
     llm_model_release(&m);
 }
