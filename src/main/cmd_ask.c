@@ -24,6 +24,7 @@ struct ask {
     struct loop *loop;
     struct endpoint endpoint;
     struct known known;
+    struct argv names;          /* of models, for the chat's Tab */
     char *model, *found;        /* found: one line when the model was found, not named */
     struct prompt_texts texts;
     struct prompts prompts;
@@ -115,7 +116,12 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
         *now = llm_model(a->llm);
         return 0;
     }
-    setup_llm(a->c, &a->endpoint, name, &o);
+    size_t len = strlen(name);
+
+    while (len && name[len - 1] == ' ')         /* Tab leaves one behind */
+        len--;
+    autofree char *trimmed = xmemdup0(name, len);
+    setup_llm(a->c, &a->endpoint, trimmed, &o);
     known_apply(a->c, &a->endpoint, a->loop, &o, &a->known);
     o.reasoning_effort = effort_of(a);
     if (llm_reconfigure(a->llm, &o, err) < 0)
@@ -124,6 +130,16 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
         *now = llm_model(a->llm);
     tell_known(a);
     return 0;
+}
+
+/* Tab behind "/model ". The user waits for it, so a service whose list is not kept yet is asked for it. */
+static const char *const *model_names(void *ctx)
+{
+    struct ask *a = ctx;
+
+    argv_release(&a->names);
+    known_names(&a->endpoint, &a->names);
+    return a->names.n ? (const char *const *)a->names.v : NULL;
 }
 
 static const char *question_of(const struct config *c)
@@ -165,7 +181,7 @@ static int open_term(struct ask *a, struct error *err)
     struct term_options o = {
         .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,
         .history_path = history, .greeting = greeting, .files = files_of(c),
-        .system = c->system, .model = change_model, .ctx = a,
+        .system = c->system, .model = change_model, .models = model_names, .ctx = a,
     };
 
     a->term = term_new(&o, a->loop, err);
@@ -294,6 +310,7 @@ static void release(struct ask *a)
     prompts_release(&a->texts);
     endpoint_release(&a->endpoint);
     argv_release(&a->known.notices);
+    argv_release(&a->names);
     free(a->model);
     free(a->found);
     loop_free(a->loop);

@@ -50,6 +50,7 @@ struct known {
 void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o, struct known *k);
 bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o);     /* false: the window is the user's own */
 int known_window(const struct endpoint *e, const char *model, struct known *k);        /* 0: it is still not told */
+void known_names(const struct endpoint *e, struct argv *out);      /* of the models there are, those that can be shown as they are */
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);   /* points into e */
 
 /* model.c: settle which model at which endpoint; may ask local servers for their list. *model is owned by the caller; notice gets one line

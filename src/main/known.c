@@ -6,12 +6,14 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "config/url.h"
 #include "llm/models.h"
 #include "main/command.h"
 #include "show/show.h"
 
 #define LOCAL_MS 150            /* nobody waits longer for something that nobody asked for */
+#define NAMES_MS 2000           /* but for a Tab, a little */
 
 static bool is_local(const struct endpoint *e)
 {
@@ -130,4 +132,20 @@ int known_window(const struct endpoint *e, const char *model, struct known *k)
         llm_model_release(&m);
     }
     return window;
+}
+
+void known_names(const struct endpoint *e, struct argv *out)
+{
+    struct llm_models_query q;
+    struct llm_models m = {0};
+
+    models_query(e, NAMES_MS, MODELS_KEPT_S, &q);
+    if (e->found && llm_models_get(&q, NULL, &m, NULL) == 0)   /* no loop: this is called while a line is edited */
+        for (size_t i = 0; i < m.n; i++) {
+            autofree char *clean = scrub_line(m.v[i].id, SCRUB_TERMINAL);
+
+            if (!strcmp(clean, m.v[i].id) && !strchr(clean, ' '))
+                argv_push(out, clean);
+        }
+    llm_models_release(&m);
 }

@@ -287,12 +287,18 @@ def test_ollamas_window_after_the_model_was_loaded(sandpiper, serve):
     assert (r.code, r.out) == (0, "42\n") and r.err.count(NARROW) == 1, r
 
 
-@pytest.mark.parametrize("windows, parameters, limit", [({"qwen3.5:4b": 65536}, "", 4096), ({}, "stop \"x\"\nnum_ctx                        20000", 4096)])
-def test_a_wide_window_is_not_told(sandpiper, serve, windows, parameters, limit):
-    server = serve(sandpiper, bound(limit))
-    Ollama(server, windows, parameters=parameters)
+def test_a_wide_window_is_not_told(sandpiper, serve):
+    server = serve(sandpiper, bound(4096))
+    Ollama(server, {"qwen3.5:4b": 65536})
     r = sandpiper.run("-m", "qwen3.5:4b", "q", env=local(server))
     assert (r.code, r.err) == (0, ""), r
+
+
+def test_ollamas_window_that_the_models_file_sets(sandpiper, serve):
+    server = serve(sandpiper, bound(2500))
+    Ollama(server, parameters="stop \"x\"\nnum_ctx                        10000")
+    r = sandpiper.run("-m", "qwen3.5:4b", "q", env=local(server))
+    assert r.code == 0 and "with a window of 10,000 tokens" in r.err, r
 
 
 def test_ollamas_models_without_tools(sandpiper, serve):
@@ -385,3 +391,23 @@ def test_a_long_list_of_a_stranger_costs_little(bare, serve):
                    "  here: {title: Here, base_url: '%s', discover: true, local: true}\n" % server.url)
     r = bare.run("q", env=local(server, SANDPIPER_BASE_URL=None, SANDPIPER_DISCOVER="1"))
     assert r.code == 2 and r.seconds < 1.5, r
+
+
+# --------------------------------------------------------------------------------------------------------------------- the chat
+
+def test_tab_completes_models_in_the_chat(sandpiper, serve):
+    server = serve(sandpiper, [{"expect": {"model": "qwen3.5:4b"}, "answer": {"text": "Heard."}}])
+    server.others[BASE] = listed({"id": "qwen3.5:4b"}, {"id": "gemma4:e4b"}, {"id": "turned\u202eround"})
+    p = sandpiper.chat(env={"NO_COLOR": "1"})
+    p.expect_exact("> ")
+    p.send("/model q\t\r")
+    p.expect_exact("qwen3.5:4b")
+    p.expect_exact("> ")
+    p.send("/model \t\t")
+    p.expect_exact("gemma4:e4b")
+    p.send("\x15question\r")
+    p.expect_exact("Heard.")
+    p.expect_exact("> ")
+    assert "round" not in p.before
+    p.send("\x04")
+    p.read()
