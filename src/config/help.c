@@ -75,18 +75,19 @@ static const struct topic {
      "Starts a sandbox with each engine, runs a piece of code in it, and says which\n"
      "work, which limits hold, which are weaker and why, and what mends one that does\n"
      "not work. With --sandbox ENGINE only that one.\n\n"
-     "Then checks the model: is there a key, does the service answer, does it have the\n"
-     "model, can the model call a tool (one small request). --offline leaves it out.\n",
+     "Then checks the model: is there a key, does the service answer, does it have\n"
+     "the model, can the model call a tool (one small request). --offline leaves it\n"
+     "out.\n",
      "Sandbox", " provider model base-url api config help ",
-     "\nExit codes: 0 an engine works and the model too, 3 no engine works, else what a\n"
-     "question would end with: 2 no model is configured, 77 the key was refused, 75 try\n"
-     "again later, 1 anything else.\n"},
+     "\nExit codes: 0 an engine works and the model too, 3 no engine works, else what\n"
+     "a question would end with: 2 no model is configured, 77 the key was refused,\n"
+     "75 try again later, 1 anything else.\n"},
     {"models", FOR_CONFIG | FOR_MODELS,
      "Usage: sandpiper models [OPTION]... [TEXT]\n\n"
      "Lists the models of the service that is configured, with what it tells about\n"
      "them: window in tokens, tools, dollars per million tokens in and out, last day.\n"
-     "TEXT shows only names that contain it. With nothing configured, the model servers\n"
-     "on this machine are asked.\n",
+     "TEXT shows only names that contain it. With nothing configured, the model\n"
+     "servers on this machine are asked.\n",
      "", " provider base-url json config help ",
      "\nExit codes: 0, 1 no list or no such name, 2 nothing is configured, 75 try again\n"
      "later, 77 the key was refused.\n"},

@@ -148,16 +148,16 @@ static unsigned likeness(const char *a, const char *b)
 const struct llm_model *llm_models_nearest(const struct llm_models *m, const char *id)
 {
     const struct llm_model *exact = llm_models_find(m, id), *best = NULL;
-    unsigned most = 255;                /* at least one whole word, which is the family */
+    unsigned most = 0;
     const struct llm_model *named = exact && exact->replaced_by ? llm_models_find(m, exact->replaced_by) : NULL;
     if (named)
         return named;
     for (size_t i = 0; i < m->n; i++) {
         const struct llm_model *one = &m->v[i];
         unsigned like = likeness(own_name(one->id), own_name(id));
-        if (one == exact || mute(one->id))
+        if (one == exact || mute(one->id) || like < 256)    /* at least one whole word, which is the family */
             continue;
-        like = like > 1 && *one->ends ? like - 1 : like;    /* of two that are equally near the one that stays */
+        like += *one->ends ? 0 : 1u << 20;      /* one that ends too only where there is no other */
         if (like > most) {
             most = like;
             best = one;
