@@ -15,9 +15,10 @@
 #define LOCAL_MS 150            /* nobody waits longer for something that nobody asked for */
 #define NAMES_MS 2000           /* but for a Tab, a little */
 
+/* Over TLS nothing is cheap, and nobody runs a model behind it on his own machine. */
 static bool is_local(const struct endpoint *e)
 {
-    return url_is_loopback(e->base_url) || (e->entry && e->entry->local);
+    return strncmp(e->base_url, "http://", 7) == 0 && (url_is_loopback(e->base_url) || (e->entry && e->entry->local));
 }
 
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q)

@@ -305,10 +305,10 @@ class ModelServer:
                 return
             with self.lock:
                 self.sockets.add(conn)
-            threading.Thread(target=self.connection, args=(conn,), daemon=True).start()
+            threading.Thread(target=self.connection, args=(conn, [0]), daemon=True).start()
 
-    def connection(self, conn):
-        number = [0]                    # told at the first request that counts
+    def connection(self, conn, number):
+        """number: a list, filled at the first request that counts."""
         conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         data = b""
         try:
