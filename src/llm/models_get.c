@@ -25,9 +25,19 @@ struct asking {
     struct http *http;
     struct loop *loop;
     char *auth, *root;          /* root: the base URL without /v1, where a local server has its own calls */
+    const char *version;        /* a further header, or NULL */
     int64_t until;
     struct buf body;
 };
+
+/* Its list belongs to its own API, which has another header for the key, not to the one that speaks as OpenAI does. */
+static bool is_anthropic(const char *base_url)
+{
+    static const char name[] = "api.anthropic.com";
+    char host[256];
+    url_host(base_url, host, sizeof host);
+    return !strncasecmp(host, name, sizeof name - 1);
+}
 
 static int asking_init(struct asking *a, const struct llm_models_query *q, size_t max, struct loop *loop, struct error *err)
 {
@@ -38,8 +48,9 @@ static int asking_init(struct asking *a, const struct llm_models_query *q, size_
         n -= 3;
     *a = (struct asking){.q = q, .loop = loop, .until = clock_ms() + (q->timeout_ms > 0 ? q->timeout_ms : TIMEOUT_MS)};
     a->root = xmemdup0(q->base_url, n);
+    a->version = is_anthropic(q->base_url) ? "anthropic-version: 2023-06-01" : NULL;
     if (q->api_key && *q->api_key)
-        a->auth = xasprintf(q->auth == LLM_API_KEY_HEADER ? "api-key: %s" : "Authorization: Bearer %s", q->api_key);
+        a->auth = xasprintf(a->version ? "x-api-key: %s" : q->auth == LLM_API_KEY_HEADER ? "api-key: %s" : "Authorization: Bearer %s", q->api_key);
     buf_init(&a->body, max);
     a->http = http_new(err);
     return a->http ? 0 : -1;
@@ -65,13 +76,15 @@ static bool on_data(void *ctx, const struct http_reply *reply, const char *p, si
 /* body NULL: GET. The answer is in a->body. */
 static enum http_end ask(struct asking *a, const char *url, const char *body, struct http_reply *reply, struct failure *f, struct error *err)
 {
-    const char *headers[3] = {"Accept: application/json"};
+    const char *headers[4] = {"Accept: application/json"};
     size_t n = 1;
     int64_t left = a->until - clock_ms();
     if (body)
         headers[n++] = "Content-Type: application/json";
     if (a->auth)
         headers[n++] = a->auth;
+    if (a->version)
+        headers[n++] = a->version;
     buf_clear(&a->body);
     struct http_request q = {
         .url = url, .body = body, .len = body ? strlen(body) : 0, .headers = headers, .n_headers = n,
@@ -222,7 +235,7 @@ static char *list_url(const char *base, struct error *err)
         autofree char *root = xmemdup0(base, n);
         return url_endpoint(root, "/ai/models/search?per_page=100&task=Text%20Generation", err);
     }
-    return url_endpoint(base, "/models", err);
+    return url_endpoint(base, is_anthropic(base) ? "/models?limit=1000" : "/models", err);
 }
 
 static int refused(const struct llm_models_query *q, const char *host, const struct failure *f, struct error *err)

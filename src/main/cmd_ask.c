@@ -223,6 +223,8 @@ static int open_rooms(struct ask *a, struct error *err)
         return -1;
     setup_llm(a->c, &a->endpoint, a->model, &lo);
     known_apply(a->c, &a->endpoint, a->loop, &lo, &a->known);
+    if (loop_cancelled(a->loop))
+        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     lo.reasoning_effort = effort_of(a);
     lo.trace = a->c->trace;
     lo.record = a->c->record;

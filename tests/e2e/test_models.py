@@ -411,3 +411,27 @@ def test_tab_completes_models_in_the_chat(sandpiper, serve):
     assert "round" not in p.before
     p.send("\x04")
     p.read()
+
+
+# ---------------------------------------------------------------------------------------------------- lists in places of their own
+
+def test_cloudflare_lists_beside_its_api(bare, serve):
+    server = serve(bare)
+    root = server.url[:-len("/v1")] + "/client/v4/accounts/abc"
+    server.others["/client/v4/accounts/abc/ai/models/search"] = {"success": True, "result": [
+        {"id": "f9f2", "name": "@cf/openai/gpt-oss-120b", "task": {"name": "Text Generation"},
+         "properties": [{"property_id": "context_window", "value": "128000"}]}]}
+    for base, more in ((root + "/ai/v1", []), (root, ["--api", "workers_ai"])):
+        r = bare.run("models", *more, env={"OPENAI_BASE_URL": base})
+        assert r.code == 0 and "@cf/openai/gpt-oss-120b  128,000" in r.out, r
+        assert server.asides[-1].path.endswith("/search?per_page=100&task=Text%20Generation"), server.asides[-1].path
+
+
+def test_anthropic_lists_by_its_own_api(bare, serve):
+    server = serve(bare)
+    server.others[BASE] = {"data": [{"type": "model", "id": "claude-haiku-5-5", "max_input_tokens": 1000000}]}
+    r = bare.run("models", env={"OPENAI_BASE_URL": "http://api.anthropic.com.localhost:%d/v1" % server.port, "SANDPIPER_ALLOW_INSECURE": "1"})
+    assert r.code == 0 and "claude-haiku-5-5  1,000,000" in r.out, r
+    asked = server.asides[-1]
+    assert asked.path == BASE + "?limit=1000" and asked.headers["x-api-key"] == "test-key" and "anthropic-version" in asked.headers
+    assert "authorization" not in asked.headers
