@@ -151,6 +151,34 @@ static int get_list(struct check *k, struct error *err)
     return -1;
 }
 
+static void fill_options(struct check *k, const char *model, struct llm_options *o)
+{
+    const struct llm_model *m = llm_models_find(&k->list, model);
+
+    setup_llm(k->c, &k->endpoint, model, o);
+    if (m)
+        known_merge(k->c, m, o);
+    o->reasoning_effort = k->c->reasoning_effort ? k->c->reasoning_effort : k->texts.reasoning_effort;
+    o->max_tokens = CALL_TOKENS;
+    o->deadline = clock_ms() + CALL_MS;
+}
+
+/* As a question does: a default that the service has no longer gives way to the next of the list. */
+static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
+{
+    struct check *k = ctx;
+    const char *name = model_after(k->c, &k->endpoint, model, false, advice, LLM_ADVICE);
+
+    if (!name)
+        return false;
+    free(k->model);
+    k->model = xstrdup(name);
+    fill_options(k, k->model, next);
+    k->o.dialect = next->dialect;
+    k->o.context = next->context;
+    return true;
+}
+
 static int prepare(struct check *k, struct error *err)
 {
     if (prompts_load(&k->texts, err) < 0 || endpoint_choose(k->c, &k->endpoint, err) < 0)
@@ -159,12 +187,9 @@ static int prepare(struct check *k, struct error *err)
         k->endpoint.model = k->texts.model;
     if (model_settle(k->c, &k->endpoint, k->loop, &k->model, &k->found, err) < 0 || get_list(k, err) < 0)
         return -1;
-    setup_llm(k->c, &k->endpoint, k->model, &k->o);
-    if (in_list(k))
-        known_merge(k->c, in_list(k), &k->o);
-    k->o.reasoning_effort = k->c->reasoning_effort ? k->c->reasoning_effort : k->texts.reasoning_effort;
-    k->o.max_tokens = CALL_TOKENS;
-    k->o.deadline = clock_ms() + CALL_MS;
+    fill_options(k, k->model, &k->o);
+    k->o.gone = model_gone;
+    k->o.gone_ctx = k;
     return 0;
 }
 

@@ -51,6 +51,8 @@ void known_apply(const struct config *c, const struct endpoint *e, struct loop *
 bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o);     /* false: the window is the user's own */
 int known_window(const struct endpoint *e, const char *model, struct known *k);        /* 0: it is still not told */
 void known_names(const struct endpoint *e, struct argv *out);      /* of the models there are, those that can be shown as they are */
+/* A model that is gone: the service's list is asked for the one that is nearest to it. */
+bool known_nearest(const struct endpoint *e, const char *model, struct loop *loop, char *id, size_t size);
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);   /* points into e */
 
 /* model.c: settle which model at which endpoint; may ask local servers for their list. *model is owned by the caller; notice gets one line
@@ -69,6 +71,10 @@ struct local_place {
 size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX]);      /* where model servers are looked for on this machine */
 int endpoint_ready(struct endpoint *e, struct loop *loop, struct error *err);      /* its key is fetched, its server found */
 int none_configured(const char *looked, struct error *err);                        /* how to get a model; looked: "" or where it was looked */
+
+/* The service has a model no longer: what to ask instead, from the provider's list, or NULL with advice for the user (or an empty one). chat: the user
+ * can change the model by /model. */
+const char *model_after(const struct config *c, const struct endpoint *e, const char *model, bool chat, char *advice, size_t size);
 
 /* session.c: the folder of this session, 0700, with a fresh id as its name. */
 struct session {

@@ -2,6 +2,7 @@
  * own word goes before it, and it before what is built in. A question makes no request for it, but to a server on this machine, which
  * alone knows the window that a model has now.
  */
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,6 +14,7 @@
 #include "show/show.h"
 
 #define LOCAL_MS 150            /* nobody waits longer for something that nobody asked for */
+#define GONE_MS 5000            /* a model is gone: what else is there? */
 #define NAMES_MS 2000           /* but for a Tab, a little */
 
 /* Over TLS nothing is cheap, and nobody runs a model behind it on his own machine. */
@@ -46,6 +48,17 @@ static bool look_up(const struct endpoint *e, const char *model, struct loop *lo
     }
     llm_models_release(&kept);
     return found != NULL;
+}
+
+/* Where the service does not say when a model ends, what we know of it. */
+static void built_in_end(const struct config *c, const struct endpoint *e, struct llm_model *m)
+{
+    struct profile p = endpoint_profile(c, e, m->id);
+
+    if (!*m->ends && p.ends && strlen(p.ends) < sizeof m->ends)
+        memcpy(m->ends, p.ends, strlen(p.ends) + 1);
+    if (!m->replaced_by)
+        m->replaced_by = xstrdup(p.replaced_by);
 }
 
 static void tell_end(const struct endpoint *e, const struct llm_model *m, struct argv *notices)
@@ -85,9 +98,9 @@ static void tell_window(const struct endpoint *e, const struct llm_model *m, str
 /* What config.yaml says of this model. */
 static struct profile users_profile(const struct config *c, const char *model)
 {
-    struct profiles users = {c->profiles.v, c->user_profiles};
+    const struct profiles *const users[] = {&c->profiles};
 
-    return profile_of(&users, model);
+    return profile_of(users, countof(users), model);
 }
 
 bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o)
@@ -109,10 +122,13 @@ void known_apply(const struct config *c, const struct endpoint *e, struct loop *
     struct llm_model m;
 
     k->waits_for_window = false;
-    if (!e->found || !look_up(e, o->model, loop, &m))
+    if (!e->found)
         return;
+    if (!look_up(e, o->model, loop, &m))
+        m = (struct llm_model){.id = xstrdup(o->model), .tools = -1};
     bool its_window = known_merge(c, &m, o);
     k->waits_for_window = its_window && m.unloaded;
+    built_in_end(c, e, &m);
     tell_end(e, &m, &k->notices);
     if (its_window)
         tell_window(e, &m, &k->notices);
@@ -149,4 +165,20 @@ void known_names(const struct endpoint *e, struct argv *out)
                 argv_push(out, clean);
         }
     llm_models_release(&m);
+}
+
+bool known_nearest(const struct endpoint *e, const char *model, struct loop *loop, char *id, size_t size)
+{
+    struct llm_models_query q;
+    struct llm_models m = {0};
+    const struct llm_model *near = NULL;
+
+    models_query(e, GONE_MS, 0, &q);
+    if (e->found && llm_models_get(&q, loop, &m, NULL) == 0)
+        near = llm_models_nearest(&m, model);
+    bool fits = near && strlen(near->id) < size;
+    if (fits)
+        snprintf(id, size, "%s", near->id);
+    llm_models_release(&m);
+    return fits;
 }

@@ -435,3 +435,22 @@ def test_anthropic_lists_by_its_own_api(bare, serve):
     asked = server.asides[-1]
     assert asked.path == BASE + "?limit=1000" and asked.headers["x-api-key"] == "test-key" and "anthropic-version" in asked.headers
     assert "authorization" not in asked.headers
+
+
+# -------------------------------------------------------------------------------------------------------------------- models that go
+
+def test_an_end_that_is_known_here_is_told_without_a_list(sandpiper, serve):
+    serve(sandpiper, ONCE)
+    sandpiper.configure("models:\n  test-model: {ends: %s, replaced_by: next-model}\n" % day(30.5))
+    r = sandpiper.run("q")
+    assert r.code == 0 and "test-model ends on %s, in 30 days; next-model takes its place" % day(30.5) in r.err, r
+
+
+GONE = {"answer": {"status": 404, "json": {"error": {"message": "The model `test-model` does not exist", "code": "model_not_found"}}}}
+
+
+def test_the_nearest_to_a_model_that_is_gone_is_named(sandpiper, serve):
+    server = serve(sandpiper, [GONE])
+    server.others[BASE] = listed({"id": "unlike"}, {"id": "test-model-2"})
+    r = sandpiper.run("q")
+    assert r.code == 1 and "The nearest that it has: -m test-model-2" in r.err, r
