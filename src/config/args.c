@@ -77,7 +77,7 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
 {
     static const struct { const char *word; enum command command; } commands[] = {
         {"exec", COMMAND_EXEC}, {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG}, {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},
-        {"help", COMMAND_HELP},
+        {"help", COMMAND_HELP}, {"models", COMMAND_MODELS},
         {"ps", COMMAND_PS}, {"rm", COMMAND_RM},
     };
 
@@ -104,8 +104,8 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
 static void help_wanted(struct args *a, const char *next)
 {
     static const char *const names[] = {
-        [COMMAND_EXEC] = "exec", [COMMAND_CONFIG] = "config", [COMMAND_DOCTOR] = "doctor", [COMMAND_GC] = "gc", [COMMAND_PS] = "ps",
-        [COMMAND_RM] = "rm", [COMMAND_DEBUG] = "debug",
+        [COMMAND_EXEC] = "exec", [COMMAND_CONFIG] = "config", [COMMAND_DOCTOR] = "doctor", [COMMAND_GC] = "gc",
+        [COMMAND_MODELS] = "models", [COMMAND_PS] = "ps", [COMMAND_RM] = "rm", [COMMAND_DEBUG] = "debug",
         [COMMAND_DEBUG_REPLY] = "debug", [COMMAND_DEBUG_REQUEST] = "debug", [COMMAND_HELP] = NULL,
     };
 
@@ -118,7 +118,7 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
 {
     if (a->command == COMMAND_HELP) {
         if (a->help_topic || !(a->help_topic = help_find(word)))
-            return error_set(err, ERROR_USAGE, 0, "help knows all, exec, config, doctor, ps, rm, gc and debug\n"
+            return error_set(err, ERROR_USAGE, 0, "help knows all, exec, config, doctor, models, ps, rm, gc and debug\n"
                              "To ask a question: sandpiper -p \"help ...\"");
         return 0;
     }
@@ -138,6 +138,9 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
         const char *name = a->command == COMMAND_CONFIG ? "config" : a->command == COMMAND_DOCTOR ? "doctor" : a->command == COMMAND_GC ? "gc" : "ps";
         return error_set(err, ERROR_USAGE, 0, "%s takes no further words\nTo ask a question: sandpiper -p \"%s ...\"", name, name);
     }
+    if (a->operand && a->command == COMMAND_MODELS)
+        return error_set(err, ERROR_USAGE, 0, "models takes one word, a part of the names that you want to see\n"
+                         "To ask a question: sandpiper -p \"models ...\"");
     if (a->operand && a->command == COMMAND_EXEC)
         return error_set(err, ERROR_USAGE, 0, "exec takes one FILE, or - for stdin");
     if (a->operand)
@@ -153,8 +156,8 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
     static const struct { int here; const char *name; } commands[] = {
         [COMMAND_ASK] = {FOR_ASK, ""}, [COMMAND_EXEC] = {FOR_EXEC, "exec"}, [COMMAND_CONFIG] = {FOR_CONFIG, "config"},
         [COMMAND_DEBUG_REPLY] = {FOR_REPLY, "debug reply"}, [COMMAND_DEBUG_REQUEST] = {FOR_REQUEST, "debug request"},
-        [COMMAND_DOCTOR] = {FOR_CONFIG, "doctor"}, [COMMAND_GC] = {FOR_CONFIG, "gc"},       /* what config takes, they take */
-        [COMMAND_PS] = {FOR_CONFIG | FOR_PS, "ps"}, [COMMAND_RM] = {FOR_CONFIG | FOR_RM, "rm"},
+        [COMMAND_DOCTOR] = {FOR_CONFIG | FOR_DOCTOR, "doctor"}, [COMMAND_GC] = {FOR_CONFIG, "gc"},       /* what config takes, they take */
+        [COMMAND_MODELS] = {FOR_CONFIG | FOR_MODELS, "models"}, [COMMAND_PS] = {FOR_CONFIG | FOR_PS, "ps"}, [COMMAND_RM] = {FOR_CONFIG | FOR_RM, "rm"},
     };
     int here = commands[a->command].here;
 
@@ -165,7 +168,8 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
             const char *flag = a->v[i].option->flag;
             if (here == FOR_ASK)
                 return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only", flag,
-                                 a->v[i].option->commands == FOR_REPLY ? "debug reply" : a->v[i].option->commands == FOR_RM ? "rm" : "exec");
+                                 a->v[i].option->commands == FOR_REPLY ? "debug reply" : a->v[i].option->commands == FOR_RM ? "rm"
+                                 : a->v[i].option->commands & FOR_DOCTOR ? "doctor" : "exec");
             return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", flag, commands[a->command].name);
         }
     if (a->command == COMMAND_RM) {

@@ -13,7 +13,7 @@ struct error;
 struct option;
 
 enum command { COMMAND_ASK, COMMAND_EXEC, COMMAND_CONFIG, COMMAND_DEBUG /* only while its next word is not read */, COMMAND_DEBUG_REPLY,
-               COMMAND_DEBUG_REQUEST, COMMAND_DOCTOR, COMMAND_GC, COMMAND_PS, COMMAND_RM, COMMAND_HELP /* becomes args.help */ };
+               COMMAND_DEBUG_REQUEST, COMMAND_DOCTOR, COMMAND_GC, COMMAND_MODELS, COMMAND_PS, COMMAND_RM, COMMAND_HELP /* becomes args.help */ };
 
 struct arg {
     const struct option *option;

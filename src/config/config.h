@@ -45,7 +45,7 @@ struct config {
     /* model */
     const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort;
     struct argv api_key_command;
-    bool stream, discover, allow_insecure, park;
+    bool stream, discover, allow_insecure, park, offline;
     int max_tokens, context;        /* 0: not set */
     double temperature;             /* < 0: not set */
     int64_t connect_timeout, idle_timeout, quiet_timeout;

@@ -19,7 +19,8 @@ static const char first_screen[] =
     "       sandpiper - < FILE                the question is all of stdin\n"
     "       sandpiper exec FILE               Python in the sandbox, no model\n"
     "       sandpiper config                  what is in force, and why\n"
-    "       sandpiper doctor                  which sandbox engines work here\n"
+    "       sandpiper doctor                  check sandbox, key and model\n"
+    "       sandpiper models                  list the models of the service\n"
     "\nThe usual options:\n";
 
 static const char everything[] =
@@ -30,7 +31,8 @@ static const char everything[] =
     "       sandpiper - < FILE                the question is all of stdin\n"
     "       sandpiper exec [FILE|-]           Python in the sandbox, no model\n"
     "       sandpiper config                  what is in force, and why\n"
-    "       sandpiper doctor                  which engines work, what they hold\n"
+    "       sandpiper doctor                  check engines, limits, key and model\n"
+    "       sandpiper models [TEXT]           list the models of the service\n"
     "       sandpiper ps                      list the sandboxes with a name\n"
     "       sandpiper rm NAME...              end them\n"
     "       sandpiper gc                      remove what killed programs left\n"
@@ -39,7 +41,7 @@ static const char everything[] =
     "       sandpiper help [COMMAND|all]      the usual options, a command, all\n";
 
 static const char more[] = "\nEvery option: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
-                           "config, doctor, ps, rm, gc, debug). The whole story: man sandpiper.\n";
+                           "config, doctor, models, ps, rm, gc, debug). The whole story: man sandpiper.\n";
 
 static const char codes[] =
     "\nExit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
@@ -72,8 +74,23 @@ static const struct topic {
      "Usage: sandpiper doctor [OPTION]...\n\n"
      "Starts a sandbox with each engine, runs a piece of code in it, and says which\n"
      "work, which limits hold, which are weaker and why, and what mends one that does\n"
-     "not work. With --sandbox ENGINE only that one.\n",
-     "Sandbox", " config help ", "\nExit codes: 0 at least one works, 3 none does.\n"},
+     "not work. With --sandbox ENGINE only that one.\n\n"
+     "Then checks the model: is there a key, does the service answer, does it have\n"
+     "the model, can the model call a tool (one small request). --offline leaves it\n"
+     "out.\n",
+     "Sandbox", " provider model base-url api config help ",
+     "\nExit codes: 0 an engine works and the model too, 3 no engine works, else what\n"
+     "a question would end with: 2 no model is configured, 77 the key was refused,\n"
+     "75 try again later, 1 anything else.\n"},
+    {"models", FOR_CONFIG | FOR_MODELS,
+     "Usage: sandpiper models [OPTION]... [TEXT]\n\n"
+     "Lists the models of the service that is configured, with what it tells about\n"
+     "them: window in tokens, tools, dollars per million tokens in and out, last day.\n"
+     "TEXT shows only names that contain it. With nothing configured, the model\n"
+     "servers on this machine are asked.\n",
+     "", " provider base-url json config help ",
+     "\nExit codes: 0, 1 no list or no such name, 2 nothing is configured, 75 try again\n"
+     "later, 77 the key was refused.\n"},
     {"ps", FOR_CONFIG | FOR_PS,
      "Usage: sandpiper ps [--json]\n\n"
      "Lists the sandboxes with a name: engine, which process holds it, age, how long\n"

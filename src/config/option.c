@@ -60,6 +60,8 @@ const struct option option_table[] = {
      .max = "24h", .arg = "TIME", .group = model, .commands = FOR_ALL, .help = "give a request up after so long without a byte"},
     {"quiet-timeout", 0, "quiet_timeout", "SANDPIPER_QUIET_TIMEOUT", OPTION_TIME, TO(quiet_timeout), .def = "600s", .min = "1ms",
      .max = "24h", .arg = "TIME", .group = model, .commands = FOR_ALL, .help = "the same, for bytes that say nothing"},
+    {"offline", 0, NULL, NULL, OPTION_BOOL, TO(offline), .group = model, .commands = FOR_DOCTOR | FOR_MODELS,
+     .help = "doctor: leave the model out; models: what was listed within a day"},
     {NULL, 0, "discover", "SANDPIPER_DISCOVER", OPTION_BOOL, TO(discover), .def = "true", .group = model,
      .help = "with nothing configured, look for a model server on this machine"},
     {NULL, 0, "allow_insecure", "SANDPIPER_ALLOW_INSECURE", OPTION_BOOL, TO(allow_insecure), .def = "false", .group = model,
@@ -91,7 +93,7 @@ const struct option option_table[] = {
     {"dry-run", 0, NULL, NULL, OPTION_BOOL, TO(dry_run), .group = sandbox, .commands = FOR_EXEC,
      .help = "exec: print the command that would start the sandbox"},
 
-    {"json", 0, NULL, NULL, OPTION_BOOL, TO(json), .group = output, .commands = FOR_ASK | FOR_PS,
+    {"json", 0, NULL, NULL, OPTION_BOOL, TO(json), .group = output, .commands = FOR_ASK | FOR_PS | FOR_MODELS,
      .usual = true, .help = "one JSON object a line on stdout instead of text"},
     {"quiet", 'q', "quiet", "SANDPIPER_QUIET", OPTION_BOOL, TO(quiet), .group = output, .commands = FOR_ALL,
      .usual = true, .help = "nothing on stderr but errors"},

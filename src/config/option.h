@@ -23,7 +23,8 @@ enum option_type {
     OPTION_TIME,            /* int64_t, milliseconds */
 };
 
-enum { FOR_ASK = 1, FOR_EXEC = 2, FOR_CONFIG = 4, FOR_REPLY = 8, FOR_REQUEST = 16, FOR_ALL = 31, FOR_PS = 32, FOR_RM = 64 };
+enum { FOR_ASK = 1, FOR_EXEC = 2, FOR_CONFIG = 4, FOR_REPLY = 8, FOR_REQUEST = 16, FOR_ALL = 31, FOR_PS = 32, FOR_RM = 64, FOR_DOCTOR = 128,
+       FOR_MODELS = 256 };
 
 struct option {
     const char *flag;       /* without "--"; NULL: none */

@@ -15,6 +15,7 @@
 static const struct field provider_fields[] = {
     {"title", F_STRING, P(title), NULL, false, 0},
     {"base_url", F_URL, P(base_url), NULL, false, 0},
+    {"other_url", F_URL, P(other_url), NULL, false, 0},
     {"url_variable", F_VARIABLE, P(url_variable), NULL, false, 0},
     {"host_variable", F_VARIABLE, P(host_variable), NULL, false, 0},
     {"key_variable", F_VARIABLES, P(key_variable), NULL, false, 0},
@@ -67,6 +68,8 @@ int providers_read(struct providers *p, const struct ydoc *map, const char *name
             return error_set(err, ERROR_USAGE, 0, "%s:%d: providers: %.60s: base_url is missing", name, entry->key_line, entry->key);
         if (builtin)
             continue;
+        if (url && !ydoc_get(entry, "other_url"))
+            free(steal(&slot->other_url));          /* of the built-in place, which this one replaces */
         slot->users = true;
         slot->key_line = key ? key->line : 0;
         slot->url_line = url ? url->line : 0;
@@ -94,6 +97,7 @@ void providers_release(struct providers *p)
         free(v->name);
         free(v->title);
         free(v->base_url);
+        free(v->other_url);
         free(v->url_variable);
         free(v->host_variable);
         argv_release(&v->models);

@@ -17,7 +17,7 @@ enum provider_api { PROVIDER_CHAT_COMPLETIONS, PROVIDER_RESPONSES, PROVIDER_WORK
 #define PROVIDER_APIS "chat_completions|responses|workers_ai"  /* in the order of the enum */
 
 struct provider {           /* strings are owned; NULL where not set */
-    char *name, *title, *base_url, *url_variable, *host_variable, *api_key;
+    char *name, *title, *base_url, *other_url, *url_variable, *host_variable, *api_key;
     char *key_variable[KEY_VARIABLES + 1];
     struct argv api_key_command;
     struct argv models;     /* the default, and what takes its place when the service has it no longer */

@@ -88,12 +88,16 @@ static int other_api(struct llm *m, const struct exchange *x, struct error *err)
     return 0;
 }
 
-static int blocks_instead(struct llm *m, const struct exchange *x)
+static int blocks_instead(struct llm *m, const struct exchange *x, const struct failure *f)
 {
     if (m->o.dialect != LLM_AUTO || m->learnt.dialect == LLM_BLOCKS)
         return 1;
     m->learnt.dialect = LLM_BLOCKS;
-    exchange_notice(x->l, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
+    if (failure_parser_flags(f))
+        exchange_notice(x->l, false, "vLLM reads no tool calls: start it with %s. Until then %s writes its code as text",
+                        failure_parser_flags(f), m->o.model);
+    else
+        exchange_notice(x->l, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
     return 0;
 }
 
@@ -141,7 +145,7 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
         snprintf(line, sizeof line, "the service misses reasoning_content in the history; asking again with it");
         break;
     case PARAM_TOOLS:
-        return blocks_instead(m, x);
+        return blocks_instead(m, x, f);
     case PARAM_API:
     case PARAM_NO_API:
         return other_api(m, x, err);

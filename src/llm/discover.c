@@ -9,15 +9,13 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "llm/curl_load.h"
-#include "llm/llm.h"
+#include "llm/models.h"
 #include "llm/url.h"
 
 #define PROBES_MAX 8
-#define LIST_MAX (1u << 20)
 
 struct probe {
     CURL *easy;
@@ -33,30 +31,28 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return buf_add(&pr->body, p, size * n) ? size * n : 0;
 }
 
-/* {"data":[{"id":...}]} as OpenAI has it, or {"models":[{"name":...}]}. Ollama without a model says "data": null. */
+/* The first that is not for embeddings, which LM Studio always lists one of and which cannot talk. */
 static void read_list(struct probe *p)
 {
-    autojson struct json *j = json_parse(buf_str(&p->body), p->body.len, JSON_DUPLICATES, NULL, NULL);
-    const struct json *data = json_get(j, "data"), *list = json_type(data) == JSON_ARRAY ? data : json_get(j, "models"), *m;
+    struct llm_models list;
     const char *first = NULL;
-    for (size_t i = 0; (m = json_at(list, i)) != NULL; i++) {
-        const char *name = json_str(json_get(m, "id"));
-        if (!name)
-            name = json_str(json_get(m, "name"));
-        if (!name || !*name || (first && strstr(name, "embed")))
-            continue;
-        first = name;
-        if (!strstr(name, "embed"))
-            break;                  /* LM Studio always lists one for embeddings, which cannot talk */
+    bool is_list = llm_models_parse(buf_str(&p->body), p->body.len, &list, NULL) == 0;
+    for (size_t i = 0; i < list.n; i++) {
+        bool embeds = strstr(list.v[i].id, "embed");
+        if (!first || !embeds)
+            first = list.v[i].id;
+        if (!embeds)
+            break;
     }
     p->model = xstrdup(first);
-    p->place = first ? LLM_MODEL : json_type(list) == JSON_ARRAY || (data && json_type(data) == JSON_NULL) ? LLM_NO_MODEL : LLM_OTHER;
+    p->place = first ? LLM_MODEL : is_list ? LLM_NO_MODEL : LLM_OTHER;
+    llm_models_release(&list);
 }
 
 static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const char *base, int connect_ms, int answer_ms)
 {
     autofree char *url = url_endpoint(base, "/models", NULL);
-    buf_init(&p->body, LIST_MAX);
+    buf_init(&p->body, MODELS_BYTES_LOCAL);
     p->easy = url ? c->easy_init() : NULL;
     if (!p->easy) {
         p->done = true;

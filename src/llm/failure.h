@@ -74,6 +74,8 @@ void failure_set(struct failure *f, enum failure_class class, const char *fmt, .
 double failure_wait_in_body(const struct json *error, const char *message);
 double failure_retry_after(const char *retry_after_ms, const char *retry_after, time_t now);
 
+/* vLLM was started without what reads the model's tool calls: the flags that it wants, or NULL where the error is another one. */
+const char *failure_parser_flags(const struct failure *f);
 /* The message without the key, cut at a word so that it fits. */
 void failure_brief(const struct failure *f, const char *key, char *out, size_t size);
 /* The text for the user: what was wrong, which endpoint and model, and in a second line the next step. url is the one that was used. Always -1. */

@@ -93,6 +93,12 @@ static int busy(const struct text *t)
                      t->model, t->said, when, next(t, REMEDY_USE_OTHER_MODEL));
 }
 
+const char *failure_parser_flags(const struct failure *f)
+{
+    return strcasestr(f->message, "enable-auto-tool-choice") && strcasestr(f->message, "tool-call-parser")
+        ? "--enable-auto-tool-choice --tool-call-parser NAME" : NULL;
+}
+
 /* The service will not have this request: why, as far as it can be told. */
 static const char *refused_step(const struct text *t)
 {
@@ -103,6 +109,8 @@ static const char *refused_step(const struct text *t)
         return next(t, REMEDY_REDIRECT);
     if (strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy"))
         return "Its content filter did this; put the question in other words";
+    if (failure_parser_flags(f))
+        return "vLLM was started without its tool parser: add --enable-auto-tool-choice --tool-call-parser NAME there, or ask with --dialect blocks";
     switch (f->param) {
     case PARAM_TOOLS: return next(t, REMEDY_DIALECT_BLOCKS);
     case PARAM_STREAM: return next(t, REMEDY_NO_STREAM);

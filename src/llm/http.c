@@ -165,9 +165,11 @@ static struct curl_slist *set_options(struct http *h, struct transfer *t, const 
     c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     if (url_loopback(q->url))
         c->easy_setopt(e, CURLOPT_PROXY, "");  /* a proxy cannot reach our loopback, and must not see what goes there */
-    c->easy_setopt(e, CURLOPT_POST, 1L);
-    c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
-    c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
+    if (q->body) {
+        c->easy_setopt(e, CURLOPT_POST, 1L);
+        c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
+        c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
+    }
     c->easy_setopt(e, CURLOPT_HTTPHEADER, headers);
     c->easy_setopt(e, CURLOPT_USERAGENT, "sandpiper/" VERSION);
     c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");

@@ -1,4 +1,4 @@
-/* http.h - one POST at a time over kept connections, with our own timers, serving the loop meanwhile. Knows nothing of JSON.
+/* http.h - one POST, or GET, at a time over kept connections, with our own timers, serving the loop meanwhile. Knows nothing of JSON.
  * TLS is always verified; redirects are never followed; every size has a cap.
  */
 #ifndef LLM_HTTP_H
@@ -31,7 +31,7 @@ struct http_life {              /* the receiver's side of the timers */
 };
 
 struct http_request {
-    const char *url, *body;
+    const char *url, *body;     /* body NULL: GET */
     size_t len;
     const char *const *headers; /* "Name: value" */
     size_t n_headers;

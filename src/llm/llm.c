@@ -248,6 +248,7 @@ void llm_free(struct llm *m)
 }
 
 void llm_set_deadline(struct llm *m, int64_t deadline) { m->o.deadline = deadline; }
+void llm_set_context(struct llm *m, int context) { m->learnt.context = m->o.context = context; }
 const char *llm_model(const struct llm *m) { return m->o.model; }
 const char *llm_origin(const struct llm *m) { return m->origin; }
 int llm_context(const struct llm *m) { return m->learnt.context; }

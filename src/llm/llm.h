@@ -84,6 +84,7 @@ void llm_free(struct llm *m);
 bool llm_is_gone(const struct llm_options *o);         /* within the last day the service said that it has this model no longer (o->kept) */
 int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err);   /* another model in the middle of a session */
 void llm_set_deadline(struct llm *m, int64_t deadline);
+void llm_set_context(struct llm *m, int context);      /* the window, learnt elsewhere in the middle of a session */
 const char *llm_model(const struct llm *m);
 const char *llm_origin(const struct llm *m);           /* endpoint, model and API, for struct turn.origin */
 int llm_context(const struct llm *m);                  /* the window as configured or learnt; 0 unknown */

@@ -23,6 +23,8 @@ struct ask {
     struct config *c;
     struct loop *loop;
     struct endpoint endpoint;
+    struct known known;
+    struct argv names;          /* of models, for the chat's Tab */
     char *model, *found;        /* found: one line when the model was found, not named */
     struct prompt_texts texts;
     struct prompts prompts;
@@ -39,6 +41,8 @@ struct ask {
     struct buf *unsent;         /* debug request: gets the body, nothing is sent and nothing shown; or NULL */
 };
 
+static void learn_window(struct ask *a);
+
 /* Every event passes here: what was named to the user stays on disk. */
 static void on_event(void *ctx, const struct event *e)
 {
@@ -52,6 +56,8 @@ static void on_event(void *ctx, const struct event *e)
         pipe_event(a->pipe, e);
     else if (a->term)
         term_event(a->term, e);
+    if (e->type == EVENT_USAGE && a->known.waits_for_window)    /* it has answered, so now it is in memory */
+        learn_window(a);
 }
 
 static void notice(struct ask *a, enum notice_level level, const char *line)
@@ -59,6 +65,23 @@ static void notice(struct ask *a, enum notice_level level, const char *line)
     struct event e = {.type = EVENT_NOTICE, .question = a->agent ? agent_question_number(a->agent) : 0, .notice = {level, line}};
 
     on_event(a, &e);
+}
+
+/* What the service said of its model that the user should hear of, once. */
+static void tell_known(struct ask *a)
+{
+    for (size_t i = 0; i < a->known.notices.n; i++)
+        notice(a, NOTICE_WARNING, a->known.notices.v[i]);
+    argv_release(&a->known.notices);
+}
+
+static void learn_window(struct ask *a)
+{
+    int window = known_window(&a->endpoint, llm_model(a->llm), &a->known);
+
+    if (window > 0)
+        llm_set_context(a->llm, window);
+    tell_known(a);
 }
 
 static void on_sandbox_notice(void *ctx, bool detail, const char *line)
@@ -90,6 +113,7 @@ static bool model_gone(void *ctx, const char *model, struct llm_options *next, c
 static void model_options(struct ask *a, const char *model, struct llm_options *o)
 {
     setup_llm(a->c, &a->endpoint, model, o);
+    known_apply(a->c, &a->endpoint, a->loop, o, &a->known);
     o->reasoning_effort = effort_of(a);
     o->chat = a->term != NULL;
     o->gone = model_gone;
@@ -99,10 +123,14 @@ static void model_options(struct ask *a, const char *model, struct llm_options *
 static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
 {
     struct ask *a = ctx;
-    const char *name = model_after(a->c, &a->endpoint, model, a->term != NULL, advice, LLM_ADVICE);
+    const char *name = model_after(a->c, &a->endpoint, model, a->loop, a->term != NULL, advice, LLM_ADVICE);
+
+    char near[LLM_ADVICE - 50];
 
     if (name)
         model_options(a, name, next);
+    else if (!*advice && known_nearest(&a->endpoint, model, a->loop, near, sizeof near))
+        snprintf(advice, LLM_ADVICE, "The nearest that it has: %s %s", a->term ? "/model" : "-m", near);
     return name != NULL;
 }
 
@@ -116,13 +144,29 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
         *now = llm_model(a->llm);
         return 0;
     }
+    size_t len = strlen(name);
+
+    while (len && name[len - 1] == ' ')         /* Tab leaves one behind */
+        len--;
+    autofree char *trimmed = xmemdup0(name, len);
     a->endpoint.models = NULL;      /* the user has named one */
-    model_options(a, name, &o);
+    model_options(a, trimmed, &o);
     if (llm_reconfigure(a->llm, &o, err) < 0)
         return -1;
     if (now)
         *now = llm_model(a->llm);
+    tell_known(a);
     return 0;
+}
+
+/* Tab behind "/model ". The user waits for it, so a service whose list is not kept yet is asked for it. */
+static const char *const *model_names(void *ctx)
+{
+    struct ask *a = ctx;
+
+    argv_release(&a->names);
+    known_names(&a->endpoint, &a->names);
+    return a->names.n ? (const char *const *)a->names.v : NULL;
 }
 
 static const char *question_of(const struct config *c)
@@ -164,7 +208,7 @@ static int open_term(struct ask *a, struct error *err)
     struct term_options o = {
         .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,
         .history_path = history, .greeting = greeting, .files = files_of(c),
-        .system = c->system, .model = change_model, .ctx = a,
+        .system = c->system, .model = change_model, .models = model_names, .ctx = a,
     };
 
     a->term = term_new(&o, a->loop, err);
@@ -196,7 +240,7 @@ static void skip_gone(struct ask *a, struct llm_options *o)
     char advice[LLM_ADVICE];
 
     while (a->endpoint.models && llm_is_gone(o)) {
-        const char *name = model_after(a->c, &a->endpoint, a->model, false, advice, sizeof advice), *kept = o->kept;
+        const char *name = model_after(a->c, &a->endpoint, a->model, a->loop, false, advice, sizeof advice), *kept = o->kept;
         if (!name)
             return;
         free(a->model);
@@ -224,6 +268,8 @@ static int open_rooms(struct ask *a, struct error *err)
     model_options(a, a->model, &lo);
     lo.kept = a->c->replay ? NULL : kept;       /* what is played back is as it was */
     skip_gone(a, &lo);
+    if (loop_cancelled(a->loop))
+        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     lo.trace = a->c->trace;
     lo.record = a->c->record;
     lo.replay = a->c->replay;
@@ -262,6 +308,7 @@ static void begin(struct ask *a)
         notice(a, NOTICE_WARNING, a->c->notices.v[i]);
     if (a->found)
         notice(a, NOTICE_INFO, a->found);
+    tell_known(a);
     if (a->endpoint.unbound)
         notice(a, NOTICE_DETAIL, a->endpoint.unbound);
 }
@@ -309,6 +356,8 @@ static void release(struct ask *a)
     session_close(&a->session);
     prompts_release(&a->texts);
     endpoint_release(&a->endpoint);
+    argv_release(&a->known.notices);
+    argv_release(&a->names);
     free(a->model);
     free(a->found);
     loop_free(a->loop);

@@ -1,5 +1,5 @@
 /* cmd_doctor.c - "sandpiper doctor": which engines work here, by a real start of each with the options in force; which limits they hold and
- * which are weaker; and for what does not work the one command that mends it.
+ * which are weaker; for what does not work the one command that mends it; and whether the model can be asked (check_model.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,16 +49,30 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
     buf_release(&holds);
 }
 
+static int print_wrapped(const struct buf *text)
+{
+    struct buf wrapped autorelease(buf_release) = BUF_INIT(0);
+
+    show_wrap_lines(&wrapped, buf_str(text), 1);
+    return print_out(buf_str(&wrapped), wrapped.len);
+}
+
+/* Without an engine nothing works, so that goes first; then what a question would end with. */
+static int verdict(unsigned working, int model)
+{
+    return working > 0 ? model : 3;
+}
+
 int cmd_doctor(struct config *c, int closed)
 {
     static const char *const engines[] = {"docker", "podman", "bwrap"};
     bool all = strcmp(c->sandbox, "auto") == 0;
     struct loop *loop = loop_new();
     struct sandbox_options o;
-    struct buf out = BUF_INIT(0), wrapped = BUF_INIT(0);
+    struct buf out = BUF_INIT(0);
     struct error err = {0};
     unsigned working = 0;
-    int status = 0;
+    int status = 0, model = 0;
 
     (void)closed;
     print_notices(c);
@@ -77,16 +91,18 @@ int cmd_doctor(struct config *c, int closed)
         if (!loop_cancelled(loop)) {
             out.len = 0;
             tell(engines[i], &check, &out);
-            wrapped.len = 0;
-            show_wrap_lines(&wrapped, buf_str(&out), 1);
-            status = print_out(wrapped.data, wrapped.len);     /* each as soon as it is known: a start may take its time */
+            status = print_wrapped(&out);      /* each as soon as it is known: a start may take its time */
         }
         sandbox_check_release(&check);
     }
+    if (status == 0 && !c->offline && !loop_cancelled(loop)) {
+        buf_clear(&out);
+        model = check_model(c, loop, &out);
+        status = loop_cancelled(loop) ? 0 : print_wrapped(&out);
+    }
     buf_release(&out);
-    buf_release(&wrapped);
     if (loop_cancelled(loop))
         status = loop_fatal(loop) ? 143 : 130;
     loop_free(loop);
-    return status ? status : working > 0 ? 0 : 3;
+    return status ? status : verdict(working, model);
 }

@@ -10,6 +10,9 @@
 #include "config/endpoint.h"
 
 struct agent_options;
+struct buf;
+struct llm_model;
+struct llm_models_query;
 struct llm_options;
 struct loop;
 struct sandbox_options;
@@ -20,6 +23,7 @@ int cmd_exec(struct config *c, int closed);
 int cmd_config(struct config *c, int closed);
 int cmd_doctor(struct config *c, int closed);
 int cmd_gc(struct config *c, int closed);
+int cmd_models(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);
 int cmd_debug_reply(struct config *c, int closed);
@@ -38,13 +42,39 @@ void setup_agent(const struct config *c, struct agent_options *o);
 /* Points into c and e; model decides the profile. */
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o);
 
+/* known.c: what the service itself says of the model goes over what is built in, and under what the user said. */
+struct known {
+    bool waits_for_window;      /* the model is not in memory yet: known_window() after its first reply */
+    struct argv notices;        /* warnings, one line each, to be shown and dropped */
+};
+void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o, struct known *k);
+bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o);     /* false: the window is the user's own */
+int known_window(const struct endpoint *e, const char *model, struct known *k);        /* 0: it is still not told */
+void known_names(const struct endpoint *e, struct argv *out);      /* of the models there are, those that can be shown as they are */
+/* A model that is gone: the service's list is asked for the one that is nearest to it. */
+bool known_nearest(const struct endpoint *e, const char *model, struct loop *loop, char *id, size_t size);
+void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);   /* points into e */
+
 /* model.c: settle which model at which endpoint; may ask local servers for their list. *model is owned by the caller; notice gets one line
  * when something was found that nobody named. */
 int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice, struct error *err);
 
+/* check_model.c: doctor's second half, one small question to the model. Lines for doctor into out; 0 or the exit code of what is wrong. */
+int check_model(struct config *c, struct loop *loop, struct buf *out);
+
+/* The rest of model.c, for commands that need an endpoint and no model. */
+#define LOCAL_MAX 16
+struct local_place {
+    const struct provider *provider;
+    const char *url;
+};
+size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX]);      /* where model servers are looked for on this machine */
+int endpoint_ready(struct endpoint *e, struct loop *loop, struct error *err);      /* its key is fetched, its server found */
+int none_configured(const char *looked, struct error *err);                        /* how to get a model; looked: "" or where it was looked */
+
 /* The service has a model no longer: what to ask instead, from the provider's list, or NULL with advice for the user (or an empty one). chat: the user
  * can change the model by /model. */
-const char *model_after(const struct config *c, const struct endpoint *e, const char *model, bool chat, char *advice, size_t size);
+const char *model_after(struct config *c, const struct endpoint *e, const char *model, struct loop *loop, bool chat, char *advice, size_t size);
 
 /* session.c: the folder of this session, 0700, with a fresh id as its name. */
 struct session {

@@ -1,4 +1,5 @@
 /* model.c - which model, when the configuration leaves it open: a server on this machine is asked. */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,15 +8,37 @@
 #include "base/mem.h"
 #include "config/url.h"
 #include "llm/llm.h"
+#include "llm/models.h"
 #include "main/command.h"
 
 #define DISCOVER_MS 150         /* nobody waits longer for something that nobody asked for */
 #define BUSY_MS 2000            /* but where something listens, it may be busy */
 #define LIST_MS 3000            /* a server of the user's choice may take its time */
-#define LOCAL_MAX 16
+
+static size_t add_place(struct local_place *v, size_t n, const struct provider *p, const char *url)
+{
+    if (n < LOCAL_MAX && url && !strchr(url, '{'))
+        v[n++] = (struct local_place){p, url};
+    return n;
+}
+
+size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->providers.n; i++) {
+        const struct provider *p = &c->providers.v[i];
+
+        if (!p->discover)
+            continue;
+        n = add_place(v, n, p, p->base_url);
+        n = add_place(v, n, p, p->other_url);
+    }
+    return n;
+}
 
 /* Where it was looked, and what was there instead of a model. */
-static void tell_places(const struct provider *const *local, const enum llm_place *places, size_t n, struct buf *out)
+static void tell_places(const struct local_place *local, const enum llm_place *places, size_t n, struct buf *out)
 {
     static const char *const words[] = {
         [LLM_NOBODY] = "", [LLM_SILENT] = ", which gives no answer", [LLM_OTHER] = ", where something else answers",
@@ -24,15 +47,37 @@ static void tell_places(const struct provider *const *local, const enum llm_plac
 
     buf_addstr(out, ", and no model server answers on this machine (looked for ");
     for (size_t i = 0; i < n; i++) {
-        const char *host = strstr(local[i]->base_url, "//"), *name = local[i]->title ? local[i]->title : local[i]->name;
+        const struct provider *p = local[i].provider;
+        const char *host = strstr(local[i].url, "//"), *name = p->title ? p->title : p->name;
 
-        host = host ? host + 2 : local[i]->base_url;
+        host = host ? host + 2 : local[i].url;
         buf_addf(out, "%s%s at %.*s%s", i ? "; " : "", name, (int)strcspn(host, "/"), host, words[places[i]]);
     }
     buf_addch(out, ')');
 }
 
-static int none(const char *looked, struct error *err)
+static void move_to(struct endpoint *e, const char *url)
+{
+    free(e->base_url);
+    e->base_url = xstrdup(url);
+}
+
+/* An entry with two places for its server: the one where something listens. */
+static void find_place(struct endpoint *e, struct loop *loop)
+{
+    enum llm_place places[2];
+    char *model = NULL;
+
+    if (!e->entry || !e->entry->other_url || e->binding.url != URL_ENTRY || strchr(e->entry->other_url, '{'))
+        return;
+    const char *urls[] = {e->base_url, e->entry->other_url};
+    llm_discover(urls, 2, DISCOVER_MS, DISCOVER_MS, loop, &model, places);
+    free(model);
+    if (places[0] == LLM_NOBODY && places[1] != LLM_NOBODY)
+        move_to(e, e->entry->other_url);
+}
+
+int none_configured(const char *looked, struct error *err)
 {
     return error_set(err, ERROR_USAGE, 0, "no model is configured%s. Any of these gives one:\n"
                      "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: man sandpiper)\n"
@@ -45,44 +90,86 @@ static int none(const char *looked, struct error *err)
 static int discover(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice, struct error *err)
 {
     const char *urls[LOCAL_MAX];
-    const struct provider *local[LOCAL_MAX];
+    struct local_place local[LOCAL_MAX];
     enum llm_place places[LOCAL_MAX];
     struct buf looked autorelease(buf_release) = BUF_INIT(600);
-    size_t n = 0;
+    size_t n = local_places(c, local);
     int found;
 
-    for (size_t i = 0; i < c->providers.n && n < LOCAL_MAX; i++)
-        if (c->providers.v[i].discover && !strchr(c->providers.v[i].base_url, '{')) {
-            local[n] = &c->providers.v[i];
-            urls[n] = local[n]->base_url;
-            n++;
-        }
+    for (size_t i = 0; i < n; i++)
+        urls[i] = local[i].url;
     found = c->discover && n ? llm_discover(urls, n, DISCOVER_MS, BUSY_MS, loop, model, places) : -1;
     if (loop_cancelled(loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (found < 0) {
         if (c->discover && n)
             tell_places(local, places, n, &looked);
-        return none(buf_str(&looked), err);
+        return none_configured(buf_str(&looked), err);
     }
-    endpoint_take_local(c, e, local[found]);
+    endpoint_take_local(c, e, local[found].provider);
+    move_to(e, local[found].url);
     if (e->model) {
         free(*model);
         *model = xstrdup(e->model);
     }
-    *notice = xasprintf("no provider is configured; using %s of %s at %s", *model, local[found]->title ? local[found]->title : local[found]->name,
-                        e->base_url);
+    *notice = xasprintf("no provider is configured; using %s of %s at %s", *model,
+                        e->entry->title ? e->entry->title : e->entry->name, e->base_url);
     return 0;
 }
 
-const char *model_after(const struct config *c, const struct endpoint *e, const char *model, bool chat, char *advice, size_t size)
+int endpoint_ready(struct endpoint *e, struct loop *loop, struct error *err)
+{
+    if (endpoint_fetch_key(e, loop, err) < 0)
+        return -1;
+    find_place(e, loop);
+    return 0;
+}
+
+static bool is_pattern(const char *entry)
+{
+    return strpbrk(entry, "*?") != NULL;
+}
+
+/* The first of the service's list that is like the pattern, which nobody else knows; NULL when there is none. */
+static const char *listed(struct config *c, const struct llm_models *m, const char *pattern)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (fnmatch(pattern, m->v[i].id, FNM_CASEFOLD) == 0)
+            return config_keep(c, m->v[i].id);
+    return NULL;
+}
+
+/* A model from entry i of the preference list on. The service is asked for its list only where a pattern stands there; a list that it gave
+ * today will do. NULL: there is none, or with err, it did not say. */
+static const char *preferred(struct config *c, const struct endpoint *e, size_t i, struct loop *loop, struct error *err)
+{
+    const char *found = i < e->models->n ? e->models->v[i] : NULL;
+    struct llm_models_query q;
+    struct llm_models m = {0};
+
+    if (!found || !is_pattern(found))
+        return found;
+    models_query(e, LIST_MS, MODELS_KEPT_S, &q);
+    found = NULL;
+    if (llm_models_get(&q, loop, &m, err) == 0)
+        for (; i < e->models->n && !found; i++)
+            found = is_pattern(e->models->v[i]) ? listed(c, &m, e->models->v[i]) : e->models->v[i];
+    llm_models_release(&m);
+    return found;
+}
+
+const char *model_after(struct config *c, const struct endpoint *e, const char *model, struct loop *loop, bool chat, char *advice,
+                        size_t size)
 {
     struct profile p = endpoint_profile(c, e, model);
+    const char *next = NULL;
 
     *advice = '\0';
-    for (size_t i = 0; e->models && i + 1 < e->models->n; i++)
-        if (strcmp(e->models->v[i], model) == 0)
-            return e->models->v[i + 1];
+    for (size_t i = 0; e->models && i < e->models->n && !next; i++)
+        if (fnmatch(e->models->v[i], model, FNM_CASEFOLD) == 0)
+            next = preferred(c, e, i + 1, loop, NULL);
+    if (next && strcmp(next, model) != 0)
+        return next;
     if (p.replaced_by)
         snprintf(advice, size, "Use %s instead: %s %s", p.replaced_by, chat ? "/model" : "-m", p.replaced_by);
     return NULL;
@@ -93,8 +180,11 @@ int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char *
     *model = *notice = NULL;
     if (!e->found)
         return discover(c, e, loop, model, notice, err);
-    if (endpoint_fetch_key(e, loop, err) < 0)
+    if (endpoint_ready(e, loop, err) < 0)
         return -1;
+    if (e->models && (e->model = preferred(c, e, 0, loop, err)) == NULL)
+        return err->kind ? -1 : error_set(err, ERROR_USAGE, 0, "%s lists no model that is a default of %s\n"
+                                          "Name one: -m MODEL; sandpiper models lists them.", e->base_url, e->provider);
     if (e->model) {
         *model = xstrdup(e->model);
         return 0;

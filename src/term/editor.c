@@ -36,7 +36,10 @@
 
 struct editor {
     struct loop *loop;
-    const char *const *words;
+    const char *const *words, *const *matching;     /* matching: those that are looked through just now */
+    const char *behind;         /* and behind this word others are completed */
+    const char *const *(*names)(void *ctx);
+    void *names_ctx;
     struct termios before, now;
     bool fancy;                 /* the terminal knows escape sequences */
     struct keys keys;
@@ -184,8 +187,8 @@ static char *next_word(const char *text, int state)
 
     if (!state)
         at = 0;
-    while (the_editor->words[at]) {
-        const char *w = the_editor->words[at++];
+    while (the_editor->matching[at]) {
+        const char *w = the_editor->matching[at++];
 
         if (!strncmp(w, text, len))
             return strdup(w);
@@ -193,11 +196,28 @@ static char *next_word(const char *text, int state)
     return NULL;
 }
 
+static bool is_behind(const struct editor *e, int start)
+{
+    size_t n = e->behind ? strlen(e->behind) : 0;
+
+    return n && start == (int)n + 1 && !strncmp(rl_line_buffer, e->behind, n) && rl_line_buffer[n] == ' ';
+}
+
 static char **complete(const char *text, int start, int end)
 {
+    struct editor *e = the_editor;
+
     (void)end;
     rl_attempted_completion_over = 1;   /* never file names */
-    return start == 0 && *text == '/' ? rl_completion_matches(text, next_word) : NULL;
+    e->matching = start == 0 && *text == '/' ? e->words : is_behind(e, start) ? e->names(e->names_ctx) : NULL;
+    return e->matching ? rl_completion_matches(text, next_word) : NULL;
+}
+
+void editor_complete_behind(struct editor *e, const char *word, const char *const *(*names)(void *ctx), void *ctx)
+{
+    e->behind = word;
+    e->names = names;
+    e->names_ctx = ctx;
 }
 
 static void setup_readline(void)
@@ -213,6 +233,7 @@ static void setup_readline(void)
     rl_deprep_term_function = deprep;
     rl_attempted_completion_function = complete;
     rl_completion_query_items = -1;
+    rl_completer_word_break_characters = " \t\n";      /* a model's name may have any other character */
     rl_initialize();            /* reads ~/.inputrc, whose settings stay but for these */
     rl_variable_bind("enable-bracketed-paste", "off");
     rl_variable_bind("page-completions", "off");

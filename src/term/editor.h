@@ -22,6 +22,9 @@ enum editor_end {
 struct editor *editor_new(struct loop *loop, const char *const *words, struct error *err);
 void editor_free(struct editor *e);            /* terminal modes as they were */
 
+/* What Tab completes behind "WORD " at the beginning of a line: names(ctx) gives them, ended by NULL, valid until it is called again. */
+void editor_complete_behind(struct editor *e, const char *word, const char *const *(*names)(void *ctx), void *ctx);
+
 enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *line);
 /* Other text is about to appear while a line is edited: take the line off the screen, and put it back. Nothing happens otherwise. */
 void editor_hide(struct editor *e);

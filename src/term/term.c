@@ -67,6 +67,8 @@ struct term *term_new(const struct term_options *o, struct loop *loop, struct er
         term_free(t);
         return NULL;
     }
+    if (o->models)
+        editor_complete_behind(t->editor, "/model", o->models, o->ctx);
     open_screen(t);
     if (history_open(&t->history, o->history_path, &e) < 0) {
         error_wrap(&e, "no history is kept");

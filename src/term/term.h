@@ -20,6 +20,8 @@ struct term_options {
     const char *const *files;       /* --add: for the first question; ended by NULL, or NULL */
     /* "/model NAME": change the model; 0, or -1 with err. NULL text asks for the present name in *now. */
     int (*model)(void *ctx, const char *name, const char **now, struct error *err);
+    /* The names that Tab completes behind "/model ", ended by NULL, valid until the next call; or NULL. */
+    const char *const *(*models)(void *ctx);
     void *ctx;
 };
 

@@ -282,6 +282,8 @@ class ModelServer:
         self.profile, self.parameters = profile, []     # of profiles.py: refuses what that service refuses; parameters: (name, model) refused
         self.refusals = []              # (status, text) by a profile that leaves the judgement to the test
         self.requests, self.problems, self.connections = [], [], 0
+        self.asides = []                # requests for a list of models and the like, which no script expects; nor do their connections count
+        self.others = {}                # path: the JSON that is answered there, (status, JSON), or a function of the request that gives one
         self.shapes = Shapes()
         self.shapes.responses.bounded = not self.counts()
         self.lock, self.closing, self.sockets = threading.Lock(), threading.Event(), set()
@@ -315,12 +317,11 @@ class ModelServer:
             except OSError:
                 return
             with self.lock:
-                self.connections += 1
-                number = self.connections
                 self.sockets.add(conn)
-            threading.Thread(target=self.connection, args=(conn, number), daemon=True).start()
+            threading.Thread(target=self.connection, args=(conn, [0]), daemon=True).start()
 
     def connection(self, conn, number):
+        """number: a list, filled at the first request that counts."""
         conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         data = b""
         try:
@@ -354,7 +355,13 @@ class ModelServer:
                 return None, b""
             data += got
         with self.lock:
-            request = Request(len(self.requests), method, path, headers, data[:length], number)
+            request = Request(len(self.requests), method, path, headers, data[:length], number[0])
+            if method == "GET" or path.partition("?")[0] in self.others:
+                self.asides.append(request)
+                return request, data[length:]
+            if not number[0]:
+                self.connections += 1
+                number[0] = request.connection = self.connections
             self.requests.append(request)
             self.arrived.notify_all()
         return request, data[length:]
@@ -395,6 +402,16 @@ class ModelServer:
         match_request(exchange.get("expect") or {}, request, problems)
         return exchange.get("answer", {}), problems
 
+    def aside(self, conn, request):
+        value = self.others[request.path.partition("?")[0]]
+        value = value(request) if callable(value) else value
+        status, value = value if isinstance(value, tuple) else (200, value)
+        if value is None:
+            self.wait(60)               # it is busy
+        else:
+            self.send_json(conn, status, value)
+        return True
+
     def listing(self, request):
         if not self.counts():
             return {"json": {"object": "list", "data": [{"id": self.model, "object": "model"}]}}
@@ -417,6 +434,8 @@ class ModelServer:
         return answer, ["%s refuses this: %s" % (self.profile.name, e)] if again else []
 
     def answer(self, conn, request):
+        if request.path.partition("?")[0] in self.others:
+            return self.aside(conn, request)
         try:
             answer, problems = self.judge(request)
         except Exception as e:      # a mistake in a script must fail the test, not hang the program

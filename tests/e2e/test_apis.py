@@ -73,7 +73,7 @@ def test_an_interrupted_cell_leaves_a_history_that_is_taken(sandpiper, serve, ap
     chat = sandpiper.chat("--api", api, env={"NO_COLOR": "1"})
     chat.expect("> ")
     chat.send("sleep\r")
-    chat.expect("\\| begun")
+    chat.expect(r"\| begun\r\n")          # its output, not its text
     chat.send("\x03")
     chat.expect("> ")
     chat.send("go on\r")

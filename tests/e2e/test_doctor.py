@@ -2,6 +2,7 @@
 import glob
 import json
 import os
+import re
 import secrets
 
 import pexpect
@@ -11,7 +12,7 @@ from conftest import ENGINES, IMAGE, quiet, why_not
 
 
 def test_doctor_says_what_an_engine_holds(sandpiper_on, engine):
-    r = sandpiper_on.run("doctor", "--memory", "300m", "--pids", "50")
+    r = sandpiper_on.run("doctor", "--offline", "--memory", "300m", "--pids", "50")
     assert r.code == 0 and r.err == "" and len(r.out.splitlines()) <= 6, r
     assert r.out.startswith("%-8sworks: Python 3." % engine), r
     assert [e for e in ("docker", "podman", "bwrap") if "\n" + e in "\n" + r.out] == [engine], r
@@ -25,7 +26,7 @@ def test_doctor_says_what_an_engine_holds(sandpiper_on, engine):
 
 
 def test_doctor_breaks_between_words_at_a_terminal(sandpiper):
-    p = sandpiper.chat("doctor", size=(40, 60))
+    p = sandpiper.chat("doctor", "--offline", size=(40, 60))
     p.expect(pexpect.EOF)
     assert all(len(line) <= 60 for line in p.before.split("\r\n")) and "numpy" in p.before, p.before
 
@@ -37,13 +38,13 @@ def test_doctor_as_an_ordinary_user_names_what_is_weaker(sandpiper):
     for root, dirs, files in os.walk(sandpiper.dir):
         for name in dirs + files + ["."]:
             os.chown(os.path.join(root, name), uid, uid)
-    r = sandpiper.run("doctor", user=uid, group=uid, extra_groups=[])
+    r = sandpiper.run("doctor", "--offline", user=uid, group=uid, extra_groups=[])
     assert r.code == 0, r
     assert "memory is limited for each process" in r.out and "CPU time is not" in r.out and "memory 1 GiB" not in r.out, r
 
 
 def test_doctor_without_engines(bare):
-    r = bare.run("doctor", env={"PATH": bare.work})
+    r = bare.run("doctor", "--offline", env={"PATH": bare.work})
     assert r.code == 3 and r.err == "", r
     for engine, package in (("docker", "docker.io"), ("podman", "podman"), ("bwrap", "bubblewrap")):
         assert "%-8sdoes not work: %s is not installed\n        remedy   install it: sudo apt install %s" % (engine, engine, package) in r.out, r
@@ -52,7 +53,7 @@ def test_doctor_without_engines(bare):
 def test_doctor_names_a_missing_image(sandpiper_on, engine):
     if engine == "bwrap":
         pytest.skip("it has no image")
-    r = sandpiper_on.run("doctor", "--image", "no-such-image:1")
+    r = sandpiper_on.run("doctor", "--offline", "--image", "no-such-image:1")
     assert r.code == 3 and "image no-such-image:1 is missing" in r.out and "remedy   fetch it (%s pull no-such-image:1)" % engine in r.out, r
 
 
@@ -70,7 +71,7 @@ def test_a_runtime_is_never_replaced(bare):
 def test_doctor_mentions_gvisor(sandpiper_on, engine):
     path = sandpiper_on.write("runsc", "#!/bin/sh\nexit 1\n")
     os.chmod(path, 0o755)
-    r = sandpiper_on.run("doctor", env={"PATH": sandpiper_on.work + ":" + os.environ["PATH"]})
+    r = sandpiper_on.run("doctor", "--offline", env={"PATH": sandpiper_on.work + ":" + os.environ["PATH"]})
     assert r.code == 0 and ("gVisor (runsc) is installed: --runtime runsc" in r.out) == (engine != "bwrap"), r
 
 
@@ -78,7 +79,7 @@ def test_doctor_with_an_engine_that_lies(bare):
     """A client that prints escape sequences and fails: one clean line and a remedy."""
     path = bare.write("docker", "#!/bin/sh\nprintf 'docker: Error \\033[31mred\\033[0m\\n' >&2\nexit 125\n")
     os.chmod(path, 0o755)
-    r = bare.run("doctor", env={"PATH": bare.work + ":/usr/bin:/bin"}, timeout=120)
+    r = bare.run("doctor", "--offline", env={"PATH": bare.work + ":/usr/bin:/bin"}, timeout=120)
     assert "\033" not in r.out and "docker  does not work: Error" in r.out, r
 
 
@@ -130,3 +131,88 @@ def test_gc_removes_orphans(sandpiper_on, engine):
 def test_gc_without_engines(bare):
     r = bare.run("gc", env={"PATH": bare.work})
     assert r.code == 0 and r.out == "nothing to remove\n" and r.err == "", r
+
+
+# ------------------------------------------------------------------------------------------------------------ the model's side
+
+CALLS = {"expect": {"tools": ["execute_python"], "max_tokens": 1024}, "answer": {"calls": [{"code": "print(6 * 7)"}]}}
+
+
+def model_lines(r):
+    """What doctor says of the model; the engines come before it."""
+    return r.out[r.out.index("\nmodel   ") + 1:].splitlines()
+
+
+def test_doctor_asks_the_model_for_a_call(sandpiper, serve):
+    server = serve(sandpiper, [CALLS])
+    server.others["/v1/models"] = {"data": [{"id": "test-model", "context_window": 131072, "shutdown_date": "2031-01-14"}]}
+    r = sandpiper.run("doctor")
+    assert r.code == 0 and r.err == "" and "test-key" not in r.out, r
+    lines = model_lines(r)
+    assert re.fullmatch(r"model   works: test-model of OpenAI, tool call after \d\.\d\d s", lines[0]), r
+    assert lines[1:] == ["        endpoint %s, key from OPENAI_API_KEY" % server.url, "        window   131,072 tokens",
+                         "        note     ends on 2031-01-14"], r
+
+
+def test_doctor_offline_asks_nothing(sandpiper, serve):
+    server = serve(sandpiper)
+    r = sandpiper.run("doctor", "--offline")
+    assert r.code == 0 and "\nmodel " not in r.out and not server.requests and not server.asides, r
+
+
+def test_doctor_without_a_model(sandpiper):
+    r = sandpiper.run("doctor")
+    lines = model_lines(r)
+    assert r.code == 2 and "no model is configured" in lines[0] and "remedy   a key: " in lines[1] and len(lines) == 4, r
+
+
+def test_doctor_without_engines_is_3_whatever_the_model(bare, serve):
+    serve(bare, [CALLS])
+    r = bare.run("doctor", env={"PATH": bare.work})
+    assert r.code == 3 and "\nmodel   works: test-model" in r.out, r
+
+
+@pytest.mark.parametrize("answers, code, words", [
+    ([{"status": 401, "json": {"error": {"message": "bad test-key"}}}], 77, ["refused the credentials (401)", "remedy   The key came from OPENAI_API_KEY"]),
+    ([{"status": 404, "json": {"error": {"message": "no model test-model", "code": "model_not_found"}}}], 1,
+     ["has no model test-model (404)", "nearest  it lists test-model-2: -m test-model-2"]),
+    ([{"text": "Six times seven is forty-two."}], 1, ["answers, but does not call the tool", "--dialect blocks"]),
+    ([{"text": "Let me think", "finish": "length"}], 1, ["had not called the tool after 1024 tokens"]),
+    ([{"calls": [{"name": "no_such_tool", "arguments": "{}"}]}], 1, ["sent a tool call that cannot be used"]),
+    ([{"text": "```python\nprint(6 * 7)\n```\n"}], 0, ["code as text after"]),
+])
+def test_doctor_tells_what_is_wrong_with_the_model(sandpiper, serve, answers, code, words):
+    server = serve(sandpiper, [{"answer": a} for a in answers])
+    server.others["/v1/models"] = {"data": [{"id": "test-model-2"}, {"id": "unlike"}]}
+    r = sandpiper.run("doctor")
+    assert r.code == code and "test-key" not in r.out + r.err, r
+    assert all(w in "\n".join(model_lines(r)) for w in words), r
+
+
+def test_doctor_and_an_endpoint_that_is_not_there(sandpiper):
+    r = sandpiper.run("doctor", "--base-url", "http://127.0.0.1:9/v1", "-m", "x")
+    assert r.code == 1 and "model   does not work: cannot reach 127.0.0.1:9 (connection refused)" in r.out, r
+
+
+def test_doctor_and_a_list_that_wants_another_key(sandpiper, serve):
+    server = serve(sandpiper)
+    server.others["/v1/models"] = (401, {"error": {"message": "Incorrect API key provided: test-key"}})
+    r = sandpiper.run("doctor")
+    assert r.code == 77 and "refused the key from OPENAI_API_KEY (401)" in r.out and "test-key" not in r.out + r.err, r
+
+
+def test_doctor_where_there_is_no_list(sandpiper, serve):
+    server = serve(sandpiper, [CALLS])
+    server.others["/v1/models"] = (404, {})
+    r = sandpiper.run("doctor")
+    assert r.code == 0 and len(model_lines(r)) == 2, r
+
+
+def test_ctrl_c_ends_doctors_question(sandpiper, serve):
+    server = serve(sandpiper, [{"answer": {"wait": 30, "text": "late"}}])
+    p = sandpiper.chat("doctor")
+    server.wait_request(1)
+    p.sendintr()
+    p.read()
+    p.close()
+    assert p.exitstatus == 130, p.exitstatus

@@ -73,6 +73,32 @@ def complete(*words):
     return set(r.stdout.split())
 
 
+def complete_line(program, line):
+    """As bash calls it: the words cut where it cuts them, and the line as it was typed. What is put behind the last cut."""
+    script = ('source "$0"; COMP_LINE=$1; COMP_POINT=${#1}; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpiper; '
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    words = [w for w in re.split(r"\s+|([:=@])", line) if w] + ([""] if line[-1] == " " else [])
+    r = subprocess.run(["bash", "-c", script, os.path.join(TREE, "docs", "sandpiper.bash"), line, BIN, *words[1:]], capture_output=True, text=True,
+                       timeout=20, env=program.env())
+    return set(r.stdout.split())
+
+
+def test_models_are_completed_from_the_list_that_was_kept(bare, serve):
+    server = serve(bare)
+    server.others["/v1/models"] = {"data": [{"id": i} for i in ("qwen3.5:4b", "qwen3.5:9b", "gemma4:e4b", "@cf/openai/gpt-oss-120b",
+                                                                "$(touch pwned)", "`touch pwned`", "x;touch pwned", "x;y")]}
+    assert complete_line(bare, "sandpiper -m ") == set()
+    assert bare.run("models").code == 0
+    asked = len(server.asides)
+    assert complete_line(bare, "sandpiper -m ") == {"qwen3.5:4b", "qwen3.5:9b", "gemma4:e4b", "@cf/openai/gpt-oss-120b"}
+    assert complete_line(bare, "sandpiper --model qwen3.5:") == {"4b", "9b"}
+    assert complete_line(bare, "sandpiper -q --model qwen3.5:4") == {"4b"}
+    assert complete_line(bare, "sandpiper -m @cf/o") == {"cf/openai/gpt-oss-120b"}
+    assert complete_line(bare, "sandpiper --base-url http://127.0.0.1:9/v1 -m ") == set()
+    assert complete_line(bare, "sandpiper -m gemma4:e4b --sandbox d") == {"docker"}
+    assert len(server.asides) == asked and not os.path.exists("pwned") and os.listdir(bare.work) == []
+
+
 def test_completion(bare):
     flags = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("help", "all").out, re.M))
     assert len(flags) > 25 and complete("-") == flags

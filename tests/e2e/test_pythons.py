@@ -102,7 +102,7 @@ def test_no_python(place, engine):
         clear(r, engine, "this host has no /usr/bin/python3", "apt install python3")
     else:
         clear(r, engine, "image %s has no python3" % place.image, "use an image that has one (--image), or make ours: make image")
-    r = place.run("doctor", "--sandbox", engine)
+    r = place.run("doctor", "--offline", "--sandbox", engine)
     assert r.code == 3 and "does not work: " in r.out and "python3\n" in r.out and "        remedy   " in r.out, r
 
 

@@ -9,6 +9,12 @@ shift
 # The wire cases as seeds: each target has its own bytes in front of a body. For the reader the first byte is the dialect, or the status.
 seed_from_cases() {
     local target=$1 seeds=$2 case name status mode
+    if [ "$target" = models ]; then
+        for case in "$here"/../unit/llm/models/*.json; do
+            { echo gpt-4.1-mini; cat "$case"; } >"$seeds/list-$(basename "$case")"
+        done
+        return
+    fi
     for case in "$here"/../wire/*/; do
         status=$(cat "$case/status" 2>/dev/null || echo 200) name=$(basename "$case")
         case $target in

@@ -1,0 +1,330 @@
+/* models_get.c - ask for a list of models. A service is asked once, at /models or, at Cloudflare, in its own place; the servers that people
+ * run themselves tell the window that a model really has in calls of their own, each of which is left out when it does not answer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/remedy.h"
+#include "llm/http.h"
+#include "llm/models_private.h"
+#include "llm/url.h"
+
+#define TIMEOUT_MS 15000
+#define SHOWN_MAX 64            /* models of an Ollama of which more is asked */
+#define KEPT_LOCAL_S 3600       /* a question to a local server keeps its list too, for completion; not every time */
+
+struct asking {
+    const struct llm_models_query *q;
+    struct http *http;
+    struct loop *loop;
+    char *auth, *root;          /* root: the base URL without /v1, where a local server has its own calls */
+    const char *version;        /* a further header, or NULL */
+    int64_t until;
+    struct buf body;
+};
+
+/* Its list belongs to its own API, which has another header for the key, not to the one that speaks as OpenAI does. */
+static bool is_anthropic(const char *base_url)
+{
+    static const char name[] = "api.anthropic.com";
+    char host[256];
+    url_host(base_url, host, sizeof host);
+    return !strncasecmp(host, name, sizeof name - 1);
+}
+
+static int asking_init(struct asking *a, const struct llm_models_query *q, size_t max, struct loop *loop, struct error *err)
+{
+    size_t n = strcspn(q->base_url, "?#");
+    while (n && q->base_url[n - 1] == '/')
+        n--;
+    if (n > 3 && !strncmp(q->base_url + n - 3, "/v1", 3))
+        n -= 3;
+    *a = (struct asking){.q = q, .loop = loop, .until = clock_ms() + (q->timeout_ms > 0 ? q->timeout_ms : TIMEOUT_MS)};
+    a->root = xmemdup0(q->base_url, n);
+    a->version = is_anthropic(q->base_url) ? "anthropic-version: 2023-06-01" : NULL;
+    if (q->api_key && *q->api_key)
+        a->auth = xasprintf(a->version ? "x-api-key: %s" : q->auth == LLM_API_KEY_HEADER ? "api-key: %s" : "Authorization: Bearer %s", q->api_key);
+    buf_init(&a->body, max);
+    a->http = http_new(err);
+    return a->http ? 0 : -1;
+}
+
+static void asking_release(struct asking *a)
+{
+    http_free(a->http);
+    if (a->auth)
+        explicit_bzero(a->auth, strlen(a->auth));
+    free(a->auth);
+    free(a->root);
+    buf_release(&a->body);
+}
+
+static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life)
+{
+    (void)reply;
+    (void)life;
+    return buf_add(&((struct asking *)ctx)->body, p, n);
+}
+
+/* body NULL: GET. The answer is in a->body. */
+static enum http_end ask(struct asking *a, const char *url, const char *body, struct http_reply *reply, struct failure *f, struct error *err)
+{
+    const char *headers[4] = {"Accept: application/json"};
+    size_t n = 1;
+    int64_t left = a->until - clock_ms();
+    if (body)
+        headers[n++] = "Content-Type: application/json";
+    if (a->auth)
+        headers[n++] = a->auth;
+    if (a->version)
+        headers[n++] = a->version;
+    buf_clear(&a->body);
+    struct http_request q = {
+        .url = url, .body = body, .len = body ? strlen(body) : 0, .headers = headers, .n_headers = n,
+        .connect_ms = left > 1 ? (int)left : 1, .idle_ms = 3600000, .quiet_ms = 3600000, .deadline = a->until, .ctx = a, .data = on_data,
+    };
+    *f = (struct failure){0};
+    return http_post(a->http, a->loop, &q, reply, f, err);
+}
+
+/* A call of a local server's own, below its root. NULL: it has no such thing. The caller frees. */
+static struct json *ask_json(struct asking *a, const char *path, const char *body)
+{
+    struct http_reply reply;
+    struct failure f;
+    autofree char *url = url_endpoint(a->root, path, NULL);
+    if (!url || ask(a, url, body, &reply, &f, NULL) != HTTP_WHOLE || reply.status != 200)
+        return NULL;
+    return json_parse(buf_str(&a->body), a->body.len, JSON_DUPLICATES, NULL, NULL);
+}
+
+static struct llm_model *find(struct llm_models *m, const char *id)
+{
+    return (struct llm_model *)llm_models_find(m, id);
+}
+
+/* "num_ctx    8192" in the text that has what a Modelfile sets. */
+static int num_ctx(const char *parameters)
+{
+    for (const char *p = parameters; p && *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        p += strspn(p, " \t");
+        if (!strncmp(p, "num_ctx", 7) && strspn(p + 7, " \t")) {
+            long n = strtol(p + 7, NULL, 10);
+            return n > 0 && n <= 100000000 ? (int)n : 0;
+        }
+    }
+    return 0;
+}
+
+/* What Ollama knows of a model that may not be in memory: whether it takes tools, and the window if its file sets one. */
+static void show_ollama(struct asking *a, struct llm_model *m)
+{
+    autojson struct json *body = json_object();
+    json_set_str(body, "model", m->id);
+    autofree char *text = json_print(body);
+    autojson struct json *j = ask_json(a, "/api/show", text);
+    const struct json *said = json_get(j, "capabilities");
+    for (const struct json *e = json_first(said); e; e = json_next(e))
+        if (json_str(e) && !strcmp(json_str(e), "tools"))
+            m->tools = 1;
+    if (json_type(said) == JSON_ARRAY && m->tools < 0)
+        m->tools = 0;
+    if (m->unloaded && (m->context = num_ctx(json_str(json_get(j, "parameters")))) > 0)
+        m->unloaded = false;
+}
+
+/* The window of what is in memory stands in /api/ps. What is not there yet gets it when it is loaded, by the memory that is free then. */
+static void ask_ollama(struct asking *a, struct llm_models *m, struct llm_model *only)
+{
+    autojson struct json *running = ask_json(a, "/api/ps", NULL);
+    const struct json *list = json_get(running, "models");
+    size_t shown = 0;
+    if (json_type(list) != JSON_ARRAY)
+        return;
+    for (size_t i = 0; i < m->n; i++)
+        m->v[i].unloaded = true;
+    for (const struct json *e = json_first(list); e; e = json_next(e)) {
+        const char *id = json_str(json_get(e, "name"));
+        int64_t window = json_int(json_get(e, "context_length"), 0);
+        struct llm_model *one = id ? find(m, id) : NULL;
+        if (!one)
+            continue;
+        one->unloaded = false;
+        one->context = window > 0 && window <= 100000000 ? (int)window : 0;
+    }
+    for (size_t i = 0; i < m->n && shown < SHOWN_MAX && clock_ms() < a->until; i++)
+        if (!only || &m->v[i] == only) {
+            show_ollama(a, &m->v[i]);
+            shown++;
+        }
+}
+
+/* autoload: where one server has many models, asking must not load one. */
+static void ask_llama_cpp(struct asking *a, struct llm_model *one)
+{
+    struct buf path autorelease(buf_release) = BUF_INIT(4096);
+    if (!one || one->context > 0)
+        return;
+    buf_addstr(&path, "/props?autoload=false&model=");
+    for (const char *p = one->id; *p; p++)
+        buf_addf(&path, "%%%02X", (unsigned char)*p);
+    autojson struct json *j = ask_json(a, buf_str(&path), NULL);
+    int64_t n = json_int(json_get(json_get(j, "default_generation_settings"), "n_ctx"), 0);
+    one->context = n > 0 && n <= 100000000 ? (int)n : 0;
+}
+
+static void ask_lm_studio(struct asking *a, struct llm_models *m)
+{
+    static const char *const paths[] = {"/api/v1/models", "/api/v0/models"};
+    for (size_t i = 0; i < countof(paths); i++) {
+        struct llm_models own = {0};
+        struct http_reply reply;
+        struct failure f;
+        autofree char *url = url_endpoint(a->root, paths[i], NULL);
+        bool came = url && ask(a, url, NULL, &reply, &f, NULL) == HTTP_WHOLE && reply.status == 200;
+        if (came && llm_models_parse(buf_str(&a->body), a->body.len, &own, NULL) == 0 && own.n) {
+            for (size_t k = 0; k < own.n; k++) {
+                struct llm_model *one = find(m, own.v[k].id);
+                if (!one)
+                    continue;
+                one->context = own.v[k].context;
+                one->tools = own.v[k].tools;
+                one->unloaded = own.v[k].unloaded;
+            }
+            i = countof(paths);
+        }
+        llm_models_release(&own);
+    }
+}
+
+static bool has_port(const char *url, const char *port)
+{
+    char host[256];
+    url_host(url, host, sizeof host);
+    const char *colon = strrchr(host, ':');
+    return colon && !strcmp(colon + 1, port);
+}
+
+/* only: the one model that matters, or NULL for all. */
+static void ask_more(struct asking *a, struct llm_models *m, struct llm_model *only)
+{
+    if (m->server == LLM_SERVER_OTHER)
+        m->server = has_port(a->root, "11434") ? LLM_SERVER_OLLAMA : has_port(a->root, "1234") ? LLM_SERVER_LM_STUDIO : LLM_SERVER_OTHER;
+    if (m->server == LLM_SERVER_OLLAMA)
+        ask_ollama(a, m, only);
+    else if (m->server == LLM_SERVER_LM_STUDIO)
+        ask_lm_studio(a, m);
+    else if (m->server == LLM_SERVER_LLAMA_CPP)
+        ask_llama_cpp(a, only ? only : m->n == 1 ? m->v : NULL);
+}
+
+/* Cloudflare lists its models beside the API that answers questions; the rest has it where OpenAI has it. */
+static char *list_url(const char *base, struct error *err)
+{
+    const char *account = strstr(base, "/client/v4/accounts/");
+    if (account) {
+        size_t n = (size_t)(account - base) + strlen("/client/v4/accounts/");
+        n += strcspn(base + n, "/?#");
+        autofree char *root = xmemdup0(base, n);
+        return url_endpoint(root, "/ai/models/search?per_page=100&task=Text%20Generation", err);
+    }
+    return url_endpoint(base, is_anthropic(base) ? "/models?limit=1000" : "/models", err);
+}
+
+static int refused(const struct llm_models_query *q, const char *host, const struct failure *f, struct error *err)
+{
+    char said[300];
+    const char *name = q->key_name ? q->key_name : "the configuration";
+    failure_brief(f, q->api_key, said, sizeof said);
+    if (f->class == FAILURE_AUTH && !q->api_key)
+        return error_set(err, ERROR_AUTH, f->status, "%s lists its models only to those with a key (%d)\nSet %.200s.", host, f->status, name);
+    if (f->class == FAILURE_AUTH)
+        return error_set(err, ERROR_AUTH, f->status, "%s refused the key from %.200s (%d): %s\nCheck it, or make a new one.", host, name, f->status,
+                         said);
+    if (f->status == 404 || f->status == 405 || f->status == 501)
+        return error_set(err, ERROR_API, f->status, "%s has no list of models (%d)\nName a model with -m MODEL.", host, f->status);
+    if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA || f->class == FAILURE_LOADING)
+        return error_set(err, ERROR_BUSY, f->status, "%s is busy (%d): %s\nTry again later.", host, f->status, said);
+    return error_set(err, ERROR_API, f->status, "%s did not list its models (%d): %s\nCheck the base URL; most end in /v1.", host, f->status, said);
+}
+
+/* The list itself. 0, or -1 with err. */
+static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
+{
+    struct http_reply reply;
+    struct failure f;
+    char host[256];
+    autofree char *url = list_url(a->q->base_url, err);
+    if (!url)
+        return -1;
+    url_host(url, host, sizeof host);
+    enum http_end end = ask(a, url, NULL, &reply, &f, err);
+    if (end == HTTP_ABORTED && !(a->loop && clock_ms() < a->until))
+        return error_set(err, ERROR_NETWORK, 0, "%s did not answer within %g s\nCheck the network, then try again.", host,
+                         (a->q->timeout_ms > 0 ? a->q->timeout_ms : TIMEOUT_MS) / 1000.0);
+    if (end == HTTP_ABORTED)
+        return -1;
+    if (end == HTTP_STOPPED && a->body.full)
+        return error_set(err, ERROR_PROTOCOL, 0, "%s: a list of models of more than %u MiB", host, MODELS_BYTES >> 20);
+    if (end == HTTP_LOST)
+        return error_set(err, ERROR_NETWORK, 0, "%s\n%s", f.message, remedy(f.hint ? f.hint : REMEDY_CHECK_NETWORK, false));
+    if (reply.status != 200) {
+        struct failure_headers h = {reply.content_type, reply.retry_after, reply.retry_after_ms, reply.should_retry, reply.location};
+        failure_from_response(&f, (int)reply.status, &h, buf_str(&a->body), a->body.len, time(NULL));
+        return refused(a->q, host, &f, err);
+    }
+    if (llm_models_parse(buf_str(&a->body), a->body.len, out, NULL) < 0)
+        return error_set(err, ERROR_PROTOCOL, 0, "%s sent no list of models\nCheck the base URL; most end in /v1.", host);
+    return 0;
+}
+
+int llm_models_get(const struct llm_models_query *q, struct loop *loop, struct llm_models *out, struct error *err)
+{
+    struct asking a;
+    *out = (struct llm_models){0};
+    if (q->max_age_s > 0 && llm_models_cached(q->base_url, q->max_age_s, out) == 0)
+        return 0;
+    llm_models_release(out);
+    int rc = asking_init(&a, q, MODELS_BYTES, loop, err);
+    if (rc == 0 && (rc = ask_list(&a, out, err)) == 0) {
+        if (url_loopback(q->base_url) || out->server != LLM_SERVER_OTHER)
+            ask_more(&a, out, NULL);
+        models_keep(q->base_url, out);
+    }
+    asking_release(&a);
+    return rc;
+}
+
+static void keep_now_and_then(const char *base_url, const struct llm_models *m)
+{
+    struct llm_models kept;
+    if (llm_models_cached(base_url, KEPT_LOCAL_S, &kept) < 0)
+        models_keep(base_url, m);
+    llm_models_release(&kept);
+}
+
+int llm_models_ask_local(const struct llm_models_query *q, const char *id, struct loop *loop, struct llm_model *out)
+{
+    struct asking a;
+    struct llm_models m = {0};
+    struct llm_model *one = NULL;
+    *out = models_unknown();
+    if (asking_init(&a, q, MODELS_BYTES_LOCAL, loop, NULL) == 0 && ask_list(&a, &m, NULL) == 0 && (one = find(&m, id)) != NULL) {
+        ask_more(&a, &m, one);
+        keep_now_and_then(q->base_url, &m);
+        *out = *one;
+        *one = models_unknown();        /* its strings are out's now */
+        out->server = m.server;
+    }
+    asking_release(&a);
+    llm_models_release(&m);
+    return one ? 0 : -1;
+}

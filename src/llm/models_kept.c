@@ -1,0 +1,174 @@
+/* models_kept.c - lists of models, kept for a day: a file for each base URL below $XDG_CACHE_HOME/sandpiper/models, readable by the user
+ * alone. What is not as we write it, or not ours, is as good as not there; a disk that is full is nothing to tell.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "llm/models_private.h"
+#include "llm/url.h"
+
+#define KEPT_VERSION 1
+#define TOLD_BYTES 16384
+
+/* Credentials and a query are no part of the name, nor of what is in the file. The caller frees; NULL: there is no home. */
+static char *path_of(const char *base_url, const char *suffix, char *shown, size_t size)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    char name[64];
+    url_show(base_url, shown, size);
+    for (const char *p = shown; *p; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    snprintf(name, sizeof name, "models/%016" PRIx64 "%s", h, suffix);
+    return xdg_path(XDG_CACHE, name);
+}
+
+/* A regular file of our own; no link is followed, since the folder may be one that others can write to. */
+static bool read_own(const char *path, size_t max, struct buf *out)
+{
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    char *room;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) || st.st_size > (off_t)max)
+        return false;
+    while ((room = buf_space(out, 65536)) != NULL) {
+        ssize_t n = read(fd, room, 65536);
+        if (n <= 0 && errno != EINTR)
+            break;
+        out->len += n > 0 ? (size_t)n : 0;
+        if (n == 0)
+            break;
+    }
+    buf_end(out);
+    return true;
+}
+
+static void write_own(const char *path, const char *text, size_t len)
+{
+    autofree char *dir = xmemdup0(path, (size_t)(strrchr(path, '/') - path));
+    if (file_mkdirs(dir, 0700, NULL) == 0 && file_write_soon(path, text, len, 0600, NULL) == 0)
+        file_sweep(path);
+}
+
+static double price(const struct json *j, const char *name)
+{
+    return json_double(json_get(j, name), -1);
+}
+
+static int tokens(const struct json *j, const char *name)
+{
+    int64_t n = json_int(json_get(j, name), 0);
+    return n > 0 && n <= 1000000000 ? (int)n : 0;
+}
+
+static void read_one(const struct json *j, struct llm_models *out)
+{
+    const char *id = json_str(json_get(j, "id")), *by = json_str(json_get(j, "replaced_by")), *ends = json_str(json_get(j, "ends"));
+    struct llm_model *m = id && models_id_good(id) ? models_add(out, id) : NULL;
+    if (!m)
+        return;
+    m->context = tokens(j, "context");
+    m->max_output = tokens(j, "max_output");
+    m->tools = json_type(json_get(j, "tools")) == JSON_BOOL ? json_bool(json_get(j, "tools"), false) : -1;
+    m->price_input = price(j, "price_input");
+    m->price_cached = price(j, "price_cached");
+    m->price_output = price(j, "price_output");
+    m->replaced_by = by && models_id_good(by) ? xstrdup(by) : NULL;
+    if (ends && strlen(ends) == 10 && strspn(ends, "0123456789-") == 10)
+        memcpy(m->ends, ends, 11);
+}
+
+int llm_models_cached(const char *base_url, int max_age_s, struct llm_models *out)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(MODELS_BYTES + 65536);
+    char shown[512];
+    autofree char *path = path_of(base_url, ".json", shown, sizeof shown);
+    *out = (struct llm_models){0};
+    if (!path || !read_own(path, MODELS_BYTES, &text))
+        return -1;
+    autojson struct json *j = json_parse(buf_str(&text), text.len, 0, NULL, NULL);
+    const char *url = json_str(json_get(j, "url"));
+    int64_t age = (int64_t)time(NULL) - json_int(json_get(j, "time"), 0);
+    if (json_int(json_get(j, "v"), 0) != KEPT_VERSION || !url || strcmp(url, shown) != 0 || age < 0 || age > max_age_s)
+        return -1;
+    for (const struct json *e = json_first(json_get(j, "models")); e; e = json_next(e))
+        read_one(e, out);
+    return out->n ? 0 : -1;
+}
+
+static void put_number(struct json *o, const char *name, double v, bool told)
+{
+    if (told)
+        json_set(o, name, json_number(v));
+}
+
+static struct json *one_of(const struct llm_model *m)
+{
+    struct json *o = json_object();
+    json_set_str(o, "id", m->id);
+    put_number(o, "context", m->context, m->context > 0);
+    put_number(o, "max_output", m->max_output, m->max_output > 0);
+    if (m->tools >= 0)
+        json_set_bool(o, "tools", m->tools);
+    put_number(o, "price_input", m->price_input, m->price_input >= 0);
+    put_number(o, "price_cached", m->price_cached, m->price_cached >= 0);
+    put_number(o, "price_output", m->price_output, m->price_output >= 0);
+    if (*m->ends)
+        json_set_str(o, "ends", m->ends);
+    if (m->replaced_by)
+        json_set_str(o, "replaced_by", m->replaced_by);
+    return o;
+}
+
+void models_keep(const char *base_url, const struct llm_models *m)
+{
+    char shown[512];
+    autofree char *path = path_of(base_url, ".json", shown, sizeof shown);
+    autojson struct json *o = json_object();
+    struct json *list = json_array();
+    if (!path || !m->n) {
+        json_free(list);
+        return;
+    }
+    json_set_int(o, "v", KEPT_VERSION);
+    json_set_str(o, "url", shown);
+    json_set_int(o, "time", (int64_t)time(NULL));
+    for (size_t i = 0; i < m->n; i++)
+        json_add(list, one_of(&m->v[i]));
+    json_set(o, "models", list);
+    autofree char *text = json_print(o);
+    if (strlen(text) <= MODELS_BYTES)
+        write_own(path, text, strlen(text));
+}
+
+bool llm_models_first_today(const char *base_url, const char *id, time_t now)
+{
+    struct buf was autorelease(buf_release) = BUF_INIT(2 * 65536), next autorelease(buf_release) = BUF_INIT(TOLD_BYTES);
+    char shown[512], today[16];
+    struct tm tm;
+    autofree char *path = path_of(base_url, ".told", shown, sizeof shown);
+    if (!path || !gmtime_r(&now, &tm) || !strftime(today, sizeof today, "%Y-%m-%d", &tm))
+        return true;
+    autofree char *line = xasprintf("%s %s", today, id);
+    read_own(path, TOLD_BYTES, &was);
+    for (const char *p = buf_str(&was); *p; p += strspn(p, "\n")) {
+        size_t n = strcspn(p, "\n");
+        if (n == strlen(line) && !strncmp(p, line, n))
+            return false;
+        if (!strncmp(p, today, strlen(today)))      /* of other models; those of other days are forgotten */
+            buf_addf(&next, "%.*s\n", (int)n, p);
+        p += n;
+    }
+    buf_addf(&next, "%s\n", line);
+    write_own(path, buf_str(&next), next.len);
+    return true;
+}

@@ -1,0 +1,302 @@
+/* cmd_models.c - "sandpiper models": what the service has, as it tells itself. With nothing configured, the servers on this machine. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "llm/models.h"
+#include "main/command.h"
+#include "show/show.h"
+
+#define LIST_MS 15000
+#define LOCAL_MS 1000           /* a server on this machine that nobody named */
+#define COLUMNS 7
+
+struct listing {
+    struct config *c;
+    struct loop *loop;
+    struct buf out;
+    size_t listed;
+};
+
+/* One model as the words of its columns; told numbers only. */
+struct row {
+    char *id;                   /* scrubbed */
+    char window[32], tools[8], in[24], out[24], ends[16];
+    bool is_default;
+};
+
+static void price_text(double v, char *out, size_t size)
+{
+    double cents = v * 100;
+
+    if (v < 0)
+        *out = '\0';
+    else
+        snprintf(out, size, fabs(cents - round(cents)) > 0.01 ? "%.3f" : "%.2f", v);
+}
+
+static void fill_row(struct row *r, const struct llm_model *m, const char *chosen)
+{
+    *r = (struct row){.id = scrub_line(m->id, SCRUB_TERMINAL), .is_default = chosen && !strcmp(m->id, chosen)};
+    if (m->context > 0)
+        show_count((unsigned long long)m->context, r->window);
+    snprintf(r->tools, sizeof r->tools, "%s", m->tools == 1 ? "yes" : m->tools == 0 ? "no" : "");
+    price_text(m->price_input, r->in, sizeof r->in);
+    price_text(m->price_output, r->out, sizeof r->out);
+    snprintf(r->ends, sizeof r->ends, "%s", m->ends);
+}
+
+static void cells_of(const struct row *r, const char *cells[COLUMNS])
+{
+    cells[0] = r->id;
+    cells[1] = r->window;
+    cells[2] = r->tools;
+    cells[3] = r->in;
+    cells[4] = r->out;
+    cells[5] = r->ends;
+    cells[6] = r->is_default ? "default" : "";
+}
+
+static const char *const heads[COLUMNS] = {"MODEL", "WINDOW", "TOOLS", "$/M IN", "$/M OUT", "ENDS", ""};
+
+/* A column of which nothing is told is left out. Returns the width of all. */
+static int measure(const struct row *rows, size_t n, int widths[COLUMNS])
+{
+    int all = 0;
+
+    memset(widths, 0, COLUMNS * sizeof *widths);
+    for (size_t i = 0; i < n; i++) {
+        const char *cells[COLUMNS];
+
+        cells_of(&rows[i], cells);
+        for (int k = 0; k < COLUMNS; k++) {
+            int w = show_columns(cells[k], strlen(cells[k])), head = (int)strlen(heads[k]);
+            if (w > 0 && w < head)
+                w = head;
+            if (w > widths[k])
+                widths[k] = w;
+        }
+    }
+    for (int k = 0; k < COLUMNS; k++)
+        all += widths[k] ? widths[k] + 2 * (k > 0) : 0;
+    return all;
+}
+
+static void add_cells(struct buf *out, const char *const cells[COLUMNS], const int widths[COLUMNS])
+{
+    for (int k = 0; k < COLUMNS; k++) {
+        int pad = widths[k] - show_columns(cells[k], strlen(cells[k]));
+        bool right = k == 1 || k == 3 || k == 4;        /* numbers */
+
+        if (!widths[k])
+            continue;
+        buf_addf(out, "%s%*s%s%*s", k ? "  " : "", right ? pad : 0, "", cells[k], right ? 0 : pad, "");
+    }
+    while (out->len && out->data[out->len - 1] == ' ')
+        out->len--;
+    buf_addch(out, '\n');
+}
+
+static void add_table(struct buf *out, const struct row *rows, size_t n, const int widths[COLUMNS])
+{
+    add_cells(out, heads, widths);
+    for (size_t i = 0; i < n; i++) {
+        const char *cells[COLUMNS];
+
+        cells_of(&rows[i], cells);
+        add_cells(out, cells, widths);
+    }
+}
+
+/* Where a table has no room: the name, and below it what is told. */
+static void add_paragraphs(struct buf *out, const struct row *rows, size_t n)
+{
+    static const char *const words[COLUMNS] = {"", "window ", "tools ", "$ in ", "$ out ", "ends ", ""};
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *cells[COLUMNS], *between = "\n    ";
+
+        cells_of(&rows[i], cells);
+        buf_addstr(&text, rows[i].id);
+        for (int k = 1; k < COLUMNS; k++)
+            if (*cells[k]) {
+                buf_addf(&text, "%s%s%s", between, words[k], cells[k]);
+                between = ", ";
+            }
+        buf_addch(&text, '\n');
+    }
+    show_wrap_lines(out, buf_str(&text), 1);
+}
+
+static void put(struct json *o, const char *name, double v, bool told)
+{
+    json_set(o, name, told ? json_number(v) : json_null());
+}
+
+static void add_json(struct listing *l, const struct endpoint *e, const struct llm_model *m, const char *chosen)
+{
+    autojson struct json *o = json_object();
+
+    json_set_str(o, "id", m->id);
+    json_set_str(o, "provider", e->provider);
+    put(o, "context", m->context, m->context > 0);
+    put(o, "max_output", m->max_output, m->max_output > 0);
+    json_set(o, "tools", m->tools >= 0 ? json_boolean(m->tools) : json_null());
+    put(o, "price_input", m->price_input, m->price_input >= 0);
+    put(o, "price_cached", m->price_cached, m->price_cached >= 0);
+    put(o, "price_output", m->price_output, m->price_output >= 0);
+    json_set_str(o, "ends", *m->ends ? m->ends : NULL);
+    json_set_str(o, "replaced_by", m->replaced_by);
+    json_set_bool(o, "default", chosen && !strcmp(m->id, chosen));
+    autofree char *text = json_print(o);
+    buf_addf(&l->out, "%s\n", text);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct llm_model *x = a, *y = b;
+    int c = strcasecmp(x->id, y->id);
+
+    return c ? c : strcmp(x->id, y->id);
+}
+
+/* TEXT of the command line, and of two with one name the first. */
+static size_t choose(struct llm_models *m, const char *text, const struct llm_model **out)
+{
+    size_t n = 0;
+
+    if (m->n)
+        qsort(m->v, m->n, sizeof *m->v, by_id);
+    for (size_t i = 0; i < m->n; i++)
+        if ((!text || strcasestr(m->v[i].id, text)) && (!n || strcmp(out[n - 1]->id, m->v[i].id) != 0))
+            out[n++] = &m->v[i];
+    return n;
+}
+
+static void add_heading(struct listing *l, const struct endpoint *e)
+{
+    autofree char *line = xasprintf("%s at %s", e->entry && e->entry->title ? e->entry->title : e->provider, e->base_url);
+    autofree char *clean = scrub_line(line, SCRUB_TERMINAL);
+
+    buf_addf(&l->out, "%s%s\n", l->out.len ? "\n" : "", clean);
+}
+
+static void add_rows(struct listing *l, const struct llm_model *const *chosen, size_t n, const char *by_default)
+{
+    struct row *rows = xcalloc(n, sizeof *rows);
+    int widths[COLUMNS];
+
+    for (size_t i = 0; i < n; i++)
+        fill_row(&rows[i], chosen[i], by_default);
+    if (measure(rows, n, widths) > (show_is_terminal(1) ? show_width(1) : INT32_MAX))
+        add_paragraphs(&l->out, rows, n);
+    else
+        add_table(&l->out, rows, n, widths);
+    for (size_t i = 0; i < n; i++)
+        free(rows[i].id);
+    free(rows);
+}
+
+static void list(struct listing *l, const struct endpoint *e, struct llm_models *m, bool heading)
+{
+    const struct llm_model **chosen = xcalloc(m->n + 1, sizeof *chosen);
+    size_t n = choose(m, l->c->operand, chosen);
+    const struct llm_model *named = e->model ? llm_models_find(m, e->model) : NULL;
+    const char *by_default = named ? named->id : NULL;
+
+    l->listed += n;
+    if (heading && n && !l->c->json)
+        add_heading(l, e);
+    for (size_t i = 0; i < n && l->c->json; i++)
+        add_json(l, e, chosen[i], by_default);
+    if (n && !l->c->json)
+        add_rows(l, chosen, n, by_default);
+    free(chosen);
+}
+
+static int ask(struct listing *l, const struct endpoint *e, int timeout_ms, struct llm_models *m, struct error *err)
+{
+    struct llm_models_query q;
+
+    models_query(e, timeout_ms, 0, &q);
+    if (!l->c->offline)
+        return llm_models_get(&q, l->loop, m, err);
+    if (llm_models_cached(e->base_url, MODELS_KEPT_S, m) == 0)
+        return 0;
+    return error_set(err, ERROR_USAGE, 0, "no list of the models at %s is kept\nLeave --offline out to ask for it.", e->base_url);
+}
+
+/* Nothing is configured: every server on this machine that tells what it has. */
+static int list_local(struct listing *l, struct error *err)
+{
+    struct local_place places[LOCAL_MAX];
+    size_t n = l->c->discover ? local_places(l->c, places) : 0, answered = 0;
+
+    for (size_t i = 0; i < n && !loop_cancelled(l->loop); i++) {
+        struct endpoint e = {.entry = places[i].provider, .provider = places[i].provider->name, .base_url = (char *)places[i].url};
+        struct llm_models m;
+
+        if (ask(l, &e, LOCAL_MS, &m, NULL) == 0) {
+            list(l, &e, &m, true);
+            answered++;
+        }
+        llm_models_release(&m);
+    }
+    if (loop_cancelled(l->loop))
+        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+    return answered ? 0 : none_configured("", err);
+}
+
+static int list_configured(struct listing *l, struct endpoint *e, struct error *err)
+{
+    struct llm_models m = {0};
+    int status = l->c->offline ? 0 : endpoint_ready(e, l->loop, err);
+
+    if (status == 0 && (status = ask(l, e, LIST_MS, &m, err)) == 0)
+        list(l, e, &m, false);
+    llm_models_release(&m);
+    return status;
+}
+
+static int run(struct listing *l, struct endpoint *e, struct error *err)
+{
+    if (endpoint_choose(l->c, e, err) < 0 || (e->found ? list_configured(l, e, err) : list_local(l, err)) < 0)
+        return -1;
+    if (l->listed)
+        return 0;
+    if (l->c->operand)
+        return error_set(err, ERROR_API, 0, "no model here has \"%.60s\" in its name", l->c->operand);
+    return error_set(err, ERROR_API, 0, "%s lists no models", e->found ? e->base_url : "the server on this machine");
+}
+
+int cmd_models(struct config *c, int closed)
+{
+    struct listing l = {.c = c, .loop = loop_new(), .out = BUF_INIT(0)};
+    struct endpoint e = {0};
+    struct error err = {0};
+    int status = loop_signals(l.loop, &err);
+
+    (void)closed;
+    print_notices(c);
+    if (status == 0)
+        status = run(&l, &e, &err);
+    if (status < 0 && err.kind == ERROR_CANCELLED) {
+        status = loop_fatal(l.loop) ? 143 : 130;
+    } else if (status < 0) {
+        print_error(&err);
+        status = error_exit_code(&err);
+    } else {
+        status = print_out(buf_str(&l.out), l.out.len);
+    }
+    buf_release(&l.out);
+    endpoint_release(&e);
+    loop_free(l.loop);
+    return status;
+}

@@ -1,0 +1,456 @@
+"""test_models.py - what services say of their models: the command that lists them, the list that is kept for a day, and what a question makes of
+it. The servers that people run themselves are mocked by their own calls.
+"""
+import glob
+import json
+import os
+import socket
+import stat
+import time
+
+import pytest
+
+BASE = "/v1/models"
+
+
+def listed(*models, owner="somebody"):
+    return {"object": "list", "data": [dict({"object": "model", "owned_by": owner}, **m) for m in models]}
+
+
+def day(days):
+    return time.strftime("%Y-%m-%d", time.gmtime(time.time() + days * 86400))
+
+
+def kept(program):
+    return glob.glob(program.path("cache/sandpiper/models/*.json"))
+
+
+def local(server, **more):
+    """Nothing but this server, as one of the user's own."""
+    return dict({"OPENAI_BASE_URL": None, "OPENAI_API_KEY": None, "SANDPIPER_MODEL": None, "SANDPIPER_BASE_URL": server.url}, **more)
+
+
+# ----------------------------------------------------------------------------------------------------------------- the command
+
+ROUTER = {"id": "z-ai/glm-5.3-flash", "context_length": 1048576, "top_provider": {"context_length": 1000000, "max_completion_tokens": 65536},
+          "pricing": {"prompt": "0.00000015", "completion": "0.0000005", "input_cache_read": "0.00000003"},
+          "supported_parameters": ["max_tokens", "tools"]}
+
+
+def test_models_lists_what_the_service_tells(bare, serve):
+    server = serve(bare)
+    server.others[BASE] = listed(ROUTER, {"id": "gpt-5-mini", "shutdown_date": "2026-12-11"}, {"id": "test-model"})
+    r = bare.run("models")
+    assert r.code == 0 and r.err == "", r
+    lines = [line.split() for line in r.out.splitlines()]
+    assert lines == [["MODEL", "WINDOW", "TOOLS", "$/M", "IN", "$/M", "OUT", "ENDS"], ["gpt-5-mini", "2026-12-11"], ["test-model", "default"],
+                     ["z-ai/glm-5.3-flash", "1,000,000", "yes", "0.15", "0.50"]], r
+    assert server.asides[0].headers["authorization"] == "Bearer test-key"
+    one = json.loads(bare.run("models", "--json", "GLM").out)
+    assert one == {"id": "z-ai/glm-5.3-flash", "provider": "openai", "context": 1000000, "max_output": 65536, "tools": True, "price_input": 0.15,
+                   "price_cached": 0.03, "price_output": 0.5, "ends": None, "replaced_by": None, "default": False}, one
+
+
+def test_models_without_a_match(bare, serve):
+    serve(bare)
+    r = bare.run("models", "nothing-like-it")
+    assert (r.code, r.out) == (1, "") and 'no model here has "nothing-like-it" in its name' in r.err, r
+
+
+def test_models_fits_the_terminal(bare, serve):
+    server = serve(bare)
+    server.others[BASE] = listed(ROUTER, {"id": "short"})
+    for columns in (30, 45, 100):
+        p = bare.chat("models", size=(40, columns))
+        text = p.read()
+        assert all(len(line) <= columns for line in text.split("\r\n")) and "glm-5.3-flash" in text and "1,000,000" in text, text
+
+
+def test_names_are_scrubbed(bare, serve):
+    server = serve(bare)
+    server.others[BASE] = listed({"id": "red\033[31m"}, {"id": "turned\u202eround"}, {"id": "x" * 5000}, {"id": "good"})
+    r = bare.run("models")
+    assert r.code == 0 and "\033" not in r.out and "\u202e" not in r.out and "xxxxx" not in r.out and "good" in r.out, r
+
+
+@pytest.mark.parametrize("status, key, code, words", [
+    (401, "wrong-key-of-somebody", 77, ["refused the key from OPENAI_API_KEY (401)"]),
+    (401, None, 77, ["only to those with a key (401)", "Set OPENAI_API_KEY"]),
+    (404, "k", 1, ["has no list of models (404)", "-m MODEL"]),
+    (503, "k", 75, ["is busy (503)"]),
+    (400, "k", 1, ["did not list its models (400)"]),
+])
+def test_models_says_why_there_is_no_list(bare, serve, status, key, code, words):
+    server = serve(bare)
+    server.others[BASE] = (status, {"error": {"message": "no, wrong-key-of-somebody"}})
+    r = bare.run("models", env={"OPENAI_API_KEY": key})
+    assert (r.code, r.out) == (code, "") and all(w in r.err for w in words) and (status != 401 or "wrong-key" not in r.err) and r.err.count("\n") == 2, r
+
+
+def test_models_of_what_is_no_service(bare, serve):
+    server = serve(bare)
+    server.others[BASE] = {"hello": "world"}
+    r = bare.run("models")
+    assert r.code == 1 and "sent no list of models" in r.err, r
+    r = bare.run("models", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+    assert r.code == 1 and "connection refused" in r.err, r
+    r = bare.run("models", env={"OPENAI_BASE_URL": None, "OPENAI_API_KEY": None})
+    assert r.code == 2 and "no model is configured" in r.err, r
+
+
+def test_ctrl_c_ends_a_list(bare, serve):
+    server = serve(bare)
+    server.others[BASE] = None
+    p = bare.chat("models")
+    for _ in range(100):
+        if server.asides:
+            break
+        time.sleep(0.05)
+    began = time.monotonic()
+    p.sendintr()
+    p.read()
+    p.close()
+    assert p.exitstatus == 130 and time.monotonic() - began < 2, p.exitstatus
+
+
+def test_models_on_this_machine(bare, serve):
+    """With nothing configured every server that is found is listed."""
+    server = serve(bare)
+    server.others[BASE] = listed({"id": "mine", "max_model_len": 32768}, owner="vllm")
+    bare.configure("providers:\n  ollama: {discover: false}\n  llama.cpp: {discover: false}\n  lm-studio: {discover: false}\n"
+                   "  here: {title: Here, base_url: '%s', discover: true, local: true}\n" % server.url)
+    r = bare.run("models", env=local(server, SANDPIPER_BASE_URL=None, SANDPIPER_DISCOVER="1"))
+    assert r.code == 0 and r.out.splitlines()[0] == "Here at " + server.url and "32,768" in r.out, r
+
+
+# ----------------------------------------------------------------------------------------------------------------- what is kept
+
+def test_a_list_is_kept_for_a_day(bare, serve):
+    server = serve(bare)
+    server.others[BASE] = listed({"id": "kept-model", "context_window": 4242})
+    assert bare.run("models", "--offline").code == 2
+    assert bare.run("models").code == 0
+    file, = kept(bare)
+    with open(file) as f:
+        text = f.read()
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600 and "test-key" not in text, text
+    r = bare.run("models", "--offline")
+    assert r.code == 0 and "kept-model" in r.out and "4,242" in r.out and len(server.asides) == 1, r
+    for wrong in (dict(json.loads(text), time=int(time.time()) - 90000), dict(json.loads(text), time=int(time.time()) + 9000),
+                  dict(json.loads(text), url="http://elsewhere/v1"), dict(json.loads(text), v=7), dict(json.loads(text), models=7)):
+        with open(file, "w") as f:
+            json.dump(wrong, f)
+        assert bare.run("models", "--offline").code == 2, wrong
+    for broken in ("", "{", "[]", "\0" * 100, "[" * 100000):
+        with open(file, "w") as f:
+            f.write(broken)
+        assert bare.run("models", "--offline").code == 2, broken[:20]
+
+
+def test_a_foreign_file_is_not_believed(bare, serve):
+    server = serve(bare)
+    server.others[BASE] = listed({"id": "kept-model"})
+    bare.run("models")
+    file, = kept(bare)
+    os.chmod(file, 0o666)
+    assert bare.run("models", "--offline").code == 2
+    os.chmod(file, 0o600)
+    assert bare.run("models", "--offline").code == 0
+    os.rename(file, file + "x")
+    os.symlink(file + "x", file)
+    assert bare.run("models", "--offline").code == 2
+    if os.geteuid() == 0:
+        os.rename(file + "x", file)
+        os.chown(file, 12345, 12345)
+        assert bare.run("models", "--offline").code == 2
+
+
+def test_nowhere_to_keep_it_is_nothing_to_tell(bare, serve):
+    serve(bare)
+    with open(bare.path("cache/sandpiper"), "w"):
+        pass
+    r = bare.run("models")
+    assert r.code == 0 and r.err == "", r
+
+
+# ---------------------------------------------------------------------------------------------------- what a question makes of it
+
+ONCE = [{"answer": {"text": "Heard."}}]
+
+
+def remote(program, server, **entry):
+    """A list that was kept of a service that is no local one: for the program it is at a name, not at a loopback address."""
+    server.others[BASE] = listed(dict({"id": "test-model"}, **entry))
+    assert program.run("models").code == 0
+    del server.asides[:]
+    server.others[BASE] = (404, {})     # what is asked now is not answered, as if it were not local
+
+
+def test_the_day_a_model_ends_is_told_once_a_day(sandpiper, serve):
+    server = serve(sandpiper, ONCE * 3)
+    remote(sandpiper, server, shutdown_date=day(20.5))
+    first, second = sandpiper.run("q"), sandpiper.run("q")
+    assert (first.code, first.out) == (0, "Heard.\n") and "test-model ends on %s, in 20 days" % day(20.5) in first.err, first
+    assert (second.code, second.out) == (0, "Heard.\n") and "ends on" not in second.err, second
+    for file in glob.glob(sandpiper.path("cache/sandpiper/models/*.told")):     # yesterday
+        with open(file) as f:
+            text = f.read()
+        with open(file, "w") as f:
+            f.write(text.replace(day(0), day(-1)))
+    third = sandpiper.run("q")
+    assert "ends on" in third.err, third
+
+
+@pytest.mark.parametrize("days, entry, words", [(61.5, {}, None), (-3.5, {}, "was to end on"), (59.5, {}, "in 59 days"),
+                                                (10.5, {"deprecation_replacement_model": "next-model"}, "next-model takes its place")])
+def test_which_ends_are_told(sandpiper, serve, days, entry, words):
+    server = serve(sandpiper, ONCE)
+    remote(sandpiper, server, deprecation=day(days) + "T00:00:00Z", **entry)
+    r = sandpiper.run("q")
+    assert r.code == 0 and (words in r.err if words else r.err == ""), r
+
+
+def bound(expect):
+    return [{"expect": dict({"max_tokens": expect}), "answer": {"text": "Heard."}}]
+
+
+def test_the_window_of_the_list(sandpiper, serve):
+    """A reply gets a quarter of the window at most, so the bound that is sent tells which window is in force."""
+    server = serve(sandpiper, bound(1000) + bound(500) + bound(750))
+    remote(sandpiper, server, context_window=4000)
+    assert sandpiper.run("q").code == 0
+    assert sandpiper.run("--context", "2000", "q").code == 0
+    sandpiper.configure("models:\n  test-model: {context: 3000}\n")
+    assert sandpiper.run("q").code == 0
+
+
+def test_a_model_without_tools_is_asked_for_blocks(sandpiper, serve):
+    blocks = {"expect": {"absent": ["tools"]}, "answer": {"text": "Heard."}}
+    native = {"expect": {"tools": ["execute_python"]}, "answer": {"text": "Heard."}}
+    server = serve(sandpiper, [blocks, native, native])
+    remote(sandpiper, server, capabilities={"function_calling": False})
+    assert sandpiper.run("q").code == 0
+    assert sandpiper.run("--dialect", "native", "q").code == 0
+    sandpiper.configure("models:\n  test-model: {dialect: native}\n")
+    assert sandpiper.run("q").code == 0
+
+
+def test_a_silent_list_costs_150_ms(sandpiper, serve):
+    server = serve(sandpiper, ONCE)
+    server.others[BASE] = None
+    r = sandpiper.run("q")
+    assert (r.code, r.out, r.err) == (0, "Heard.\n", "") and r.seconds < 3, r
+
+
+# ----------------------------------------------------------------------------------------------------- servers of the user's own
+
+class Ollama:
+    """What Ollama says beside the API of OpenAI. windows: of the models in memory."""
+
+    def __init__(self, server, windows=None, capabilities=("completion", "tools"), parameters=""):
+        self.windows, self.shown = dict(windows or {}), []
+        server.others.update({
+            BASE: listed({"id": "qwen3.5:4b"}, {"id": "other:latest"}, owner="library"),
+            "/api/ps": lambda request: {"models": [{"name": n, "model": n, "context_length": w} for n, w in self.windows.items()]},
+            "/api/version": {"version": "0.33.0"},
+            "/api/show": lambda request: self.show(request, capabilities, parameters),
+        })
+
+    def show(self, request, capabilities, parameters):
+        self.shown.append(json.loads(request.raw)["model"])
+        return {"capabilities": list(capabilities), "parameters": parameters,
+                "model_info": {"general.architecture": "qwen35", "qwen35.context_length": 262144}}
+
+
+NARROW = "Ollama runs qwen3.5:4b with a window of 4,096 tokens, too small for longer work. Widen it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve"
+
+
+def test_ollamas_window_is_the_one_in_memory(sandpiper, serve):
+    server = serve(sandpiper, bound(1024) + bound(1024), model="qwen3.5:4b")
+    ollama = Ollama(server, {"qwen3.5:4b": 4096})
+    first, second = sandpiper.run("q", env=local(server)), sandpiper.run("-m", "qwen3.5:4b", "q", env=local(server))
+    assert (first.code, first.out) == (0, "Heard.\n") and NARROW in first.err and first.err.count("Widen") == 1, first
+    assert second.code == 0 and second.err == "", second        # once a day
+    assert set(ollama.shown) == {"qwen3.5:4b"}
+
+
+def test_ollamas_window_after_the_model_was_loaded(sandpiper, serve):
+    """Nobody knows it before; then it is read, and told."""
+    server = serve(sandpiper, [{"answer": {"calls": [{"code": "print(6 * 7)"}]}}, {"expect": {"max_tokens": 1024}, "answer": {"text": "42"}}])
+    ollama = Ollama(server)
+
+    def load(request):
+        ollama.windows["qwen3.5:4b"] = 4096
+        return {"answer": {"calls": [{"code": "print(6 * 7)"}]}}
+    server.exchanges[0] = load
+    r = sandpiper.run("-m", "qwen3.5:4b", "q", env=local(server))
+    assert (r.code, r.out) == (0, "42\n") and r.err.count(NARROW) == 1, r
+
+
+def test_a_wide_window_is_not_told(sandpiper, serve):
+    server = serve(sandpiper, bound(4096))
+    Ollama(server, {"qwen3.5:4b": 65536})
+    r = sandpiper.run("-m", "qwen3.5:4b", "q", env=local(server))
+    assert (r.code, r.err) == (0, ""), r
+
+
+def test_ollamas_window_that_the_models_file_sets(sandpiper, serve):
+    server = serve(sandpiper, bound(2500))
+    Ollama(server, parameters="stop \"x\"\nnum_ctx                        10000")
+    r = sandpiper.run("-m", "qwen3.5:4b", "q", env=local(server))
+    assert r.code == 0 and "with a window of 10,000 tokens" in r.err, r
+
+
+def test_ollamas_models_without_tools(sandpiper, serve):
+    server = serve(sandpiper, [{"expect": {"absent": ["tools"]}, "answer": {"text": "Heard."}}])
+    Ollama(server, {"qwen3.5:4b": 65536}, capabilities=["completion"])
+    assert sandpiper.run("-m", "qwen3.5:4b", "q", env=local(server)).code == 0
+
+
+def test_models_of_ollama(bare, serve):
+    server = serve(bare)
+    Ollama(server, {"qwen3.5:4b": 32768})
+    r = bare.run("models", env=local(server))
+    assert r.code == 0 and [line.split() for line in r.out.splitlines()[1:]] == [["other:latest", "yes"], ["qwen3.5:4b", "32,768", "yes"]], r
+
+
+def test_llama_cpp_tells_its_window(sandpiper, serve):
+    """In its list where it is new, else in /props."""
+    server = serve(sandpiper, bound(2048) + bound(1500))
+    server.others[BASE] = listed({"id": "a model.gguf", "meta": {"n_ctx": 8192, "n_ctx_train": 262144}}, owner="llamacpp")
+    assert sandpiper.run("-m", "a model.gguf", "q", env=local(server)).code == 0
+    server.others[BASE] = listed({"id": "a model.gguf", "meta": {"n_ctx_train": 262144}}, owner="llamacpp")
+    server.others["/props"] = {"default_generation_settings": {"n_ctx": 6000}, "total_slots": 1}
+    r = sandpiper.run("-m", "a model.gguf", "q", env=local(server))
+    assert (r.code, r.err) == (0, ""), r
+    assert server.asides[-1].path == "/props?autoload=false&model=%61%20%6D%6F%64%65%6C%2E%67%67%75%66"
+
+
+def test_vllm_tells_its_window(sandpiper, serve):
+    server = serve(sandpiper, bound(1250))
+    server.others[BASE] = listed({"id": "Qwen/Qwen3.8-27B", "max_model_len": 5000}, owner="vllm")
+    assert sandpiper.run("-m", "Qwen/Qwen3.8-27B", "q", env=local(server)).code == 0
+
+
+def test_lm_studio_tells_its_window(sandpiper, serve):
+    server = serve(sandpiper, bound(1024) + bound(1200))
+    server.others[BASE] = listed({"id": "qwen/qwen3.5-4b"}, owner="organization_owner")
+    server.others["/api/v1/models"] = {"models": [
+        {"type": "llm", "key": "qwen/qwen3.5-4b", "max_context_length": 262144, "capabilities": {"vision": False, "trained_for_tool_use": True},
+         "loaded_instances": [{"id": "qwen/qwen3.5-4b", "config": {"context_length": 4096}}]}]}
+    r = sandpiper.run("-m", "qwen/qwen3.5-4b", "q", env=local(server))
+    assert r.code == 0 and "LM Studio runs qwen/qwen3.5-4b with a window of 4,096 tokens" in r.err and "lms load qwen/qwen3.5-4b" in r.err, r
+    server.others["/api/v1/models"] = (404, {})
+    server.others["/api/v0/models"] = listed({"id": "qwen/qwen3.5-4b", "state": "loaded", "loaded_context_length": 4800, "max_context_length": 262144})
+    assert sandpiper.run("-m", "qwen/qwen3.5-4b", "q", env=local(server)).code == 0
+
+
+VLLM_REFUSAL = {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+                          "type": "BadRequestError", "param": None, "code": 400}}
+
+
+def test_vllm_without_its_parser_goes_on_in_blocks(sandpiper, serve):
+    server = serve(sandpiper, [{"expect": {"tools": ["execute_python"]}, "answer": {"status": 400, "json": VLLM_REFUSAL}},
+                               {"expect": {"absent": ["tools"]}, "answer": {"text": "Heard."}}])
+    server.others[BASE] = listed({"id": "test-model", "max_model_len": 32768}, owner="vllm")
+    r = sandpiper.run("-m", "test-model", "q", env=local(server))
+    assert (r.code, r.out) == (0, "Heard.\n"), r
+    assert "vLLM reads no tool calls: start it with --enable-auto-tool-choice --tool-call-parser NAME" in r.err and r.err.count("\n") == 1, r
+
+
+def test_vllm_without_its_parser_where_tools_are_wanted(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"status": 400, "json": VLLM_REFUSAL}}])
+    r = sandpiper.run("--dialect", "native", "q")
+    assert r.code == 1 and "--enable-auto-tool-choice --tool-call-parser NAME" in r.err and "--dialect blocks" in r.err, r
+
+
+def test_llama_cpp_is_found_at_both_ports(bare, serve):
+    server = serve(bare, ONCE * 2)
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    for url, other in ((server.url, "http://127.0.0.1:%d/v1" % port), ("http://127.0.0.1:%d/v1" % port, server.url)):
+        bare.configure("providers:\n  ollama: {discover: false}\n  lm-studio: {discover: false}\n"
+                       "  llama.cpp: {base_url: '%s', other_url: '%s'}\n" % (url, other))
+        r = bare.run("q", env=local(server, SANDPIPER_BASE_URL=None, SANDPIPER_DISCOVER="1"))
+        assert (r.code, r.out) == (0, "Heard.\n") and "using test-model of llama.cpp at %s" % server.url in r.err, r
+
+
+def test_a_named_llama_cpp_is_found_at_its_old_port(bare, serve):
+    server = serve(bare, ONCE * 2)
+    bare.configure("providers:\n  llama.cpp: {base_url: 'http://127.0.0.1:9/v1', other_url: '%s'}\n" % server.url)
+    for args in ([], ["-m", "test-model"]):
+        r = bare.run("--provider", "llama.cpp", *args, "q", env=local(server, SANDPIPER_BASE_URL=None))
+        assert (r.code, r.out) == (0, "Heard.\n"), r
+
+
+def test_a_long_list_of_a_stranger_costs_little(bare, serve):
+    """What listens on this machine may be anything: 40,000 elements took four seconds."""
+    server = serve(bare)
+    server.others[BASE] = {"data": [{}] * 40000}
+    bare.configure("providers:\n  ollama: {discover: false}\n  llama.cpp: {discover: false}\n  lm-studio: {discover: false}\n"
+                   "  here: {title: Here, base_url: '%s', discover: true, local: true}\n" % server.url)
+    r = bare.run("q", env=local(server, SANDPIPER_BASE_URL=None, SANDPIPER_DISCOVER="1"))
+    assert r.code == 2 and r.seconds < 1.5, r
+
+
+# --------------------------------------------------------------------------------------------------------------------- the chat
+
+def test_tab_completes_models_in_the_chat(sandpiper, serve):
+    server = serve(sandpiper, [{"expect": {"model": "qwen3.5:4b"}, "answer": {"text": "Heard."}}])
+    server.others[BASE] = listed({"id": "qwen3.5:4b"}, {"id": "gemma4:e4b"}, {"id": "turned\u202eround"})
+    p = sandpiper.chat(env={"NO_COLOR": "1"})
+    p.expect_exact("> ")
+    p.send("/model q\t\r")
+    p.expect_exact("qwen3.5:4b")
+    p.expect_exact("> ")
+    p.send("/model \t\t")
+    p.expect_exact("gemma4:e4b")
+    p.send("\x15question\r")
+    p.expect_exact("Heard.")
+    p.expect_exact("> ")
+    assert "round" not in p.before
+    p.send("\x04")
+    p.read()
+
+
+# ---------------------------------------------------------------------------------------------------- lists in places of their own
+
+def test_cloudflare_lists_beside_its_api(bare, serve):
+    server = serve(bare)
+    root = server.url[:-len("/v1")] + "/client/v4/accounts/abc"
+    server.others["/client/v4/accounts/abc/ai/models/search"] = {"success": True, "result": [
+        {"id": "f9f2", "name": "@cf/openai/gpt-oss-120b", "task": {"name": "Text Generation"},
+         "properties": [{"property_id": "context_window", "value": "128000"}]}]}
+    for base, more in ((root + "/ai/v1", []), (root, ["--api", "workers_ai"])):
+        r = bare.run("models", *more, env={"OPENAI_BASE_URL": base})
+        assert r.code == 0 and "@cf/openai/gpt-oss-120b  128,000" in r.out, r
+        assert server.asides[-1].path.endswith("/search?per_page=100&task=Text%20Generation"), server.asides[-1].path
+
+
+def test_anthropic_lists_by_its_own_api(bare, serve):
+    server = serve(bare)
+    server.others[BASE] = {"data": [{"type": "model", "id": "claude-haiku-5-5", "max_input_tokens": 1000000}]}
+    r = bare.run("models", env={"OPENAI_BASE_URL": "http://api.anthropic.com.localhost:%d/v1" % server.port, "SANDPIPER_ALLOW_INSECURE": "1"})
+    assert r.code == 0 and "claude-haiku-5-5  1,000,000" in r.out, r
+    asked = server.asides[-1]
+    assert asked.path == BASE + "?limit=1000" and asked.headers["x-api-key"] == "test-key" and "anthropic-version" in asked.headers
+    assert "authorization" not in asked.headers
+
+
+# -------------------------------------------------------------------------------------------------------------------- models that go
+
+def test_an_end_that_is_known_here_is_told_without_a_list(sandpiper, serve):
+    serve(sandpiper, ONCE)
+    sandpiper.configure("models:\n  test-model: {ends: %s, replaced_by: next-model}\n" % day(30.5))
+    r = sandpiper.run("q")
+    assert r.code == 0 and "test-model ends on %s, in 30 days; next-model takes its place" % day(30.5) in r.err, r
+
+
+GONE = {"answer": {"status": 404, "json": {"error": {"message": "The model `test-model` does not exist", "code": "model_not_found"}}}}
+
+
+def test_the_nearest_to_a_model_that_is_gone_is_named(sandpiper, serve):
+    server = serve(sandpiper, [GONE])
+    server.others[BASE] = listed({"id": "unlike"}, {"id": "test-model-2"})
+    r = sandpiper.run("q")
+    assert r.code == 1 and "The nearest that it has: -m test-model-2" in r.err, r
