@@ -417,8 +417,8 @@ class ModelServer:
             return {"json": {"object": "list", "data": [{"id": self.model, "object": "model"}]}}
         try:
             return self.profile.listing(request)
-        except Refusal as e:
-            return self.refused(request, e)[0]
+        except Refusal as e:        # no list is no refusal of a question
+            return {"status": e.status, "json": e.body}
 
     def refused(self, request, e):
         """What a profile refuses: always a problem, or once for each parameter and model, or left to the test."""

@@ -3,7 +3,7 @@ for a day; without thinking where there is no such API. And thoughts that the se
 """
 import json
 import os
-import time
+import re
 
 import pytest
 
@@ -45,14 +45,15 @@ def test_it_is_remembered_for_a_day(sandpiper, serve):
     again = sandpiper.run("two?")
     assert again.code == 0 and not notices(again), again
     assert sandpiper.run("-m", "test-other", "three?").code == 0
-    day_old = time.time() - 25 * 3600
     kept = [os.path.join(place, f) for name in ("cache", "state") for place, _, files in os.walk(sandpiper.path(name)) for f in files]
     assert kept, "nothing was remembered"
     for path in kept:
-        os.utime(path, (day_old, day_old))
         with open(path) as f:
             text = f.read()
         assert "test-key" not in text, path
+        if '"tools"' in text:
+            with open(path, "w") as f:
+                f.write(re.sub(r'"time": ?(\d+)', lambda m: '"time":%d' % (int(m.group(1)) - 25 * 3600), text))
     assert sandpiper.run("four?").code == 0
     assert len(server.bodies()) == 5
 
