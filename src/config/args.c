@@ -172,7 +172,7 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
         bool all = false;
 
         for (size_t i = 0; i < a->n; i++)
-            all |= a->v[i].option->commands == FOR_RM;
+            all |= strcmp(a->v[i].option->flag, "all") == 0;
         if (all == (a->names.n > 0))
             return error_set(err, ERROR_USAGE, 0, "rm needs the names of sandboxes, or --all: sandpiper rm NAME...\nTo ask it as a question: sandpiper -p rm");
         return 0;

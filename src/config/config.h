@@ -33,7 +33,7 @@ struct config {
     const char *operand;            /* the question, or exec's FILE; NULL: none was given */
     bool operand_is_stdin;          /* it was a bare "-" */
     struct argv names;              /* rm: which sandboxes */
-    bool all;
+    bool all, force;                /* rm */
 
     /* questions */
     const char *prompt, *system, *stdin_mode;

@@ -81,9 +81,10 @@ static const struct topic {
      "", " json config help ", ""},
     {"rm", FOR_CONFIG | FOR_RM,
      "Usage: sandpiper rm NAME...\n"
-     "       sandpiper rm --all\n\n"
-     "Ends sandboxes with a name, with everything in them.\n",
-     "", " config help ", "\nExit codes: 0, 2 there is none of that name, 3 a program holds it, or its engine\ndoes not end it.\n"},
+     "       sandpiper rm --all [-f]\n\n"
+     "Removes sandboxes with a name, with everything in them, and says which. At a\n"
+     "terminal --all asks first.\n",
+     "", " config help ", "\nExit codes: 0, 1 the answer was no, 2 there is none of that name, 3 a program\nholds it, or its engine does not end it.\n"},
     {"gc", FOR_CONFIG,
      "Usage: sandpiper gc\n\n"
      "Removes at once what killed programs left: containers, control groups, folders.\n"

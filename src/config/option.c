@@ -88,6 +88,7 @@ const struct option option_table[] = {
     {"sandbox-idle", 0, "sandbox_idle", "SANDPIPER_SANDBOX_IDLE", OPTION_TIME, TO(sandbox_idle), .def = "30m", .min = "1s", .max = "168h",
      .arg = "TIME", .group = sandbox, .commands = FOR_ALL, .help = "end a sandbox with a name when nobody used it for so long"},
     {"all", 0, NULL, NULL, OPTION_BOOL, TO(all), .group = sandbox, .commands = FOR_RM, .help = "rm: every sandbox with a name"},
+    {"force", 'f', NULL, NULL, OPTION_BOOL, TO(force), .group = sandbox, .commands = FOR_RM, .help = "rm --all: do not ask first"},
     {"dry-run", 0, NULL, NULL, OPTION_BOOL, TO(dry_run), .group = sandbox, .commands = FOR_EXEC,
      .help = "exec: print the command that would start the sandbox"},
 
