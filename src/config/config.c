@@ -143,7 +143,7 @@ int config_set(struct config *c, const struct option *o, const char *text, const
         break;
     case OPTION_STRING:
     case OPTION_SECRET:
-        if (!*text && o->letter != 's' && o->letter != 'p')
+        if (!*text && !(o->letter && strchr("cps", o->letter)))
             return error_set(err, ERROR_USAGE, 0, "%s: expected a string, found nothing", where);
         *(const char **)at = config_keep(c, text);
         break;
@@ -247,6 +247,8 @@ int config_load(struct config *c, int argc, char *const *argv, char *const *env,
         c->operand_is_stdin = a.operand_is_stdin;
         c->names = a.names;
         a.names = (struct argv)ARGV_INIT;
+        for (char *const *word = a.rest; word && *word; word++)
+            argv_push(&c->arguments, *word);
         c->version = a.version;
         c->help = a.help;
         c->help_topic = a.help_topic;
@@ -266,6 +268,7 @@ void config_release(struct config *c)
     argv_release(&c->add);
     argv_release(&c->headers);
     argv_release(&c->names);
+    argv_release(&c->arguments);
     argv_release(&c->api_key_command);
     argv_release(&c->notices);
     dotenv_release(&c->dotenv);

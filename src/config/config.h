@@ -34,6 +34,8 @@ struct config {
     bool operand_is_stdin;          /* it was a bare "-" */
     struct argv names;              /* rm: which sandboxes */
     bool all, force;                /* rm */
+    const char *code;               /* exec -c; NULL: a file */
+    struct argv arguments;          /* exec: of its code */
 
     /* questions */
     const char *prompt, *system, *stdin_mode;

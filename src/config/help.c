@@ -28,7 +28,7 @@ static const char everything[] =
     "       COMMAND | sandpiper QUESTION      stdin is data for the question\n"
     "       sandpiper < FILE                  a script: one question a line\n"
     "       sandpiper - < FILE                the question is all of stdin\n"
-    "       sandpiper exec [FILE|-]           Python in the sandbox, no model\n"
+    "       sandpiper exec FILE|-|-c CODE [ARG]...   Python in the sandbox, no model\n"
     "       sandpiper config                  what is in force, and why\n"
     "       sandpiper doctor                  which engines work, what they hold\n"
     "       sandpiper ps                      list the sandboxes with a name\n"
@@ -55,10 +55,14 @@ static const struct topic {
     const char *text, *groups, *also, *tail;
 } topics[] = {
     {"exec", FOR_EXEC,
-     "Usage: sandpiper exec [OPTION]... [FILE|-]\n\n"
-     "Runs a file of Python, or stdin, in the sandbox, without a model. Its stdout\n"
-     "and stderr are passed on as they come; files that it makes in /mnt/data are\n"
-     "copied out, their paths are on stderr.\n",
+     "Usage: sandpiper exec [OPTION]... [FILE|-] [ARG]...\n"
+     "       sandpiper exec [OPTION]... -c CODE [ARG]...\n"
+     "       COMMAND | sandpiper exec FILE     stdin is data for the code\n\n"
+     "Runs a file of Python, or stdin, or CODE in the sandbox, without a model. Words\n"
+     "behind it are in sys.argv. Its stdout and stderr are passed on as they come;\n"
+     "files that it makes in /mnt/data are copied out, their paths are on stderr.\n"
+     "Data that is piped in becomes a file named by its content, in the folder where\n"
+     "the code starts: open('stdin.csv'); its own stdin is empty.\n",
      "Sandbox", " quiet verbose config help ",
      "\nExit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
      "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n"},

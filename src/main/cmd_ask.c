@@ -120,11 +120,6 @@ static const char *question_of(const struct config *c)
     return c->prompt ? c->prompt : c->operand_is_stdin ? NULL : c->operand;
 }
 
-static enum stdin_mode stdin_mode_of(const struct config *c)
-{
-    return strcmp(c->stdin_mode, "data") == 0 ? STDIN_DATA : strcmp(c->stdin_mode, "ignore") == 0 ? STDIN_IGNORE : STDIN_AUTO;
-}
-
 static const char *const *files_of(const struct config *c)
 {
     return c->add.n ? (const char *const *)c->add.v : NULL;
@@ -137,7 +132,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
     struct pipe_options o = {
         .json = c->json, .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,
         .prompt = question_of(c),
-        .prompt_is_stdin = c->operand_is_stdin, .stdin_mode = stdin_mode_of(c), .closed = closed, .files = files_of(c),
+        .prompt_is_stdin = c->operand_is_stdin, .stdin_mode = setup_stdin(c), .closed = closed, .files = files_of(c),
         .data_size = c->data_size,
     };
 

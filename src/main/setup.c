@@ -7,6 +7,18 @@
 #include "main/command.h"
 #include "sandbox/sandbox.h"
 
+enum stdin_mode setup_stdin(const struct config *c)
+{
+    static const struct { const char *word; enum stdin_mode mode; } modes[] = {
+        {"data", STDIN_DATA}, {"ignore", STDIN_IGNORE}, {"script", STDIN_SCRIPT},
+    };
+
+    for (size_t i = 0; i < countof(modes); i++)
+        if (strcmp(c->stdin_mode, modes[i].word) == 0)
+            return modes[i].mode;
+    return STDIN_AUTO;
+}
+
 void setup_sandbox(const struct config *c, struct sandbox_options *o)
 {
     sandbox_defaults(o);
