@@ -2,7 +2,7 @@
 _sandpiper() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} program=${COMP_WORDS[0]} page=all
     case $before in
-    --add|--config|--trace|--record|--replay) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --add|--ca-cert|--config|--trace|--record|--replay) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --out) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --sandbox-name|rm) mapfile -t COMPREPLY < <(compgen -W "$("$program" ps 2>/dev/null | sed -n '2,$s/ .*//p')" -- "$word") ;;
     --sandbox) mapfile -t COMPREPLY < <(compgen -W "auto docker podman bwrap" -- "$word") ;;

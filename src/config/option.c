@@ -44,6 +44,8 @@ const struct option option_table[] = {
      .help = "the key that goes with base_url of the same place"},
     {NULL, 0, "api_key_command", NULL, OPTION_WORDS, TO(api_key_command), .group = model,
      .help = "a command whose first line of output is that key"},
+    {"ca-cert", 0, "ca_cert", "SANDPIPER_CA_CERT", OPTION_FILE, TO(ca_cert), .arg = "FILE", .group = model, .commands = FOR_ALL,
+     .help = "trust the certificates in FILE (PEM)"},
     {"dialect", 0, "dialect", "SANDPIPER_DIALECT", OPTION_CHOICE, TO(dialect), .choices = "auto|native|blocks", .arg = "HOW",
      .group = model, .commands = FOR_ALL, .help = "how the model calls code: auto, native (tool calls) or blocks"},
     {"max-tokens", 0, "max_tokens", "SANDPIPER_MAX_TOKENS", OPTION_INT, TO(max_tokens), .min = "1", .max = "10000000", .arg = "N",

@@ -252,6 +252,8 @@ static int ask(struct ask *a, bool chat, int closed, struct error *err)
 
     if (a->c->sandbox_name && sandbox_name_check(a->c->sandbox_name, err) < 0)
         return -1;
+    if (config_check_ca_cert(a->c, err) < 0)
+        return -1;
     if (!chat && open_pipe(a, closed, err) < 0)
         return -1;
     if (choose_model(a, err) < 0 || session_open(&a->session, a->c, err) < 0)

@@ -18,7 +18,8 @@
 static void tell_places(const struct provider *const *local, const enum llm_place *places, size_t n, struct buf *out)
 {
     static const char *const words[] = {
-        [LLM_NOBODY] = "", [LLM_SILENT] = ", which gives no answer", [LLM_OTHER] = ", where something else answers",
+        [LLM_NOBODY] = "", [LLM_SILENT] = ", which gives no answer", [LLM_UNTRUSTED] = ", whose certificate is not trusted",
+        [LLM_OTHER] = ", where something else answers",
         [LLM_NO_MODEL] = ", which has no model yet", [LLM_MODEL] = "",
     };
 
@@ -57,7 +58,7 @@ static int discover(struct config *c, struct endpoint *e, struct loop *loop, cha
             urls[n] = local[n]->base_url;
             n++;
         }
-    found = c->discover && n ? llm_discover(urls, n, DISCOVER_MS, BUSY_MS, loop, model, places) : -1;
+    found = c->discover && n ? llm_discover(urls, n, c->ca_cert, DISCOVER_MS, BUSY_MS, loop, model, places) : -1;
     if (loop_cancelled(loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (found < 0) {
@@ -101,12 +102,16 @@ int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char *
     }
     if (url_is_loopback(e->base_url) || (e->entry && e->entry->local)) {
         const char *url = e->base_url;
-        if (llm_discover(&url, 1, LIST_MS, LIST_MS, loop, model, NULL) == 0) {
+        enum llm_place place;
+        if (llm_discover(&url, 1, c->ca_cert, LIST_MS, LIST_MS, loop, model, &place) == 0) {
             *notice = xasprintf("no model is named; using %s, the first that %s lists", *model, e->base_url);
             return 0;
         }
         if (loop_cancelled(loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        if (place == LLM_UNTRUSTED)
+            return error_set(err, ERROR_USAGE, 0, "no model is named, and the certificate of %s is not trusted, so it was not asked for its list\n"
+                             "Name a model (-m MODEL) to be told why, or the certificates to trust: --ca-cert FILE", e->base_url);
         return error_set(err, ERROR_USAGE, 0, "no model is named, and %s gives no list of its models\nStart the server, or name one: -m MODEL",
                          e->base_url);
     }

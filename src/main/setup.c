@@ -93,6 +93,7 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .model = model,
         .api_key = e->key,
         .key_name = e->key_name,
+        .ca_cert = c->ca_cert,
         .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
         .api = e->api == PROVIDER_RESPONSES ? LLM_RESPONSES : e->api == PROVIDER_WORKERS_AI ? LLM_WORKERS_AI : LLM_CHAT_COMPLETIONS,
         .dialect = dialect_of(c, &p),
