@@ -83,7 +83,7 @@ SALES = "day,amount\n" + "".join("2024-01-%02d,%d\n" % (i % 28 + 1, i) for i in 
     ('[{"day": 1},\n {"day": 2}]\n', "JSON"), ('{"a": 1}\n{"a": 2}\n', "JSON"), (b"\x89PNG\r\n\x1a\n" + bytes(200), "a PNG image"),
     (b"PK\x03\x04" + bytes(26) + b"xl/workbook.xml", "an Excel file"), (b"\x01\x02\x03\0\x05" * 50, "binary data"),
     ("".join("%d\n" % i for i in range(1, 301)), "a column of numbers"),
-])
+], ids=range(10))
 def test_data_is_no_script(bare, serve, data, name):
     """A CSV in a pipe without a question: refused before anything is asked; no model and no sandbox is so much as looked for."""
     server = serve(bare, [])
