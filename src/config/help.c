@@ -58,11 +58,11 @@ static const struct topic {
      "Usage: sandpiper exec [OPTION]... [FILE|-] [ARG]...\n"
      "       sandpiper exec [OPTION]... -c CODE [ARG]...\n"
      "       COMMAND | sandpiper exec FILE     stdin is data for the code\n\n"
-     "Runs a file of Python, or stdin, or CODE in the sandbox, without a model. Words\n"
-     "behind it are in sys.argv. Its stdout and stderr are passed on as they come;\n"
-     "files that it makes in /mnt/data are copied out, their paths are on stderr.\n"
-     "Data that is piped in becomes a file named by its content, in the folder where\n"
-     "the code starts: open('stdin.csv'); its own stdin is empty.\n",
+     "Runs a file of Python, or stdin, or CODE in the sandbox, without a model. The\n"
+     "words after it are its own, in sys.argv. Its stdout and stderr are passed on as\n"
+     "they come; files that it makes in /mnt/data are copied out, their paths are on\n"
+     "stderr. What is piped in becomes a file beside it, named by its content, as in\n"
+     "open('stdin.csv'); the code's own stdin is empty.\n",
      "Sandbox", " quiet verbose config help ",
      "\nExit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
      "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n"},

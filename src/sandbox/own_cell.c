@@ -58,7 +58,7 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
     buf_addstr(&code, ")]");
     struct own_cell o = {.code = buf_str(&code), .ms = s->o.cell_ms, .doing = "it was handed the arguments"};
     if (sandbox_run_own(s, &o, &r, err) < 0)
-        return -1;
+        return err && err->kind == ERROR_USAGE ? error_wrap(err, "the arguments, as code") : -1;
     if (r.status == CELL_INTERRUPTED)
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (r.status != CELL_OK)
