@@ -24,10 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     check(known(sniff_content(text, size, true)));
     check(known(sniff_content(text, size, false)));
-    const char *data = sniff_data(text, size, true);
-    check(!data || *data);
-    data = sniff_data(text, size, false);
-    check(!data || *data);
+    const char *kind = sniff_data(text, size, true);
+    check(!kind || *kind);
+    kind = sniff_data(text, size, false);
+    check(!kind || *kind);
     size_t half = strnlen(text, size / 2);
     char *left = strndup(text, half);
     numbers_shared(left, text + half);
