@@ -169,7 +169,8 @@ static bool code_named(const struct args *a)
 static int check_rm(const struct args *a, struct error *err)
 {
     if (!value_of(a, "all") != (a->names.n > 0))
-        return error_set(err, ERROR_USAGE, 0, "rm needs the names of sandboxes, or --all: sandpiper rm NAME...\nTo ask it as a question: sandpiper -p rm");
+        return error_set(err, ERROR_USAGE, 0, "rm needs the names of sandboxes, or --all: sandpiper rm NAME...\n"
+                         "To ask it as a question: sandpiper -p rm");
     return 0;
 }
 
@@ -180,7 +181,8 @@ static int check_exec(const struct args *a, struct error *err)
     if (how && strcmp(how, "script") == 0)
         return error_set(err, ERROR_USAGE, 0, "--stdin script is for questions\nTo run stdin as Python: sandpiper exec -");
     if (how && strcmp(how, "data") == 0 && !code && (!a->operand || a->operand_is_stdin))
-        return error_set(err, ERROR_USAGE, 0, "--stdin data: stdin is already the code\nName a file of code: sandpiper exec FILE, or -c CODE");
+        return error_set(err, ERROR_USAGE, 0, "--stdin data: stdin is already the code\n"
+                         "Name a file of code: sandpiper exec FILE, or -c CODE");
     return 0;
 }
 

@@ -1,4 +1,6 @@
-/* ca_cert.c - the file of certificates that the user names: looked at before anything is asked, so that a wrong one is a plain error. */
+/* ca_cert.c - the file of certificates that the user names: looked at before anything is asked, so that a
+ * wrong one is a plain error.
+ */
 #include <string.h>
 #include <strings.h>
 
@@ -13,7 +15,10 @@
 /* A certificate in PEM form. Its base64 is that of an ASN.1 sequence, which always begins with M. */
 static bool has_certificate(const char *text)
 {
-    static const char *const heads[] = {"-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----", "-----BEGIN X509 CERTIFICATE-----"};
+    static const char *const heads[] = {
+        "-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----",
+        "-----BEGIN X509 CERTIFICATE-----",
+    };
 
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         const char *p = strstr(text, heads[i]);
@@ -27,6 +32,7 @@ static bool has_certificate(const char *text)
 int config_check_ca_cert(const struct config *c, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(FILE_MOST);
+    const char *step;
     char from[300];
 
     if (!c->ca_cert)
@@ -38,7 +44,8 @@ int config_check_ca_cert(const struct config *c, struct error *err)
     }
     if (has_certificate(buf_str(&text)))
         return 0;
-    return error_set(err, ERROR_USAGE, 0, "%s: %.300s holds no certificate\n%s", from, c->ca_cert,
-                     text.len > 1 && !memcmp(text.data, "\x30\x82", 2) ? "Convert it to PEM: openssl x509 -inform der -in FILE -out FILE.pem"
-                                                                      : "It must be in PEM form, with -----BEGIN CERTIFICATE-----");
+    step = text.len > 1 && !memcmp(text.data, "\x30\x82", 2)
+               ? "Convert it to PEM: openssl x509 -inform der -in FILE -out FILE.pem"
+               : "It must be in PEM form, with -----BEGIN CERTIFICATE-----";
+    return error_set(err, ERROR_USAGE, 0, "%s: %.300s holds no certificate\n%s", from, c->ca_cert, step);
 }

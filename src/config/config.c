@@ -120,7 +120,8 @@ static int set_numeric(const struct option *o, const char *text, void *at, const
     return 0;
 }
 
-/* A path in a file is meant from where that is, not from a working directory that may be somebody else's; and no shell expands its "~/". */
+/* A path in a file is meant from where that is, not from a working directory that may be somebody else's; and no
+ * shell expands its "~/". */
 static const char *keep_path(struct config *c, const char *path, const char *file)
 {
     const char *slash = strrchr(file, '/'), *home = config_env(c, "HOME");

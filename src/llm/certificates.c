@@ -35,8 +35,12 @@ static struct trust trust_of(const char *ca_cert)
     }
     t.file = variable("SSL_CERT_FILE");
     t.dir = variable("SSL_CERT_DIR");
-    snprintf(t.text, sizeof t.text, "%s%.200s%s%s%.200s%s", t.file ? "SSL_CERT_FILE=" : "", t.file ? t.file : "", t.file && t.dir ? ", " : "",
-             t.dir ? "SSL_CERT_DIR=" : "", t.dir ? t.dir : "", t.file || t.dir ? "" : "the system's certificates");
+    if (!t.file && !t.dir)
+        snprintf(t.text, sizeof t.text, "the system's certificates");
+    else
+        snprintf(t.text, sizeof t.text, "%s%.200s%s%s%.200s",
+                 t.file ? "SSL_CERT_FILE=" : "", t.file ? t.file : "", t.file && t.dir ? ", " : "",
+                 t.dir ? "SSL_CERT_DIR=" : "", t.dir ? t.dir : "");
     return t;
 }
 
@@ -55,8 +59,9 @@ void certificates_use(const struct curl_api *curl, CURL *easy, const char *ca_ce
 
 bool certificates_refused(CURLcode code)
 {
-    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_CERTPROBLEM ||
-           code == CURLE_SSL_INVALIDCERTSTATUS || code == CURLE_SSL_CACERT_BADFILE;
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR ||
+           code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_INVALIDCERTSTATUS ||
+           code == CURLE_SSL_CACERT_BADFILE;
 }
 
 /* No retry helps, and each has its own next step. */
@@ -67,7 +72,8 @@ static void set(struct failure *f, const char *step, const char *text)
     f->never = true;
 }
 
-bool certificates_describe(CURLcode code, const char *why, const char *host, const char *ca_cert, struct failure *f)
+bool certificates_describe(CURLcode code, const char *why, const char *host, const char *ca_cert,
+                           struct failure *f)
 {
     struct trust t = trust_of(ca_cert);
     autofree char *text = NULL;
@@ -85,7 +91,7 @@ bool certificates_describe(CURLcode code, const char *why, const char *host, con
         set(f, "Most likely this machine's clock is wrong (see date)", text);
     } else if (strcasestr(why, "host name") || strcasestr(why, "hostname")) {
         text = xasprintf("%s: its certificate is for another host: %s", host, why);
-        set(f, "Use the name that the certificate has in the base URL; trusting more certificates does not help", text);
+        set(f, "Use the name that the certificate has in the base URL; to trust more does not help", text);
     } else {
         text = xasprintf("%s: its certificate is not trusted: %s (now in force: %s)", host, why, t.text);
         set(f, "Name the certificate of whoever signed it: --ca-cert FILE", text);

@@ -152,8 +152,8 @@ static size_t wait_for_one(const struct curl_api *c, CURLM *multi, struct probe 
     }
 }
 
-int llm_discover(const char *const *base_urls, size_t n, const char *ca_cert, int connect_ms, int answer_ms, struct loop *loop, char **model,
-                 enum llm_place *places)
+int llm_discover(const char *const *base_urls, size_t n, const char *ca_cert, int connect_ms, int answer_ms,
+                 struct loop *loop, char **model, enum llm_place *places)
 {
     const struct curl_api *c = curl_load(NULL);
     CURLM *multi = c ? c->multi_init() : NULL;

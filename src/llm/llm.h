@@ -166,7 +166,7 @@ enum llm_place {
  * taken in the order of base_urls; after that the first that comes, until answer_ms (a server that is computing may be slow to say
  * what it has). Returns the index, with the name of its first model that is not for embeddings in *model (caller frees), or -1. places: what each
  * was found to be (n of them), or NULL. ca_cert: as in llm_options. */
-int llm_discover(const char *const *base_urls, size_t n, const char *ca_cert, int connect_ms, int answer_ms, struct loop *loop, char **model,
-                 enum llm_place *places);
+int llm_discover(const char *const *base_urls, size_t n, const char *ca_cert, int connect_ms, int answer_ms,
+                 struct loop *loop, char **model, enum llm_place *places);
 
 #endif

@@ -1,5 +1,6 @@
-/* cmd_exec.c - "sandpiper exec FILE", "exec -c CODE": Python in the sandbox, no model. stdout and stderr are the code's own, live and apart: byte for byte, or scrubbed
- * where they are a terminal. A slow reader slows the code down; nothing is cut.
+/* cmd_exec.c - "sandpiper exec FILE", "exec -c CODE": Python in the sandbox, no model. stdout and stderr are the
+ * code's own, live and apart: byte for byte, or scrubbed where they are a terminal. A slow reader slows the code
+ * down; nothing is cut.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,6 @@
-/* cmd_rm.c - "sandpiper rm NAME...": end sandboxes with a name, and say which. Each that cannot be ended is told; the others end all the same. */
+/* cmd_rm.c - "sandpiper rm NAME...": end sandboxes with a name, and say which. Each that cannot be ended is
+ * told; the others end all the same.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -110,7 +110,8 @@ int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char *
         if (loop_cancelled(loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
         if (place == LLM_UNTRUSTED)
-            return error_set(err, ERROR_USAGE, 0, "no model is named, and the certificate of %s is not trusted, so it was not asked for its list\n"
+            return error_set(err, ERROR_USAGE, 0, "no model is named, and the certificate of %s is not trusted, so "
+                             "it was not asked for its list\n"
                              "Name a model (-m MODEL) to be told why, or the certificates to trust: --ca-cert FILE", e->base_url);
         return error_set(err, ERROR_USAGE, 0, "no model is named, and %s gives no list of its models\nStart the server, or name one: -m MODEL",
                          e->base_url);

@@ -105,7 +105,8 @@ static int check_mode(const struct pipe *p, struct error *err)
         return error_set(err, ERROR_USAGE, 0, "no question: --stdin data makes stdin the data for one\n"
                          "Try: sandpiper --stdin data \"how many rows?\" < FILE");
     if (p->o.stdin_mode == STDIN_IGNORE)
-        return error_set(err, ERROR_USAGE, 0, "no question: --stdin ignore leaves stdin alone\nTry: sandpiper \"how many primes below a million?\"");
+        return error_set(err, ERROR_USAGE, 0, "no question: --stdin ignore leaves stdin alone\n"
+                         "Try: sandpiper \"how many primes below a million?\"");
     return 0;
 }
 

@@ -34,9 +34,11 @@ int script_next(struct script *s, struct buf *q, struct error *err);
 
 /* Wait for the first bytes. 0, or -1 with err. */
 int script_begin(struct script *s, struct error *err);
-/* Take in what has arrived meanwhile, without waiting. suspect: look whether it is data; then -1, ERROR_USAGE naming what it looks like. */
+/* Take in what has arrived meanwhile, without waiting. suspect: look whether it is data; then -1, ERROR_USAGE
+ * naming what it looks like. */
 int script_check(struct script *s, bool suspect, struct error *err);
-/* How many questions are still to come; -1 while that is not known, because more may arrive or because of an error among them. */
+/* How many questions are still to come; -1 while that is not known: more may arrive, or there is an error among
+ * them. */
 long script_left(const struct script *s);
 
 /* All of fd as one question. q is empty when there is nothing in it. */

@@ -1,5 +1,5 @@
-/* own_cell.c - code of the program's own in the interpreter, between the cells of others: what was lost stays for those to be told, and it has no
- * number of theirs.
+/* own_cell.c - code of the program's own in the interpreter, between the cells of others: what was lost stays
+ * for those to be told, and it has no number of theirs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,14 +49,17 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
     sandbox_start(s);
     if (sandbox_wait(s, err) < 0)
         return -1;
-    /* Nothing is added to the namespace, and no name of it is used: the code of an earlier program may have one like it. */
-    buf_addstr(&code, "__builtins__.__import__('sys').argv[:] = [a.decode('utf-8', 'surrogateescape') for a in (");
+    /* Nothing is added to the namespace, and no name in it is used: earlier code may have set one like it. */
+    buf_addstr(&code, "__builtins__.__import__('sys').argv[:] = "
+                      "[a.decode('utf-8', 'surrogateescape') for a in (");
     for (size_t i = 0; i < n; i++) {
         add_bytes(&code, argv[i]);
         buf_addstr(&code, ", ");
     }
     buf_addstr(&code, ")]");
-    struct own_cell o = {.code = buf_str(&code), .ms = s->o.cell_ms, .doing = "it was handed the arguments"};
+    struct own_cell o = {
+        .code = buf_str(&code), .ms = s->o.cell_ms, .doing = "it was handed the arguments",
+    };
     if (sandbox_run_own(s, &o, &r, err) < 0)
         return err && err->kind == ERROR_USAGE ? error_wrap(err, "the arguments, as code") : -1;
     if (r.status == CELL_INTERRUPTED)

@@ -1,4 +1,4 @@
-/* question.c - which question of several this is: a line before its answer, and its number in front of errors. */
+/* question.c - which question of several this is: a line before its answer, its number in front of errors. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -28,10 +28,12 @@ void show_question(struct show *s, unsigned number, unsigned total, const char *
     if (!question || s->o.quiet)
         return;
     show_begin(s, NULL);
-    autofree char *head = headline(s, question, &more), *count = total ? xasprintf("%u", total) : xstrdup("…");
+    autofree char *head = headline(s, question, &more);
+    autofree char *count = total ? xasprintf("%u", total) : xstrdup("…");
     autofree char *line = xasprintf("[%u/%s] %s", number, count, head);
     more = more || show_columns(line, strlen(line)) >= s->o.width;
-    buf_addf(&s->out, "%s%.*s%s%s\n", show_sgr(s, SGR_DIM), (int)show_fitting(line, s->o.width - (more ? 2 : 1)), line, more ? "…" : "",
+    buf_addf(&s->out, "%s%.*s%s%s\n", show_sgr(s, SGR_DIM),
+             (int)show_fitting(line, s->o.width - (more ? 2 : 1)), line, more ? "…" : "",
              show_sgr(s, SGR_RESET));
     show_flush(s);
 }
