@@ -26,11 +26,11 @@ _sandpiper() {
     COMPREPLY=()
     _sandpiper_models "$program" "$word" && return
     case $before in
-    --add|--config|--trace|--record|--replay) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --add|--ca-cert|--config|--trace|--record|--replay) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --out) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --sandbox-name|rm) mapfile -t COMPREPLY < <(compgen -W "$("$program" ps 2>/dev/null | sed -n '2,$s/ .*//p')" -- "$word") ;;
     --sandbox) mapfile -t COMPREPLY < <(compgen -W "auto docker podman bwrap" -- "$word") ;;
-    --stdin) mapfile -t COMPREPLY < <(compgen -W "auto data ignore" -- "$word") ;;
+    --stdin) mapfile -t COMPREPLY < <(compgen -W "auto data ignore script" -- "$word") ;;
     --reasoning-effort) mapfile -t COMPREPLY < <(compgen -W "none minimal low medium high xhigh max" -- "$word") ;;
     --api) mapfile -t COMPREPLY < <(compgen -W "chat_completions responses workers_ai" -- "$word") ;;
     --color) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;

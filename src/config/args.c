@@ -53,6 +53,11 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
     return eq ? 1 : 2;
 }
 
+static int of_exec_alone(struct error *err)
+{
+    return error_set(err, ERROR_USAGE, 0, "-c is for \"sandpiper exec -c CODE\" only");
+}
+
 /* "-q", "-qv", "-mNAME", "-m NAME". */
 static int short_options(struct args *a, char *const *argv, struct error *err)
 {
@@ -65,6 +70,8 @@ static int short_options(struct args *a, char *const *argv, struct error *err)
             add(a, o, NULL, true);
             continue;
         }
+        if (!p[1] && !argv[1] && *p == 'c' && a->command != COMMAND_EXEC)
+            return of_exec_alone(err);
         if (!p[1] && !argv[1])
             return error_set(err, ERROR_USAGE, 0, "-%c needs an argument: -%c %s", *p, *p, o->arg);
         add(a, o, p[1] ? p + 1 : argv[1], true);
@@ -141,12 +148,44 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
     if (a->operand && a->command == COMMAND_MODELS)
         return error_set(err, ERROR_USAGE, 0, "models takes one word, a part of the names that you want to see\n"
                          "To ask a question: sandpiper -p \"models ...\"");
-    if (a->operand && a->command == COMMAND_EXEC)
-        return error_set(err, ERROR_USAGE, 0, "exec takes one FILE, or - for stdin");
     if (a->operand)
         return error_set(err, ERROR_USAGE, 0, "more than one word: quote the question, as in sandpiper \"%.40s %.40s ...\"", a->operand, word);
     a->operand = word;
     a->operand_is_stdin = !literal && strcmp(word, "-") == 0;
+    return 0;
+}
+
+static const char *value_of(const struct args *a, const char *flag)
+{
+    for (size_t i = a->n; i-- > 0;)
+        if (a->v[i].option->flag && strcmp(a->v[i].option->flag, flag) == 0)
+            return a->v[i].value ? a->v[i].value : "";
+    return NULL;
+}
+
+/* From FILE or -c CODE on the words are the code's own, also those that begin with a dash: as python3 has it. */
+static bool code_named(const struct args *a)
+{
+    return a->command == COMMAND_EXEC && (a->operand || value_of(a, "code"));
+}
+
+static int check_rm(const struct args *a, struct error *err)
+{
+    if (!value_of(a, "all") != (a->names.n > 0))
+        return error_set(err, ERROR_USAGE, 0, "rm needs the names of sandboxes, or --all: sandpiper rm NAME...\n"
+                         "To ask it as a question: sandpiper -p rm");
+    return 0;
+}
+
+static int check_exec(const struct args *a, struct error *err)
+{
+    const char *how = value_of(a, "stdin"), *code = value_of(a, "code");
+
+    if (how && strcmp(how, "script") == 0)
+        return error_set(err, ERROR_USAGE, 0, "--stdin script is for questions\nTo run stdin as Python: sandpiper exec -");
+    if (how && strcmp(how, "data") == 0 && !code && (!a->operand || a->operand_is_stdin))
+        return error_set(err, ERROR_USAGE, 0, "--stdin data: stdin is already the code\n"
+                         "Name a file of code: sandpiper exec FILE, or -c CODE");
     return 0;
 }
 
@@ -159,6 +198,7 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
         [COMMAND_DOCTOR] = {FOR_CONFIG | FOR_DOCTOR, "doctor"}, [COMMAND_GC] = {FOR_CONFIG, "gc"},       /* what config takes, they take */
         [COMMAND_MODELS] = {FOR_CONFIG | FOR_MODELS, "models"}, [COMMAND_PS] = {FOR_CONFIG | FOR_PS, "ps"}, [COMMAND_RM] = {FOR_CONFIG | FOR_RM, "rm"},
     };
+    const char *how = value_of(a, "stdin");
     int here = commands[a->command].here;
 
     if (a->command == COMMAND_DEBUG)
@@ -166,27 +206,27 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
     for (size_t i = 0; i < a->n; i++)
         if (!(a->v[i].option->commands & here)) {
             const char *flag = a->v[i].option->flag;
+            if (here == FOR_ASK && a->v[i].option->letter == 'c' && a->v[i].letter)
+                return of_exec_alone(err);
             if (here == FOR_ASK)
                 return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only", flag,
                                  a->v[i].option->commands == FOR_REPLY ? "debug reply" : a->v[i].option->commands == FOR_RM ? "rm"
                                  : a->v[i].option->commands & FOR_DOCTOR ? "doctor" : "exec");
             return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", flag, commands[a->command].name);
         }
-    if (a->command == COMMAND_RM) {
-        bool all = false;
-
-        for (size_t i = 0; i < a->n; i++)
-            all |= a->v[i].option->commands == FOR_RM;
-        if (all == (a->names.n > 0))
-            return error_set(err, ERROR_USAGE, 0, "rm needs the names of sandboxes, or --all: sandpiper rm NAME...\nTo ask it as a question: sandpiper -p rm");
-        return 0;
-    }
+    if (a->command == COMMAND_RM)
+        return check_rm(a, err);
+    if (a->command == COMMAND_EXEC)
+        return check_exec(a, err);
     if (a->command != COMMAND_ASK && a->command != COMMAND_DEBUG_REQUEST)
         return 0;
     if (a->command == COMMAND_DEBUG_REQUEST && !prompt && !a->operand)
         return error_set(err, ERROR_USAGE, 0, "debug request needs a question: sandpiper debug request \"how many?\"");
     if (prompt && a->operand)
         return error_set(err, ERROR_USAGE, 0, "-p beside another question: quote the question and give it once");
+    if ((prompt || a->operand) && how && strcmp(how, "script") == 0)
+        return error_set(err, ERROR_USAGE, 0, "--stdin script beside a question: with it stdin holds the questions\n"
+                         "To give stdin as data: --stdin data");
     if (!prompt)
         text = a->operand_is_stdin ? NULL : a->operand;
     if (text && strspn(text, " \t\r\n") == strlen(text))
@@ -226,6 +266,10 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
             help_wanted(a, i < argc ? argv[i] : NULL);
         if (a->version || a->help)
             return 0;
+        if (code_named(a)) {
+            a->rest = argv + i;
+            break;
+        }
     }
     if (a->command == COMMAND_HELP) {
         a->help = true;

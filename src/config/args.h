@@ -26,6 +26,7 @@ struct args {                   /* points into argv */
     const char *operand;
     bool operand_is_stdin;
     struct argv names;          /* of rm: copies */
+    char *const *rest;          /* of exec: the words behind FILE or -c CODE, which are its code's; ended by NULL. NULL: none */
     struct arg *v;
     size_t n;
     bool version, help;         /* one of them was met: the rest was not looked at, but for the word right behind --help */

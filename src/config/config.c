@@ -120,6 +120,20 @@ static int set_numeric(const struct option *o, const char *text, void *at, const
     return 0;
 }
 
+/* A path in a file is meant from where that is, not from a working directory that may be somebody else's; and no
+ * shell expands its "~/". */
+static const char *keep_path(struct config *c, const char *path, const char *file)
+{
+    const char *slash = strrchr(file, '/'), *home = config_env(c, "HOME");
+    autofree char *whole = NULL;
+
+    if (strncmp(path, "~/", 2) == 0 && home)
+        whole = xasprintf("%s%s", home, path + 1);
+    else if (*path != '/' && slash)
+        whole = xasprintf("%.*s/%s", (int)(slash - file), file, path);
+    return config_keep(c, whole ? whole : path);
+}
+
 int config_set(struct config *c, const struct option *o, const char *text, const struct source *from, const char *where, struct error *err)
 {
     void *at = (char *)c + o->offset;
@@ -141,11 +155,12 @@ int config_set(struct config *c, const struct option *o, const char *text, const
     case OPTION_WORDS:
         argv_push(at, text);
         break;
+    case OPTION_FILE:
     case OPTION_STRING:
     case OPTION_SECRET:
-        if (!*text && o->letter != 's' && o->letter != 'p')
+        if (!*text && !(o->letter && strchr("cps", o->letter)))
             return error_set(err, ERROR_USAGE, 0, "%s: expected a string, found nothing", where);
-        *(const char **)at = config_keep(c, text);
+        *(const char **)at = o->type == OPTION_FILE && from->kind == SOURCE_FILE ? keep_path(c, text, from->name) : config_keep(c, text);
         break;
     default:
         if (set_numeric(o, text, at, where, err) < 0)
@@ -247,6 +262,8 @@ int config_load(struct config *c, int argc, char *const *argv, char *const *env,
         c->operand_is_stdin = a.operand_is_stdin;
         c->names = a.names;
         a.names = (struct argv)ARGV_INIT;
+        for (char *const *word = a.rest; word && *word; word++)
+            argv_push(&c->arguments, *word);
         c->version = a.version;
         c->help = a.help;
         c->help_topic = a.help_topic;
@@ -266,6 +283,7 @@ void config_release(struct config *c)
     argv_release(&c->add);
     argv_release(&c->headers);
     argv_release(&c->names);
+    argv_release(&c->arguments);
     argv_release(&c->api_key_command);
     argv_release(&c->notices);
     dotenv_release(&c->dotenv);

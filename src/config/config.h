@@ -33,7 +33,9 @@ struct config {
     const char *operand;            /* the question, or exec's FILE; NULL: none was given */
     bool operand_is_stdin;          /* it was a bare "-" */
     struct argv names;              /* rm: which sandboxes */
-    bool all;
+    bool all, force;                /* rm */
+    const char *code;               /* exec -c; NULL: a file */
+    struct argv arguments;          /* exec: of its code */
 
     /* questions */
     const char *prompt, *system, *stdin_mode;
@@ -43,7 +45,7 @@ struct config {
     int64_t max_time;               /* ms; 0: no limit */
     int max_tokens_total;           /* 0: no limit */
     /* model */
-    const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort;
+    const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert;
     struct argv api_key_command;
     bool stream, discover, allow_insecure, park, offline;
     int max_tokens, context;        /* 0: not set */
@@ -88,6 +90,9 @@ const char *config_keep(struct config *c, const char *s);                       
 int config_set(struct config *c, const struct option *o, const char *text, const struct source *from, const char *where, struct error *err);
 int config_apply_yaml(struct config *c, const char *text, size_t len, const char *name, struct error *err);
 int config_apply_dotenv(struct config *c, const char *text, size_t len, struct error *err);
+
+/* Can the file of certificates be used, if one is named? -1: ERROR_USAGE. */
+int config_check_ca_cert(const struct config *c, struct error *err);
 
 /* "sandpiper config": YAML, one line a value with where it came from; keys masked. */
 int config_print(struct config *c, struct buf *out, struct error *err);

@@ -378,7 +378,7 @@ struct profile endpoint_profile(const struct config *c, const struct endpoint *e
 
 int endpoint_choose(struct config *c, struct endpoint *e, struct error *err)
 {
-    *e = (struct endpoint){0};
+    *e = (struct endpoint){.ca_cert = c->ca_cert};
     if (explicit_choice(c, e, err) < 0)
         return -1;
     if (!e->found && implicit_choice(c, e, err) < 0)

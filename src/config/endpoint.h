@@ -28,6 +28,7 @@ struct endpoint {
     const struct argv *models;      /* the preference list that it is the first of; NULL: the user named it */
     char *key;                      /* NULL: none is bound, or it comes from a command that was not run yet */
     const struct argv *key_command; /* the bound key comes from here */
+    const char *ca_cert;            /* a file of certificates to trust, or NULL */
     char *key_name;                 /* for messages: the variable or place it came from, or should come from */
     char *unbound;                  /* a key there is that is not sent, and why; or NULL */
     struct binding binding;

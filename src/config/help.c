@@ -29,7 +29,7 @@ static const char everything[] =
     "       COMMAND | sandpiper QUESTION      stdin is data for the question\n"
     "       sandpiper < FILE                  a script: one question a line\n"
     "       sandpiper - < FILE                the question is all of stdin\n"
-    "       sandpiper exec [FILE|-]           Python in the sandbox, no model\n"
+    "       sandpiper exec FILE|-|-c CODE [ARG]...   Python in the sandbox, no model\n"
     "       sandpiper config                  what is in force, and why\n"
     "       sandpiper doctor                  check engines, limits, key and model\n"
     "       sandpiper models [TEXT]           list the models of the service\n"
@@ -57,10 +57,14 @@ static const struct topic {
     const char *text, *groups, *also, *tail;
 } topics[] = {
     {"exec", FOR_EXEC,
-     "Usage: sandpiper exec [OPTION]... [FILE|-]\n\n"
-     "Runs a file of Python, or stdin, in the sandbox, without a model. Its stdout\n"
-     "and stderr are passed on as they come; files that it makes in /mnt/data are\n"
-     "copied out, their paths are on stderr.\n",
+     "Usage: sandpiper exec [OPTION]... [FILE|-] [ARG]...\n"
+     "       sandpiper exec [OPTION]... -c CODE [ARG]...\n"
+     "       COMMAND | sandpiper exec FILE     stdin is data for the code\n\n"
+     "Runs a file of Python, or stdin, or CODE in the sandbox, without a model. The\n"
+     "words after it are its own, in sys.argv. Its stdout and stderr are passed on as\n"
+     "they come; files that it makes in /mnt/data are copied out, their paths are on\n"
+     "stderr. What is piped in becomes a file beside it, named by its content, as in\n"
+     "open('stdin.csv'); the code's own stdin is empty.\n",
      "Sandbox", " quiet verbose config help ",
      "\nExit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
      "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n"},
@@ -98,9 +102,10 @@ static const struct topic {
      "", " json config help ", ""},
     {"rm", FOR_CONFIG | FOR_RM,
      "Usage: sandpiper rm NAME...\n"
-     "       sandpiper rm --all\n\n"
-     "Ends sandboxes with a name, with everything in them.\n",
-     "", " config help ", "\nExit codes: 0, 2 there is none of that name, 3 a program holds it, or its engine\ndoes not end it.\n"},
+     "       sandpiper rm --all [-f]\n\n"
+     "Removes sandboxes with a name, with everything in them, and says which. At a\n"
+     "terminal --all asks first.\n",
+     "", " config help ", "\nExit codes: 0, 1 the answer was no, 2 there is none of that name, 3 a program\nholds it, or its engine does not end it.\n"},
     {"gc", FOR_CONFIG,
      "Usage: sandpiper gc\n\n"
      "Removes at once what killed programs left: containers, control groups, folders.\n"

@@ -13,6 +13,7 @@ enum option_type {
     OPTION_BOOL,            /* bool; the flag takes no argument and sets it */
     OPTION_NOT,             /* bool; the flag takes no argument and clears it (--no-stream); key and variable are the positive */
     OPTION_STRING,          /* const char * */
+    OPTION_FILE,            /* the same, a path; in config.yaml from that file's folder, or from ~/ */
     OPTION_SECRET,          /* const char *, masked when shown; never a flag: argv can be read by everyone */
     OPTION_CHOICE,          /* const char *, one of choices */
     OPTION_LIST,            /* struct argv; the flag adds to it */

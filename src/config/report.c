@@ -48,6 +48,7 @@ static void value_of(struct buf *out, const struct config *c, const struct optio
         buf_addstr(out, *(const bool *)(const void *)at ? "true" : "false");
         return;
     case OPTION_STRING:
+    case OPTION_FILE:
     case OPTION_CHOICE:
         quoted(out, *(const char *const *)(const void *)at);
         return;
@@ -87,7 +88,7 @@ static bool has_value(const struct config *c, const struct option *o, size_t i)
 
     if (c->source[i].kind != SOURCE_DEFAULT || o->def)
         return true;
-    if (o->type == OPTION_STRING || o->type == OPTION_CHOICE || o->type == OPTION_SECRET)
+    if (o->type == OPTION_STRING || o->type == OPTION_FILE || o->type == OPTION_CHOICE || o->type == OPTION_SECRET)
         return *(const char *const *)(const void *)at != NULL;
     return o->type == OPTION_BOOL;
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "llm/certificates.h"
 #include "llm/curl_load.h"
 #include "llm/models.h"
 #include "llm/url.h"
@@ -49,7 +50,8 @@ static void read_list(struct probe *p)
     llm_models_release(&list);
 }
 
-static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const char *base, int connect_ms, int answer_ms)
+static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const char *base, const char *ca_cert, int connect_ms,
+                  int answer_ms)
 {
     autofree char *url = url_endpoint(base, "/models", NULL);
     buf_init(&p->body, MODELS_BYTES_LOCAL);
@@ -66,6 +68,7 @@ static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const
     c->easy_setopt(p->easy, CURLOPT_USERAGENT, "sandpiper/" VERSION);
     c->easy_setopt(p->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
     c->easy_setopt(p->easy, CURLOPT_TIMEOUT_MS, (long)answer_ms);
+    certificates_use(c, p->easy, ca_cert);
     c->easy_setopt(p->easy, CURLOPT_WRITEFUNCTION, on_body);
     c->easy_setopt(p->easy, CURLOPT_WRITEDATA, p);
     c->multi_add_handle(multi, p->easy);
@@ -87,6 +90,8 @@ static void finish(const struct curl_api *c, struct probe *v, size_t n, const CU
         v[i].done = true;
         if (m->data.result == CURLE_OK && status == 200)
             read_list(&v[i]);
+        else if (certificates_refused(m->data.result))
+            v[i].place = LLM_UNTRUSTED;
         else if (connected(c, &v[i]))
             v[i].place = m->data.result == CURLE_OPERATION_TIMEDOUT ? LLM_SILENT : LLM_OTHER;
     }
@@ -143,7 +148,8 @@ static size_t wait_for_one(const struct curl_api *c, CURLM *multi, struct probe 
     }
 }
 
-int llm_discover(const char *const *base_urls, size_t n, int connect_ms, int answer_ms, struct loop *loop, char **model, enum llm_place *places)
+int llm_discover(const char *const *base_urls, size_t n, const char *ca_cert, int connect_ms, int answer_ms,
+                 struct loop *loop, char **model, enum llm_place *places)
 {
     const struct curl_api *c = curl_load(NULL);
     CURLM *multi = c ? c->multi_init() : NULL;
@@ -156,7 +162,7 @@ int llm_discover(const char *const *base_urls, size_t n, int connect_ms, int ans
     if (n > PROBES_MAX)
         n = PROBES_MAX;
     for (size_t i = 0; i < n; i++)
-        start(c, multi, &v[i], base_urls[i], connect_ms, answer_ms);
+        start(c, multi, &v[i], base_urls[i], ca_cert, connect_ms, answer_ms);
     size_t won = wait_for_one(c, multi, v, n, connect_ms, answer_ms, loop);
     if (won < n)
         *model = steal(&v[won].model);

@@ -133,6 +133,7 @@ static enum http_end post(struct llm *m, struct attempt *t, const char *body, bo
     struct http_request q = {
         .url = m->url, .body = body, .len = strlen(body), .headers = headers, .n_headers = n, .connect_ms = m->o.connect_ms,
         .idle_ms = m->o.idle_ms, .quiet_ms = m->o.quiet_ms, .deadline = m->o.deadline, .ctx = t, .data = on_data,
+        .ca_cert = m->o.ca_cert,
     };
     return m->trace || m->record || m->replay ? post_traced(m, t, &q, reply, f, err) : http_post(m->http, m->loop, &q, reply, f, err);
 }

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "llm/certificates.h"
 #include "llm/curl_load.h"
 #include "llm/url.h"
 
@@ -134,24 +135,6 @@ static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off
     return 0;
 }
 
-static const char *certificate_file(void)
-{
-    const char *file = getenv("CURL_CA_BUNDLE");
-    return file && *file ? file : getenv("SSL_CERT_FILE");
-}
-
-static void set_certificates(struct http *h)
-{
-    const char *file = certificate_file(), *dir = getenv("SSL_CERT_DIR");
-    if (file && *file)
-        h->curl->easy_setopt(h->easy, CURLOPT_CAINFO, file);
-    if (dir && *dir)
-        h->curl->easy_setopt(h->easy, CURLOPT_CAPATH, dir);
-    h->curl->easy_setopt(h->easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    h->curl->easy_setopt(h->easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    h->curl->easy_setopt(h->easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-}
-
 static struct curl_slist *set_options(struct http *h, struct transfer *t, const struct http_request *q)
 {
     const struct curl_api *c = h->curl;
@@ -185,7 +168,7 @@ static struct curl_slist *set_options(struct http *h, struct transfer *t, const 
     c->easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
     c->easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
     c->easy_setopt(e, CURLOPT_XFERINFODATA, t);
-    set_certificates(h);
+    certificates_use(c, e, q->ca_cert);
     return headers;
 }
 
@@ -248,12 +231,6 @@ static int next_timeout(const struct transfer *t, int64_t now)
     return left < 0 ? 0 : left > 1000 ? 1000 : (int)left;
 }
 
-static bool certificate_bad(CURLcode code)
-{
-    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_CERTPROBLEM
-        || code == CURLE_SSL_INVALIDCERTSTATUS;
-}
-
 /* A certain failure: with its next step, and not tried again. */
 #define CERTAIN(f, step, ...) (failure_set(f, FAILURE_NETWORK, __VA_ARGS__), (f)->hint = (step), (f)->never = true)
 
@@ -282,12 +259,7 @@ static bool describe_proxy(const struct transfer *t, CURLcode code, const char *
 
 static bool describe_tls(CURLcode code, const char *why, const char *host, struct failure *f)
 {
-    if (certificate_bad(code))
-        CERTAIN(f, REMEDY_CERTIFICATE, "%s: its certificate is not trusted: %s", host, why);
-    else if (code == CURLE_SSL_CACERT_BADFILE)
-        CERTAIN(f, REMEDY_CERTIFICATE_FILE, "no certificates to trust: cannot read %.200s",
-                certificate_file() ? certificate_file() : "the system's file");
-    else if (code == CURLE_SSL_CONNECT_ERROR && strcasestr(why, "wrong version number"))
+    if (code == CURLE_SSL_CONNECT_ERROR && strcasestr(why, "wrong version number"))
         CERTAIN(f, REMEDY_HTTP_URL, "%s does not speak TLS", host);
     else if (code == CURLE_SSL_CONNECT_ERROR)
         failure_set(f, FAILURE_NETWORK, "%s: no TLS connection: %s", host, why);
@@ -321,7 +293,8 @@ static void describe(struct transfer *t, CURLcode code, struct failure *f)
         failure_set(f, FAILURE_PROTOCOL, "a reply larger than %u MiB", HTTP_REPLY_MAX >> 20);
     } else if (t->headers_big) {
         failure_set(f, FAILURE_PROTOCOL, "headers larger than %u KiB", HTTP_HEADERS_MAX >> 10);
-    } else if (describe_proxy(t, code, why, host, f) || describe_tls(code, why, host, f)) {
+    } else if (describe_proxy(t, code, why, host, f) || certificates_describe(code, why, host, t->q->ca_cert, f)
+               || describe_tls(code, why, host, f)) {
         return;
     } else if (code == CURLE_COULDNT_CONNECT && os == ECONNREFUSED) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s (connection refused)", host);

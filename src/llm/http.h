@@ -35,6 +35,7 @@ struct http_request {
     size_t len;
     const char *const *headers; /* "Name: value" */
     size_t n_headers;
+    const char *ca_cert;        /* certificates.h */
     int connect_ms, idle_ms, quiet_ms;
     int64_t deadline;           /* clock_ms(), 0 none */
     struct buf *header_lines;   /* gets the header lines of the answer as they come; or NULL */

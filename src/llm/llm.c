@@ -24,6 +24,7 @@ static void options_release(struct llm_options *o)
         explicit_bzero((char *)o->api_key, strlen(o->api_key));
     free((char *)o->api_key);
     free((char *)o->key_name);
+    free((char *)o->ca_cert);
     free((char *)o->reasoning_effort);
     free((char *)o->efforts);
     free((char *)o->body);
@@ -38,6 +39,7 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->model = xstrdup(from->model ? from->model : "");
     to->api_key = from->api_key && *from->api_key ? xstrdup(from->api_key) : NULL;
     to->key_name = xstrdup(from->key_name);
+    to->ca_cert = xstrdup(from->ca_cert);
     to->trace = to->record = to->replay = to->kept = NULL;   /* taken already; copies would be dangling pointers */
     to->reasoning_effort = xstrdup(from->reasoning_effort);
     to->efforts = xstrdup(from->efforts);

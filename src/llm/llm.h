@@ -42,6 +42,7 @@ struct llm_options {            /* strings are copied */
     const char *base_url;       /* normally ends in /v1; the API's path is put behind it (before a ?query) */
     const char *model;
     const char *api_key;        /* NULL: no credentials are sent */
+    const char *ca_cert;        /* a file of certificates to trust; NULL: as curl's variables have it */
     const char *key_name;       /* the variable or source the key came from (or would come from), for messages */
     enum llm_auth auth;
     enum llm_api api;
@@ -160,6 +161,7 @@ void llm_reply_release(struct llm_reply *r);           /* also of a zeroed one *
 enum llm_place {
     LLM_NOBODY,             /* nothing listens there */
     LLM_SILENT,             /* something does, and gave no answer in time */
+    LLM_UNTRUSTED,          /* its certificate is not trusted, or not for it */
     LLM_OTHER,              /* it answered, but with no list of models */
     LLM_NO_MODEL,           /* with an empty one */
     LLM_MODEL,
@@ -168,7 +170,8 @@ enum llm_place {
 /* Look for a local server: GET {base}/models at each URL in parallel. Nobody listens: told at once. Somebody does: a list within connect_ms is
  * taken in the order of base_urls; after that the first that comes, until answer_ms (a server that is computing may be slow to say
  * what it has). Returns the index, with the name of its first model that is not for embeddings in *model (caller frees), or -1. places: what each
- * was found to be (n of them), or NULL. */
-int llm_discover(const char *const *base_urls, size_t n, int connect_ms, int answer_ms, struct loop *loop, char **model, enum llm_place *places);
+ * was found to be (n of them), or NULL. ca_cert: as in llm_options. */
+int llm_discover(const char *const *base_urls, size_t n, const char *ca_cert, int connect_ms, int answer_ms,
+                 struct loop *loop, char **model, enum llm_place *places);
 
 #endif

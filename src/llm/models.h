@@ -41,6 +41,7 @@ struct llm_models {
 
 struct llm_models_query {
     const char *base_url, *api_key;     /* api_key NULL: none is sent */
+    const char *ca_cert;                /* as in llm_options */
     const char *key_name;               /* for messages, or NULL */
     enum llm_auth auth;
     int timeout_ms;                     /* for all of it */

@@ -88,7 +88,7 @@ static enum http_end ask(struct asking *a, const char *url, const char *body, st
         headers[n++] = a->version;
     buf_clear(&a->body);
     struct http_request q = {
-        .url = url, .body = body, .len = body ? strlen(body) : 0, .headers = headers, .n_headers = n,
+        .url = url, .body = body, .len = body ? strlen(body) : 0, .headers = headers, .n_headers = n, .ca_cert = a->q->ca_cert,
         .connect_ms = left > 1 ? (int)left : 1, .idle_ms = 3600000, .quiet_ms = 3600000, .deadline = a->until, .ctx = a, .data = on_data,
     };
     *f = (struct failure){0};

@@ -174,11 +174,6 @@ static const char *question_of(const struct config *c)
     return c->prompt ? c->prompt : c->operand_is_stdin ? NULL : c->operand;
 }
 
-static enum stdin_mode stdin_mode_of(const struct config *c)
-{
-    return strcmp(c->stdin_mode, "data") == 0 ? STDIN_DATA : strcmp(c->stdin_mode, "ignore") == 0 ? STDIN_IGNORE : STDIN_AUTO;
-}
-
 static const char *const *files_of(const struct config *c)
 {
     return c->add.n ? (const char *const *)c->add.v : NULL;
@@ -191,7 +186,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
     struct pipe_options o = {
         .json = c->json, .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,
         .prompt = question_of(c),
-        .prompt_is_stdin = c->operand_is_stdin, .stdin_mode = stdin_mode_of(c), .closed = closed, .files = files_of(c),
+        .prompt_is_stdin = c->operand_is_stdin, .stdin_mode = setup_stdin(c), .closed = closed, .files = files_of(c),
         .data_size = c->data_size,
     };
 
@@ -330,6 +325,8 @@ static int ask(struct ask *a, bool chat, int closed, struct error *err)
     int status;
 
     if (a->c->sandbox_name && sandbox_name_check(a->c->sandbox_name, err) < 0)
+        return -1;
+    if (config_check_ca_cert(a->c, err) < 0)
         return -1;
     if (!chat && open_pipe(a, closed, err) < 0)
         return -1;

@@ -1,5 +1,6 @@
-/* cmd_exec.c - "sandpiper exec FILE": Python in the sandbox, no model. stdout and stderr are the code's own, live and apart: byte for byte, or scrubbed
- * where they are a terminal. A slow reader slows the code down; nothing is cut.
+/* cmd_exec.c - "sandpiper exec FILE", "exec -c CODE": Python in the sandbox, no model. stdout and stderr are the
+ * code's own, live and apart: byte for byte, or scrubbed where they are a terminal. A slow reader slows the code
+ * down; nothing is cut.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "main/command.h"
+#include "pipe/stdin.h"
 #include "sandbox/sandbox.h"
 
 #define CODE_MAX ((size_t)4 * 1024 * 1024)
@@ -27,6 +29,7 @@ struct exec {
     struct scrub scrub[3];
     bool terminal[3];
     bool gone;                  /* nobody reads stdout any more */
+    struct stdin_data data;     /* stdin beside the code */
     int write_error;            /* errno of stdout when it failed otherwise */
 };
 
@@ -109,17 +112,25 @@ static int read_stdin(struct loop *loop, struct buf *code, struct error *err)
     }
 }
 
+static bool code_is_stdin(const struct config *c)
+{
+    return !c->code && (!c->operand || c->operand_is_stdin);
+}
+
 static int read_code(const struct config *c, int closed, struct loop *loop, struct buf *code, struct error *err)
 {
-    const char *name = c->operand && !c->operand_is_stdin ? c->operand : "stdin";
+    const char *name = c->code ? "-c" : code_is_stdin(c) ? "stdin" : c->operand;
 
-    if (c->operand && !c->operand_is_stdin) {
+    if (c->code) {
+        if (!buf_addstr(code, c->code))
+            return error_set(err, ERROR_USAGE, 0, "-c: more than %zu bytes of code", CODE_MAX);
+    } else if (c->operand && !c->operand_is_stdin) {
         if (file_read(c->operand, CODE_MAX, code, err) < 0) {
             err->kind = ERROR_USAGE;
             return -1;
         }
     } else if (!c->operand && ((closed & 1) || isatty(0))) {
-        return error_set(err, ERROR_USAGE, 0, "exec needs a file of Python: sandpiper exec FILE, or - for stdin");
+        return error_set(err, ERROR_USAGE, 0, "exec needs Python: sandpiper exec FILE, exec -c CODE, or exec - for stdin");
     } else if (read_stdin(loop, code, err) < 0) {
         return -1;
     }
@@ -130,21 +141,59 @@ static int read_code(const struct config *c, int closed, struct loop *loop, stru
     return 0;
 }
 
-static int put_files(const struct config *c, struct inputs *in, struct sandbox *s, struct error *err)
+static void say(void *exec, enum notice_level level, const char *line)
+{
+    on_notice(exec, level == NOTICE_DETAIL, line);
+}
+
+/* What is piped in is data, where it is not the code: by the rules of a question. */
+static int take_data(struct exec *x, int closed, struct error *err)
+{
+    struct stdin_rules rules = {
+        .fd = 0, .mode = setup_stdin(x->c), .closed = closed & 1, .max = (uint64_t)x->c->data_size, .loop = x->loop, .say = say, .ctx = x,
+    };
+
+    if (code_is_stdin(x->c))
+        return 0;
+    return stdin_take(&rules, &x->data, err);
+}
+
+static int put_file(struct exec *x, struct sandbox *s, const char *from, const char *name, int fd, bool detail, struct error *err)
+{
+    uint64_t size = 0;
+
+    if (sandbox_put(s, name, fd, &size, err) < 0)
+        return -1;
+    autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", from, (unsigned long long)size, name);
+    on_notice(x, detail, line);
+    return 0;
+}
+
+static int put_files(struct exec *x, struct inputs *in, struct sandbox *s, struct error *err)
 {
     for (size_t i = 0; i < in->n; i++) {
         const char *slash = strrchr(in->v[i].path, '/');
-        const char *name = slash && slash[1] ? slash + 1 : in->v[i].path;
-        uint64_t size = 0;
 
-        if (sandbox_put(s, name, in->v[i].fd, &size, err) < 0)
+        if (put_file(x, s, in->v[i].path, slash && slash[1] ? slash + 1 : in->v[i].path, in->v[i].fd, true, err) < 0)
             return -1;
-        if (c->verbose && !c->quiet) {
-            autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", in->v[i].path, (unsigned long long)size, name);
-            print_line(line);
-        }
     }
-    return 0;
+    if (!x->data.any)
+        return 0;
+    autofree char *name = stdin_data_name(&x->data);
+    return put_file(x, s, "stdin", name, x->data.fd, false, err);
+}
+
+/* sys.argv as python3 has it. */
+static int put_arguments(const struct config *c, struct sandbox *s, struct error *err)
+{
+    struct argv v autorelease(argv_release) = ARGV_INIT;
+
+    argv_push(&v, c->code ? "-c" : c->operand ? c->operand : "");
+    for (size_t i = 0; i < c->arguments.n; i++)
+        argv_push(&v, c->arguments.v[i]);
+    if (v.n == 1 && !*v.v[0] && !c->sandbox_name)       /* so it is in a new interpreter */
+        return 0;
+    return sandbox_set_arguments(s, v.v, v.n, err);
 }
 
 static int code_of(const struct cell_result *r)
@@ -191,7 +240,8 @@ static int run(struct exec *x, struct sandbox *s, struct session *session, struc
     int status;
 
     sandbox_start(s);
-    if (put_files(x->c, in, s, err) < 0 || sandbox_run(s, buf_str(code), code->len, &listener, &r, err) < 0)
+    if (put_files(x, in, s, err) < 0 || put_arguments(x->c, s, err) < 0 ||
+        sandbox_run(s, buf_str(code), code->len, &listener, &r, err) < 0)
         return -1;
     flush_scrub(x);
     if (r.n_files > 0 && !session->out_dir)
@@ -252,7 +302,8 @@ static int with_session(struct exec *x, int closed, struct error *err)
     }
     if (o.name && sandbox_name_check(o.name, err) < 0)
         return -1;
-    if (read_code(c, closed, x->loop, &code, err) < 0 || inputs_open(&in, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0)
+    if (read_code(c, closed, x->loop, &code, err) < 0 || inputs_open(&in, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0 ||
+        take_data(x, closed, err) < 0)
         return -1;
     if (session_open(&session, c, err) == 0) {
         o.session_dir = session.dir;
@@ -267,7 +318,7 @@ static int with_session(struct exec *x, int closed, struct error *err)
 
 int cmd_exec(struct config *c, int closed)
 {
-    struct exec x = {.c = c};
+    struct exec x = {.c = c, .data = {.fd = -1}};
     struct error err = {0};
     int status = -1;
 
@@ -285,6 +336,7 @@ int cmd_exec(struct config *c, int closed)
         print_error(&err);
         status = error_exit_code(&err);
     }
+    stdin_data_release(&x.data);
     loop_free(x.loop);
     return status;
 }

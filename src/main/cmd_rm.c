@@ -1,7 +1,13 @@
-/* cmd_rm.c - "sandpiper rm NAME...": end sandboxes with a name. Each that cannot be ended is told; the others end all the same. */
+/* cmd_rm.c - "sandpiper rm NAME...": end sandboxes with a name, and say which. Each that cannot be ended is
+ * told; the others end all the same.
+ */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/argv.h"
+#include "base/buf.h"
+#include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "main/command.h"
@@ -12,26 +18,96 @@ static void add_name(void *ctx, const struct sandbox_info *s)
     argv_push(ctx, s->name);
 }
 
-int cmd_rm(struct config *c, int closed)
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* "a", or "3 sandboxes: a, b, c". */
+static void add_names(struct buf *out, const struct argv *names, const char *colon)
+{
+    if (names->n > 1)
+        buf_addf(out, "%zu sandboxes%s", names->n, colon);
+    for (size_t i = 0; i < names->n; i++)
+        buf_addf(out, "%s%s", i ? ", " : "", names->v[i]);
+}
+
+/* One line is read byte by byte: what is typed after it is another program's. */
+static bool read_yes(void)
+{
+    char answer[16] = "", c = 0;
+    size_t n = 0;
+
+    while (read(0, &c, 1) == 1 && c != '\n')
+        if (n < sizeof answer - 1)
+            answer[n++] = c;
+    if (c != '\n')
+        fd_write_all(2, "\n", 1);
+    return strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0;
+}
+
+static bool wanted(const struct config *c, const struct argv *names)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+
+    if (!c->all || c->force || names->n == 0 || !isatty(0) || !isatty(2))
+        return true;
+    buf_addstr(&line, "Remove ");
+    add_names(&line, names, " (");
+    buf_addf(&line, "%s variables and files? [y/N] ", names->n > 1 ? ") with their" : " with its");
+    fd_write_all(2, buf_str(&line), line.len);
+    return read_yes();
+}
+
+static int remove_all(const struct argv *names, struct argv *removed)
 {
     struct loop *loop = loop_new();
-    struct argv all = ARGV_INIT;
     int status = 0;
+
+    for (size_t i = 0; i < names->n; i++) {
+        struct error err = {0};
+
+        if (sandbox_remove(names->v[i], loop, &err) == 0) {
+            argv_push(removed, names->v[i]);
+            continue;
+        }
+        print_error(&err);
+        status = status ? status : error_exit_code(&err);
+    }
+    loop_free(loop);
+    return status;
+}
+
+static int report(const struct argv *removed)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+
+    buf_addstr(&line, "removed ");
+    add_names(&line, removed, ": ");
+    buf_addch(&line, '\n');
+    return print_out(buf_str(&line), line.len);
+}
+
+int cmd_rm(struct config *c, int closed)
+{
+    struct argv all autorelease(argv_release) = ARGV_INIT, removed autorelease(argv_release) = ARGV_INIT;
+    const struct argv *names = c->all ? &all : &c->names;
+    int status, told = 0;
 
     (void)closed;
     print_notices(c);
     if (c->all)
         sandbox_list(add_name, &all);
-    const struct argv *names = c->all ? &all : &c->names;
-    for (size_t i = 0; i < names->n; i++) {
-        struct error err = {0};
-
-        if (sandbox_remove(names->v[i], loop, &err) == 0)
-            continue;
-        print_error(&err);
-        status = status ? status : error_exit_code(&err);
+    if (all.n > 1)
+        qsort(all.v, all.n, sizeof *all.v, by_name);
+    if (names->n == 0)
+        return print_out("nothing to remove\n", strlen("nothing to remove\n"));
+    if (!wanted(c, names)) {
+        print_line("nothing was removed");
+        return 1;
     }
-    argv_release(&all);
-    loop_free(loop);
-    return status;
+    status = remove_all(names, &removed);
+    if (removed.n > 0)
+        told = report(&removed);
+    return status ? status : told;
 }

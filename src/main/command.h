@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "config/config.h"
 #include "config/endpoint.h"
+#include "pipe/pipe.h"
 
 struct agent_options;
 struct buf;
@@ -37,6 +38,7 @@ void print_notices(const struct config *c);
 int print_out(const char *text, size_t len);            /* to stdout; the exit code: 0, 1, or 141 when nobody reads */
 
 /* setup.c */
+enum stdin_mode setup_stdin(const struct config *c);
 void setup_sandbox(const struct config *c, struct sandbox_options *o);
 void setup_agent(const struct config *c, struct agent_options *o);
 /* Points into c and e; model decides the profile. */

@@ -26,7 +26,7 @@ static bool is_local(const struct endpoint *e)
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q)
 {
     *q = (struct llm_models_query){
-        .base_url = e->base_url, .api_key = e->key, .key_name = e->key_name, .timeout_ms = timeout_ms, .max_age_s = max_age_s,
+        .base_url = e->base_url, .api_key = e->key, .key_name = e->key_name, .ca_cert = e->ca_cert, .timeout_ms = timeout_ms, .max_age_s = max_age_s,
         .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
     };
 }

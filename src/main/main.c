@@ -55,6 +55,13 @@ static int help(const char *topic)
     return status;
 }
 
+/* Nothing that we have to say would arrive, so nothing is asked, run or removed either. */
+static int refuse_closed_stdout(void)
+{
+    print_line("stdout is closed (>&-), so there is nowhere to write to\nTo throw the output away: >/dev/null");
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     int closed = fd_open_standard();
@@ -67,6 +74,8 @@ int main(int argc, char **argv)
     if (config_load(&c, argc, argv, environ, &err) < 0) {
         print_error(&err);
         status = error_exit_code(&err);
+    } else if (closed & 2) {
+        status = refuse_closed_stdout();
     } else if (c.help) {
         status = help(c.help_topic);
     } else if (c.version) {

@@ -41,7 +41,8 @@ size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX])
 static void tell_places(const struct local_place *local, const enum llm_place *places, size_t n, struct buf *out)
 {
     static const char *const words[] = {
-        [LLM_NOBODY] = "", [LLM_SILENT] = ", which gives no answer", [LLM_OTHER] = ", where something else answers",
+        [LLM_NOBODY] = "", [LLM_SILENT] = ", which gives no answer", [LLM_UNTRUSTED] = ", whose certificate is not trusted",
+        [LLM_OTHER] = ", where something else answers",
         [LLM_NO_MODEL] = ", which has no model yet", [LLM_MODEL] = "",
     };
 
@@ -71,7 +72,7 @@ static void find_place(struct endpoint *e, struct loop *loop)
     if (!e->entry || !e->entry->other_url || e->binding.url != URL_ENTRY || strchr(e->entry->other_url, '{'))
         return;
     const char *urls[] = {e->base_url, e->entry->other_url};
-    llm_discover(urls, 2, DISCOVER_MS, DISCOVER_MS, loop, &model, places);
+    llm_discover(urls, 2, e->ca_cert, DISCOVER_MS, DISCOVER_MS, loop, &model, places);
     free(model);
     if (places[0] == LLM_NOBODY && places[1] != LLM_NOBODY)
         move_to(e, e->entry->other_url);
@@ -98,7 +99,7 @@ static int discover(struct config *c, struct endpoint *e, struct loop *loop, cha
 
     for (size_t i = 0; i < n; i++)
         urls[i] = local[i].url;
-    found = c->discover && n ? llm_discover(urls, n, DISCOVER_MS, BUSY_MS, loop, model, places) : -1;
+    found = c->discover && n ? llm_discover(urls, n, c->ca_cert, DISCOVER_MS, BUSY_MS, loop, model, places) : -1;
     if (loop_cancelled(loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (found < 0) {
@@ -191,12 +192,17 @@ int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char *
     }
     if (url_is_loopback(e->base_url) || (e->entry && e->entry->local)) {
         const char *url = e->base_url;
-        if (llm_discover(&url, 1, LIST_MS, LIST_MS, loop, model, NULL) == 0) {
+        enum llm_place place;
+        if (llm_discover(&url, 1, c->ca_cert, LIST_MS, LIST_MS, loop, model, &place) == 0) {
             *notice = xasprintf("no model is named; using %s, the first that %s lists", *model, e->base_url);
             return 0;
         }
         if (loop_cancelled(loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        if (place == LLM_UNTRUSTED)
+            return error_set(err, ERROR_USAGE, 0, "no model is named, and the certificate of %s is not trusted, so "
+                             "it was not asked for its list\n"
+                             "Name a model (-m MODEL) to be told why, or the certificates to trust: --ca-cert FILE", e->base_url);
         return error_set(err, ERROR_USAGE, 0, "no model is named, and %s gives no list of its models\nStart the server, or name one: -m MODEL",
                          e->base_url);
     }

@@ -7,6 +7,18 @@
 #include "main/command.h"
 #include "sandbox/sandbox.h"
 
+enum stdin_mode setup_stdin(const struct config *c)
+{
+    static const struct { const char *word; enum stdin_mode mode; } modes[] = {
+        {"data", STDIN_DATA}, {"ignore", STDIN_IGNORE}, {"script", STDIN_SCRIPT},
+    };
+
+    for (size_t i = 0; i < countof(modes); i++)
+        if (strcmp(c->stdin_mode, modes[i].word) == 0)
+            return modes[i].mode;
+    return STDIN_AUTO;
+}
+
 void setup_sandbox(const struct config *c, struct sandbox_options *o)
 {
     sandbox_defaults(o);
@@ -81,6 +93,7 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .model = model,
         .api_key = e->key,
         .key_name = e->key_name,
+        .ca_cert = c->ca_cert,
         .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
         .api = e->api == PROVIDER_RESPONSES ? LLM_RESPONSES : e->api == PROVIDER_WORKERS_AI ? LLM_WORKERS_AI : LLM_CHAT_COMPLETIONS,
         .dialect = dialect_of(c, &p),

@@ -15,7 +15,6 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "base/utf8.h"
 #include "pipe/json_lines.h"
 #include "show/show.h"
 
@@ -205,13 +204,4 @@ void answer_event(struct answer *a, const struct event *e)
     /* again with each event: the next step of the agent may have forgotten the one before */
     if (a->broken && e->type != EVENT_DONE && e->type != EVENT_SESSION_END)
         loop_interrupt(a->loop);
-}
-
-void answer_echo(struct answer *a, const char *question)
-{
-    size_t len = strcspn(question, "\n"), fits = utf8_cut(question, len, len > 200 ? 200 : len);
-    autofree char *line = xasprintf("> %.*s%s", (int)fits, question, question[fits] ? " ..." : "");
-
-    if (isatty(2) && !a->json)
-        show_talk(a->show, line, strlen(line));
 }

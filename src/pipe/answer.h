@@ -13,7 +13,6 @@ struct show;
 struct answer *answer_new(struct show *show, bool json, struct loop *loop);
 void answer_free(struct answer *a);
 void answer_event(struct answer *a, const struct event *e);
-void answer_echo(struct answer *a, const char *question);      /* which question of a script this is, on a terminal */
 
 /* Exit code of a failed write on stdout: 141 when the reader went away, 1 otherwise, 0 while all is well. */
 int answer_broken(const struct answer *a);

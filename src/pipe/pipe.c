@@ -28,6 +28,7 @@ struct pipe {
     struct inputs files;
     struct script script;
     bool scripted;
+    unsigned asked, total;      /* questions of the script; total 0: not known yet */
     struct buf question;        /* the first one, or the next of a script */
     bool was_error;             /* the present question's cause was shown */
 };
@@ -97,6 +98,31 @@ static void say(void *ctx, enum notice_level level, const char *line)
     show_line(p->show, level, line);
 }
 
+/* Without a prompt stdin has the questions; with these modes it would not. */
+static int check_mode(const struct pipe *p, struct error *err)
+{
+    if (p->o.stdin_mode == STDIN_DATA)
+        return error_set(err, ERROR_USAGE, 0, "no question: --stdin data makes stdin the data for one\n"
+                         "Try: sandpiper --stdin data \"how many rows?\" < FILE");
+    if (p->o.stdin_mode == STDIN_IGNORE)
+        return error_set(err, ERROR_USAGE, 0, "no question: --stdin ignore leaves stdin alone\n"
+                         "Try: sandpiper \"how many primes below a million?\"");
+    return 0;
+}
+
+/* Each time before something is asked: data may come as slowly as questions. */
+static int check_script(struct pipe *p, struct error *err)
+{
+    return p->scripted ? script_check(&p->script, p->o.stdin_mode == STDIN_AUTO, err) : 0;
+}
+
+static int next_question(struct pipe *p, struct error *err)
+{
+    int r = script_next(&p->script, &p->question, err);
+
+    return r > 0 && check_script(p, err) < 0 ? -1 : r;
+}
+
 static int prepare_script(struct pipe *p, struct error *err)
 {
     int r;
@@ -106,9 +132,13 @@ static int prepare_script(struct pipe *p, struct error *err)
     if (isatty(0))
         return error_set(err, ERROR_USAGE, 0, "no question: stdin is a terminal, and a chat needs one on stdout too%s.\n"
                          "Try: sandpiper \"how many primes below a million?\"", p->o.json ? " and no --json" : "");
+    if (check_mode(p, err) < 0)
+        return -1;
     script_init(&p->script, 0, p->loop);
     p->scripted = true;
-    r = script_next(&p->script, &p->question, err);
+    if (script_begin(&p->script, err) < 0 || check_script(p, err) < 0)
+        return -1;
+    r = next_question(p, err);
     if (r == 0)
         return error_set(err, ERROR_USAGE, 0, "no question: stdin is empty.\nTry: sandpiper \"how many primes below a million?\"");
     return r < 0 ? -1 : 0;
@@ -159,12 +189,24 @@ static int fail(struct pipe *p, const struct error *err)
     int fatal = loop_fatal(p->loop);
 
     show_status(p->show, NULL);
+    show_question(p->show, 0, 0, NULL);
     if (err->kind == ERROR_CANCELLED)       /* in the words that a question under way would have had */
         e.notice.text = fatal == SIGHUP ? "hung up" : fatal ? "terminated" : "interrupted";
     answer_event(p->answer, &e);
     if (err->kind == ERROR_CANCELLED)
         return fatal ? 143 : 130;
     return error_exit_code(err);
+}
+
+/* Which question the answer is to. For a reader of JSON each line says it. */
+static void announce(struct pipe *p)
+{
+    long left = p->total ? 0 : script_left(&p->script);
+
+    p->asked++;
+    if (!p->total && left >= 0)
+        p->total = p->asked + (unsigned)left;
+    show_question(p->show, p->asked, p->total, p->o.json ? NULL : buf_str(&p->question));
 }
 
 static int ask(struct pipe *p, struct agent *a)
@@ -175,7 +217,7 @@ static int ask(struct pipe *p, struct agent *a)
     if (loop_cancelled(p->loop))
         return loop_fatal(p->loop) ? 143 : 130;
     if (p->scripted)
-        answer_echo(p->answer, buf_str(&p->question));
+        announce(p);
     p->was_error = false;
     show_asking(p->show, NULL);
     status = agent_ask(a, buf_str(&p->question), p->question.len, &err);
@@ -196,7 +238,7 @@ int pipe_run(struct pipe *p, struct agent *a)
     int code = 0, r = 1;
 
     answer_watch(p->answer);    /* ends the question when the reader of stdout goes away */
-    if (attach(p, a, &err) < 0)
+    if (attach(p, a, &err) < 0 || check_script(p, &err) < 0)
         code = fail(p, &err);
     while (!ends_script(code) && r > 0 && !answer_broken(p->answer) && err.kind == ERROR_NONE) {
         int one = ask(p, a);
@@ -204,7 +246,7 @@ int pipe_run(struct pipe *p, struct agent *a)
         code = ends_script(one) ? one : exit_code_worse(code, one);
         if (ends_script(one) || !p->scripted || answer_broken(p->answer))
             break;
-        r = script_next(&p->script, &p->question, &err);
+        r = next_question(p, &err);
         if (r < 0)
             code = fail(p, &err);
     }

@@ -13,7 +13,7 @@ struct error;
 struct loop;
 struct pipe;
 
-enum stdin_mode { STDIN_AUTO, STDIN_DATA, STDIN_IGNORE };
+enum stdin_mode { STDIN_AUTO, STDIN_DATA, STDIN_IGNORE, STDIN_SCRIPT /* of questions, whatever it looks like */ };
 
 struct pipe_options {
     bool json, quiet, verbose;

@@ -1,15 +1,19 @@
 /* script.c - a script of questions, and a question that is all of stdin. */
 #include "pipe/script.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/sniff.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "pipe/input.h"
 #include "show/show.h"
 
+#define HEAD_MAX ((size_t)64 * 1024)
+#define PIECE 16384
 #define COUNT_MAX ((uint64_t)64 * 1024 * 1024)     /* how far an endless line is read on only to name its size */
 
 static int too_long(const char *what, uint64_t len, bool whole, struct error *err)
@@ -98,28 +102,89 @@ int prompt_read(int fd, struct loop *loop, struct buf *q, struct error *err)
 void script_init(struct script *s, int fd, struct loop *loop)
 {
     memset(s, 0, sizeof *s);
+    buf_init(&s->raw, HEAD_MAX + PIECE);
+    buf_init(&s->head, HEAD_MAX);
     s->fd = fd;
     s->loop = loop;
 }
 
 void script_release(struct script *s)
 {
-    if (s)
-        buf_release(&s->raw);
+    if (!s)
+        return;
+    buf_release(&s->raw);
+    buf_release(&s->head);
 }
 
 static int script_fill(struct script *s, struct error *err)
 {
-    char piece[16384];
+    char piece[PIECE];
     ssize_t n = input_read(s->fd, piece, sizeof piece, -1, s->loop, err);
 
     if (n < 0)
         return -1;
-    buf_clear(&s->raw);
+    buf_drop(&s->raw, s->at);
     s->at = 0;
     buf_add(&s->raw, piece, (size_t)n);
+    buf_add(&s->head, piece, (size_t)n);       /* as much as it may have */
     s->ended = n == 0;
     return 0;
+}
+
+static bool more_is_there(const struct script *s)
+{
+    struct pollfd p = {.fd = s->fd, .events = POLLIN};
+
+    return !s->ended && s->raw.len - s->at < HEAD_MAX && poll(&p, 1, 0) > 0;
+}
+
+int script_begin(struct script *s, struct error *err)
+{
+    return script_fill(s, err);
+}
+
+/* Of a first line nothing is known before its end has come; a NUL is no part of one. */
+static bool can_be_judged(const struct script *s)
+{
+    const struct buf *h = &s->head;
+
+    return s->ended || h->len == HEAD_MAX || (h->len && (memchr(h->data, '\n', h->len) || memchr(h->data, 0, h->len)));
+}
+
+int script_check(struct script *s, bool suspect, struct error *err)
+{
+    const char *kind;
+
+    while (more_is_there(s))
+        if (script_fill(s, err) < 0)
+            return -1;
+    if (!suspect || s->head.len == s->judged || !can_be_judged(s))
+        return 0;
+    s->judged = s->head.len;
+    kind = sniff_data(buf_str(&s->head), s->head.len, s->ended && s->head.len < HEAD_MAX);
+    if (!kind)
+        return 0;
+    return error_set(err, ERROR_USAGE, 0, "this looks like %s, not questions: sandpiper \"...\" < FILE\n"
+                     "To ask each line of it all the same: sandpiper --stdin script < FILE", kind);
+}
+
+long script_left(const struct script *s)
+{
+    struct script rest = *s;
+    struct buf q = BUF_INIT(0);
+    long n = 0;
+    int r;
+
+    if (!s->ended)
+        return -1;
+    rest.raw = rest.head = (struct buf)BUF_INIT(0);
+    rest.at = 0;
+    buf_add(&rest.raw, buf_str(&s->raw) + s->at, s->raw.len - s->at);
+    while ((r = script_next(&rest, &q, NULL)) > 0)
+        n++;
+    buf_release(&q);
+    script_release(&rest);
+    return r < 0 ? -1 : n;
 }
 
 /* The next line without its end; *len is its whole length, though line keeps only what it may. 1, 0 at the end, -1. */

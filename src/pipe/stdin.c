@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/sniff.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -18,6 +19,7 @@
 #include "pipe/input.h"
 #include "show/show.h"
 
+#define HEAD_MAX 65536          /* of which its kind is told */
 #define FIRST_MS 200            /* a pipe that shows nothing for so long is looked at more closely */
 #define LINE_MS 1000            /* the user is told what is waited for; then who writes is looked at again, as often */
 
@@ -224,6 +226,19 @@ int stdin_take(const struct stdin_rules *r, struct stdin_data *d, struct error *
         stdin_data_release(d);
     }
     return 0;
+}
+
+char *stdin_data_name(const struct stdin_data *d)
+{
+    autofree char *head = xmalloc(HEAD_MAX + 1);
+    ssize_t n = pread(d->fd, head, HEAD_MAX, 0);    /* it is a file of ours, or one that nobody has read from */
+    const char *kind = "";
+
+    if (n > 0) {
+        head[n] = '\0';
+        kind = sniff_content(head, (size_t)n, (uint64_t)n >= d->size);
+    }
+    return xasprintf("stdin%s%s", *kind ? "." : "", kind);
 }
 
 void stdin_data_release(struct stdin_data *d)

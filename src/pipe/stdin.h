@@ -1,5 +1,5 @@
 /* stdin.h - is stdin data for the question? It never hangs on a pipe that a parent forgot to close, never takes what a parent
- * still reads, and never loses "curl ... | sandpiper question". Inside src/pipe.
+ * still reads, and never loses "curl ... | sandpiper question". For exec's code it is data by the same rules.
  */
 #ifndef PIPE_STDIN_H
 #define PIPE_STDIN_H
@@ -31,6 +31,8 @@ struct stdin_data {
 
 /* Decide, wait, read. 0: see d. -1: ERROR_USAGE (too much), ERROR_CANCELLED, ERROR_SYSTEM. */
 int stdin_take(const struct stdin_rules *r, struct stdin_data *d, struct error *err);
+/* What it is called in the sandbox: "stdin" with the extension that its content tells. The caller's. */
+char *stdin_data_name(const struct stdin_data *d);
 void stdin_data_release(struct stdin_data *d);
 
 #endif

@@ -72,6 +72,13 @@ void request_end(struct sandbox *s, struct request *q);        /* also when it i
 /* The supervisor is gone or cannot be trusted: end the container. What that loses is told with the next cell. */
 void sandbox_break(struct sandbox *s, const char *why);
 
+/* own_cell.c: run code of our own, of which no cell of the user's is to know. As sandbox_run(). */
+struct own_cell {
+    const char *code, *doing;           /* "the interpreter ended when DOING" */
+    int ms;
+};
+int sandbox_run_own(struct sandbox *s, const struct own_cell *o, struct cell_result *r, struct error *err);
+
 /* sandbox_named.c. What the greeting says beyond the usual when another program was here before. */
 struct earlier {
     unsigned cells;

@@ -113,6 +113,10 @@ struct cell_result {
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l, struct cell_result *r, struct error *err);
 void cell_result_release(struct cell_result *r);
 
+/* sys.argv of the cells that follow, byte for byte as os.fsencode() gives it back. -1: ERROR_SANDBOX,
+ * ERROR_CANCELLED, ERROR_USAGE (too long). */
+int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err);
+
 /* Head and tail of the cell's output for a model: stdout and stderr in the order they came, the value, cut to max bytes with exact counts of
  * what was left out. Call before cell_result_release of the same cell; the sandbox keeps the last cell's head and tail. */
 void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);

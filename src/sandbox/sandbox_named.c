@@ -322,30 +322,14 @@ void sandbox_inventory(struct sandbox *s, struct buf *out)
     struct buf text autorelease(buf_release) = BUF_INIT(16384);
     struct cell_result r autorelease(cell_result_release) = {0};
     struct error err = {0};
-    int cell_ms = s->o.cell_ms;
-    bool lost, revived;
+    const struct own_cell o = {.code = inventory, .ms = INVENTORY_MS, .doing = "it was asked what there is"};
 
     if (!s->o.name)
         return;
     sandbox_start(s);
     if (!s->taken || sandbox_wait(s, &err) < 0)
         return;
-    /* What was lost before is for the first cell of somebody's to tell, not for this one. */
-    lost = s->lost_state;
-    revived = s->revived;
-    s->lost_state = s->revived = false;
-    s->o.cell_ms = INVENTORY_MS;
-    int status = sandbox_run(s, inventory, strlen(inventory), NULL, &r, &err);
-    s->o.cell_ms = cell_ms;
-    if (s->cells > 0 && s->stage == STAGE_READY)
-        s->cells--;                             /* it was not one of anybody's */
-    if (status == 0 && (r.state_lost || r.files_lost)) {
-        s->lost_files |= r.files_lost;
-        snprintf(s->lost_why, sizeof s->lost_why, "the interpreter ended when it was asked what there is");
-    }
-    s->lost_state |= lost || (status == 0 && r.state_lost);
-    s->revived |= revived && !s->lost_state;
-    if (status < 0 || r.status != CELL_OK)
+    if (sandbox_run_own(s, &o, &r, &err) < 0 || r.status != CELL_OK)
         return;
     sandbox_output_text(s, 8192, &text);
     while (text.len > 0 && text.data[text.len - 1] == '\n')

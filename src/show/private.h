@@ -22,6 +22,7 @@ struct show {
     bool dead;                  /* nobody reads the stream any more */
     struct show_text *text;     /* on the same terminal, or NULL */
     char *model;                /* of the session, for the status line */
+    unsigned question;          /* errors are of this one; 0: nobody counts */
 
     char *status;               /* the transient line's text, or NULL */
     int64_t status_since, last_write;
@@ -40,6 +41,7 @@ const char *show_sgr(const struct show *s, const char *sgr);  /* sgr, or "" with
 /* status.c */
 void show_status_hide(struct show *s);                         /* adds to out what removes the drawn line */
 void show_status_arm(struct show *s);
+size_t show_fitting(const char *text, int columns);            /* how much of text fits into so many columns */
 
 /* cell.c */
 void show_cell_call(struct show *s, const struct event *e);

@@ -106,7 +106,8 @@ static const char *level_sgr(const struct show *s, enum notice_level level)
 
 void show_line(struct show *s, enum notice_level level, const char *text)
 {
-    const char *sgr = level_sgr(s, level), *prefix = "sandpiper: ";
+    autofree char *numbered = level == NOTICE_ERROR && s->question ? xasprintf("sandpiper: question %u: ", s->question) : NULL;
+    const char *sgr = level_sgr(s, level), *prefix = numbered ? numbered : "sandpiper: ";
 
     if ((s->o.quiet && level != NOTICE_ERROR) || (level == NOTICE_DETAIL && !s->o.verbose))
         return;

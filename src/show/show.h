@@ -32,6 +32,9 @@ void show_event(struct show *s, const struct event *e);    /* every event but TE
 void show_status(struct show *s, const char *text);        /* the transient line of a terminal, NULL removes it; nothing elsewhere */
 void show_asking(struct show *s, const char *model);       /* the status line of a request; model NULL: the one named before, or the session's */
 void show_line(struct show *s, enum notice_level level, const char *text);     /* trusted or not: it is scrubbed */
+/* The next of several questions: its number goes before errors from now on (0: no more), and unless quiet or
+ * question is NULL one line on the screen says "[2/5] How many ..."; total 0: not known yet. */
+void show_question(struct show *s, unsigned number, unsigned total, const char *question);
 void show_talk(struct show *s, const char *text, size_t len);      /* model text that is no answer, dimmed; nothing when quiet */
 void show_clear(struct show *s);           /* the terminal is about to be used by someone else: status line off, line ended */
 

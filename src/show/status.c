@@ -28,8 +28,7 @@ void show_status_arm(struct show *s)
         loop_timer(s->o.loop, clock_ms() + (s->drawn ? FRAME_MS : SILENCE_MS), status_tick, s);
 }
 
-/* How much of text fits into so many columns. */
-static size_t fitting(const char *text, int columns)
+size_t show_fitting(const char *text, int columns)
 {
     size_t len = strlen(text), i = 0;
 
@@ -67,7 +66,7 @@ static void status_draw(struct show *s)
         buf_addf(&line, ", %s of output", size);
     }
     /* one column stays free, or the terminal would wrap and "\r" would no longer reach the line's beginning */
-    buf_addf(&s->out, "\r%s%.*s%s\033[K", show_sgr(s, SGR_DIM), (int)fitting(buf_str(&line), s->o.width - 1), buf_str(&line),
+    buf_addf(&s->out, "\r%s%.*s%s\033[K", show_sgr(s, SGR_DIM), (int)show_fitting(buf_str(&line), s->o.width - 1), buf_str(&line),
              show_sgr(s, SGR_RESET));
     buf_release(&line);
     s->drawn = true;

@@ -18,7 +18,7 @@ NOTICE = "the answer holds code; asking test-model whether it is to be run"
 
 
 def kept(program):
-    return program.path("cache/sandpiper/models")
+    return program.path("cache/sandpiper/endpoints")
 
 
 def facts(program):
@@ -91,7 +91,7 @@ def test_blocks_are_remembered(sandpiper, serve):
     assert NOTICE not in r.err
     assert facts(sandpiper) == [("dialect", "blocks")]
     st = os.stat(kept(sandpiper))
-    assert st.st_mode & 0o777 == 0o600 and os.listdir(os.path.dirname(kept(sandpiper))).count("models") == 1, st
+    assert st.st_mode & 0o777 == 0o600 and os.listdir(os.path.dirname(kept(sandpiper))).count("endpoints") == 1, st
 
 
 def test_native_calls_are_remembered(sandpiper, serve):
@@ -146,7 +146,7 @@ def test_a_broken_file_is_none(sandpiper, serve, content):
         f.write(content)
     serve(sandpiper, [CALLS, ANSWERS])
     r = sandpiper.run("compute it")
-    assert (r.code, r.out) == (0, "It is 42.\n") and "models" not in r.err, r
+    assert (r.code, r.out) == (0, "It is 42.\n") and "endpoints" not in r.err, r
     assert facts(sandpiper) == [("dialect", "native")]
 
 

@@ -151,3 +151,86 @@ def test_big_files_come_out_whole(sandpiper_on):
     for i in range(4):
         with open(sandpiper_on.path("out/f%d.bin" % i), "rb") as f:
             assert f.read() == bytes([i + 1]) * (15 << 20)
+
+
+SHOW = "import sys\nprint(sys.argv)\n"
+
+
+def test_arguments_are_the_codes(sandpiper_on):
+    """As python3 has it: the words behind the file, or behind -c CODE, also those that look like options of ours."""
+    words = ["--memory", "-q", "", "two words", "--", "-", "it's \\ \"x\"\n", "\u00e4\u20ac", "--help"]
+    path = sandpiper_on.write("sub.py", SHOW)
+    for head in (["sub.py"], [path], ["-c", SHOW], ["-c" + SHOW], ["-"], ["--", "sub.py"], ["-qc", SHOW], ["--code=" + SHOW]):
+        r = sandpiper_on.run("exec", *head, *words, stdin=SHOW if head == ["-"] else None)
+        name = "-c" if "c" in head[0] and head[0][:1] == "-" else head[-1]
+        assert r.code == 0 and eval(r.out) == [name, *words], (head, r)
+    r = sandpiper_on.run("exec", "-c", "import sys, os; print([os.fsencode(a) for a in sys.argv])", b"\xff\xc3")
+    assert r.out == "[b'-c', b'\\xff\\xc3']\n", r
+    assert sandpiper_on.run("exec", stdin=SHOW).out == "['']\n"
+
+
+def test_arguments_are_of_one_run(sandpiper):
+    """In a sandbox with a name they do not stay for the next, and no cell of ours is counted or seen."""
+    try:
+        name = "--sandbox-name", "work"
+        assert sandpiper.run("exec", *name, "-c", "sys = list = print = 1; x = 5", "old").code == 0
+        r = sandpiper.run("exec", *name, "-", stdin="import builtins\nbuiltins.print(__import__('sys').argv, x)\n1/0")
+        assert r.code == 1 and r.out == "['-'] 5\n" and "<cell 2>" in r.err, r
+    finally:
+        sandpiper.run("rm", "--all")
+
+
+def test_code_on_the_command_line(sandpiper):
+    r = sandpiper.run("exec", "-c", "print(__name__)\n1/0")
+    assert r.code == 1 and r.out == "__main__\n" and "ZeroDivisionError" in r.err and "line 2" in r.err, r
+    assert sandpiper.run("exec", "-c", "").code == 0
+    assert sandpiper.run("exec", "--sandbox", "bwrap", "-c", "print(6 * 7)").out == "42\n"
+
+
+LOOK = "import os, sys\nprint(sorted(os.listdir()), repr(sys.stdin.read()))\nfor f in os.listdir(): print(open(f, 'rb').read())\n"
+CSV = "a,b\n1,2\n3,4\n"
+
+
+def test_piped_data_is_a_file_for_the_code(sandpiper_on):
+    """By the same rules as for a question; the code's own stdin stays empty."""
+    for words in (["-c", LOOK], [sandpiper_on.write("look.py", LOOK), "argument"]):
+        r = sandpiper_on.run("exec", *words, stdin=CSV)
+        assert (r.code, r.out) == (0, "['stdin.csv'] ''\n%r\n" % CSV.encode()), r
+        assert r.err == "sandpiper: stdin: 12 bytes, in the sandbox as /mnt/data/stdin.csv\n", r
+    for data, name in (('{"a": [1]}', "stdin.json"), (b"\x89PNG\r\n\x1a\n" + bytes(9), "stdin.png"), ("words\n", "stdin.txt"), (b"\0\1", "stdin")):
+        r = sandpiper_on.run("exec", "-q", "-c", LOOK, stdin=data)
+        assert r.code == 0 and r.out.startswith("['%s'] ''\n" % name) and r.err == "", r
+
+
+def test_stdin_that_is_no_data_for_the_code(sandpiper):
+    look = "import os\nprint(os.listdir())"
+    path = sandpiper.write("in.csv", CSV)
+    assert sandpiper.run("exec", "-c", look, stdin=b"").out == "[]\n"
+    assert sandpiper.run("exec", "--stdin", "ignore", "-c", look, stdin=CSV).out == "[]\n"
+    with open(path) as f:
+        assert sandpiper.run("exec", "-c", look, stdin=f).out == "['stdin.csv']\n"
+        f.seek(4)
+        r = sandpiper.run("exec", "-c", look, stdin=f)
+        assert r.out == "[]\n" and "--stdin data" in r.err, r
+        f.seek(4)
+        os.lseek(f.fileno(), 4, os.SEEK_SET)
+        assert sandpiper.run("exec", "-q", "--stdin", "data", "-c", "print(open('stdin.csv').read(), end='')", stdin=f).out == CSV[4:]
+    r, w = os.pipe()                    # nobody is going to write to it
+    try:
+        result = sandpiper.run("exec", "-c", look, stdin=r, timeout=20)
+    finally:
+        os.close(r)
+        os.close(w)
+    assert result.out == "[]\n" and "--stdin data" in result.err and result.seconds < 10, result
+    r = sandpiper.run("exec", "--data-size", "1m", "-c", look, stdin=b"x" * 3_000_000)
+    assert r.code == 2 and "3,000,000" in r.err and r.out == "", r
+
+
+@pytest.mark.parametrize("words, said", [
+    (["exec", "-c"], "-c CODE"),
+    (["exec", "--stdin", "script", "-"], "exec -"), (["exec", "--stdin", "data", "-"], "already the code"), (["exec", "--stdin", "data"], "already"),
+    (["-c", "print(1)"], 'exec -c CODE" only'), (["--code", "print(1)", "q"], "exec"), (["exec", "-c", b"'\xff'"], "UTF-8"),
+])
+def test_wrong_words_for_exec(bare, words, said):
+    r = bare.run(*words, stdin="print(1)")
+    assert r.code == 2 and r.out == "" and said in r.err and r.err.count("\n") <= 2, r

@@ -105,6 +105,9 @@ def test_completion(bare):
     assert complete("--mo") == {"--model"}
     assert complete("--sandbox", "d") == {"docker"}
     assert complete("e") == {"exec"}
+    for flag in ("--api", "--color", "--dialect", "--reasoning-effort", "--sandbox", "--stdin"):
+        choices = re.search(r"one of (\S+),", bare.run(flag, "?", "q").err).group(1)
+        assert complete(flag, "") == set(choices.split("|")), flag
     commands = set(re.search("help knows (.*)", bare.run("help", "x").err).group(1).replace(",", "").replace(" and", "").split())
     assert complete("help", "") == commands and complete("") == commands - {"all"} | {"help"}
     of_exec = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("exec", "--help").out, re.M))

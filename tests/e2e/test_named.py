@@ -12,6 +12,7 @@ import struct
 import subprocess
 import time
 
+import pexpect
 import pytest
 
 from conftest import need_engine, quiet
@@ -132,6 +133,46 @@ def test_questions_chat_and_exec_share_it(named, serve, engine):
                         "files in /mnt/data: notes.csv]\n\ntwice?"), users
     assert users[1] == "again?", users
     assert "earlier" not in json.dumps(sent[0]), sent[0]
+
+
+def test_what_was_removed_is_said(named_bwrap):
+    s = named_bwrap
+    for name in ("b", "a", "c", "d"):
+        assert run(s, "pass", name=name).code == 0
+    r = s.run("rm", "d")
+    assert (r.code, r.out, r.err) == (0, "removed d\n", ""), r
+    r = s.run("rm", "c", "nothing")
+    assert (r.code, r.out) == (2, "removed c\n") and '"nothing"' in r.err, r
+    holder = hold(s, name="held")
+    r = s.run("rm", "--all")                        # no terminal: nobody is asked
+    assert (r.code, r.out) == (3, "removed 2 sandboxes: a, b\n") and '"held"' in r.err, r
+    holder.kill()
+    holder.wait()
+    assert s.run("rm", "-f", "--all").out == "removed held\n"
+    r = s.run("rm", "--all")
+    assert (r.code, r.out, r.err) == (0, "nothing to remove\n", ""), r
+
+
+def test_all_asks_at_a_terminal(named_bwrap):
+    s = named_bwrap
+    for name in ("b", "a"):
+        assert run(s, "pass", name=name).code == 0
+    for answer, code in (("\r", 1), ("n\r", 1), ("yellow\r", 1), ("\x04", 1), ("y\r", 0)):
+        p = s.chat("rm", "--all")
+        p.expect_exact("Remove 2 sandboxes (a, b) with their variables and files? [y/N] ")
+        p.send(answer)
+        p.expect_exact("nothing was removed" if code else "removed 2 sandboxes: a, b")
+        p.expect(pexpect.EOF)
+        p.close()
+        assert p.exitstatus == code and len(listed(s)) == (2 if code else 0), answer
+    for words in (["--all", "-f"], ["--all"], ["a"]):
+        assert run(s, "pass", name="a").code == 0
+        p = s.chat("rm", *words)
+        if words == ["--all"]:
+            p.expect_exact("Remove a with its variables and files? [y/N] ")
+            p.send("yes\r")
+        p.expect(pexpect.EOF)
+        assert p.before.split() == ["removed", "a"] and not listed(s), words
 
 
 def test_a_second_program_is_told(named):

@@ -73,17 +73,99 @@ def test_the_right_ca(bare, certificates):
         server.check()
 
 
+ISSUER = ["certificate is not trusted", "--ca-cert FILE"]
+
+
 @pytest.mark.parametrize("certificate, trust, said", [
-    ("good", None, "certificate is not trusted"), ("strange", "ca.pem", "certificate is not trusted"), ("good", "stranger.pem", "not trusted"),
-    ("old", "ca.pem", "expired"), ("other", "ca.pem", "not trusted"), ("good", "missing.pem", "missing.pem"),
+    ("good", None, [*ISSUER, "(now in force: the system's certificates)"]), ("strange", "ca.pem", [*ISSUER, "(now in force: SSL_CERT_FILE=/"]),
+    ("good", "stranger.pem", [*ISSUER, "stranger.pem)"]), ("old", "ca.pem", ["certificate has expired", "clock"]),
+    ("other", "ca.pem", ["certificate is for another host", "in the base URL"]), ("good", "missing.pem", ["missing.pem)", "--ca-cert FILE"]),
 ])
 def test_wrong_certificates(bare, certificates, certificate, trust, said):
-    """Refused at once, with the reason and the remedy; nothing of the request, and no key, went over."""
+    """Refused at once, each with its own reason and remedy; nothing of the request, and no key, went over."""
     with TlsServer([], certificates, certificate) as server:
         bare.url = server.url
         r = bare.run("go", env={"SSL_CERT_FILE": trust and certificates / trust})
-        assert r.code == 1 and r.out == "" and said in r.err and "SSL_CERT_FILE" in r.err and bare.url in r.err and "test-model" in r.err, r
+        assert r.code == 1 and r.out == "" and all(s in r.err for s in said) and bare.url in r.err and "test-model" in r.err, r
+        assert ("--ca-cert" in r.err) == ("--ca-cert FILE" in said), r     # it would not help against the others
         assert r.err.count("\n") == 2 and r.seconds < 5 and not server.requests and server.connections <= 1, r
+
+
+ORDER = [   # the first that is there counts: good or bad
+    ({"CURL_CA_BUNDLE": "ca.pem"}, None), ({"SSL_CERT_FILE": "ca.pem"}, None), ({"SSL_CERT_DIR": "folder"}, None),
+    ({"SSL_CERT_FILE": "stranger.pem", "SSL_CERT_DIR": "folder"}, None),
+    ({"CURL_CA_BUNDLE": "ca.pem", "SSL_CERT_FILE": "stranger.pem"}, None),
+    ({"CURL_CA_BUNDLE": "stranger.pem", "SSL_CERT_FILE": "ca.pem"}, "CURL_CA_BUNDLE={}/stranger.pem"),
+    ({"CURL_CA_BUNDLE": "stranger.pem", "SSL_CERT_DIR": "folder"}, "CURL_CA_BUNDLE={}/stranger.pem"),
+    ({"SSL_CERT_FILE": "stranger.pem", "SSL_CERT_DIR": "nothing"}, "SSL_CERT_FILE={0}/stranger.pem, SSL_CERT_DIR={0}/nothing"),
+    ({"SANDPIPER_CA_CERT": "ca.pem", "CURL_CA_BUNDLE": "stranger.pem", "SSL_CERT_FILE": "stranger.pem"}, None),
+    ({"SANDPIPER_CA_CERT": "stranger.pem", "CURL_CA_BUNDLE": "ca.pem", "SSL_CERT_FILE": "ca.pem", "SSL_CERT_DIR": "folder"}, "--ca-cert {}/stranger.pem"),
+]
+
+
+@pytest.mark.parametrize("variables, blamed", ORDER)
+def test_which_certificates_count(bare, certificates, variables, blamed):
+    """As for users of curl, with --ca-cert above all; what is in force is said."""
+    folder = certificates / "folder"
+    if not folder.exists():
+        folder.mkdir()
+        shutil.copy(certificates / "ca.pem", folder)
+        subprocess.run(["openssl", "rehash", str(folder)], check=True, capture_output=True)
+    with TlsServer([{"answer": {"text": "over TLS"}}], certificates, "good") as server:
+        bare.url = server.url
+        r = bare.run("go", env={name: certificates / value for name, value in variables.items()})
+        if blamed:
+            assert r.code == 1 and "(now in force: %s)" % blamed.format(certificates) in r.err and not server.requests, r
+        else:
+            assert (r.code, r.out) == (0, "over TLS\n"), r
+
+
+def test_ca_cert_in_each_place(bare, certificates):
+    """Flag over variable over file; in the file a path is meant from its folder or from home; a folder's .env is not obeyed."""
+    bad = {"SANDPIPER_CA_CERT": certificates / "stranger.pem", "CURL_CA_BUNDLE": certificates / "stranger.pem"}
+    shutil.copy(certificates / "ca.pem", bare.path("config/sandpiper/mine.pem"))
+    shutil.copy(certificates / "ca.pem", bare.path("home/mine.pem"))
+    with TlsServer([{"answer": {"text": "over TLS"}}] * 4, certificates, "good") as server:
+        bare.url = server.url
+        assert bare.run("--ca-cert", str(certificates / "ca.pem"), "go", env=bad).out == "over TLS\n"
+        for path in (certificates / "ca.pem", "mine.pem", "~/mine.pem"):
+            bare.configure("ca_cert: %s\n" % path)
+            r = bare.run("go", env={"CURL_CA_BUNDLE": certificates / "stranger.pem"})
+            assert (r.code, r.out) == (0, "over TLS\n"), r
+        bare.configure("")
+        bare.write(".env", "SANDPIPER_CA_CERT=%s\n" % (certificates / "ca.pem"))
+        r = bare.run("go")
+        assert r.code == 1 and "SANDPIPER_CA_CERT is ignored" in r.err and "not trusted" in r.err, r
+
+
+@pytest.mark.parametrize("content, said", [
+    (None, "No such file"), ("", "holds no certificate"), ("-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n", "holds no certificate"),
+    (b"\x30\x82\x03\x00" + bytes(99), "openssl x509 -inform der"), ("-----BEGIN CERTIFICATE-----\n?\n", "holds no certificate"), ("folder", "directory"),
+])
+def test_a_ca_cert_that_is_none(bare, serve, content, said):
+    """Exit 2 before anything is asked, whoever named it."""
+    serve(bare, [])
+    path = bare.path("work/ca.pem")
+    if content == "folder":
+        path = bare.work
+    elif content is not None:
+        bare.write("ca.pem", content)
+    bare.configure("ca_cert: %s\n" % path)
+    for words, env, named in ((["--ca-cert", path], {}, "--ca-cert"), ([], {"SANDPIPER_CA_CERT": path}, "SANDPIPER_CA_CERT"), ([], {}, "config.yaml:1")):
+        r = bare.run(*words, "go", env=env)
+        assert r.code == 2 and r.out == "" and named in r.err and said in r.err and r.err.count("\n") <= 2, r
+
+
+def test_the_list_of_models_over_tls(bare, certificates):
+    """Who asks for it trusts whom everybody else trusts."""
+    with TlsServer([{"answer": {"text": "over TLS"}}] * 2, certificates, "good") as server:
+        bare.url = server.url
+        env = {"SANDPIPER_MODEL": None, "SANDPIPER_BASE_URL": bare.url, "OPENAI_BASE_URL": None, "OPENAI_API_KEY": None}
+        r = bare.run("--ca-cert", str(certificates / "ca.pem"), "go", env=env)
+        assert (r.code, r.out) == (0, "over TLS\n") and "using test-model" in r.err, r
+        assert bare.run("go", env=dict(env, CURL_CA_BUNDLE=certificates / "ca.pem")).out == "over TLS\n"
+        r = bare.run("go", env=env)
+        assert r.code == 2 and "is not trusted" in r.err and "--ca-cert FILE" in r.err and bare.url in r.err and r.err.count("\n") == 2, r
 
 
 # -- proxies

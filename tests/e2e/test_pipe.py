@@ -66,13 +66,112 @@ def test_read_as_it_arrives(bare, serve):
     (b"\n# only\n", 0, ["no question"]),
     (b"", 0, ["no question"]),
     (b"x" * 2_000_000 + b"\n", 0, ["line 1", "2,000,000", "1,048,576"]),
-    (b"\x7fELF\x02\x01\x01\0\0\0\0", 0, ["line 1", "NUL"]),
+    (b"\x7fELF\x02\x01\x01\0\0\0\0", 0, ["looks like a program"]),
 ])
 def test_bad_scripts(bare, serve, script, asked, words):
     serve(bare, answers(*["A"] * asked))
     r = bare.run(stdin=script)
     assert r.code == 2 and r.out == "A\n" * asked, r
-    assert all(w in r.err for w in words) and len(r.err.splitlines()) <= 2, r
+    assert all(w in r.err for w in words) and len(r.err.splitlines()) <= 2 + asked, r
+
+
+SALES = "day,amount\n" + "".join("2024-01-%02d,%d\n" % (i % 28 + 1, i) for i in range(300))
+
+
+@pytest.mark.parametrize("data, name", [
+    (SALES, "CSV"), (SALES.replace(",", ";"), "CSV"), (SALES.replace(",", "\t"), "tab-separated data"), ('{"a": [1, 2]}', "JSON"),
+    ('[{"day": 1},\n {"day": 2}]\n', "JSON"), ('{"a": 1}\n{"a": 2}\n', "JSON"), (b"\x89PNG\r\n\x1a\n" + bytes(200), "a PNG image"),
+    (b"PK\x03\x04" + bytes(26) + b"xl/workbook.xml", "an Excel file"), (b"\x01\x02\x03\0\x05" * 50, "binary data"),
+    ("".join("%d\n" % i for i in range(1, 301)), "a column of numbers"),
+], ids=range(10))
+def test_data_is_no_script(bare, serve, data, name):
+    """A CSV in a pipe without a question: refused before anything is asked; no model and no sandbox is so much as looked for."""
+    server = serve(bare, [])
+    expected = 'sandpiper: this looks like %s, not questions: sandpiper "..." < FILE\n  To ask each line of it all the same: ' % name
+    for words in ([], ["--json"], ["-q"]):
+        r = bare.run(*words, stdin=data, env={"PATH": bare.work})
+        assert (r.code, r.out) == (2, "") and r.err == expected + "sandpiper --stdin script < FILE\n", r
+    path = bare.write("data", data)
+    with open(path) as f:
+        assert bare.run(stdin=f).code == 2
+    r = shell(bare, "cat data | $SP; echo $?")
+    assert r.out == "2\n" and name in r.err and not server.connections, r
+    bare.url = None
+    r = bare.run(stdin=data)                # nothing configured: the same
+    assert r.code == 2 and r.err == expected + "sandpiper --stdin script < FILE\n", r
+
+
+def test_data_as_a_script_all_the_same(bare, serve):
+    serve(bare, [{"expect": {"last": {"content": q}}, "answer": {"text": "A"}} for q in ("day,amount", "2024-01-01,5")])
+    r = bare.run("--stdin", "script", stdin="day,amount\n2024-01-01,5\n")
+    assert (r.code, r.out) == (0, "A\nA\n"), r
+    for how in ("data", "ignore"):
+        r = bare.run("--stdin", how, stdin="one\n")
+        assert r.code == 2 and "no question" in r.err and "--stdin " + how in r.err and r.err.count("\n") == 2, r
+    r = bare.run("--stdin", "script", "go", stdin="one\n")
+    assert r.code == 2 and "--stdin script beside a question" in r.err, r
+
+
+@pytest.mark.parametrize("script", [
+    "Hello, how are you\nPlease, tell me the time\nAdd 3, then 4\n", "Sort 3,1,2\nSort 9,8,7\n", "- Buy milk, eggs\n- Sell cars, boats\n",
+    "How many primes are below 1,000?\n", "Was ist 3,5 mal 2\nWas ist 4,5 mal 2\n", "print(1,2)\nprint(3,4)\n", "1.\tprimes\n2.\tcubes\n",
+    "Sum the second column, please\n\"\"\"\na,b\n1,2\n3,4\n\"\"\"\n",
+])
+def test_questions_with_commas_are_questions(bare, serve, script):
+    n = script.count("\n") if '"""' not in script else 2
+    serve(bare, answers(*["A"] * n))
+    r = bare.run(stdin=script)
+    assert (r.code, r.out) == (0, "A\n" * n), r
+
+
+def test_data_that_comes_slowly(bare, serve):
+    """What is there decides, and nothing waits for more: a line alone is asked, the table that it turns out to be is not."""
+    serve(bare, answers("first"))
+    p = bare.start(stdin=subprocess.PIPE)
+    p.stdin.write(b"day,amount\n")
+    p.stdin.flush()
+    assert select.select([p.stdout], [], [], 10)[0] and os.read(p.stdout.fileno(), 100) == b"first\n"
+    p.stdin.write(b"2024-01-01,5\n2024-01-02,6\n")
+    p.stdin.flush()
+    assert p.wait(10) == 2
+    err = p.stderr.read().decode()
+    assert err.startswith("[1/…] day,amount\nsandpiper: this looks like CSV, not questions: "), err
+
+
+def test_each_answer_says_to_which_question(bare, serve):
+    """On stderr, one line, cut at the width; how many there are once that is known."""
+    asked = ["How many\tprimes?", "x" * 200, "\u4e2d" * 60, "a\nb", "\x1b[31mred\u202e"]
+    lines = ["[1/5] How many primes?", "[2/5] " + "x" * 72 + "…", "[3/5] " + "\u4e2d" * 36 + "…", "[4/5] a…", "[5/5] red\u202e"]
+    serve(bare, answers(*"ABCDE"))
+    r = bare.run(stdin="# comment\n" + "\n".join('"""\n%s\n"""' % q if "\n" in q else q for q in asked) + "\n")
+    assert (r.code, r.out, r.err.splitlines()) == (0, "A\nB\nC\nD\nE\n", lines), r
+    serve(bare, answers("A", "B"))
+    r = bare.run("-q", stdin="one\ntwo\n")
+    assert (r.code, r.out, r.err) == (0, "A\nB\n", ""), r
+    serve(bare, answers("A", "B"))
+    assert bare.run("--json", stdin="one\ntwo\n").err == ""
+    serve(bare, answers("A"))
+    assert "one" not in bare.run("one").err         # a question alone needs no number
+    serve(bare, answers("A"))
+    p = bare.start(stdin=subprocess.PIPE)
+    p.stdin.write(b"one\n")
+    p.stdin.flush()
+    assert p.stderr.readline().decode() == "[1/…] one\n"
+    p.stdin.close()
+    assert p.wait(10) == 0
+
+
+def test_errors_of_a_script_say_which_question(bare, serve):
+    for words in ([], ["-q"], ["--json"]):
+        serve(bare, [GOOD, BROKEN, CUT, {"answer": {"text": ""}}, {"answer": {"text": ""}}, REFUSED])
+        r = bare.run(*words, stdin="one\ntwo\nthree\nfour\nfive\nsix\n")
+        errors = [line for line in r.err.splitlines() if line.startswith("sandpiper: ")]
+        assert r.code == 77 and [e.split(":")[1] for e in errors] == [" question %d" % n for n in (2, 3, 4, 5)], r
+    serve(bare, [GOOD])
+    r = bare.run(stdin=b"one\nbad \xff\n")
+    assert r.code == 2 and "sandpiper: line 2 of the questions" in r.err, r         # that is no error of a question
+    serve(bare, [BROKEN])
+    assert "question 1" not in bare.run("go").err
 
 
 CUT = {"answer": {"text": "cut", "finish": "length"}}
@@ -197,7 +296,7 @@ def test_the_second_question_finds_nobody(bare, serve):
     server = serve(bare, answers("one", "two", "three"), complete=False)
     r = shell(bare, 'printf "a\\nb\\nc\\n" | "$SP" | head -n 1; echo "${PIPESTATUS[1]}"')
     assert r.out in ("one\n141\n", "one\n0\n"), r      # 0 only if all was written before head went
-    assert r.err == "", r                               # least of all an answer that nobody was left to read
+    assert r.err in ("[1/3] a\n", "[1/3] a\n[2/3] b\n", "[1/3] a\n[2/3] b\n[3/3] c\n"), r     # least of all an answer that nobody was left to read
     assert len(server.requests) <= 3
 
 

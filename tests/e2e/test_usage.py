@@ -132,16 +132,30 @@ def test_a_terminal_on_stdin_but_not_on_stdout(bare):
             os.close(slave)
 
 
+def closed(program, words, which):
+    return subprocess.run(["sh", "-c", '"$0" "$@" %s' % which, BIN, *words], env=program.env(), stdin=subprocess.DEVNULL, timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=program.work)
+
+
 def test_closed_descriptors_are_no_trouble(sandpiper, serve):
-    """Whatever of 0 to 2 is closed, nothing of ours lands in another's descriptor."""
-    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+    """Whichever of stdin and stderr is closed, nothing of ours lands in another's descriptor."""
+    for which in ("<&-", "2>&-", "<&- 2>&-"):
         serve(sandpiper, [{"answer": {"text": "ok"}}])
-        p = subprocess.run(["sh", "-c", '"$0" "go" %s' % closed, BIN],
-                           env=sandpiper.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
-                           cwd=sandpiper.work)
-        assert p.returncode == 0, (closed, p)
-        if ">&-" not in closed.split():
-            assert p.stdout == b"ok\n", (closed, p)
+        p = closed(sandpiper, ["go"], which)
+        assert p.returncode == 0 and p.stdout == b"ok\n", (which, p)
+
+
+@pytest.mark.parametrize("words", [["go"], ["--json", "go"], ["-"], ["exec", "-"], ["exec", "made.py"], ["config"], ["doctor"], ["ps"], ["ps", "--json"],
+                                   ["gc"], ["help"], ["exec", "--help"], ["--version"], ["debug", "request", "go"]])
+def test_a_closed_stdout_is_an_error(bare, serve, words):
+    """What cannot be told is no success; nobody is asked for it, and nothing runs."""
+    server = serve(bare, [])
+    bare.write("made.py", "open('/mnt/data/made', 'w')")
+    for which in (">&-", "<&- >&-"):
+        p = closed(bare, words, which)
+        assert p.returncode == 1 and p.stderr.count(b"\n") == 2 and b"stdout is closed" in p.stderr, p
+    assert closed(bare, words, "<&- >&- 2>&-").returncode == 1
+    assert not server.requests
 
 
 def test_config_masks_keys(bare):

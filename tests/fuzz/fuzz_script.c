@@ -20,12 +20,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     check(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
     script_init(&s, fd, loop);
-    while ((r = script_next(&s, &q, &err)) > 0) {
+    check(script_begin(&s, &err) == 0 && script_check(&s, false, &err) == 0);
+    long left = script_left(&s), n = 0;
+    for (; (r = script_next(&s, &q, &err)) > 0; n++) {
         check(q.len > 0 && q.len <= PROMPT_MAX && !prompt_blank(q.data, q.len));
         check(utf8_valid(q.data, q.len) && !memchr(q.data, 0, q.len));
         total += q.len;
     }
     check(total <= size);
+    check(left < 0 || (r == 0 && left == n));
     check(r == 0 || (err.kind == ERROR_USAGE && strstr(err.text, "line ")));
     script_release(&s);
     buf_release(&q);

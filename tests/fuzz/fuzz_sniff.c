@@ -1,4 +1,5 @@
-/* fuzz_sniff.c - the kind of a file by its first bytes, and the numbers of an answer: any bytes, whole or cut, give one of the known kinds. */
+/* fuzz_sniff.c - the kind of a file by its first bytes, and the numbers of an answer: any bytes, whole or cut, give one of the known kinds; and
+ * whether they are data where questions should be. */
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/private.h"
@@ -23,6 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     check(known(sniff_content(text, size, true)));
     check(known(sniff_content(text, size, false)));
+    const char *kind = sniff_data(text, size, true);
+    check(!kind || *kind);
+    kind = sniff_data(text, size, false);
+    check(!kind || *kind);
     size_t half = strnlen(text, size / 2);
     char *left = strndup(text, half);
     numbers_shared(left, text + half);

@@ -137,7 +137,7 @@ static struct found look(const char *const *modes, size_t n)
         urls[i] = text[i];
     }
     began = clock_ms();
-    f.index = llm_discover(urls, n, CONNECT_MS, ANSWER_MS, loop, &f.model, f.places);
+    f.index = llm_discover(urls, n, NULL, CONNECT_MS, ANSWER_MS, loop, &f.model, f.places);
     f.ms = clock_ms() - began;
     loop_free(loop);
     return f;
@@ -218,7 +218,7 @@ static void ctrl_c_ends_it(void **state)
     (void)state;
     snprintf(url, sizeof url, "http://127.0.0.1:%d/silent", port);
     loop_timer(loop, began + 200, on_timer, loop);
-    assert_int_equal(llm_discover(urls, 1, 20000, 20000, loop, &model, NULL), -1);
+    assert_int_equal(llm_discover(urls, 1, NULL, 20000, 20000, loop, &model, NULL), -1);
     assert_in_range(clock_ms() - began, 100, 3000);
     assert_null(model);
     loop_free(loop);

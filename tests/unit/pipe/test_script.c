@@ -197,6 +197,58 @@ static void test_asked_as_it_arrives(void **state)
     loop_free(loop);
 }
 
+/* How many are still to come is known once the end is there. */
+static void test_how_many(void **state)
+{
+    struct loop *loop = loop_new();
+    struct script s;
+    struct buf q = BUF_INIT(0);
+    struct error err = {0};
+    int fd = file_of("one\n# c\n\"\"\"\na\nb\n\"\"\"\n\nlast", 25);
+
+    (void)state;
+    script_init(&s, fd, loop);
+    assert_int_equal(script_begin(&s, &err), 0);
+    assert_int_equal(script_left(&s), -1);
+    assert_int_equal(script_check(&s, true, &err), 0);
+    for (long left = 3; left > 0; left--) {
+        assert_int_equal(script_left(&s), left);
+        assert_int_equal(script_next(&s, &q, &err), 1);
+    }
+    assert_string_equal(buf_str(&q), "last");
+    assert_int_equal(script_left(&s), 0);
+    assert_int_equal(script_next(&s, &q, &err), 0);
+    script_release(&s);
+    buf_release(&q);
+    close(fd);
+    loop_free(loop);
+}
+
+/* A table is found as soon as it shows, and never by waiting. */
+static void test_data_that_comes_slowly(void **state)
+{
+    struct loop *loop = loop_new();
+    struct script s;
+    struct error err = {0};
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "day,am", 6), 6);
+    script_init(&s, ends[0], loop);
+    assert_int_equal(script_begin(&s, &err), 0);
+    assert_int_equal(script_check(&s, true, &err), 0);
+    assert_int_equal(write(ends[1], "ount\n1,2\n", 10), 10);
+    assert_int_equal(script_check(&s, false, &err), 0);
+    assert_int_equal(script_check(&s, true, &err), -1);
+    assert_int_equal(err.kind, ERROR_USAGE);
+    assert_non_null(strstr(err.text, "looks like CSV"));
+    script_release(&s);
+    close(ends[0]);
+    close(ends[1]);
+    loop_free(loop);
+}
+
 static void test_prompt(void **state)
 {
     struct loop *loop = loop_new();
@@ -238,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions), cmocka_unit_test(test_limits), cmocka_unit_test(test_endless_line),
         cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_asked_as_it_arrives), cmocka_unit_test(test_prompt),
+        cmocka_unit_test(test_how_many), cmocka_unit_test(test_data_that_comes_slowly),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

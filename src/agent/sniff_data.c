@@ -1,0 +1,194 @@
+/* sniff_data.c - is this data where questions should be? Asking each line of a table costs a request a line,
+ * so what is plainly data is told from questions; but a question that is refused cannot be asked at all, so
+ * when in doubt it is one.
+ */
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "agent/sniff.h"
+#include "agent/sniff_table.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+#define LINES 20                /* looked at */
+#define BINARY_HEAD 512
+
+static bool is_number(const char *s, size_t n)
+{
+    size_t i = n > 1 && (*s == '-' || *s == '+'), digits = 0;
+
+    for (; i < n; i++) {
+        if (!isdigit((unsigned char)s[i]) && s[i] != '.' && s[i] != ',')
+            return false;
+        digits += isdigit((unsigned char)s[i]) != 0;
+    }
+    return digits > 0 && isdigit((unsigned char)s[n - 1]);
+}
+
+/* One number a line, and perhaps a name above them. */
+static bool has_numbers(const char *s, size_t len)
+{
+    size_t numbers = 0;
+    bool named = false;
+
+    while (len > 0 && numbers < LINES) {
+        size_t n = sniff_plain_end(s, len, '\n'), end = n;
+
+        while (end && isspace((unsigned char)s[end - 1]))
+            end--;
+        if (is_number(s, end))
+            numbers++;
+        else if (end && (numbers || named || sniff_words(s, end) > 1))
+            return false;
+        else
+            named = named || end;
+        n += n < len;
+        s += n;
+        len -= n;
+    }
+    return numbers >= 3;
+}
+
+/* "|---|:--:|", the second line of a table in Markdown. */
+static bool has_markdown(const char *s, size_t len)
+{
+    const char *second = memchr(s, '\n', len);
+    size_t n;
+
+    if (*s != '|' || !second)
+        return false;
+    second++;
+    n = sniff_plain_end(second, len - (size_t)(second - s), '\n');
+    return n >= 5 && *second == '|' && strspn(second, "|-: \r") >= n && memmem(second, n, "---", 3);
+}
+
+static bool is_json_value(const char *s, size_t len, bool whole)
+{
+    struct error err = {0};
+    autojson struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, &err);
+
+    return j || (!whole && err.code >= 0 && (size_t)err.code >= len);   /* it only ends too early */
+}
+
+/* A whole value, the beginning of one, or one a line. */
+static bool has_json(const char *s, size_t len, bool whole)
+{
+    const char *end = memrchr(s, '\n', len);
+
+    if (!len || (*s != '{' && *s != '['))
+        return false;
+    if (is_json_value(s, len, whole))
+        return true;
+    if (!whole && end)
+        len = (size_t)(end - s);
+    for (unsigned lines = 0; len > 0 && lines < LINES; lines++) {
+        size_t n = sniff_plain_end(s, len, '\n');
+
+        if ((*s != '{' && *s != '[') || !is_json_value(s, n, true))
+            return false;
+        n += n < len;
+        s += n;
+        len -= n;
+        while (len && isspace((unsigned char)*s)) {
+            s++;
+            len--;
+        }
+    }
+    return true;
+}
+
+static bool is_binary(const char *s, size_t len)
+{
+    size_t head = len < BINARY_HEAD ? len : BINARY_HEAD, odd = 0;
+
+    for (size_t i = 0; i < head; i++)
+        odd += (unsigned char)s[i] < 0x20 && !isspace((unsigned char)s[i]) && s[i] != '\x1b';
+    return odd > 3 && memchr(s, 0, head);
+}
+
+static const char *file_kind(const char *s, size_t len, bool whole)
+{
+    static const struct { const char *kind, *name; } files[] = {
+        {"png", "a PNG image"}, {"jpg", "a JPEG image"}, {"pdf", "a PDF file"}, {"parquet", "a Parquet file"},
+        {"xlsx", "an Excel file"}, {"zip", "a ZIP archive"},
+    };
+    static const struct { const char *bytes, *name; } heads[] = {
+        {"\x1f\x8b", "gzip data"}, {"BZh", "bzip2 data"}, {"\xfd" "7zXZ", "xz data"},
+        {"\x28\xb5\x2f\xfd", "zstd data"}, {"GIF8", "a GIF image"}, {"SQLite format 3", "an SQLite database"},
+        {"\xd0\xcf\x11\xe0", "an old Excel or Word file"}, {"\x89HDF", "an HDF5 file"},
+        {"\x93NUMPY", "a NumPy array"}, {"\x7f" "ELF", "a program"},
+    };
+    const char *kind = sniff_content(s, len, whole);
+
+    for (size_t i = 0; i < countof(files); i++)
+        if (strcmp(kind, files[i].kind) == 0)
+            return files[i].name;
+    for (size_t i = 0; i < countof(heads); i++)
+        if (strncmp(s, heads[i].bytes, strlen(heads[i].bytes)) == 0)
+            return heads[i].name;
+    return is_binary(s, len) ? "binary data" : NULL;
+}
+
+static const char *markup_kind(const char *s)
+{
+    static const struct { const char *head, *name; } kinds[] = {
+        {"<?xml", "XML"}, {"<!doctype html", "HTML"}, {"<html", "HTML"}, {"<svg", "an SVG image"},
+        {"{\\rtf", "an RTF document"},
+    };
+
+    for (size_t i = 0; i < countof(kinds); i++)
+        if (strncasecmp(s, kinds[i].head, strlen(kinds[i].head)) == 0)
+            return kinds[i].name;
+    return NULL;
+}
+
+/* Somebody who writes blocks of questions has written questions. */
+static bool has_fence(const char *s, size_t len)
+{
+    const char *q = s;
+
+    while ((q = memmem(q, len - (size_t)(q - s), "\"\"\"", 3)) != NULL) {
+        const char *from = q, *to = q + 3;
+
+        while (from > s && (from[-1] == ' ' || from[-1] == '\t'))
+            from--;
+        to += strspn(to, " \t\r");
+        if ((from == s || from[-1] == '\n') && (*to == '\n' || !*to))
+            return true;
+        q += 3;
+    }
+    return false;
+}
+
+const char *sniff_data(const char *s, size_t len, bool whole)
+{
+    const char *name = file_kind(s, len, whole), *end;
+    size_t blank;
+
+    if (name)
+        return name;
+    if (len >= 3 && !memcmp(s, "\xef\xbb\xbf", 3)) {
+        s += 3;
+        len -= 3;
+    }
+    blank = strspn(s, " \t\r\n");
+    name = markup_kind(s + blank);
+    if (name)
+        return name;
+    if (has_json(s + blank, len - blank, whole))
+        return "JSON";
+    end = memrchr(s, '\n', len);
+    if (!whole && end)
+        len = (size_t)(end - s) + 1;            /* of a line that is still to come nothing is known */
+    if (has_fence(s, len))
+        return NULL;
+    if (has_markdown(s, len))
+        return "a table";
+    if (sniff_is_table(s, len, '\t'))
+        return "tab-separated data";
+    if (sniff_is_table(s, len, ',') || sniff_is_table(s, len, ';') || sniff_is_table(s, len, '|'))
+        return "CSV";
+    return has_numbers(s, len) ? "a column of numbers" : NULL;
+}

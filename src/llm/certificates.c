@@ -1,0 +1,100 @@
+/* certificates.c - see certificates.h. */
+#include "llm/certificates.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "llm/failure.h"
+
+struct trust {
+    const char *file, *dir;     /* NULL: libcurl's own */
+    char text[520];             /* where they were named, for the user */
+};
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+static struct trust trust_of(const char *ca_cert)
+{
+    struct trust t = {.file = ca_cert};
+
+    if (t.file) {
+        snprintf(t.text, sizeof t.text, "--ca-cert %.200s", t.file);
+        return t;
+    }
+    t.file = variable("CURL_CA_BUNDLE");
+    if (t.file) {
+        snprintf(t.text, sizeof t.text, "CURL_CA_BUNDLE=%.200s", t.file);
+        return t;
+    }
+    t.file = variable("SSL_CERT_FILE");
+    t.dir = variable("SSL_CERT_DIR");
+    if (!t.file && !t.dir)
+        snprintf(t.text, sizeof t.text, "the system's certificates");
+    else
+        snprintf(t.text, sizeof t.text, "%s%.200s%s%s%.200s",
+                 t.file ? "SSL_CERT_FILE=" : "", t.file ? t.file : "", t.file && t.dir ? ", " : "",
+                 t.dir ? "SSL_CERT_DIR=" : "", t.dir ? t.dir : "");
+    return t;
+}
+
+void certificates_use(const struct curl_api *curl, CURL *easy, const char *ca_cert)
+{
+    struct trust t = trust_of(ca_cert);
+
+    if (t.file)
+        curl->easy_setopt(easy, CURLOPT_CAINFO, t.file);
+    if (t.dir)
+        curl->easy_setopt(easy, CURLOPT_CAPATH, t.dir);
+    curl->easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl->easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    curl->easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+}
+
+bool certificates_refused(CURLcode code)
+{
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR ||
+           code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_INVALIDCERTSTATUS ||
+           code == CURLE_SSL_CACERT_BADFILE;
+}
+
+/* No retry helps, and each has its own next step. */
+static void set(struct failure *f, enum remedy step, const char *text)
+{
+    failure_set(f, FAILURE_NETWORK, "%s", text);
+    f->hint = step;
+    f->never = true;
+}
+
+bool certificates_describe(CURLcode code, const char *why, const char *host, const char *ca_cert,
+                           struct failure *f)
+{
+    struct trust t = trust_of(ca_cert);
+    autofree char *text = NULL;
+
+    if (!certificates_refused(code))
+        return false;
+    if (code == CURLE_SSL_CACERT_BADFILE) {
+        text = xasprintf("no certificates to trust can be read (now in force: %s)", t.text);
+        set(f, REMEDY_CERTIFICATE_FILE, text);
+    } else if (strcasestr(why, "expired")) {
+        text = xasprintf("%s: its certificate has expired", host);
+        set(f, REMEDY_CERTIFICATE_OLD, text);
+    } else if (strcasestr(why, "not yet valid")) {
+        text = xasprintf("%s: its certificate is not valid yet", host);
+        set(f, REMEDY_CLOCK, text);
+    } else if (strcasestr(why, "host name") || strcasestr(why, "hostname")) {
+        text = xasprintf("%s: its certificate is for another host: %s", host, why);
+        set(f, REMEDY_CERTIFICATE_HOST, text);
+    } else {
+        text = xasprintf("%s: its certificate is not trusted: %s (now in force: %s)", host, why, t.text);
+        set(f, REMEDY_CERTIFICATE, text);
+    }
+    return true;
+}
