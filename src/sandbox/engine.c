@@ -309,6 +309,14 @@ void engine_end(struct engine_run *r)
     free_run(r);
 }
 
+void engine_part(struct engine_run *r)
+{
+    if (!r)
+        return;
+    attempt_part(&r->attempt);
+    free_run(r);
+}
+
 void engine_leave(struct engine_run *r)
 {
     if (!r)

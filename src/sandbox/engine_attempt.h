@@ -48,8 +48,11 @@ struct attempt {
 
 void attempt_init(struct attempt *a);           /* after the given members were set */
 void attempt_begin(struct attempt *a);
-/* End what was started and remove it, at most until (clock_ms()). In a hurry (later == true) the removal of a container goes on by itself. */
+/* engine_end.c. End what was started and remove it, at most until (clock_ms()). In a hurry (later == true) the removal of a container goes on by itself. */
 void attempt_end(struct attempt *a, int64_t until, bool later);
+void attempt_clear(struct attempt *a, int64_t until, bool later);      /* the same, but another try may follow */
+/* The program ends: tell the sandbox to, and leave what that takes longer than a moment to a process of its own. */
+void attempt_part(struct attempt *a);
 /* Put into a->err what the engine itself said, if it said something; else why. */
 void attempt_blame(struct attempt *a, const char *why);
 bool attempt_alive(struct attempt *a, char *why, size_t size);

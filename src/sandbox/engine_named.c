@@ -63,7 +63,8 @@ int attempt_describe(struct attempt *a, struct name_record *r, struct error *err
     };
     for (unsigned i = 0; i < a->cgroup.n; i++)
         argv_push(&r->cgroups, a->cgroup.dirs[i]);
-    return engine_dir_record(&a->dir, r->owner, a->engine->name, a->name, &a->cgroup, err);
+    struct engine_record record = {.owner = r->owner, .named = true, .engine = a->engine->name, .container = a->name, .cgroup = &a->cgroup};
+    return engine_dir_record(&a->dir, &record, err);
 }
 
 int attempt_known(struct attempt *a, const struct name_record *r, struct error *err)

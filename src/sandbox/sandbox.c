@@ -80,7 +80,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     return s;
 }
 
-static void clear_run(struct sandbox *s)
+static void clear_run(struct sandbox *s, bool part)
 {
     bool leave = s->kept && s->stage != STAGE_BROKEN;
 
@@ -88,6 +88,8 @@ static void clear_run(struct sandbox *s)
     kernel_free(steal(&s->kernel));
     if (leave)
         engine_leave(steal(&s->run));
+    else if (part)
+        engine_part(steal(&s->run));
     else
         engine_end(steal(&s->run));
     if (!leave && s->kept)
@@ -99,10 +101,10 @@ void sandbox_free(struct sandbox *s)
 {
     if (!s)
         return;
-    clear_run(s);
+    clear_run(s, true);
     name_release(&s->hold);
     if (s->reaped)
-        engine_reap_end(s->loop);
+        engine_reap_part(s->loop);
     for (size_t i = 0; i < countof(s->strings); i++)
         free(s->strings[i]);
     output_release(&s->output);
@@ -326,10 +328,10 @@ static void settle(struct sandbox *s)
         if (s->lost_state || s->lost_files)
             snprintf(s->lost_why, sizeof s->lost_why, "%s", s->broken_why);
         s->touched = s->has_files = s->revived = false;
-        clear_run(s);
+        clear_run(s, false);
         s->stage = STAGE_NONE;
     } else if (s->stage == STAGE_FAILED) {
-        clear_run(s);
+        clear_run(s, false);
         s->stage = STAGE_NONE;              /* tried again when it is asked for again: a daemon may have been started */
     }
 }

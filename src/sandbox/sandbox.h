@@ -50,7 +50,8 @@ enum { SANDBOX_ASKED_IMAGE = 1, SANDBOX_ASKED_MEMORY = 2, SANDBOX_ASKED_CPUS = 4
 void sandbox_defaults(struct sandbox_options *o);
 
 struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop);
-void sandbox_free(struct sandbox *s);                  /* ends the container, nothing of it is left; one with a name lives on */
+/* Ends it; one with a name lives on. The engine may take a moment longer to remove a container, which a process of its own waits for. */
+void sandbox_free(struct sandbox *s);
 
 /* May a sandbox be called so? ERROR_USAGE, one line. */
 int sandbox_name_check(const char *name, struct error *err);
