@@ -132,6 +132,7 @@ static void question_release(struct agent *a, struct question *q)
     free(q->last_text);
     free(q->good);
     free(q->undelivered);
+    free(q->undelivered_name);
     a->q = NULL;
 }
 
@@ -246,8 +247,7 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
         status = loop_run(a, &q, &e);
         if (q.undelivered && question_has_answer(status)) {
             status = QUESTION_UNDELIVERED;
-            error_set(&e, ERROR_SYSTEM, 0, "answered, but a file that the code made could not be written: %s\n"
-                      "Make room there, or name another folder with --out DIR", q.undelivered);
+            error_set(&e, ERROR_SYSTEM, 0, "answered, but %s", q.undelivered);
         }
         question_settle(a, &q, status, text, len);
         warn_no_sandbox(a, &q, status);

@@ -17,6 +17,9 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     o->cpus = c->cpus;
     o->pids = c->pids;
     o->data_size = c->data_size;
+    o->max_file = c->max_file;
+    if (o->file_size < c->data_size)
+        o->file_size = c->data_size;        /* what /mnt/data holds may be one file */
     o->cell_ms = (int)c->timeout;
     o->name = c->sandbox_name;
     o->idle_ms = c->sandbox_idle;

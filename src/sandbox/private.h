@@ -18,6 +18,14 @@ enum stage {
     STAGE_FAILED,           /* no engine could start; error says why */
 };
 
+#define LOST_NAMED 10
+
+struct lost_file {
+    char why;                           /* 'm' over max_file, 't' over what is copied after one cell, 'c' too many */
+    unsigned long long size;            /* 'c': how many files, of which name is the first */
+    char *name;                         /* one clean line */
+};
+
 /* One request to the supervisor: from its first frame to 'Z'. Embedded in what knows the kind of request. */
 struct request {
     unsigned char nonce[NONCE_SIZE];
@@ -32,6 +40,9 @@ struct request {
     char *unkept;                                               /* why none has */
     int64_t copies_killed;                                      /* copies that others than the supervisor killed */
     int64_t micros;
+    struct lost_file lost[LOST_NAMED];                          /* files that were not copied out */
+    size_t n_lost;
+    int64_t lost_unnamed;                                       /* ... and so many more */
 };
 
 struct sandbox {

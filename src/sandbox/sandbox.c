@@ -18,6 +18,7 @@
 #define HELLO_MS 20000          /* from the channel to the supervisor's first frame; a loaded machine is slow, a dead one is seen by its hang-up */
 #define PACKAGES_MAX 1000
 #define UNKEPT_MAX 100
+#define LOST_NAME_MAX 1100
 #define OLDEST_PYTHON 8         /* 3.8: what the guest is written for */
 
 static void engine_done(void *ctx, int status, const struct error *err);
@@ -34,11 +35,19 @@ void sandbox_defaults(struct sandbox_options *o)
         .data_files = 10000,
         .tmp_size = INT64_C(64) << 20,
         .file_size = INT64_C(256) << 20,
+        .max_file = INT64_C(16) << 20,
         .open_files = 256,
         .cell_ms = 120000,
         .idle_ms = 1800000,
         .park = true,
     };
+}
+
+int64_t sandbox_most_delivered(const struct sandbox_options *o)
+{
+    int64_t least = INT64_C(64) << 20, most = o->max_file > o->data_size / 4 ? o->data_size : 4 * o->max_file;
+
+    return most < least ? least : most;
 }
 
 char *size_text(int64_t bytes, char *out, size_t size)
@@ -211,6 +220,18 @@ static const char *on_idle_death(struct sandbox *s, const struct frame *f)
     return NULL;
 }
 
+/* "m50000000 big.bin": why, size, name. */
+static void take_lost(struct request *q, const struct tagged *t)
+{
+    autofree char *text = tagged_text(t, LOST_NAME_MAX);
+    char *name = strchr(text, ' ');
+
+    if (q->n_lost == LOST_NAMED || !name)
+        return;
+    *name++ = '\0';
+    q->lost[q->n_lost++] = (struct lost_file){text[0], strtoull(text + 1, NULL, 10), scrub_line(name, SCRUB_TERMINAL)};
+}
+
 static const char *on_end(struct request *q, const struct frame *f)
 {
     const char *p = f->data;
@@ -229,6 +250,8 @@ static const char *on_end(struct request *q, const struct frame *f)
         case 'r': q->restored = true; break;
         case 'u': free(q->unkept); q->unkept = tagged_text(&t, UNKEPT_MAX); break;
         case 'o': q->copies_killed = tagged_int(&t) > 0 ? tagged_int(&t) : 0; break;      /* fewer than none would be a kill that we saw */
+        case 'l': take_lost(q, &t); break;
+        case 'm': q->lost_unnamed = tagged_int(&t) > 0 ? tagged_int(&t) : 0; break;
         case 'd': q->micros = tagged_int(&t); break;
         default: break;             /* a newer supervisor may say more */
         }
@@ -454,4 +477,7 @@ void request_end(struct sandbox *s, struct request *q)
     free(steal(&q->error));
     free(steal(&q->text));
     free(steal(&q->unkept));
+    for (size_t i = 0; i < q->n_lost; i++)
+        free(q->lost[i].name);
+    q->n_lost = 0;
 }

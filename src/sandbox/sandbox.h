@@ -34,7 +34,8 @@ struct sandbox_options {        /* strings are copied */
     int64_t data_size;          /* bytes of /mnt/data */
     int data_files;             /* files in it */
     int64_t tmp_size;           /* bytes of /tmp, and of /dev/shm */
-    int64_t file_size;          /* one file */
+    int64_t file_size;          /* one file inside; more where data_size is more */
+    int64_t max_file;           /* bytes of a file that is copied out */
     int open_files;
     int cell_ms;                /* wall clock of one cell */
     bool park;                  /* keep a copy of the interpreter between cells, to go on from when a cell ends it */
@@ -45,6 +46,9 @@ struct sandbox_options {        /* strings are copied */
 };
 
 enum { SANDBOX_ASKED_IMAGE = 1, SANDBOX_ASKED_MEMORY = 2, SANDBOX_ASKED_CPUS = 4, SANDBOX_ASKED_PIDS = 8, SANDBOX_ASKED_DATA_SIZE = 16 };
+
+/* How much is copied out after one cell: 64 MiB, or four of the largest files that are; never more than /mnt/data holds beyond that. */
+int64_t sandbox_most_delivered(const struct sandbox_options *o);
 
 /* The defaults of DESIGN section 6. */
 void sandbox_defaults(struct sandbox_options *o);
@@ -105,7 +109,9 @@ struct cell_result {
     struct cell_file *files;
     size_t n_files;
     char *files_note;           /* what was not delivered and why (too big, too many, a symlink); or NULL */
-    char *undelivered;          /* the first of those that this machine is to blame for (its disk is full): a line; or NULL */
+    char *undelivered;          /* the first of those that are the user's loss: too big to be copied, or the disk of this machine is full. A line; or NULL */
+    char *undelivered_name;     /* its name inside */
+    char *undelivered_remedy;   /* what would have helped: a line */
 };
 
 /* Run one cell. 0: it was run, see r->status (an exception is a normal result). -1: there is no sandbox (ERROR_SANDBOX).
