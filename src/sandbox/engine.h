@@ -56,6 +56,7 @@ const char *engine_weakness(const struct engine_run *r);
  * was asked for by name, or NULL. */
 pid_t engine_peer(const struct engine_run *r);
 const char *engine_runtime(const struct engine_run *r);
+const char *engine_image(const struct engine_run *r);       /* NULL where the engine has none */
 
 /* End it and remove everything: container, processes, cgroup, socket directory. At most 10 s; safe at every stage and NULL.
  * Our end of the channel is closed first (an attached client that is not read makes "docker kill" hang). */

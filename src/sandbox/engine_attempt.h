@@ -37,6 +37,7 @@ struct attempt {
     /* private */
     bool begun;
     char *program, *name, *memory_dir;
+    char *image;                /* of one that ran before us */
     struct engine_dir dir;
     struct cgroup cgroup;
     int listener;
@@ -58,6 +59,9 @@ void attempt_blame(struct attempt *a, const char *why);
 bool attempt_alive(struct attempt *a, char *why, size_t size);
 int64_t attempt_memory_kills(struct attempt *a);
 const char *attempt_weakness(const struct attempt *a);
+unsigned attempt_unheld(const struct attempt *a);   /* SANDBOX_ASKED_... of the limits that are not held for the whole sandbox */
+/* Is it one that the user named, and not to have more of it? Then it may not run: err says why. */
+bool attempt_refused(const struct attempt *a, struct error *err);
 
 /* A sandbox with a name, engine_named.c. What a later program must know goes into r, and the sandbox's directory becomes its own. */
 struct name_record;

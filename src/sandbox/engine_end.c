@@ -139,6 +139,7 @@ static void forget(struct attempt *a)
     free(steal(&a->name));
     free(steal(&a->program));
     free(steal(&a->memory_dir));
+    free(steal(&a->image));
     a->up = a->begun = a->taken = false;
     a->peer = 0;
 }

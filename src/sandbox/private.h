@@ -55,6 +55,7 @@ struct sandbox {
     struct engine_run *run;
     struct kernel *kernel;
     char engine[32], python[32];
+    char *image;
     char *packages;
     struct request *request;            /* the one under way */
     struct name_hold hold;              /* o.name, once it is ours */
@@ -94,6 +95,9 @@ bool named_begin(struct sandbox *s);
 void named_greeted(struct sandbox *s, const struct earlier *e);        /* either kind is up */
 void named_refused(struct sandbox *s, const char *why);                 /* the one that runs is not to be had */
 void sandbox_opened(struct sandbox *s);                                 /* sandbox.c: there is a channel; await the greeting */
+
+/* The first of these limits (SANDBOX_ASKED_...) that the user has named and does not just want more of: "cpus"; or NULL. */
+const char *sandbox_restricts(const struct sandbox_options *o, unsigned limits);
 
 /* "1 GiB", "512 MiB", "300 bytes" into out; returns out. */
 char *size_text(int64_t bytes, char *out, size_t size);

@@ -50,6 +50,20 @@ int64_t sandbox_most_delivered(const struct sandbox_options *o)
     return most < least ? least : most;
 }
 
+const char *sandbox_restricts(const struct sandbox_options *o, unsigned limits)
+{
+    struct sandbox_options usual;
+
+    /* Who names more than everybody gets wants room; who names as much or less wants a bound. */
+    sandbox_defaults(&usual);
+    limits &= o->asked;
+    if ((limits & SANDBOX_ASKED_MEMORY) && o->memory <= usual.memory)
+        return "memory";
+    if ((limits & SANDBOX_ASKED_CPUS) && o->cpus <= usual.cpus)
+        return "cpus";
+    return (limits & SANDBOX_ASKED_PIDS) && o->pids <= usual.pids ? "pids" : NULL;
+}
+
 char *size_text(int64_t bytes, char *out, size_t size)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -121,6 +135,7 @@ void sandbox_free(struct sandbox *s)
     free(s->packages);
     free(s->last_value);
     free(s->keeps);
+    free(s->image);
     free(s->output_dir);
     free(s);
 }
@@ -184,6 +199,8 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
         if (!((*c >= '0' && *c <= '9') || *c == '.'))
             *c = '?';
     snprintf(s->engine, sizeof s->engine, "%s", engine_name(s->run));
+    free(s->image);
+    s->image = xstrdup(engine_image(s->run));
     loop_timer_stop(s->loop, s);
     s->stage = STAGE_READY;
     s->memory_kills = engine_memory_kills(s->run);
@@ -191,6 +208,8 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
         engine_accept(s->run, s->python, s->packages);
     if (s->hold.name)
         named_greeted(s, &earlier);
+    if (s->o.up)
+        s->o.up(s->o.notice_ctx, s);
     if (!hidden && s->o.notice)
         s->o.notice(s->o.notice_ctx, true, "this Python has no ctypes: the code can look at the supervisor in its own sandbox");
     return NULL;
@@ -419,7 +438,33 @@ bool sandbox_failed(const struct sandbox *s, struct error *err)
 
 const char *sandbox_engine(const struct sandbox *s)
 {
-    return s->engine;
+    return *s->engine ? s->engine : strcmp(s->o.engine, "auto") == 0 ? "" : s->o.engine;
+}
+
+const char *sandbox_image(const struct sandbox *s)
+{
+    const char *engine = sandbox_engine(s);
+
+    return s->image ? s->image : *s->engine || strcmp(engine, "bwrap") == 0 || !*engine ? NULL : s->o.image;
+}
+
+const char *sandbox_runtime(const struct sandbox *s)
+{
+    return s->run && s->stage == STAGE_READY ? engine_runtime(s->run) : s->o.runtime;
+}
+
+char *sandbox_place(struct sandbox *s)
+{
+    autofree char *engine = xstrdup(sandbox_engine(s)), *python = NULL, *packages = NULL;
+    bool known = *engine;
+
+    if (!known) {
+        free(steal(&engine));
+        if (!engine_remembered(&s->o, &engine, &python, &packages))
+            return NULL;
+    }
+    const char *image = known ? sandbox_image(s) : strcmp(engine, "bwrap") == 0 ? NULL : s->o.image;
+    return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
 
 bool sandbox_running(const struct sandbox *s)

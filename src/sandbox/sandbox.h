@@ -41,6 +41,7 @@ struct sandbox_options {        /* strings are copied */
     bool park;                  /* keep a copy of the interpreter between cells, to go on from when a cell ends it */
     const char *session_dir;    /* ours, 0700, made by the caller; holds output and delivered files. Never bound into the sandbox */
     const char *out_dir;        /* where delivered files go; NULL: session_dir/files */
+    void (*up)(void *ctx, const struct sandbox *s);             /* it runs, and what it runs on is known; again when it was replaced. May be NULL */
     void (*notice)(void *ctx, bool detail, const char *line);  /* "podman cannot start (...); using docker" */
     void *notice_ctx;
 };
@@ -69,6 +70,10 @@ void sandbox_start(struct sandbox *s);                 /* in the background; cal
 int sandbox_wait(struct sandbox *s, struct error *err);    /* until it is ready. ERROR_SANDBOX: cause and remedy, two lines */
 bool sandbox_failed(const struct sandbox *s, struct error *err);   /* has the start been given up? err: why. Does not wait */
 const char *sandbox_engine(const struct sandbox *s);   /* "docker", ...; "" before it is known */
+const char *sandbox_image(const struct sandbox *s);    /* NULL: before it is known, and where the engine has none */
+const char *sandbox_runtime(const struct sandbox *s);  /* the one it was started under, where that is not the engine's own; or NULL */
+/* "docker, image sandpiper:latest": what it runs on, or what it will most likely, as it did the last time; NULL when nobody can say. The caller frees. */
+char *sandbox_place(struct sandbox *s);
 bool sandbox_running(const struct sandbox *s);
 
 /* What the interpreter inside can import of the packages worth naming to a model: "numpy 1.24, pandas 1.5" or "". Known without a start

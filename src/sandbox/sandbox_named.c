@@ -89,6 +89,12 @@ static int check_options(struct sandbox *s, const struct name_record *r, struct 
     if (s->o.runtime && (!r->runtime || strcmp(s->o.runtime, r->runtime) != 0))
         return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs under %s, not under %s\nleave --runtime out, or end it first: sandpiper rm %s",
                          s->o.name, r->runtime ? r->runtime : "its engine's own runtime", s->o.runtime, s->o.name);
+    unsigned unheld = (r->no_limits || (!r->container && !r->holds_memory) ? SANDBOX_ASKED_MEMORY : 0) |
+                      (r->no_limits || (!r->container && !r->holds_cpu) ? SANDBOX_ASKED_CPUS : 0);
+    const char *which = sandbox_restricts(&s->o, unheld);
+    if (which)
+        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs where --%s cannot be held\nleave --%s out, or end it first: sandpiper rm %s",
+                         s->o.name, which, which, s->o.name);
     compare(&s->o, r, &more, &other);
     if (more.len > 0)
         return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" was started with more than is asked for now: %s\nask for no less, or end it first: "
@@ -122,6 +128,8 @@ int sandbox_claim(struct sandbox *s, struct error *err)
         s->o.cpus = r.cpus;
         s->o.pids = r.pids;
         s->o.data_size = r.data_size;
+        snprintf(s->engine, sizeof s->engine, "%s", r.engine);
+        s->image = xstrdup(r.image);
     }
     name_record_release(&r);
     if (status < 0)
