@@ -254,7 +254,7 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     /* Told at the first start here, and to who has named such a limit; then only to who wants details: it is the same every day. */
     if (weakness && r->o->notice) {
         autofree char *line = xasprintf("%s: %s", engine_name(r), weakness);
-        bool known = r->remembered && r->at == 0 && !(attempt_unheld(&r->attempt) & r->o->asked);
+        bool known = r->remembered && r->at == 0 && !(r->o->asked & (SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS | SANDBOX_ASKED_PIDS));
         r->o->notice(r->o->notice_ctx, known, line);
     }
     if (!known(r, &m))

@@ -71,10 +71,11 @@ static unsigned discarded(const char *said)
 
 unsigned attempt_unheld(const struct attempt *a)
 {
+    /* Memory is then limited for each process, which is told as weaker, processes by their own limit. */
     if (!a->engine->container)
-        return (a->cgroup.memory ? 0 : SANDBOX_ASKED_MEMORY) | (a->cgroup.cpu ? 0 : SANDBOX_ASKED_CPUS);
+        return a->cgroup.cpu ? 0 : SANDBOX_ASKED_CPUS;
     if (a->no_limits)
-        return SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS;
+        return SANDBOX_ASKED_CPUS;
     return a->client ? discarded(buf_str(&a->client->err_text)) : 0;
 }
 

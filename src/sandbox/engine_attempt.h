@@ -59,7 +59,7 @@ void attempt_blame(struct attempt *a, const char *why);
 bool attempt_alive(struct attempt *a, char *why, size_t size);
 int64_t attempt_memory_kills(struct attempt *a);
 const char *attempt_weakness(const struct attempt *a);
-unsigned attempt_unheld(const struct attempt *a);   /* SANDBOX_ASKED_... of the limits that are not held for the whole sandbox */
+unsigned attempt_unheld(const struct attempt *a);   /* SANDBOX_ASKED_... of the limits that are not held at all */
 /* Is it one that the user named, and not to have more of it? Then it may not run: err says why. */
 bool attempt_refused(const struct attempt *a, struct error *err);
 

@@ -89,9 +89,8 @@ static int check_options(struct sandbox *s, const struct name_record *r, struct 
     if (s->o.runtime && (!r->runtime || strcmp(s->o.runtime, r->runtime) != 0))
         return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs under %s, not under %s\nleave --runtime out, or end it first: sandpiper rm %s",
                          s->o.name, r->runtime ? r->runtime : "its engine's own runtime", s->o.runtime, s->o.name);
-    unsigned unheld = (r->no_limits || (!r->container && !r->holds_memory) ? SANDBOX_ASKED_MEMORY : 0) |
-                      (r->no_limits || (!r->container && !r->holds_cpu) ? SANDBOX_ASKED_CPUS : 0);
-    const char *which = sandbox_restricts(&s->o, unheld);
+    bool no_cpu = r->no_limits || (!r->container && !r->holds_cpu);
+    const char *which = sandbox_restricts(&s->o, no_cpu ? SANDBOX_ASKED_CPUS : 0);
     if (which)
         return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs where --%s cannot be held\nleave --%s out, or end it first: sandpiper rm %s",
                          s->o.name, which, which, s->o.name);
