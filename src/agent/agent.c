@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,6 +135,7 @@ static void question_release(struct agent *a, struct question *q)
     free(q->thought);
     free(q->good);
     free(q->undelivered);
+    free(q->undelivered_name);
     a->q = NULL;
 }
 
@@ -249,8 +251,8 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
         status = loop_run(a, &q, &e);
         if (q.undelivered && question_has_answer(status)) {
             status = QUESTION_UNDELIVERED;
-            error_set(&e, ERROR_SYSTEM, 0, "answered, but a file that the code made could not be written: %s\n"
-                      "Make room there, or %s", q.undelivered, remedy(REMEDY_OUT_DIR, a->o.chat));
+            /* What would help is an option, which the chat has not. */
+            error_set(&e, ERROR_SYSTEM, 0, "answered, but %.*s", a->o.chat ? (int)strcspn(q.undelivered, "\n") : INT_MAX, q.undelivered);
         }
         question_settle(a, &q, status, text, len);
         warn_no_sandbox(a, &q, status);

@@ -217,6 +217,20 @@ static void keep_code(struct agent *a, const char *code, size_t len)
     buf_add(&a->code, code, len);
 }
 
+/* The first loss of a question is told at its end, unless a later cell has made that file anew and it came out. */
+static void note_undelivered(struct question *q, const struct cell_result *r)
+{
+    for (size_t i = 0; q->undelivered && i < r->n_files; i++)
+        if (strcmp(r->files[i].name, q->undelivered_name) == 0) {
+            free(steal(&q->undelivered));
+            free(steal(&q->undelivered_name));
+        }
+    if (q->undelivered || !r->undelivered)
+        return;
+    q->undelivered = xasprintf("%s\n%s", r->undelivered, r->undelivered_remedy);
+    q->undelivered_name = xstrdup(r->undelivered_name);
+}
+
 int cell_run(struct agent *a, const char *id, const char *tool, const char *code, size_t len, struct cell_told *told, struct error *err)
 {
     autorelease(cell_result_release) struct cell_result r = {0};
@@ -251,8 +265,8 @@ int cell_run(struct agent *a, const char *id, const char *tool, const char *code
     if (output.len)
         told->output = xmemdup0(output.data, output.len);
     buf_release(&output);
-    if (a->q && !a->q->undelivered && r.undelivered)
-        a->q->undelivered = steal(&r.undelivered);
+    if (a->q)
+        note_undelivered(a->q, &r);
     send_result(a, id, &r, told->text.len ? buf_str(&told->text) : "(no output)");
     return 0;
 }

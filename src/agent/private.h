@@ -43,7 +43,8 @@ struct question {
     char *last_text;            /* of the latest reply with a text, answer or not; or NULL */
     char *thought;              /* the reasoning of the latest reply that had nothing else; or NULL */
     char *good;                 /* last good output of code; or NULL */
-    char *undelivered;          /* why a file of its code is not on this machine; or NULL */
+    char *undelivered;          /* why a file of its code is not on this machine, and what would help; or NULL */
+    char *undelivered_name;     /* which */
 };
 
 struct agent {

@@ -105,24 +105,44 @@ static int mark_others(const int *keep)
     return 0;
 }
 
-static void close_others(void)
+static void close_from_to(unsigned from, unsigned to)
 {
-    if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0)
+    if (from > to || syscall(SYS_close_range, from, to, 0U) == 0)
         return;
     long max = sysconf(_SC_OPEN_MAX);
     if (max < 0 || max > 65536)
         max = 65536;
-    for (int fd = 3; fd < max; fd++)
-        close(fd);
+    for (unsigned fd = from; fd <= to && fd < (unsigned)max; fd++)
+        close((int)fd);
+}
+
+/* Everything above 2 but what is to be kept, in whatever order that is named. */
+static void close_others(const int *keep)
+{
+    for (unsigned from = 3;;) {
+        unsigned next = ~0U;
+        for (const int *k = keep; k != NULL && *k >= 0; k++) {
+            if ((unsigned)*k >= from && (unsigned)*k < next)
+                next = (unsigned)*k;
+        }
+        close_from_to(from, next == ~0U ? next : next - 1);
+        if (next == ~0U)
+            return;
+        from = next + 1;
+    }
 }
 
 /* Signals as a fresh program expects them. Ignored ones would be inherited through exec, and our handler would write into
  * the parent's signal pipe until then. All are blocked since before fork. */
-static void reset_signals(void)
+static void reset_signals(bool deaf)
 {
+    static const int enders[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
     struct sigaction sa = {.sa_handler = SIG_DFL};
     for (int sig = 1; sig < NSIG; sig++)
         sigaction(sig, &sa, NULL);
+    sa.sa_handler = SIG_IGN;                /* one that came since fork goes with it */
+    for (size_t i = 0; deaf && i < countof(enders); i++)
+        sigaction(enders[i], &sa, NULL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -142,7 +162,7 @@ _Noreturn static void child_main(const struct child_options *o, const char *prog
         setsid();               /* leads a group too */
     else
         setpgid(0, 0);
-    reset_signals();
+    reset_signals(o->deaf);
     const int fds[3] = {o->in, o->out, o->err};
     if (place_standard(fds, &report) < 0)
         child_fail(report, 'd');
@@ -158,7 +178,7 @@ _Noreturn static void child_main(const struct child_options *o, const char *prog
     if (o->setup != NULL && o->setup(o->setup_ctx) != 0)
         _exit(126);
     if (o->body != NULL) {
-        close_others();         /* the report pipe too, which lets the parent go on */
+        close_others(o->keep);  /* the report pipe too, which lets the parent go on */
         _exit(o->body(o->body_ctx));
     }
     if (mark_others(o->keep) < 0)

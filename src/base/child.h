@@ -22,10 +22,11 @@ struct child_options {
     uid_t uid;              /* when not 0 and we are root: setgroups(0), setgid, setuid to it before exec */
     bool die_with_parent;   /* PR_SET_PDEATHSIG SIGKILL */
     bool own_session;       /* a session of its own, not only a group */
+    bool deaf;              /* with a body: what ends programs from outside (SIGHUP, SIGINT, SIGQUIT, SIGTERM) is ignored from the first moment on */
     int (*setup)(void *ctx);/* runs in the child just before exec; non-zero return ends it with 126. May be NULL */
     void *setup_ctx;
-    /* Instead of a program: runs in the child, with 0, 1 and 2 alone open; what it returns is the exit code. It may block, and may call only
-     * what is safe after fork. argv then is a name for errors. May be NULL. */
+    /* Instead of a program: runs in the child, with 0, 1, 2 and keep alone open; what it returns is the exit code. It may block, and may call
+     * only what is safe after fork. argv then is a name for errors. May be NULL. */
     int (*body)(void *ctx);
     void *body_ctx;
 };

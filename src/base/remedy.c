@@ -66,7 +66,6 @@ static const struct words table[REMEDY_END] = {
     [REMEDY_KEY_BOUND] = {"none is bound to this base URL ('sandpiper config' tells why)",
                           "none is bound to this base URL. Quit; 'sandpiper config' tells why"},
 
-    [REMEDY_OUT_DIR] = {"name another folder with --out DIR", RESTART "--out DIR"},
     [REMEDY_ADD_FILE] = {"--add FILE gives long text as data", RESTART "--add FILE to give long text as data"},
 };
 

@@ -24,7 +24,7 @@ enum remedy {
     REMEDY_CERTIFICATE_OLD, REMEDY_CERTIFICATE_HOST, REMEDY_CLOCK,
     REMEDY_KEY_BOUND,
     /* this machine */
-    REMEDY_OUT_DIR, REMEDY_ADD_FILE,
+    REMEDY_ADD_FILE,
     REMEDY_END                  /* how many there are */
 };
 

@@ -10,6 +10,7 @@
 
 enum event_type {
     EVENT_SESSION,          /* first: what this session runs on */
+    EVENT_SANDBOX,          /* it is up, or was replaced: what code runs on */
     EVENT_TEXT,             /* a piece of a reply's text, as it streams */
     EVENT_REASONING,        /* a piece of a reply's reasoning */
     EVENT_REPLY_END,        /* the reply is whole; now it is known what its text was */
@@ -52,7 +53,8 @@ struct event {
     enum event_type type;
     unsigned question;      /* from 1; 0 before the first */
     union {
-        struct { const char *id, *model, *provider, *endpoint, *engine, *version; } session;   /* engine: "" while it starts */
+        struct { const char *id, *model, *provider, *endpoint, *engine, *version; } session;   /* engine: "" where EVENT_SANDBOX has yet to tell */
+        struct { const char *engine, *image, *runtime, *python, *name; } sandbox;    /* image, runtime, name: or NULL */
         struct { unsigned reply; const char *text; size_t len; } text;       /* TEXT and REASONING; replies count from 1 in a question */
         struct { unsigned reply; enum reply_kind kind; } reply_end;
         struct { const char *id, *tool, *code; unsigned cell; } call;        /* cells count from 1 in a session */

@@ -54,7 +54,7 @@ struct config {
     /* sandbox */
     const char *sandbox, *image, *runtime, *sandbox_name;
     int64_t sandbox_idle;           /* ms */
-    int64_t timeout, memory, data_size;
+    int64_t timeout, memory, data_size, max_file;
     double cpus;
     int pids;
     /* output and the rest */

@@ -88,6 +88,8 @@ const struct option option_table[] = {
      .commands = FOR_ALL, .help = "processes it may have"},
     {"data-size", 0, "data_size", "SANDPIPER_DATA_SIZE", OPTION_SIZE, TO(data_size), .def = "256m", .min = "1m", .max = "1024t",
      .arg = "SIZE", .group = sandbox, .commands = FOR_ALL, .help = "room for files in /mnt/data"},
+    {"max-file", 0, "max_file", "SANDPIPER_MAX_FILE", OPTION_SIZE, TO(max_file), .def = "16m", .min = "1k", .max = "1024t", .arg = "SIZE",
+     .group = sandbox, .commands = FOR_ASK | FOR_EXEC, .help = "the largest file that is copied out of the sandbox"},
     {"no-park", 0, "park", "SANDPIPER_PARK", OPTION_NOT, TO(park), .def = "true", .group = sandbox, .commands = FOR_ASK | FOR_EXEC,
      .help = "keep no copy of the variables to go on from when code dies"},
     {"sandbox-name", 0, "sandbox_name", "SANDPIPER_SANDBOX_NAME", OPTION_STRING, TO(sandbox_name), .arg = "NAME", .group = sandbox,

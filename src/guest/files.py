@@ -2,9 +2,7 @@
 # Names and inodes are the code's. Every folder on the way is opened without following links and only regular files of the data
 # folder's own file system are read, so that a link cannot make us send what only we can open.
 
-FILE_MOST = 16 << 20
-CELL_MOST = 64 << 20
-COUNT_MOST = 100
+COUNT_MOST, LOST_NAMED = 100, 10              # files a cell; of those that are not sent, so many are named
 IMAGES = (b'.png', b'.jpg', b'.jpeg', b'.svg', b'.pdf', b'.webp', b'.gif')
 
 
@@ -29,7 +27,8 @@ def shown(path):
 def files(self, before):
     """Generator: one step, one frame. Closed early by an interrupt."""
     changed = sorted(p for p, identity in self.seen.items() if before.get(p) != identity and not p.startswith(PUT_NAME))
-    notes, sent, total = [], 0, 0
+    notes, lost, over, sent, total = [], [], [], 0, 0
+    file_most, cell_most = self.file_most, self.cell_most
     device = posix.fstat(self.root).st_dev
     fresh_images = sum(1 for p in changed if p.lower().endswith(IMAGES))
     figures, self.figures = self.figures, []
@@ -39,8 +38,11 @@ def files(self, before):
                 st = posix.fstat(fd)
                 self.figure_count += 1
                 name = b'figure-%d.png' % self.figure_count
-                if st.st_mode & 0o170000 != 0o100000 or not 0 < st.st_size <= FILE_MOST or total + st.st_size > CELL_MOST:
-                    notes.append('%s: too big' % shown(name))
+                if st.st_mode & 0o170000 != 0o100000 or st.st_size < 1:
+                    notes.append('%s: not a regular file' % shown(name))
+                    continue
+                if st.st_size > file_most or total + st.st_size > cell_most:
+                    lost.append((b'm' if st.st_size > file_most else b't', st.st_size, name))
                     continue
                 try:
                     posix.pread(fd, 1, 0)
@@ -53,19 +55,16 @@ def files(self, before):
         for fd in figures:
             posix.close(fd)
     for path in changed:
-        if sent == COUNT_MOST:
-            notes.append('%d more files: at most %d are copied out after a cell' % (len(changed) - sent, COUNT_MOST))
-            break
         fd = -1
         try:
             fd = open_beneath(self.root, path)
             st = posix.fstat(fd)
             if st.st_mode & 0o170000 != 0o100000 or st.st_dev != device:
                 notes.append('%s: not a regular file' % shown(path))
-            elif st.st_size > FILE_MOST:
-                notes.append('%s: %d bytes, at most 16 MiB are copied out' % (shown(path), st.st_size))
-            elif total + st.st_size > CELL_MOST:
-                notes.append('%s: over 64 MiB for one cell' % shown(path))
+            elif st.st_size > file_most or total + st.st_size > cell_most:
+                lost.append((b'm' if st.st_size > file_most else b't', st.st_size, path))
+            elif sent == COUNT_MOST:
+                over.append(path)
             else:
                 yield from send_file(self, fd, path, st.st_size, b'')
                 total += st.st_size
@@ -83,6 +82,11 @@ def files(self, before):
     limit = int(OPTIONS['files'])
     if limit and self.entries > limit:
         notes.append('/mnt/data has more than %d files, the limit (folders count): remove some' % limit)
+    if over:
+        lost.insert(0, (b'c', len(over), over[0]))      # in place of a size: how many
+    self.ending += b''.join(tlv(b'l', why + b'%d ' % size + shown(path).encode()) for why, size, path in lost[:LOST_NAMED])
+    if len(lost) > LOST_NAMED:
+        self.ending += tlv(b'm', b'%d' % (len(lost) - LOST_NAMED))
     if notes:
         self.send(b'N', self.nonce, '\n'.join(notes).encode('utf-8', 'replace')[:4096])
 

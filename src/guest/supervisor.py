@@ -45,6 +45,7 @@ class Supervisor:
         self.closed_at, self.closed_kill = 0.0, False
         self.polled = False                     # the pipes are in the poll set
         self.reads, self.reads_since, self.flood, self.room = 0, 0.0, False, CHUNK
+        self.file_most, self.cell_most = int(OPTIONS['file']), int(OPTIONS['total'])     # bytes that are copied out: of a file, after a cell
         self.parks = OPTIONS['park'] == '1'     # copies of the worker are kept between cells; see parked.py
         self.parked, self.why = None, b''       # [socket, pid or 0 until it has spoken]; why there is none
         self.lost, self.taken = 0, 0            # pid of a copy that hung up; copies killed by others, not told yet

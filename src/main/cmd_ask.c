@@ -38,6 +38,7 @@ struct ask {
     bool begun;                 /* the session event is out: what follows goes the same way */
     enum llm_api replay_api;    /* how the session that is played back was asked */
     bool replay_blocks;
+    char *place;                /* what code runs in, as the user was told; or NULL */
     struct buf *unsent;         /* debug request: gets the body, nothing is sent and nothing shown; or NULL */
 };
 
@@ -87,6 +88,28 @@ static void learn_window(struct ask *a)
 static void on_sandbox_notice(void *ctx, bool detail, const char *line)
 {
     notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
+}
+
+/* It is up. Who was greeted with the same words need not hear them again. */
+static void on_sandbox_up(void *ctx, const struct sandbox *s)
+{
+    struct ask *a = ctx;
+    autofree char *place = sandbox_place(a->sandbox), *python = xstrdup(sandbox_python(a->sandbox));
+    struct event e = {.type = EVENT_SANDBOX, .question = a->agent ? agent_question_number(a->agent) : 0};
+
+    e.sandbox.engine = sandbox_engine(s);
+    e.sandbox.image = sandbox_image(s);
+    e.sandbox.runtime = sandbox_runtime(s);
+    e.sandbox.python = python;
+    e.sandbox.name = a->c->sandbox_name;
+    on_event(a, &e);
+    if (a->c->json || !place)
+        return;
+    bool told = a->place && strcmp(a->place, place) == 0;
+    autofree char *line = xasprintf("Code runs in %s, Python %s", place, python);
+    notice(a, a->term && !told ? NOTICE_INFO : NOTICE_DETAIL, line);
+    free(a->place);
+    a->place = steal(&place);
 }
 
 static void map_prompts(const struct prompt_texts *t, struct prompts *p)
@@ -198,8 +221,10 @@ static int open_term(struct ask *a, struct error *err)
 {
     const struct config *c = a->c;
     autofree char *history = xdg_path(XDG_STATE, "history");
-    autofree char *greeting = xasprintf("sandpiper " VERSION ": %s at %s\n/help lists the commands, Ctrl-D ends.", a->model,
-                                        a->endpoint.entry && a->endpoint.entry->title ? a->endpoint.entry->title : a->endpoint.base_url);
+    a->place = sandbox_place(a->sandbox);
+    autofree char *greeting = xasprintf("sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
+                                        a->endpoint.entry && a->endpoint.entry->title ? a->endpoint.entry->title : a->endpoint.base_url,
+                                        a->place ? "Code runs in " : "", a->place ? a->place : "", a->place ? ".\n" : "");
     struct term_options o = {
         .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,
         .history_path = history, .greeting = greeting, .files = files_of(c),
@@ -256,6 +281,7 @@ static int open_rooms(struct ask *a, struct error *err)
     so.session_dir = a->session.dir;
     so.out_dir = a->session.out_dir;
     so.notice = on_sandbox_notice;
+    so.up = on_sandbox_up;
     so.notice_ctx = a;
     a->sandbox = sandbox_new(&so, a->loop);
     if (sandbox_claim(a->sandbox, err) < 0)
@@ -295,7 +321,7 @@ static void begin(struct ask *a)
     e.session.model = a->model;
     e.session.provider = a->endpoint.provider;
     e.session.endpoint = a->endpoint.base_url;
-    e.session.engine = "";
+    e.session.engine = sandbox_engine(a->sandbox);
     e.session.version = VERSION;
     a->begun = true;
     on_event(a, &e);
@@ -332,7 +358,7 @@ static int ask(struct ask *a, bool chat, int closed, struct error *err)
         return -1;
     if (choose_model(a, err) < 0 || session_open(&a->session, a->c, err) < 0)
         return -1;
-    if ((chat && open_term(a, err) < 0) || open_rooms(a, err) < 0)
+    if (open_rooms(a, err) < 0 || (chat && open_term(a, err) < 0))
         return -1;
     begin(a);
     if (chat)
@@ -357,6 +383,7 @@ static void release(struct ask *a)
     argv_release(&a->names);
     free(a->model);
     free(a->found);
+    free(a->place);
     loop_free(a->loop);
 }
 

@@ -90,6 +90,14 @@ static void on_notice(void *ctx, bool detail, const char *line)
     print_line(line);
 }
 
+static void on_up(void *ctx, const struct sandbox *s)
+{
+    const char *image = sandbox_image(s);
+    autofree char *line = xasprintf("Code runs in %s%s%s", sandbox_engine(s), image ? ", image " : "", image ? image : "");
+
+    on_notice(ctx, true, line);
+}
+
 /* Blocking, but an interrupt ends it: a terminal or a pipe may never send anything. */
 static int read_stdin(struct loop *loop, struct buf *code, struct error *err)
 {
@@ -295,6 +303,7 @@ static int with_session(struct exec *x, int closed, struct error *err)
     if (!o.name)
         o.park = false;                         /* nothing follows that could need a copy */
     o.notice = on_notice;
+    o.up = on_up;
     o.notice_ctx = x;
     if (c->dry_run) {
         o.session_dir = "/tmp";

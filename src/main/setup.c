@@ -29,6 +29,9 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     o->cpus = c->cpus;
     o->pids = c->pids;
     o->data_size = c->data_size;
+    o->max_file = c->max_file;
+    if (o->file_size < c->data_size)
+        o->file_size = c->data_size;        /* what /mnt/data holds may be one file */
     o->cell_ms = (int)c->timeout;
     o->name = c->sandbox_name;
     o->idle_ms = c->sandbox_idle;
@@ -38,6 +41,9 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     };
     for (size_t i = 0; i < countof(asked); i++)
         o->asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
+    /* An image named in config.yaml, say, and bwrap for this run on the command line: the nearer one counts. */
+    if (strcmp(c->sandbox, "bwrap") == 0 && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
+        o->asked &= ~(unsigned)SANDBOX_ASKED_IMAGE;
     o->park = c->park;
 }
 

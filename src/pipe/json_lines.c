@@ -3,7 +3,8 @@
  * Every line has "type", "v" (1; a change that breaks readers raises it) and "question" (from 1, 0 before the first). Readers
  * skip types and members they do not know. What does not apply is null. Text is not scrubbed: it is data.
  *
- *   session       model, provider, endpoint, engine ("" while it starts), session (id or null), version (of sandpiper)
+ *   session       model, provider, endpoint, engine ("" where none was named: the next tells), session (id or null), version (of sandpiper)
+ *   sandbox       engine, image (null: it has none), runtime (null: the engine's own), python, name (null: none); when it is up, and again when it was replaced
  *   text          reply (number in the question), text (a piece)
  *   tool_call     id, tool, cell (number in the session), code
  *   tool_output   cell, stream ("stdout", "stderr"), text (a piece; at most 16 MiB a cell)
@@ -129,6 +130,18 @@ static int write_session(struct json_lines *j, const struct event *e)
     json_set_str(o, "endpoint", e->session.endpoint);
     json_set_str(o, "engine", e->session.engine);
     json_set_str(o, "version", e->session.version);
+    return line_write(j, o);
+}
+
+static int write_sandbox(struct json_lines *j, const struct event *e)
+{
+    struct json *o = line_new("sandbox", e->question);
+
+    json_set_str(o, "engine", e->sandbox.engine);
+    json_set_str(o, "image", e->sandbox.image);
+    json_set_str(o, "runtime", e->sandbox.runtime);
+    json_set_str(o, "python", e->sandbox.python);
+    json_set_str(o, "name", e->sandbox.name);
     return line_write(j, o);
 }
 
@@ -312,6 +325,8 @@ int json_lines_event(struct json_lines *j, const struct event *e)
     switch (e->type) {
     case EVENT_SESSION:
         return write_session(j, e);
+    case EVENT_SANDBOX:
+        return write_sandbox(j, e);
     case EVENT_TEXT:
         return write_text(j, e);
     case EVENT_TOOL_CALL:

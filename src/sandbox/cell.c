@@ -105,11 +105,22 @@ static const char *on_file(struct cell *c, const struct frame *f)
     c->file_name = scrubbed;
     c->file_count++;
     c->file_bytes += (uint64_t)size;
-    if (c->file_count > FILES_CELL_COUNT || c->file_bytes > FILES_CELL_BYTES)
+    if (c->file_count > FILES_CELL_COUNT || c->file_bytes > (uint64_t)sandbox_most_delivered(&c->sandbox->o) + FILES_CELL_SLACK)
         return "it sent more files than allowed";
     delivery_begin(&c->delivery, c->sandbox->o.out_dir ? c->sandbox->o.out_dir : ".", c->file_name, (uint64_t)size);
     c->delivering = true;
     return NULL;
+}
+
+/* The first one counts. */
+static void undelivered(struct cell_result *r, const char *name, char *line, const char *remedy)
+{
+    if (!r->undelivered) {
+        r->undelivered = steal(&line);
+        r->undelivered_name = xstrdup(name);
+        r->undelivered_remedy = xstrdup(remedy);
+    }
+    free(line);
 }
 
 static const char *on_file_end(struct cell *c)
@@ -123,8 +134,8 @@ static const char *on_file_end(struct cell *c)
     path = delivery_end(&c->delivery);
     if (!path) {
         note(c, c->file_name, c->delivery.why);
-        if (!r->undelivered)
-            r->undelivered = xasprintf("%s: %s", c->file_name, c->delivery.why);
+        undelivered(r, c->file_name, xasprintf("a file that the code made could not be written: %s: %s", c->file_name, c->delivery.why),
+                    "Make room there, or name another folder with --out DIR");
     } else {
         r->files = xreallocarray(r->files, r->n_files + 1, sizeof *r->files);
         r->files[r->n_files++] =
@@ -159,6 +170,74 @@ static const char *on_frame(struct request *q, const struct frame *f)
     }
 }
 
+/* "50 MB", "24.2 kB": as files are listed everywhere. */
+static char *decimal_size(unsigned long long bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    double v = (double)bytes;
+    size_t u = 0;
+
+    for (; v >= 999.5 && u + 1 < countof(units); u++)
+        v /= 1000;
+    return bytes == 1 ? xstrdup("1 byte") : xasprintf("%.3g %s", v, units[u]);
+}
+
+/* More files than are copied out after one cell. */
+static char *lost_many(const struct sandbox_options *o, const struct lost_file *f)
+{
+    bool one = f->size == 1;
+    autofree char *which = one ? xstrdup(f->name) : xasprintf("%llu files (%s and others)", f->size, f->name);
+    const char *were = one ? "was" : "were", *they = one ? "It is" : "They are";
+
+    return o->name ? xasprintf("%s %s not copied out: at most 100 files are, after one run of code. %s still in the sandbox \"%s\".", which, were,
+                               they, o->name)
+                   : xasprintf("%s %s NOT saved: at most 100 files are copied out after one run of code. %s lost when sandpiper ends.", which, were,
+                               they);
+}
+
+/* What is too big, or too much, is lost with the sandbox; one with a name still has it. */
+static char *lost_line(const struct sandbox_options *o, const struct lost_file *f)
+{
+    autofree char *size = decimal_size(f->size);
+    char limit[32], most[96];
+
+    if (f->why == 'c')
+        return lost_many(o, f);
+    if (f->why == 'm')
+        snprintf(most, sizeof most, "files over %s are not copied out (--max-file)", size_text(o->max_file, limit, sizeof limit));
+    else
+        snprintf(most, sizeof most, "at most %s are copied out after one run of code", size_text(sandbox_most_delivered(o), limit, sizeof limit));
+    return o->name ? xasprintf("%s (%s) was not copied out: %s. It is still in the sandbox \"%s\".", f->name, size, most, o->name)
+                   : xasprintf("%s (%s) was NOT saved: %s. It is lost when sandpiper ends.", f->name, size, most);
+}
+
+static char *lost_remedy(const struct sandbox_options *o, const struct lost_file *f)
+{
+    unsigned long long mib = (f->size >> 20) + 1, over = (unsigned long long)sandbox_most_delivered(o) / 4 >> 20;
+
+    if (f->why == 'c')
+        return xstrdup("Have the code make one archive of them");
+    return xasprintf("--max-file %llum would copy it out", f->why == 'm' || mib > 2 * over ? mib : 2 * over);
+}
+
+static void tell_lost(struct cell *c)
+{
+    const struct sandbox_options *o = &c->sandbox->o;
+    const struct request *q = &c->request;
+
+    for (size_t i = 0; i < q->n_lost; i++) {
+        char *line = lost_line(o, &q->lost[i]);
+        autofree char *remedy = lost_remedy(o, &q->lost[i]);
+
+        note(c, "", line);
+        undelivered(c->r, q->lost[i].name, line, remedy);
+    }
+    if (q->lost_unnamed > 0) {
+        autofree char *more = xasprintf("%lld more files were %s for such reasons", (long long)q->lost_unnamed, o->name ? "not copied out" : "NOT saved");
+        note(c, "", more);
+    }
+}
+
 void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l, struct cell_result *r)
 {
     *c = (struct cell){.sandbox = s, .r = r, .listener = l, .notes = BUF_INIT(NOTES_MAX)};
@@ -181,6 +260,7 @@ void cell_end(struct cell *c)
     s->last_value = xstrdup(c->r->value);
     if (c->delivering && c->file_name)
         note(c, c->file_name, "was not copied out to its end");
+    tell_lost(c);
     if (c->request.files_cut)
         note(c, "", "interrupted: the other files were not copied out");
     if (c->notes.len)

@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #define FILE_MAX_BYTES (64 * 1024)
 #define PERIOD_US 100000
+#define REMOVE_MS 1000          /* for what was killed to be dead */
 
 static const char *root_of(const struct cgroup_place *p)
 {
@@ -263,17 +265,30 @@ static void kill_inside(const char *path)
     }
 }
 
-bool cgroup_remove_dir(const char *path)
+static bool remove_until(const char *path, int64_t until)
 {
-    for (int i = 0; i < 120; i++) {
+    for (int i = 0;; i++) {
         if (rmdir(path) == 0 || errno == ENOENT || errno == ENOTDIR)
             return true;
-        if (errno != EBUSY)
+        if (errno != EBUSY || clock_ms() >= until)
             return false;
         kill_inside(path);
         nanosleep(&(struct timespec){.tv_nsec = (i < 20 ? 1 : 10) * 1000 * 1000}, NULL);     /* mostly it is dead at once */
     }
-    return false;
+}
+
+bool cgroup_remove_dir(const char *path)
+{
+    return remove_until(path, clock_ms() + REMOVE_MS);
+}
+
+bool cgroup_remove_within(struct cgroup *c, int ms)
+{
+    int64_t until = clock_ms() + ms;
+
+    while (c->n > 0 && remove_until(c->dirs[c->n - 1], until))
+        free(c->dirs[--c->n]);
+    return c->n == 0;
 }
 
 void cgroup_remove(struct cgroup *c)

@@ -33,6 +33,7 @@ void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char 
 int cgroup_add(const struct cgroup *c, pid_t pid);
 /* End what is left inside and remove the directories; at most about a second. */
 void cgroup_remove(struct cgroup *c);
+bool cgroup_remove_within(struct cgroup *c, int ms);    /* false: that was too short; it can be asked for again */
 bool cgroup_remove_dir(const char *path);       /* one of them, by name (a reaper has no struct); true when it is gone */
 
 /* How often the kernel killed for memory in the group of the process; -1 where it cannot be read. */

@@ -49,6 +49,12 @@ static const struct engine_description *find_engine(const char *name)
     return NULL;
 }
 
+/* Who names a runtime wants what it isolates, and who names an image what is in it; bwrap has neither. */
+static bool can_honour(const struct sandbox_options *o, const struct engine_description *d)
+{
+    return d->container || (!o->runtime && !(o->asked & SANDBOX_ASKED_IMAGE));
+}
+
 /* Rootless first: an escape from it is an ordinary user. podman of root comes after docker, which more people have set up. */
 static void list_candidates(struct engine_run *r)
 {
@@ -60,15 +66,14 @@ static void list_candidates(struct engine_run *r)
 
     if (strcmp(r->o->engine, "auto") != 0) {
         const struct engine_description *only = find_engine(r->o->engine);
-        if (only && (only->container || !r->o->runtime))
+        if (only && can_honour(r->o, only))
             r->candidates[r->n++] = only;
         return;
     }
-    if (first)
+    if (first && can_honour(r->o, first))
         r->candidates[r->n++] = first;
-    /* Who asks for a runtime wants what it isolates; bwrap has none. */
     for (size_t i = 0; i < ENGINES; i++)
-        if (order[root][i] != first && (order[root][i]->container || !r->o->runtime))
+        if (order[root][i] != first && can_honour(r->o, order[root][i]))
             r->candidates[r->n++] = order[root][i];
 }
 
@@ -79,9 +84,26 @@ static bool automatic(const struct engine_run *r)
 
 static void begin_next(void *ctx, short revents);
 
-static int no_runtimes(const char *engine, struct error *err)
+/* Of an engine that the user has named as well. */
+static int cannot_honour(const struct sandbox_options *o, const char *engine, struct error *err)
 {
-    return error_set(err, ERROR_USAGE, 0, "%s has no runtimes\nleave --runtime out, or use --sandbox docker or podman", engine);
+    const char *what = o->runtime ? "runtime" : "image";
+
+    return error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave --%s out, or use --sandbox docker or podman", engine, what, what);
+}
+
+/* None of those that could honour what was named works. */
+static void tell_named(const struct engine_run *r, struct error *err)
+{
+    const struct sandbox_options *o = r->o;
+    bool image = o->asked & SANDBOX_ASKED_IMAGE;
+
+    if (o->runtime)
+        error_set(err, ERROR_SANDBOX, 0, "no sandbox engine works with the runtime %.100s%s%.100s (%.500s)\ninstall it, or leave --runtime out",
+                  o->runtime, image ? " and the image " : "", image ? o->image : "", buf_str(&r->causes));
+    else
+        error_set(err, ERROR_SANDBOX, 0, "no sandbox engine works with the image %.100s (%.600s)\nfetch it (docker pull %.100s), or leave --image "
+                  "out", o->image, buf_str(&r->causes), o->image);
 }
 
 static void tell_failure(struct engine_run *r)
@@ -89,14 +111,13 @@ static void tell_failure(struct engine_run *r)
     struct error err = {0};
 
     if (r->n == 0 && find_engine(r->o->engine))
-        no_runtimes(r->o->engine, &err);
+        cannot_honour(r->o, r->o->engine, &err);
     else if (r->n == 0)
         error_set(&err, ERROR_USAGE, 0, "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", r->o->engine);
     else if (!automatic(r))
         err = r->attempt.err;
-    else if (r->o->runtime)
-        error_set(&err, ERROR_SANDBOX, 0, "no sandbox engine works with the runtime %.100s (%.600s)\ninstall it, or leave --runtime out",
-                  r->o->runtime, buf_str(&r->causes));
+    else if (r->o->runtime || (r->o->asked & SANDBOX_ASKED_IMAGE))
+        tell_named(r, &err);
     else {
         autofree char *bwrap = job_find_program("bwrap");
 
@@ -141,6 +162,8 @@ static void attempt_done(void *ctx, bool up)
 {
     struct engine_run *r = ctx;
 
+    if (up && attempt_refused(&r->attempt, &r->attempt.err))
+        up = false;
     if (up)
         r->done(r->ctx, 0, NULL);
     else
@@ -228,10 +251,11 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
                               .runtime = xstrdup(r->attempt.runtime), .stdio = r->attempt.stdio};
     const char *weakness = engine_weakness(r);
 
-    /* Told at the first start here, then only to who wants details: it is the same every day. */
+    /* Told at the first start here, and to who has named such a limit; then only to who wants details: it is the same every day. */
     if (weakness && r->o->notice) {
         autofree char *line = xasprintf("%s: %s", engine_name(r), weakness);
-        r->o->notice(r->o->notice_ctx, r->remembered && r->at == 0, line);
+        bool known = r->remembered && r->at == 0 && !(r->o->asked & (SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS | SANDBOX_ASKED_PIDS));
+        r->o->notice(r->o->notice_ctx, known, line);
     }
     if (!known(r, &m))
         engine_memory_store(r->o, &m);
@@ -279,6 +303,13 @@ const char *engine_weakness(const struct engine_run *r)
     return r->at < r->n && r->attempt.up ? attempt_weakness(&r->attempt) : NULL;
 }
 
+const char *engine_image(const struct engine_run *r)
+{
+    const struct attempt *a = &r->attempt;
+
+    return !a->engine || !a->engine->container ? NULL : a->taken ? a->image : r->o->image;
+}
+
 pid_t engine_peer(const struct engine_run *r)
 {
     const struct attempt *a = &r->attempt;
@@ -306,6 +337,14 @@ void engine_end(struct engine_run *r)
     if (!r)
         return;
     attempt_end(&r->attempt, clock_ms() + END_MS, false);
+    free_run(r);
+}
+
+void engine_part(struct engine_run *r)
+{
+    if (!r)
+        return;
+    attempt_part(&r->attempt);
     free_run(r);
 }
 
@@ -368,8 +407,8 @@ int engine_argv(const struct sandbox_options *o, const char *engine, const char 
     }
     if (!d)
         return error_set(err, ERROR_USAGE, 0, "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", engine);
-    if (o->runtime && !d->container)
-        return no_runtimes(d->name, err);
+    if (!can_honour(o, d))
+        return cannot_honour(o, d->name, err);
     engine_memory_load(o, &m);
     bool ours = m.engine && strcmp(m.engine, d->name) == 0;
     autofree char *owner = owner_self();

@@ -56,10 +56,13 @@ const char *engine_weakness(const struct engine_run *r);
  * was asked for by name, or NULL. */
 pid_t engine_peer(const struct engine_run *r);
 const char *engine_runtime(const struct engine_run *r);
+const char *engine_image(const struct engine_run *r);       /* NULL where the engine has none */
 
 /* End it and remove everything: container, processes, cgroup, socket directory. At most 10 s; safe at every stage and NULL.
  * Our end of the channel is closed first (an attached client that is not read makes "docker kill" hang). */
 void engine_end(struct engine_run *r);
+/* The same at the program's own end: nobody waits for an engine that removes a container. A process of its own does, and answers for it. */
+void engine_part(struct engine_run *r);
 
 /* A sandbox with a name (o->name). After engine_accept: what a later program must know; from then on the sandbox owns its directory. */
 int engine_describe(struct engine_run *r, struct name_record *out, struct error *err);
@@ -70,9 +73,10 @@ void engine_leave(struct engine_run *r);                /* in place of engine_en
 
 /* Remove what killed programs left: containers whose label names an owner that is proven dead, their directories and cgroups. */
 void engine_reap(struct loop *loop);
-/* Wait until that is done, at most 3 s and not when the user wants to go: a start that is over in a moment removes as much as any other. What is not done
- * then is for the next start. */
+/* Wait until that is done, at most 3 s and not when the user wants to go. What is not done then is for the next start. */
 void engine_reap_end(struct loop *loop);
+/* The program ends: a process of its own does that, so that a start which is over in a moment removes as much as any other. */
+void engine_reap_part(struct loop *loop);
 
 int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out, struct error *err);
 

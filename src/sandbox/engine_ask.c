@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "sandbox/job.h"
 #include "sandbox/owner.h"
+#include "sandbox/private.h"
 
 #define CLIENT_MS 10000         /* a call of an engine's client */
 
@@ -51,6 +52,42 @@ int64_t attempt_memory_kills(struct attempt *a)
     if (!a->engine->container)
         return a->cgroup.memory ? cgroup_kills(a->cgroup.dirs[0]) : -1;
     return a->memory_dir ? cgroup_kills(a->memory_dir) : -1;
+}
+
+/* What docker's daemon could not hold it says when the container is made. */
+static unsigned discarded(const char *said)
+{
+    static const struct { const char *words; unsigned bit; } rows[] = {
+        {"memory limit", SANDBOX_ASKED_MEMORY}, {"cpu", SANDBOX_ASKED_CPUS}, {"pids limit", SANDBOX_ASKED_PIDS},
+    };
+    unsigned bits = 0;
+
+    if (!strstr(said, "discarded") && !strstr(said, "not support"))
+        return 0;
+    for (size_t i = 0; i < countof(rows); i++)
+        bits |= strcasestr(said, rows[i].words) ? rows[i].bit : 0;
+    return bits;
+}
+
+unsigned attempt_unheld(const struct attempt *a)
+{
+    /* Memory is then limited for each process, which is told as weaker, processes by their own limit. */
+    if (!a->engine->container)
+        return a->cgroup.cpu ? 0 : SANDBOX_ASKED_CPUS;
+    if (a->no_limits)
+        return SANDBOX_ASKED_CPUS;
+    return a->client ? discarded(buf_str(&a->client->err_text)) : 0;
+}
+
+bool attempt_refused(const struct attempt *a, struct error *err)
+{
+    const char *which = sandbox_restricts(a->o, attempt_unheld(a)), *weakness = attempt_weakness(a);
+
+    if (!which)
+        return false;
+    error_set(err, ERROR_SANDBOX, 0, "%s: it cannot hold --%s here (%.200s)\nleave --%s out, or use another engine: sandpiper doctor says what each "
+              "holds", a->engine->name, which, weakness ? weakness : "see: docker info", which);
+    return true;
 }
 
 const char *attempt_weakness(const struct attempt *a)

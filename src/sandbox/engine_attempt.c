@@ -18,7 +18,6 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "sandbox/engine_rm.h"
 #include "sandbox/job.h"
 #include "sandbox/owner.h"
 #include "sandbox/sandbox.h"
@@ -70,138 +69,10 @@ static void fill_plan(struct attempt *a, struct engine_plan *p)
     };
 }
 
-/* ---- ending ---- */
-
-static void close_channel(struct attempt *a)
-{
-    if (a->listener >= 0)
-        loop_unwatch(a->loop, a->listener);
-    fd_close(&a->listener);
-    if (a->channel_out != a->channel) {
-        if (a->channel_out >= 0)
-            loop_unwatch(a->loop, a->channel_out);
-        fd_close(&a->channel_out);
-    }
-    if (a->channel >= 0)
-        loop_unwatch(a->loop, a->channel);
-    fd_close(&a->channel);
-    a->channel_out = -1;
-}
-
-static int left_ms(int64_t until)
-{
-    int64_t left = until - clock_ms();
-
-    return left < 0 ? 0 : left > CLIENT_MS ? CLIENT_MS : (int)left;
-}
-
-static void keep_stray(struct attempt *a, struct job *j)
-{
-    for (size_t i = 0; i < countof(a->strays); i++)
-        if (!a->strays[i] || job_wait(a->strays[i], 0)) {
-            job_free(a->strays[i]);
-            a->strays[i] = j;
-            return;
-        }
-    job_wait(j, CLIENT_MS);
-    job_free(j);
-}
-
-static void remove_container(struct attempt *a, int64_t until, bool later)
-{
-    struct job *j = engine_rm(a->engine->name, a->name, NULL, NULL, NULL);
-
-    if (j && later) {
-        keep_stray(a, j);
-        return;
-    }
-    for (int wait = 100; j; wait *= 2) {
-        job_wait(j, left_ms(until));
-        bool again = engine_rm_end(j) == RM_REFUSED && wait < 1000 && left_ms(until) > 2 * wait;
-        job_free(j);
-        if (!again)
-            return;
-        poll(NULL, 0, wait);
-        j = engine_rm(a->engine->name, a->name, NULL, NULL, NULL);
-    }
-}
-
-static void end_container(struct attempt *a, int64_t until, bool later)
-{
-    /* A client that is killed in the middle of a start leaves a container that nobody asked for; so let it come to its end. It does soon:
-     * the supervisor finds no listener. */
-    if (a->client && !a->stdio && !later)
-        job_wait(a->client, left_ms(until) / 2);
-    if (a->taken || (a->client && a->fault != FAULT_ABSENT))
-        remove_container(a, until, later);
-}
-
-static void stop_jobs(struct attempt *a)
-{
-    job_free(a->join);
-    job_free(a->client);
-    job_free(a->inspect);
-    a->join = a->client = a->inspect = NULL;
-}
-
-/* The first process inside is bwrap's only child. Nothing but the end of the channel would end it where there is no control group, and a supervisor that
- * hangs does not see that. Not waited for: most see it before. */
-static void kill_inside(struct attempt *a)
-{
-    char path[64];
-    struct buf text = BUF_INIT(64);
-
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)a->client->pid, (int)a->client->pid);
-    if (file_read(path, 64, &text, NULL) == 0)
-        attempt_found_peer(a, (pid_t)strtol(buf_str(&text), NULL, 10));
-    buf_release(&text);
-    attempt_kill_peer(a, 0);
-}
-
-static void clear(struct attempt *a, int64_t until, bool later)
-{
-    loop_timer_stop(a->loop, a);
-    close_channel(a);
-    if (a->engine->container && a->name)
-        end_container(a, until, later);
-    if (!a->engine->container && a->peer > 0)
-        attempt_kill_peer(a, 1000);
-    else if (!a->engine->container && a->client && !job_wait(a->client, 0))
-        kill_inside(a);
-    /* What a client that does not end may still make is for the next start, which finds it by its directory. */
-    bool unsure = a->engine->container && a->client && !a->stdio && !a->client->ended;
-    stop_jobs(a);
-    cgroup_remove(&a->cgroup);
-    if (unsure)
-        engine_dir_leave(&a->dir);
-    else
-        engine_dir_remove(&a->dir);
-    free(steal(&a->name));
-    free(steal(&a->program));
-    free(steal(&a->memory_dir));
-    a->up = a->begun = a->taken = false;
-    a->peer = 0;
-}
-
-void attempt_end(struct attempt *a, int64_t until, bool later)
-{
-    if (a->begun)
-        clear(a, until, later);
-    if (later)
-        return;
-    for (size_t i = 0; i < countof(a->strays); i++) {
-        if (a->strays[i])
-            job_wait(a->strays[i], left_ms(until));
-        job_free(a->strays[i]);
-        a->strays[i] = NULL;
-    }
-    free(steal(&a->runtime));
-}
-
 /* The same engine once more, another way. */
 static void again(struct attempt *a, bool stdio, const char *runtime)
 {
-    clear(a, clock_ms(), true);
+    attempt_clear(a, clock_ms(), true);
     a->stdio = stdio;
     if (runtime) {
         free(a->runtime);
@@ -350,7 +221,8 @@ static int start_container(struct attempt *a)
     if (engine_dir_make(&a->dir, &a->err) != 0)
         return -1;
     a->name = xasprintf("sandpiper-%s", a->dir.id);
-    if (engine_dir_record(&a->dir, NULL, a->engine->name, a->name, NULL, &a->err) != 0 || engine_dir_profile(&a->dir, &a->err) != 0)
+    struct engine_record record = {.engine = a->engine->name, .container = a->name};
+    if (engine_dir_record(&a->dir, &record, &a->err) != 0 || engine_dir_profile(&a->dir, &a->err) != 0)
         return -1;
     autoclose int hold = engine_dir_hold(&a->dir, &a->err);
     if (hold < 0)
@@ -462,7 +334,7 @@ static int start_bwrap(struct attempt *a)
     if (engine_dir_make(&a->dir, &a->err) != 0)
         return -1;
     cgroup_make(&a->cgroup, NULL, group, &limits);
-    if (engine_dir_record(&a->dir, NULL, "bwrap", NULL, &a->cgroup, &a->err) != 0)
+    if (engine_dir_record(&a->dir, &(struct engine_record){.engine = "bwrap", .cgroup = &a->cgroup}, &a->err) != 0)
         return -1;
     if (a->o->name && (a->listener = engine_dir_listen(&a->dir, false, &a->err)) < 0)
         return -1;

@@ -37,6 +37,7 @@ struct attempt {
     /* private */
     bool begun;
     char *program, *name, *memory_dir;
+    char *image;                /* of one that ran before us */
     struct engine_dir dir;
     struct cgroup cgroup;
     int listener;
@@ -48,13 +49,19 @@ struct attempt {
 
 void attempt_init(struct attempt *a);           /* after the given members were set */
 void attempt_begin(struct attempt *a);
-/* End what was started and remove it, at most until (clock_ms()). In a hurry (later == true) the removal of a container goes on by itself. */
+/* engine_end.c. End what was started and remove it, at most until (clock_ms()). In a hurry (later == true) the removal of a container goes on by itself. */
 void attempt_end(struct attempt *a, int64_t until, bool later);
+void attempt_clear(struct attempt *a, int64_t until, bool later);      /* the same, but another try may follow */
+/* The program ends: tell the sandbox to, and leave what that takes longer than a moment to a process of its own. */
+void attempt_part(struct attempt *a);
 /* Put into a->err what the engine itself said, if it said something; else why. */
 void attempt_blame(struct attempt *a, const char *why);
 bool attempt_alive(struct attempt *a, char *why, size_t size);
 int64_t attempt_memory_kills(struct attempt *a);
 const char *attempt_weakness(const struct attempt *a);
+unsigned attempt_unheld(const struct attempt *a);   /* SANDBOX_ASKED_... of the limits that are not held at all */
+/* Is it one that the user named, and not to have more of it? Then it may not run: err says why. */
+bool attempt_refused(const struct attempt *a, struct error *err);
 
 /* A sandbox with a name, engine_named.c. What a later program must know goes into r, and the sandbox's directory becomes its own. */
 struct name_record;

@@ -46,7 +46,7 @@ int engine_dir_make(struct engine_dir *d, struct error *err)
         return -1;
     }
     /* Until there is a record its name tells whose it is, so whenever we are killed it can be attributed. */
-    if (engine_dir_record(d, NULL, NULL, NULL, NULL, err) != 0)
+    if (engine_dir_record(d, &(struct engine_record){0}, err) != 0)
         return -1;
     if (rename(d->path, final) != 0)
         return error_errno(err, "%s", final);
@@ -106,19 +106,19 @@ void engine_dir_leave(struct engine_dir *d)
     *d = (struct engine_dir){0};
 }
 
-int engine_dir_record(const struct engine_dir *d, const char *owner, const char *engine, const char *container, const struct cgroup *cgroup,
-                      struct error *err)
+int engine_dir_record(const struct engine_dir *d, const struct engine_record *r, struct error *err)
 {
     autojson struct json *record = json_object();
     struct json *groups = json_array();
     autofree char *self = owner_self(), *path = xasprintf("%s/record", d->path);
 
-    json_set_str(record, "owner", owner ? owner : self);
-    json_set_bool(record, "named", owner != NULL);
-    json_set_str(record, "engine", engine);
-    json_set_str(record, "container", container);
-    for (unsigned i = 0; cgroup && i < cgroup->n; i++)
-        json_add(groups, json_string(cgroup->dirs[i]));
+    json_set_str(record, "owner", r->owner ? r->owner : self);
+    json_set_bool(record, "named", r->named);
+    json_set_bool(record, "ending", r->ending);
+    json_set_str(record, "engine", r->engine);
+    json_set_str(record, "container", r->container);
+    for (unsigned i = 0; r->cgroup && i < r->cgroup->n; i++)
+        json_add(groups, json_string(r->cgroup->dirs[i]));
     json_set(record, "cgroups", groups);
     autofree char *text = json_print(record);
     return file_write_soon(path, text, strlen(text), 0600, err);
@@ -264,6 +264,34 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
     }
     buf_release(&text);
     return gone;
+}
+
+static bool is_ending(const char *dir)
+{
+    autofree char *path = xasprintf("%s/record", dir);
+    struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
+
+    if (file_read(path, RECORD_MAX, &text, NULL) != 0)
+        return false;
+    autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
+    const char *owner = json_str(json_get(record, "owner"));
+    return json_bool(json_get(record, "ending"), false) && owner && owner_check(owner) == OWNER_ALIVE;
+}
+
+unsigned engine_dir_ending(void)
+{
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
+    DIR *d = runtime ? opendir(runtime) : NULL;
+    unsigned n = 0;
+
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
+
+        n += hex_name(e->d_name) && is_ending(dir);
+    }
+    if (d)
+        closedir(d);
+    return n;
 }
 
 void engine_dir_dead(engine_dir_fn *fn, void *ctx)

@@ -30,9 +30,16 @@ void engine_dir_remove(struct engine_dir *d);
 int engine_dir_hold(const struct engine_dir *d, struct error *err);
 bool engine_dir_held(const char *dir);
 
-/* Write what the reaper needs. Before the thing is made; again when more is. owner: NULL while it ends with us; a sandbox with a name owns itself. */
-int engine_dir_record(const struct engine_dir *d, const char *owner, const char *engine, const char *container, const struct cgroup *cgroup,
-                      struct error *err);
+/* What the reaper needs. */
+struct engine_record {
+    const char *owner;              /* NULL: us */
+    bool named;                     /* a sandbox with a name, which owns itself */
+    bool ending;                    /* the owner is the process that removes it (engine_after.h) */
+    const char *engine, *container;
+    const struct cgroup *cgroup;    /* or NULL */
+};
+/* Write it. Before the thing is made; again when more is. */
+int engine_dir_record(const struct engine_dir *d, const struct engine_record *r, struct error *err);
 int engine_dir_profile(struct engine_dir *d, struct error *err);
 
 /* One that is there already, by its id. */
@@ -57,5 +64,6 @@ struct engine_left {
 };
 typedef bool engine_dir_fn(void *ctx, const struct engine_left *left);
 void engine_dir_dead(engine_dir_fn *fn, void *ctx);
+unsigned engine_dir_ending(void);       /* how many are just being removed, after their programs' end */
 
 #endif

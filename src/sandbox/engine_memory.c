@@ -22,7 +22,7 @@
 
 static char *options_key(const struct sandbox_options *o)
 {
-    return xasprintf("1 %s %s %s %lld %g %d %lld %d %lld %lld %d uid %u", o->engine, o->image, o->runtime ? o->runtime : "-", (long long)o->memory, o->cpus, o->pids,
+    return xasprintf("1 %s %u %s %s %lld %g %d %lld %d %lld %lld %d uid %u", o->engine, o->asked, o->image, o->runtime ? o->runtime : "-", (long long)o->memory, o->cpus, o->pids,
                      (long long)o->data_size, o->data_files, (long long)o->tmp_size, (long long)o->file_size, o->open_files,
                      (unsigned)geteuid());
 }

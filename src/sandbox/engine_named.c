@@ -63,7 +63,8 @@ int attempt_describe(struct attempt *a, struct name_record *r, struct error *err
     };
     for (unsigned i = 0; i < a->cgroup.n; i++)
         argv_push(&r->cgroups, a->cgroup.dirs[i]);
-    return engine_dir_record(&a->dir, r->owner, a->engine->name, a->name, &a->cgroup, err);
+    struct engine_record record = {.owner = r->owner, .named = true, .engine = a->engine->name, .container = a->name, .cgroup = &a->cgroup};
+    return engine_dir_record(&a->dir, &record, err);
 }
 
 int attempt_known(struct attempt *a, const struct name_record *r, struct error *err)
@@ -76,6 +77,7 @@ int attempt_known(struct attempt *a, const struct name_record *r, struct error *
         return -1;
     a->name = xstrdup(r->container);
     a->runtime = xstrdup(r->runtime);
+    a->image = xstrdup(r->image);
     a->no_limits = r->no_limits;
     a->cgroup = (struct cgroup){.memory = r->holds_memory, .pids = r->holds_pids, .cpu = r->holds_cpu};
     for (size_t i = 0; i < r->cgroups.n && i < CGROUP_DIRS; i++)
@@ -116,6 +118,7 @@ void attempt_leave(struct attempt *a)
     free(a->program);
     free(a->memory_dir);
     free(a->runtime);
+    free(a->image);
     *a = (struct attempt){.o = a->o, .loop = a->loop, .engine = a->engine};
     attempt_init(a);
 }

@@ -21,6 +21,8 @@ void engine_guest_words(const struct engine_plan *p, const char *channel, int np
     argv_pushf(out, "park=%d", p->o->park);
     argv_pushf(out, "memory=%lld", memory ? (long long)p->o->memory : 0);
     argv_push(out, "data=" DATA_DIR);
+    argv_pushf(out, "file=%lld", (long long)p->o->max_file);
+    argv_pushf(out, "total=%lld", (long long)sandbox_most_delivered(p->o));
     /* Not held by these: said to the model by the one who met the limit. */
     argv_pushf(out, "told_pids=%d", p->o->pids);
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/argv.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/loop.h"
@@ -31,6 +32,7 @@
 #define LOOKS_MOST 6            /* then it is removed all the same: podman's conmon holds the directory while the container lives */
 #define AGAIN_MS 200            /* to another try of one that failed; doubled each time */
 #define TRIES_MOST 4
+#define ENDING_MS 15000         /* for those that are just being removed; each has a bounded life */
 #define END_MS 3000             /* at our own end, for what is under way */
 
 struct removal {                /* one "rm -f", or one "ps", in the background */
@@ -305,6 +307,9 @@ void sandbox_gc(struct loop *loop, struct sandbox_swept *out)
     struct reaper reaper = {loop, out};
 
     *out = (struct sandbox_swept){0};
+    /* Programs that have just ended left the rest to processes which are at it: nobody's orphans, but after us they are to be gone too. */
+    for (int64_t end = clock_ms() + ENDING_MS; engine_dir_ending() > 0 && clock_ms() < end;)
+        loop_wait(loop, LOOK_MS);
     engine_dir_dead(dead_dir, &reaper);
     name_sweep();
     sweep_cache();
@@ -356,4 +361,30 @@ void engine_reap_end(struct loop *loop)
     for (const struct removal *r = removals; r && !loop_cancelled(loop); r = r->next)
         if (waited_for(r))
             mark_late(r);
+}
+
+/* In a process of its own, which has a copy of the list. What the clients under way are about to do is done once more: the answer says that it is. */
+static int reap_after(void *ctx)
+{
+    struct loop *loop = loop_new();
+
+    (void)ctx;
+    for (struct removal *r = removals; r; r = r->next) {
+        r->loop = loop;
+        r->begun = !r->name;
+        r->job = NULL;
+        r->count = NULL;
+    }
+    start_some();
+    engine_reap_end(loop);
+    return 0;
+}
+
+void engine_reap_part(struct loop *loop)
+{
+    char *const argv[] = {(char *)"the end of what killed programs left", NULL};
+    struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1, .cwd = "/", .own_session = true, .deaf = true, .body = reap_after};
+
+    if (removing() && child_spawn(&o, NULL) < 0)
+        engine_reap_end(loop);
 }

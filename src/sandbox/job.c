@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -203,6 +204,42 @@ bool job_wait(struct job *j, int timeout_ms)
     int64_t end = clock_ms() + timeout_ms;
 
     while (!reap(j, 0)) {
+        int64_t left = end - clock_ms();
+        struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN}, {.fd = j->out, .events = POLLIN}, {.fd = j->err, .events = POLLIN}};
+
+        if (left <= 0)
+            return false;
+        poll(fds, countof(fds), (int)(j->pidfd < 0 && left > TICK_MS ? TICK_MS : left));
+        read_pipe(j, &j->out, &j->out_text);
+        read_pipe(j, &j->err, &j->err_text);
+    }
+    return true;
+}
+
+size_t job_descriptors(const struct job *j, int *out)
+{
+    const int all[] = {j->pidfd, j->out, j->err};
+    size_t n = 0;
+
+    for (size_t i = 0; i < countof(all); i++)
+        if (all[i] >= 0)
+            out[n++] = all[i];
+    return n;
+}
+
+static bool process_ended(const struct job *j)
+{
+    struct pollfd p = {.fd = j->pidfd, .events = POLLIN};
+
+    return j->ended || (j->pidfd >= 0 ? poll(&p, 1, 0) > 0 : kill(j->pid, 0) != 0);
+}
+
+bool job_attend(struct job *j, int timeout_ms)
+{
+    int64_t end = clock_ms() + timeout_ms;
+
+    j->loop = NULL;             /* it is our parent's */
+    while (!process_ended(j)) {
         int64_t left = end - clock_ms();
         struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN}, {.fd = j->out, .events = POLLIN}, {.fd = j->err, .events = POLLIN}};
 

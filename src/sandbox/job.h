@@ -47,6 +47,9 @@ struct job {
 /* loop may be NULL: then job_wait is the only way on. */
 struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *done, void *ctx, struct error *err);
 bool job_wait(struct job *j, int timeout_ms);       /* without the loop; done is not called. false: it still runs */
+/* The same for a job of the process that forked us; its end cannot be told from its exit code. It needs these descriptors, at most 3. */
+bool job_attend(struct job *j, int timeout_ms);
+size_t job_descriptors(const struct job *j, int *out);
 void job_free(struct job *j);                       /* kills the group when it still runs, and reaps */
 void job_abandon(struct job *j);                    /* forget it; when it still runs it goes on without us */
 bool job_ok(const struct job *j);                   /* ended with exit code 0 */

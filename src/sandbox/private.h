@@ -18,6 +18,14 @@ enum stage {
     STAGE_FAILED,           /* no engine could start; error says why */
 };
 
+#define LOST_NAMED 10
+
+struct lost_file {
+    char why;                           /* 'm' over max_file, 't' over what is copied after one cell, 'c' too many */
+    unsigned long long size;            /* 'c': how many files, of which name is the first */
+    char *name;                         /* one clean line */
+};
+
 /* One request to the supervisor: from its first frame to 'Z'. Embedded in what knows the kind of request. */
 struct request {
     unsigned char nonce[NONCE_SIZE];
@@ -32,6 +40,9 @@ struct request {
     char *unkept;                                               /* why none has */
     int64_t copies_killed;                                      /* copies that others than the supervisor killed */
     int64_t micros;
+    struct lost_file lost[LOST_NAMED];                          /* files that were not copied out */
+    size_t n_lost;
+    int64_t lost_unnamed;                                       /* ... and so many more */
 };
 
 struct sandbox {
@@ -44,6 +55,7 @@ struct sandbox {
     struct engine_run *run;
     struct kernel *kernel;
     char engine[32], python[32];
+    char *image;
     char *packages;
     struct request *request;            /* the one under way */
     struct name_hold hold;              /* o.name, once it is ours */
@@ -90,6 +102,9 @@ bool named_begin(struct sandbox *s);
 void named_greeted(struct sandbox *s, const struct earlier *e);        /* either kind is up */
 void named_refused(struct sandbox *s, const char *why);                 /* the one that runs is not to be had */
 void sandbox_opened(struct sandbox *s);                                 /* sandbox.c: there is a channel; await the greeting */
+
+/* The first of these limits (SANDBOX_ASKED_...) that the user has named and does not just want more of: "cpus"; or NULL. */
+const char *sandbox_restricts(const struct sandbox_options *o, unsigned limits);
 
 /* "1 GiB", "512 MiB", "300 bytes" into out; returns out. */
 char *size_text(int64_t bytes, char *out, size_t size);

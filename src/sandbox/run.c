@@ -287,6 +287,8 @@ void cell_result_release(struct cell_result *r)
     free(r->output_path);
     free(r->files_note);
     free(r->undelivered);
+    free(r->undelivered_name);
+    free(r->undelivered_remedy);
     for (size_t i = 0; i < r->n_files; i++) {
         free(r->files[i].name);
         free(r->files[i].path);

@@ -18,6 +18,7 @@
 #define HELLO_MS 20000          /* from the channel to the supervisor's first frame; a loaded machine is slow, a dead one is seen by its hang-up */
 #define PACKAGES_MAX 1000
 #define UNKEPT_MAX 100
+#define LOST_NAME_MAX 1100
 #define OLDEST_PYTHON 8         /* 3.8: what the guest is written for */
 
 static void engine_done(void *ctx, int status, const struct error *err);
@@ -34,11 +35,33 @@ void sandbox_defaults(struct sandbox_options *o)
         .data_files = 10000,
         .tmp_size = INT64_C(64) << 20,
         .file_size = INT64_C(256) << 20,
+        .max_file = INT64_C(16) << 20,
         .open_files = 256,
         .cell_ms = 120000,
         .idle_ms = 1800000,
         .park = true,
     };
+}
+
+int64_t sandbox_most_delivered(const struct sandbox_options *o)
+{
+    int64_t least = INT64_C(64) << 20, most = o->max_file > o->data_size / 4 ? o->data_size : 4 * o->max_file;
+
+    return most < least ? least : most;
+}
+
+const char *sandbox_restricts(const struct sandbox_options *o, unsigned limits)
+{
+    struct sandbox_options usual;
+
+    /* Who names more than everybody gets wants room; who names as much or less wants a bound. */
+    sandbox_defaults(&usual);
+    limits &= o->asked;
+    if ((limits & SANDBOX_ASKED_MEMORY) && o->memory <= usual.memory)
+        return "memory";
+    if ((limits & SANDBOX_ASKED_CPUS) && o->cpus <= usual.cpus)
+        return "cpus";
+    return (limits & SANDBOX_ASKED_PIDS) && o->pids <= usual.pids ? "pids" : NULL;
 }
 
 char *size_text(int64_t bytes, char *out, size_t size)
@@ -80,7 +103,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     return s;
 }
 
-static void clear_run(struct sandbox *s)
+static void clear_run(struct sandbox *s, bool part)
 {
     bool leave = s->kept && s->stage != STAGE_BROKEN;
 
@@ -88,6 +111,8 @@ static void clear_run(struct sandbox *s)
     kernel_free(steal(&s->kernel));
     if (leave)
         engine_leave(steal(&s->run));
+    else if (part)
+        engine_part(steal(&s->run));
     else
         engine_end(steal(&s->run));
     if (!leave && s->kept)
@@ -99,10 +124,10 @@ void sandbox_free(struct sandbox *s)
 {
     if (!s)
         return;
-    clear_run(s);
+    clear_run(s, true);
     name_release(&s->hold);
     if (s->reaped)
-        engine_reap_end(s->loop);
+        engine_reap_part(s->loop);
     for (size_t i = 0; i < countof(s->strings); i++)
         free(s->strings[i]);
     output_release(&s->output);
@@ -110,6 +135,7 @@ void sandbox_free(struct sandbox *s)
     free(s->packages);
     free(s->last_value);
     free(s->keeps);
+    free(s->image);
     free(s->output_dir);
     free(s);
 }
@@ -173,6 +199,8 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
         if (!((*c >= '0' && *c <= '9') || *c == '.'))
             *c = '?';
     snprintf(s->engine, sizeof s->engine, "%s", engine_name(s->run));
+    free(s->image);
+    s->image = xstrdup(engine_image(s->run));
     loop_timer_stop(s->loop, s);
     s->stage = STAGE_READY;
     s->memory_kills = engine_memory_kills(s->run);
@@ -180,6 +208,8 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
         engine_accept(s->run, s->python, s->packages);
     if (s->hold.name)
         named_greeted(s, &earlier);
+    if (s->o.up)
+        s->o.up(s->o.notice_ctx, s);
     if (!hidden && s->o.notice)
         s->o.notice(s->o.notice_ctx, true, "this Python has no ctypes: the code can look at the supervisor in its own sandbox");
     return NULL;
@@ -209,6 +239,18 @@ static const char *on_idle_death(struct sandbox *s, const struct frame *f)
     return NULL;
 }
 
+/* "m50000000 big.bin": why, size, name. */
+static void take_lost(struct request *q, const struct tagged *t)
+{
+    autofree char *text = tagged_text(t, LOST_NAME_MAX);
+    char *name = strchr(text, ' ');
+
+    if (q->n_lost == LOST_NAMED || !name)
+        return;
+    *name++ = '\0';
+    q->lost[q->n_lost++] = (struct lost_file){text[0], strtoull(text + 1, NULL, 10), scrub_line(name, SCRUB_TERMINAL)};
+}
+
 static const char *on_end(struct request *q, const struct frame *f)
 {
     const char *p = f->data;
@@ -227,6 +269,8 @@ static const char *on_end(struct request *q, const struct frame *f)
         case 'r': q->restored = true; break;
         case 'u': free(q->unkept); q->unkept = tagged_text(&t, UNKEPT_MAX); break;
         case 'o': q->copies_killed = tagged_int(&t) > 0 ? tagged_int(&t) : 0; break;      /* fewer than none would be a kill that we saw */
+        case 'l': take_lost(q, &t); break;
+        case 'm': q->lost_unnamed = tagged_int(&t) > 0 ? tagged_int(&t) : 0; break;
         case 'd': q->micros = tagged_int(&t); break;
         default: break;             /* a newer supervisor may say more */
         }
@@ -326,10 +370,10 @@ static void settle(struct sandbox *s)
         if (s->lost_state || s->lost_files)
             snprintf(s->lost_why, sizeof s->lost_why, "%s", s->broken_why);
         s->touched = s->has_files = s->revived = false;
-        clear_run(s);
+        clear_run(s, false);
         s->stage = STAGE_NONE;
     } else if (s->stage == STAGE_FAILED) {
-        clear_run(s);
+        clear_run(s, false);
         s->stage = STAGE_NONE;              /* tried again when it is asked for again: a daemon may have been started */
     }
 }
@@ -394,7 +438,33 @@ bool sandbox_failed(const struct sandbox *s, struct error *err)
 
 const char *sandbox_engine(const struct sandbox *s)
 {
-    return s->engine;
+    return *s->engine ? s->engine : strcmp(s->o.engine, "auto") == 0 ? "" : s->o.engine;
+}
+
+const char *sandbox_image(const struct sandbox *s)
+{
+    const char *engine = sandbox_engine(s);
+
+    return s->image ? s->image : *s->engine || strcmp(engine, "bwrap") == 0 || !*engine ? NULL : s->o.image;
+}
+
+const char *sandbox_runtime(const struct sandbox *s)
+{
+    return s->run && s->stage == STAGE_READY ? engine_runtime(s->run) : s->o.runtime;
+}
+
+char *sandbox_place(struct sandbox *s)
+{
+    autofree char *engine = xstrdup(sandbox_engine(s)), *python = NULL, *packages = NULL;
+    bool known = *engine;
+
+    if (!known) {
+        free(steal(&engine));
+        if (!engine_remembered(&s->o, &engine, &python, &packages))
+            return NULL;
+    }
+    const char *image = known ? sandbox_image(s) : strcmp(engine, "bwrap") == 0 ? NULL : s->o.image;
+    return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
 
 bool sandbox_running(const struct sandbox *s)
@@ -452,4 +522,7 @@ void request_end(struct sandbox *s, struct request *q)
     free(steal(&q->error));
     free(steal(&q->text));
     free(steal(&q->unkept));
+    for (size_t i = 0; i < q->n_lost; i++)
+        free(q->lost[i].name);
+    q->n_lost = 0;
 }

@@ -34,23 +34,29 @@ struct sandbox_options {        /* strings are copied */
     int64_t data_size;          /* bytes of /mnt/data */
     int data_files;             /* files in it */
     int64_t tmp_size;           /* bytes of /tmp, and of /dev/shm */
-    int64_t file_size;          /* one file */
+    int64_t file_size;          /* one file inside; more where data_size is more */
+    int64_t max_file;           /* bytes of a file that is copied out */
     int open_files;
     int cell_ms;                /* wall clock of one cell */
     bool park;                  /* keep a copy of the interpreter between cells, to go on from when a cell ends it */
     const char *session_dir;    /* ours, 0700, made by the caller; holds output and delivered files. Never bound into the sandbox */
     const char *out_dir;        /* where delivered files go; NULL: session_dir/files */
+    void (*up)(void *ctx, const struct sandbox *s);             /* it runs, and what it runs on is known; again when it was replaced. May be NULL */
     void (*notice)(void *ctx, bool detail, const char *line);  /* "podman cannot start (...); using docker" */
     void *notice_ctx;
 };
 
 enum { SANDBOX_ASKED_IMAGE = 1, SANDBOX_ASKED_MEMORY = 2, SANDBOX_ASKED_CPUS = 4, SANDBOX_ASKED_PIDS = 8, SANDBOX_ASKED_DATA_SIZE = 16 };
 
+/* How much is copied out after one cell: 64 MiB, or four of the largest files that are; never more than /mnt/data holds beyond that. */
+int64_t sandbox_most_delivered(const struct sandbox_options *o);
+
 /* The defaults of DESIGN section 6. */
 void sandbox_defaults(struct sandbox_options *o);
 
 struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop);
-void sandbox_free(struct sandbox *s);                  /* ends the container, nothing of it is left; one with a name lives on */
+/* Ends it; one with a name lives on. The engine may take a moment longer to remove a container, which a process of its own waits for. */
+void sandbox_free(struct sandbox *s);
 
 /* May a sandbox be called so? ERROR_USAGE, one line. */
 int sandbox_name_check(const char *name, struct error *err);
@@ -64,6 +70,10 @@ void sandbox_start(struct sandbox *s);                 /* in the background; cal
 int sandbox_wait(struct sandbox *s, struct error *err);    /* until it is ready. ERROR_SANDBOX: cause and remedy, two lines */
 bool sandbox_failed(const struct sandbox *s, struct error *err);   /* has the start been given up? err: why. Does not wait */
 const char *sandbox_engine(const struct sandbox *s);   /* "docker", ...; "" before it is known */
+const char *sandbox_image(const struct sandbox *s);    /* NULL: before it is known, and where the engine has none */
+const char *sandbox_runtime(const struct sandbox *s);  /* the one it was started under, where that is not the engine's own; or NULL */
+/* "docker, image sandpiper:latest": what it runs on, or what it will most likely, as it did the last time; NULL when nobody can say. The caller frees. */
+char *sandbox_place(struct sandbox *s);
 bool sandbox_running(const struct sandbox *s);
 
 /* What the interpreter inside can import of the packages worth naming to a model: "numpy 1.24, pandas 1.5" or "". Known without a start
@@ -104,7 +114,9 @@ struct cell_result {
     struct cell_file *files;
     size_t n_files;
     char *files_note;           /* what was not delivered and why (too big, too many, a symlink); or NULL */
-    char *undelivered;          /* the first of those that this machine is to blame for (its disk is full): a line; or NULL */
+    char *undelivered;          /* the first of those that are the user's loss: too big to be copied, or the disk of this machine is full. A line; or NULL */
+    char *undelivered_name;     /* its name inside */
+    char *undelivered_remedy;   /* what would have helped: a line */
 };
 
 /* Run one cell. 0: it was run, see r->status (an exception is a normal result). -1: there is no sandbox (ERROR_SANDBOX).

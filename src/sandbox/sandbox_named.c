@@ -89,6 +89,11 @@ static int check_options(struct sandbox *s, const struct name_record *r, struct 
     if (s->o.runtime && (!r->runtime || strcmp(s->o.runtime, r->runtime) != 0))
         return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs under %s, not under %s\nleave --runtime out, or end it first: sandpiper rm %s",
                          s->o.name, r->runtime ? r->runtime : "its engine's own runtime", s->o.runtime, s->o.name);
+    bool no_cpu = r->no_limits || (!r->container && !r->holds_cpu);
+    const char *which = sandbox_restricts(&s->o, no_cpu ? SANDBOX_ASKED_CPUS : 0);
+    if (which)
+        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs where --%s cannot be held\nleave --%s out, or end it first: sandpiper rm %s",
+                         s->o.name, which, which, s->o.name);
     compare(&s->o, r, &more, &other);
     if (more.len > 0)
         return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" was started with more than is asked for now: %s\nask for no less, or end it first: "
@@ -122,6 +127,8 @@ int sandbox_claim(struct sandbox *s, struct error *err)
         s->o.cpus = r.cpus;
         s->o.pids = r.pids;
         s->o.data_size = r.data_size;
+        snprintf(s->engine, sizeof s->engine, "%s", r.engine);
+        s->image = xstrdup(r.image);
     }
     name_record_release(&r);
     if (status < 0)
@@ -144,22 +151,25 @@ static void tell_ended(struct sandbox *s, const struct name_record *r)
     s->told_named = true;
 }
 
-/* Frame W: we want it, and how long it is to live after us. */
+static void add_number(struct buf *body, char tag, int64_t value)
+{
+    unsigned char head[5] = {(unsigned char)tag};
+    char digits[24];
+
+    put_u32(head + 1, (uint32_t)snprintf(digits, sizeof digits, "%lld", (long long)value));
+    buf_add(body, head, sizeof head);
+    buf_addstr(body, digits);
+}
+
+/* Frame W: we want it, how long it is to live after us, and how much we take of what the code makes. */
 static void send_word(struct sandbox *s)
 {
     struct buf body autorelease(buf_release) = BUF_INIT(256);
-    unsigned char head[5];
-    char idle[24];
-    int n = snprintf(idle, sizeof idle, "%lld", (long long)(s->o.idle_ms / 1000));
 
-    head[0] = 'v';
-    put_u32(head + 1, 1);
-    buf_add(&body, head, sizeof head);
-    buf_addch(&body, '1');
-    head[0] = 'i';
-    put_u32(head + 1, (uint32_t)n);
-    buf_add(&body, head, sizeof head);
-    buf_addstr(&body, idle);
+    add_number(&body, 'v', 1);
+    add_number(&body, 'i', s->o.idle_ms / 1000);
+    add_number(&body, 'f', s->o.max_file);
+    add_number(&body, 't', sandbox_most_delivered(&s->o));
     kernel_send(s->kernel, 'W', NULL, body.data, body.len, NULL, 0);
 }
 

@@ -251,6 +251,7 @@ void show_event(struct show *s, const struct event *e)
     case EVENT_DONE:
         show_done(s, e);
         break;
+    case EVENT_SANDBOX:
     case EVENT_TEXT:
     case EVENT_REPLY_END:
     case EVENT_SESSION_END:

@@ -16,7 +16,8 @@
 
 static const struct sandbox_options options = {
     .engine = "auto", .image = "img:1", .memory = 512 << 20, .cpus = 1.5, .pids = 77, .data_size = 100 << 20, .data_files = 1234,
-    .tmp_size = 32 << 20, .file_size = 64 << 20, .open_files = 200,
+    .tmp_size = 32 << 20, .file_size = 64 << 20, .max_file = 16 << 20,
+    .open_files = 200,
 };
 
 static struct engine_plan plan_for_tests(void)
@@ -89,7 +90,9 @@ static void check_container(const struct argv *a)
     has(a, "--rm");
     has_pair(a, "img:1", "-I");
     has_pair(a, "-c", "GUEST");
-    assert_string_equal(a->v[a->n - 3], "data=/mnt/data");
+    assert_string_equal(a->v[a->n - 5], "data=/mnt/data");
+    assert_string_equal(a->v[a->n - 4], "file=16777216");     /* copied out: of one file, after one cell */
+    assert_string_equal(a->v[a->n - 3], "total=67108864");
     assert_string_equal(a->v[a->n - 2], "told_pids=77");      /* for hints alone */
     assert_string_equal(a->v[a->n - 1], "told_memory=536870912");
     /* Never: a terminal, docker's init, the host's namespaces, more rights, the daemon's socket, an upper-case short cut to any of it. */

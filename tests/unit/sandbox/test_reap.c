@@ -332,7 +332,7 @@ static void test_a_client_that_hangs(void **state)
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     struct engine_dir d = {.path = found.gl_pathv[0]};
     autofree char *dead = dead_owner(), *container = xasprintf("sandpiper-%s", strrchr(d.path, '/') + 1);
-    assert_int_equal(engine_dir_record(&d, dead, "docker", container, NULL, NULL), 0);
+    assert_int_equal(engine_dir_record(&d, &(struct engine_record){.owner = dead, .engine = "docker", .container = container}, NULL), 0);
     globfree(&found);
     engine_reap(p->loop);
     engine_reap_end(p->loop);

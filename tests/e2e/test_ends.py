@@ -1,0 +1,158 @@
+"""test_ends.py - the program's end: nobody waits for an engine that removes a container, and a second later nothing is left all the same, whoever else
+starts, sweeps or kills in between."""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import need_engine
+
+SLOW = "#!/bin/sh\nif [ \"$1\" = rm ]; then echo \"$*\" >> %s; sleep %s; fi\nexec %s \"$@\"\n"
+
+
+@pytest.fixture(params=["docker", "podman"])
+def engine(request):
+    """Those with a client, which takes its time."""
+    need_engine(request.param)
+    return request.param
+
+
+def slow_removal(sandpiper, engine, seconds):
+    """An environment whose client takes so long to remove a container, and writes down that it was asked."""
+    path = sandpiper.write(engine, SLOW % (sandpiper.path("asked"), seconds, shutil.which(engine)))
+    os.chmod(path, 0o755)
+    return {"PATH": sandpiper.work + ":" + os.environ["PATH"]}
+
+
+def places(sandpiper):
+    return [f for f in glob.glob(sandpiper.path("run/sandpiper/*")) if os.path.basename(f) != "names"]
+
+
+def record_of(sandpiper):
+    with open(places(sandpiper)[0] + "/record") as f:
+        return json.load(f)
+
+
+def gone_within(sandpiper, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if not places(sandpiper) and not sandpiper.containers():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def timed_end(sandpiper, env=None):
+    """How long the program takes from its last byte to its exit, and to the end of the pipe that it wrote to."""
+    p = sandpiper.start("exec", "-", stdin=subprocess.PIPE, env=env)
+    p.stdin.write(b"print('last')")
+    p.stdin.close()
+    assert p.stdout.readline() == b"last\n"
+    begin = time.monotonic()
+    os.waitid(os.P_PID, p.pid, os.WEXITED | os.WNOWAIT)
+    exited = time.monotonic() - begin
+    assert p.stdout.read() == b"" and p.stderr.read() == b""
+    closed = time.monotonic() - begin
+    assert p.wait() == 0
+    return exited, closed
+
+
+def test_a_slow_engine_keeps_nobody(sandpiper_on, engine):
+    """Neither who waits for the program nor who reads its output to the end waits for the removal; it is done all the same."""
+    env = slow_removal(sandpiper_on, engine, 2)
+    exited, closed = timed_end(sandpiper_on, env)
+    assert exited < 0.5 and closed < 0.5, (exited, closed)
+    assert record_of(sandpiper_on)["ending"] is True
+    assert gone_within(sandpiper_on, 6)
+    with open(sandpiper_on.path("asked")) as f:
+        assert len(f.read().splitlines()) == 1
+
+
+def test_the_best_of_five_ends_is_quick(sandpiper_on):
+    """60 ms is what a shell's prompt may be late by; the machine may be busy, so the quickest end of five is looked at."""
+    ends = [timed_end(sandpiper_on) for _ in range(5)]
+    assert min(e[1] for e in ends) < 0.06, ends
+    assert gone_within(sandpiper_on, 3)
+
+
+def test_gc_waits_for_it_and_does_not_call_it_an_orphan(sandpiper_on, engine):
+    env = slow_removal(sandpiper_on, engine, 1)
+    timed_end(sandpiper_on, env)
+    assert len(places(sandpiper_on)) == 1
+    r = sandpiper_on.run("gc", env=env)
+    assert r.code == 0 and r.out == "nothing to remove\n" and r.err == "", r
+    assert places(sandpiper_on) == [] and sandpiper_on.containers() == []
+
+
+def test_a_start_at_the_same_time_leaves_it_alone(sandpiper_on, engine):
+    env = slow_removal(sandpiper_on, engine, 2)
+    timed_end(sandpiper_on, env)
+    timed_end(sandpiper_on, env)
+    assert gone_within(sandpiper_on, 8)
+    with open(sandpiper_on.path("asked")) as f:
+        asked = f.read().split("\n")[:-1]
+    assert len(asked) == 2 and asked[0] != asked[1], asked
+
+
+def test_killed_as_well_it_is_left_to_the_next_start(sandpiper_on, engine):
+    env = slow_removal(sandpiper_on, engine, 5)
+    timed_end(sandpiper_on, env)
+    place = places(sandpiper_on)[0]
+    os.kill(int(record_of(sandpiper_on)["owner"].split(":")[1]), signal.SIGKILL)
+    time.sleep(0.1)
+    timed_end(sandpiper_on)
+    end = time.monotonic() + 6
+    while os.path.exists(place) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not os.path.exists(place)
+    assert gone_within(sandpiper_on, 6)
+
+
+def test_what_goes_on_is_nobodys(sandpiper_on, engine):
+    """No terminal, a session of its own, no descriptor but /dev/null and the client's pipes, deaf to a hang-up; it holds no folder busy."""
+    env = slow_removal(sandpiper_on, engine, 3)
+    p = sandpiper_on.chat("exec", "-", env=env)
+    p.sendline("print('la' + 'st')\n\x04")
+    p.expect("last\r\n")
+    p.wait()
+    pid = int(record_of(sandpiper_on)["owner"].split(":")[1])
+    with open("/proc/%d/stat" % pid) as f:
+        stat = f.read().rpartition(")")[2].split()
+    assert stat[3] == str(pid) and stat[4] == "0", stat              # session, terminal
+    assert os.readlink("/proc/%d/cwd" % pid) == "/"
+    fds = [os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)]
+    assert not [f for f in fds if f != "/dev/null" and not f.startswith(("pipe:", "anon_inode:"))], fds
+    p.close(force=True)
+    os.kill(pid, signal.SIGHUP)
+    os.kill(pid, signal.SIGTERM)
+    time.sleep(0.1)
+    assert os.path.exists("/proc/%d/cwd" % pid)
+    assert gone_within(sandpiper_on, 8)
+
+
+def test_a_supervisor_that_hangs_is_ended(sandpiper_on, engine):
+    """Its channel's end tells it nothing; the engine is asked."""
+    p = sandpiper_on.start("exec", "-", stdin=subprocess.PIPE)
+    p.stdin.write(b"print('up', flush=True)\nimport time; time.sleep(1)")
+    p.stdin.close()
+    assert p.stdout.readline() == b"up\n"
+    inside = subprocess.run([engine, "inspect", "-f", "{{.State.Pid}}", record_of(sandpiper_on)["container"]], stdout=subprocess.PIPE, text=True)
+    time.sleep(0.2)
+    p.send_signal(signal.SIGTERM)
+    os.kill(int(inside.stdout), signal.SIGSTOP)
+    p.wait()
+    assert gone_within(sandpiper_on, 8)
+
+
+def test_timeout_and_a_pipeline(sandpiper_on):
+    """"timeout" waits for its child only; a pipeline's last program must see the end."""
+    begin = time.monotonic()
+    r = subprocess.run(["sh", "-c", "echo 'print(6 * 7)' | timeout 60 %s exec - 2>&1 | cat" % " ".join(sandpiper_on.argv([]))],
+                       env=sandpiper_on.env(slow_removal(sandpiper_on, sandpiper_on.engine, 4)), stdout=subprocess.PIPE)
+    assert r.stdout == b"42\n" and time.monotonic() - begin < 4
+    assert gone_within(sandpiper_on, 8)
