@@ -207,8 +207,7 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     if (rc == 0) {
         bool quoted = reply.status >= 300 || t.a.reader.failed_generation;      /* a call all the same, only told in an error */
         x->structured = r->n_calls && (t.a.reader.slots.n > 0 || quoted);
-        x->from_block = !x->structured && r->n_calls && !t.a.leak.calls.n
-            && (t.a.blocks.state == BLOCKS_CLOSED || t.a.blocks.state == BLOCKS_CODE);
+        x->from_block = !x->structured && t.a.from_block;
     }
     if (rc == 0 || t.a.shown)
         estimate_usage(&t, r);  /* a reply that broke off was paid for too */
