@@ -164,14 +164,17 @@ static bool may_begin(const struct text_calls *k, const struct form *f)
     return behind(k) || f->place == FORM_ANYWHERE || (f->place == FORM_LINE && k->blank) || !k->begun;
 }
 
-/* A quick look at the first byte. */
-static bool may_open(const char *mark, unsigned char b)
+/* A quick look at the first bytes, as far as they are there. */
+static bool may_open(const char *mark, const char *s, size_t n)
 {
     switch (*mark) {
-    case AT_CALLS: return b == '{' || b == '[';
-    case AT_PYTHON_LIST: return b == '[';
-    case AT_FENCE: return b == '`';
-    default: return b == (unsigned char)*mark;
+    case AT_CALLS: return *s == '{' || *s == '[';
+    case AT_PYTHON_LIST: return *s == '[';
+    case AT_FENCE: return *s == '`';
+    default:
+        while (n && (unsigned char)*mark > ' ' && *mark == *s)
+            mark++, s++, n--;
+        return !n || (unsigned char)*mark <= ' ';
     }
 }
 
@@ -191,17 +194,18 @@ static bool interesting(const struct text_calls *k, unsigned char b)
 /* A cursor for each form that begins with the byte at from. False: none does. */
 static bool open_forms(struct text_calls *k)
 {
-    unsigned char b = (unsigned char)k->held.data[k->from];
-    if (!interesting(k, b))
+    const char *s = k->held.data + k->from;
+    size_t n = k->held.len - k->from;
+    if (!interesting(k, (unsigned char)*s))
         return false;
     for (size_t i = 0; i < text_forms_n; i++) {
         const struct form *f = &text_forms[i];
         if (!may_begin(k, f))
             continue;
-        if (may_open(f->mark, b))
+        if (may_open(f->mark, s, n))
             open_cursor(k, f, f->mark, false);
         for (size_t m = 0; m < countof(f->outer) && f->outer[m]; m++)
-            if (may_open(f->outer[m], b))
+            if (may_open(f->outer[m], s, n))
                 open_cursor(k, f, f->outer[m], true);
     }
     k->at = k->from;

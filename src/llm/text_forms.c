@@ -40,7 +40,7 @@ const struct form text_forms[] = {
      .outer = {"<｜tool▁calls▁begin｜> "}},
 
     /* a name, and each argument between tags */
-    {FORM_CALL, .mark = "<function=" NAME "> " EACH " <parameter=" KEY "> " VALUE "</parameter>" AGAIN WHOLE " </function>",
+    {FORM_CALL, .mark = "<function=" NAME "> " EACH " <parameter=" KEY ">" VALUE "</parameter>" AGAIN WHOLE " </function>",
      .outer = {"<tool_call> ", "<seed:tool_call> "}},                                   /* Qwen3-Coder, Seed-OSS */
     {FORM_CALL, .mark = INVOKE(""), .outer = {"<minimax:tool_call> ", "<function_calls> ", "<tool_call> "}},   /* MiniMax M2, Claude */
     {FORM_CALL, .mark = INVOKE("antml:"), .outer = {"<" "antml:function_calls> ", "<function_calls> "}},
