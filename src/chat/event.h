@@ -27,6 +27,7 @@ enum reply_kind {
     REPLY_ANSWER,           /* no call: this text is the answer */
     REPLY_CALLS,            /* it made calls: the text was talk beside them */
     REPLY_NUDGED,           /* discarded: the model was asked once more */
+    REPLY_THOUGHTS,         /* it was reasoning, as only its end told: what comes now is the reply */
     REPLY_CUT,              /* ended early (interrupted, connection lost): text was shown, no call of it runs */
 };
 

@@ -57,6 +57,7 @@ static void downstream(struct answer *a, const struct buf *text)
 static void unsay(struct answer *a)
 {
     a->text_calls.unsaid = false;
+    a->unsaid = true;
     if (a->text.len && a->l && a->l->unsaid)
         a->l->unsaid(a->l->ctx);
     emit(a, &a->reasoning, buf_str(&a->text), a->text.len, NULL, &a->reasoned);

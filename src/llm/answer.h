@@ -33,6 +33,7 @@ struct answer {
     bool shown, reasoned;               /* something was passed on */
     bool enough;                        /* nothing more is wanted; the transfer may be stopped */
     bool over;                          /* cut at ANSWER_TEXT_MAX */
+    bool unsaid;                        /* text that was shown was reasoning: its beginning had no tag */
     bool from_text, from_block;         /* of the calls: one of these forms, none was structured */
 };
 

@@ -200,6 +200,7 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     enum answer_mode mode = m->dialect == LLM_BLOCKS ? ANSWER_BLOCKS : x->nudged_text ? ANSWER_NUDGED : ANSWER_NATIVE;
     struct http_reply reply;
     answer_init(&t.a, mode, x->q, x->l);
+    t.a.text_calls.awaited = m->thoughts_unopened;
     enum http_end end = post(m, &t, body, stream, &reply, f, err);
     tell_trouble(m->trace, x->l);
     tell_trouble(m->record, x->l);
@@ -207,6 +208,7 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     if (rc == 0) {
         bool quoted = reply.status >= 300 || t.a.reader.failed_generation;      /* a call all the same, only told in an error */
         x->structured = r->n_calls && (t.a.reader.slots.n > 0 || quoted);
+        m->thoughts_unopened = m->thoughts_unopened || t.a.unsaid;
         x->from_block = !x->structured && t.a.from_block;
     }
     if (rc == 0 || t.a.shown)

@@ -25,6 +25,7 @@ struct llm {
     bool native_seen;                   /* it made a native call */
     bool no_stream, no_stream_options, no_reasoning_effort, no_temperature, no_items, no_encrypted, no_summary;
     bool empty_thoughts;
+    bool thoughts_unopened;             /* its thoughts end with a tag and begin with none: text waits for that */
     enum max_tokens_field max_tokens_field;
     struct learnt *others;              /* the same about those that were asked before in this session */
     size_t n_others;

@@ -68,6 +68,7 @@ struct learnt {
     int context;
     enum llm_dialect dialect;
     bool native_seen, no_stream, no_stream_options, no_reasoning_effort, no_temperature, no_items, no_encrypted, no_summary, empty_thoughts;
+    bool thoughts_unopened;
     enum max_tokens_field max_tokens_field;
 };
 
@@ -93,7 +94,7 @@ static void remember(struct llm *m)
         .origin = k->origin, .context = m->context, .dialect = m->dialect, .native_seen = m->native_seen, .no_stream = m->no_stream,
         .no_stream_options = m->no_stream_options, .no_reasoning_effort = m->no_reasoning_effort, .no_temperature = m->no_temperature,
         .no_items = m->no_items, .no_encrypted = m->no_encrypted, .no_summary = m->no_summary, .empty_thoughts = m->empty_thoughts,
-        .max_tokens_field = m->max_tokens_field,
+        .max_tokens_field = m->max_tokens_field, .thoughts_unopened = m->thoughts_unopened,
     };
 }
 
@@ -114,6 +115,7 @@ static void recall(struct llm *m)
     m->no_encrypted = k->no_encrypted;
     m->no_summary = k->no_summary;
     m->empty_thoughts = k->empty_thoughts;
+    m->thoughts_unopened = k->thoughts_unopened;
 }
 
 int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err)

@@ -246,8 +246,11 @@ void show_event(struct show *s, const struct event *e)
     case EVENT_DONE:
         show_done(s, e);
         break;
-    case EVENT_TEXT:
     case EVENT_REPLY_END:
+        if (e->reply_end.kind == REPLY_THOUGHTS)
+            show_line(s, NOTICE_INFO, "The text above was the model's reasoning; the answer follows.");
+        break;
+    case EVENT_TEXT:
     case EVENT_SESSION_END:
         break;
     }

@@ -1,4 +1,4 @@
-/* test_text_calls.c - calls and thoughts written as text: every form of tests/wire/text-forms.json alone, behind text and twice, cut at every
+/* test_text_calls.c - calls and thoughts written as text: every form of tests/forms/calls.json alone, behind text and twice, cut at every
  * byte and broken off at every byte; what is none; thoughts with and without their tags; text made to be slow.
  */
 #include <setjmp.h>
@@ -212,7 +212,7 @@ static struct json *read_forms(void)
 {
     struct buf b = BUF_INIT(1u << 20);
     struct error err = {0};
-    assert_int_equal(file_read("tests/wire/text-forms.json", 1u << 20, &b, &err), 0);
+    assert_int_equal(file_read("tests/forms/calls.json", 1u << 20, &b, &err), 0);
     struct json *j = json_parse(b.data, b.len, 0, NULL, &err);
     assert_non_null(j);
     buf_release(&b);
