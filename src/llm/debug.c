@@ -110,6 +110,7 @@ static const char *class_of(const struct failure *f)
     case FAILURE_AUTH: return "auth";
     case FAILURE_QUOTA: return "quota";
     case FAILURE_CONTEXT: return "context";
+    case FAILURE_TOO_LARGE:
     case FAILURE_BUSY: return busy_class(f);
     case FAILURE_LOADING: return "overloaded";
     case FAILURE_NETWORK:

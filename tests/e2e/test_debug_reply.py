@@ -76,7 +76,9 @@ def check_error(want, got):
         assert got["error"]["class"] in RETRYABLE, got
     elif kind in ("context", "auth", "truncated"):
         assert got["error"]["class"] == kind and got["truncated"] == (kind == "truncated"), got
-    again = kind in ("retryable", "truncated") and not got["text"]
+    elif kind == "broken":
+        assert got["error"]["class"] == "not_an_api" and got["retry"]["stream"] is False, got
+    again = kind in ("retryable", "truncated", "broken") and not got["text"]
     assert got["action"] == "fail", got
     assert (got["retry"] is not None) == again, got
     if "partial_text" in want:

@@ -175,6 +175,8 @@ static const char *check_error(const struct json *a, const struct outcome *o)
         return o->f.class == FAILURE_CONTEXT ? NULL : "not seen as context";
     if (!strcmp(class, "truncated"))
         return o->f.class == FAILURE_TRUNCATED && !o->r.n_calls ? NULL : "not seen as truncated";
+    if (!strcmp(class, "broken"))
+        return o->f.class == FAILURE_PROTOCOL && o->f.once ? NULL : "not seen as broken from the start";
     if (!strcmp(class, "retryable"))
         return what == RETRY_WAIT ? NULL : "not retryable";
     if (!strcmp(class, "auth"))
