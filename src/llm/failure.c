@@ -272,14 +272,22 @@ static bool is_quota(const struct failure *f, const char *type)
     return has_any(f->code, codes) || has_any(type, codes) || !strcmp(f->code, "3036");
 }
 
+static long number_behind(const char *text, const char *word)
+{
+    const char *at = text;
+    while ((at = strcasestr(at, word)) && !isdigit((unsigned char)at[strlen(word)]))
+        at++;
+    return at ? strtol(at + strlen(word), NULL, 10) : -1;
+}
+
 /* Not that there were too many requests: this one alone is over the limit, however long one waits. */
 static bool is_too_large(const struct failure *f)
 {
     static const char *const rate[] = {"per min", "per day", "tpm", "tpd", NULL};
     if (f->status != 429 && f->status != 413)
         return false;
-    const char *limit = strcasestr(f->message, "limit "), *asked = strcasestr(f->message, "requested ");
-    bool never = limit && asked && strtol(asked + 10, NULL, 10) > strtol(limit + 6, NULL, 10) && isdigit((unsigned char)limit[6]);
+    long limit = number_behind(f->message, "limit "), asked = number_behind(f->message, "requested ");
+    bool never = limit > 0 && asked > limit;
     return has(f->message, "request too large for") ? f->status == 429 || has_any(f->message, rate) : never && has_any(f->message, rate);
 }
 
