@@ -153,12 +153,14 @@ static bool may_begin(const struct text_calls *k, const struct form *f)
 {
     if (f->kind == FORM_END)
         return behind(k) && !k->invented;
-    if (f->kind == FORM_CLOSE)
-        return !k->opened && !k->fence && !k->code && !strchr("\"'`", k->before ? k->before : ' ');
-    if (k->fence || k->code)
-        return false;
     if (f->kind == FORM_THOUGHT)
-        return !k->invented;
+        return true;
+    if (k->fence)
+        return false;
+    if (f->kind == FORM_CLOSE)
+        return !k->opened && !strchr("\"'`", k->before ? k->before : ' ');
+    if (k->code)
+        return false;
     if (!k->tries || k->invented || k->calls.n >= CALLS_MAX)
         return false;
     return behind(k) || f->place == FORM_ANYWHERE || (f->place == FORM_LINE && k->blank) || !k->begun;
@@ -188,7 +190,7 @@ static void open_cursor(struct text_calls *k, const struct form *f, const char *
 
 static bool interesting(const struct text_calls *k, unsigned char b)
 {
-    return b && !k->fence && strchr("<[{`act", b) && (!isalpha(b) || k->blank || behind(k));
+    return b && strchr(k->fence ? "<[" : "<[{`act", b) && (!isalpha(b) || k->blank || behind(k));
 }
 
 /* A cursor for each form that begins with the byte at from. False: none does. */
@@ -216,8 +218,8 @@ static void keep_cursors(struct text_calls *k, const bool *dead, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
-        if (!dead[i] && !(k->best.form && k->cursor[i].form > k->best.form))
-            k->cursor[kept++] = k->cursor[i];
+        if (!dead[i] && !(k->best.form && k->cursor[i].form > k->best.form) && kept++ != i)
+            k->cursor[kept - 1] = k->cursor[i];
     k->n_cursors = kept;
 }
 

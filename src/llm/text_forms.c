@@ -36,12 +36,18 @@ const struct form text_forms[] = {
      .outer = {"<|tool_calls_section_begin|> "}},
     {FORM_CALL, .mark = "<｜tool▁call▁begin｜> " NAME " <｜tool▁sep｜> " ARGUMENTS,           /* DeepSeek V3.1 */
      .outer = {"<｜tool▁calls▁begin｜> "}},
+    {FORM_CALL, .mark = "<｜tool_call_begin｜> " NAME " <｜tool_sep｜> " ARGUMENTS,
+     .outer = {"<｜tool_calls_begin｜> "}},
+    {FORM_CALL, .mark = "<|tool▁call▁begin|> " NAME " <|tool▁sep|> " ARGUMENTS,
+     .outer = {"<|tool▁calls▁begin|> "}},
     {FORM_CALL, .mark = "<｜tool▁call▁begin｜> function <｜tool▁sep｜> " NAME " ```json " ARGUMENTS,   /* DeepSeek V3, R1 */
      .outer = {"<｜tool▁calls▁begin｜> "}},
 
     /* a name, and each argument between tags */
     {FORM_CALL, .mark = "<function=" NAME "> " EACH " <parameter=" KEY ">" VALUE "</parameter>" AGAIN WHOLE " </function>",
      .outer = {"<tool_call> ", "<seed:tool_call> "}},                                   /* Qwen3-Coder, Seed-OSS */
+    {FORM_CALL, .mark = "<function name=\"" NAME "\"" ATTRIBUTES ">" EACH " <parameter name=\"" KEY "\"" ATTRIBUTES ">" VALUE
+     "</parameter>" AGAIN WHOLE " </function>", .outer = {"<tool_call> "}},
     {FORM_CALL, .mark = INVOKE(""), .outer = {"<minimax:tool_call> ", "<function_calls> ", "<tool_call> "}},   /* MiniMax M2, Claude */
     {FORM_CALL, .mark = INVOKE("antml:"), .outer = {"<" "antml:function_calls> ", "<function_calls> "}},
     {FORM_CALL, .mark = INVOKE("｜DSML｜"),                                               /* DeepSeek V3.2, V4 */

@@ -276,7 +276,7 @@ static int ask(struct ask *a)
     static const struct llm_tool tool = {"execute_python", "d", "{\"type\":\"object\"}", "code"};
     static const struct llm_prompts prompts = {.system_native = "s", .system_blocks = "b", .nudge = "n"};
     struct llm_request q = {&a->c, &prompts, &tool, 1, false};
-    struct llm_listener l = {a, on_text, NULL, on_nudged, on_restarted, on_notice};
+    struct llm_listener l = {.ctx = a, .text = on_text, .nudged = on_nudged, .restarted = on_restarted, .notice = on_notice};
     int64_t t = clock_us();
     llm_reply_release(&a->r);
     buf_clear(&a->text);

@@ -248,7 +248,7 @@ static void text_stays_text(void **state)
         "~~~text\n<tool_call>{\"name\":\"execute_python\",\"arguments\":{\"code\":\"1\"}}</tool_call>\n~~~\n",
         "```\nx\n```\n```xml\n<function=execute_python><parameter=code>1</parameter></function>\n```", "<|im_end|>doctor", "analysis of the data: fine", "commentary to=nobody",
         "{\"tool_calls\": []}", "[{\"name\": \"execute_python\", \"arguments\": {\"code\": \"1\"}}, 7]", "[{\"name\": \"web\"}]", "<\xef\xbd\x9ctool", "a </ think> b", "</thinking>x",
-        "It is `</think>` that ends it, or \"</think>\" if you will.\n", "The tag <think> starts it and </think> ends it.", "```\n</think>\n```\n",
+        "It is `</think>` that ends it, or \"</think>\" if you will.\n", "The tag <think> starts it and </think> ends it.", "Wrap it: `<think>why</think>`, or\n```\n<think>\nx\n```\n</think>.", "```\n</think>\n```\n",
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct got g = read_whole(cases[i]);
@@ -341,7 +341,7 @@ static void thoughts(void **state)
         {"I see.\n</think>\n\n42", "42", "I see.\n", true, 0}, {"I see.</think>42", "42", "I see.", true, 0}, {"</think>\n\n42", "42", "", true, 0},
         {"Hm. " ONE " no.</think>42", "42", "Hm. " ONE " no.", true, 0}, {BARE "\nno</think>42", "42", BARE "\nno", true, 0}, {"Hm.</think>\n" ONE, "", "Hm.", true, 1},
         {"I see [/THINK] 42", "42", "I see ", true, 0}, {"a</think>b</think>c", "b</think>c", "a", true, 0}, {"<think>a</think>b</think>c", "b</think>c", "a", false, 0},
-        {"```python\n1\n```\nx</think>y", "y", "```python\n1\n```\nx", true, 0}, {" \n a</think>b", "b", " \n a", true, 0},
+        {"```python\n1\n```\nx</think>y", "y", "```python\n1\n```\nx", true, 0}, {" \n a</think>b", "b", " \n a", true, 0}, {"One ` too many.</think>b", "b", "One ` too many.", true, 0},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct got g = read_whole(cases[i].in);
