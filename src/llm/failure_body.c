@@ -1,4 +1,4 @@
-/* failure_body.c - is a body with status 200 an error, and which: the services that say so in their own way. */
+/* failure_body.c - is a body with status 200 an error, and which: services that say so in their own way. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static bool is_bare_message(const struct json *j)
     static const char *const answers[] = {"choices", "output", "response", "result", "message", "data"};
     const struct json *code = json_get(j, "code");
     int64_t n = json_str(code) ? strtol(json_str(code), NULL, 10) : json_int(code, 0);
-    bool other = (n && n != 200) || (json_str(code) && *json_str(code) && !isdigit((unsigned char)*json_str(code)));
+    bool other = (n && n != 200) || (json_str(code) && isalpha((unsigned char)*json_str(code)));
     for (size_t i = 0; i < countof(answers); i++)
         other = other && !json_get(j, answers[i]);
     return other && json_str(json_get(j, "msg")) && *json_str(json_get(j, "msg"));
@@ -35,13 +35,16 @@ bool failure_is(const struct json *j)
 enum failure_class failure_by_number(const struct json *j)
 {
     static const struct { int code; enum failure_class class; } minimax[] = {
-        {1000, FAILURE_BUSY}, {1001, FAILURE_BUSY}, {1002, FAILURE_BUSY}, {1004, FAILURE_AUTH}, {1008, FAILURE_QUOTA}, {1013, FAILURE_BUSY},
-        {1024, FAILURE_BUSY}, {1033, FAILURE_BUSY}, {1039, FAILURE_BUSY}, {1041, FAILURE_BUSY}, {2049, FAILURE_AUTH}, {2056, FAILURE_QUOTA},
+        {1000, FAILURE_BUSY}, {1001, FAILURE_BUSY}, {1002, FAILURE_BUSY}, {1004, FAILURE_AUTH},
+        {1008, FAILURE_QUOTA}, {1013, FAILURE_BUSY}, {1024, FAILURE_BUSY}, {1033, FAILURE_BUSY},
+        {1039, FAILURE_BUSY}, {1041, FAILURE_BUSY}, {2049, FAILURE_AUTH}, {2056, FAILURE_QUOTA},
     }, baidu[] = {
-        {2, FAILURE_BUSY}, {4, FAILURE_BUSY}, {17, FAILURE_QUOTA}, {18, FAILURE_BUSY}, {19, FAILURE_QUOTA}, {110, FAILURE_AUTH},
+        {2, FAILURE_BUSY}, {4, FAILURE_BUSY}, {17, FAILURE_QUOTA}, {18, FAILURE_BUSY}, {19, FAILURE_QUOTA},
+        {110, FAILURE_AUTH},
         {111, FAILURE_AUTH}, {336100, FAILURE_BUSY}, {336501, FAILURE_BUSY}, {336502, FAILURE_BUSY},
     };
-    int64_t m = json_int(json_get(json_get(j, "base_resp"), "status_code"), 0), b = json_int(json_get(j, "error_code"), 0);
+    int64_t m = json_int(json_get(json_get(j, "base_resp"), "status_code"), 0);
+    int64_t b = json_int(json_get(j, "error_code"), 0);
     for (size_t i = 0; m && i < countof(minimax); i++)
         if (minimax[i].code == m)
             return minimax[i].class;
@@ -55,9 +58,12 @@ enum failure_class failure_by_number(const struct json *j)
 static bool is_phrase(const char *s)
 {
     static const char *const phrases[] = {
-        "Bad Request", "Unauthorized", "Payment Required", "Forbidden", "Not Found", "Method Not Allowed", "Not Acceptable", "Request Timeout",
-        "Conflict", "Gone", "Payload Too Large", "Content Too Large", "Unsupported Media Type", "Unprocessable Entity", "Unprocessable Content",
-        "Too Many Requests", "Internal Server Error", "Not Implemented", "Bad Gateway", "Service Unavailable", "Gateway Timeout", "Error",
+        "Bad Request", "Unauthorized", "Payment Required", "Forbidden", "Not Found", "Method Not Allowed",
+        "Not Acceptable", "Request Timeout",
+        "Conflict", "Gone", "Payload Too Large", "Content Too Large", "Unsupported Media Type",
+        "Unprocessable Entity", "Unprocessable Content",
+        "Too Many Requests", "Internal Server Error", "Not Implemented", "Bad Gateway",
+        "Service Unavailable", "Gateway Timeout", "Error",
     };
     for (size_t i = 0; i < countof(phrases); i++)
         if (!strcasecmp(s, phrases[i]))

@@ -43,7 +43,8 @@ static size_t word_length(const char *s, size_t n)
     return k;
 }
 
-static const struct llm_tool *tool_named(const char *s, size_t n, const struct llm_tool *tools, size_t n_tools)
+static const struct llm_tool *tool_named(const char *s, size_t n, const struct llm_tool *tools,
+                                         size_t n_tools)
 {
     static const char call[] = ".call";        /* Llama's way for the tools it was trained with */
     if (n > sizeof call && !memcmp(s + n - sizeof call + 1, call, sizeof call - 1))
@@ -141,7 +142,8 @@ static bool closes(const struct reading *r, const char *quote, size_t n)
     return (size_t)(r->end - r->s) >= n && !memcmp(r->s, quote, n);
 }
 
-/* From behind the prefix. A line break between single quotes is taken as it stands: Python would refuse it, and models write it. */
+/* From behind the prefix. A line break between single quotes is taken as it stands: Python would refuse
+ * it, and models write it. */
 static bool string_body(struct reading *r, bool raw, struct buf *out)
 {
     char quote[3] = {*r->s, *r->s, *r->s};
@@ -196,7 +198,8 @@ static struct json *word(struct reading *r)
             return i == 2 ? json_null() : json_boolean(i == 0);
         }
     size_t used = 0;
-    struct json *j = json_parse(r->s, (size_t)(r->end - r->s), JSON_PREFIX, &used, NULL);   /* a number; JSON has those of Python */
+    /* a number; JSON has those of Python */
+    struct json *j = json_parse(r->s, (size_t)(r->end - r->s), JSON_PREFIX, &used, NULL);
     if (json_type(j) != JSON_NUMBER) {
         json_free(j);
         return NULL;
@@ -212,7 +215,8 @@ static struct json *literal(struct reading *r)
     skip(r);
     if (strings(r, &out))
         j = out.full ? NULL : json_string_n(buf_str(&out), out.len);
-    else if (r->s < r->end && (isalpha((unsigned char)*r->s) || isdigit((unsigned char)*r->s) || *r->s == '-'))
+    else if (r->s < r->end && (isalpha((unsigned char)*r->s) || isdigit((unsigned char)*r->s)
+                               || *r->s == '-'))
         j = word(r);
     buf_release(&out);
     return j;

@@ -1,5 +1,5 @@
-/* text_calls.c - see text_calls.h. Bytes in held are in one of three states: plain (passed on one by one), chased by cursors (one for each form
- * that still fits), or in a thought.
+/* text_calls.c - see text_calls.h. Bytes in held are in one of three states: plain (passed on one by one),
+ * chased by cursors (one for each form that still fits), or in a thought.
  */
 #include "llm/text_calls.h"
 
@@ -16,7 +16,8 @@
 #define TRIES 16
 #define CALLS_MAX 64            /* the agent runs 32 of a reply at most */
 #define TAKEN_MAX (1u << 20)
-#define INVENTED_MAX 4096       /* so much is read behind a call, for the end of a thought or a call as the API has it */
+/* so much is read behind a call, for the end of a thought or a call as the API has it */
+#define INVENTED_MAX 4096
 
 struct out { struct buf *text, *thoughts; };
 
@@ -231,7 +232,8 @@ static void step_cursors(struct text_calls *k, int b)
     keep_cursors(k, dead, k->n_cursors);
 }
 
-/* All that came before was a thought: what was passed on, what was taken for calls, and what is about to be passed on. */
+/* All that came before was a thought: what was passed on, what was taken for calls, and what is about to
+ * be passed on. */
 static void unsay(struct text_calls *k, struct out *o)
 {
     buf_add(o->thoughts, buf_str(&k->space), k->space.len);
@@ -246,7 +248,8 @@ static void unsay(struct text_calls *k, struct out *o)
     forget_place(k);
 }
 
-static void take_calls(struct text_calls *k, const struct form *f, struct calls *found, const char *s, size_t n)
+static void take_calls(struct text_calls *k, const struct form *f, struct calls *found, const char *s,
+                       size_t n)
 {
     if (!behind(k))
         buf_add(&k->taken, buf_str(&k->space), k->space.len);   /* white space before a call is no text */
@@ -371,7 +374,9 @@ static bool await(struct text_calls *k, bool at_end, struct out *o)
 
 static bool go_on(struct text_calls *k, bool at_end, struct out *o)
 {
-    return k->awaited ? await(k, at_end, o) : k->thought ? think(k, o) : k->n_cursors ? chase(k, at_end, o) : plain(k, o);
+    if (k->awaited)
+        return await(k, at_end, o);
+    return k->thought ? think(k, o) : k->n_cursors ? chase(k, at_end, o) : plain(k, o);
 }
 
 static void run(struct text_calls *k, bool at_end, struct out *o)

@@ -1,8 +1,10 @@
-/* text_calls.h - what a model writes into a reply's text besides text: calls in the forms of many families (text_forms.h), and thoughts
- * between tags. One pass over text that streams: what cannot become a call passes at once, what turns out to be none is passed on as text,
- * and the result does not depend on how the text was cut. A call counts only when it was received whole and names a known tool.
+/* text_calls.h - what a model writes into a reply's text besides text: calls in the forms of many families
+ * (text_forms.h), and thoughts between tags. One pass over text that streams: what cannot become a call
+ * passes at once, what turns out to be none is passed on as text, and the result does not depend on how
+ * the text was cut. A call counts only when it was received whole and names a known tool.
  *
- * Behind a call only more calls count: what else a model writes there it has invented, for it has seen no result yet.
+ * Behind a call only more calls count: what else a model writes there it has invented, for it has seen no
+ * result yet.
  */
 #ifndef LLM_TEXT_CALLS_H
 #define LLM_TEXT_CALLS_H
@@ -24,8 +26,10 @@ struct text_cursor {
     const struct form *form;
     const char *step, *loop;            /* in its template; where what repeats begins */
     bool outer, open;                   /* in an outer mark; in a slot */
-    struct text_slice slot;             /* len: bytes of the slot, or of the mark behind it, as far as it was seen */
-    struct { int depth; char quote; unsigned char quotes, run; bool escaped, decided; } in;    /* in brackets and strings */
+    /* len: bytes of the slot, or of the mark behind it, as far as it was seen */
+    struct text_slice slot;
+    /* in brackets and strings */
+    struct { int depth; char quote; unsigned char quotes, run; bool escaped, decided; } in;
     struct text_slice name, body, key[TEXT_ARGUMENTS], value[TEXT_ARGUMENTS];
     size_t n;                           /* of key and value */
 };
@@ -38,12 +42,15 @@ struct text_calls {
     struct text_cursor cursor[TEXT_CURSORS];
     size_t n_cursors;
     struct { const struct form *form; size_t end; struct calls calls; } best;      /* what fits so far */
-    unsigned tries;                     /* left; a form that fails late costs one, so that hostile text costs no more than a few passes */
+    /* left; a form that fails late costs one, so that hostile text costs no more than a few passes */
+    unsigned tries;
 
     /* where in the text held begins */
-    bool begun, blank, code;            /* something visible came; none of it on this line; between backticks */
+    /* something visible came; none of it on this line; between backticks */
+    bool begun, blank, code;
     char fence, run_of, before;
-    size_t fence_len, run, line_tail;   /* of the fence that is open; of the line's first run of ` or ~; visible bytes behind that */
+    /* of the fence that is open; of the line's first run of ` or ~; visible bytes behind that */
+    size_t fence_len, run, line_tail;
     const struct form *thought;         /* in it */
     size_t close_len;                   /* bytes of its end that were seen */
     bool thought_over, opened;          /* one ended; the tag of one was seen, anywhere */
@@ -55,8 +62,11 @@ struct text_calls {
     size_t invented;                    /* bytes behind them */
     bool enough;                        /* nothing more is wanted */
 
-    bool unsaid;                        /* all text that was passed on before was reasoning; the caller resets it */
-    bool awaited;                       /* set before the first byte: this model leaves the beginning of its thoughts out, so text waits for the end */
+    /* all text that was passed on before was reasoning; the caller resets it */
+    bool unsaid;
+    /* set before the first byte: this model leaves the beginning of its thoughts out, so text waits for
+     * the end */
+    bool awaited;
 };
 
 enum text_end {

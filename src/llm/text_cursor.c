@@ -1,4 +1,5 @@
-/* text_cursor.c - see text_cursor.h. Each slot sees each byte once; only the first bytes of JSON and of Python are looked at again. */
+/* text_cursor.c - see text_cursor.h. Each slot sees each byte once; only the first bytes of JSON and of
+ * Python are looked at again. */
 #include "llm/text_cursor.h"
 
 #include <ctype.h>
@@ -24,8 +25,10 @@ static int starts(const char *s, size_t n, const char *word)
 /* "{" and a first key that calls begin with, maybe in a list: 1 yes, 0 no, -1 not known yet. */
 static int json_head(const char *s, size_t n)
 {
-    static const char *const keys[] = {"\"name\"", "\"tool\"", "\"tool_name\"", "\"function\"", "\"function_name\"", "\"arguments\"",
-                                       "\"parameters\"", "\"type\"", "\"id\"", "\"tool_call\"", "\"tool_calls\"", "\"action\""};
+    static const char *const keys[] = {
+        "\"name\"", "\"tool\"", "\"tool_name\"", "\"function\"", "\"function_name\"", "\"arguments\"",
+        "\"parameters\"", "\"type\"", "\"id\"", "\"tool_call\"", "\"tool_calls\"", "\"action\"",
+    };
     size_t i = 0;
     for (bool object = false; !object; ) {
         while (i < n && isspace((unsigned char)s[i]))
@@ -130,7 +133,10 @@ static void leave(struct text_cursor *c)
     c->step++;
 }
 
-static char *slice(const struct text_calls *k, struct text_slice s) { return xmemdup0(k->held.data + s.at, s.len); }
+static char *slice(const struct text_calls *k, struct text_slice s)
+{
+    return xmemdup0(k->held.data + s.at, s.len);
+}
 
 /* The name has ended: is it a tool's? */
 static bool name_known(struct text_calls *k, struct text_cursor *c)
@@ -174,6 +180,9 @@ static enum text_fit fenced(struct text_calls *k, struct text_cursor *c, int b)
         c->in.run = 0;
         return b == TEXT_EOF ? TEXT_DEAD : TEXT_ON;
     }
+    if (b == '{' && !c->in.decided)
+        return TEXT_DEAD;       /* JSON of a tool that is none of ours */
+    c->in.decided = c->in.decided || !isspace(b);
     if (b == '`' && c->in.quotes <= TICKS) {
         c->in.quotes = TICKS;
         c->in.run += c->in.run < 3;
@@ -185,7 +194,8 @@ static enum text_fit fenced(struct text_calls *k, struct text_cursor *c, int b)
     return TEXT_ON;
 }
 
-/* JSON that never closed its brackets: when it is plainly meant as a call, the model is told. It cannot run. */
+/* JSON that never closed its brackets: when it is plainly meant as a call, the model is told. It cannot
+ * run. */
 static enum text_fit broken_json(struct text_calls *k, struct text_cursor *c)
 {
     static const char *const ends[] = {"\n```", "</", "<|"};
@@ -232,7 +242,8 @@ static enum text_fit value(struct text_calls *k, struct text_cursor *c, int b)
 
 static enum text_fit code(struct text_calls *k, struct text_cursor *c, int b)
 {
-    if (b == TEXT_EOF || (!c->in.decided && (b == '{' || b == '<')))    /* JSON, or tags: another form, or nothing */
+    /* JSON, or tags: another form, or nothing */
+    if (b == TEXT_EOF || (!c->in.decided && (b == '{' || b == '<')))
         return TEXT_DEAD;
     c->in.decided = c->in.decided || !isspace(b);
     return up_to_mark(k, c, (char)b, &c->body) ? TEXT_DONE : TEXT_ON;
@@ -248,7 +259,8 @@ static enum text_fit tag(struct text_calls *k, struct text_cursor *c, int b)
 
 /* ---- what a whole form says ---- */
 
-/* White space around the code is the tags'. Indented as a whole, with its first line on a line of its own, it was indented by them too. */
+/* White space around the code is the tags'. Indented as a whole, with its first line on a line of its own,
+ * it was indented by them too. */
 static void add_code(struct buf *out, const char *s, size_t n)
 {
     size_t lead = 0, line = 0;
@@ -283,14 +295,18 @@ static char *arguments_json(const struct text_calls *k, const struct text_cursor
     return json_print(j);
 }
 
-static bool is_slot(const struct text_cursor *c, const char *slot) { return strstr(c->form->mark, slot) != NULL; }
+static bool is_slot(const struct text_cursor *c, const char *slot)
+{
+    return strstr(c->form->mark, slot) != NULL;
+}
 
 static void say_code(const struct text_calls *k, const struct text_cursor *c, struct calls *out)
 {
     struct buf text = BUF_INIT(0);
     add_code(&text, k->held.data + c->body.at, c->body.len);
     if (text.len)
-        calls_from_code(out, text.data, text.len, k->tools, k->n_tools, text.len > CALL_ARGS_MAX ? "the code is too long" : NULL);
+        calls_from_code(out, text.data, text.len, k->tools, k->n_tools,
+                        text.len > CALL_ARGS_MAX ? "the code is too long" : NULL);
     buf_release(&text);
 }
 
@@ -387,7 +403,8 @@ static bool in_attributes(struct text_calls *k, struct text_cursor *c, int b, bo
     return *dead || b != '>';
 }
 
-/* What the next byte decides. TEXT_DONE: the slot is over and has taken the byte; TEXT_ON: go on with the next byte. */
+/* What the next byte decides. TEXT_DONE: the slot is over and has taken the byte; TEXT_ON: go on with the
+ * next byte. */
 static enum text_fit in_slot(struct text_calls *k, struct text_cursor *c, int b)
 {
     switch (*c->step) {
@@ -437,8 +454,8 @@ static bool pass_over(struct text_calls *k, size_t i, int b, bool *dead)
         c->step++;
         return !*dead;
     default: {
-        bool inside = *c->step == AT_FENCE ? in_fence(k, c, b, dead) : *c->step == AT_ATTRIBUTES ? in_attributes(k, c, b, dead)
-                    : in_word(k, c, b, dead);
+        bool inside = *c->step == AT_FENCE ? in_fence(k, c, b, dead)
+                    : *c->step == AT_ATTRIBUTES ? in_attributes(k, c, b, dead) : in_word(k, c, b, dead);
         if (!inside)
             leave(c);
         return !inside;
@@ -446,14 +463,24 @@ static bool pass_over(struct text_calls *k, size_t i, int b, bool *dead)
     }
 }
 
-static bool takes_no_byte(char step) { return !step || (step != '\0' && strchr(" " EACH AGAIN WHOLE NAME KEY FENCE ATTRIBUTES, step)); }
+static bool takes_no_byte(char step)
+{
+    return strchr(" " EACH AGAIN WHOLE NAME KEY FENCE ATTRIBUTES, step) != NULL;
+}
+
+static bool is_entered(char step)
+{
+    static const char slots[] = NAME KEY FENCE ATTRIBUTES VALUE CODE TAG FENCED HARMONY CALLS ARGUMENTS
+                                PYTHON_LIST PYTHON_CALL;
+    return step && strchr(slots, step);
+}
 
 enum text_fit text_cursor_step(struct text_calls *k, size_t i, int b)
 {
     struct text_cursor *c = &k->cursor[i];
     bool dead = false;
     for (;;) {
-        if (*c->step && strchr(NAME KEY FENCE ATTRIBUTES VALUE CODE TAG FENCED HARMONY CALLS ARGUMENTS PYTHON_LIST PYTHON_CALL, *c->step))
+        if (is_entered(*c->step))
             enter(k, c);
         if (!takes_no_byte(*c->step))
             break;

@@ -1,7 +1,8 @@
-/* text_forms.h - how models write calls and thoughts into their text: one row for each form, as data. Knows no tool and reads nothing; the
- * reader of the rows is text_calls.c.
+/* text_forms.h - how models write calls and thoughts into their text: one row for each form, as data.
+ * Knows no tool and reads nothing; the reader of the rows is text_calls.c.
  *
- * A mark is a template. Its letters stand for themselves, a blank for any white space or none; the rest is one of the slots below.
+ * A mark is a template. Its letters stand for themselves, a blank for any white space or none; the rest is
+ * one of the slots below.
  */
 #ifndef LLM_TEXT_FORMS_H
 #define LLM_TEXT_FORMS_H
@@ -27,19 +28,22 @@
 #define AGAIN "\20"
 #define WHOLE "\21"         /* nothing is missing from here on; marks behind it may be left out */
 
-enum form_slot {
-    AT_NAME = 1, AT_KEY, AT_VALUE, AT_CALLS, AT_ARGUMENTS, AT_PYTHON_LIST, AT_PYTHON_CALL, AT_CODE, AT_FENCED, AT_FENCE, AT_LINE_END,
-    AT_ATTRIBUTES, AT_HARMONY, AT_TAG, AT_EACH, AT_AGAIN, AT_WHOLE,            /* the same as numbers */
+enum form_slot {            /* the same as numbers */
+    AT_NAME = 1, AT_KEY, AT_VALUE, AT_CALLS, AT_ARGUMENTS, AT_PYTHON_LIST, AT_PYTHON_CALL, AT_CODE,
+    AT_FENCED, AT_FENCE, AT_LINE_END, AT_ATTRIBUTES, AT_HARMONY, AT_TAG, AT_EACH, AT_AGAIN, AT_WHOLE,
 };
 
 enum form_kind {
     FORM_CALL,
-    FORM_THOUGHT,           /* at the start of a reply: reasoning up to close. Later it is talk about the tag */
-    FORM_CLOSE,             /* the end of a thought whose beginning was left out: all before it is reasoning */
+    /* at the start of a reply: reasoning up to close. Later it is talk about the tag */
+    FORM_THOUGHT,
+    /* the end of a thought whose beginning was left out: all before it is reasoning */
+    FORM_CLOSE,
     FORM_END,               /* may stand behind a call: a closing tag or a special token */
 };
 
-enum form_place { FORM_ANYWHERE, FORM_LINE, FORM_START };      /* FORM_LINE: only white space before it on its line */
+/* FORM_LINE: only white space before it on its line */
+enum form_place { FORM_ANYWHERE, FORM_LINE, FORM_START };
 
 struct form {
     enum form_kind kind;

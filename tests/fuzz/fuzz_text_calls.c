@@ -1,5 +1,6 @@
-/* fuzz_text_calls.c - any bytes as the text of a reply: the same text, thoughts and calls however it is cut; with calls that the API has, all of
- * it is text; a byte is never both lost and not part of a call; what would run was there as a whole when it was found. The first byte picks how the reply ended.
+/* fuzz_text_calls.c - any bytes as the text of a reply: the same text, thoughts and calls however it is
+ * cut; with calls that the API has, all of it is text; a byte is never both lost and not part of a call;
+ * what would run was there as a whole when it was found. The first byte picks how the reply ended.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -53,7 +54,9 @@ static void release(struct result *r)
     calls_release(&r->calls);
 }
 
-static bool same_bytes(const struct buf *a, const struct buf *b) { return a->len == b->len && memcmp(buf_str(a), buf_str(b), a->len) == 0; }
+static bool same_bytes(const struct buf *a, const struct buf *b) { return a->len == b->len
+                                                                  && memcmp(buf_str(a), buf_str(b),
+                                                                          a->len) == 0; }
 
 static void check_same(const struct result *a, const struct result *b)
 {
@@ -82,7 +85,8 @@ static void check_nothing_lost(const struct result *r, const char *s, size_t n)
         return;
     size_t skip = n - r->text.len;      /* an empty thought may have gone, and the white space behind it */
     check(r->text.len <= n && memcmp(buf_str(&r->text), s + skip, r->text.len) == 0);
-    check(skip == 0 || memmem(s, skip, "ink>", 4) != NULL || memmem(s, skip, "INK]", 4) != NULL || memmem(s, skip, "ght>", 4) != NULL
+    check(skip == 0 || memmem(s, skip, "ink>", 4) != NULL || memmem(s, skip, "INK]", 4) != NULL
+          || memmem(s, skip, "ght>", 4) != NULL
           || memmem(s, skip, "ing>", 4) != NULL);
 }
 
