@@ -133,6 +133,7 @@ lint:
 	@CC=$(CC) tests/lint/check-headers.sh $(filter-out -O%,$(CPPFLAGS) -std=gnu17 $(WARN))
 	@CC=$(CC) tests/lint/check-source.sh
 	@tests/lint/check-scripts.sh
+	@tests/lint/check-providers.sh
 	@+$(MAKE) -s CC=gcc MODE=release B=build/lint-gcc lint-compile
 	@+$(MAKE) -s CC=clang MODE=release B=build/lint-clang lint-compile
 lint-compile: $(LINT_TARGETS)

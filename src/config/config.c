@@ -228,7 +228,7 @@ static int load_layers(struct config *c, const struct args *a, struct error *err
         return -1;
     if (c->file && config_load_yaml(c, must, err) < 0)
         return -1;
-    if (profiles_builtin(&c->profiles, err) < 0)       /* behind the user's: the first match counts */
+    if (profiles_builtin(&c->builtin_profiles, err) < 0)
         return -1;
     if (config_load_dotenv(c, err) < 0 || apply_environment(c, err) < 0 || apply_flags(c, a, err) < 0)
         return -1;
@@ -271,4 +271,5 @@ void config_release(struct config *c)
     dotenv_release(&c->dotenv);
     providers_release(&c->providers);
     profiles_release(&c->profiles);
+    profiles_release(&c->builtin_profiles);
 }

@@ -67,7 +67,7 @@ struct config {
     struct config_choice choice[SOURCE_KINDS];
     struct dotenv dotenv;
     struct providers providers;     /* the built-in ones and those of config.yaml */
-    struct profiles profiles;       /* those of config.yaml before the built-in ones */
+    struct profiles profiles, builtin_profiles;     /* of models: those of config.yaml, and our own */
     const char *file;               /* config.yaml as it was looked for; NULL: no home */
     bool file_read;                 /* it was there */
     struct argv notices;            /* warnings, one line each */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/buf.h"
 #include "base/child.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -104,6 +105,7 @@ static int entry_url(struct config *c, const struct provider *p, struct endpoint
     }
     if (value) {
         e->url_source = from;
+        e->elsewhere = p->url_variable && !url_same_service(e->base_url, p->base_url);
         e->binding.url = URL_VARIABLE;
         e->binding.url_from = from.kind;
         return 0;
@@ -139,8 +141,11 @@ static int named_provider(const struct config *c, const char *name, const struct
     near = provider_nearest(&c->providers, name);
     if (near)
         return error_set(err, ERROR_USAGE, 0, "%s: there is no provider \"%.60s\"; did you mean %s?", where, shown, near);
-    return error_set(err, ERROR_USAGE, 0, "%s: there is no provider \"%.60s\"\nKnown: openai, ollama, workers-ai, ... (sandpiper(1)); add your own in config.yaml.",
-                     where, shown);
+    struct buf names autorelease(buf_release) = BUF_INIT(4096);
+    for (size_t i = 0; i < c->providers.n; i++)
+        buf_addf(&names, "%s%s", i ? ", " : "", c->providers.v[i].name);
+    return error_set(err, ERROR_USAGE, 0, "%s: there is no provider \"%.60s\"\nKnown: %s. Others can be added in config.yaml.", where,
+                     shown, buf_str(&names));
 }
 
 /* Somebody said where: the highest layer with a provider or a base URL. 0 also when nobody did. */
@@ -192,6 +197,8 @@ static int implicit_choice(struct config *c, struct endpoint *e, struct error *e
             const struct provider *p = &c->providers.v[i];
             struct error why = {0};
 
+            if (p->by_name)
+                continue;
             if (layer < 2 ? !is_there(c, p, layer == 0) : !p->api_key && !p->api_key_command.n)
                 continue;
             if (take_entry(c, p, e, &why) == 0)
@@ -221,9 +228,11 @@ static void choose_model(struct config *c, struct endpoint *e)
         e->model_source = layer->model.from;
         return;
     }
-    if (e->entry && e->entry->model) {
-        e->model = e->entry->model;
-        e->model_source = (struct source){e->entry->users ? SOURCE_FILE : SOURCE_DEFAULT, 0, c->file};
+    /* What listens on this machine has models of its own. */
+    if (e->entry && e->entry->models.n && !(e->elsewhere && url_is_loopback(e->base_url))) {
+        e->models = &e->entry->models;
+        e->model = e->models->v[0];
+        e->model_source = (struct source){e->entry->models_line ? SOURCE_FILE : SOURCE_DEFAULT, e->entry->models_line, c->file};
     }
 }
 
@@ -231,6 +240,8 @@ static void choose_model(struct config *c, struct endpoint *e)
 static void choose_api(struct config *c, struct endpoint *e)
 {
     e->api = e->entry ? e->entry->api : PROVIDER_CHAT_COMPLETIONS;
+    if (e->elsewhere && e->entry->has_api_elsewhere && !e->entry->api_line)
+        e->api = e->entry->api_elsewhere;
     e->api_source = (struct source){e->entry && e->entry->api_line ? SOURCE_FILE : SOURCE_DEFAULT, e->entry ? e->entry->api_line : 0, c->file};
     if (!c->api)
         return;
@@ -350,6 +361,19 @@ static void tell_dotenv(struct config *c, const struct endpoint *e)
     url = scrub_line(e->base_url, SCRUB_TERMINAL);
     argv_pushf(&c->notices, ".env in this folder decides the endpoint (%s): %s at %.200s, %s", by->name, e->provider, url,
                e->key_source.kind == SOURCE_DOTENV ? "with its own key" : e->key || e->key_command ? "with your key" : "without a key");
+}
+
+struct profile endpoint_profile(const struct config *c, const struct endpoint *e, const char *model)
+{
+    const struct provider *p = e->elsewhere ? NULL : e->entry;
+    const struct profiles *const lists[] = {&c->profiles, p ? &p->profiles : NULL, &c->builtin_profiles};
+    struct profile all = profile_of(lists, countof(lists), model);
+
+    if (p && !all.has_thinking)
+        all.thinking = p->thinking;
+    if (p && !all.has_reasoning_back)
+        all.reasoning_back = p->reasoning_back;
+    return all;
 }
 
 int endpoint_choose(struct config *c, struct endpoint *e, struct error *err)

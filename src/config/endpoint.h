@@ -23,7 +23,9 @@ struct endpoint {
     const char *provider;           /* its name, or "custom" */
     char *base_url;
     enum provider_api api;
+    bool elsewhere;                 /* the entry's URL variable leads to another host: what the entry says of its service does not hold */
     const char *model;              /* NULL: none is known */
+    const struct argv *models;      /* the preference list that it is the first of; NULL: the user named it */
     char *key;                      /* NULL: none is bound, or it comes from a command that was not run yet */
     const struct argv *key_command; /* the bound key comes from here */
     char *key_name;                 /* for messages: the variable or place it came from, or should come from */
@@ -32,6 +34,8 @@ struct endpoint {
     struct source provider_source, url_source, api_source, model_source, key_source;
 };
 
+/* Everything known of a model at this endpoint, and how its service wants to be told about thinking where the model's profile does not say. */
+struct profile endpoint_profile(const struct config *c, const struct endpoint *e, const char *model);
 int endpoint_choose(struct config *c, struct endpoint *e, struct error *err);
 /* The first local server that answered, or one of the user's choice, becomes the endpoint. */
 void endpoint_take_local(struct config *c, struct endpoint *e, const struct provider *p);

@@ -21,7 +21,7 @@ static int yaml_option(struct config *c, const struct option *o, const struct yd
     bool text = y->type == YDOC_TEXT && !ydoc_nothing(y);
 
     if (o->type == OPTION_WORDS) {
-        if (provider_read_command(y, name, (struct argv *)(void *)((char *)c + o->offset), err) < 0)
+        if (fields_read_command(y, name, (struct argv *)(void *)((char *)c + o->offset), err) < 0)
             return -1;
         c->source[(size_t)(o - option_table)] = from;
         return 0;

@@ -129,7 +129,7 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
         buf_addstr(out, "# model: ");
         quoted(out, e->model);
         from(out, start, &e->model_source);
-        p = profile_of(&c->profiles, e->model);
+        p = endpoint_profile(c, e, e->model);
         buf_addf(out, "# profile: {dialect: %s, context: %d, max_tokens: %d}\n",
                  c->dialect ? c->dialect : p.dialect == PROFILE_NATIVE ? "native" : p.dialect == PROFILE_BLOCKS ? "blocks" : "auto",
                  c->context ? c->context : p.context, c->max_tokens ? c->max_tokens : p.max_tokens);

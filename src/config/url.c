@@ -83,6 +83,16 @@ bool url_is_loopback(const char *url)
     return inet_pton(AF_INET, host, &in) == 1 && (ntohl(in.s_addr) >> 24) == 127;
 }
 
+bool url_same_service(const char *url, const char *base)
+{
+    char host[256], home[256];
+
+    if (!host_of(url, host, sizeof host) || !host_of(base, home, sizeof home))
+        return false;
+    size_t n = strlen(host), m = strlen(home);
+    return n >= m && !strcasecmp(host + n - m, home) && (n == m || host[n - m - 1] == '.');
+}
+
 char *url_trim(const char *url)
 {
     size_t len = strlen(url);

@@ -249,6 +249,7 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
         trim_end(r->text);
     if (a->reasoning.len)
         r->reasoning = xmemdup0(a->reasoning.data, a->reasoning.len);
+    r->model = steal(&rd->model);
     r->usage = (struct llm_usage){rd->usage.input, rd->usage.output, rd->usage.reasoning, false};
     if (rd->failed_generation && !take_quoted(a->q, rd->failed_generation, r))
         return 0;

@@ -173,7 +173,9 @@ static const char *param_name(enum failure_param p)
     case PARAM_ENCRYPTED: return "include";
     case PARAM_SUMMARY: return "reasoning.summary";
     case PARAM_ITEMS: return "reasoning items";
-    case PARAM_THOUGHTS:        /* that is no field to leave out */
+    case PARAM_THOUGHTS:        /* these are no fields to leave out */
+    case PARAM_API:
+    case PARAM_NO_API:
     case PARAM_STREAM:          /* that is told by "stream": false */
     case PARAM_NONE: break;
     }

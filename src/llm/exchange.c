@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "llm/adapt.h"
 #include "llm/replay.h"
 #include "llm/retry.h"
 #include "llm/trace.h"
@@ -64,11 +65,14 @@ static bool on_data(void *ctx, const struct http_reply *reply, const char *p, si
 
 static struct request_shape shape_of(const struct llm *m, const struct exchange *x, bool stream)
 {
+    const struct learnt *k = &m->learnt;
     return (struct request_shape){
-        .o = &m->o, .origin = m->origin, .blocks = m->dialect == LLM_BLOCKS, .stream = stream,
-        .stream_options = !m->no_stream_options, .reasoning_effort = !m->no_reasoning_effort, .temperature = !m->no_temperature,
-        .max_tokens_field = m->max_tokens_field, .max_tokens = request_max_tokens(&m->o, m->loopback, m->context),
-        .nudged_text = x->nudged_text, .no_items = m->no_items, .empty_thoughts = m->empty_thoughts, .no_encrypted = m->no_encrypted, .no_summary = m->no_summary,
+        .o = &m->o, .origin = m->origin, .blocks = k->dialect == LLM_BLOCKS, .stream = stream,
+        .stream_options = !k->no_stream_options, .temperature = !k->no_temperature, .effort = adapt_effort(m),
+        .reasoning_back = k->thoughts_required ? LLM_BACK_REQUIRED : m->o.reasoning_back,
+        .max_tokens_field = k->max_tokens_field, .max_tokens = request_max_tokens(&m->o, m->loopback, k->context),
+        .nudged_text = x->nudged_text, .no_items = k->no_items, .stale = k->stale, .no_encrypted = k->no_encrypted,
+        .no_summary = k->no_summary,
     };
 }
 
@@ -77,18 +81,18 @@ static char *make_body(const struct llm *m, const struct exchange *x, bool strea
 {
     struct request_shape s = shape_of(m, x, stream);
     char *body = request_body(x->q, &s, prompt);
-    if (m->context <= 0)
+    if (m->learnt.context <= 0)
         return body;
-    if ((int64_t)(*prompt / 4) > m->context) {
+    if ((int64_t)(*prompt / 4) > m->learnt.context) {
         free(body);
         char host[256];
         url_host(m->url, host, sizeof host);
         error_set(err, ERROR_LIMIT, 0, "the context window of %s at %s is too small: about %zu tokens to read, the window is %d\n"
-                  "Ask for less at once, begin a new session, or use a model with a larger window", m->o.model, host, *prompt / 4, m->context);
+                  "Ask for less at once, begin a new session, or use a model with a larger window", m->o.model, host, *prompt / 4, m->learnt.context);
         return NULL;
     }
-    int64_t left = m->context - (int64_t)((double)*prompt / REQUEST_BYTES_PER_TOKEN) - 64;
-    int least = m->context / 16;
+    int64_t left = m->learnt.context - (int64_t)((double)*prompt / REQUEST_BYTES_PER_TOKEN) - 64;
+    int least = m->learnt.context / 16;
     if (s.max_tokens > 0 && left < s.max_tokens && s.max_tokens > least) {
         s.max_tokens = left > least ? (int)left : least > 0 ? least : 1;
         free(body);
@@ -197,10 +201,10 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
         m->o.unsent(m->o.unsent_ctx, body);
         return error_set(err, ERROR_CANCELLED, 0, "the request was not sent");
     }
-    enum answer_mode mode = m->dialect == LLM_BLOCKS ? ANSWER_BLOCKS : x->nudged_text ? ANSWER_NUDGED : ANSWER_NATIVE;
+    enum answer_mode mode = m->learnt.dialect == LLM_BLOCKS ? ANSWER_BLOCKS : x->nudged_text ? ANSWER_NUDGED : ANSWER_NATIVE;
     struct http_reply reply;
     answer_init(&t.a, mode, x->q, x->l);
-    t.a.text_calls.awaited = m->thoughts_unopened;
+    t.a.text_calls.awaited = m->learnt.thoughts_unopened;
     enum http_end end = post(m, &t, body, stream, &reply, f, err);
     tell_trouble(m->trace, x->l);
     tell_trouble(m->record, x->l);
@@ -208,7 +212,7 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     if (rc == 0) {
         bool quoted = reply.status >= 300 || t.a.reader.failed_generation;      /* a call all the same, only told in an error */
         x->structured = r->n_calls && (t.a.reader.slots.n > 0 || quoted);
-        m->thoughts_unopened = m->thoughts_unopened || t.a.unsaid;
+        m->learnt.thoughts_unopened = m->learnt.thoughts_unopened || t.a.unsaid;
         x->from_block = !x->structured && t.a.from_block;
     }
     if (rc == 0 || t.a.shown)
@@ -218,75 +222,6 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     answer_release(&t.a);
     buf_release(&t.error_body);
     return rc;
-}
-
-/* Do without the field that was refused, for the rest of the session. False when it was not sent. */
-static bool downgrade(struct llm *m, const struct failure *f, const struct llm_listener *l, bool *streaming)
-{
-    bool stream = *streaming;
-    bool limit = request_max_tokens(&m->o, m->loopback, m->context) > 0;
-    const char *what = NULL;
-    switch (f->param) {
-    case PARAM_STREAM_OPTIONS:
-        what = stream && !m->no_stream_options ? "stream_options" : NULL;
-        m->no_stream_options = true;
-        break;
-    case PARAM_REASONING_EFFORT:
-        what = m->o.reasoning_effort && !m->no_reasoning_effort ? "reasoning_effort" : NULL;
-        m->no_reasoning_effort = true;
-        break;
-    case PARAM_TEMPERATURE:
-        what = m->o.temperature >= 0 && !m->no_temperature ? "temperature" : NULL;
-        m->no_temperature = true;
-        break;
-    case PARAM_MAX_TOKENS:
-        if (limit && m->max_tokens_field == MAX_TOKENS_OLD) {
-            m->max_tokens_field = MAX_TOKENS_NEW;      /* where the API has no other name for it: neither */
-            what = m->o.api == LLM_RESPONSES ? "max_output_tokens" : "max_tokens";
-        }
-        break;
-    case PARAM_MAX_COMPLETION_TOKENS:
-        if (limit && m->max_tokens_field == MAX_TOKENS_NEW) {
-            m->max_tokens_field = MAX_TOKENS_NONE;
-            what = "max_completion_tokens";
-        }
-        break;
-    case PARAM_STREAM:
-        what = stream ? "stream" : NULL;
-        m->no_stream = true;
-        *streaming = false;
-        break;
-    case PARAM_ENCRYPTED:
-        what = m->o.api == LLM_RESPONSES && !m->no_encrypted ? "include (encrypted reasoning)" : NULL;
-        m->no_encrypted = true;
-        break;
-    case PARAM_SUMMARY:
-        what = m->o.reasoning_summary && !m->no_summary ? "reasoning.summary" : NULL;
-        m->no_summary = true;
-        break;
-    case PARAM_ITEMS:
-        what = !m->no_items ? "the reasoning of earlier replies" : NULL;
-        m->no_items = true;
-        break;
-    case PARAM_THOUGHTS:
-        if (m->empty_thoughts)
-            break;
-        m->empty_thoughts = true;
-        exchange_notice(l, true, "the service misses reasoning_content beside a call; asking again with it");
-        return true;
-    case PARAM_TOOLS:
-        if (m->o.dialect == LLM_AUTO && m->dialect != LLM_BLOCKS) {
-            m->dialect = LLM_BLOCKS;
-            exchange_notice(l, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
-            return true;
-        }
-        break;
-    case PARAM_NONE:
-        break;
-    }
-    if (what)
-        exchange_notice(l, true, "the service refused %s; asking again without it", what);
-    return what != NULL;
 }
 
 static int wait_for(struct llm *m, int ms, struct error *err)
@@ -343,7 +278,7 @@ static int prepare(struct llm *m, const struct exchange *x, struct retry_choice 
     case RETRY_NO:
         return 1;
     case RETRY_DOWNGRADE:
-        return downgrade(m, f, x->l, stream) ? 0 : 1;
+        return adapt(m, x, f, stream, err);
     case RETRY_WITHOUT_STREAM:
         failure_brief(f, m->o.api_key, said, sizeof said);
         exchange_notice(x->l, true, "the stream broke off (%s); asking again without streaming", said);
@@ -400,26 +335,35 @@ static int give_up(struct llm *m, const struct failure *f, bool shown, struct ll
         return 0;
     }
     if (f->class == FAILURE_CONTEXT && f->context > 0)
-        m->context = f->context;
+        m->learnt.context = f->context;
     return failure_error(f, &m->o, m->url, err);
 }
 
 int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err)
 {
     struct retry retry = {0};
-    bool stream = m->o.stream && !m->no_stream;
+    bool stream = m->o.stream && !m->learnt.no_stream;
     if (!m->http && !m->replay && !(m->http = http_new(err)))
         return -1;
+    adapt_tell_effort(m, x);
     for (;;) {
         struct llm_reply got = {0};
         struct failure f = {0};
         bool shown = false, reasoned = false;
         int rc = attempt(m, x, stream, &got, &f, &shown, &reasoned, err);
         take(r, &got, rc == 0 || shown);
-        if (rc == 0)
+        if (rc == 0) {
+            adapt_told_model(m, x, r);
             return 0;
+        }
         if (rc < 0)
             return -1;
+        adapt_failure(m, &f);
+        if (f.class == FAILURE_GONE && !shown && adapt_next_model(m, x, &f)) {
+            retry = (struct retry){0};
+            stream = m->o.stream && !m->learnt.no_stream;
+            continue;
+        }
         struct retry_choice c = retry_decide(&retry, &f, shown, stream, clock_ms(), dice());
         int p = prepare(m, x, c, &f, &retry, &stream, err);
         f.tries = retry.attempts + (p > 0);
@@ -428,7 +372,7 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
         if (p < 0)
             return -1;
         if (f.class == FAILURE_EMPTY_RESULT)
-            m->no_stream = true;        /* it will not stream next time either */
+            m->learnt.no_stream = true;        /* it will not stream next time either */
         if (reasoned && x->l && x->l->restarted)
             x->l->restarted(x->l->ctx);
     }

@@ -11,6 +11,25 @@
 #include "llm/llm.h"
 #include "llm/request.h"
 
+/* What was learnt in this session about one endpoint and model. */
+struct learnt {
+    char *key;                          /* base URL, model and API as they were configured */
+    int context;                        /* the window in tokens, 0 unknown */
+    enum llm_dialect dialect;
+    bool native_seen;                   /* it made a native call */
+    enum llm_api api;                   /* it is asked by this one */
+    bool no_responses;                  /* it names /v1/responses, but has none */
+    bool no_stream, no_stream_options, no_temperature, no_encrypted, no_summary;
+    bool no_items;                      /* it takes back no items at all */
+    size_t stale;                       /* turns before this one have items that it takes back no longer */
+    bool thoughts_required;             /* as LLM_BACK_REQUIRED */
+    bool thoughts_unopened;             /* its thoughts end with a tag and begin with none: text waits for that */
+    bool effort_known;                  /* effort stands for what was asked, which was refused or cannot be sent */
+    const char *effort;                 /* a literal, or NULL */
+    enum max_tokens_field max_tokens_field;
+    bool told_model, told_effort;       /* the user knows that another model answers; that no effort is sent */
+};
+
 struct llm {
     struct llm_options o;               /* strings owned */
     char *url, *origin, *auth;          /* auth: the whole header, or NULL */
@@ -19,15 +38,8 @@ struct llm {
     struct trace *trace, *record;       /* or NULL */
     struct replay *replay;              /* in the place of http, or NULL */
     struct http *http;                  /* made at the first request, so that libcurl loads late */
-    /* learnt in this session about this endpoint and model */
-    int context;
-    enum llm_dialect dialect;
-    bool native_seen;                   /* it made a native call */
-    bool no_stream, no_stream_options, no_reasoning_effort, no_temperature, no_items, no_encrypted, no_summary;
-    bool empty_thoughts;
-    bool thoughts_unopened;             /* its thoughts end with a tag and begin with none: text waits for that */
-    enum max_tokens_field max_tokens_field;
-    struct learnt *others;              /* the same about those that were asked before in this session */
+    struct learnt learnt;               /* about the endpoint and model that are asked now */
+    struct learnt *others;              /* about those that were asked before in this session */
     size_t n_others;
 };
 
@@ -42,6 +54,9 @@ struct exchange {
 
 /* As llm_ask, for one request with its retries. usage and requests of r are added to, the rest is replaced. */
 int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err);
+
+/* Ask by another API from here on. -1 with err: the URL cannot be made. */
+int llm_use_api(struct llm *m, enum llm_api api, struct error *err);
 
 void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

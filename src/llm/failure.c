@@ -291,6 +291,38 @@ static bool is_too_large(const struct failure *f)
     return has(f->message, "request too large for") ? f->status == 429 || has_any(f->message, rate) : never && has_any(f->message, rate);
 }
 
+/* The wordings of PROVIDERS: OpenAI and Groq by code, Workers AI by number, Fireworks, NVIDIA (410), Together, OpenRouter. */
+static bool is_gone(const struct failure *f)
+{
+    static const char *const codes[] = {"model_not_found", "model_decommissioned", "model_not_available", "model_deprecated",
+                                        "DeploymentNotFound", NULL};
+    static const char *const words[] = {"no endpoints found for", "end of life", "end-of-life", "decommissioned", "has been deprecated",
+                                        "been retired", "no longer available", "no longer supported", "non-serverless model",
+                                        "model not found", "is not a valid model", "unknown model", "model_not_found", "model not exist",
+                                        "invalid model: ", "not found the model", NULL};
+    bool model = has(f->message, "model");
+
+    if (f->status == 410 || !strcmp(f->code, "5028") || has_any(f->code, codes))
+        return true;
+    if (f->status && f->status != 400 && f->status != 404 && f->status != 422)
+        return false;
+    return has_any(f->message, words) || (model && has(f->message, "does not exist")) || (model && !strcmp(f->code, "NOT_FOUND"))
+        || (model && f->status == 404 && (has(f->message, "not found") || has(f->code, "not_found")));
+}
+
+/* Gemini and xAI answer so with a 400. */
+static bool is_wrong_key(const struct failure *f)
+{
+    static const char *const words[] = {"api key not valid", "incorrect api key", "invalid api key", "api key is invalid", NULL};
+    return f->status == 401 || f->status == 403 || (f->status == 400 && has_any(f->message, words));
+}
+
+/* Models that take tools nowhere else: "use /v1/responses", "only supported in v1/responses". */
+static bool names_responses(const struct failure *f)
+{
+    return (f->status == 400 || f->status == 404) && has(f->message, "v1/responses");
+}
+
 static enum failure_class class_of_words(const struct failure *f, const char *type)
 {
     static const char *const busy[] = {"server_error", "overloaded", "rate_limit", "rate limit", "unavailable", "internal", "timeout",
@@ -319,13 +351,19 @@ static enum failure_class classify(struct failure *f, const char *type, const ch
         return FAILURE_QUOTA;
     if (!strcmp(f->code, "tool_use_failed"))
         return FAILURE_TOOL_USE;
+    if (is_wrong_key(f))
+        return FAILURE_AUTH;
+    if (names_responses(f)) {
+        f->param = PARAM_API;
+        return FAILURE_PARAMETER;
+    }
     if (s == 400 || s == 404 || s == 422 || s == 501) {
-        f->param = param_named(f->message, param);
+        f->param = has(f->code, "invalid_encrypted_content") ? PARAM_ITEMS : param_named(f->message, param);
         if (f->param == PARAM_TOOLS || f->param == PARAM_ITEMS || (f->param && s != 404))
             return FAILURE_PARAMETER;
     }
-    if (s == 401 || s == 403)
-        return FAILURE_AUTH;
+    if (s != 429 && s < 500 && is_gone(f))
+        return FAILURE_GONE;
     if (s == 404)
         return FAILURE_NOT_FOUND;
     if (s == 413)

@@ -16,7 +16,8 @@ enum failure_class {
     FAILURE_NONE,
     FAILURE_FATAL,          /* the request is wrong; repeating it does not help */
     FAILURE_AUTH,
-    FAILURE_NOT_FOUND,      /* model or URL */
+    FAILURE_NOT_FOUND,      /* URL or deployment */
+    FAILURE_GONE,           /* the service has no such model, or has it no longer */
     FAILURE_QUOTA,          /* paid or daily allowance used up: a 429 that is not retried */
     FAILURE_CONTEXT,        /* the prompt does not fit the window */
     FAILURE_TOO_LARGE,      /* this one request is over the limit for a minute: it can never fit */
@@ -37,7 +38,9 @@ enum failure_param {
     PARAM_ENCRYPTED,            /* "include": the model gives no encrypted reasoning */
     PARAM_SUMMARY,              /* a summary of the reasoning is not given to this account or model */
     PARAM_ITEMS,                /* reasoning that the service gave is not taken back */
-    PARAM_THOUGHTS,             /* the other way round: reasoning is missed beside a call, though another model made it */
+    PARAM_THOUGHTS,             /* the other way round: reasoning is missed in the history */
+    PARAM_API,                  /* the model is to be asked by the Responses API */
+    PARAM_NO_API,               /* which is not there either */
 };
 
 struct failure {
@@ -47,6 +50,7 @@ struct failure {
     char message[512];          /* the service's words on one line, or the cause; untrusted */
     const char *hint;           /* the next step where only the transport knows it; a literal, or NULL */
     enum failure_param param;
+    char advice[200];           /* GONE: what to do, by who knows the models; or empty */
     double retry_after;         /* seconds, < 0 none */
     int context;                /* the window the error names, 0 none */
     bool once;                  /* one more try at most: a long timeout, an empty answer, a stream that began with a broken event */

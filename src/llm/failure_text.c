@@ -34,6 +34,15 @@ static int no_access(const struct text *t)
                      t->said, step);
 }
 
+/* The model is not there, or is there no longer. */
+static int gone(const struct text *t)
+{
+    if (*t->f->advice)
+        return error_set(t->err, ERROR_API, t->f->status, "%s has no model %s%s: %s\n%s", t->host, t->model, t->status, t->said, t->f->advice);
+    return error_set(t->err, ERROR_API, t->f->status, "%s has no model %s%s: %s\nName another with -m MODEL (URL used: %s)", t->host,
+                     t->model, t->status, t->said, t->url);
+}
+
 /* A model that is not there, or a path: services tell the first by a code or in words, and know nothing of the second. */
 static int not_found(const struct text *t)
 {
@@ -147,6 +156,8 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
         return no_access(&t);
     case FAILURE_NOT_FOUND:
         return not_found(&t);
+    case FAILURE_GONE:
+        return gone(&t);
     case FAILURE_QUOTA:
         return quota(&t);
     case FAILURE_CONTEXT:

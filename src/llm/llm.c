@@ -24,6 +24,8 @@ static void options_release(struct llm_options *o)
     free((char *)o->api_key);
     free((char *)o->key_name);
     free((char *)o->reasoning_effort);
+    free((char *)o->efforts);
+    free((char *)o->body);
     *o = (struct llm_options){0};
 }
 
@@ -37,6 +39,8 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->key_name = xstrdup(from->key_name);
     to->trace = to->record = to->replay = NULL;        /* opened already; copies would be dangling pointers */
     to->reasoning_effort = xstrdup(from->reasoning_effort);
+    to->efforts = xstrdup(from->efforts);
+    to->body = xstrdup(from->body);
     to->connect_ms = from->connect_ms > 0 ? from->connect_ms : 10000;
     to->idle_ms = from->idle_ms > 0 ? from->idle_ms : 300000;
     to->quiet_ms = from->quiet_ms > 0 ? from->quiet_ms : 600000;
@@ -62,81 +66,81 @@ static int key_check(const struct llm_options *o, struct error *err)
     return 0;
 }
 
-/* What was learnt about one endpoint and model; it counts again when the session comes back to it. */
-struct learnt {
-    char *origin;
-    int context;
-    enum llm_dialect dialect;
-    bool native_seen, no_stream, no_stream_options, no_reasoning_effort, no_temperature, no_items, no_encrypted, no_summary, empty_thoughts;
-    bool thoughts_unopened;
-    enum max_tokens_field max_tokens_field;
-};
-
-static struct learnt *find_learnt(struct llm *m, const char *origin)
+static struct learnt *find_learnt(struct llm *m, const char *key)
 {
     for (size_t i = 0; i < m->n_others; i++)
-        if (!strcmp(m->others[i].origin, origin))
+        if (!strcmp(m->others[i].key, key))
             return &m->others[i];
     return NULL;
 }
 
 static void remember(struct llm *m)
 {
-    if (!m->origin)
+    if (!m->learnt.key)
         return;
-    struct learnt *k = find_learnt(m, m->origin);
-    if (!k) {
+    struct learnt *k = find_learnt(m, m->learnt.key);
+    if (k) {
+        free(k->key);
+    } else {
         m->others = xreallocarray(m->others, m->n_others + 1, sizeof *m->others);
         k = &m->others[m->n_others++];
-        k->origin = xstrdup(m->origin);
     }
-    *k = (struct learnt){
-        .origin = k->origin, .context = m->context, .dialect = m->dialect, .native_seen = m->native_seen, .no_stream = m->no_stream,
-        .no_stream_options = m->no_stream_options, .no_reasoning_effort = m->no_reasoning_effort, .no_temperature = m->no_temperature,
-        .no_items = m->no_items, .no_encrypted = m->no_encrypted, .no_summary = m->no_summary, .empty_thoughts = m->empty_thoughts,
-        .max_tokens_field = m->max_tokens_field, .thoughts_unopened = m->thoughts_unopened,
-    };
+    *k = m->learnt;
+    m->learnt = (struct learnt){0};
 }
 
 /* From the options, and where they leave something open, from what was learnt. */
-static void recall(struct llm *m)
+static void recall(struct llm *m, const char *key)
 {
-    static const struct learnt nothing = {.max_tokens_field = MAX_TOKENS_OLD};
-    const struct learnt *found = find_learnt(m, m->origin), *k = found ? found : &nothing;
-    m->context = m->o.context > 0 ? m->o.context : k->context;
-    m->dialect = m->o.dialect == LLM_AUTO && found ? k->dialect : m->o.dialect;
-    m->native_seen = k->native_seen;
-    m->no_stream = k->no_stream;
-    m->no_stream_options = k->no_stream_options;
-    m->no_reasoning_effort = k->no_reasoning_effort;
-    m->no_temperature = k->no_temperature;
-    m->max_tokens_field = k->max_tokens_field;
-    m->no_items = k->no_items;
-    m->no_encrypted = k->no_encrypted;
-    m->no_summary = k->no_summary;
-    m->empty_thoughts = k->empty_thoughts;
-    m->thoughts_unopened = k->thoughts_unopened;
+    const struct learnt *k = find_learnt(m, key);
+    const struct llm_options *o = &m->o;
+    m->learnt = k ? *k : (struct learnt){
+        .api = o->api, .dialect = o->dialect, .max_tokens_field = o->max_completion_tokens ? MAX_TOKENS_NEW : MAX_TOKENS_OLD,
+    };
+    m->learnt.key = xstrdup(key);
+    if (o->context > 0)
+        m->learnt.context = o->context;
+    if (o->dialect != LLM_AUTO)
+        m->learnt.dialect = o->dialect;
+}
+
+static char *key_of(const struct llm_options *o)
+{
+    char shown[512];
+    url_show(o->base_url, shown, sizeof shown);
+    return xasprintf("%s %s%s%s", shown, o->model ? o->model : "", o->api ? " " : "", o->api ? api_of(o->api)->name : "");
+}
+
+int llm_use_api(struct llm *m, enum llm_api api, struct error *err)
+{
+    char *url = api_url(api, m->o.base_url, m->o.model, err);
+    if (!url)
+        return -1;
+    free(m->url);
+    free(m->origin);
+    m->url = url;
+    m->o.api = m->learnt.api = api;
+    m->origin = key_of(&m->o);
+    m->loopback = url_loopback(url);
+    return 0;
 }
 
 int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err)
 {
-    char *url = NULL, shown[512];
+    autofree char *url = NULL;
     if (key_check(o, err) || !(url = api_url(o->api, o->base_url, o->model ? o->model : "", err)))
         return -1;
+    autofree char *key = key_of(o);
     struct llm_options copy;
     remember(m);
     options_copy(&copy, o);            /* before the release: o may point into our own strings */
     options_release(&m->o);
     endpoint_release(m);
     m->o = copy;
-    m->url = url;
-    url_show(m->o.base_url, shown, sizeof shown);
-    m->origin = xasprintf("%s %s%s%s", shown, m->o.model, o->api ? " " : "", o->api ? api_of(o->api)->name : "");
     if (m->o.api_key)
         m->auth = m->o.auth == LLM_API_KEY_HEADER ? xasprintf("api-key: %s", m->o.api_key) : xasprintf("Authorization: Bearer %s", m->o.api_key);
-    m->loopback = url_loopback(url);
-    recall(m);
-    return 0;
+    recall(m, key);
+    return llm_use_api(m, m->learnt.api, err);
 }
 
 /* The recording that is played back is read before a new one may empty the same file. */
@@ -169,8 +173,9 @@ void llm_free(struct llm *m)
     replay_close(m->replay);
     endpoint_release(m);
     options_release(&m->o);
+    free(m->learnt.key);
     for (size_t i = 0; i < m->n_others; i++)
-        free(m->others[i].origin);
+        free(m->others[i].key);
     free(m->others);
     free(m);
 }
@@ -178,7 +183,7 @@ void llm_free(struct llm *m)
 void llm_set_deadline(struct llm *m, int64_t deadline) { m->o.deadline = deadline; }
 const char *llm_model(const struct llm *m) { return m->o.model; }
 const char *llm_origin(const struct llm *m) { return m->origin; }
-int llm_context(const struct llm *m) { return m->context; }
+int llm_context(const struct llm *m) { return m->learnt.context; }
 
 void llm_reply_release(struct llm_reply *r)
 {
@@ -189,6 +194,7 @@ void llm_reply_release(struct llm_reply *r)
     free(r->reasoning_field);
     free(r->cause);
     free(r->reasoning_items);
+    free(r->model);
     for (size_t i = 0; i < r->n_calls; i++) {
         call_release(&r->calls[i].call);
         free(r->calls[i].problem);
@@ -202,7 +208,7 @@ void llm_reply_release(struct llm_reply *r)
 /* DESIGN 5, auto: an unknown model that has made no native call and ends a reply with a python block in it. */
 static bool wants_nudge(const struct llm *m, const struct llm_request *q, const struct llm_reply *r)
 {
-    return m->dialect == LLM_AUTO && !m->native_seen && q->prompts->nudge && !r->n_calls && !r->truncated && !r->refusal
+    return m->learnt.dialect == LLM_AUTO && !m->learnt.native_seen && q->prompts->nudge && !r->n_calls && !r->truncated && !r->refusal
         && r->finish == LLM_FINISH_STOP && answer_has_block(r->text);
 }
 
@@ -216,7 +222,7 @@ static int ask_nudged(struct llm *m, struct exchange *x, struct llm_reply *r, st
     int rc = exchange_run(m, x, r, err);
     x->nudged_text = NULL;
     if (rc == 0 && x->from_block) {
-        m->dialect = LLM_BLOCKS;
+        m->learnt.dialect = LLM_BLOCKS;
         exchange_notice(x->l, false, "%s writes its code as text; its python blocks are run from here on", m->o.model);
     }
     return rc;
@@ -233,7 +239,7 @@ int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listene
     if (!rc && wants_nudge(m, q, r))
         rc = ask_nudged(m, &x, r, err);
     if (!rc && x.structured)
-        m->native_seen = true;
+        m->learnt.native_seen = true;
     if (!r->text)
         r->text = xstrdup("");
     r->seconds = (double)(clock_us() - start) / 1e6;

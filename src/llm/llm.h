@@ -19,7 +19,23 @@ struct llm;
 
 enum llm_api { LLM_CHAT_COMPLETIONS, LLM_RESPONSES, LLM_WORKERS_AI };     /* what is sent; see api.h */
 enum llm_dialect { LLM_AUTO, LLM_NATIVE, LLM_BLOCKS };
+/* How the effort is sent: reasoning_effort; not at all; "thinking": {"type": "enabled" or "disabled"}, or "adaptive" or "disabled";
+ * "enable_thinking": true or false; "reasoning": {"enabled": true or false}; "reasoning": {"effort": ...}. */
+enum llm_thinking {
+    LLM_THINKING_EFFORT, LLM_THINKING_NONE, LLM_THINKING_TYPE, LLM_THINKING_ADAPTIVE, LLM_THINKING_ENABLE, LLM_THINKING_ENABLED,
+    LLM_THINKING_REASONING,
+};
+/* Which of its thoughts go back to the endpoint and model that had them (chat completions). */
+enum llm_reasoning_back {
+    LLM_BACK_CALLS,             /* those beside calls */
+    LLM_BACK_ALWAYS,            /* those of every reply */
+    LLM_BACK_REQUIRED,          /* the same, and a blank where there were none, for a message without is refused (DeepSeek V4) */
+    LLM_BACK_NEVER,
+    LLM_BACK_TEXT,              /* what came as <think> in the text goes back so, until the question is answered */
+};
 enum llm_auth { LLM_BEARER, LLM_API_KEY_HEADER /* Azure classic: "api-key: KEY" */ };
+
+#define LLM_ADVICE 200
 
 struct llm_options {            /* strings are copied */
     const char *provider;       /* its name, for messages */
@@ -37,6 +53,13 @@ struct llm_options {            /* strings are copied */
     int context;                /* window in tokens; 0: unknown, learnt from the server's error */
     double temperature;         /* < 0: not sent */
     const char *reasoning_effort;   /* NULL: not sent */
+    const char *efforts;        /* those that the model knows, joined by |; NULL: unknown. Another one is replaced by the nearest */
+    enum llm_thinking thinking;
+    enum llm_reasoning_back reasoning_back;
+    bool max_completion_tokens; /* the name of max_tokens there */
+    bool any_model;             /* its names of models are the user's own (Azure's deployments): another one in a reply is no news */
+    bool signatures;            /* a call without Google's thought signature is refused: one that has none gets the documented stand-in */
+    const char *body;           /* a JSON object: what else goes into every request; or NULL */
     bool reasoning_summary;     /* the user wants to see the reasoning: where it is only given on demand, it is demanded */
     bool no_reasoning;          /* the model is known not to reason: nothing about it is asked for */
     int connect_ms;             /* 0: 10,000 */
@@ -46,6 +69,10 @@ struct llm_options {            /* strings are copied */
     const char *trace;          /* file that gets every request and reply, without secrets; of llm_new only, as the next two; NULL: none */
     const char *record;         /* the same, from an empty file: for replay */
     const char *replay;         /* a recorded file in the place of the network; nothing is sent */
+    /* The service has this model no longer. True: next is what to ask instead (its strings may be borrowed), after a line in said about it.
+     * False: it stays an error, with advice as its second line where that is not empty. NULL: always an error. */
+    bool (*gone)(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE]);
+    void *gone_ctx;
     void (*unsent)(void *ctx, const char *body);   /* or NULL; set: it is given the body, nothing is sent, llm_ask ends with ERROR_CANCELLED */
     void *unsent_ctx;
 };
@@ -108,6 +135,7 @@ struct llm_reply {
     char *text;                 /* without the block that was taken as a call and without <think> parts; never NULL after success */
     char *reasoning, *reasoning_field;     /* or NULL */
     char *reasoning_items;      /* for struct turn.reasoning_items, or NULL */
+    char *model;                /* that says that it answered, or NULL */
     bool refusal;               /* the text is the service's refusal */
     struct llm_call *calls;
     size_t n_calls;

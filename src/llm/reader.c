@@ -32,6 +32,7 @@ void reader_release(struct reader *r)
     sse_release(&r->sse);
     slots_release(&r->slots);
     free(r->failed_generation);
+    free(r->model);
     items_release(&r->items);
     free(r->responses.item);
 }
@@ -102,6 +103,20 @@ static void take_error(struct reader *r, const struct json *j)
         r->failed_generation = xstrdup(json_str(json_get(json_get(j, "error"), "failed_generation")));
 }
 
+#define MODEL_MAX 256
+
+/* The first that is named: of the event, or of the response or result in it. */
+static void note_model(struct reader *r, const struct json *j)
+{
+    static const char *const inside[] = {"response", "result"};
+    const char *model = r->model ? NULL : json_str(json_get(j, "model"));
+
+    for (size_t i = 0; !r->model && !model && i < countof(inside); i++)
+        model = json_str(json_get(json_get(j, inside[i]), "model"));
+    if (model && *model && strlen(model) <= MODEL_MAX)
+        r->model = xstrdup(model);
+}
+
 static bool looks_json(const char *s)
 {
     s += strspn(s, " \t\r\n");
@@ -141,8 +156,10 @@ static void on_event(void *ctx, const struct sse_event *e)
     if (j && json_type(j) == JSON_OBJECT) {
         if (named_error || failure_is(j))
             take_error(r, j);
-        else
+        else {
+            note_model(r, j);
             choice_read(r, j);
+        }
     } else if (named_error && !e->at_end) {
         fail(r, FAILURE_BUSY, e->data);
     } else if (json_type(j) == JSON_ARRAY && failure_is(json_at(j, 0))) {
@@ -175,6 +192,7 @@ static void read_document(struct reader *r, bool lost)
         return;
     }
     r->whole = true;
+    note_model(r, o);
     choice_read_document(r, o);
 }
 

@@ -56,6 +56,7 @@ struct reader {
     bool stopped;                       /* set by the sink: nothing more is wanted, further events are not read */
     bool broken;                        /* the stream can no longer be cut into events */
     struct failure failure;
+    char *model;                        /* that says that it answers, or NULL */
     char *failed_generation;            /* the call that a failure of class TOOL_USE quotes, or NULL */
     struct reader_usage usage;
     uint64_t content;                   /* events so far that carried something */

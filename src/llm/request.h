@@ -12,10 +12,12 @@ enum max_tokens_field { MAX_TOKENS_OLD, MAX_TOKENS_NEW, MAX_TOKENS_NONE };     /
 struct request_shape {                  /* what this request is like: options, what was learnt, what was downgraded */
     const struct llm_options *o;
     const char *origin;
+    enum llm_reasoning_back reasoning_back;
+    const char *effort;                 /* to be sent, or NULL */
+    size_t stale;                       /* turns before this one are sent without the items that the service gave with them */
     bool blocks;                        /* dialect of calling */
-    bool stream, stream_options, reasoning_effort, temperature;
+    bool stream, stream_options, temperature;
     bool no_items;                      /* the service refused what it had given: reasoning stays out of the history */
-    bool empty_thoughts;                /* it misses reasoning beside calls that others made: an empty one is sent */
     bool no_encrypted, no_summary;      /* Responses: these are not asked for */
     enum max_tokens_field max_tokens_field;
     int max_tokens;                     /* 0: not sent */

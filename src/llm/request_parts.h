@@ -28,6 +28,7 @@ struct json *request_text_parts(const char *text);
 struct json *request_message(struct request_out *o, const char *role, const char *content);
 /* The id of a call; one that another service made takes the form that all accept, the same in the call and in its result. */
 void request_set_id(struct json *m, const char *key, const char *id, bool own, size_t turn);
+size_t request_question(const struct conversation *c);    /* where the latest question stands */
 bool request_own(const struct turn *t, const char *origin);
 const char *request_system(const struct llm_request *q, const struct request_shape *s);   /* of the dialect; NULL: none */
 void request_messages(struct request_out *o, const struct llm_request *q, const struct request_shape *s, struct request_style style);

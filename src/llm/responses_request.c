@@ -46,9 +46,9 @@ static bool stands(const struct json *kept, const struct turn *t)
     return kept != NULL;
 }
 
-static struct json *kept_of(const struct turn *t, const struct request_shape *s)
+static struct json *kept_of(const struct turn *t, const struct request_shape *s, size_t index)
 {
-    if (s->no_items || !t->reasoning_items || !request_own(t, s->origin))
+    if (s->no_items || index < s->stale || !t->reasoning_items || !request_own(t, s->origin))
         return NULL;
     struct json *kept = json_parse(t->reasoning_items, strlen(t->reasoning_items), JSON_DUPLICATES, NULL, NULL);
     if (stands(kept, t))
@@ -110,7 +110,7 @@ static void kept_items(struct request_out *o, const struct turn *t, const struct
 
 static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s, size_t index, bool counts)
 {
-    autojson struct json *kept = kept_of(t, s);
+    autojson struct json *kept = kept_of(t, s, index);
     if (kept) {
         kept_items(o, t, kept, index);
         o->prompt += counts ? strlen(t->reasoning_items) : 0;
@@ -124,10 +124,7 @@ static void assistant(struct request_out *o, const struct turn *t, const struct 
 static void input(struct request_out *o, const struct llm_request *q, const struct request_shape *s)
 {
     const struct conversation *c = q->conversation;
-    size_t index = 0, question = 0;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->v[i].role == TURN_USER)
-            question = i;       /* reasoning of earlier questions is taken off by the service */
+    size_t index = 0, question = request_question(c);      /* reasoning of earlier questions is taken off by the service */
     for (size_t i = 0; i < c->n; i++) {
         const struct turn *t = &c->v[i];
         if (t->role == TURN_USER) {
@@ -164,13 +161,13 @@ static void tools(struct request_out *o, struct json *body, const struct llm_req
 
 static void reasoning(struct json *body, const struct request_shape *s)
 {
-    bool effort = s->reasoning_effort && s->o->reasoning_effort, summary = s->o->reasoning_summary && !s->no_summary;
+    bool summary = s->o->reasoning_summary && !s->no_summary;
     if (s->o->no_reasoning)
         summary = false;
-    if (effort || summary) {
+    if (s->effort || summary) {
         struct json *r = json_object();
-        if (effort)
-            json_set_str(r, "effort", s->o->reasoning_effort);
+        if (s->effort)
+            json_set_str(r, "effort", s->effort);
         if (summary)
             json_set_str(r, "summary", "auto");
         json_set(body, "reasoning", r);

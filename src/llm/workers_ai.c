@@ -74,7 +74,7 @@ void request_workers_ai(struct request_out *o, struct json *body, const struct l
     if (s->max_tokens > 0 && s->max_tokens_field == MAX_TOKENS_OLD)
         json_set_int(body, "max_tokens", s->max_tokens);
     request_temperature(body, q, s);
-    if (s->reasoning_effort && s->o->reasoning_effort)
-        json_set_str(body, "reasoning_effort", s->o->reasoning_effort);
+    if (s->effort)
+        json_set_str(body, "reasoning_effort", s->effort);
     json_set_bool(body, "stream", s->stream);
 }

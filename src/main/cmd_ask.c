@@ -95,11 +95,24 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
     }
     setup_llm(a->c, &a->endpoint, name, &o);
     o.reasoning_effort = effort_of(a);
+    a->endpoint.models = NULL;      /* the user has named one */
     if (llm_reconfigure(a->llm, &o, err) < 0)
         return -1;
     if (now)
         *now = llm_model(a->llm);
     return 0;
+}
+
+static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
+{
+    struct ask *a = ctx;
+    const char *name = model_after(a->c, &a->endpoint, model, a->term != NULL, advice, LLM_ADVICE);
+
+    if (!name)
+        return false;
+    setup_llm(a->c, &a->endpoint, name, next);
+    next->reasoning_effort = effort_of(a);
+    return true;
 }
 
 static const char *question_of(const struct config *c)
@@ -158,7 +171,7 @@ static int choose_model(struct ask *a, struct error *err)
     if (prompts_load(&a->texts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
         return -1;
     if (a->texts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
-        a->endpoint.model = a->texts.model;     /* the agent's definition, where the user has named none */
+        a->endpoint.model = a->texts.model, a->endpoint.models = NULL;     /* the agent's definition, where the user has named none */
     return model_settle(a->c, &a->endpoint, a->loop, &a->model, &a->found, err);
 }
 
@@ -190,6 +203,8 @@ static int open_rooms(struct ask *a, struct error *err)
         lo.api = a->replay_api;
         lo.dialect = a->replay_blocks ? LLM_BLOCKS : lo.dialect == LLM_BLOCKS ? LLM_NATIVE : lo.dialect;
     }
+    lo.gone = model_gone;
+    lo.gone_ctx = a;
     lo.unsent = a->unsent ? on_unsent : NULL;
     lo.unsent_ctx = a->unsent;
     a->llm = llm_new(&lo, a->loop, err);

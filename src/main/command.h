@@ -42,6 +42,10 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
  * when something was found that nobody named. */
 int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice, struct error *err);
 
+/* The service has a model no longer: what to ask instead, from the provider's list, or NULL with advice for the user (or an empty one). chat: the user
+ * can change the model by /model. */
+const char *model_after(const struct config *c, const struct endpoint *e, const char *model, bool chat, char *advice, size_t size);
+
 /* session.c: the folder of this session, 0700, with a fresh id as its name. */
 struct session {
     char id[40];

@@ -1,4 +1,5 @@
 /* model.c - which model, when the configuration leaves it open: a server on this machine is asked. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -72,6 +73,19 @@ static int discover(struct config *c, struct endpoint *e, struct loop *loop, cha
     *notice = xasprintf("no provider is configured; using %s of %s at %s", *model, local[found]->title ? local[found]->title : local[found]->name,
                         e->base_url);
     return 0;
+}
+
+const char *model_after(const struct config *c, const struct endpoint *e, const char *model, bool chat, char *advice, size_t size)
+{
+    struct profile p = endpoint_profile(c, e, model);
+
+    *advice = '\0';
+    for (size_t i = 0; e->models && i + 1 < e->models->n; i++)
+        if (strcmp(e->models->v[i], model) == 0)
+            return e->models->v[i + 1];
+    if (p.replaced_by)
+        snprintf(advice, size, "Use %s instead: %s %s", p.replaced_by, chat ? "/model" : "-m", p.replaced_by);
+    return NULL;
 }
 
 int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice, struct error *err)

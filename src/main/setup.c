@@ -49,9 +49,31 @@ static enum llm_dialect dialect_of(const struct config *c, const struct profile 
     return p->dialect == PROFILE_NATIVE ? LLM_NATIVE : p->dialect == PROFILE_BLOCKS ? LLM_BLOCKS : LLM_AUTO;
 }
 
+static enum llm_thinking thinking_of(enum thinking t)
+{
+    static const enum llm_thinking all[] = {
+        [THINKING_EFFORT] = LLM_THINKING_EFFORT, [THINKING_NONE] = LLM_THINKING_NONE, [THINKING_TYPE] = LLM_THINKING_TYPE,
+        [THINKING_ADAPTIVE] = LLM_THINKING_ADAPTIVE, [THINKING_ENABLE] = LLM_THINKING_ENABLE,
+        [THINKING_ENABLED] = LLM_THINKING_ENABLED, [THINKING_REASONING] = LLM_THINKING_REASONING,
+    };
+
+    return all[t];
+}
+
+static enum llm_reasoning_back reasoning_back_of(enum reasoning_back b)
+{
+    static const enum llm_reasoning_back all[] = {
+        [BACK_CALLS] = LLM_BACK_CALLS, [BACK_ALWAYS] = LLM_BACK_ALWAYS, [BACK_REQUIRED] = LLM_BACK_REQUIRED,
+        [BACK_NEVER] = LLM_BACK_NEVER, [BACK_TEXT] = LLM_BACK_TEXT,
+    };
+
+    return all[b];
+}
+
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o)
 {
-    struct profile p = profile_of(&c->profiles, model);
+    struct profile p = endpoint_profile(c, e, model);
+    const struct provider *service = e->elsewhere ? NULL : e->entry;    /* whose facts hold */
 
     *o = (struct llm_options){
         .provider = e->entry && e->entry->title ? e->entry->title : e->provider,
@@ -63,7 +85,14 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .api = e->api == PROVIDER_RESPONSES ? LLM_RESPONSES : e->api == PROVIDER_WORKERS_AI ? LLM_WORKERS_AI : LLM_CHAT_COMPLETIONS,
         .dialect = dialect_of(c, &p),
         .stream = c->stream,
-        .send_max_tokens = e->entry && e->entry->send_max_tokens,
+        .send_max_tokens = service && service->send_max_tokens,
+        .max_completion_tokens = service && service->max_completion_tokens,
+        .any_model = !e->models && service && !service->models.n,
+        .signatures = service && service->signatures,
+        .body = service ? service->body : NULL,
+        .efforts = p.efforts,
+        .thinking = thinking_of(p.thinking),
+        .reasoning_back = reasoning_back_of(p.reasoning_back),
         .max_tokens = c->max_tokens,
         .profile_max_tokens = p.max_tokens,
         .context = c->context ? c->context : p.context,

@@ -10,7 +10,7 @@ import threading
 import time
 
 from model_shapes import Shapes
-from profiles import Refusal
+from profiles import Profile, Refusal
 
 KNOWN_FIELDS = {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "max_tokens", "max_completion_tokens",
                 "temperature", "stop", "parallel_tool_calls", "reasoning_effort"}
@@ -103,8 +103,8 @@ def check_messages(messages, problems):
         problems.append("the calls %s are not answered" % open_ids)
 
 
-def check_request(text, shape=None):
-    """(body, problems) of a request; without a shape, or with that of chat completions, one of those."""
+def check_request(text, shape=None, service=False):
+    """(body, problems) of a request; without a shape, or with that of chat completions, one of those. A service has its own say on fields."""
     problems = []
     try:
         body = json.loads(text.decode("utf-8"), object_pairs_hook=no_duplicates)
@@ -115,7 +115,7 @@ def check_request(text, shape=None):
         check_messages(shape.messages(body), problems)
         return body, problems
     unknown = set(body) - KNOWN_FIELDS
-    if unknown:
+    if unknown and not service:
         problems.append("unknown fields %s" % sorted(unknown))
     if not isinstance(body.get("model"), str) or not body["model"]:
         problems.append("no model")
@@ -130,7 +130,7 @@ def check_request(text, shape=None):
     if "stream_options" in body and not body.get("stream"):
         problems.append("stream_options without stream")
     limit = body.get("max_tokens", body.get("max_completion_tokens"))
-    if not isinstance(limit, int) or limit <= 0:
+    if not service and (not isinstance(limit, int) or limit <= 0):
         problems.append("no max_tokens: a loopback address must always get one (it is %r)" % limit)
     return body, problems
 
@@ -225,23 +225,29 @@ def usage_of(answer):
     return {"prompt_tokens": n[0], "completion_tokens": n[1], "total_tokens": sum(n)} if n else None
 
 
+def profile_of(answer):
+    return answer.get("profile") or Profile()
+
+
 def stream_events(answer, model):
-    """Chat-completions chunks: role, text in pieces, calls with their arguments in pieces, finish, usage."""
-    size = answer.get("piece", 6)
+    """Chat-completions chunks: role, what is thought, text in pieces, calls with their arguments in pieces, finish, usage."""
+    size, profile = answer.get("piece", 6), profile_of(answer)
 
     def chunk(delta, finish=None, **more):
-        return dict({"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 1, "model": model,
+        return dict({"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 1, "model": answer.get("model", model),
                      "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}, **more)
     yield chunk({"role": "assistant", "content": ""})
     if answer.get("reasoning"):
-        for part in pieces(answer["reasoning"], size):
-            yield chunk({"reasoning_content": part})
+        for delta in profile.thoughts(answer, pieces(answer["reasoning"], size)):
+            yield chunk(delta)
     if answer.get("text"):
         for part in pieces(answer["text"], size):
             yield chunk({"content": part})
-    for call in calls_of(answer):
-        head = {"index": call["index"], "id": call["id"], "type": "function", "function": {"name": call["function"]["name"], "arguments": ""}}
-        yield chunk({"tool_calls": [head]})
+    for call in (profile.call(answer, c) for c in calls_of(answer)):
+        if profile.arguments_whole:
+            yield chunk({"tool_calls": [call]})
+            continue
+        yield chunk({"tool_calls": [dict(call, function=dict(call["function"], arguments=""))]})
         for part in pieces(call["function"]["arguments"], size):
             yield chunk({"tool_calls": [{"index": call["index"], "function": {"arguments": part}}]})
     yield chunk({}, finish_of(answer))
@@ -250,13 +256,15 @@ def stream_events(answer, model):
 
 
 def whole_reply(answer, model):
+    profile = profile_of(answer)
     message = {"role": "assistant", "content": answer.get("text") or (None if answer.get("calls") else "")}
     if answer.get("reasoning"):
-        message["reasoning_content"] = answer["reasoning"]
+        for delta in profile.thoughts(answer, [answer["reasoning"]]):
+            message.update(delta)
     if answer.get("calls"):
-        message["tool_calls"] = [{k: v for k, v in c.items() if k != "index"} for c in calls_of(answer)]
-    return {"id": "chatcmpl-test", "object": "chat.completion", "created": 1, "model": model,
-            "choices": [{"index": 0, "message": message, "finish_reason": finish_of(answer)}], "usage": usage_of(answer)}
+        message["tool_calls"] = [{k: v for k, v in profile.call(answer, c).items() if k != "index"} for c in calls_of(answer)]
+    return {"id": "chatcmpl-test", "object": "chat.completion", "created": 1, "model": answer.get("model", model),
+            "choices": [{"index": 0, "message": profile.message(answer, message), "finish_reason": finish_of(answer)}], "usage": usage_of(answer)}
 
 
 class Request:
@@ -272,11 +280,16 @@ class ModelServer:
     def __init__(self, exchanges=(), model="test-model", lenient=False, profile=None):
         self.exchanges, self.model, self.lenient = list(exchanges), model, lenient
         self.profile, self.parameters = profile, []     # of profiles.py: refuses what that service refuses; parameters: (name, model) refused
+        self.refusals = []              # (status, text) by a profile that leaves the judgement to the test
         self.requests, self.problems, self.connections = [], [], 0
         self.shapes = Shapes()
+        self.shapes.responses.bounded = not self.counts()
         self.lock, self.closing, self.sockets = threading.Lock(), threading.Event(), set()
         self.gone = threading.Event()       # the client closed a connection in the middle of an answer
         self.arrived = threading.Condition(self.lock)
+
+    def counts(self):
+        return bool(self.profile) and self.profile.counts
 
     def __enter__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -357,21 +370,21 @@ class ModelServer:
         """The exchange for this request, and what is wrong with it."""
         problems = []
         if request.method == "GET":
-            return {"json": {"object": "list", "data": [{"id": self.model, "object": "model"}]}}, problems
+            return self.listing(request), problems
         shape = self.shapes.of(request.path)
-        request.body, problems = check_request(request.raw, shape)
+        aside = self.profile.aside(request) if self.counts() else None
+        if aside:
+            request.skipped = True
+            return aside, problems
+        request.body, problems = check_request(request.raw, shape, self.counts())
         request.messages = shape.messages(request.body)
         if not request.headers.get("content-type", "").startswith("application/json"):
             problems.append("Content-Type is %r" % request.headers.get("content-type"))
         if self.profile and not problems:
             try:
-                self.profile.check(request.body)
+                problems += self.profile.receive(request) or []
             except Refusal as e:
-                met = (e.parameter, request.body.get("model"))
-                again = e.parameter is None or met in self.parameters
-                self.parameters.append(met)
-                request.skipped = not again
-                return {"status": e.status, "json": e.body}, ["%s refuses this: %s" % (self.profile.name, e)] if again else []
+                return self.refused(request, e)
         with self.lock:
             index = sum(1 for r in self.requests[:request.number] if r.method != "GET" and not r.skipped)
         if index >= len(self.exchanges):
@@ -381,6 +394,27 @@ class ModelServer:
             exchange = exchange(request)
         match_request(exchange.get("expect") or {}, request, problems)
         return exchange.get("answer", {}), problems
+
+    def listing(self, request):
+        if not self.counts():
+            return {"json": {"object": "list", "data": [{"id": self.model, "object": "model"}]}}
+        try:
+            return self.profile.listing(request)
+        except Refusal as e:
+            return self.refused(request, e)[0]
+
+    def refused(self, request, e):
+        """What a profile refuses: always a problem, or once for each parameter and model, or left to the test."""
+        answer = {"status": e.status, "json": e.body} if e.body is not None else {"status": e.status, "body": ""}
+        if self.profile.counts:
+            self.refusals.append((e.status, str(e)))
+            request.skipped = True
+            return answer, []
+        met = (e.parameter, request.body.get("model"))
+        again = e.parameter is None or met in self.parameters
+        self.parameters.append(met)
+        request.skipped = not again
+        return answer, ["%s refuses this: %s" % (self.profile.name, e)] if again else []
 
     def answer(self, conn, request):
         try:
@@ -392,13 +426,20 @@ class ModelServer:
                 request.number + 1, request.path, "\n  - ".join(problems), show_messages(request.body if "messages" in request.body else {"messages": request.messages}))
             self.problems.append(text)
             request.refused = problems
-            if answer and self.profile:
+            if answer and self.profile and not self.counts():
                 return self.play(conn, request, dict(answer))
+            if answer and self.counts():        # the service itself would go on
+                return self.reply(conn, request, answer)
             self.send_json(conn, 400, {"error": {"message": "the test refused this request: " + "; ".join(problems)[:400]}})
             return True
-        answer = dict(answer or {}, number=request.number + 1, profile=self.profile)      # ids of calls differ from reply to reply
-        if self.profile and self.profile.reasoning:
+        return self.reply(conn, request, answer or {})
+
+    def reply(self, conn, request, answer):
+        answer = dict(answer, number=request.number + 1, profile=self.profile)      # ids of calls differ from reply to reply
+        if self.profile and self.profile.reasoning and not request.skipped and request.method == "POST":
             answer.setdefault("reasoning", self.profile.reasoning)
+        if self.counts() and not request.skipped and request.method == "POST":
+            self.profile.give(answer, request.body, calls_of(answer))
         return self.play(conn, request, answer)
 
     # -- playing an answer; returns whether the connection goes on

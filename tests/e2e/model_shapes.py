@@ -29,9 +29,15 @@ class Chat:
 
 
 class Responses:
+    bounded = True              # a request without max_output_tokens is wrong: on a loopback address there is always one
+
     def __init__(self):
         self.given = {}             # id of an item -> (model, item, id of the reasoning it needs)
         self.calls = {}             # call_id -> (model, id of the reasoning it needs)
+
+    def forget(self):
+        """Another key, a moved alias: what was given is not known any more."""
+        self.given, self.calls = {}, {}
 
     # ---- requests
 
@@ -65,8 +71,9 @@ class Responses:
             return
         if body.get("store") is not False:
             problems.append("store is %r: what is said here must not be kept there" % body.get("store"))
-        if not isinstance(body.get("max_output_tokens"), int) or body["max_output_tokens"] < 16:
-            problems.append("max_output_tokens is %r" % body.get("max_output_tokens"))
+        limit = body.get("max_output_tokens", None if self.bounded else 16)
+        if not isinstance(limit, int) or limit < 16:
+            problems.append("max_output_tokens is %r" % limit)
         for k, tool in enumerate(body.get("tools") or []):
             if tool.get("type") != "function" or not tool.get("name") or not isinstance(tool.get("parameters"), dict) or "function" in tool:
                 problems.append("tools[%d] is not flat: %s" % (k, json.dumps(tool)))

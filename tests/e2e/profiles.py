@@ -19,12 +19,32 @@ class Profile:
     """check(body) raises a Refusal. call_id names calls as this service does; too_long is its error for a prompt that does not fit."""
     name = "plain"
     reasoning = None            # what each reply thinks, for services that want it back
+    counts = False              # refusals are counted by the server, and judged by the test
+    arguments_whole = False     # a call comes in one piece
 
     def call_id(self, number, k):
         return "call_%s_%d" % (number, k + 1)
 
     def check(self, body):
         pass
+
+    def receive(self, request):
+        """The whole request, not its body alone."""
+        self.check(request.body)
+
+    # how replies look; answer["number"] tells them apart
+
+    def thoughts(self, answer, parts):
+        """Deltas of what is thought before the text."""
+        return [{"reasoning_content": part} for part in parts]
+
+    def message(self, answer, message):
+        """The last word on a message that is sent whole."""
+        return message
+
+    def call(self, answer, call):
+        """A call as it is sent: call has index, id, type, function."""
+        return call
 
 
 def calls_of(message):
@@ -42,7 +62,7 @@ def previous(messages):
 class Mistral(Profile):
     name = "mistral"
     FIELDS = {"model", "messages", "tools", "tool_choice", "stream", "max_tokens", "min_tokens", "temperature", "top_p", "stop", "random_seed",
-              "response_format", "safe_prompt", "parallel_tool_calls", "presence_penalty", "frequency_penalty", "n", "prompt_mode"}
+              "response_format", "safe_prompt", "parallel_tool_calls", "presence_penalty", "frequency_penalty", "n", "prompt_mode", "reasoning_effort"}
     MESSAGE = {"system": {"role", "content"}, "user": {"role", "content"}, "assistant": {"role", "content", "tool_calls", "prefix"},
                "tool": {"role", "content", "tool_call_id", "name"}}
     AFTER = {"system": {None}, "user": {None, "system", "assistant"}, "assistant": {"user", "tool"}, "tool": {"assistant", "tool"}}
@@ -138,7 +158,7 @@ class DeepSeek(Profile):
     def refuse(self, text, parameter=None):
         raise Refusal(400, {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": "invalid_request_error"}}, parameter)
 
-    def check(self, body):
+    def check_history(self, body):
         waiting, all_ids = [], set()
         for i, m, before in previous(body["messages"]):
             role = m.get("role")
@@ -163,15 +183,21 @@ class DeepSeek(Profile):
             if all_ids & set(waiting) or len(set(waiting)) < len(waiting):
                 self.refuse("Duplicate value for 'tool_call_id' of %s in message[%d]" % (waiting[0], i))
             all_ids |= set(waiting)
+        if waiting:
+            self.refuse("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+                        "(insufficient tool messages following tool_calls message)")
+
+    def check(self, body):
+        self.check_history(body)
+        for i, m in enumerate(body["messages"]):
+            if m["role"] != "assistant":
+                continue
             if calls_of(m) and "reasoning_content" not in m:
                 self.refuse("Missing `reasoning_content` field in the assistant message at message index %d. For more information, please refer to "
                             "https://api-docs.deepseek.com/guides/thinking_mode#tool-calls" % i, "reasoning_content")
             if not calls_of(m) and "reasoning_content" in m:
                 self.refuse("The reasoning_content is an intermediate result for display purposes only and will not be included in the context for "
                             "inference. Please remove the reasoning_content from your message to reduce network traffic.")
-        if waiting:
-            self.refuse("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-                        "(insufficient tool messages following tool_calls message)")
 
     too_long = {"status": 400, "json": {"error": {"message": "This model's maximum context length is 131072 tokens. However, you requested 140000 tokens "
                                                   "(135904 in the messages, 4096 in the completion). Please reduce the length of the messages or completion.",

@@ -54,6 +54,12 @@ def test_exit_codes_are_the_same_in_page_and_help(bare):
     assert named and named <= codes
 
 
+def test_the_lists_of_providers_are_current():
+    """README's table and the page's list are made from providers.yaml."""
+    r = subprocess.run(["/usr/bin/python3", os.path.join(TREE, "src", "setup", "providers_table.py"), "--check"], capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr
+
+
 def test_the_page_is_well_formed():
     if not shutil.which("mandoc"):
         pytest.skip("mandoc is not here")

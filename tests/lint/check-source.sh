@@ -29,6 +29,7 @@ done
 hosts='pypi[.]org|pythonhosted[.]org|npmjs[.](org|com)|crates[.]io|proxy[.]golang[.]org|huggingface[.]co|hf[.]co|rubygems[.]org|conda[.]anaconda'
 paths='(^|[^A-Za-z0-9_.*])/work/|/root/[.]pyenv|/tmp/b-'
 if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
-    git grep -nIE "$hosts|$paths" -- . ':!tests/lint/check-source.sh' >&2 && { echo "^ a registry's host or a path of one machine" >&2; bad=1; }
+    # One of them is a model service as well, at an address of its own.
+    git grep -nIE "$hosts|$paths" -- . ':!tests/lint/check-source.sh' | grep -v 'router[.]huggingface[.]co' >&2 && { echo "^ a registry's host or a path of one machine" >&2; bad=1; }
 fi
 exit $bad

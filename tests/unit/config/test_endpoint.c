@@ -87,7 +87,7 @@ static void check(const struct want *w, size_t n)
 
 #define OPENAI "https://api.openai.com/v1"
 #define GROQ "https://api.groq.com/openai/v1"
-#define DEFAULT_MODEL "gpt-4.1-mini"
+#define DEFAULT_MODEL "gpt-6-luna"
 #define OSS "openai/gpt-oss-120b"
 
 static void choices(void **state)
@@ -351,7 +351,13 @@ static int leave(void **state)
 static void which_api(void **state)
 {
     static const struct { struct given given; enum provider_api api; enum source_kind from; } cases[] = {
-        {{NULL, NULL, "OPENAI_API_KEY=k", NULL}, PROVIDER_CHAT_COMPLETIONS, SOURCE_DEFAULT},
+        {{NULL, NULL, "OPENAI_API_KEY=k", NULL}, PROVIDER_RESPONSES, SOURCE_DEFAULT},
+        {{NULL, NULL, "OPENAI_API_KEY=k OPENAI_BASE_URL=https://eu.api.openai.com/v1", NULL}, PROVIDER_RESPONSES, SOURCE_DEFAULT},
+        {{NULL, NULL, "OPENAI_API_KEY=k OPENAI_BASE_URL=https://api.openai.com.evil.example/v1", NULL}, PROVIDER_CHAT_COMPLETIONS, SOURCE_DEFAULT},
+        {{NULL, NULL, "OPENAI_API_KEY=k OPENAI_BASE_URL=https://gateway.example/v1", NULL}, PROVIDER_CHAT_COMPLETIONS, SOURCE_DEFAULT},
+        {{"providers:\n  openai: {api: responses}\n", NULL, "OPENAI_API_KEY=k OPENAI_BASE_URL=https://gateway.example/v1", NULL}, PROVIDER_RESPONSES,
+         SOURCE_FILE},
+        {{NULL, NULL, "AZURE_OPENAI_API_KEY=k AZURE_OPENAI_ENDPOINT=https://r.example", NULL}, PROVIDER_RESPONSES, SOURCE_DEFAULT},
         {{NULL, NULL, "OPENAI_API_KEY=k", "--provider openai-responses"}, PROVIDER_RESPONSES, SOURCE_DEFAULT},
         {{NULL, NULL, "CLOUDFLARE_ACCOUNT_ID=a CLOUDFLARE_API_KEY=k", "--provider workers-ai-native"}, PROVIDER_WORKERS_AI, SOURCE_DEFAULT},
         {{NULL, NULL, "OPENAI_API_KEY=k", "--api responses"}, PROVIDER_RESPONSES, SOURCE_FLAG},
@@ -359,7 +365,7 @@ static void which_api(void **state)
         {{NULL, NULL, "OPENAI_API_KEY=k SANDPIPER_API=workers_ai", "--api chat_completions"}, PROVIDER_CHAT_COMPLETIONS, SOURCE_FLAG},
         {{"providers:\n  openai: {api: responses}\n", NULL, "OPENAI_API_KEY=k", NULL}, PROVIDER_RESPONSES, SOURCE_FILE},
         {{"api: chat_completions\nproviders:\n  openai: {api: responses}\n", NULL, "OPENAI_API_KEY=k", NULL}, PROVIDER_CHAT_COMPLETIONS, SOURCE_FILE},
-        {{NULL, "SANDPIPER_API=responses\n", "OPENAI_API_KEY=k", NULL}, PROVIDER_CHAT_COMPLETIONS, SOURCE_DEFAULT},     /* not of a folder */
+        {{NULL, "SANDPIPER_API=chat_completions\n", "OPENAI_API_KEY=k", NULL}, PROVIDER_RESPONSES, SOURCE_DEFAULT},     /* not of a folder */
         {{"base_url: https://x.example/v1\napi: responses\n", NULL, NULL, "-m m"}, PROVIDER_RESPONSES, SOURCE_FILE},
     };
 
@@ -377,10 +383,43 @@ static void which_api(void **state)
     }
 }
 
+/* Where its variable leads to another service, what is known of the provider's own does not hold. */
+static void elsewhere(void **state)
+{
+    static const struct { struct given given; const char *model, *efforts; enum reasoning_back back; } cases[] = {
+        {{NULL, NULL, "GEMINI_API_KEY=k", NULL}, "gemini-3.5-flash-lite", "minimal|low|medium|high", BACK_CALLS},
+        {{NULL, NULL, "DEEPSEEK_API_KEY=k", NULL}, "deepseek-flash", "none|low|high|max", BACK_REQUIRED},
+        {{NULL, NULL, "MOONSHOT_API_KEY=k", NULL}, "kimi-k3", "low|medium|high|max", BACK_REQUIRED},
+        {{NULL, NULL, "GROQ_API_KEY=k", "-m qwen/qwen3.8-27b"}, "qwen/qwen3.8-27b", "none|default", BACK_CALLS},
+        {{"providers:\n  groq: {profiles: {'qwen3.8*': {efforts: low}}}\n", NULL, "GROQ_API_KEY=k", "-m qwen/qwen3.8-27b"}, "qwen/qwen3.8-27b", "low",
+         BACK_CALLS},
+        {{"models: {'qwen3.8*': {efforts: [high], reasoning_back: never}}\n", NULL, "GROQ_API_KEY=k", "-m qwen/qwen3.8-27b"}, "qwen/qwen3.8-27b",
+         "high", BACK_NEVER},
+        {{NULL, NULL, "OPENAI_API_KEY=k OPENAI_BASE_URL=https://gateway.example/v1", NULL}, "gpt-6-luna", "none|low|medium|high|xhigh|max", BACK_CALLS},
+        {{NULL, NULL, "OPENAI_API_KEY=k OPENAI_BASE_URL=http://127.0.0.1:1/v1", NULL}, NULL, NULL, BACK_CALLS},     /* the first that it lists */
+        {{NULL, NULL, "HF_TOKEN=k", NULL}, NULL, NULL, BACK_CALLS},                                 /* only by name */
+        {{NULL, NULL, "HF_TOKEN=k", "--provider huggingface"}, "openai/gpt-oss-120b", "low|medium|high", BACK_CALLS},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct config c;
+        struct endpoint e = {0};
+        struct error err = {0};
+        if (load(&cases[i].given, &c, &err) < 0 || endpoint_choose(&c, &e, &err) < 0)
+            fail_msg("case %zu: %s", i, err.text);
+        struct profile p = endpoint_profile(&c, &e, e.model ? e.model : "");
+        if (!same(e.model, cases[i].model) || !same(p.efforts, cases[i].efforts) || p.reasoning_back != cases[i].back)
+            fail_msg("case %zu: %s, efforts %s, back %d", i, e.model ? e.model : "-", p.efforts ? p.efforts : "-", (int)p.reasoning_back);
+        endpoint_release(&e);
+        config_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(which_api),
+        cmocka_unit_test(which_api), cmocka_unit_test(elsewhere),
         cmocka_unit_test(choices), cmocka_unit_test(keys_stay_with_their_urls), cmocka_unit_test(rule), cmocka_unit_test(refusals),
         cmocka_unit_test(insecure_where_allowed), cmocka_unit_test(dotenv_is_told), cmocka_unit_test(key_from_a_command),
     };

@@ -344,12 +344,19 @@ static void sizes(void **state)
     free(big);
 }
 
+static struct profile profile_in(const struct config *c, const char *model)
+{
+    const struct profiles *const lists[] = {&c->profiles, &c->builtin_profiles};
+
+    return profile_of(lists, countof(lists), model);
+}
+
 static void profiles(void **state)
 {
     static const struct { const char *model; enum profile_dialect dialect; int context; } want[] = {
         {"qwen2.5-coder-1.5b", PROFILE_BLOCKS, 8192}, {"qwen2.5-coder:1.5b-instruct", PROFILE_BLOCKS, 8192}, {"Qwen/Qwen2.5-Coder-32B-Instruct", PROFILE_BLOCKS, 0},
         {"gpt-4.1-mini", PROFILE_NATIVE, 1047576}, {"@cf/openai/gpt-oss-120b", PROFILE_NATIVE, 131072}, {"openai/gpt-oss-20b", PROFILE_NATIVE, 131072},
-        {"claude-x", PROFILE_NATIVE, 200000}, {"meta-llama/Llama-3.3-70B-Instruct", PROFILE_NATIVE, 0}, {"mistral-small", PROFILE_NATIVE, 131072},
+        {"claude-x", PROFILE_NATIVE, 200000}, {"meta-llama/Llama-3.3-70B-Instruct", PROFILE_NATIVE, 0}, {"mistral-small", PROFILE_NATIVE, 262144},
         {"deepseek-chat", PROFILE_NATIVE, 0}, {"gemini-2.5-pro", PROFILE_NATIVE, 1048576}, {"something-else", PROFILE_AUTO, 0}, {"", PROFILE_AUTO, 0},
     };
     struct config c;
@@ -357,15 +364,15 @@ static void profiles(void **state)
 
     (void)state;
     assert_int_equal(load(&c, "models:\n  'gpt-4.1*': {context: 1000}\n  something*: {dialect: blocks, vision: true}\n", NULL, NULL, NULL, NULL, &err), 0);
-    struct profile p = profile_of(&c.profiles, "gpt-4.1-mini");        /* the user's field over ours, ours for the rest */
+    struct profile p = profile_in(&c, "gpt-4.1-mini");        /* the user's field over ours, ours for the rest */
     assert_int_equal(p.context, 1000);
     assert_int_equal(p.dialect, PROFILE_NATIVE);
     assert_true(p.vision);
-    assert_int_equal(profile_of(&c.profiles, "something-else").dialect, PROFILE_BLOCKS);
+    assert_int_equal(profile_in(&c, "something-else").dialect, PROFILE_BLOCKS);
     config_release(&c);
     assert_int_equal(load(&c, NULL, NULL, NULL, NULL, NULL, &err), 0);
     for (size_t i = 0; i < countof(want); i++) {
-        p = profile_of(&c.profiles, want[i].model);
+        p = profile_in(&c, want[i].model);
         if (p.dialect != want[i].dialect || p.context != want[i].context)
             fail_msg("%s: dialect %d, context %d", want[i].model, (int)p.dialect, p.context);
     }
@@ -376,7 +383,9 @@ static void profiles(void **state)
 static void providers(void **state)
 {
     static const char *const names[] = {"openai", "workers-ai", "ollama", "llama.cpp", "vllm", "lm-studio", "openrouter", "groq", "together", "deepseek",
-                                        "mistral", "gemini", "azure", "openai-responses", "workers-ai-native"};
+                                        "mistral", "gemini", "azure", "openai-responses", "workers-ai-native",
+                                        "anthropic", "xai", "cerebras", "zai", "moonshot", "dashscope", "minimax", "huggingface", "fireworks",
+                                        "nvidia", "bedrock", "cohere"};
     static const char *const sends[] = {"workers-ai", "workers-ai-native", "ollama", "llama.cpp", "vllm", "lm-studio"};
     struct providers p = {0};
     struct error err = {0};

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "llm/effort.h"
 #include "llm/request.h"
 
 static const struct llm_tool tool = {"execute_python", "Runs it.", "{\"type\":\"object\"}", "code"};
@@ -24,7 +25,7 @@ static struct llm_options options(void)
 
 static struct request_shape shape(const struct llm_options *o, bool blocks)
 {
-    return (struct request_shape){.o = o, .origin = "here", .blocks = blocks, .stream = true, .stream_options = true, .reasoning_effort = true,
+    return (struct request_shape){.o = o, .origin = "here", .blocks = blocks, .stream = true, .stream_options = true,
                                   .temperature = true};
 }
 
@@ -199,7 +200,7 @@ static void fields(void **state)
     s.stream = false;
     s.max_tokens = 5;
     o.temperature = 0;
-    o.reasoning_effort = "low";
+    s.effort = "low";
     autofree char *all = body(&o, &s);
     is_json(all, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q\"}],"
                  "\"max_tokens\":5,\"temperature\":0,\"reasoning_effort\":\"low\",\"stream\":false}");
@@ -215,7 +216,8 @@ static void fields(void **state)
     vary = false;
     o.temperature = 0;
     s.max_tokens_field = MAX_TOKENS_NEW;
-    s.temperature = s.reasoning_effort = false;
+    s.temperature = false;
+    s.effort = NULL;
     autofree char *less = body(&o, &s);
     assert_non_null(strstr(less, "\"max_completion_tokens\":5"));
     assert_null(strstr(less, "temperature"));
@@ -223,6 +225,146 @@ static void fields(void **state)
     s.nudged_text = "T";
     autofree char *nudged = body(&o, &s);
     assert_non_null(strstr(nudged, "{\"role\":\"assistant\",\"content\":\"T\"},{\"role\":\"user\",\"content\":\"NUDGE\"}]"));
+}
+
+/* How the effort is sent, and what the provider's entry adds. */
+static void thinking(void **state)
+{
+    static const struct { enum llm_thinking how; const char *effort, *efforts, *fields, *has, *not; } cases[] = {
+        {LLM_THINKING_EFFORT, NULL, NULL, NULL, NULL, "effort"},
+        {LLM_THINKING_EFFORT, "low", NULL, NULL, "\"reasoning_effort\":\"low\"", "thinking"},
+        {LLM_THINKING_NONE, "low", NULL, NULL, NULL, "low"},
+        {LLM_THINKING_TYPE, "none", "none|low", NULL, "\"thinking\":{\"type\":\"disabled\"}", "effort"},
+        {LLM_THINKING_TYPE, "low", "none|low", NULL, "\"thinking\":{\"type\":\"enabled\"},\"reasoning_effort\":\"low\"", "disabled"},
+        {LLM_THINKING_TYPE, "low", NULL, NULL, "\"thinking\":{\"type\":\"enabled\"}", "effort"},
+        {LLM_THINKING_ADAPTIVE, "high", NULL, NULL, "\"thinking\":{\"type\":\"adaptive\"}", "effort"},
+        {LLM_THINKING_ENABLE, "none", NULL, NULL, "\"enable_thinking\":false", "effort"},
+        {LLM_THINKING_ENABLE, "max", NULL, NULL, "\"enable_thinking\":true", "effort"},
+        {LLM_THINKING_ENABLED, "none", NULL, NULL, "\"reasoning\":{\"enabled\":false}", "effort"},
+        {LLM_THINKING_REASONING, "high", "low|high", NULL, "\"reasoning\":{\"effort\":\"high\"}", "reasoning_effort"},
+        {LLM_THINKING_TYPE, "none", NULL, "{\"thinking\":{\"type\":\"enabled\",\"clear_thinking\":false},\"tool_stream\":true}",
+         "\"thinking\":{\"type\":\"disabled\",\"clear_thinking\":false}", "enabled"},
+        {LLM_THINKING_EFFORT, NULL, NULL, "{\"tool_stream\":true,\"model\":\"theirs\"}", "\"tool_stream\":true", "theirs"},
+    };
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct llm_options o = options();
+        struct request_shape s = shape(&o, false);
+        o.thinking = cases[i].how;
+        o.efforts = cases[i].efforts;
+        o.body = cases[i].fields;
+        s.effort = cases[i].effort;
+        autofree char *b = body(&o, &s);
+        if ((cases[i].has && !strstr(b, cases[i].has)) || strstr(b, cases[i].not))
+            fail_msg("case %zu: %s", i, b);
+    }
+}
+
+static void efforts(void **state)
+{
+    static const struct { const char *known, *asked, *sent; } cases[] = {
+        {NULL, "minimal", "minimal"}, {"low|high", NULL, NULL}, {"low|medium|high", "minimal", "low"}, {"low|medium|high", "none", "low"},
+        {"low|medium|high", "max", "high"}, {"none|low|high|max", "medium", "high"}, {"none|low|high|max", "xhigh", "high"},
+        {"none|low|high|max", "none", "none"}, {"none|high", "low", "high"}, {"none|default", "high", NULL}, {"none|default", "none", "none"},
+        {"none", "high", NULL}, {"minimal|low", "none", "minimal"},
+    };
+    char named[64];
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        const char *got = effort_nearest(cases[i].known, cases[i].asked);
+        if (got != cases[i].sent && (!got || !cases[i].sent || strcmp(got, cases[i].sent)))
+            fail_msg("%s of %s: %s", cases[i].asked, cases[i].known, got ? got : "nothing");
+    }
+    effort_named("Unsupported value: 'minimal'. Supported values are: 'none', 'low', 'medium', 'high', and 'xhigh'.", "minimal", named);
+    assert_string_equal(named, "none|low|medium|high|xhigh");
+    effort_named("minimal is a slow, highly maximal word", "minimal", named);
+    assert_string_equal(named, "");
+}
+
+/* What goes back of the reasoning, by service. */
+static void reasoning_back(void **state)
+{
+    static const struct { enum llm_reasoning_back back; const char *origin; int with, blank; } cases[] = {
+        {LLM_BACK_CALLS, "here", 1, 0}, {LLM_BACK_ALWAYS, "here", 2, 0}, {LLM_BACK_REQUIRED, "here", 2, 1}, {LLM_BACK_NEVER, "here", 0, 0},
+        {LLM_BACK_CALLS, "elsewhere", 0, 0}, {LLM_BACK_REQUIRED, "elsewhere", 0, 3},
+    };
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct conversation c;
+        struct llm_options o = options();
+        struct request_shape s = shape(&o, false);
+        conversation(&c);
+        struct turn *t = conversation_assistant(&c, "two", NULL, 0);
+        t->reasoning = xstrdup("hm");
+        t->reasoning_field = xstrdup("reasoning");
+        t->origin = xstrdup("here");
+        conversation_user(&c, "q3", 2);
+        s.reasoning_back = cases[i].back;
+        s.origin = cases[i].origin;
+        autofree char *m = messages(&c, &s);
+        int with = 0, blank = 0;
+        for (const char *p = m; (p = strstr(p, ":\"hm\"")); p++)
+            with++;
+        for (const char *p = m; (p = strstr(p, "\"reasoning_content\":\" \"")); p++)
+            blank++;
+        if (with != cases[i].with || blank != cases[i].blank)
+            fail_msg("case %zu: %d with, %d blank: %s", i, with, blank, m);
+        assert_true(cases[i].back != LLM_BACK_REQUIRED || !strstr(m, "\"reasoning\":"));
+        conversation_release(&c);
+    }
+}
+
+/* Thoughts that came in the text go back in it until the question is answered; OpenRouter's pieces stand beside the field where it is required. */
+static void thoughts_in_text(void **state)
+{
+    (void)state;
+    struct conversation c;
+    struct llm_options o = options();
+    struct request_shape s = shape(&o, false);
+    struct call one[] = {call("call_abc", "{}", NULL)}, two[] = {call("call_def", "{}", NULL)};
+    conversation_init(&c);
+    conversation_user(&c, "q1", 2);
+    struct turn *t = conversation_assistant(&c, "", one, 1);
+    t->reasoning = xstrdup("first");
+    t->origin = xstrdup("here");
+    conversation_result(&c, "call_abc", RESULT_OK, "1", 1);
+    conversation_assistant(&c, "done", NULL, 0);
+    conversation_user(&c, "q2", 2);
+    t = conversation_assistant(&c, "now", two, 1);
+    t->reasoning = xstrdup("second");
+    t->reasoning_items = xstrdup("[{\"type\":\"reasoning.text\",\"text\":\"P\"}]");
+    t->origin = xstrdup("here");
+    conversation_result(&c, "call_def", RESULT_OK, "1", 1);
+    s.reasoning_back = LLM_BACK_TEXT;
+    autofree char *m = messages(&c, &s);
+    assert_null(strstr(m, "first"));
+    assert_non_null(strstr(m, "\"content\":\"<think>\\nsecond\\n</think>\\n\\nnow\""));
+    s.reasoning_back = LLM_BACK_REQUIRED;
+    autofree char *both = messages(&c, &s);
+    assert_non_null(strstr(both, "\"reasoning_content\":\"second\""));
+    assert_non_null(strstr(both, "\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"P\"}]"));
+    s.stale = c.n;
+    autofree char *stale = messages(&c, &s);
+    assert_null(strstr(stale, "second"));
+    conversation_release(&c);
+}
+
+static void signatures(void **state)
+{
+    (void)state;
+    struct conversation c;
+    struct llm_options o = options();
+    struct request_shape s = shape(&o, false);
+    conversation(&c);
+    o.signatures = true;
+    autofree char *own = messages(&c, &s);
+    assert_null(strstr(own, "skip_thought"));
+    s.origin = "elsewhere";
+    autofree char *others = messages(&c, &s);
+    const char *at = strstr(others, "skip_thought_signature_validator");
+    assert_non_null(at);
+    assert_null(strstr(at + 1, "skip_thought"));       /* of the calls of one step the first has it */
+    conversation_release(&c);
 }
 
 static void bounds(void **state)
@@ -247,7 +389,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(native), cmocka_unit_test(another_service), cmocka_unit_test(blocks), cmocka_unit_test(blocks_joins_user_turns),
         cmocka_unit_test(blocks_failed_tries),
-        cmocka_unit_test(fields), cmocka_unit_test(bounds),
+        cmocka_unit_test(fields), cmocka_unit_test(thinking), cmocka_unit_test(efforts), cmocka_unit_test(reasoning_back), cmocka_unit_test(thoughts_in_text),
+        cmocka_unit_test(signatures), cmocka_unit_test(bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,52 @@
+/* profile.h - what is known of models, by name pattern: data from YAML, built in (models.yaml, and the profiles of a provider's entry) and of the user.
+ */
+#ifndef CONFIG_PROFILE_H
+#define CONFIG_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+struct ydoc;
+
+enum profile_dialect { PROFILE_AUTO, PROFILE_NATIVE, PROFILE_BLOCKS };
+
+/* Where a service wants to be told how long to think. Each in the order of its enum. */
+enum thinking { THINKING_EFFORT, THINKING_NONE, THINKING_TYPE, THINKING_ADAPTIVE, THINKING_ENABLE, THINKING_ENABLED, THINKING_REASONING };
+#define THINKING_CHOICES "effort|none|type|adaptive|enable_thinking|enabled|reasoning"
+
+/* Which of its own thoughts a service wants back. */
+enum reasoning_back { BACK_CALLS, BACK_ALWAYS, BACK_REQUIRED, BACK_NEVER, BACK_TEXT };
+#define REASONING_BACK_CHOICES "calls|always|required|never|text"
+
+#define EFFORTS "none|minimal|low|medium|high|xhigh|max"
+
+struct profile {            /* has_... says whether the pattern speaks of it; strings are owned, NULL where not set */
+    char *pattern;
+    enum profile_dialect dialect;
+    int context, max_tokens;        /* 0: unknown */
+    double temperature;             /* < 0: none */
+    bool vision, reasoning;
+    char *efforts;                  /* those that the model knows, of EFFORTS or "default", joined by | */
+    enum thinking thinking;
+    enum reasoning_back reasoning_back;
+    char *ends, *replaced_by;       /* the day on which the service takes it away, YYYY-MM-DD; what it names instead */
+    bool has_dialect, has_vision, has_reasoning, has_thinking, has_reasoning_back;
+};
+
+struct profiles {
+    struct profile *v;
+    size_t n;
+};
+
+int profiles_read(struct profiles *p, const struct ydoc *map, const char *name, struct error *err);
+/* The same in front of what is there, so that what is read later counts. */
+int profiles_read_before(struct profiles *p, const struct ydoc *map, const char *name, struct error *err);
+int profiles_builtin(struct profiles *p, struct error *err);
+void profiles_release(struct profiles *p);
+
+/* Every field from the first of the lists, and in a list from the first pattern, that matches the model and has it. The strings are those of the
+ * lists; pattern is NULL. */
+struct profile profile_of(const struct profiles *const *lists, size_t n, const char *model);
+
+#endif

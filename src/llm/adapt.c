@@ -1,0 +1,226 @@
+/* adapt.c - see adapt.h. */
+#include "llm/adapt.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "llm/api.h"
+#include "llm/effort.h"
+
+const char *adapt_effort(const struct llm *m)
+{
+    return m->learnt.effort_known ? m->learnt.effort : effort_nearest(m->o.efforts, m->o.reasoning_effort);
+}
+
+/* The values that it names instead, if it does; else none is sent. False: that was so before, or nothing was sent. */
+static bool other_effort(struct llm *m, const struct failure *f, char *line, size_t size)
+{
+    const char *refused = adapt_effort(m);
+    char named[64];
+
+    if (!refused || m->learnt.effort_known)
+        return false;
+    effort_named(f->message, refused, named);
+    m->learnt.effort_known = true;
+    m->learnt.effort = *named ? effort_nearest(named, refused) : NULL;
+    if (m->learnt.effort)
+        snprintf(line, size, "the service does not know the effort %s; asking again with %s", refused, m->learnt.effort);
+    else
+        snprintf(line, size, "the service refused reasoning_effort; asking again without it");
+    return true;
+}
+
+static const char *other_limit(struct llm *m, enum max_tokens_field now, enum max_tokens_field next, const char *name)
+{
+    bool limit = request_max_tokens(&m->o, m->loopback, m->learnt.context) > 0;
+
+    if (!limit || m->learnt.max_tokens_field != now)
+        return NULL;
+    m->learnt.max_tokens_field = next;
+    return name;
+}
+
+/* Items of turns that the model itself made a moment ago are refused for good; older ones may only be too old. */
+static const char *stale_items(struct llm *m, const struct exchange *x)
+{
+    struct learnt *k = &m->learnt;
+
+    if (k->no_items)
+        return NULL;
+    k->no_items = m->o.api != LLM_RESPONSES || k->stale > 0;
+    k->stale = x->q->conversation->n;
+    return "the reasoning of earlier replies";
+}
+
+/* A bool that says that something is not sent: set it. name, or NULL where that was so before, or was not sent at all. */
+static const char *leave_out(bool *without, bool sent, const char *name)
+{
+    bool before = *without;
+
+    *without = true;
+    return sent && !before ? name : NULL;
+}
+
+/* "use /v1/responses": models that call tools there alone. Where there is none, they do so here when they do not think. */
+static int other_api(struct llm *m, const struct exchange *x, struct error *err)
+{
+    struct learnt *k = &m->learnt;
+
+    if (m->o.api == LLM_CHAT_COMPLETIONS && !k->no_responses) {
+        if (llm_use_api(m, LLM_RESPONSES, err))
+            return -1;
+        exchange_notice(x->l, false, "%s calls tools by the Responses API only; it is asked by that from here on", m->o.model);
+        return 0;
+    }
+    if (k->effort_known && k->effort && !strcmp(k->effort, "none"))
+        return 1;
+    k->no_responses = k->effort_known = true;
+    k->effort = "none";
+    if (m->o.api == LLM_RESPONSES && llm_use_api(m, LLM_CHAT_COMPLETIONS, err))
+        return -1;
+    exchange_notice(x->l, false, "there is no Responses API here; %s is asked to call tools without thinking (effort none)", m->o.model);
+    return 0;
+}
+
+static int blocks_instead(struct llm *m, const struct exchange *x)
+{
+    if (m->o.dialect != LLM_AUTO || m->learnt.dialect == LLM_BLOCKS)
+        return 1;
+    m->learnt.dialect = LLM_BLOCKS;
+    exchange_notice(x->l, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
+    return 0;
+}
+
+int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool *streaming, struct error *err)
+{
+    struct learnt *k = &m->learnt;
+    bool stream = *streaming;
+    const char *what = NULL;
+    char line[160] = "";
+
+    switch (f->param) {
+    case PARAM_STREAM_OPTIONS:
+        what = leave_out(&k->no_stream_options, stream, "stream_options");
+        break;
+    case PARAM_REASONING_EFFORT:
+        if (!other_effort(m, f, line, sizeof line))
+            return 1;
+        break;
+    case PARAM_TEMPERATURE:
+        what = leave_out(&k->no_temperature, m->o.temperature >= 0, "temperature");
+        break;
+    case PARAM_MAX_TOKENS:      /* where the API has no other name for it: neither */
+        what = other_limit(m, MAX_TOKENS_OLD, MAX_TOKENS_NEW, m->o.api == LLM_RESPONSES ? "max_output_tokens" : "max_tokens");
+        break;
+    case PARAM_MAX_COMPLETION_TOKENS:
+        what = other_limit(m, MAX_TOKENS_NEW, m->o.max_completion_tokens ? MAX_TOKENS_OLD : MAX_TOKENS_NONE, "max_completion_tokens");
+        break;
+    case PARAM_STREAM:
+        what = leave_out(&k->no_stream, stream, "stream");
+        *streaming = false;
+        break;
+    case PARAM_ENCRYPTED:
+        what = leave_out(&k->no_encrypted, m->o.api == LLM_RESPONSES, "include (encrypted reasoning)");
+        break;
+    case PARAM_SUMMARY:
+        what = leave_out(&k->no_summary, m->o.reasoning_summary, "reasoning.summary");
+        break;
+    case PARAM_ITEMS:
+        what = stale_items(m, x);
+        break;
+    case PARAM_THOUGHTS:
+        if (k->thoughts_required || m->o.reasoning_back == LLM_BACK_REQUIRED)
+            return 1;
+        k->thoughts_required = true;
+        snprintf(line, sizeof line, "the service misses reasoning_content in the history; asking again with it");
+        break;
+    case PARAM_TOOLS:
+        return blocks_instead(m, x);
+    case PARAM_API:
+    case PARAM_NO_API:
+        return other_api(m, x, err);
+    case PARAM_NONE:
+        break;
+    }
+    if (what && !*line)
+        snprintf(line, sizeof line, "the service refused %s; asking again without it", what);
+    if (*line)
+        exchange_notice(x->l, true, "%s", line);
+    return *line ? 0 : 1;
+}
+
+void adapt_failure(const struct llm *m, struct failure *f)
+{
+    bool switched = m->o.api == LLM_RESPONSES && strstr(m->learnt.key, " responses") == NULL;
+
+    if (switched && (f->class == FAILURE_NOT_FOUND || f->param == PARAM_API || f->status == 405 || f->status == 501)) {
+        f->class = FAILURE_PARAMETER;
+        f->param = PARAM_NO_API;
+    }
+}
+
+bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f)
+{
+    struct llm_options next = {0};
+    struct error err = {0};
+    autofree char *gone = xstrdup(m->o.model), *provider = xstrdup(m->o.provider);
+
+    if (!m->o.gone || !m->o.gone(m->o.gone_ctx, gone, &next, f->advice))
+        return false;
+    next.deadline = m->o.deadline;
+    next.unsent = m->o.unsent;
+    next.unsent_ctx = m->o.unsent_ctx;
+    next.gone = m->o.gone;
+    next.gone_ctx = m->o.gone_ctx;
+    if (llm_reconfigure(m, &next, &err))
+        return false;
+    exchange_notice(x->l, false, "%s has the model %s no longer; %s is asked instead", provider ? provider : "the service", gone, m->o.model);
+    return true;
+}
+
+void adapt_tell_effort(struct llm *m, const struct exchange *x)
+{
+    const char *asked = m->o.reasoning_effort, *sent = m->o.thinking == LLM_THINKING_NONE ? NULL : adapt_effort(m);
+
+    if (!asked || m->learnt.told_effort || (sent && !strcmp(asked, sent)))
+        return;
+    m->learnt.told_effort = true;
+    if (sent)
+        exchange_notice(x->l, true, "%s does not know the effort %s; %s is sent", m->o.model, asked, sent);
+    else
+        exchange_notice(x->l, false, "the effort %s is not sent: %s cannot be told how long to think here", asked, m->o.model);
+}
+
+/* What names a model without its maker in front and its date, tag or provider behind. */
+static void bare_name(const char *model, char *out, size_t size)
+{
+    const char *slash = strrchr(model, '/');
+
+    snprintf(out, size, "%s", slash ? slash + 1 : model);
+    out[strcspn(out, ":@")] = '\0';
+}
+
+/* What may stand behind a model's name without making another of it: a date, a version, "preview". */
+static bool is_snapshot(const char *rest)
+{
+    return !*rest || (strchr("-_", *rest) && (isdigit((unsigned char)rest[1]) || !strncasecmp(rest + 1, "preview", 7)));
+}
+
+void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_reply *r)
+{
+    char asked[128], answered[128];
+
+    if (!r->model || m->learnt.told_model)
+        return;
+    bare_name(m->o.model, asked, sizeof asked);
+    bare_name(r->model, answered, sizeof answered);
+    size_t n = strlen(asked) < strlen(answered) ? strlen(asked) : strlen(answered);
+    if (!n || strcasestr(asked, "latest") || (!strncasecmp(asked, answered, n) && is_snapshot(asked[n] ? asked + n : answered + n)))
+        return;
+    m->learnt.told_model = true;
+    exchange_notice(x->l, m->loopback || m->o.any_model, "asked for %.100s, answered by %.100s", m->o.model, r->model);
+}

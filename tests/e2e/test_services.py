@@ -1,0 +1,110 @@
+"""test_services.py - every provider of providers.yaml against a mock that is as strict as the service (services.py): one question with a
+call, how long it should think, and whole sessions with calls that fail, run in parallel and are interrupted. Nobody sees a refusal, and
+at most one request of a session is wasted.
+"""
+import io
+import re
+
+import pytest
+
+from provider_rows import ROWS, SERVICES, filled, listed, mock, models_of, point, words
+from test_chat import ask, leave, start
+
+CALL = {"answer": {"calls": [{"code": "print(6 * 7)"}]}}
+ANSWER = {"expect": {"last": {"content": {"contains": "42"}}}, "answer": {"text": "It is 42."}}
+
+
+def test_every_provider_has_its_mock():
+    assert set(ROWS) == set(SERVICES)
+
+
+@pytest.mark.parametrize("name", sorted(set(ROWS) & set(SERVICES)))
+def test_the_row_is_right(name):
+    """URL, key and models are the service's, as its mock knows them."""
+    row, service = ROWS[name], SERVICES[name]
+    assert (listed(row.get("key_variable")) or [None])[0] == service.key_variable or row.get("local")
+    assert row.get("local") or filled(row["base_url"]) == service.home
+    assert row.get("auth", "bearer") == ("bearer" if service.key_header == "authorization" else "api-key")
+    if service.models and not row.get("local"):
+        assert models_of(row) and all("*" in m or m in service.models for m in models_of(row)), models_of(row)
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_one_question(sandpiper, serve, name):
+    """A call and an answer: the key in its header, the path, the default model; the reply in two requests, or three."""
+    service = mock(name)
+    server = serve(sandpiper, [CALL, ANSWER], profile=service)
+    env = point(sandpiper, name, server)
+    r = sandpiper.run(*words(name), "how many?", env=env)
+    assert r.code == 0 and r.out == "It is 42.\n", (r, server.refusals)
+    assert len(server.refusals) <= 1, server.refusals
+    first = models_of(ROWS[name])[:1]
+    if first and "*" not in first[0] and "model" in server.bodies()[0]:
+        assert server.bodies()[0]["model"] == first[0]
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_a_wrong_key_is_told(sandpiper, serve, name):
+    service = mock(name)
+    if not service.key_variable:
+        pytest.skip("it needs no key")
+    server = serve(sandpiper, [], profile=service)
+    env = point(sandpiper, name, server)
+    service.key = "another"
+    r = sandpiper.run(*words(name), "how many?", env=env)
+    assert r.code == 77, (r, server.refusals)
+    assert service.key_variable in r.err and "key-of-" not in r.err, r
+
+
+@pytest.mark.parametrize("effort", ["low", "high", "none"])
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_how_long_it_thinks(sandpiper, serve, name, effort):
+    """What is asked for is in effect where the service has it, the nearest where it has not; never a refusal for the user."""
+    service = mock(name)
+    server = serve(sandpiper, [{"answer": {"text": "Fine."}}], profile=service)
+    env = point(sandpiper, name, server)
+    r = sandpiper.run(*words(name), "--reasoning-effort", effort, "well?", env=env)
+    assert r.code == 0 and r.out == "Fine.\n", (r, server.refusals)
+    assert len(server.refusals) <= 1, server.refusals
+    if effort in service.in_effect:
+        body = server.bodies()[-1]
+        assert service.effort(body) == service.in_effect[effort], {k: v for k, v in body.items() if k not in ("messages", "input", "tools", "instructions")}
+
+
+SESSION = [
+    # three calls at once, one of which fails; the repair
+    {"answer": {"text": "I look.", "calls": [{"code": "print(1)"}, {"code": "1/0"}, {"code": "print(3)"}]}},
+    {"expect": {"tail": [{"role": "tool"}, {"role": "tool"}, {"role": "tool"}]}, "answer": {"calls": [{"code": "print('mended')"}]}},
+    {"expect": {"last": {"content": {"contains": "mended"}}}, "answer": {"text": "Repaired."}},
+    # a call that is interrupted, and one behind it that never ran
+    {"answer": {"calls": [{"code": "print('started', flush=True)\nimport time\ntime.sleep(60)"}, {"code": "print('never')"}]}},
+    {"expect": {"last": {"content": {"contains": "what now"}}}, "answer": {"calls": [{"code": "print(5)"}]}},
+    {"answer": {"text": "After the interrupt."}},
+    # an answer that is interrupted
+    {"answer": {"text": "The beginning of an answer without an end. " * 4, "stall_after": 16, "piece": 4}},
+    {"expect": {"last": {"content": {"contains": "and then"}}}, "answer": {"text": "To the end."}},
+]
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_a_session(sandpiper, serve, name):
+    service = mock(name)
+    server = serve(sandpiper, SESSION, profile=service)
+    p = start(sandpiper, *words(name), env=point(sandpiper, name, server))
+    p.logfile_read = io.StringIO()
+    ask(p, "look", "Repaired")
+    p.send("interrupt me\r")
+    p.expect("\\| started")
+    p.send("\x03")
+    p.expect("> ", timeout=10)
+    ask(p, "what now", "After the interrupt")
+    p.send("go on\r")
+    p.expect("The beginning")
+    p.send("\x03")
+    p.expect("> ", timeout=10)
+    ask(p, "and then", "To the end")
+    leave(p)
+    screen = p.logfile_read.getvalue()
+    assert not re.search(r"\(4\d\d\)|refused", screen), screen
+    assert len(server.refusals) <= 1, server.refusals
+    assert len(server.bodies()) <= len(SESSION) + 1
