@@ -45,6 +45,14 @@ static void on_reasoning(void *ctx, const char *text, size_t len)
     send_text(ctx, EVENT_REASONING, text, len);
 }
 
+static void on_unsaid(void *ctx)
+{
+    struct agent *a = ctx;
+
+    agent_reply_end(a, REPLY_THOUGHTS);
+    a->q->reply++;
+}
+
 static void on_restarted(void *ctx)
 {
     agent_notice(ctx, NOTICE_DETAIL, "the request is sent again");
@@ -61,6 +69,7 @@ void agent_listener(struct agent *a, struct llm_listener *l)
     l->ctx = a;
     l->text = on_text;
     l->reasoning = on_reasoning;
+    l->unsaid = on_unsaid;
     l->restarted = on_restarted;
     l->notice = on_notice;
 }

@@ -28,6 +28,7 @@ enum reply_kind {
     REPLY_ANSWER,           /* no call: this text is the answer */
     REPLY_CALLS,            /* it made calls: the text was talk beside them */
     REPLY_NUDGED,           /* no answer: it was empty, or the code that it shows was to be run; the next reply takes its place */
+    REPLY_THOUGHTS,         /* it was reasoning, as only its end told: what comes now is the reply */
     REPLY_CUT,              /* ended early (interrupted, connection lost): text was shown, no call of it runs */
 };
 

@@ -1,4 +1,4 @@
-/* answer.c - see answer.h. Text flows reader -> think -> leak -> blocks -> listener; each stage holds back only what may still
+/* answer.c - see answer.h. Text flows reader -> text_calls -> blocks -> listener; each stage holds back only what may still
  * turn out to be something else.
  */
 #include "llm/answer.h"
@@ -39,18 +39,40 @@ static void emit_reasoning(struct answer *a, const char *s, size_t n)
     emit(a, &a->reasoning, s, n, a->l ? a->l->reasoning : NULL, &a->reasoned);
 }
 
-/* From the leak stage on. */
+/* Behind text_calls. */
 static void downstream(struct answer *a, const struct buf *text)
 {
     if (a->mode == ANSWER_NATIVE) {
         emit_text(a, text);
         return;
     }
-    struct buf *out = &a->cut[3];
+    struct buf *out = &a->cut[2];
     buf_clear(out);
     if (blocks_feed(&a->blocks, buf_str(text), text->len, out) && a->mode == ANSWER_BLOCKS)
         stop(a);
     emit_text(a, out);
+}
+
+/* The end of a thought came whose beginning never did: what was told as text was none. */
+static void unsay(struct answer *a)
+{
+    a->text_calls.unsaid = false;
+    a->unsaid = true;
+    if (a->text.len && a->l && a->l->unsaid)
+        a->l->unsaid(a->l->ctx);
+    emit(a, &a->reasoning, buf_str(&a->text), a->text.len, NULL, &a->reasoned);
+    buf_clear(&a->text);
+    blocks_release(&a->blocks);
+    blocks_init(&a->blocks);
+}
+
+static void pass_on(struct answer *a, const struct buf *thoughts, const struct buf *text)
+{
+    if (a->text_calls.unsaid)
+        unsay(a);
+    emit_reasoning(a, buf_str(thoughts), thoughts->len);
+    if (text->len)
+        downstream(a, text);
 }
 
 static void on_text(void *ctx, const char *s, size_t n)
@@ -58,18 +80,12 @@ static void on_text(void *ctx, const char *s, size_t n)
     struct answer *a = ctx;
     if (a->enough)
         return;
-    struct buf *plain = &a->cut[0], *inner = &a->cut[1], *passed = &a->cut[2];
-    buf_clear(plain);
-    buf_clear(inner);
-    buf_clear(passed);
-    think_feed(&a->think, s, n, plain, inner);
-    emit_reasoning(a, buf_str(inner), inner->len);
-    if (!plain->len)
-        return;
-    bool call = leak_feed(&a->leak, plain->data, plain->len, passed);
-    if (passed->len)
-        downstream(a, passed);
-    if (call)
+    struct buf *text = &a->cut[0], *thoughts = &a->cut[1];
+    buf_clear(text);
+    buf_clear(thoughts);
+    bool enough = text_calls_feed(&a->text_calls, s, n, text, thoughts);
+    pass_on(a, thoughts, text);
+    if (enough)
         stop(a);
 }
 
@@ -85,8 +101,7 @@ void answer_init(struct answer *a, enum answer_mode mode, const struct llm_reque
     *a = (struct answer){.mode = mode, .q = q, .l = l};
     struct reader_sink sink = {a, on_text, on_reasoning};
     reader_init(&a->reader, &sink);
-    think_init(&a->think);
-    leak_init(&a->leak, q->tools, q->n_tools);
+    text_calls_init(&a->text_calls, q->tools, q->n_tools);
     blocks_init(&a->blocks);
     buf_init(&a->text, ANSWER_TEXT_MAX);
     buf_init(&a->reasoning, ANSWER_TEXT_MAX);
@@ -99,8 +114,7 @@ void answer_release(struct answer *a)
     if (!a)
         return;
     reader_release(&a->reader);
-    think_release(&a->think);
-    leak_release(&a->leak);
+    text_calls_release(&a->text_calls);
     blocks_release(&a->blocks);
     buf_release(&a->text);
     buf_release(&a->reasoning);
@@ -115,21 +129,17 @@ bool answer_feed(struct answer *a, const char *p, size_t n)
     return !a->enough && !a->reader.done && !a->reader.failed;
 }
 
-/* Everything the stages held back, in order. salvage: a held call may be taken as one. */
-static void flush(struct answer *a, bool salvage, bool whole)
+/* Everything the stages held back, in order. */
+static void flush(struct answer *a, enum text_end how, bool whole)
 {
-    struct buf *plain = &a->cut[0], *inner = &a->cut[1], *passed = &a->cut[2], *out = &a->cut[3];
-    for (size_t i = 0; i < countof(a->cut); i++)
-        buf_clear(&a->cut[i]);
-    think_end(&a->think, plain, inner);
-    emit_reasoning(a, buf_str(inner), inner->len);
-    leak_feed(&a->leak, buf_str(plain), plain->len, passed);
-    leak_end(&a->leak, salvage, passed);
-    if (a->mode == ANSWER_NATIVE) {
-        emit_text(a, passed);
+    struct buf *text = &a->cut[0], *thoughts = &a->cut[1], *out = &a->cut[2];
+    buf_clear(text);
+    buf_clear(thoughts);
+    text_calls_end(&a->text_calls, how, text, thoughts);
+    pass_on(a, thoughts, text);
+    if (a->mode == ANSWER_NATIVE)
         return;
-    }
-    blocks_feed(&a->blocks, buf_str(passed), passed->len, out);
+    buf_clear(out);
     blocks_end(&a->blocks, whole, out);
     emit_text(a, out);
 }
@@ -176,13 +186,14 @@ static void take_calls(struct answer *a, struct llm_reply *r, bool cut)
 {
     struct calls c = {0};
     calls_from_slots(&c, &a->reader.slots, a->q->tools, a->q->n_tools, cut);
-    if (!c.n && a->leak.calls.n) {
-        c = a->leak.calls;
-        a->leak.calls = (struct calls){0};
+    if (!c.n) {
+        calls_move(&c, &a->text_calls.calls);
+        a->from_text = c.n > 0;
     }
     bool block = a->blocks.state == BLOCKS_CODE || a->blocks.state == BLOCKS_CLOSED;
     if (block && !c.n && block_counts(a)) {
         take_block(a, &c, cut);
+        a->from_block = c.n > 0;
     } else if (block) {
         struct buf shown = BUF_INIT(0);         /* it was only talk, perhaps beside a call */
         buf_addf(&shown, "```python\n%s```\n", buf_str(&a->blocks.code));
@@ -226,8 +237,7 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
     }
     bool complete = a->enough || reader_complete(rd), cut = finish_of(a, 0) == LLM_FINISH_LENGTH;
     if (complete && !rd->failed) {
-        bool structured = rd->slots.n > 0;
-        flush(a, !structured && !cut, !cut);
+        flush(a, rd->slots.n ? TEXT_ONLY : cut ? TEXT_CUT : TEXT_WHOLE, !cut);
         take_calls(a, r, cut);
         if (!a->text.len && rd->refusal.len) {
             emit_text(a, &rd->refusal);
@@ -238,7 +248,7 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
         r->reasoning_items = a->enough ? NULL : items_text(&rd->items);
     } else {
         if (a->shown)
-            flush(a, false, false);
+            flush(a, TEXT_ONLY, false);
         if (rd->failed)
             *f = rd->failure;
         else

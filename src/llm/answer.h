@@ -1,5 +1,5 @@
-/* answer.h - from the bytes of one HTTP answer to one reply: the reader, then what its text means in each dialect (thinking, calls
- * that leaked, blocks). No transport, no clock: tests feed it files.
+/* answer.h - from the bytes of one HTTP answer to one reply: the reader, then what its text means in each dialect (thoughts and calls
+ * written as text, blocks). No transport, no clock: tests feed it files.
  */
 #ifndef LLM_ANSWER_H
 #define LLM_ANSWER_H
@@ -9,10 +9,9 @@
 
 #include "llm/blocks.h"
 #include "llm/failure.h"
-#include "llm/leak.h"
 #include "llm/llm.h"
 #include "llm/reader.h"
-#include "llm/think.h"
+#include "llm/text_calls.h"
 
 #define ANSWER_TEXT_MAX (1u << 20)      /* text and reasoning, each */
 
@@ -27,14 +26,15 @@ struct answer {
     const struct llm_request *q;
     const struct llm_listener *l;       /* or NULL */
     struct reader reader;
-    struct think think;
-    struct leak leak;
+    struct text_calls text_calls;
     struct blocks blocks;
     struct buf text, reasoning;
-    struct buf cut[4];                  /* scratch between the stages */
+    struct buf cut[3];                  /* scratch between the stages */
     bool shown, reasoned;               /* something was passed on */
     bool enough;                        /* nothing more is wanted; the transfer may be stopped */
     bool over;                          /* cut at ANSWER_TEXT_MAX */
+    bool unsaid;                        /* text that was shown was reasoning: its beginning had no tag */
+    bool from_text, from_block;         /* of the calls: one of these forms, none was structured */
 };
 
 void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q, const struct llm_listener *l);

@@ -14,16 +14,22 @@
 #include "llm/arguments.h"
 #include "llm/names.h"
 
+void calls_drop(struct calls *c, size_t keep)
+{
+    while (c->n > keep) {
+        struct llm_call *k = &c->v[--c->n];
+        call_release(&k->call);
+        free(k->problem);
+        free(k->sent_name);
+        free(k->sent_arguments);
+    }
+}
+
 void calls_release(struct calls *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->n; i++) {
-        call_release(&c->v[i].call);
-        free(c->v[i].problem);
-        free(c->v[i].sent_name);
-        free(c->v[i].sent_arguments);
-    }
+    calls_drop(c, 0);
     free(c->v);
     *c = (struct calls){0};
 }
@@ -188,13 +194,40 @@ void calls_from_code(struct calls *c, const char *code, size_t len, const struct
     add(c, NULL, t->name, problem ? xstrdup("{}") : arguments_of_code(t->code_key, code, len), NULL, problem ? xstrdup(problem) : NULL);
 }
 
+void calls_move(struct calls *to, struct calls *from)
+{
+    if (from->n && to->n + from->n > to->alloc)
+        to->v = xreallocarray(to->v, to->alloc = to->n + from->n, sizeof *to->v);
+    for (size_t i = 0; i < from->n; i++) {
+        struct llm_call *k = &to->v[to->n];
+        *k = from->v[i];
+        if (id_used(to, k->call.id)) {
+            free(k->call.id);
+            k->call.id = calls_new_id();
+        }
+        to->n++;
+    }
+    free(from->v);
+    *from = (struct calls){0};
+}
+
+int calls_from_named(struct calls *c, const char *name, const char *args, size_t len, const struct llm_tool *tools, size_t n_tools)
+{
+    if (!calls_tool(name, tools, n_tools))
+        return 0;
+    add_written(c, NULL, name, args, len, NULL, tools, n_tools, false);
+    return 1;
+}
+
 /* name and arguments of an object in the text, in the ways models write them. args: a new value or NULL. */
 static const char *text_call(const struct json *j, struct json **args)
 {
-    static const char *const name_keys[] = {"name", "tool", "tool_name", "function", "function_name"};
-    static const char *const args_keys[] = {"arguments", "parameters", "args", "input", "tool_input", "params"};
-    if (json_type(json_get(j, "function")) == JSON_OBJECT)
-        j = json_get(j, "function");
+    static const char *const name_keys[] = {"name", "tool", "tool_name", "function", "function_name", "action"};
+    static const char *const args_keys[] = {"arguments", "parameters", "args", "input", "tool_input", "params", "action_input"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct json *inner = json_get(j, i ? "function" : "tool_call");
+        j = json_type(inner) == JSON_OBJECT ? inner : j;
+    }
     const char *name = NULL, *name_key = NULL;
     for (size_t i = 0; i < countof(name_keys) && !name; i++)
         if ((name = json_str(json_get(j, name_keys[i]))))
@@ -242,6 +275,43 @@ static const struct llm_tool *meant_for(const char *text, size_t len, const stru
     return NULL;
 }
 
+/* One object; unknown: that of a tool that is not there is an error for the model to read, beside one that is. */
+static bool from_object(struct calls *c, const struct json *j, bool unknown, const struct llm_tool *tools, size_t n_tools)
+{
+    struct json *args = NULL;
+    const char *name = json_type(j) == JSON_OBJECT ? text_call(j, &args) : NULL;
+    bool counts = name && (unknown || calls_tool(name, tools, n_tools));
+    if (counts) {
+        autofree char *s = json_str(args) ? xstrdup(json_str(args)) : json_print(args);
+        add_written(c, json_str(json_get(j, "id")), name, s, strlen(s), NULL, tools, n_tools, false);
+    }
+    json_free(args);
+    return counts;
+}
+
+#define LIST_MAX 64
+
+/* An object, a list of them, or {"tool_calls": [...]}. All of a list must be calls, and one at least of a known tool. */
+static int from_value(struct calls *c, const struct json *j, const struct llm_tool *tools, size_t n_tools)
+{
+    const struct json *list = json_type(j) == JSON_ARRAY ? j : json_get(j, "tool_calls");
+    if (json_type(list) != JSON_ARRAY)
+        return from_object(c, j, false, tools, n_tools);
+    struct calls found = {0};
+    bool good = json_size(list) <= LIST_MAX, known = false;
+    for (const struct json *e = json_first(list); good && e; e = json_next(e)) {
+        bool ours = from_object(&found, e, false, tools, n_tools);
+        known = known || ours;
+        good = ours || from_object(&found, e, true, tools, n_tools);
+    }
+    int n = good && known ? (int)found.n : 0;
+    if (n)
+        calls_move(c, &found);
+    else
+        calls_release(&found);
+    return n;
+}
+
 int calls_from_text(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools)
 {
     struct error err = {0};
@@ -258,42 +328,43 @@ int calls_from_text(struct calls *c, const char *text, size_t len, const struct 
                      t->name, text, len);
         return t != NULL;
     }
-    struct json *args = NULL;
-    const char *name = json_type(j) == JSON_OBJECT ? text_call(j, &args) : NULL;
-    const struct llm_tool *t = name ? calls_tool(name, tools, n_tools) : NULL;
-    if (t) {
-        autofree char *s = json_str(args) ? xstrdup(json_str(args)) : json_print(args);
-        add_written(c, json_str(json_get(j, "id")), name, s, strlen(s), NULL, tools, n_tools, false);
-    }
-    json_free(args);
+    int n = from_value(c, j, tools, n_tools);
     json_free(j);
-    return t != NULL;
+    return n;
+}
+
+/* From "to=" on. The number of bytes that a call of a known tool took, 0 where there is none. */
+static size_t harmony_call(struct calls *c, const char *to, const struct llm_tool *tools, size_t n_tools)
+{
+    char name[128];
+    const char *next = strstr(to + 3, "to="), *brace = strchr(to, '{');
+    size_t n = strcspn(to + 3, " <{\n\t"), used = 0;
+    if (!brace || (next && next < brace))
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)n, to + 3);
+    if (!calls_tool(name, tools, n_tools))
+        return 0;
+    autojson struct json *j = json_parse(brace, strlen(brace), JSON_PREFIX, &used, NULL);
+    if (!j)
+        return 0;
+    add_written(c, NULL, name, brace, used, NULL, tools, n_tools, false);
+    return (size_t)(brace - to) + used;
 }
 
 int calls_from_harmony(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools)
 {
     autofree char *copy = xmemdup0(text, len);
-    char *to = NULL;
-    for (char *p = copy; (p = strstr(p, "to=")); p += 3)
-        to = p;                 /* the last: analysis channels come before the call */
-    if (!to)
-        return 0;
-    char *brace = strchr(to, '{');
-    if (!brace)
-        return 0;
-    char name[128];
-    size_t n = strcspn(to + 3, " <{\n\t");
-    snprintf(name, sizeof name, "%.*s", (int)n, to + 3);
-    const struct llm_tool *t = calls_tool(name, tools, n_tools);
-    if (!t)
-        return 0;
-    size_t used = 0;
-    autojson struct json *j = json_parse(brace, strlen(brace), JSON_PREFIX, &used, NULL);
-    const char *rest = j ? brace + used : "";
-    while (isspace((unsigned char)*rest))
-        rest++;
-    if (!j || (*rest && strncmp(rest, "<|", 2)))
-        return 0;
-    add_written(c, NULL, name, brace, used, NULL, tools, n_tools, false);
-    return 1;
+    struct calls found = {0};
+    const char *rest = NULL;
+    for (char *p = copy; (p = strstr(p, "to=")) && found.n < LIST_MAX; ) {
+        size_t used = harmony_call(&found, p, tools, n_tools);
+        p += used ? used : 3;   /* analysis channels come before the call, and name nobody */
+        rest = used ? p : rest;
+    }
+    rest = rest ? rest + strspn(rest, " \t\r\n") : "no call";
+    if (*rest && strncmp(rest, "<|", 2) != 0)
+        calls_release(&found);
+    int n = (int)found.n;
+    calls_move(c, &found);
+    return n;
 }

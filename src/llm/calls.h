@@ -18,13 +18,19 @@ struct calls {
 };
 
 void calls_release(struct calls *c);
+void calls_drop(struct calls *c, size_t keep);         /* those behind the first so many */
 /* All slots at the end of a whole reply. cut: it ended by the token limit, so the last call may be incomplete. */
 void calls_from_slots(struct calls *c, const struct slots *s, const struct llm_tool *tools, size_t n_tools, bool cut);
 /* A block of code (blocks dialect) as a call of the tool that takes code. problem NULL: it may run. */
 void calls_from_code(struct calls *c, const char *code, size_t len, const struct llm_tool *tools, size_t n_tools, const char *problem);
-/* One JSON object that stands in the text. 1: added to c, 0: it is no call of a known tool (c untouched). */
+/* JSON that stands in the text: an object, a list of such, or {"tool_calls": [...]}. The number of calls added to c; 0: it is no call of a
+ * known tool (c untouched). What plainly is meant as one and is no JSON is added as a problem. */
 int calls_from_text(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools);
-/* Harmony's "...to=functions.NAME ... {arguments}" as the whole text. */
+/* Arguments as JSON text for a tool that was named. 0: it is none of ours. */
+int calls_from_named(struct calls *c, const char *name, const char *args, size_t len, const struct llm_tool *tools, size_t n_tools);
+/* All of from go behind those of to; from is empty after it. */
+void calls_move(struct calls *to, struct calls *from);
+/* Harmony's "...to=functions.NAME ... {arguments}" as the whole text, once or more often. The number of calls. */
 int calls_from_harmony(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools);
 
 /* The known tool a written name means, or NULL. */

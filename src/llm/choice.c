@@ -159,7 +159,8 @@ static void message(struct reader *r, const struct json *m)
 static void choice(struct reader *r, const struct json *c)
 {
     const struct json *delta = json_get(c, "delta"), *whole = json_get(c, "message");
-    if (json_type(delta) == JSON_OBJECT) {
+    bool stream = r->mode == READ_SSE;
+    if (json_type(delta) == JSON_OBJECT && json_size(delta) && (stream || json_type(whole) != JSON_OBJECT)) {
         r->delta_seen = true;
         message(r, delta);
     } else if (!r->delta_seen) {        /* a message behind deltas repeats them */
@@ -169,6 +170,10 @@ static void choice(struct reader *r, const struct json *c)
         content(r, json_get(c, "text"));
     finish(r, json_get(c, "finish_reason"));
     choice_usage(r, json_get(c, "usage"));
+    if (json_truthy(json_get(c, "error")) && !r->failed) {     /* OpenRouter: its provider broke off */
+        r->failed = true;
+        failure_from_json(&r->failure, 200, c);
+    }
 }
 
 /* True when there was a list of choices, even an empty one. */

@@ -84,7 +84,7 @@ static void read_body(const struct debug_reply *d, const struct llm_request *q, 
     o->done = a.reader.done;
     snprintf(o->finish, sizeof o->finish, "%s", a.reader.finish);
     o->finished = a.reader.finished;
-    if (a.mode == ANSWER_NATIVE && a.text.len) {    /* as sent, also where a call followed */
+    if (a.mode == ANSWER_NATIVE && a.text.len && !a.from_text) {    /* as sent, also where a call followed */
         free(o->r.text);
         o->r.text = xmemdup0(a.text.data, a.text.len);
     }
@@ -110,6 +110,7 @@ static const char *class_of(const struct failure *f)
     case FAILURE_AUTH: return "auth";
     case FAILURE_QUOTA: return "quota";
     case FAILURE_CONTEXT: return "context";
+    case FAILURE_TOO_LARGE:
     case FAILURE_BUSY: return busy_class(f);
     case FAILURE_LOADING: return "overloaded";
     case FAILURE_NETWORK:

@@ -205,6 +205,7 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     enum answer_mode mode = m->learnt.dialect == LLM_BLOCKS ? ANSWER_BLOCKS : x->nudged_text ? ANSWER_NUDGED : ANSWER_NATIVE;
     struct http_reply reply;
     answer_init(&t.a, mode, x->q, x->l);
+    t.a.text_calls.awaited = m->learnt.thoughts_unopened;
     enum http_end end = post(m, &t, body, stream, &reply, f, err);
     tell_trouble(m->trace, x->l);
     tell_trouble(m->record, x->l);
@@ -212,8 +213,8 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     if (rc == 0) {
         bool quoted = reply.status >= 300 || t.a.reader.failed_generation;      /* a call all the same, only told in an error */
         x->structured = r->n_calls && (t.a.reader.slots.n > 0 || quoted);
-        x->from_block = !x->structured && r->n_calls && !t.a.leak.calls.n
-            && (t.a.blocks.state == BLOCKS_CLOSED || t.a.blocks.state == BLOCKS_CODE);
+        m->learnt.thoughts_unopened = m->learnt.thoughts_unopened || t.a.unsaid;
+        x->from_block = !x->structured && t.a.from_block;
     }
     if (rc == 0 || t.a.shown)
         estimate_usage(&t, r);  /* a reply that broke off was paid for too */

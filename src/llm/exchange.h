@@ -21,6 +21,7 @@ struct learnt {
     bool no_items;                      /* it takes back no items at all */
     size_t stale;                       /* turns before this one have items that it takes back no longer */
     bool thoughts_required;             /* as LLM_BACK_REQUIRED */
+    bool thoughts_unopened;             /* its thoughts end with a tag and begin with none: text waits for that */
     bool effort_known;                  /* effort stands for what was asked, which was refused or cannot be sent */
     const char *effort;                 /* a literal, or NULL */
     enum max_tokens_field max_tokens_field;

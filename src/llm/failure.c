@@ -148,13 +148,19 @@ static char *message_of(const struct json *j)
         s = both;
     }
     if (!s && json_str(error))
-        s = text_of(error);
+        s = text_of(failure_telling(error, message ? message : json_get(j, "error_description")));
     if (!s && message)
         s = json_get(message, "detail") ? detail_text(json_get(message, "detail")) : text_of(message);
     if (!s)
         s = detail_text(json_get(j, "detail"));
     if (!s)
         s = list_text(json_get(j, "errors"));
+    if (!s)
+        s = text_of(json_get(json_get(j, "base_resp"), "status_msg"));
+    if (!s)
+        s = text_of(json_get(j, "msg"));
+    if (!s)
+        s = text_of(json_get(j, "error_msg"));
     if (!s && raw)
         s = text_of(json_get(json_get(error, "metadata"), "raw"));
     if (!s && json_type(error) == JSON_OBJECT)
@@ -266,6 +272,25 @@ static bool is_quota(const struct failure *f, const char *type)
     return has_any(f->code, codes) || has_any(type, codes) || !strcmp(f->code, "3036");
 }
 
+static long number_behind(const char *text, const char *word)
+{
+    const char *at = text;
+    while ((at = strcasestr(at, word)) && !isdigit((unsigned char)at[strlen(word)]))
+        at++;
+    return at ? strtol(at + strlen(word), NULL, 10) : -1;
+}
+
+/* Not that there were too many requests: this one alone is over the limit, however long one waits. */
+static bool is_too_large(const struct failure *f)
+{
+    static const char *const rate[] = {"per min", "per day", "tpm", "tpd", NULL};
+    if (f->status != 429 && f->status != 413)
+        return false;
+    long limit = number_behind(f->message, "limit "), asked = number_behind(f->message, "requested ");
+    bool never = limit > 0 && asked > limit;
+    return has(f->message, "request too large for") ? f->status == 429 || has_any(f->message, rate) : never && has_any(f->message, rate);
+}
+
 /* The wordings of PROVIDERS: OpenAI and Groq by code, Workers AI by number, Fireworks, NVIDIA (410), Together, OpenRouter. */
 static bool is_gone(const struct failure *f)
 {
@@ -315,6 +340,8 @@ static enum failure_class class_of_words(const struct failure *f, const char *ty
 static enum failure_class classify(struct failure *f, const char *type, const char *param, const struct json *j, const char *should_retry)
 {
     int s = f->status;
+    if (is_too_large(f))
+        return FAILURE_TOO_LARGE;
     if (is_context(f, type)) {
         int64_t n = json_int(json_get(json_get(j, "error"), "n_ctx"), 0);
         f->context = n >= 256 && n <= 100000000 ? (int)n : context_named(f->message);
@@ -347,7 +374,8 @@ static enum failure_class classify(struct failure *f, const char *type, const ch
         return FAILURE_LOADING;
     if (s == 408 || s == 409 || s == 429 || s == 498 || s >= 500 || (should_retry && !strcasecmp(should_retry, "true")))
         return FAILURE_BUSY;
-    return s >= 300 ? FAILURE_FATAL : class_of_words(f, type);
+    enum failure_class known = s < 300 ? failure_by_number(j) : FAILURE_NONE;
+    return s >= 300 ? FAILURE_FATAL : known ? known : class_of_words(f, type);
 }
 
 static void from_json(struct failure *f, int status, const struct json *j, const char *should_retry)
@@ -365,6 +393,10 @@ static void from_json(struct failure *f, int status, const struct json *j, const
         code_copy(f->code, sizeof f->code, json_get(json_at(json_get(j, "errors"), 0), "code"));
     if (!*f->code)
         code_copy(f->code, sizeof f->code, json_get(j, "internalCode"));
+    if (!*f->code)
+        code_copy(f->code, sizeof f->code, json_get(json_get(j, "base_resp"), "status_code"));
+    if (!*f->code)
+        code_copy(f->code, sizeof f->code, json_get(j, "error_code"));
     char type[64] = "";
     code_copy(type, sizeof type, json_get(o, "type"));
     if (!*f->code)
@@ -432,6 +464,8 @@ static void from_other(struct failure *f, int status, const struct failure_heade
 void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body, size_t len, time_t now)
 {
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
+    if (!j && status >= 300)
+        j = failure_event(body, len);          /* LiteLLM: the error of a stream that never began, as a stream */
     if (json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY)
         from_json(f, status, j, h->should_retry);
     else

@@ -22,6 +22,7 @@ enum failure_class {
     FAILURE_GONE,           /* the service has no such model, or has it no longer */
     FAILURE_QUOTA,          /* paid or daily allowance used up: a 429 that is not retried */
     FAILURE_CONTEXT,        /* the prompt does not fit the window */
+    FAILURE_TOO_LARGE,      /* this one request is over the limit for a minute: it can never fit */
     FAILURE_PARAMETER,      /* a field that we sent is refused by name; see param */
     FAILURE_TOOL_USE,       /* Groq: the model's call could not be parsed by the service */
     FAILURE_BUSY,           /* 408, 409, 429, 498, 5xx and their like inside a stream */
@@ -54,7 +55,7 @@ struct failure {
     char advice[200];           /* GONE: what to do, by who knows the models; or empty */
     double retry_after;         /* seconds, < 0 none */
     int context;                /* the window the error names, 0 none */
-    bool once;                  /* network: one more try at most (a long timeout) */
+    bool once;                  /* one more try at most: a long timeout, an empty answer, a stream that began with a broken event */
     bool never;                 /* network: not worth a retry (refused on loopback, bad certificate) */
     bool in_stream;
     unsigned tries;             /* how often it was asked, for the text; 0 not told */
@@ -69,6 +70,12 @@ void failure_from_response(struct failure *f, int status, const struct failure_h
 /* An error object inside an answer with status 200; j is the whole top-level value. */
 void failure_from_json(struct failure *f, int status, const struct json *j);
 void failure_set(struct failure *f, enum failure_class class, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The parts of a body, for the above. Is it an error, though the status is 200? */
+bool failure_is(const struct json *j);
+enum failure_class failure_by_number(const struct json *j);    /* FAILURE_NONE: the number is not known */
+const struct json *failure_telling(const struct json *error, const struct json *message);     /* the one that says more than the status does */
+struct json *failure_event(const char *body, size_t len);      /* of an error that came as a stream, or NULL */
 
 /* What the body says of it in seconds; error: the object with the error. < 0: nothing. */
 double failure_wait_in_body(const struct json *error, const char *message);

@@ -80,6 +80,12 @@ static int quota(const struct text *t)
                      t->host, t->model, t->status, t->said, name ? " of " : "", name ? name : "", when);
 }
 
+static int too_large(const struct text *t)
+{
+    return error_set(t->err, ERROR_LIMIT, t->f->status, "%s: the request is too large for model %s%s and can never fit its limit: %s\n"
+                     "Ask for less at once, begin a new session, or use a model with a higher limit", t->host, t->model, t->status, t->said);
+}
+
 static int busy(const struct text *t)
 {
     const struct failure *f = t->f;
@@ -167,6 +173,8 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
     case FAILURE_CONTEXT:
         return error_set(err, ERROR_LIMIT, f->status, "the context window of %s at %s is too small%s: %s\n%s", t.model, t.host, t.status,
                          *f->message ? t.said : "an empty error, which may mean that the prompt is too long", next(&t, REMEDY_LESS_CONTEXT));
+    case FAILURE_TOO_LARGE:
+        return too_large(&t);
     case FAILURE_PARAMETER:
     case FAILURE_TOOL_USE:
     case FAILURE_FATAL:

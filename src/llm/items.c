@@ -1,6 +1,7 @@
 /* items.c - see items.h. */
 #include "llm/items.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -11,14 +12,18 @@ void items_release(struct items *k)
     json_free(k->list);
     json_free(k->open);
     buf_release(&k->text);
+    free(k->place);
     *k = (struct items){0};
 }
 
-static void add(struct items *k, struct json *item)
+static void add(struct items *k, struct json *item, int64_t place)
 {
     if (!k->list)
         k->list = json_array();
     json_add(k->list, item);
+    k->place = xreallocarray(k->place, k->n_places + 1, sizeof *k->place);
+    k->place[k->n_places] = place >= 0 ? place : k->n_places ? k->place[k->n_places - 1] : 0;
+    k->n_places++;
 }
 
 /* False once there is too much. */
@@ -35,7 +40,7 @@ static bool room(struct items *k, size_t bytes)
 static const char *type_of(const struct json *j) { return json_str(json_get(j, "type")) ? json_str(json_get(j, "type")) : ""; }
 
 /* A reasoning item whole, but for what only an answer may hold. Of the others what places them: their text and arguments are the turn's. */
-void items_keep(struct items *k, const struct json *item)
+void items_keep(struct items *k, const struct json *item, int64_t place)
 {
     static const char *const places[] = {"type", "id", "call_id", "phase"};
     bool reasoning = !strcmp(type_of(item), "reasoning");
@@ -50,7 +55,7 @@ void items_keep(struct items *k, const struct json *item)
             json_set_str(o, places[i], json_str(json_get(item, places[i])));
     autofree char *text = json_print(o);
     if (room(k, strlen(text)))
-        add(k, o);
+        add(k, o, place);
     else
         json_free(o);
 }
@@ -61,7 +66,7 @@ static void close_open(struct items *k)
         return;
     if (k->key)
         json_set(k->open, k->key, json_string_n(buf_str(&k->text), k->text.len));
-    add(k, k->open);
+    add(k, k->open, -1);
     k->open = NULL;
     buf_clear(&k->text);
 }
@@ -103,8 +108,40 @@ void items_piece(struct items *k, const struct json *piece)
     room(k, bytes);
 }
 
+struct placed { const struct json *item; int64_t place; size_t arrived; };
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->arrived < y->arrived ? -1 : x->arrived > y->arrived;
+}
+
+static void put_in_order(struct items *k)
+{
+    struct placed *v = xreallocarray(NULL, k->n_places, sizeof *v);
+    size_t n = 0;
+    for (const struct json *e = json_first(k->list); e; e = json_next(e), n++)
+        v[n] = (struct placed){e, k->place[n], n};
+    qsort(v, n, sizeof *v, by_place);
+    struct json *sorted = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_add(sorted, json_copy(v[i].item));
+        k->place[i] = v[i].place;
+    }
+    free(v);
+    json_free(k->list);
+    k->list = sorted;
+}
+
 char *items_text(struct items *k)
 {
+    bool ordered = true;
     close_open(k);
+    for (size_t i = 1; i < k->n_places; i++)
+        ordered = ordered && k->place[i - 1] <= k->place[i];
+    if (!ordered)
+        put_in_order(k);
     return k->list ? json_print(k->list) : NULL;
 }

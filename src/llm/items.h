@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -20,12 +21,14 @@ struct items {
     const char *key;            /* its member that grows, a literal */
     struct buf text;
     size_t bytes;
+    int64_t *place;             /* of each in list */
+    size_t n_places;
     bool lost;
 };
 
 void items_release(struct items *k);
-/* An output item of a Responses reply. */
-void items_keep(struct items *k, const struct json *item);
+/* An output item of a Responses reply, and its place among them; -1: behind the one before. They may end in another order. */
+void items_keep(struct items *k, const struct json *item, int64_t place);
 /* An element of reasoning_details, whole or a fragment. */
 void items_piece(struct items *k, const struct json *piece);
 /* All of it as JSON text, or NULL. The caller frees. */

@@ -118,6 +118,7 @@ struct llm_listener {           /* all may be NULL */
     void *ctx;
     void (*text)(void *ctx, const char *text, size_t len);         /* valid UTF-8, not scrubbed */
     void (*reasoning)(void *ctx, const char *text, size_t len);
+    void (*unsaid)(void *ctx);                                     /* the text so far was reasoning; what comes now is the reply */
     void (*restarted)(void *ctx);                                  /* a retry begins after some reasoning (never text) was passed on */
     void (*notice)(void *ctx, bool detail, const char *line);      /* waits, retries, downgrades; detail: only for --verbose */
 };

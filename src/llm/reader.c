@@ -34,6 +34,7 @@ void reader_release(struct reader *r)
     free(r->failed_generation);
     free(r->model);
     items_release(&r->items);
+    free(r->responses.item);
 }
 
 static void fail(struct reader *r, enum failure_class class, const char *text)
@@ -89,14 +90,7 @@ static void bad_event(struct reader *r, const struct error *err)
     char why[256];
     snprintf(why, sizeof why, "an event that is not valid JSON (%.200s)", err->text);
     fail(r, FAILURE_PROTOCOL, why);
-}
-
-static bool is_error(const struct json *j)
-{
-    const char *object = json_str(json_get(j, "object"));
-    const struct json *success = json_get(j, "success");
-    return json_truthy(json_get(j, "error")) || (object && !strcmp(object, "error"))
-        || (json_type(success) == JSON_BOOL && !json_bool(success, true));
+    r->failure.once = !r->content;      /* nothing is lost when the whole is asked for again */
 }
 
 static void take_error(struct reader *r, const struct json *j)
@@ -137,7 +131,7 @@ static void try_lines(struct reader *r, const struct sse_event *e)
         const char *lf = memchr(s, '\n', (size_t)(end - s)), *stop = lf ? lf : end;
         autojson struct json *j = parse(r, s, (size_t)(stop - s), &err);
         if (json_type(j) == JSON_OBJECT)
-            is_error(j) ? take_error(r, j) : choice_read(r, j);
+            failure_is(j) ? take_error(r, j) : choice_read(r, j);
         else if (!j && looks_json(s) && !e->at_end)
             bad_event(r, &err);
         s = stop + 1;
@@ -160,7 +154,7 @@ static void on_event(void *ctx, const struct sse_event *e)
     struct error err = {0};
     autojson struct json *j = parse(r, e->data, e->len, &err);
     if (j && json_type(j) == JSON_OBJECT) {
-        if (named_error || is_error(j))
+        if (named_error || failure_is(j))
             take_error(r, j);
         else {
             note_model(r, j);
@@ -168,7 +162,7 @@ static void on_event(void *ctx, const struct sse_event *e)
         }
     } else if (named_error && !e->at_end) {
         fail(r, FAILURE_BUSY, e->data);
-    } else if (json_type(j) == JSON_ARRAY && is_error(json_at(j, 0))) {
+    } else if (json_type(j) == JSON_ARRAY && failure_is(json_at(j, 0))) {
         take_error(r, j);
     } else if (!j && memchr(e->data, '\n', e->len)) {
         try_lines(r, e);
@@ -193,7 +187,7 @@ static void read_document(struct reader *r, bool lost)
         return;
     }
     const struct json *o = json_type(j) == JSON_ARRAY ? json_at(j, 0) : j;
-    if (is_error(o)) {
+    if (failure_is(o)) {
         take_error(r, o);
         return;
     }
@@ -293,7 +287,8 @@ void reader_end(struct reader *r, bool lost)
         struct failure_headers none = {0};
         failure_from_response(&r->failure, 200, &none, buf_str(&r->body), r->body.len, 0);
         if (r->mode == READ_SNIFF && !r->body.len)
-            failure_set(&r->failure, lost ? FAILURE_TRUNCATED : FAILURE_NOT_API, lost ? "nothing came" : "an empty answer");
+            failure_set(&r->failure, FAILURE_TRUNCATED, lost ? "nothing came" : "an empty answer");
+        r->failure.once = r->failure.once || (r->mode == READ_SNIFF && !r->body.len && !lost);
     }
 }
 

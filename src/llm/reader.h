@@ -28,6 +28,8 @@ struct reader_usage { int64_t input, output, reasoning; };     /* -1 unknown */
 
 enum responses_thought { RESPONSES_NONE, RESPONSES_SUMMARY, RESPONSES_TEXT };
 
+struct responses_item { int64_t place; bool said, thought; };   /* place: its output_index, -1 none; what came of it so far */
+
 struct reader {
     struct reader_sink sink;
     enum { READ_SNIFF, READ_JSON, READ_SSE, READ_OTHER } mode;
@@ -39,8 +41,10 @@ struct reader {
     struct items items;
     struct {                            /* where a Responses reply is */
         bool items;                     /* it told of an item: what the end repeats is known */
-        bool said, item_said;           /* text came; of this item */
-        bool item_thought, gap, thought_gap;   /* the gaps: an empty line goes before the next text, or thought */
+        bool said;                      /* text came */
+        struct responses_item *item;    /* those that were told of: they may overlap */
+        size_t n_items, at;             /* at: the one that an event without a place is about */
+        bool gap, thought_gap;          /* an empty line goes before the next text, or thought */
         enum responses_thought thought;
     } responses;
     struct buf refusal;

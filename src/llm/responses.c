@@ -13,6 +13,34 @@
 
 static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
 
+#define ITEMS_MOST 1024         /* more share the last */
+
+static struct responses_item *item_of(struct reader *r) { return &r->responses.item[r->responses.at]; }
+
+/* The item that an event is about. Where no place is told it is the one before; fresh: another begins. */
+static void find_item(struct reader *r, const struct json *event, bool fresh)
+{
+    const struct json *index = json_get(event, "output_index");
+    int64_t place = json_type(index) == JSON_NUMBER ? json_int(index, -1) : -1;
+    size_t i = r->responses.n_items;
+    if (place < 0 && !fresh && i)
+        return;
+    while (place >= 0 && i && r->responses.item[i - 1].place != place)
+        i--;
+    if (place >= 0 && i) {
+        r->responses.at = i - 1;
+        if (fresh)
+            item_of(r)->said = item_of(r)->thought = false;
+        return;
+    }
+    if (r->responses.n_items < ITEMS_MOST) {
+        r->responses.item = xreallocarray(r->responses.item, r->responses.n_items + 1, sizeof *r->responses.item);
+        r->responses.n_items++;
+    }
+    r->responses.at = r->responses.n_items - 1;
+    r->responses.item[r->responses.at] = (struct responses_item){.place = place};
+}
+
 static bool is(const struct json *o, const char *type) { return !strcmp(str(json_get(o, "type")), type); }
 
 /* ---- text, refusal, reasoning: from a delta or from a whole part ---- */
@@ -24,7 +52,7 @@ static void say(struct reader *r, const char *s)
     if (r->responses.gap)
         choice_text(r, "\n\n");
     r->responses.gap = false;
-    r->responses.said = r->responses.item_said = true;
+    r->responses.said = item_of(r)->said = true;
     choice_text(r, s);
 }
 
@@ -33,7 +61,7 @@ static void refuse(struct reader *r, const char *s)
     if (!*s)
         return;
     r->content++;
-    r->responses.item_said = true;
+    item_of(r)->said = true;
     buf_addstr(&r->refusal, s);
 }
 
@@ -46,7 +74,7 @@ static void think(struct reader *r, const char *s, enum responses_thought kind)
         choice_reasoning(r, "\n\n", NULL);
     r->responses.thought_gap = false;
     r->responses.thought = kind;
-    r->responses.item_thought = true;
+    item_of(r)->thought = true;
     choice_reasoning(r, s, NULL);
 }
 
@@ -81,10 +109,10 @@ static void reasoning_parts(struct reader *r, const struct json *item)
 
 /* ---- items ---- */
 
-static void begin_item(struct reader *r, const struct json *item)
+static void begin_item(struct reader *r, const struct json *event, const struct json *item)
 {
     r->responses.items = true;
-    r->responses.item_said = r->responses.item_thought = false;
+    find_item(r, event, true);
     if (is(item, "message"))
         r->responses.gap = r->responses.said;
     else if (is(item, "reasoning"))
@@ -94,25 +122,27 @@ static void begin_item(struct reader *r, const struct json *item)
 static void end_item(struct reader *r, const struct json *event, const struct json *item)
 {
     r->responses.items = true;
+    find_item(r, event, false);
     if (is(item, "function_call"))
         r->content += slots_item(&r->slots, event, item, true);
-    else if (is(item, "message") && !r->responses.item_said)
+    else if (is(item, "message") && !item_of(r)->said)
         message_parts(r, item);
-    else if (is(item, "reasoning") && !r->responses.item_thought)
+    else if (is(item, "reasoning") && !item_of(r)->thought)
         reasoning_parts(r, item);
-    items_keep(&r->items, item);
-    r->responses.item_said = r->responses.item_thought = false;
+    items_keep(&r->items, item, item_of(r)->place);
+    if (item_of(r)->place < 0)
+        find_item(r, NULL, true);              /* what comes without a place is about another */
 }
 
 static void whole_items(struct reader *r, const struct json *response)
 {
     for (const struct json *e = parts(response, "output"); e; e = json_next(e)) {
-        begin_item(r, e);
+        begin_item(r, NULL, e);
         if (is(e, "function_call")) {
             const char *id = json_str(json_get(e, "call_id"));
             r->content++;
             slots_whole(&r->slots, id ? id : json_str(json_get(e, "id")), json_str(json_get(e, "name")), json_get(e, "arguments"));
-            items_keep(&r->items, e);
+            items_keep(&r->items, e, -1);
         } else {
             end_item(r, NULL, e);
         }
@@ -133,7 +163,7 @@ static void finish(struct reader *r, const struct json *response)
 static void on_added(struct reader *r, const struct json *o)
 {
     const struct json *item = json_get(o, "item");
-    begin_item(r, item);
+    begin_item(r, o, item);
     if (is(item, "function_call"))
         r->content += slots_item(&r->slots, o, item, false);
 }
@@ -217,6 +247,7 @@ void responses_event(struct reader *r, const struct json *o)
 {
     for (size_t i = 0; i < countof(events); i++)
         if (is(o, events[i].type)) {
+            find_item(r, o, false);
             events[i].read(r, o);
             return;
         }

@@ -31,6 +31,15 @@ static struct retry_choice poll_more(struct retry *t, int64_t now_ms)
     return (struct retry_choice){RETRY_POLL, RETRY_POLL_MS};
 }
 
+/* A stream that broke may do without being one; what was none may be asked for once more, where nothing at all came. */
+static struct retry_choice without_stream(struct retry *t, const struct failure *f, bool streaming, double random)
+{
+    if (t->unstreamed || (!streaming && !f->once))
+        return (struct retry_choice){RETRY_NO, 0};
+    t->unstreamed = true;
+    return streaming ? (struct retry_choice){RETRY_WITHOUT_STREAM, 0} : wait_more(t, f, random);
+}
+
 struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming, int64_t now_ms, double random)
 {
     struct retry_choice no = {RETRY_NO, 0};
@@ -52,12 +61,11 @@ struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool 
             return no;
         t->params |= 1u << f->param;
         return (struct retry_choice){RETRY_DOWNGRADE, 0};
+    case FAILURE_PROTOCOL:
+        return f->once ? without_stream(t, f, streaming, random) : no;
     case FAILURE_TRUNCATED:
     case FAILURE_EMPTY_RESULT:
-        if (!streaming || t->unstreamed)
-            return no;
-        t->unstreamed = true;
-        return (struct retry_choice){RETRY_WITHOUT_STREAM, 0};
+        return without_stream(t, f, streaming, random);
     default:
         return no;
     }

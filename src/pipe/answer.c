@@ -127,6 +127,18 @@ static void tell_held(struct answer *a)
         show_talk(a->show, buf_str(&a->held), a->held.len);
 }
 
+static void tell_thoughts(struct answer *a, const struct event *end)
+{
+    struct event e = {.type = EVENT_REASONING, .question = end->question};
+
+    e.text.reply = end->reply_end.reply;
+    e.text.text = buf_str(&a->held);
+    e.text.len = a->held.len;
+    if (!a->broken && e.text.len)
+        show_event(a->show, &e);
+    buf_clear(&a->held);
+}
+
 static void reply_end(struct answer *a, enum reply_kind kind)
 {
     if (a->terminal) {
@@ -193,6 +205,8 @@ void answer_event(struct answer *a, const struct event *e)
         event_json(a, e);
     } else if (e->type == EVENT_TEXT) {
         text_event(a, e);
+    } else if (e->type == EVENT_REPLY_END && e->reply_end.kind == REPLY_THOUGHTS && !a->terminal) {
+        tell_thoughts(a, e);    /* held so far, so nobody saw it as the answer */
     } else {
         if (e->type == EVENT_REPLY_END)
             reply_end(a, e->reply_end.kind);

@@ -252,8 +252,12 @@ void show_event(struct show *s, const struct event *e)
         show_done(s, e);
         break;
     case EVENT_SANDBOX:
-    case EVENT_TEXT:
+        break;
     case EVENT_REPLY_END:
+        if (e->reply_end.kind == REPLY_THOUGHTS)
+            show_line(s, NOTICE_INFO, "The text above was the model's reasoning; the answer follows.");
+        break;
+    case EVENT_TEXT:
     case EVENT_SESSION_END:
         break;
     }

@@ -76,7 +76,9 @@ def check_error(want, got):
         assert got["error"]["class"] in RETRYABLE, got
     elif kind in ("context", "auth", "truncated"):
         assert got["error"]["class"] == kind and got["truncated"] == (kind == "truncated"), got
-    again = kind in ("retryable", "truncated") and not got["text"]
+    elif kind == "broken":
+        assert got["error"]["class"] == "not_an_api" and got["retry"]["stream"] is False, got
+    again = kind in ("retryable", "truncated", "broken") and not got["text"]
     assert got["action"] == "fail", got
     assert (got["retry"] is not None) == again, got
     if "partial_text" in want:
@@ -223,3 +225,61 @@ def test_request_is_what_is_sent(sandpiper, serve):
     body = json.loads(shown.out)
     assert body == server.requests[0].body, shown
     assert body["messages"][-1]["content"] == "how many?" and "test-key" not in shown.out
+
+
+# ---- calls written as text
+
+CODES = ["print(6*7)", "x = 'a\\n' + \"<b>\"\nfor i in range(2):\n    print(i, x)"]
+
+
+def filled(form, codes):
+    for number, code in enumerate(codes, 1):
+        as_json = json.dumps(code)
+        for name, by in ("jsonjson", json.dumps(json.dumps({"code": code}))), ("json", as_json), ("python", as_json), ("code", code):
+            form = form.replace("@%s%d@" % (name, number), by)
+    return form
+
+
+def forms():
+    with open(os.path.join(TREE, "tests", "forms", "calls.json")) as f:
+        return [pytest.param(form, id=form["name"]) for form in json.load(f)]
+
+
+def read_text(program, text, piece=0):
+    def choice(**members):
+        return json.dumps({"choices": [dict(index=0, **members)]})
+    if piece:
+        events = [choice(delta={"content": text[i:i + piece]}) for i in range(0, len(text), piece)] + [choice(delta={}, finish_reason="stop"), "[DONE]"]
+        body = "".join("data: %s\n\n" % event for event in events)
+    else:
+        body = choice(message={"role": "assistant", "content": text}, finish_reason="stop")
+    got = json.loads(program.run("debug", "reply", stdin=body).out)
+    return got["text"] or "", [c["code"] for c in got["tool_calls"] if c["runnable"]], got
+
+
+@pytest.mark.parametrize("form", forms())
+def test_calls_written_as_text(bare, form):
+    one = filled(form["form"], CODES)
+    two = filled(form["two"] if "two" in form else form["form"] + "\n" + form["form"].replace("1@", "2@"), CODES)
+    for text, lead, codes in (one, "", CODES[:1]), ("I will compute it.\n\n" + one, "I will compute it.", CODES[:1]), (two, "", CODES):
+        for piece in 0, 1, 7:
+            said, ran, got = read_text(bare, text, piece)
+            assert ran == codes and said.strip() == lead and got["action"] == "run" and len(got["tool_calls"]) == len(codes), got
+
+
+@pytest.mark.parametrize("form", forms())
+def test_calls_broken_off_never_run_in_part(bare, form):
+    lead = "Let me see."
+    text = lead + "\n" + filled(form["form"], CODES)
+    for n in range(len(lead), len(text)):
+        said, ran, got = read_text(bare, text[:n])
+        assert ran in ([], CODES[:1]) and said.startswith(lead), got
+        assert got["tool_calls"] or said == text[:n], got
+
+
+def test_a_call_as_the_api_has_it_counts_alone(bare):
+    call = {"id": "a", "type": "function", "function": {"name": "execute_python", "arguments": json.dumps({"code": "print(1)"})}}
+    text = "<tool_call>{\"name\": \"execute_python\", \"arguments\": {\"code\": \"print(2)\"}}</tool_call>"
+    body = json.dumps({"choices": [{"message": {"content": text, "tool_calls": [call]}, "finish_reason": "stop"}]})
+    got = json.loads(bare.run("debug", "reply", stdin=body).out)
+    assert [c["code"] for c in got["tool_calls"]] == ["print(1)"] and got["text"] == text, got

@@ -87,3 +87,34 @@ def test_all_that_came_was_thought(sandpiper, serve, more, shown):
     assert 'test-model returned no text (tried twice), only reasoning: "... ' in r.err and 'is 42."\n' in r.err, r
     assert r.err.count("Six times seven") == shown, r
     assert len(r.err) < 1000 or shown == 2, r
+
+
+# ---- thoughts in the text itself
+
+UNOPENED = {"answer": {"text": "Six times seven, I see.\n</think>\n\nIt is 42."}}
+
+
+@pytest.mark.parametrize("text", ["[THINK]Six times seven, I see.[/THINK]It is 42.", "<thinking>\nSix times seven, I see.\n</thinking>\n\nIt is 42.",
+                                  "<reasoning>Six times seven, I see.</reasoning>It is 42.", "<thought>Six times seven, I see.</thought>It is 42.",
+                                  UNOPENED["answer"]["text"]])
+def test_thoughts_in_the_text_are_no_answer(sandpiper, serve, text):
+    server = serve(sandpiper, [{"answer": {"text": text}}, {"answer": {"text": text}}, {"answer": {"text": "Yes."}}])
+    r = sandpiper.run("how many?")
+    assert r.code == 0 and r.out == "It is 42.\n" and "I see" not in r.err, r
+    r = sandpiper.run("--show-reasoning", stdin="how many?\nsure?\n")
+    assert r.code == 0 and r.out == "It is 42.\nYes.\n" and "Six times seven, I see." in r.err, r
+    said = [m["content"] for m in server.requests[2].body["messages"] if m["role"] == "assistant"]
+    assert said == ["It is 42."], said
+
+
+def test_a_model_that_leaves_the_tag_out_is_known_from_then_on(sandpiper, serve):
+    """What streamed is unsaid once; from then on text waits for the end of the thought, and is text where none comes."""
+    serve(sandpiper, [UNOPENED, UNOPENED, {"answer": {"text": "No thought, no tag."}}])
+    r = sandpiper.run("--json", stdin="a\nb\nc\n")
+    texts = {}
+    for line in map(json.loads, r.out.splitlines()):
+        if line["type"] == "text":
+            key = line["question"], line["reply"]
+            texts[key] = texts.get(key, "") + line["text"]
+    assert texts[1, 2] == texts[2, 1] == "It is 42." and texts[3, 1] == "No thought, no tag.", r
+    assert texts[1, 1].startswith("Six times seven") and (2, 2) not in texts, r

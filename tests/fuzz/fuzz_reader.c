@@ -25,10 +25,12 @@ static void hear(void *ctx, const char *s, size_t n)
     buf_add(ctx, s, n);
 }
 
+static void unhear(void *ctx) { buf_clear(ctx); }
+
 static void run(enum answer_mode mode, const char *s, size_t n, uint32_t seed, struct result *o)
 {
     *o = (struct result){.heard = BUF_INIT(0)};
-    struct llm_listener l = {.ctx = &o->heard, .text = hear};
+    struct llm_listener l = {.ctx = &o->heard, .text = hear, .unsaid = unhear};
     struct answer a;
     answer_init(&a, mode, &question, &l);
     while (n > 0) {

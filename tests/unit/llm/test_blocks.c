@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "llm/answer.h"
 #include "llm/blocks.h"
-#include "llm/think.h"
 
 /* "text|state|code" with state T text, O other fence, C open, X closed. */
 static char *grammar(const char *s, size_t n, size_t cut, bool whole)
@@ -108,30 +107,6 @@ static void held_back_no_longer_than_needed(void **state)
     assert_string_equal(buf_str(&out), "abc\n``x");
     blocks_release(&b);
     buf_release(&out);
-}
-
-static void thinking(void **state)
-{
-    (void)state;
-    static const struct { const char *in, *text, *inner; } cases[] = {
-        {"<think>a</think>b", "b", "a"}, {"\n <think>a\nb</think>\n\nc\n", "c\n", "a\nb"}, {"a <think>b</think>", "a <think>b</think>", ""},
-        {"<thin", "<thin", ""}, {"<think>a</thi", "", "a</thi"}, {"<think>a<</think>b", "b", "a<"}, {"<think></think>", "", ""},
-        {"<think>a</think><think>b</think>c", "c", "ab"}, {" x", " x", ""}, {"<thinking>a", "<thinking>a", ""}, {"", "", ""},
-    };
-    for (size_t i = 0; i < countof(cases); i++)
-        for (size_t cut = 0; cut <= strlen(cases[i].in); cut++) {
-            struct think t;
-            struct buf out = BUF_INIT(0), inner = BUF_INIT(0);
-            think_init(&t);
-            think_feed(&t, cases[i].in, cut, &out, &inner);
-            think_feed(&t, cases[i].in + cut, strlen(cases[i].in) - cut, &out, &inner);
-            think_end(&t, &out, &inner);
-            assert_string_equal(buf_str(&out), cases[i].text);
-            assert_string_equal(buf_str(&inner), cases[i].inner);
-            think_release(&t);
-            buf_release(&out);
-            buf_release(&inner);
-        }
 }
 
 static const struct llm_tool python = {"execute_python", "", "{}", "code"};
@@ -270,7 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fences), cmocka_unit_test(prefixes_never_run), cmocka_unit_test(held_back_no_longer_than_needed),
-        cmocka_unit_test(thinking), cmocka_unit_test(block_replies), cmocka_unit_test(native_replies), cmocka_unit_test(endless_text_is_cut),
+        cmocka_unit_test(block_replies), cmocka_unit_test(native_replies), cmocka_unit_test(endless_text_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

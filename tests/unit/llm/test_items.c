@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "llm/items.h"
 
+static void keep(struct items *k, const struct json *item) { items_keep(k, item, -1); }
+
 static void feed(struct items *k, void (*take)(struct items *, const struct json *), const char *text)
 {
     autojson struct json *j = json_parse(text, strlen(text), 0, NULL, NULL);
@@ -44,11 +46,11 @@ static void output_items(void **state)
 {
     (void)state;
     struct items k = {0};
-    feed(&k, items_keep, "{\"type\":\"reasoning\",\"id\":\"r\",\"summary\":[],\"content\":null,\"encrypted_content\":\"E\",\"status\":\"completed\",\"new\":{\"a\":1}}");
-    feed(&k, items_keep, "{\"type\":\"web_search_call\",\"id\":\"w\"}");
-    feed(&k, items_keep, "{\"type\":\"message\",\"id\":\"m\",\"phase\":\"commentary\",\"status\":\"completed\",\"content\":[{\"text\":\"long\"}]}");
-    feed(&k, items_keep, "{\"type\":\"function_call\",\"id\":\"f\",\"call_id\":\"c\",\"name\":\"n\",\"arguments\":\"long\"}");
-    feed(&k, items_keep, "{\"type\":7}");
+    feed(&k, keep, "{\"type\":\"reasoning\",\"id\":\"r\",\"summary\":[],\"content\":null,\"encrypted_content\":\"E\",\"status\":\"completed\",\"new\":{\"a\":1}}");
+    feed(&k, keep, "{\"type\":\"web_search_call\",\"id\":\"w\"}");
+    feed(&k, keep, "{\"type\":\"message\",\"id\":\"m\",\"phase\":\"commentary\",\"status\":\"completed\",\"content\":[{\"text\":\"long\"}]}");
+    feed(&k, keep, "{\"type\":\"function_call\",\"id\":\"f\",\"call_id\":\"c\",\"name\":\"n\",\"arguments\":\"long\"}");
+    feed(&k, keep, "{\"type\":7}");
     autofree char *s = items_text(&k);
     assert_string_equal(s, "[{\"type\":\"reasoning\",\"id\":\"r\",\"summary\":[],\"encrypted_content\":\"E\",\"new\":{\"a\":1}},"
                         "{\"type\":\"message\",\"id\":\"m\",\"phase\":\"commentary\"},{\"type\":\"function_call\",\"id\":\"f\",\"call_id\":\"c\"}]");
@@ -66,12 +68,12 @@ static void over_the_cap(void **state)
     autofree char *item = xasprintf("{\"type\":\"reasoning\",\"id\":\"r\",\"encrypted_content\":\"%s\"}", big);
     autofree char *piece = xasprintf("{\"type\":\"reasoning.text\",\"index\":0,\"text\":\"%s\"}", big);
     for (; n < ITEMS_MAX / 100000 - 1; n++) {
-        feed(&k, items_keep, item);
+        feed(&k, keep, item);
         feed(&p, items_piece, piece);
     }
     assert_false(k.lost || p.lost);
     for (; n < ITEMS_MAX / 100000 + 3; n++) {
-        feed(&k, items_keep, item);
+        feed(&k, keep, item);
         feed(&p, items_piece, piece);
     }
     assert_true(k.lost && p.lost);
@@ -81,8 +83,26 @@ static void over_the_cap(void **state)
     items_release(&p);
 }
 
+/* Items that overlap end in any order; they go back in that of the output. */
+static void out_of_order(void **state)
+{
+    (void)state;
+    static const struct { const char *id; int64_t place; } order[] = {{"b", 1}, {"c", -1}, {"a", 0}, {"e", 7}, {"d", 3}};
+    struct items k = {0};
+    for (size_t i = 0; i < countof(order); i++) {
+        autojson struct json *o = json_object();
+        json_set_str(o, "type", "message");
+        json_set_str(o, "id", order[i].id);
+        items_keep(&k, o, order[i].place);
+    }
+    autofree char *s = items_text(&k);
+    assert_string_equal(s, "[{\"type\":\"message\",\"id\":\"a\"},{\"type\":\"message\",\"id\":\"b\"},{\"type\":\"message\",\"id\":\"c\"},"
+                        "{\"type\":\"message\",\"id\":\"d\"},{\"type\":\"message\",\"id\":\"e\"}]");
+    items_release(&k);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(details), cmocka_unit_test(output_items), cmocka_unit_test(over_the_cap)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(out_of_order), cmocka_unit_test(details), cmocka_unit_test(output_items), cmocka_unit_test(over_the_cap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

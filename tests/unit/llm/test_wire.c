@@ -50,6 +50,8 @@ struct wire_case {
 
 static void on_text(void *ctx, const char *s, size_t n) { buf_add(&((struct heard *)ctx)->text, s, n); }
 
+static void on_unsaid(void *ctx) { buf_clear(&((struct heard *)ctx)->text); }
+
 static void outcome_release(struct outcome *o)
 {
     llm_reply_release(&o->r);
@@ -73,7 +75,7 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
 {
     *o = (struct outcome){0};
     struct heard heard = {.text = BUF_INIT(0)};
-    struct llm_listener l = {.ctx = &heard, .text = on_text};
+    struct llm_listener l = {.ctx = &heard, .text = on_text, .unsaid = on_unsaid};
     struct llm_prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = w->tools, .n_tools = w->n_tools};
     if (w->status >= 300) {
@@ -175,6 +177,8 @@ static const char *check_error(const struct json *a, const struct outcome *o)
         return o->f.class == FAILURE_CONTEXT ? NULL : "not seen as context";
     if (!strcmp(class, "truncated"))
         return o->f.class == FAILURE_TRUNCATED && !o->r.n_calls ? NULL : "not seen as truncated";
+    if (!strcmp(class, "broken"))
+        return o->f.class == FAILURE_PROTOCOL && o->f.once ? NULL : "not seen as broken from the start";
     if (!strcmp(class, "retryable"))
         return what == RETRY_WAIT ? NULL : "not retryable";
     if (!strcmp(class, "auth"))
