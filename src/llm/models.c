@@ -47,7 +47,8 @@ struct llm_model *models_add(struct llm_models *m, const char *id)
 static enum llm_server server_of(const struct json *entry)
 {
     static const struct { const char *owner; enum llm_server server; } owners[] = {
-        {"library", LLM_SERVER_OLLAMA}, {"llamacpp", LLM_SERVER_LLAMA_CPP}, {"organization_owner", LLM_SERVER_LM_STUDIO},
+        {"library", LLM_SERVER_OLLAMA}, {"llamacpp", LLM_SERVER_LLAMA_CPP},
+        {"organization_owner", LLM_SERVER_LM_STUDIO},
         {"vllm", LLM_SERVER_VLLM},
     };
     const char *owner = json_str(json_get(entry, "owned_by"));
@@ -57,8 +58,8 @@ static enum llm_server server_of(const struct json *entry)
     return LLM_SERVER_OTHER;
 }
 
-/* {"data":[...]} as OpenAI has it; {"models":[...]} of LM Studio, Cohere and Ollama; Cloudflare's {"result":[...]}; Together's bare list.
- * Ollama without a model says "data": null. */
+/* {"data":[...]} as OpenAI has it; {"models":[...]} of LM Studio, Cohere and Ollama; Cloudflare's
+ * {"result":[...]}; Together's bare list. Ollama without a model says "data": null. */
 static const struct json *list_of(const struct json *j, bool *nothing)
 {
     static const char *const names[] = {"data", "models", "result"};
@@ -113,7 +114,9 @@ const struct llm_model *llm_models_find(const struct llm_models *m, const char *
 /* Names that a question cannot be put to, though the list does not say so. */
 static bool mute(const char *id)
 {
-    static const char *const words[] = {"embed", "whisper", "tts", "audio", "image", "dall-e", "realtime", "transcribe", "moderation", "rerank"};
+    static const char *const words[] = {
+        "embed", "whisper", "tts", "audio", "image", "dall-e", "realtime", "transcribe", "moderation", "rerank",
+    };
     for (size_t i = 0; i < countof(words); i++)
         if (strcasestr(id, words[i]))
             return true;
@@ -127,10 +130,12 @@ static const char *own_name(const char *id)
     return slash && slash[1] ? slash + 1 : id;
 }
 
-/* A word ends where neither name goes on with it: letters before a digit are one, so that "llama3" and "llama4" share theirs. */
+/* A word ends where neither name goes on with it: letters before a digit are one, so that "llama3" and
+ * "llama4" share theirs. */
 static bool word_ends(const char *a, const char *b, bool letter)
 {
-    return letter ? !isalpha((unsigned char)*a) && !isalpha((unsigned char)*b) : !isalnum((unsigned char)*a) && !isalnum((unsigned char)*b);
+    int (*goes_on)(int) = letter ? isalpha : isalnum;
+    return !goes_on((unsigned char)*a) && !goes_on((unsigned char)*b);
 }
 
 /* How much of two names is the same, from the left: whole words count most. */
@@ -149,9 +154,8 @@ const struct llm_model *llm_models_nearest(const struct llm_models *m, const cha
 {
     const struct llm_model *exact = llm_models_find(m, id), *best = NULL;
     unsigned most = 0;
-    const struct llm_model *named = exact && exact->replaced_by ? llm_models_find(m, exact->replaced_by) : NULL;
-    if (named)
-        return named;
+    if (exact && exact->replaced_by && (best = llm_models_find(m, exact->replaced_by)) != NULL)
+        return best;
     for (size_t i = 0; i < m->n; i++) {
         const struct llm_model *one = &m->v[i];
         unsigned like = likeness(own_name(one->id), own_name(id));

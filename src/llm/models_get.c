@@ -1,5 +1,6 @@
-/* models_get.c - ask for a list of models. A service is asked once, at /models or, at Cloudflare, in its own place; the servers that people
- * run themselves tell the window that a model really has in calls of their own, each of which is left out when it does not answer.
+/* models_get.c - ask for a list of models. A service is asked once, at /models or, at Cloudflare, in its
+ * own place; the servers that people run themselves tell the window that a model really has in calls of
+ * their own, each of which is left out when it does not answer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,12 @@
 
 #define TIMEOUT_MS 15000
 #define SHOWN_MAX 64            /* models of an Ollama of which more is asked */
-#define KEPT_LOCAL_S 3600       /* a question to a local server keeps its list too, for completion; not every time */
+/* a question to a local server keeps its list too, for completion; not every time */
+#define KEPT_LOCAL_S 3600
+
+static const char *const auth_headers[] = {
+    [LLM_BEARER] = "Authorization: Bearer ", [LLM_API_KEY_HEADER] = "api-key: ",
+};
 
 struct asking {
     const struct llm_models_query *q;
@@ -31,7 +37,8 @@ struct asking {
     struct buf body;
 };
 
-/* Its list belongs to its own API, which has another header for the key, not to the one that speaks as OpenAI does. */
+/* Its list belongs to its own API, which has another header for the key, not to the one that speaks as
+ * OpenAI does. */
 static bool is_anthropic(const char *base_url)
 {
     static const char name[] = "api.anthropic.com";
@@ -40,18 +47,24 @@ static bool is_anthropic(const char *base_url)
     return !strncasecmp(host, name, sizeof name - 1);
 }
 
-static int asking_init(struct asking *a, const struct llm_models_query *q, size_t max, struct loop *loop, struct error *err)
+static int timeout(const struct llm_models_query *q)
+{
+    return q->timeout_ms > 0 ? q->timeout_ms : TIMEOUT_MS;
+}
+
+static int asking_init(struct asking *a, const struct llm_models_query *q, size_t max, struct loop *loop,
+                       struct error *err)
 {
     size_t n = strcspn(q->base_url, "?#");
     while (n && q->base_url[n - 1] == '/')
         n--;
     if (n > 3 && !strncmp(q->base_url + n - 3, "/v1", 3))
         n -= 3;
-    *a = (struct asking){.q = q, .loop = loop, .until = clock_ms() + (q->timeout_ms > 0 ? q->timeout_ms : TIMEOUT_MS)};
+    *a = (struct asking){.q = q, .loop = loop, .until = clock_ms() + timeout(q)};
     a->root = xmemdup0(q->base_url, n);
     a->version = is_anthropic(q->base_url) ? "anthropic-version: 2023-06-01" : NULL;
     if (q->api_key && *q->api_key)
-        a->auth = xasprintf(a->version ? "x-api-key: %s" : q->auth == LLM_API_KEY_HEADER ? "api-key: %s" : "Authorization: Bearer %s", q->api_key);
+        a->auth = xasprintf("%s%s", a->version ? "x-api-key: " : auth_headers[q->auth], q->api_key);
     buf_init(&a->body, max);
     a->http = http_new(err);
     return a->http ? 0 : -1;
@@ -67,7 +80,8 @@ static void asking_release(struct asking *a)
     buf_release(&a->body);
 }
 
-static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life)
+static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n,
+                    struct http_life *life)
 {
     (void)reply;
     (void)life;
@@ -75,7 +89,8 @@ static bool on_data(void *ctx, const struct http_reply *reply, const char *p, si
 }
 
 /* body NULL: GET. The answer is in a->body. */
-static enum http_end ask(struct asking *a, const char *url, const char *body, struct http_reply *reply, struct failure *f, struct error *err)
+static enum http_end ask(struct asking *a, const char *url, const char *body, struct http_reply *reply,
+                         struct failure *f, struct error *err)
 {
     const char *headers[4] = {"Accept: application/json"};
     size_t n = 1;
@@ -88,8 +103,10 @@ static enum http_end ask(struct asking *a, const char *url, const char *body, st
         headers[n++] = a->version;
     buf_clear(&a->body);
     struct http_request q = {
-        .url = url, .body = body, .len = body ? strlen(body) : 0, .headers = headers, .n_headers = n, .ca_cert = a->q->ca_cert,
-        .connect_ms = left > 1 ? (int)left : 1, .idle_ms = 3600000, .quiet_ms = 3600000, .deadline = a->until, .ctx = a, .data = on_data,
+        .url = url, .body = body, .len = body ? strlen(body) : 0, .headers = headers, .n_headers = n,
+        .ca_cert = a->q->ca_cert,
+        .connect_ms = left > 1 ? (int)left : 1, .idle_ms = 3600000, .quiet_ms = 3600000, .deadline = a->until,
+        .ctx = a, .data = on_data,
     };
     *f = (struct failure){0};
     return http_post(a->http, a->loop, &q, reply, f, err);
@@ -124,7 +141,8 @@ static int num_ctx(const char *parameters)
     return 0;
 }
 
-/* What Ollama knows of a model that may not be in memory: whether it takes tools, and the window if its file sets one. */
+/* What Ollama knows of a model that may not be in memory: whether it takes tools, and the window if its
+ * file sets one. */
 static void show_ollama(struct asking *a, struct llm_model *m)
 {
     autojson struct json *body = json_object();
@@ -141,7 +159,8 @@ static void show_ollama(struct asking *a, struct llm_model *m)
         m->unloaded = false;
 }
 
-/* The window of what is in memory stands in /api/ps. What is not there yet gets it when it is loaded, by the memory that is free then. */
+/* The window of what is in memory stands in /api/ps. What is not there yet gets it when it is loaded, by
+ * the memory that is free then. */
 static void ask_ollama(struct asking *a, struct llm_models *m, struct llm_model *only)
 {
     autojson struct json *running = ask_json(a, "/api/ps", NULL);
@@ -216,8 +235,10 @@ static bool has_port(const char *url, const char *port)
 /* only: the one model that matters, or NULL for all. */
 static void ask_more(struct asking *a, struct llm_models *m, struct llm_model *only)
 {
-    if (m->server == LLM_SERVER_OTHER)
-        m->server = has_port(a->root, "11434") ? LLM_SERVER_OLLAMA : has_port(a->root, "1234") ? LLM_SERVER_LM_STUDIO : LLM_SERVER_OTHER;
+    if (m->server == LLM_SERVER_OTHER && has_port(a->root, "11434"))
+        m->server = LLM_SERVER_OLLAMA;
+    else if (m->server == LLM_SERVER_OTHER && has_port(a->root, "1234"))
+        m->server = LLM_SERVER_LM_STUDIO;
     if (m->server == LLM_SERVER_OLLAMA)
         ask_ollama(a, m, only);
     else if (m->server == LLM_SERVER_LM_STUDIO)
@@ -239,21 +260,27 @@ static char *list_url(const char *base, struct error *err)
     return url_endpoint(base, is_anthropic(base) ? "/models?limit=1000" : "/models", err);
 }
 
-static int refused(const struct llm_models_query *q, const char *host, const struct failure *f, struct error *err)
+static int refused(const struct llm_models_query *q, const char *host, const struct failure *f,
+                   struct error *err)
 {
     char said[300];
     const char *name = q->key_name ? q->key_name : "the configuration";
     failure_brief(f, q->api_key, said, sizeof said);
     if (f->class == FAILURE_AUTH && !q->api_key)
-        return error_set(err, ERROR_AUTH, f->status, "%s lists its models only to those with a key (%d)\nSet %.200s.", host, f->status, name);
+        return error_set(err, ERROR_AUTH, f->status, "%s lists its models only to those with a key "
+                         "(%d)\nSet %.200s.", host, f->status, name);
     if (f->class == FAILURE_AUTH)
-        return error_set(err, ERROR_AUTH, f->status, "%s refused the key from %.200s (%d): %s\nCheck it, or make a new one.", host, name, f->status,
+        return error_set(err, ERROR_AUTH, f->status, "%s refused the key from %.200s (%d): %s\nCheck it, or "
+                         "make a new one.", host, name, f->status,
                          said);
     if (f->status == 404 || f->status == 405 || f->status == 501)
-        return error_set(err, ERROR_API, f->status, "%s has no list of models (%d)\nName a model with -m MODEL.", host, f->status);
+        return error_set(err, ERROR_API, f->status, "%s has no list of models (%d)\nName a model with -m "
+                         "MODEL.", host, f->status);
     if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA || f->class == FAILURE_LOADING)
-        return error_set(err, ERROR_BUSY, f->status, "%s is busy (%d): %s\nTry again later.", host, f->status, said);
-    return error_set(err, ERROR_API, f->status, "%s did not list its models (%d): %s\nCheck the base URL; most end in /v1.", host, f->status, said);
+        return error_set(err, ERROR_BUSY, f->status, "%s is busy (%d): %s\nTry again later.", host, f->status,
+                         said);
+    return error_set(err, ERROR_API, f->status, "%s did not list its models (%d): %s\nCheck the base URL; "
+                     "most end in /v1.", host, f->status, said);
 }
 
 /* The list itself. 0, or -1 with err. */
@@ -268,25 +295,30 @@ static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
     url_host(url, host, sizeof host);
     enum http_end end = ask(a, url, NULL, &reply, &f, err);
     if (end == HTTP_ABORTED && !(a->loop && clock_ms() < a->until))
-        return error_set(err, ERROR_NETWORK, 0, "%s did not answer within %g s\nCheck the network, then try again.", host,
-                         (a->q->timeout_ms > 0 ? a->q->timeout_ms : TIMEOUT_MS) / 1000.0);
+        return error_set(err, ERROR_NETWORK, 0, "%s did not answer within %g s\nCheck the network, then try "
+                         "again.", host,
+                         timeout(a->q) / 1000.0);
     if (end == HTTP_ABORTED)
         return -1;
     if (end == HTTP_STOPPED && a->body.full)
-        return error_set(err, ERROR_PROTOCOL, 0, "%s: a list of models of more than %u MiB", host, MODELS_BYTES >> 20);
+        return error_set(err, ERROR_PROTOCOL, 0, "%s: a list of models of more than %u MiB", host,
+                         MODELS_BYTES >> 20);
     if (end == HTTP_LOST)
         return error_set(err, ERROR_NETWORK, 0, "%s\n%s", f.message, remedy(f.hint ? f.hint : REMEDY_CHECK_NETWORK, false));
     if (reply.status != 200) {
-        struct failure_headers h = {reply.content_type, reply.retry_after, reply.retry_after_ms, reply.should_retry, reply.location};
+        struct failure_headers h = {reply.content_type, reply.retry_after, reply.retry_after_ms,
+            reply.should_retry, reply.location};
         failure_from_response(&f, (int)reply.status, &h, buf_str(&a->body), a->body.len, time(NULL));
         return refused(a->q, host, &f, err);
     }
     if (llm_models_parse(buf_str(&a->body), a->body.len, out, NULL) < 0)
-        return error_set(err, ERROR_PROTOCOL, 0, "%s sent no list of models\nCheck the base URL; most end in /v1.", host);
+        return error_set(err, ERROR_PROTOCOL, 0, "%s sent no list of models\nCheck the base URL; most end "
+                         "in /v1.", host);
     return 0;
 }
 
-int llm_models_get(const struct llm_models_query *q, struct loop *loop, struct llm_models *out, struct error *err)
+int llm_models_get(const struct llm_models_query *q, struct loop *loop, struct llm_models *out,
+                   struct error *err)
 {
     struct asking a;
     *out = (struct llm_models){0};
@@ -311,13 +343,15 @@ static void keep_now_and_then(const char *base_url, const struct llm_models *m)
     llm_models_release(&kept);
 }
 
-int llm_models_ask_local(const struct llm_models_query *q, const char *id, struct loop *loop, struct llm_model *out)
+int llm_models_ask_local(const struct llm_models_query *q, const char *id, struct loop *loop,
+                         struct llm_model *out)
 {
     struct asking a;
     struct llm_models m = {0};
     struct llm_model *one = NULL;
     *out = models_unknown();
-    if (asking_init(&a, q, MODELS_BYTES_LOCAL, loop, NULL) == 0 && ask_list(&a, &m, NULL) == 0 && (one = find(&m, id)) != NULL) {
+    if (asking_init(&a, q, MODELS_BYTES_LOCAL, loop, NULL) == 0 && ask_list(&a, &m, NULL) == 0
+        && (one = find(&m, id)) != NULL) {
         ask_more(&a, &m, one);
         keep_now_and_then(q->base_url, &m);
         *out = *one;

@@ -1,5 +1,6 @@
-/* models_kept.c - lists of models, kept for a day: a file for each base URL below $XDG_CACHE_HOME/sandpiper/models, readable by the user
- * alone. What is not as we write it, or not ours, is as good as not there; a disk that is full is nothing to tell.
+/* models_kept.c - lists of models, kept for a day: a file for each base URL below
+ * $XDG_CACHE_HOME/sandpiper/models, readable by the user alone. What is not as we write it, or not ours,
+ * is as good as not there; a disk that is full is nothing to tell.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,8 @@
 #define KEPT_VERSION 1
 #define TOLD_BYTES 16384
 
-/* Credentials and a query are no part of the name, nor of what is in the file. The caller frees; NULL: there is no home. */
+/* Credentials and a query are no part of the name, nor of what is in the file. The caller frees; NULL:
+ * there is no home. */
 static char *path_of(const char *base_url, const char *suffix, char *shown, size_t size)
 {
     uint64_t h = 0xcbf29ce484222325u;
@@ -38,7 +40,8 @@ static bool read_own(const char *path, size_t max, struct buf *out)
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     char *room;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) || st.st_size > (off_t)max)
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022)
+        || st.st_size > (off_t)max)
         return false;
     while ((room = buf_space(out, 65536)) != NULL) {
         ssize_t n = read(fd, room, 65536);
@@ -72,7 +75,8 @@ static int tokens(const struct json *j, const char *name)
 
 static void read_one(const struct json *j, struct llm_models *out)
 {
-    const char *id = json_str(json_get(j, "id")), *by = json_str(json_get(j, "replaced_by")), *ends = json_str(json_get(j, "ends"));
+    const char *id = json_str(json_get(j, "id")), *ends = json_str(json_get(j, "ends"));
+    const char *by = json_str(json_get(j, "replaced_by"));
     struct llm_model *m = id && models_id_good(id) ? models_add(out, id) : NULL;
     if (!m)
         return;
@@ -98,7 +102,8 @@ int llm_models_cached(const char *base_url, int max_age_s, struct llm_models *ou
     autojson struct json *j = json_parse(buf_str(&text), text.len, 0, NULL, NULL);
     const char *url = json_str(json_get(j, "url"));
     int64_t age = (int64_t)time(NULL) - json_int(json_get(j, "time"), 0);
-    if (json_int(json_get(j, "v"), 0) != KEPT_VERSION || !url || strcmp(url, shown) != 0 || age < 0 || age > max_age_s)
+    if (json_int(json_get(j, "v"), 0) != KEPT_VERSION || !url || strcmp(url, shown) != 0 || age < 0
+        || age > max_age_s)
         return -1;
     for (const struct json *e = json_first(json_get(j, "models")); e; e = json_next(e))
         read_one(e, out);
@@ -152,7 +157,8 @@ void models_keep(const char *base_url, const struct llm_models *m)
 
 bool llm_models_first_today(const char *base_url, const char *id, time_t now)
 {
-    struct buf was autorelease(buf_release) = BUF_INIT(2 * 65536), next autorelease(buf_release) = BUF_INIT(TOLD_BYTES);
+    struct buf was autorelease(buf_release) = BUF_INIT(2 * 65536);
+    struct buf next autorelease(buf_release) = BUF_INIT(TOLD_BYTES);
     char shown[512], today[16];
     struct tm tm;
     autofree char *path = path_of(base_url, ".told", shown, sizeof shown);

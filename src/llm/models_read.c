@@ -1,5 +1,6 @@
-/* models_read.c - one entry of a list of models. Each service has its own names for the same few facts: they stand in tables, in the
- * order in which they are believed. A path is the names of members with dots between.
+/* models_read.c - one entry of a list of models. Each service has its own names for the same few facts:
+ * they stand in tables, in the order in which they are believed. A path is the names of members with dots
+ * between.
  */
 #include <ctype.h>
 #include <math.h>
@@ -19,7 +20,8 @@ static const char *const context_paths[] = {
     "loaded_context_length",        /* LM Studio, /api/v0 */
     "meta.n_ctx",                   /* llama.cpp */
     "max_model_len",                /* vLLM */
-    "top_provider.context_length",  /* OpenRouter: of the one that will answer; the next line is the largest of all */
+    /* OpenRouter: of the one that will answer; the next line is the largest of all */
+    "top_provider.context_length",
     "context_length",               /* OpenRouter, Together, Fireworks, Moonshot, Cohere; Ollama's /api/ps */
     "context_window",               /* Groq */
     "max_context_length",           /* Mistral, LM Studio */
@@ -27,10 +29,13 @@ static const char *const context_paths[] = {
     "metadata.context_length",      /* DeepInfra */
 };
 static const char *const output_paths[] = {
-    "top_provider.max_completion_tokens", "max_completion_tokens", "max_output_tokens", "max_output_length", "max_tokens",
+    "top_provider.max_completion_tokens", "max_completion_tokens", "max_output_tokens", "max_output_length",
+    "max_tokens",
 };
-static const char *const tools_paths[] = {"capabilities.function_calling", "supports_tools", "supports_function_calling"};
-static const char *const end_paths[] = {"shutdown_date", "deprecation", "deprecation.inference", "deprecation_date", "expiration_date"};
+static const char *const tools_paths[] = {"capabilities.function_calling", "supports_tools",
+    "supports_function_calling"};
+static const char *const end_paths[] = {"shutdown_date", "deprecation", "deprecation.inference",
+    "deprecation_date", "expiration_date"};
 static const char *const replaced_paths[] = {"replaced_by", "deprecation_replacement_model", "replacement"};
 
 static const struct json *at_path(const struct json *j, const char *path)
@@ -86,7 +91,8 @@ static int tools_of(const struct json *entry)
     if (json_type(said) == JSON_ARRAY && has_word(said, "completion"))
         return has_word(said, "tools");
     /* LM Studio gives every model tools; this one was trained for them */
-    return json_bool(at_path(entry, "capabilities.trained_for_tool_use"), false) || has_word(said, "tool_use") ? 1 : -1;
+    return json_bool(at_path(entry, "capabilities.trained_for_tool_use"), false) || has_word(said, "tool_use")
+        ? 1 : -1;
 }
 
 /* Strings are dollars for one token (OpenRouter), numbers dollars for a million. */
@@ -104,7 +110,8 @@ static double price_of(const struct json *pricing, const char *const *names)
 
 static void read_prices(const struct json *pricing, struct llm_model *m)
 {
-    static const char *const input[] = {"prompt", "input", "input_tokens", NULL}, *const output[] = {"completion", "output", "output_tokens", NULL},
+    static const char *const input[] = {"prompt", "input", "input_tokens", NULL},
+                      *const output[] = {"completion", "output", "output_tokens", NULL},
                       *const cached[] = {"input_cache_read", "cached_input", "cache_read_tokens", NULL};
     m->price_input = price_of(pricing, input);
     m->price_output = price_of(pricing, output);
@@ -131,7 +138,8 @@ static void read_date(const struct json *j, char out[11])
         strftime(out, 11, "%Y-%m-%d", &tm);
 }
 
-/* Hugging Face: any of those that serve it may answer, so the smallest window counts, and the dearest price. */
+/* Hugging Face: any of those that serve it may answer, so the smallest window counts, and the dearest
+ * price. */
 static void read_providers(const struct json *list, struct llm_model *m)
 {
     for (const struct json *p = json_first(list); p; p = json_next(p)) {
@@ -156,7 +164,12 @@ static void read_cloudflare_prices(const struct json *list, struct llm_model *m)
         double v = json_double(json_get(p, "price"), -1);
         if (!unit || !strstr(unit, "per M") || v < 0 || v > PRICE_MAX)
             continue;
-        *(strstr(unit, "cache") ? &m->price_cached : strstr(unit, "input") ? &m->price_input : &m->price_output) = v;
+        if (strstr(unit, "cache"))
+            m->price_cached = v;
+        else if (strstr(unit, "input"))
+            m->price_input = v;
+        else
+            m->price_output = v;
     }
 }
 
@@ -205,8 +218,8 @@ bool models_id_good(const char *id)
     return n > 0 && n <= MODELS_ID_MAX;
 }
 
-/* Cloudflare's id is a number of its own and the name is what one asks for; LM Studio has a key. Gemini puts "models/" in front, which it
- * then refuses. */
+/* Cloudflare's id is a number of its own and the name is what one asks for; LM Studio has a key. Gemini
+ * puts "models/" in front, which it then refuses. */
 static const char *id_of(const struct json *entry)
 {
     static const char *const names[] = {"key", "id", "model", "name"};
@@ -221,13 +234,16 @@ static const char *id_of(const struct json *entry)
 /* What cannot talk, where the list itself says so. */
 static bool talks(const struct json *entry)
 {
-    static const char *const mute[] = {"embedding", "embeddings", "image", "audio", "video", "rerank", "moderation", "transcribe"};
+    static const char *const mute[] = {"embedding", "embeddings", "image", "audio", "video", "rerank",
+        "moderation", "transcribe"};
     const char *type = json_str(json_get(entry, "type")), *task = json_str(at_path(entry, "task.name"));
-    const struct json *out = at_path(entry, "architecture.output_modalities"), *said = json_get(entry, "capabilities");
+    const struct json *out = at_path(entry, "architecture.output_modalities");
+    const struct json *said = json_get(entry, "capabilities");
     for (size_t i = 0; type && i < countof(mute); i++)
         if (!strcmp(type, mute[i]))
             return false;
-    if ((task && strcmp(task, "Text Generation") != 0) || (json_type(out) == JSON_ARRAY && !has_word(out, "text")))
+    if ((task && strcmp(task, "Text Generation") != 0)
+        || (json_type(out) == JSON_ARRAY && !has_word(out, "text")))
         return false;
     if (json_type(said) == JSON_ARRAY && has_word(said, "embedding") && !has_word(said, "completion"))
         return false;

@@ -1,5 +1,6 @@
-/* check_model.c - the model's side of doctor: is there a key, does the endpoint answer, does it have the model, does a tool call work. What
- * counts is the call: one small request, as a question would make it. The list of models only says more about it.
+/* check_model.c - the model's side of doctor: is there a key, does the endpoint answer, does it have the
+ * model, does a tool call work. What counts is the call: one small request, as a question would make it.
+ * The list of models only says more about it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -100,17 +101,20 @@ static void tell_model(struct check *k)
     if (k->listed && !m && k->list.n)
         add_line(k, "note", "its name is not in the service's list of models");
     if (m && llm_model_days_left(m, now, &days)) {
-        autofree char *text = xasprintf("ends on %s%s%s", m->ends, m->replaced_by ? "; its successor: " : "", m->replaced_by ? m->replaced_by : "");
+        autofree char *text = xasprintf("ends on %s%s%s", m->ends, m->replaced_by ? "; its successor: " : "",
+                                        m->replaced_by ? m->replaced_by : "");
         add_line(k, days <= MODELS_WARN_DAYS ? "weaker" : "note", text);
     }
     if (k->list.server == LLM_SERVER_OLLAMA && k->o.context > 0 && k->o.context < MODELS_SMALL_WINDOW)
-        add_line(k, "weaker", "so small a window is soon full; widen it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve");
+        add_line(k, "weaker", "so small a window is soon full; widen it: OLLAMA_CONTEXT_LENGTH=65536 ollama "
+                 "serve");
 }
 
 /* The name that is likeliest meant, where the model is not in the list. */
 static void tell_nearest(struct check *k)
 {
-    const struct llm_model *near = k->listed && k->model && !in_list(k) ? llm_models_nearest(&k->list, k->model) : NULL;
+    const struct llm_model *near = k->listed && k->model && !in_list(k)
+        ? llm_models_nearest(&k->list, k->model) : NULL;
 
     if (near) {
         autofree char *text = xasprintf("it lists %s: -m %s", near->id, near->id);
@@ -137,7 +141,8 @@ static int failed(struct check *k, const struct error *err)
     return error_exit_code(err);
 }
 
-/* The list is asked for what it tells; that there is none, or no answer, is no failure of the model. Refused credentials are. */
+/* The list is asked for what it tells; that there is none, or no answer, is no failure of the model.
+ * Refused credentials are. */
 static int get_list(struct check *k, struct error *err)
 {
     struct llm_models_query q;
@@ -201,13 +206,16 @@ static int judge(const struct check *k, const struct llm_reply *r, const char **
     else if (k->o.dialect == LLM_AUTO && answer_has_block(r->text))
         *how = "code as text";
     else if (r->n_calls)
-        return error_set(err, ERROR_API, 0, "%s sent a tool call that cannot be used: %s\nUse another model, or --dialect blocks, "
+        return error_set(err, ERROR_API, 0, "%s sent a tool call that cannot be used: %s\nUse another "
+                         "model, or --dialect blocks, "
                          "which asks for code as text.", k->model, r->calls[0].problem);
     else if (r->finish == LLM_FINISH_LENGTH)
-        return error_set(err, ERROR_API, 0, "%s had not called the tool after %d tokens\nUse another model, or a lower --reasoning-effort.",
+        return error_set(err, ERROR_API, 0, "%s had not called the tool after %d tokens\nUse another model, "
+                         "or a lower --reasoning-effort.",
                          k->model, CALL_TOKENS);
     else
-        return error_set(err, ERROR_API, 0, "%s answers, but does not call the tool that it is offered\nUse another model, or --dialect blocks, "
+        return error_set(err, ERROR_API, 0, "%s answers, but does not call the tool that it is offered\nUse "
+                         "another model, or --dialect blocks, "
                          "which asks for code as text.", k->model);
     return 0;
 }
@@ -233,9 +241,8 @@ static int call(struct check *k, const char **how, double *seconds, struct error
 
 static void works(struct check *k, const char *how, double seconds)
 {
-    const struct endpoint *e = &k->endpoint;
-    autofree char *line = xasprintf("works: %s of %s, %s after %.2f s", k->model, e->entry && e->entry->title ? e->entry->title : e->provider, how,
-                                    seconds);
+    autofree char *line = xasprintf("works: %s of %s, %s after %.2f s", k->model,
+                                    service_name(&k->endpoint), how, seconds);
     autofree char *clean = scrub_line(line, SCRUB_TERMINAL);
 
     buf_addf(k->out, "%-8s%s\n", "model", clean);

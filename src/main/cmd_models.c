@@ -1,4 +1,5 @@
-/* cmd_models.c - "sandpiper models": what the service has, as it tells itself. With nothing configured, the servers on this machine. */
+/* cmd_models.c - "sandpiper models": what the service has, as it tells itself. With nothing configured,
+ * the servers on this machine. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,8 @@ static void price_text(double v, char *out, size_t size)
 
 static void fill_row(struct row *r, const struct llm_model *m, const char *chosen)
 {
-    *r = (struct row){.id = scrub_line(m->id, SCRUB_TERMINAL), .is_default = chosen && !strcmp(m->id, chosen)};
+    *r = (struct row){.id = scrub_line(m->id, SCRUB_TERMINAL)};
+    r->is_default = chosen && !strcmp(m->id, chosen);
     if (m->context > 0)
         show_count((unsigned long long)m->context, r->window);
     snprintf(r->tools, sizeof r->tools, "%s", m->tools == 1 ? "yes" : m->tools == 0 ? "no" : "");
@@ -140,7 +142,8 @@ static void put(struct json *o, const char *name, double v, bool told)
     json_set(o, name, told ? json_number(v) : json_null());
 }
 
-static void add_json(struct listing *l, const struct endpoint *e, const struct llm_model *m, const char *chosen)
+static void add_json(struct listing *l, const struct endpoint *e, const struct llm_model *m,
+                     const char *chosen)
 {
     autojson struct json *o = json_object();
 
@@ -182,13 +185,14 @@ static size_t choose(struct llm_models *m, const char *text, const struct llm_mo
 
 static void add_heading(struct listing *l, const struct endpoint *e)
 {
-    autofree char *line = xasprintf("%s at %s", e->entry && e->entry->title ? e->entry->title : e->provider, e->base_url);
+    autofree char *line = xasprintf("%s at %s", service_name(e), e->base_url);
     autofree char *clean = scrub_line(line, SCRUB_TERMINAL);
 
     buf_addf(&l->out, "%s%s\n", l->out.len ? "\n" : "", clean);
 }
 
-static void add_rows(struct listing *l, const struct llm_model *const *chosen, size_t n, const char *by_default)
+static void add_rows(struct listing *l, const struct llm_model *const *chosen, size_t n,
+                     const char *by_default)
 {
     struct row *rows = xcalloc(n, sizeof *rows);
     int widths[COLUMNS];
@@ -221,7 +225,8 @@ static void list(struct listing *l, const struct endpoint *e, struct llm_models 
     free(chosen);
 }
 
-static int ask(struct listing *l, const struct endpoint *e, int timeout_ms, struct llm_models *m, struct error *err)
+static int ask(struct listing *l, const struct endpoint *e, int timeout_ms, struct llm_models *m,
+               struct error *err)
 {
     struct llm_models_query q;
 
@@ -230,7 +235,8 @@ static int ask(struct listing *l, const struct endpoint *e, int timeout_ms, stru
         return llm_models_get(&q, l->loop, m, err);
     if (llm_models_cached(e->base_url, MODELS_KEPT_S, m) == 0)
         return 0;
-    return error_set(err, ERROR_USAGE, 0, "no list of the models at %s is kept\nLeave --offline out to ask for it.", e->base_url);
+    return error_set(err, ERROR_USAGE, 0, "no list of the models at %s is kept\nLeave --offline out to ask "
+                     "for it.", e->base_url);
 }
 
 /* Nothing is configured: every server on this machine that tells what it has. */
@@ -240,7 +246,8 @@ static int list_local(struct listing *l, struct error *err)
     size_t n = l->c->discover ? local_places(l->c, places) : 0, answered = 0;
 
     for (size_t i = 0; i < n && !loop_cancelled(l->loop); i++) {
-        struct endpoint e = {.entry = places[i].provider, .provider = places[i].provider->name, .base_url = (char *)places[i].url};
+        struct endpoint e = {.entry = places[i].provider, .provider = places[i].provider->name,
+            .base_url = (char *)places[i].url};
         struct llm_models m;
 
         if (ask(l, &e, LOCAL_MS, &m, NULL) == 0) {
@@ -273,7 +280,8 @@ static int run(struct listing *l, struct endpoint *e, struct error *err)
         return 0;
     if (l->c->operand)
         return error_set(err, ERROR_API, 0, "no model here has \"%.60s\" in its name", l->c->operand);
-    return error_set(err, ERROR_API, 0, "%s lists no models", e->found ? e->base_url : "the server on this machine");
+    return error_set(err, ERROR_API, 0, "%s lists no models",
+                     e->found ? e->base_url : "the server on this machine");
 }
 
 int cmd_models(struct config *c, int closed)

@@ -1,6 +1,7 @@
-/* known.c - what a service itself says of the model that is asked: its window, whether it takes tools, the day on which it ends. The user's
- * own word goes before it, and it before what is built in. A question makes no request for it, but to a server on this machine, which
- * alone knows the window that a model has now.
+/* known.c - what a service itself says of the model that is asked: its window, whether it takes tools, the
+ * day on which it ends. The user's own word goes before it, and it before what is built in. A question
+ * makes no request for it, but to a server on this machine, which alone knows the window that a model has
+ * now.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,18 +21,27 @@
 /* Over TLS nothing is cheap, and nobody runs a model behind it on his own machine. */
 static bool is_local(const struct endpoint *e)
 {
-    return strncmp(e->base_url, "http://", 7) == 0 && (url_is_loopback(e->base_url) || (e->entry && e->entry->local));
+    return strncmp(e->base_url, "http://", 7) == 0
+        && (url_is_loopback(e->base_url) || (e->entry && e->entry->local));
+}
+
+const char *service_name(const struct endpoint *e)
+{
+    return e->entry && e->entry->title ? e->entry->title : e->provider;
 }
 
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q)
 {
     *q = (struct llm_models_query){
-        .base_url = e->base_url, .api_key = e->key, .key_name = e->key_name, .ca_cert = e->ca_cert, .timeout_ms = timeout_ms, .max_age_s = max_age_s,
+        .base_url = e->base_url, .api_key = e->key, .key_name = e->key_name,
+        .ca_cert = e->ca_cert, .timeout_ms = timeout_ms,
+        .max_age_s = max_age_s,
         .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
     };
 }
 
-/* A server on this machine is asked, since its answer may be another one every time; of the rest the kept list is looked at. */
+/* A server on this machine is asked, since its answer may be another one every time; of the rest the kept
+ * list is looked at. */
 static bool look_up(const struct endpoint *e, const char *model, struct loop *loop, struct llm_model *out)
 {
     struct llm_models_query q;
@@ -41,7 +51,8 @@ static bool look_up(const struct endpoint *e, const char *model, struct loop *lo
     models_query(e, LOCAL_MS, 0, &q);
     if (is_local(e) && llm_models_ask_local(&q, model, loop, out) == 0)
         return true;
-    if (llm_models_cached(e->base_url, MODELS_KEPT_S, &kept) == 0 && (found = llm_models_find(&kept, model)) != NULL) {
+    if (llm_models_cached(e->base_url, MODELS_KEPT_S, &kept) == 0
+        && (found = llm_models_find(&kept, model)) != NULL) {
         *out = *found;
         out->id = xstrdup(found->id);
         out->replaced_by = xstrdup(found->replaced_by);
@@ -66,22 +77,26 @@ static void tell_end(const struct endpoint *e, const struct llm_model *m, struct
     time_t now = time(NULL);
     int days;
 
-    if (!llm_model_days_left(m, now, &days) || days > MODELS_WARN_DAYS || !llm_models_first_today(e->base_url, m->id, now))
+    if (!llm_model_days_left(m, now, &days) || days > MODELS_WARN_DAYS
+        || !llm_models_first_today(e->base_url, m->id, now))
         return;
     autofree char *next = m->replaced_by ? xasprintf("; %s takes its place", m->replaced_by) : xstrdup("");
     if (days < 0)
         argv_pushf(notices, "%s was to end on %s%s. Others: sandpiper models", m->id, m->ends, next);
     else
-        argv_pushf(notices, "%s ends on %s, in %d day%s%s. Others: sandpiper models", m->id, m->ends, days, days == 1 ? "" : "s", next);
+        argv_pushf(notices, "%s ends on %s, in %d day%s%s. Others: sandpiper models", m->id, m->ends, days,
+                   days == 1 ? "" : "s", next);
 }
 
-/* Both load a model with a small window unless they are told otherwise, and cut the beginning of a longer conversation off without a word. */
+/* Both load a model with a small window unless they are told otherwise, and cut the beginning of a longer
+ * conversation off without a word. */
 static void tell_window(const struct endpoint *e, const struct llm_model *m, struct argv *notices)
 {
     char window[32];
     bool ollama = m->server == LLM_SERVER_OLLAMA;
 
-    if (m->context <= 0 || m->context >= MODELS_SMALL_WINDOW || (!ollama && m->server != LLM_SERVER_LM_STUDIO))
+    if (m->context <= 0 || m->context >= MODELS_SMALL_WINDOW
+        || (!ollama && m->server != LLM_SERVER_LM_STUDIO))
         return;
     autofree char *what = xasprintf("window of %s", m->id);
     if (!llm_models_first_today(e->base_url, what, time(NULL)))
@@ -117,7 +132,8 @@ bool known_merge(const struct config *c, const struct llm_model *m, struct llm_o
     return !own_window;
 }
 
-void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o, struct known *k)
+void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o,
+                 struct known *k)
 {
     struct llm_model m;
 
@@ -157,7 +173,8 @@ void known_names(const struct endpoint *e, struct argv *out)
     struct llm_models m = {0};
 
     models_query(e, NAMES_MS, MODELS_KEPT_S, &q);
-    if (e->found && llm_models_get(&q, NULL, &m, NULL) == 0)   /* no loop: this is called while a line is edited */
+    /* no loop: this is called while a line is edited */
+    if (e->found && llm_models_get(&q, NULL, &m, NULL) == 0)
         for (size_t i = 0; i < m.n; i++) {
             autofree char *clean = scrub_line(m.v[i].id, SCRUB_TERMINAL);
 

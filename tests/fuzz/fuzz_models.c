@@ -1,5 +1,6 @@
-/* fuzz_models.c - any bytes as a service's list of models: names have no control characters and a bounded length, numbers are sensible or not
- * told, dates are dates, and what is found is in the list. The first line is the name of a model that is gone.
+/* fuzz_models.c - any bytes as a service's list of models: names have no control characters and a bounded
+ * length, numbers are sensible or not told, dates are dates, and what is found is in the list. The first
+ * line is the name of a model that is gone.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,6 @@
-/* test_models.c - lists of models: the shape of every service's (one file each below models/), what is hostile in one, finding a model and the
- * nearest to one that is gone, and how many days are left. Runs in the top folder.
+/* test_models.c - lists of models: the shape of every service's (one file each below models/), what is
+ * hostile in one, finding a model and the nearest to one that is gone, and how many days are left. Runs in
+ * the top folder.
  */
 #include "tests/unit/unit.h"
 
@@ -76,10 +77,14 @@ static void every_services_shape(void **state)
         const struct llm_model *one = llm_models_find(&m, r->id);
         if (m.n != r->n || !one)
             fail_msg("%s: %zu models, %s is %s", r->file, m.n, r->id, one ? "there" : "not there");
-        if (one->context != r->context || one->max_output != r->output || one->tools != r->tools || strcmp(one->ends, r->ends) != 0)
-            fail_msg("%s: %s: context %d, output %d, tools %d, ends \"%s\"", r->file, r->id, one->context, one->max_output, one->tools, one->ends);
-        if (!same_price(one->price_input, r->in) || !same_price(one->price_cached, r->cached) || !same_price(one->price_output, r->out))
-            fail_msg("%s: %s: prices %g, %g, %g", r->file, r->id, one->price_input, one->price_cached, one->price_output);
+        if (one->context != r->context || one->max_output != r->output || one->tools != r->tools
+            || strcmp(one->ends, r->ends) != 0)
+            fail_msg("%s: %s: context %d, output %d, tools %d, ends \"%s\"", r->file, r->id, one->context,
+                     one->max_output, one->tools, one->ends);
+        if (!same_price(one->price_input, r->in) || !same_price(one->price_cached, r->cached)
+            || !same_price(one->price_output, r->out))
+            fail_msg("%s: %s: prices %g, %g, %g", r->file, r->id, one->price_input, one->price_cached,
+                     one->price_output);
         if (r->by)
             assert_string_equal(one->replaced_by, r->by);
         else
@@ -91,7 +96,8 @@ static void every_services_shape(void **state)
 static void who_made_it(void **state)
 {
     static const struct { const char *file; enum llm_server server; } makers[] = {
-        {"ollama", LLM_SERVER_OLLAMA}, {"vllm", LLM_SERVER_VLLM}, {"llama.cpp", LLM_SERVER_LLAMA_CPP}, {"openai", LLM_SERVER_OTHER},
+        {"ollama", LLM_SERVER_OLLAMA}, {"vllm", LLM_SERVER_VLLM}, {"llama.cpp", LLM_SERVER_LLAMA_CPP},
+        {"openai", LLM_SERVER_OTHER},
     };
 
     (void)state;
@@ -106,8 +112,10 @@ static void who_made_it(void **state)
 
 static void what_is_no_list(void **state)
 {
-    static const char *const texts[] = {"", "{", "7", "\"x\"", "{}", "{\"data\":7}", "{\"error\":\"x\"}", "<html>", "null"};
-    static const char *const empty[] = {"[]", "{\"data\":[]}", "{\"data\":null}", "{\"models\":[7,null,{},[]]}", "{\"data\":[{\"id\":7}]}"};
+    static const char *const texts[] = {"", "{", "7", "\"x\"", "{}", "{\"data\":7}", "{\"error\":\"x\"}",
+        "<html>", "null"};
+    static const char *const empty[] = {"[]", "{\"data\":[]}", "{\"data\":null}",
+        "{\"models\":[7,null,{},[]]}", "{\"data\":[{\"id\":7}]}"};
     struct llm_models m;
 
     (void)state;
@@ -135,7 +143,8 @@ static void nonsense_is_not_told(void **state)
     assert_int_equal(m.n, 2);
     for (size_t i = 0; i < m.n; i++) {
         const struct llm_model *one = &m.v[i];
-        assert_true(!one->context && !one->max_output && one->tools == -1 && !*one->ends && !one->replaced_by);
+        assert_true(!one->context && !one->max_output && one->tools == -1 && !*one->ends
+                    && !one->replaced_by);
         assert_true(one->price_input < 0 && one->price_cached < 0 && one->price_output < 0);
     }
     llm_models_release(&m);
@@ -144,7 +153,8 @@ static void nonsense_is_not_told(void **state)
 /* However long a list of a stranger is, reading it is linear, and what is kept of it bounded. */
 static void long_lists(void **state)
 {
-    static const char *const units[] = {"{\"id\":\"m%d\"}", "{}", "%d", "{\"id\":\"x\",\"properties\":[{},{},{}],\"a%d\":1}"};
+    static const char *const units[] = {"{\"id\":\"m%d\"}", "{}", "%d",
+        "{\"id\":\"x\",\"properties\":[{},{},{}],\"a%d\":1}"};
 
     (void)state;
     for (size_t i = 0; i < countof(units); i++) {
@@ -189,17 +199,22 @@ static void finding(void **state)
 static void nearest(void **state)
 {
     static const struct { const char *list, *gone, *near; } cases[] = {
-        {"[{\"id\":\"gpt-4o\",\"shutdown_date\":\"2027-01-14\"},{\"id\":\"gpt-6-luna\"},{\"id\":\"o3\"}]", "gpt-4.1-mini", "gpt-6-luna"},
-        {"[{\"id\":\"llama-3.1-8b-instant\"},{\"id\":\"openai/gpt-oss-120b\"}]", "llama-3.3-70b-versatile", "llama-3.1-8b-instant"},
-        {"[{\"id\":\"openai/gpt-oss-120b\"},{\"id\":\"meta/llama-3\"}]", "gpt-oss-20b", "openai/gpt-oss-120b"},
-        {"[{\"id\":\"deepseek-flash\"},{\"id\":\"deepseek-v4-pro\"}]", "deepseek-v4-flash", "deepseek-v4-pro"},
+        {"[{\"id\":\"gpt-4o\",\"shutdown_date\":\"2027-01-14\"},{\"id\":\"gpt-6-luna\"},{\"id\":\"o3\"}]",
+            "gpt-4.1-mini", "gpt-6-luna"},
+        {"[{\"id\":\"llama-3.1-8b-instant\"},{\"id\":\"openai/gpt-oss-120b\"}]", "llama-3.3-70b-versatile",
+            "llama-3.1-8b-instant"},
+        {"[{\"id\":\"openai/gpt-oss-120b\"},{\"id\":\"meta/llama-3\"}]", "gpt-oss-20b",
+            "openai/gpt-oss-120b"},
+        {"[{\"id\":\"deepseek-flash\"},{\"id\":\"deepseek-v4-pro\"}]", "deepseek-v4-flash",
+            "deepseek-v4-pro"},
         {"[{\"id\":\"qwen3.5:4b\"},{\"id\":\"qwen2:1b\"}]", "qwen3.5:9b", "qwen3.5:4b"},
         {"[{\"id\":\"llama4\"}]", "llama3", "llama4"},
         {"[{\"id\":\"text-embedding-3-small\"},{\"id\":\"gpt-image-2\"}]", "gpt-4", NULL},
         {"[{\"id\":\"claude-sonnet-5-5\"}]", "gpt-4", NULL},
         {"[{\"id\":\"cat\"}]", "category", NULL},
         {"[]", "gpt-4", NULL},
-        {"[{\"id\":\"old\",\"replaced_by\":\"quite-other\"},{\"id\":\"old-2\"},{\"id\":\"quite-other\"}]", "old", "quite-other"},
+        {"[{\"id\":\"old\",\"replaced_by\":\"quite-other\"},{\"id\":\"old-2\"},{\"id\":\"quite-other\"}]",
+            "old", "quite-other"},
         {"[{\"id\":\"old\"},{\"id\":\"old-2\"}]", "old", "old-2"},
     };
 
@@ -218,8 +233,10 @@ static void nearest(void **state)
 static void days_left(void **state)
 {
     static const struct { const char *ends; int64_t now; int days; } cases[] = {
-        {"2027-01-14", 1799884800, 0}, {"2027-01-14", 1799884800 - 86400, 1}, {"2027-01-14", 1799884800 - 86399, 0},
-        {"2027-01-14", 1799884800 + 1, -1}, {"2027-01-14", 1799884800 + 86400, -1}, {"2027-01-14", 1799884800 + 86401, -2},
+        {"2027-01-14", 1799884800, 0}, {"2027-01-14", 1799884800 - 86400, 1},
+            {"2027-01-14", 1799884800 - 86399, 0},
+        {"2027-01-14", 1799884800 + 1, -1}, {"2027-01-14", 1799884800 + 86400, -1},
+            {"2027-01-14", 1799884800 + 86401, -2},
     };
     struct llm_model m = {0};
     int days = 0;
@@ -255,8 +272,10 @@ static void told_once_a_day(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_services_shape), cmocka_unit_test(who_made_it), cmocka_unit_test(what_is_no_list),
-        cmocka_unit_test(nonsense_is_not_told), cmocka_unit_test(long_lists), cmocka_unit_test(finding), cmocka_unit_test(nearest),
+        cmocka_unit_test(every_services_shape), cmocka_unit_test(who_made_it),
+            cmocka_unit_test(what_is_no_list),
+        cmocka_unit_test(nonsense_is_not_told), cmocka_unit_test(long_lists), cmocka_unit_test(finding),
+            cmocka_unit_test(nearest),
         cmocka_unit_test(days_left), cmocka_unit_test(told_once_a_day),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
