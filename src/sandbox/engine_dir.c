@@ -278,6 +278,13 @@ static bool is_ending(const char *dir)
     return json_bool(json_get(record, "ending"), false) && owner && owner_check(owner) == OWNER_ALIVE;
 }
 
+bool engine_dir_ends(const char *id)
+{
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL), *dir = xasprintf("%s/%s", runtime ? runtime : "", id);
+
+    return is_ending(dir);
+}
+
 unsigned engine_dir_ending(void)
 {
     autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);

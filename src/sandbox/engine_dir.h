@@ -65,5 +65,6 @@ struct engine_left {
 typedef bool engine_dir_fn(void *ctx, const struct engine_left *left);
 void engine_dir_dead(engine_dir_fn *fn, void *ctx);
 unsigned engine_dir_ending(void);       /* how many are just being removed, after their programs' end */
+bool engine_dir_ends(const char *id);   /* is this one? */
 
 #endif

@@ -258,7 +258,7 @@ static void listed(void *ctx, struct job *j)
 
         if (owner)
             *owner++ = '\0';
-        if (owner && our_name(line)) {
+        if (owner && our_name(line) && !engine_dir_ends(line + strlen("sandpiper-"))) {
             enum owner_state state = owner_check(owner);
 
             /* docker itself removes those of before a boot; one that it has may be another machine's of our name, at the same remote daemon. */
