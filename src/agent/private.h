@@ -59,6 +59,8 @@ struct agent {
     bool told_earlier;          /* the model knows what earlier programs left in the sandbox */
     struct question *q;         /* while one is asked, else NULL */
     struct buf pending;         /* data blocks and notes for the next question */
+    struct buf profiles;        /* the same, of files that are shown by a profile alone; in front of it */
+    struct buf facts;           /* the profiles of files attached in this conversation, the latest */
     char **attached;            /* names put since the last question that went into the history */
     size_t n_attached;
     char *retry;                /* the last question when it failed, or NULL */

@@ -54,6 +54,17 @@ static void python_worked(struct agent *a, struct cell_told *told, struct tool_o
     }
 }
 
+/* Failing code that came again: its error alone did not help, so what it works on is said with it. */
+static void same_failed(struct agent *a, const char *why, struct tool_outcome *out)
+{
+    out->kind = RESULT_FAILED;
+    buf_addf(&out->text, "%s\n%s", a->q->texts.same_code, why);
+    if (a->facts.len)
+        buf_addf(&out->text, "\n\nWhat is in the data:\n%.*s", (int)a->facts.len, a->facts.data);
+    while (out->text.len && out->text.data[out->text.len - 1] == '\n')
+        out->text.data[--out->text.len] = '\0';
+}
+
 static int python_run(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out, struct error *err)
 {
     struct question *q = a->q;
@@ -69,8 +80,7 @@ static int python_run(struct agent *a, const char *id, const struct json *args, 
     if ((why = budget_same(&q->budget, code))) {
         budget_same_again(&q->budget);
         q->vary = true;
-        out->kind = RESULT_FAILED;
-        buf_addf(&out->text, "%s\n%s", q->texts.same_code, why);
+        same_failed(a, why, out);
         cell_refused(a, id, agent_tools[0].name, code, "the same code failed before; not run again");
         return 0;
     }
