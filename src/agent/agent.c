@@ -50,7 +50,6 @@ struct agent *agent_new(const struct agent_options *o, struct llm *llm, struct s
     a->event_ctx = event_ctx;
     buf_init(&a->pending, PENDING_MAX);
     buf_init(&a->profiles, PENDING_MAX);
-    buf_init(&a->facts, PENDING_MAX);
     buf_init(&a->code, 4 * 1024 * 1024);
     return a;
 }
@@ -81,7 +80,7 @@ void agent_free(struct agent *a)
     set_retry(a, NULL, 0);
     buf_release(&a->pending);
     buf_release(&a->profiles);
-    buf_release(&a->facts);
+    facts_clear(a);
     buf_release(&a->code);
     free(a->system);
     free(a);
@@ -311,7 +310,7 @@ void agent_clear(struct agent *a)
     set_retry(a, NULL, 0);
     buf_clear(&a->pending);
     buf_clear(&a->profiles);
-    buf_clear(&a->facts);
+    facts_clear(a);
     forget_attached(a);
     a->told_earlier = false;
 }

@@ -21,7 +21,6 @@
 #define HEAD_MAX (64 * 1024)
 #define NAME_MAX_BYTES 150
 #define PROFILE_MAX 4096
-#define FACTS_MAX (6 * 1024)    /* of all files, for a model that is stuck */
 
 struct source {
     int fd;                     /* what sandbox_put reads: the caller's descriptor or our copy */
@@ -183,7 +182,7 @@ static char *free_name(const struct agent *a, const char *path, const char *kind
 }
 
 /* A tag that the text cannot close. */
-static void add_data(struct buf *out, const char *text)
+void attach_data(struct buf *out, const char *text)
 {
     char tag[24] = "data", end[32];
 
@@ -206,19 +205,6 @@ static size_t whole_max(const struct agent *a)
     size_t share = window > 0 ? (size_t)window / 16 * 2 : ATTACH_WHOLE;
 
     return share < ATTACH_WHOLE ? share : ATTACH_WHOLE;
-}
-
-/* Kept for a model that sends the code again that failed: it is then shown the data, not its error once more. */
-static void remember_facts(struct agent *a, const char *name, const char *profile)
-{
-    struct buf block = BUF_INIT(PROFILE_MAX * 2);
-
-    buf_addf(&block, "/mnt/data/%s:\n", name);
-    add_data(&block, profile);
-    if (a->facts.len + block.len > FACTS_MAX)
-        buf_clear(&a->facts);   /* the latest files are what the code is about */
-    buf_add(&a->facts, block.data, block.len);
-    buf_release(&block);
 }
 
 static bool shown_whole(const struct agent *a, const struct source *s)
@@ -244,7 +230,7 @@ static int make_block(struct agent *a, const struct source *s, const char *name,
         }
     }
     if (profile.len)
-        remember_facts(a, name, buf_str(&profile));
+        facts_add(a, name, buf_str(&profile));
     else if (!whole)
         buf_addstr(&profile, "(no profile could be made)");
     /* A profile begins with the lines that read the file. Said so, because a small model takes them for code that has run. */
@@ -256,9 +242,9 @@ static int make_block(struct agent *a, const struct source *s, const char *name,
         if (rows)
             *rows = '\0';
         autofree char *text = xasprintf("%s%s%s", buf_str(&profile), profile.len ? "\nwhole file:\n" : "", s->head);
-        add_data(out, text);
+        attach_data(out, text);
     } else {
-        add_data(out, buf_str(&profile));
+        attach_data(out, buf_str(&profile));
         if (profile.len && table)       /* said behind it too: what stands next to the question is what a small model goes by */
             buf_addstr(out, "It is not read yet: the code begins with the lines above that read it.\n\n");
     }

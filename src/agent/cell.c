@@ -121,25 +121,6 @@ void cell_tell(const struct cell_result *r, const char *code, const char *output
     }
 }
 
-/* "NameError: name 'df' is not defined", and a profile has the line that makes df: the code took the file for read. */
-static void add_reading(const struct agent *a, const struct cell_result *r, struct buf *out)
-{
-    static const char missing[] = "NameError: name '";
-    const char *name = r->exception && !strncmp(r->exception, missing, strlen(missing)) ? r->exception + strlen(missing) : "";
-    size_t len = strcspn(name, "'\n");
-
-    for (const char *line = len && a->facts.len ? buf_str(&a->facts) : NULL; line; line = *line ? line + 1 : NULL) {
-        const char *end = line + strcspn(line, "\n"), *use = memmem(line, (size_t)(end - line), name, len);
-
-        if (use && (use == line || use[-1] == ' ') && !strncmp(use + len, " = ", 3)) {
-            new_line(out);
-            buf_addf(out, "The file is not read yet: %.*s", (int)(end - line), line);
-            return;
-        }
-        line = end;
-    }
-}
-
 static void send_call(struct agent *a, const char *id, const char *tool, const char *code, unsigned cell)
 {
     struct event e = {.type = EVENT_TOOL_CALL};
@@ -266,7 +247,6 @@ int cell_run(struct agent *a, const char *id, const char *tool, const char *code
     size_t max = told_max(a);
     sandbox_output_text(a->sandbox, r.status == CELL_OK || max < FAILED_OUTPUT_MAX ? max : FAILED_OUTPUT_MAX, &output);
     cell_tell(&r, code, buf_str(&output), output.len, &told->text);
-    add_reading(a, &r, &told->text);
     told->status = r.status == CELL_EXIT && r.exit_code == 0 ? CELL_OK : r.status;
     if (output.len)
         told->output = xmemdup0(output.data, output.len);

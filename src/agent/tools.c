@@ -59,10 +59,7 @@ static void same_failed(struct agent *a, const char *why, struct tool_outcome *o
 {
     out->kind = RESULT_FAILED;
     buf_addf(&out->text, "%s\n%s", a->q->texts.same_code, why);
-    if (a->facts.len)
-        buf_addf(&out->text, "\n\nWhat is in the data:\n%.*s", (int)a->facts.len, a->facts.data);
-    while (out->text.len && out->text.data[out->text.len - 1] == '\n')
-        out->text.data[--out->text.len] = '\0';
+    facts_show(a, &out->text);
 }
 
 static int python_run(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out, struct error *err)
@@ -86,7 +83,8 @@ static int python_run(struct agent *a, const char *id, const struct json *args, 
     }
 
     autorelease(cell_told_release) struct cell_told told = {0};
-    if (cell_run(a, id, agent_tools[0].name, code, strlen(code), &told, err))
+    autofree char *whole = facts_with_reading(a, code);
+    if (cell_run(a, id, agent_tools[0].name, whole, strlen(whole), &told, err))
         return -1;
     q->cells++;
     if (told.status == CELL_OK) {

@@ -61,10 +61,26 @@ def test_the_same_failing_code_shows_the_data(sandpiper, serve, dialect):
 
 
 @pytest.mark.parametrize("dialect", ["native", "blocks"])
-def test_a_file_that_was_not_read(sandpiper, serve, dialect):
+@pytest.mark.parametrize("code, reads", [
+    ("print(len(data['orders']))", True),
+    ("data = [7]\nprint(len(data) + 199)", False),
+    ("import json\ndata = json.load(open('/mnt/data/trade.json'))\nprint(len(data['orders']))", False),
+    ("class A: data = 1\nprint(199 + A.data, '/mnt/data')", False),
+    ("for data in [200]: print(data)", False),
+])
+def test_a_file_that_was_not_read(sandpiper, serve, dialect, code, reads):
+    """The lines of the profile stand in front of code that takes them for run, where the user sees them; never where the code makes that name."""
     path = sandpiper.write("trade.json", json.dumps(DATA))
-    text = told(sandpiper, serve, ["print(len(data['orders']))"], dialect, add=path)[0]
-    assert "The file is not read yet: import json; data = json.load(open('/mnt/data/trade.json'))" in text.split("NameError")[-1]
+    sandpiper.configure("models:\n  m: {dialect: %s}\n" % dialect)
+    again = "try: print(data)\nexcept NameError: print(1)"
+    replies = [{"answer": {"calls": [{"code": c}]} if dialect == "native" else {"text": "```python\n%s\n```" % c}} for c in (code, again)]
+    server = serve(sandpiper, replies + [{"answer": {"text": "done"}}], model="m")
+    r = sandpiper.run("--add", path, "--json", "go")
+    events = [json.loads(line) for line in r.out.splitlines()]
+    ran = [e["code"] for e in events if e["type"] == "tool_call"]
+    assert ran[0].rstrip() == ("import json; data = json.load(open('/mnt/data/trade.json'))\n" if reads else "") + code
+    assert "200" in server.bodies()[1]["messages"][-1]["content"]
+    assert ran[1].rstrip() == again
 
 
 def test_a_request_for_the_answer_has_no_profile(sandpiper, serve):
