@@ -55,6 +55,7 @@ class Column:
         self.name, self.n, self.missing, self.marks = name, 0, 0, {}
         self.kinds, self.formats, self.values, self.more = {}, {}, {}, []
         self.high = [0, 0]              # the largest first and second part of a date written with slashes
+        self.last = ''                  # kind of the cell before
         self.ends = {}                  # kind of number -> the least and the greatest
 
     def feed_all(self, cells):
@@ -72,7 +73,7 @@ class Column:
             seen[0] += n
             self.kinds[seen[1]] += n
             return
-        kind = self.kind(cell, n)
+        kind = self.last = self.as_last(cell) or self.kind(cell, n)
         self.kinds[kind] = self.kinds.get(kind, 0) + n
         if kind in NUMBERS:
             self.extend(kind, NUMBERS[kind](cell))
@@ -93,6 +94,19 @@ class Column:
         elif value > ends[1]:
             ends[1] = value
 
+    def as_last(self, cell):
+        """The kind of the cell before, where one look tells that kind() would say the same; '' where it has to be asked."""
+        last = self.last
+        if last == 'int':
+            good = cell.isdigit() and cell.isascii() and cell[0] != '0' and len(cell) < 19 and len(cell) != 8
+        elif last == 'float':
+            good = '.' in cell and FLOAT.fullmatch(cell)
+        elif last == 'comma':
+            good = '.' not in cell and cell[-4:-3] != ',' and COMMA.fullmatch(cell)
+        else:
+            good = False
+        return last if good else ''
+
     def kind(self, cell, n):
         if len(cell) > 40:
             return 'text'
@@ -108,7 +122,7 @@ class Column:
             return 'comma'
         if cell.lower() in ('true', 'false'):
             return 'bool'
-        if self.date(cell, n):
+        if (self.formats or self.kinds.get('text', 0) < 500) and self.date(cell, n):      # a column of words has no dates
             return 'date'
         if cell.lower() in MARKS:
             self.marks[cell] = self.marks.get(cell, 0) + n

@@ -231,7 +231,7 @@ def test_workbook(tmp_path):
     book.create_sheet('Other').append(['only'])
     book.save(tmp_path / 'w.xlsx')
     text = prof.profile(str(tmp_path / 'w.xlsx'))
-    assert "sheet_name='Sales'" in text and "sales: 20 rows, columns: 'day' (datetime, 2024-01-01 to 2024-01-20), 'amount' (float, 0.0 to 28.5)" in text
+    assert "sheet_name='Sales'" in text and "sales: 20 rows, columns: 'day' (datetime, 2024-01-01 to 2024-01-20), 'amount' (float, 0 to 28.5)" in text
     assert frame(text)['sales']['amount'].sum() == sum(i * 1.5 for i in range(20))
 
 
