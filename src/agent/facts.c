@@ -1,5 +1,6 @@
-/* facts.c - what is known of the attached files, beyond the question they came with: the profile, for a model that is stuck, and the lines
- * that read the file. A small model now and then takes these for run; then they are put in front of its code, where the user sees them too.
+/* facts.c - what is known of the attached files, beyond the question they came with: the profile, for a model
+ * that is stuck, and the lines that read the file. A small model now and then takes these for run; then they are
+ * put in front of its code, where the user sees them too.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -157,8 +157,8 @@ class Shape:
             names = [clean(repr(k), CELL) for k in itertools.islice(node.names, 8)]
             count = len(node.names)
             said = '%s%d keys' % ('over ' if count >= LEAF_VALUES else '' if node.objects == 1 else 'up to ', count)
-            return '{%s: %s, and so on; %s: %s%s}' % (
-                names[0], self.text(node.keys[''], name, depth + 1), said, ', '.join(names), ', ...' if count > 8 else '')
+            more = ', ...' if count > 8 else ''
+            return '{%s: %s, and so on; %s: %s%s}' % (names[0], self.text(node.keys[''], name, depth + 1), said, ', '.join(names), more)
         known = signature(node)
         if len(node.keys) > 1 and known in self.seen and len(known) > 40:
             return '{the same keys as in %s}' % self.seen[known]
@@ -208,7 +208,8 @@ def leaf_facts(node, whole):
             c.feed(v)
         kind, form = c.settle('.')
         if kind != 'date':
-            return '%s different%s' % (len(values) if whole and len(values) < LEAF_VALUES else 'many', missing) if len(values) < node.n else missing[2:]
+            count = len(values) if whole and len(values) < LEAF_VALUES else 'many'
+            return '%s different%s' % (count, missing) if len(values) < node.n else missing[2:]
         for v in values[200:]:
             c.feed(v)
         return '%s%s%s' % ('' if form == 'iso' or form.startswith('%Y-%m') else 'dates %s, ' % form, c.date_ends(form), missing)
@@ -259,7 +260,8 @@ def list_joins(lists):
         t = Table(re.sub(r'\W+', ' ', path.replace('[i]', '')).split()[-1], '', [], [], [])
         for name, leaf in leaves(node):
             c = Column(name)
-            c.n, c.values = leaf.n, {str(v): [n, 'int' if type(v) is int else 'text'] for v, n in leaf.values.items() if type(v) in (int, str)}
+            c.n = leaf.n
+            c.values = {str(v): [n, 'text'] for v, n in leaf.values.items() if type(v) in (int, str)}
             t.columns.append(c)
             t.settled.append(('text', '') if any(type(v) is str for v in leaf.values) else ('int', '') if c.values else ('empty', ''))
         tables.append((path, t))
@@ -431,7 +433,8 @@ def workbook(path):
     lines = [code for t in tables for code in t.code()]
     if lines and has('pandas'):
         lines[0] = 'import pandas as pd; ' + lines[0]
-    joined = [join_text(a, b, *found) for i, a in enumerate(tables) for b in tables[i + 1:] for found in joins(a, b)[:1] if a.whole and b.whole][:2]
+    pairs = [(a, b) for i, a in enumerate(tables) for b in tables[i + 1:] if a.whole and b.whole]
+    joined = [join_text(a, b, *found) for a, b in pairs for found in joins(a, b)[:1]][:2]
     if has('pandas'):
         lines += [code + '  # ' + facts for code, facts in joined]
     share = (MOST - sum(len(s) + 1 for s in lines) - 60) // max(1, len(tables))

@@ -18,7 +18,8 @@ COMMA = re.compile(r'[+-]?\d+,\d+|[+-]?\d{1,3}(\.\d{3})+(,\d+)?')
 GROUPED = re.compile(r'[+-]?\d{1,3}(,\d{3})+(\.\d+)?')
 CODE = re.compile(r'0\d+')
 AMOUNT = re.compile(r'[-+(]?\s*([$€£¥]\s*[\d.,]+|[\d.,]+\s*([$€£¥%]|EUR|USD|GBP|CHF))\s*\)?')
-NUMBERS = {'int': int, 'float': float, 'grouped': lambda s: float(s.replace(',', '')), 'comma': lambda s: float(s.replace('.', '').replace(',', '.'))}
+NUMBERS = {'int': int, 'float': float, 'grouped': lambda s: float(s.replace(',', '')),
+           'comma': lambda s: float(s.replace('.', '').replace(',', '.'))}
 DATES = (                       # pattern, format, and what to call it; the order is the order of trying
     (re.compile(r'\d{4}-\d\d-\d\d'), '%Y-%m-%d'),
     (re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d'), '%Y-%m-%d %H:%M'),
@@ -122,7 +123,7 @@ class Column:
             return 'comma'
         if cell.lower() in ('true', 'false'):
             return 'bool'
-        if (self.formats or self.kinds.get('text', 0) < 500) and self.date(cell, n):      # a column of words has no dates
+        if (self.formats or self.kinds.get('text', 0) < 500) and self.date(cell, n):     # words are not asked for ever
             return 'date'
         if cell.lower() in MARKS:
             self.marks[cell] = self.marks.get(cell, 0) + n
@@ -448,7 +449,8 @@ class Table:
     """A file or a sheet that was understood: how to read it under a name, its columns, its rows."""
 
     def __init__(self, name, read, columns, settled, body, decimal='.', dates=()):
-        self.name, self.read, self.columns, self.settled, self.body, self.decimal, self.dates = name, read, columns, settled, body, decimal, list(dates)
+        self.name, self.read, self.dates, self.decimal = name, read, list(dates), decimal
+        self.columns, self.settled, self.body = columns, settled, body
         self.whole = True               # every row was looked at
 
     def code(self):
@@ -504,10 +506,14 @@ def table(path, text, encoding, whole):
 
 # Joins: which column two tables share, and what comes of it
 
+TAKEN = ('df', 'pd', 'json', 'data', 'both', 'list', 'set', 'dict', 'str', 'sum', 'max', 'min', 'len', 'print', 'open')
+
+
 def identifier(text, default):
     """A variable's name made of the name of a file or a sheet."""
     name = re.sub(r'\W+', '_', text.lower()).strip('_')[:40]
-    return name if name.isidentifier() and not keyword.iskeyword(name) and name not in ('df', 'pd', 'json', 'data', 'both', 'list', 'set', 'dict') else default
+    free = name.isidentifier() and not keyword.iskeyword(name) and name not in TAKEN
+    return name if free else default
 
 
 def plain_name(text):
@@ -520,7 +526,9 @@ def related(key, owner, other):
     if key == other:
         return True
     single = owner[:-3] + 'y' if owner.endswith('ies') else owner.rstrip('s')
-    return len(single) > 2 and other.startswith(single) and (other == single or other[len(single):] == key or key in ('id', 'key', 'no', 'nr', 'code', 'number'))
+    if len(single) < 3 or not other.startswith(single):
+        return False
+    return other in (single, single + key) or key in ('id', 'key', 'no', 'nr', 'code', 'number')
 
 
 def joins(a, b):
@@ -564,7 +572,8 @@ def siblings(path):
         with os.scandir(os.path.dirname(path) or '.') as entries:
             for e in itertools.islice(entries, 200):
                 st = e.stat(follow_symlinks=False)
-                if e.name != os.path.basename(path) and e.name.lower().endswith(('.csv', '.tsv')) and stat.S_ISREG(st.st_mode) and 0 < st.st_size <= SAMPLE:
+                is_table = e.name.lower().endswith(('.csv', '.tsv')) and stat.S_ISREG(st.st_mode)
+                if is_table and e.name != os.path.basename(path) and 0 < st.st_size <= SAMPLE:
                     found.append((-st.st_mtime_ns, os.path.join(os.path.dirname(path), e.name)))
     except OSError:
         return []

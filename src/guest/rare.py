@@ -269,7 +269,7 @@ NOTHING = object()
 
 
 def looked_up(node, frame):
-    """(how it is written, its value) of a name or a chain of subscripts of plain containers: nothing is evaluated, nothing of the code's runs."""
+    """(how it is written, its value) of a name or a chain of subscripts of plain containers. Nothing of the code's runs for it."""
     if isinstance(node, _ast.Name):
         for scope in (frame.f_locals, frame.f_globals):
             if node.id in scope:
@@ -321,7 +321,8 @@ def holders(key, scopes, failed):
             if key in value:
                 found.append(name)
             elif depth < 3:
-                todo += [('%s[%s]' % (name, clip(repr(k), 40)), v, depth + 1) for k, v in list(value.items())[:40] if type(v) in (dict, list, tuple)]
+                inner = [(k, v) for k, v in list(value.items())[:40] if type(v) in (dict, list, tuple)]
+                todo += [('%s[%s]' % (name, clip(repr(k), 40)), v, depth + 1) for k, v in inner]
         elif type(value) in (list, tuple) and value and depth < 4 and type(value[0]) in (dict, list, tuple):
             todo.append((name + '[0]', value[0], depth + 1))
     return '%s is in %s' % (clip(key if type(key) is str else repr(key), 60), ', '.join(found)) if found else ''

@@ -286,7 +286,8 @@ def test_values_where_few_and_their_number_where_many(tmp_path):
     assert "'colour' (text: blue, green, red), 'name' (text, all different), 'key' (text, 40 different)" in text
 
 
-READINGS = {'place': {'name': 'Hill'}, 'readings': [{'day': '2023-01-%02d' % (i % 31 + 1), 'temp_c': i / 10, 'wind': {'dir': 'NESW'[i % 4], 'kmh': i}} for i in range(365)]}
+READINGS = {'place': {'name': 'Hill'}, 'readings': [
+    {'day': '2023-01-%02d' % (i % 31 + 1), 'temp_c': i / 10, 'wind': {'dir': 'NESW'[i % 4], 'kmh': i}} for i in range(365)]}
 
 
 def test_json_down_to_the_leaves(tmp_path):
@@ -366,7 +367,8 @@ def test_a_workbook_that_lies_about_its_size(tmp_path):
 def test_hostile_json(tmp_path):
     said(tmp_path, 'k.json', json.dumps({'k' * 1000000: 1, 'b': [{'x' * 1000000: 2}] * 3}))
     assert 'nested very deep' in said(tmp_path, 'd.json', '[' * 10000 + ']' * 10000)
-    text = said(tmp_path, 'n.json', '{"a": [NaN, 1, Infinity, {"b": NaN}], "c": [{"v": NaN}, {"v": 1.5}, {"v": "x"}, {"v": null}, {"v": [1]}, {"v": {"z": 1}}]}')
+    text = said(tmp_path, 'n.json', '{"a": [NaN, 1, Infinity, {"b": NaN}], "c": [{"v": NaN}, {"v": 1.5}, {"v": "x"}, {"v": null}, '
+                '{"v": [1]}, {"v": {"z": 1}}]}')
     assert "unlike things: 1 objects, 3 numbers" in text
     text = said(tmp_path, 'b.json', json.dumps({'\u202eabc': [{'\u2066k': '\u202ev\u200b', 'n': i} for i in range(5)]}, ensure_ascii=False))
     assert "'\\u202eabc'" in text
