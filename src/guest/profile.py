@@ -6,7 +6,7 @@
 MOST = 1500                     # characters of a profile
 BYTES_MOST = 4000               # the program cuts at 4096
 COLUMNS_MOST = 900              # of that for the columns
-SAMPLE = 8 << 20                # bytes of a file that are looked at
+SAMPLE = 6 << 20                # bytes of a file that are looked at
 SECONDS = 2.0                   # time for looking at rows
 JSON_MOST = 48 << 20            # larger JSON is known by its beginning alone
 CELL, ROW = 40, 120             # characters shown of one cell, one row

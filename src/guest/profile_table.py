@@ -420,7 +420,7 @@ def study(columns, rows, seconds=SECONDS):
             return start
         part = rows[start:start + step]
         fed = 0
-        for c, cells in zip(columns, itertools.zip_longest(*(row[:width] for row in part), fillvalue='')):
+        for c, cells in zip(columns, itertools.zip_longest(*(row if len(row) <= width else row[:width] for row in part), fillvalue='')):
             c.feed_all(cells)
             fed += 1
         for c in columns[fed:]:

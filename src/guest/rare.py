@@ -346,6 +346,8 @@ def innermost(e, frames):
 
 def missing_key(worker, e, frames):
     key, tb = e.args[0] if e.args else None, innermost(e, frames)
+    if type(key) is str and key.startswith('Column not found: '):      # of a pandas group
+        key = key[18:]
     if tb is not None:
         frame = tb.tb_frame
         scopes = [frame.f_locals] if frame.f_locals is worker.namespace else [frame.f_locals, worker.namespace]
