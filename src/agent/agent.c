@@ -51,6 +51,7 @@ struct agent *agent_new(const struct agent_options *o, struct llm *llm, struct s
     a->event = event;
     a->event_ctx = event_ctx;
     buf_init(&a->pending, PENDING_MAX);
+    buf_init(&a->profiles, PENDING_MAX);
     buf_init(&a->code, 4 * 1024 * 1024);
     return a;
 }
@@ -80,6 +81,8 @@ void agent_free(struct agent *a)
     forget_attached(a);
     set_retry(a, NULL, 0);
     buf_release(&a->pending);
+    buf_release(&a->profiles);
+    facts_clear(a);
     buf_release(&a->code);
     free(a->system);
     free(a);
@@ -159,10 +162,13 @@ static void question_put(struct agent *a, struct question *q, const char *questi
         conversation_truncate(a->c, a->c->n - 1);
     conversation_close_open_calls(a->c, "Not run.");
     conversation_interrupted(a->c);
+    buf_add(&text, a->profiles.data, a->profiles.len);
     buf_add(&text, a->pending.data, a->pending.len);
     buf_add(&text, question, len);
     q->start = a->c->n;
     conversation_user(a->c, text.data, text.len);
+    if (a->profiles.len && !strncmp(a->c->v[q->start].text, a->profiles.data, a->profiles.len))
+        a->c->v[q->start].aside = a->profiles.len;
     buf_release(&text);
 }
 
@@ -181,6 +187,7 @@ static void question_settle(struct agent *a, struct question *q, enum question_s
     if (!good)
         conversation_interrupted(a->c);
     buf_clear(&a->pending);
+    buf_clear(&a->profiles);
     forget_attached(a);
 }
 
@@ -283,7 +290,7 @@ static void add_note(struct agent *a, const char *note)
 {
     size_t len = strlen(note);
 
-    if (a->pending.len + len + 2 > PENDING_MAX)
+    if (a->profiles.len + a->pending.len + len + 2 > PENDING_MAX)
         return;
     buf_add(&a->pending, note, len);
     buf_addstr(&a->pending, "\n\n");
@@ -307,6 +314,8 @@ void agent_clear(struct agent *a)
     conversation_truncate(a->c, 0);
     set_retry(a, NULL, 0);
     buf_clear(&a->pending);
+    buf_clear(&a->profiles);
+    facts_clear(a);
     forget_attached(a);
     a->told_earlier = false;
 }
@@ -315,7 +324,7 @@ int agent_reset(struct agent *a, struct error *err)
 {
     if (sandbox_reset(a->sandbox, err))
         return -1;
-    if (a->c->n || a->pending.len)
+    if (a->c->n || a->pending.len || a->profiles.len)
         add_note(a, "[The user restarted the interpreter: all variables and imports are gone; the files in /mnt/data are still there.]");
     return 0;
 }

@@ -47,6 +47,12 @@ struct question {
     char *undelivered_name;     /* which */
 };
 
+/* A file that was attached, what its profile says, and whether code that ran has named it. */
+struct known_file {
+    char *name, *profile;
+    bool read;
+};
+
 struct agent {
     struct agent_options o;     /* strings owned below */
     char *system;
@@ -62,6 +68,9 @@ struct agent {
     bool told_full;             /* the user was told that the window is full: once a session is enough */
     struct question *q;         /* while one is asked, else NULL */
     struct buf pending;         /* data blocks and notes for the next question */
+    struct buf profiles;        /* the same, of files that are shown by a profile alone; in front of it */
+    struct known_file *known;   /* files attached in this conversation that have a profile */
+    size_t n_known;
     char **attached;            /* names put since the last question that went into the history */
     size_t n_attached;
     char *retry;                /* the last question when it failed, or NULL */
@@ -124,6 +133,16 @@ void cell_tell(const struct cell_result *r, const char *code, const char *output
 /* A call that is not run: its events. */
 void cell_refused(struct agent *a, const char *id, const char *tool, const char *code, const char *why);
 size_t told_max(const struct agent *a);            /* the cap on output for this model's window */
+
+/* attach.c */
+void attach_data(struct buf *out, const char *text);           /* between tags that the text cannot close */
+
+/* facts.c */
+void facts_add(struct agent *a, const char *name, const char *profile);
+void facts_clear(struct agent *a);
+void facts_show(const struct agent *a, struct buf *out);       /* the profiles again, for a model that is stuck */
+/* The code with the lines in front that read a file it uses and nothing has read yet; the caller frees. */
+char *facts_with_reading(struct agent *a, const char *code);
 
 /* context.c: make the conversation smaller by one step. false: nothing is left to shorten. *start is moved along. */
 bool context_shrink(struct conversation *c, size_t *start);

@@ -65,6 +65,14 @@ static void same_output(struct agent *a, const char *id, const char *code, const
     cell_refused(a, id, agent_tools[0].name, code, "skipped: the same code has already run twice with the same result");
 }
 
+/* Failing code that came again: its error alone did not help, so what it works on is said with it. */
+static void same_failed(struct agent *a, const char *why, struct tool_outcome *out)
+{
+    out->kind = RESULT_FAILED;
+    buf_addf(&out->text, "%s\n%s", a->q->texts.same_code, why);
+    facts_show(a, &out->text);
+}
+
 static int python_run(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out, struct error *err)
 {
     struct question *q = a->q;
@@ -80,8 +88,7 @@ static int python_run(struct agent *a, const char *id, const struct json *args, 
     if ((why = budget_same(&q->budget, code))) {
         budget_same_again(&q->budget);
         q->vary = true;
-        out->kind = RESULT_FAILED;
-        buf_addf(&out->text, "%s\n%s", q->texts.same_code, why);
+        same_failed(a, why, out);
         cell_refused(a, id, agent_tools[0].name, code, "skipped: the same code has already failed");
         return 0;
     }
@@ -91,7 +98,8 @@ static int python_run(struct agent *a, const char *id, const struct json *args, 
     }
 
     autorelease(cell_told_release) struct cell_told told = {0};
-    if (cell_run(a, id, agent_tools[0].name, code, strlen(code), &told, err))
+    autofree char *whole = facts_with_reading(a, code);
+    if (cell_run(a, id, agent_tools[0].name, whole, strlen(whole), &told, err))
         return -1;
     q->cells++;
     budget_ran(&q->budget, code, buf_str(&told.text));

@@ -33,6 +33,7 @@ struct call {
 struct turn {
     enum turn_role role;
     char *text;             /* never NULL */
+    size_t aside;           /* user only: so many bytes at its beginning only help to write code; who is asked for words needs none of them */
     struct call *calls;     /* assistant only */
     size_t n_calls;
     char *call_id;          /* result only: the id of the call it answers */

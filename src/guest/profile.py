@@ -1,14 +1,15 @@
 # profile.py - what a model should know of a data file before it writes code: how to read it, columns with types and missing counts, the
 # first rows. Runs in a child of the supervisor, inside the sandbox; the file is hostile. Standard library only but for xlsx and parquet.
-# profile(path) returns at most 4 KiB of text; a small table takes about 70 tokens. profile_table.py and
-# profile_formats.py follow it in one text.
+# profile(path) returns at most 1,500 characters: what a careful analyst would look at first, and no more, since a small model pays for it
+# with every request. profile_table.py and profile_formats.py follow it in one text.
 
-MOST = 4000                     # characters of a profile; the program cuts at 4096 bytes
-COLUMNS_MOST = 2200             # of that for the columns
-SAMPLE = 8 << 20                # bytes of a file that are looked at
+MOST = 1500                     # characters of a profile
+BYTES_MOST = 4000               # the program cuts at 4096
+COLUMNS_MOST = 900              # of that for the columns
+SAMPLE = 6 << 20                # bytes of a file that are looked at
 SECONDS = 2.0                   # time for looking at rows
 JSON_MOST = 48 << 20            # larger JSON is known by its beginning alone
-CELL, ROW = 40, 240             # characters shown of one cell, one row
+CELL, ROW = 40, 120             # characters shown of one cell, one row
 
 
 def clean(text, most):
@@ -109,6 +110,7 @@ def profile(path):
         elif not said:
             said = 'unknown binary data; read it with open(%r, "rb")' % path
     said = ''.join(c if c == '\n' or c.isprintable() else '?' for c in said)
-    while len(said.encode('utf-8', 'replace')) > MOST:
+    said = said if len(said) <= MOST else said[:MOST - 4] + ' ...'
+    while len(said.encode('utf-8', 'replace')) > BYTES_MOST:
         said = said[:max(0, len(said) - 64)]
     return said

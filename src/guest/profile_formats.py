@@ -1,24 +1,306 @@
 # profile_formats.py - the part of profile.py for what is no plain table: JSON, workbooks, parquet, databases, pictures.
 
+import datetime
+import itertools
+import re
 import time
 
 
-# JSON
+# JSON: all elements of a list are looked at as one thing, so that a key that only some have is seen too
 
-def shape(value, depth=0):
-    """The form of a value, with short examples: {'id': 7, 'tags': ['a', ...2], 'user': {'name': 'Bo'}}."""
-    if isinstance(value, dict):
-        if depth >= 4:
-            return '{...}'
-        items = ['%s: %s' % (clean(repr(k), CELL), shape(v, depth + 1)) for k, v in list(value.items())[:24]]
-        if len(value) > 24:
-            items.append('...%d more keys' % (len(value) - 24))
-        return '{' + ', '.join(items) + '}'
-    if isinstance(value, list):
-        if depth >= 4:
-            return '[...]'
-        return '[' + (shape(value[0], depth + 1) if value else '') + (', ... %d in all' % len(value) if len(value) > 1 else '') + ']'
-    return clean(repr(value), CELL)
+DEPTH = 10                      # levels that are shown
+KEYS_MOST = 40                  # of one object; what has more uses its keys as data
+LEAVES = 20000                  # values looked at
+LEAF_VALUES = 3000              # different ones of one leaf that are kept
+
+
+class Node:
+    """What stands in one place of a JSON text: how often, objects with which keys, lists of what, which plain values."""
+    __slots__ = ('n', 'keys', 'names', 'objects', 'items', 'lists', 'longest', 'values', 'kinds', 'sample', 'deep')
+
+    def __init__(self):
+        self.n = self.objects = self.lists = self.longest = 0
+        self.keys, self.items, self.values, self.kinds = {}, None, {}, {}
+        self.names, self.sample, self.deep = None, None, False
+
+
+class Look:
+    """One walk through a value, with an end: enough is known after some ten thousand leaves."""
+
+    def __init__(self):
+        self.left, self.whole = LEAVES, True
+
+    def at(self, node, value, depth=0):
+        node.n += 1
+        kind = type(value)
+        if kind is dict or kind is list:
+            if depth >= DEPTH:
+                node.deep = True
+            elif kind is dict:
+                self.object(node, value, depth)
+            else:
+                self.list(node, value, depth)
+            return
+        self.left -= 1
+        node.kinds[kind] = node.kinds.get(kind, 0) + 1
+        if kind is str and len(value) > 60:
+            value = value[:60]
+        if value in node.values:
+            node.values[value] += 1
+        elif len(node.values) < LEAF_VALUES:
+            node.values[value] = 1
+
+    def object(self, node, value, depth):
+        node.objects += 1
+        if len(value) > KEYS_MOST and node.names is None:
+            node.names = {}
+        for k, v in value.items():
+            if self.left <= 0:
+                self.whole = False
+                return
+            if node.names is not None:          # its keys are data: all values are one thing
+                if len(node.names) < LEAF_VALUES:
+                    node.names[k] = None
+                k = ''
+            child = node.keys.get(k)
+            if child is None:
+                if len(node.keys) >= 2 * KEYS_MOST:
+                    continue
+                child = node.keys[k] = Node()
+            self.at(child, v, depth + 1)
+
+    def list(self, node, value, depth):
+        node.lists += 1
+        node.longest = max(node.longest, len(value))
+        if node.items is None and value:
+            node.items = Node()
+        for v in value:
+            if self.left <= 0:
+                self.whole = False
+                return
+            self.at(node.items, v, depth + 1)
+
+
+def merge(into, node):
+    """All that is known of two places, as of one."""
+    for name in ('n', 'objects', 'lists'):
+        setattr(into, name, getattr(into, name) + getattr(node, name))
+    into.longest, into.deep = max(into.longest, node.longest), into.deep or node.deep
+    for counts, more in ((into.values, node.values), (into.kinds, node.kinds)):
+        for k, n in more.items():
+            if k in counts or len(counts) < LEAF_VALUES:
+                counts[k] = counts.get(k, 0) + n
+    if node.names is not None:
+        into.names = dict(into.names or {}, **node.names)
+    for k, child in node.keys.items():
+        if k in into.keys:
+            merge(into.keys[k], child)
+        else:
+            into.keys[k] = child
+    if into.items is not None and node.items is not None:
+        merge(into.items, node.items)
+    into.items = into.items or node.items
+
+
+def alike(a, b):
+    """Do two places hold the same thing? Objects may lack some keys, lists their elements."""
+    if a.objects and b.objects and a.names is None and b.names is None:
+        return 2 * len(a.keys.keys() & b.keys.keys()) > len(a.keys.keys() | b.keys.keys())
+    if a.lists and b.lists:
+        return a.items is None or b.items is None or alike(a.items, b.items) or bool(a.items.kinds and a.items.kinds.keys() == b.items.kinds.keys())
+    return False
+
+
+def fold(node):
+    """An object whose values are all alike uses its keys as data: its values are one thing then."""
+    children = list(node.keys.values())
+    for child in children + ([node.items] if node.items else []):
+        fold(child)
+    # Or each object of a list has keys of its own.
+    own = len(children) > KEYS_MOST and 2 * sum(c.n for c in children) < node.objects * len(children)
+    if node.names is None and len(children) > 2 and (own or all(alike(children[0], c) for c in children[1:])):
+        node.names = dict.fromkeys(node.keys)
+        for child in children[1:]:
+            merge(children[0], child)
+        node.keys = {'': children[0]}
+
+
+def signature(node, depth=0):
+    """Equal for places that hold the same shape."""
+    if depth > DEPTH:
+        return ''
+    kinds = ','.join(sorted(k.__name__ for k in node.kinds))
+    inner = ','.join('%s:%s' % (clean(k, CELL), signature(node.keys[k], depth + 1)) for k in sorted(node.keys)) if node.objects else ''
+    return '%s{%s}[%s]' % (kinds, inner, signature(node.items, depth + 1) if node.items else '')
+
+
+class Shape:
+    """Writes a node as a sample of itself. A shape that was written before is named, not written again."""
+
+    def __init__(self):
+        self.seen = {}
+
+    def text(self, node, name='', depth=0):
+        parts = []
+        if node.objects:
+            parts.append(self.object(node, name, depth))
+        if node.lists:
+            parts.append(self.list(node, name, depth))
+        if node.values:
+            parts.append(' or '.join(leaf_samples(node)))
+        if node.deep:
+            parts.append('...')
+        return ' or '.join(parts)
+
+    def object(self, node, name, depth):
+        if node.names is not None:
+            names = [clean(repr(k), CELL) for k in itertools.islice(node.names, 8)]
+            count = len(node.names)
+            said = '%s%d keys' % ('over ' if count >= LEAF_VALUES else '' if node.objects == 1 else 'up to ', count)
+            more = ', ...' if count > 8 else ''
+            return '{%s: %s, and so on; %s: %s%s}' % (names[0], self.text(node.keys[''], name, depth + 1), said, ', '.join(names), more)
+        known = signature(node)
+        if len(node.keys) > 1 and known in self.seen and len(known) > 40:
+            return '{the same keys as in %s}' % self.seen[known]
+        self.seen.setdefault(known, clean(repr(name), CELL) if name else 'the first')
+        parts = []
+        for k, child in node.keys.items():
+            some = '' if child.n >= node.objects or not depth else ' (in %d of %d)' % (child.n, node.objects)
+            parts.append('%s: %s%s' % (clean(repr(k), CELL), self.text(child, k, depth + 1), some))
+        return '{%s}' % ', '.join(parts)
+
+    def list(self, node, name, depth):
+        if node.items is None:
+            return '[]'
+        count = '%d in all' % node.longest if node.lists == 1 else 'up to %d' % node.longest
+        unlike = {'objects': node.items.objects, 'lists': node.items.lists}
+        for kind, n in node.items.kinds.items():
+            unlike[WORDS[kind]] = unlike.get(WORDS[kind], 0) + n
+        unlike = ['%d %s' % (n, word) for word, n in unlike.items() if n]
+        said = '; unlike things: ' + ', '.join(unlike) if len(unlike) > 1 else ''
+        return '[%s%s%s]' % (self.text(node.items, name, depth + 1), ', ... ' + count if node.longest > 1 else '', said)
+
+
+WORDS = {str: 'texts', int: 'numbers', float: 'numbers', bool: 'true or false', type(None): 'null'}
+
+
+def leaf_samples(node):
+    """One value of each kind."""
+    out = {}
+    for v in node.values:
+        out.setdefault(WORDS.get(type(v)), clean(repr(v), CELL))
+    return list(out.values())[:4]
+
+
+def leaf_facts(node, whole):
+    """'E, N, S, W', '2023-01-01 to 2023-12-31', '1.5 to 90.0'; '' where nothing short decides anything."""
+    values = [v for v in node.values if v is not None and v == v]
+    missing = ', %d null' % node.kinds[type(None)] if type(None) in node.kinds and len(node.kinds) > 1 else ''
+    kinds = {WORDS.get(type(v)) for v in values}
+    if len(kinds) != 1 or node.n < 2:
+        return missing[2:]
+    if kinds == {'texts'}:
+        few = ', '.join(clean(v, 24) for v in sorted(values))
+        if len(values) <= 8 and len(values) * 2 <= node.n and len(few) <= 90:
+            return few + missing
+        c = Column('')
+        for v in values[:200]:
+            c.feed(v)
+        kind, form = c.settle('.')
+        if kind != 'date':
+            count = len(values) if whole and len(values) < LEAF_VALUES else 'many'
+            return '%s different%s' % (count, missing) if len(values) < node.n else missing[2:]
+        for v in values[200:]:
+            c.feed(v)
+        return '%s%s%s' % ('' if form == 'iso' or form.startswith('%Y-%m') else 'dates %s, ' % form, c.date_ends(form), missing)
+    if kinds == {'numbers'}:
+        return '%s to %s%s' % (short(min(values)), short(max(values)), missing) if len(values) > 1 else missing[2:]
+    return missing[2:]
+
+
+def record_lists(node, path, out, depth=0):
+    """[(path, node)]: every list of objects, and every object whose keys are data, with the expression that leads there."""
+    if depth > DEPTH:
+        return out
+    if node.items is not None and node.items.objects:
+        out.append((path, node.items))
+        record_lists(node.items, path + '[i]', out, depth + 1)
+    if node.names is not None and node.keys:
+        if node.keys[''].objects:
+            out.append((path + '.values()', node.keys['']))
+        record_lists(node.keys[''], path + '[key]', out, depth + 1)
+    else:
+        for k, child in node.keys.items():
+            record_lists(child, '%s[%s]' % (path, clean(repr(k), CELL)), out, depth + 1)
+    return out
+
+
+def leaves(node, path=''):
+    for k, child in node.keys.items() if node.names is None else ():
+        name = path + clean(str(k), CELL)
+        if child.values:
+            yield name, child
+        if child.objects and path.count('.') < 3:
+            yield from leaves(child, name + '.')
+
+
+def list_facts(lists, whole):
+    out = []
+    for path, node in lists[:8]:
+        facts = ['%s %s' % (name, said) for name, said in ((name, leaf_facts(leaf, whole)) for name, leaf in leaves(node)) if said]
+        if facts:
+            out.append('in %s: %s' % (path, '; '.join(facts)))
+    return out
+
+
+def list_joins(lists):
+    """Lists of which one names the elements of the other: orders with customer_id for customers with id."""
+    tables = []
+    for path, node in lists[:8]:
+        t = Table(re.sub(r'\W+', ' ', path.replace('[i]', '')).split()[-1], '', [], [], [])
+        for name, leaf in leaves(node):
+            c = Column(name)
+            c.n = leaf.n
+            c.values = {str(v): [n, 'text'] for v, n in leaf.values.items() if type(v) in (int, str)}
+            t.columns.append(c)
+            t.settled.append(('text', '') if any(type(v) is str for v in leaf.values) else ('int', '') if c.values else ('empty', ''))
+        tables.append((path, t))
+    out = []
+    for i, (p, a) in enumerate(tables):
+        for q, b in tables[i + 1:]:
+            for x, y, rows in joins(a, b)[:1]:
+                one, many = ((p, x), (q, y)) if x.once() else ((q, y), (p, x))
+                out.append('%r in %s is %r in %s: %d of %d are found there' % (
+                    many[1].name, many[0], one[1].name, one[0], rows, many[1].n))
+    return out[:3]
+
+
+def shape_text(value, root='data'):
+    """The whole shape once, then what decides questions of every list in it."""
+    look, node = Look(), Node()
+    look.at(node, value)
+    fold(node)
+    said = [clean(Shape().text(node), MOST * 2 // 3)]
+    lists = record_lists(node, root, [])
+    more = list_joins(lists) if look.whole else []
+    more += list_facts(lists, look.whole)
+    if more and not look.whole:
+        more.insert(0, 'of the values looked at:')
+    left = MOST - 260 - len(said[0])
+    for line in more:
+        if left < 40:
+            break
+        said.append(clean(line, left - 3))
+        left -= len(said[-1]) + 1
+    return '\n'.join(said)
+
+
+def shape(value):
+    """One value alone, as a sample."""
+    look, node = Look(), Node()
+    look.at(node, value)
+    fold(node)
+    return Shape().text(node)
 
 
 def as_cell(value):
@@ -45,7 +327,7 @@ def records(items, reader, what):
     lines = [reader] + (date_lines(columns, settled, True) if has('pandas') else [])
     total = '%d %s' % (len(items), what) + ('' if seen == len(items) else ', looked at the first %d' % seen)
     lines.append('%s, columns: %s' % (total, describe(columns, settled)))
-    lines.append('first %d rows:\n%s' % (min(2, len(items)), '\n'.join(clean(shape(r), ROW) for r in items[:2])))
+    lines.append('first %d rows:\n%s' % (min(2, len(items)), '\n'.join(clean(repr(r), ROW) for r in items[:2])))
     return '\n'.join(lines)
 
 
@@ -66,9 +348,9 @@ def json_text(path, text, encoding, whole):
     if isinstance(value, list):
         frame = 'import json, pandas as pd; df = pd.DataFrame(json.load(open(%r%s)))' % (path, enc) if has('pandas') else read
         said = records(value, frame, 'records')
-        return said or '%s\na list of %d; the first: %s' % (read, len(value), clean(shape(value[0]), 1500) if value else 'none')
+        return said or '%s\na list of %d: %s' % (read, len(value), shape_text(value))
     if isinstance(value, dict):
-        return '%s\nan object of %d keys: %s' % (read, len(value), clean(shape(value), 2500))
+        return '%s\nan object of %d keys: %s' % (read, len(value), shape_text(value))
     return '%s\none value: %s' % (read, shape(value))
 
 
@@ -80,7 +362,7 @@ def json_start(read, text, whole):
     try:
         start = text.index('[') + 1
         value, _ = json.JSONDecoder().raw_decode(text[start:].lstrip()[:1 << 20])
-        return '%s\na large list; the first element: %s' % (read, clean(shape(value), 1500))
+        return '%s\na large list; the first element: %s' % (read, clean(shape(value), 1000))
     except (ValueError, RecursionError):
         return '%s\na large object; it begins: %s' % (read, clean(text[:600], 600))
 
@@ -104,7 +386,7 @@ def json_lines(path, text, encoding, whole):
     read = 'import json; data = [json.loads(s) for s in open(%r%s) if s.strip()]' % (path, enc)
     frame = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(data)' if has('pandas') else read
     what = 'records, one a line' if whole else 'records, one a line, in the first %d MiB' % (SAMPLE >> 20)
-    return records(items, frame, what) or '%s\n%d %s; the first: %s' % (read, len(items), what, clean(shape(items[0]), 1500))
+    return records(items, frame, what) or '%s\n%d %s: %s' % (read, len(items), what, shape_text(items))
 
 
 # What is no text
@@ -125,7 +407,6 @@ def zip_kind(path):
 
 
 def sheet_cell(value):
-    import datetime
     if value is None:
         return ''
     if isinstance(value, datetime.datetime):
@@ -133,26 +414,52 @@ def sheet_cell(value):
     return str(value)
 
 
+SHEETS = 6                      # that are looked at
+
+
 def workbook(path):
     if not has('openpyxl'):
         return 'an Excel workbook; openpyxl is not installed here, so only zipfile and xml can read it: %r' % path
     import openpyxl
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    out = []
-    for i, sheet in enumerate(book.worksheets[:4]):
-        out.append(sheet_text(path, sheet, i, len(book.worksheets)))
-    if len(book.sheetnames) > 4:
-        out.append('more sheets: ' + ', '.join(clean(repr(n), 40) for n in book.sheetnames[4:20]))
-    return '\n'.join(out)
+    sheets, used = [], {'df', 'pd'}
+    for i, sheet in enumerate(book.worksheets[:SHEETS]):
+        name = identifier(sheet.title, 'sheet%d' % (i + 1)) if len(book.worksheets) > 1 else 'df'
+        while name in used and name != 'df':
+            name += '_'
+        used.add(name)
+        sheets.append(sheet_table(path, sheet, name, len(book.worksheets)))
+    tables = [t for t in sheets if isinstance(t, Table)]
+    lines = [code for t in tables for code in t.code()]
+    if lines and has('pandas'):
+        lines[0] = 'import pandas as pd; ' + lines[0]
+    pairs = [(a, b) for i, a in enumerate(tables) for b in tables[i + 1:] if a.whole and b.whole]
+    joined = [join_text(a, b, *found) for a, b in pairs for found in joins(a, b)[:1]][:2]
+    if has('pandas'):
+        lines += [code + '  # ' + facts for code, facts in joined]
+    share = (MOST - sum(len(s) + 1 for s in lines) - 60) // max(1, len(tables))
+    lines += [sheet_text(t, share) if isinstance(t, Table) else t for t in sheets]
+    if len(book.sheetnames) > SHEETS:
+        lines.append('more sheets: ' + clean(', '.join(clean(repr(n), 40) for n in book.sheetnames[SHEETS:20]), 200))
+    return '\n'.join(lines)
 
 
-def sheet_text(path, sheet, index, sheets):
-    rows, until, all_rows = [], time.monotonic() + SECONDS, True
-    for row in sheet.iter_rows(values_only=True, max_col=200):
-        rows.append([sheet_cell(v) for v in row])
-        if len(rows) >= 20000 or time.monotonic() > until:
-            all_rows = False
-            break
+def sheet_rows(sheet):
+    """(rows, the columns with cells that are dates, whether these are all). The size that a sheet says it has may be a lie: only what is
+    there counts."""
+    if hasattr(sheet, 'reset_dimensions'):
+        sheet.reset_dimensions()
+    rows, dates, until = [], set(), time.monotonic() + SECONDS / 2
+    for n, row in enumerate(sheet.iter_rows(values_only=True)):
+        if n >= 20000 or (n % 64 == 63 and time.monotonic() > until):
+            return rows, dates, False
+        dates.update(i for i, v in enumerate(row[:200]) if isinstance(v, datetime.date))
+        rows.append([sheet_cell(v) for v in row[:200]])
+    return rows, dates, True
+
+
+def sheet_table(path, sheet, name, sheets):
+    rows, dates, all_rows = sheet_rows(sheet)
     while rows and not any(rows[-1]):
         rows.pop()
     filled = [sum(1 for c in r if c) for r in rows[:30]]
@@ -160,15 +467,28 @@ def sheet_text(path, sheet, index, sheets):
     if not width:
         return 'sheet %s is empty' % clean(repr(sheet.title), 60)
     skip = next(i for i, n in enumerate(filled) if n * 2 >= width and (n > 1 or width == 1))
+    while rows[skip] and not rows[skip][-1]:
+        rows[skip].pop()
     names, body = unique(rows[skip]), rows[skip + 1:]
     columns = [Column(n) for n in names]
-    study(columns, body)
+    seen = study(columns, body, SECONDS / 2)
     settled = [c.settle('.') for c in columns]
-    args = repr(path) + (', sheet_name=%r' % sheet.title if index or sheets > 1 else '') + (', skiprows=%d' % skip if skip else '')
-    read = 'import pandas as pd; df = pd.read_excel(%s)' % args if has('pandas') else \
+    args = repr(path) + (', sheet_name=%r' % sheet.title if sheets > 1 else '') + (', skiprows=%d' % skip if skip else '')
+    read = 'pd.read_excel(%s)' % args if has('pandas') else \
         'import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r].iter_rows(values_only=True))' % (path, sheet.title)
-    total = '%d rows' % len(body) if all_rows else 'over %d rows' % len(body)
-    return '%s\n%s, columns: %s\n%s' % (read, total, describe(columns, settled)[:1200], first_rows(body, ' | '))
+    t = Table(name, read, columns, settled, body)
+    if has('pandas'):
+        t.dates = date_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)], True, name)
+    t.whole = all_rows and seen == len(body)
+    t.total = '%d rows' % len(body) if all_rows else 'over %d rows' % len(body)
+    return t
+
+
+def sheet_text(t, share):
+    """What a sheet holds, in its share of the room."""
+    text = '%s%s, columns: %s' % ('' if t.name == 'df' else t.name + ': ', t.total, describe(t.columns, t.settled, '.', share - 60))
+    rows = first_rows(t.body, ' | ', 2)
+    return text + '\n' + rows if len(text) + len(rows) < share else text
 
 
 def parquet(path):

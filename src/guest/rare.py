@@ -237,13 +237,13 @@ def columns_of(value):
     return None
 
 
-def subscripted(worker, frame, lineno, kind=_ast.Subscript):
-    """Containers subscripted (or asked for an attribute) on the failing line, by looking names up, never by evaluating code."""
+def nodes_on(worker, frame, lineno, kind):
+    """The subscripts (or attributes) of the failing line; the very one that failed first, where Python says which."""
     name = frame.f_code.co_filename
     if not name.startswith('<cell '):
-        return
+        return []
     tree = compile(worker.sources.get(int(name[6:-1]), ''), name, 'exec', ONLY_AST | TOP_AWAIT, True)
-    todo = [tree]
+    todo, found = [tree], []
     while todo:
         node = todo.pop()
         for field in node._fields:
@@ -252,30 +252,130 @@ def subscripted(worker, frame, lineno, kind=_ast.Subscript):
                 if isinstance(child, _ast.AST):
                     todo.append(child)
         if isinstance(node, kind) and node.lineno <= lineno <= (getattr(node, 'end_lineno', None) or node.lineno):
-            target = node.value
-            if isinstance(target, _ast.Name):
-                for scope in (frame.f_locals, frame.f_globals):
-                    if target.id in scope:
-                        yield target.id, scope[target.id]
-                        break
+            found.append(node)
+    return found
+
+
+def failed_first(nodes, tb):
+    """Python 3.11 knows the columns of the instruction that raised."""
+    try:
+        place = list(tb.tb_frame.f_code.co_positions())[tb.tb_lasti // 2]
+    except (AttributeError, IndexError):
+        return nodes
+    return sorted(nodes, key=lambda n: (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) != place)
+
+
+NOTHING = object()
+
+
+def looked_up(node, frame):
+    """(how it is written, its value) of a name or a chain of subscripts of plain containers. Nothing of the code's runs for it."""
+    if isinstance(node, _ast.Name):
+        for scope in (frame.f_locals, frame.f_globals):
+            if node.id in scope:
+                return node.id, scope[node.id]
+    elif isinstance(node, _ast.Subscript):
+        name, value = looked_up(node.value, frame)
+        index = node.slice.value if type(node.slice).__name__ == 'Index' else node.slice       # before Python 3.9
+        text, key = (repr(index.value), index.value) if isinstance(index, _ast.Constant) else looked_up(index, frame)
+        if type(value) is dict and type(key) in (str, int) and key in value:
+            return '%s[%s]' % (name, clip(text, 40)), value[key]
+        if type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value):
+            return '%s[%s]' % (name, text), value[key]
+    return '', NOTHING
+
+
+def subscripted(worker, frame, lineno, kind=_ast.Subscript, tb=None):
+    """Containers subscripted (or asked for an attribute) on the failing line."""
+    for node in failed_first(nodes_on(worker, frame, lineno, kind), tb):
+        name, value = looked_up(node.value, frame)
+        if value is not NOTHING:
+            yield name, value
+
+
+def below(name, value):
+    """One line for each object one level below: where the key may be instead."""
+    lines = []
+    for k in list(dict.keys(value))[:40]:
+        inner, path = dict.__getitem__(value, k), '%s[%s]' % (name, clip(repr(k), 40))
+        if type(inner) in (list, tuple) and inner:
+            inner, path = inner[0], path + '[0]'
+        if type(inner) is dict and inner:
+            lines.append('keys of %s: %s' % (path, names_text(list(inner), 12)))
+    return lines[:1] + lines[1:4] * (len(lines) <= 4)
+
+
+def holders(key, scopes, failed):
+    """Other variables in which the key is, three levels down: 'country is in customers'."""
+    found, seen = [], set()
+    todo = [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500] if isinstance(n, str) and not n.startswith('_')]
+    for name, value, depth in todo:             # grows while it is read: what is near comes first
+        if id(value) in seen or value is failed or len(found) >= 3 or len(seen) > 3000:
+            continue
+        seen.add(id(value))
+        columns = columns_of(value)
+        if columns is not None:
+            if key in columns:
+                found.append(name)
+        elif type(value) is dict:
+            if key in value:
+                found.append(name)
+            elif depth < 3:
+                inner = [(k, v) for k, v in list(value.items())[:40] if type(v) in (dict, list, tuple)]
+                todo += [('%s[%s]' % (name, clip(repr(k), 40)), v, depth + 1) for k, v in inner]
+        elif type(value) in (list, tuple) and value and depth < 4 and type(value[0]) in (dict, list, tuple):
+            todo.append((name + '[0]', value[0], depth + 1))
+    return '%s is in %s' % (clip(key if type(key) is str else repr(key), 60), ', '.join(found)) if found else ''
+
+
+def key_facts(name, value, key, scopes):
+    lines = ['keys of %s: %s' % (name, names_text(list(dict.keys(value))[:200]))] + below(name, value)
+    there = holders(key, scopes, value) if type(key) in (str, int) else ''
+    return '\n'.join(lines + [there] * bool(there))
+
+
+def innermost(e, frames):
+    """The traceback entry of the innermost frame that is the user's."""
+    tb, last = e.__traceback__, None
+    while tb is not None:
+        if users_own(tb.tb_frame.f_code.co_filename):
+            last = tb
+        tb = tb.tb_next
+    return last
 
 
 def missing_key(worker, e, frames):
-    key = e.args[0] if e.args else None
-    for frame, lineno in reversed(frames):
-        if users_own(frame.f_code.co_filename):
-            for name, value in subscripted(worker, frame, lineno):
-                columns = columns_of(value)
-                if columns is not None:
-                    return 'columns of %s: %s' % (name, names_text(columns))
-                if isinstance(value, dict) and key not in value:
-                    return 'keys of %s: %s' % (name, names_text(list(dict.keys(value))[:200]))
-            break
+    key, tb = e.args[0] if e.args else None, innermost(e, frames)
+    if type(key) is str and key.startswith('Column not found: '):      # of a pandas group
+        key = key[18:]
+    if tb is not None:
+        frame = tb.tb_frame
+        scopes = [frame.f_locals] if frame.f_locals is worker.namespace else [frame.f_locals, worker.namespace]
+        for name, value in subscripted(worker, frame, tb.tb_lineno, tb=tb):
+            columns = columns_of(value)
+            if columns is not None:
+                there = holders(key, scopes, value) if type(key) is str else ''
+                return 'columns of %s: %s' % (name, names_text(columns)) + ('\n' + there if there else '')
+            if isinstance(value, dict) and type(key) in (str, int) and not dict.__contains__(value, key):
+                return key_facts(name, value, key, scopes)
     for frame, lineno in reversed(frames):
         for name in ('self', 'df', 'obj', 'data'):
             columns = columns_of(frame.f_locals.get(name))
             if columns is not None:
                 return 'columns: %s' % names_text(columns)
+    return None
+
+
+def wrong_index(worker, e, frames):
+    """A list or a text was taken for an object: what it is, and what is in it."""
+    tb = innermost(e, frames)
+    for name, value in subscripted(worker, tb.tb_frame, tb.tb_lineno, tb=tb) if tb is not None else ():
+        if type(value) is str:
+            return '%s is the text %s' % (name, clip(repr(value), 60))
+        if type(value) in (list, tuple) and value:
+            first = value[0]
+            said = 'an object with the keys ' + names_text(list(first), 20) if type(first) is dict else 'of the type ' + type(first).__name__
+            return '%s is a list of %d; %s[0] is %s' % (name, len(value), name, said)
     return None
 
 
@@ -349,6 +449,8 @@ def limit_met(e):
 def hint_for(worker, e, frames):
     if isinstance(e, KeyError):
         return missing_key(worker, e, frames)
+    if isinstance(e, TypeError) and 'indices must be' in safe_str(e):
+        return wrong_index(worker, e, frames)
     if isinstance(e, IndexError):
         for frame, lineno in reversed(frames):
             if users_own(frame.f_code.co_filename):

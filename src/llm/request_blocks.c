@@ -149,15 +149,22 @@ static size_t blocks_failed(struct request_out *o, const struct llm_request *q, 
     return n;
 }
 
+/* Code has given its output and a sentence is wanted: what only helped to write that code is not sent again. */
+static bool answer_wanted(const struct conversation *c)
+{
+    return c->n && c->v[c->n - 1].role == TURN_RESULT && c->v[c->n - 1].result == RESULT_OK;
+}
+
 void request_blocks(struct request_out *o, const struct llm_request *q)
 {
     const struct conversation *c = q->conversation;
+    bool short_form = answer_wanted(c);
     for (size_t i = 0; i < c->n; i++) {
         size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, q, i) : 0;
         if (failed)
             i += failed;
         else if (c->v[i].role == TURN_USER)
-            add_user(o, c->v[i].text);
+            add_user(o, c->v[i].text + (short_form ? c->v[i].aside : 0));
         else if (c->v[i].role == TURN_ASSISTANT)
             i += blocks_assistant(o, q, i);
         else

@@ -25,11 +25,15 @@ def folder(tmp_path_factory):
     return str(path)
 
 
-@pytest.mark.parametrize("name", ["questions", "tuning"])
-def test_answers_follow_from_the_data(name, folder, monkeypatch):
+@pytest.mark.parametrize("name, kind", [("questions", None), ("second", False), ("second", True), ("tuning", None)])
+def test_answers_follow_from_the_data(name, kind, folder, monkeypatch):
     pytest.importorskip("pandas")
+    if kind:
+        pytest.importorskip("openpyxl")
     monkeypatch.chdir(folder)
     for q in questions(name):
+        if kind is not None and kind != (q["kind"] == "workbook"):
+            continue
         space = {}
         exec(q["proof"], space)
         value = space["r"].item() if hasattr(space["r"], "item") else space["r"]
@@ -41,6 +45,20 @@ def test_the_twenty_are_ten_five_five():
     assert [kinds.count(k) for k in ("word problem", "data file", "computation")] == [10, 5, 5]
     assert len(questions("tuning")) >= 25
     assert not {q["question"] for q in questions("questions")} & {q["question"] for q in questions("tuning")}
+
+
+def test_the_second_twenty():
+    kinds = [q["kind"] for q in questions("second")]
+    assert {k: kinds.count(k) for k in kinds} == {"word problem": 7, "nested JSON": 4, "semicolon CSV": 3, "workbook": 3, "dates as text": 3}
+    assert not {q["question"] for q in questions("second")} & {q["question"] for n in ("questions", "tuning") for q in questions(n)}
+
+
+@pytest.mark.parametrize("answer, wanted, right", [
+    ("There are 91 trees after 10 years.", "91", False), ("91 trees.", "91", True), ("91 trees stand there. That took 10 years.", "91", False),
+    ("After 10 years there are 91.5 trees", "91.5", True), ("On Monday. No, Tuesday.", "Tuesday", True), ("Tuesday. As said, Monday is not.", "Tuesday", False),
+    ("The total is 1.5.", "1.5", True), ("", "5", False)])
+def test_the_judge_of_the_last_value(answer, wanted, right):
+    assert judge.ends_right(answer, wanted) is right
 
 
 @pytest.mark.parametrize("answer, wanted, right", [

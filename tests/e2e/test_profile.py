@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import sqlite3
 import struct
 import subprocess
@@ -40,7 +41,7 @@ def make(tmp_path, name, content):
 
 def said(tmp_path, name, content):
     text = prof.profile(make(tmp_path, name, content))
-    assert len(text.encode()) <= 4096
+    assert len(text) <= 1500 and len(text.encode()) <= 4096
     assert all(c == '\n' or c.isprintable() for c in text)
     return text
 
@@ -50,7 +51,7 @@ def frame(text):
     pytest.importorskip('pandas')
     code = []
     for line in text.split('\n'):
-        if not line.startswith(('import ', 'df[', 'text =')):
+        if not re.match(r'import |\w+ = |\w+\[', line):
             break
         code.append(line)
     space = {}
@@ -61,7 +62,7 @@ def frame(text):
 def test_plain_csv(tmp_path):
     rows = ''.join('2023-%02d-01,%s,%d.5\n' % (i % 12 + 1, ('North', 'South')[i % 2], i) for i in range(40))
     text = said(tmp_path, 'a.csv', 'date,region,amount\n' + rows)
-    assert "40 rows, columns: 'date' (datetime), 'region' (text: North, South), 'amount' (float)" in text
+    assert "40 rows, columns: 'date' (datetime, 2023-01-01 to 2023-12-01), 'region' (text: North, South), 'amount' (float, 0.5 to 39.5)" in text
     assert 'first 3 rows:\n2023-01-01,North,0.5\n' in text
     assert len(text) < 300 + len(str(tmp_path))
     df = frame(text)['df']
@@ -99,20 +100,20 @@ def test_dates_that_may_be_swapped_are_said(tmp_path):
 
 def test_missing_values_and_marks(tmp_path):
     text = said(tmp_path, 'm.csv', 'a,b,c\n1,-,x\n,2.5,y\nNA,3,z\n4,none,\n')
-    assert "'a' (int, 2 missing)" in text and "'b' (float, 2 missing)" in text and "'c' (text, 1 missing)" in text
+    assert "'a' (int, 1 to 4, 2 missing)" in text and "'b' (float, 2.5 to 3, 2 missing)" in text and "'c' (text, 3 different, 1 missing)" in text
     df = frame(text)['df']
     assert df['b'].sum() == 5.5 and df['b'].isna().sum() == 2
 
 
 def test_no_header(tmp_path):
     text = said(tmp_path, 'n.csv', '1,2,3\n4,5,6\n7,8,9\n')
-    assert 'header=None' in text and '0 (int), 1 (int), 2 (int)' in text
+    assert 'header=None' in text and '0 (int, 1 to 7, all different), 1 (int, 2 to 8, all different), 2 (int, 3 to 9, all different)' in text
     assert frame(text)['df'][1].sum() == 15
 
 
 def test_header_of_years(tmp_path):
     text = said(tmp_path, 'y.csv', 'country,2019,2020\nA,1,2\nB,3,4\n')
-    assert "'2019' (int)" in text and 'header=None' not in text
+    assert "'2019' (int, 1 to 3)" in text and 'header=None' not in text
 
 
 def test_title_above_the_table(tmp_path):
@@ -162,20 +163,21 @@ def test_without_pandas(tmp_path, monkeypatch):
 def test_json_records(tmp_path):
     data = [{'id': i, 'name': 'n%d' % i, 'when': '2024-01-%02d' % (i % 28 + 1), 'gone': None} for i in range(50)]
     text = said(tmp_path, 'r.json', json.dumps(data))
-    assert "50 records, columns: 'id' (int), 'name' (text), 'when' (datetime), 'gone' (empty, 50 missing)" in text
+    assert "50 records, columns: 'id' (int, 0 to 49, all different), 'name' (text, all different), 'when' (datetime, 2024-01-01 to 2024-01-28), " \
+        "'gone' (empty, 50 missing)" in text
     assert str(frame(text)['df']['when'].dtype).startswith('datetime64')
 
 
 def test_json_shape(tmp_path):
     text = said(tmp_path, 's.json', json.dumps({'users': [{'id': 1, 'tags': ['a', 'b'], 'addr': {'city': 'X'}}, {'id': 2}], 'n': 3}))
-    assert "{'users': [{'id': 1, 'tags': ['a', ... 2 in all], 'addr': {'city': 'X'}}, ... 2 in all], 'n': 3}" in text
+    assert "{'users': [{'id': 1, 'tags': ['a', ... 2 in all] (in 1 of 2), 'addr': {'city': 'X'} (in 1 of 2)}, ... 2 in all], 'n': 3}" in text
     text = said(tmp_path, 't.json', json.dumps([{'a': {'b': [1]}}] * 7))
-    assert "a list of 7; the first: {'a': {'b': [1]}}" in text
+    assert "a list of 7: [{'a': {'b': [1]}}, ... 7 in all]" in text
 
 
 def test_json_lines(tmp_path):
     text = said(tmp_path, 'l.jsonl', '\n'.join(json.dumps({'id': i, 'v': i / 2}) for i in range(30)))
-    assert "30 records, one a line, columns: 'id' (int), 'v' (float)" in text
+    assert "30 records, one a line, columns: 'id' (int, 0 to 29, all different), 'v' (float, 0.0 to 14.5)" in text
     assert frame(text)['df']['v'].sum() == sum(i / 2 for i in range(30))
 
 
@@ -229,8 +231,8 @@ def test_workbook(tmp_path):
     book.create_sheet('Other').append(['only'])
     book.save(tmp_path / 'w.xlsx')
     text = prof.profile(str(tmp_path / 'w.xlsx'))
-    assert "sheet_name='Sales'" in text and "20 rows, columns: 'day' (datetime), 'amount' (float)" in text
-    assert frame(text)['df']['amount'].sum() == sum(i * 1.5 for i in range(20))
+    assert "sheet_name='Sales'" in text and "sales: 20 rows, columns: 'day' (datetime, 2024-01-01 to 2024-01-20), 'amount' (float, 0 to 28.5)" in text
+    assert frame(text)['sales']['amount'].sum() == sum(i * 1.5 for i in range(20))
 
 
 def test_wide_and_long_cells_have_an_end(tmp_path):
@@ -255,6 +257,130 @@ def test_cut_anywhere(tmp_path):
     for i in range(len(whole)):
         said(tmp_path, 'c', whole[:i])
         said(tmp_path, 'c', whole[-i:])
+
+
+# -- what a careful analyst would look at first
+
+def test_first_and_last_of_dates_and_numbers(tmp_path):
+    rows = ''.join('%02d.%02d.2023;%d,5;%d\n' % (i % 28 + 1, i % 12 + 1, i * 3, i % 3) for i in range(200))
+    text = said(tmp_path, 'r.csv', 'Tag;Preis;Klasse\n' + rows)
+    assert "'Tag' (datetime, 2023-01-01 to 2023-12-28)" in text and "'Preis' (float, 0.5 to 597.5)" in text and "'Klasse' (int: 0, 1, 2)" in text
+
+
+@pytest.mark.parametrize('form', ['%d %B %Y', '%b %d, %Y', '%d-%b-%Y', '%d/%m/%Y', '%Y%m%d', '%d.%m.%y'])
+def test_ends_of_dates_as_text(tmp_path, form):
+    import datetime
+    days = [datetime.date(2021, 3, 30) + datetime.timedelta(i * 5) for i in range(60)]
+    text = said(tmp_path, 'd.csv', 'date;n\n' + ''.join('%s;%d\n' % (d.strftime(form), i) for i, d in enumerate(days)))
+    assert '%s to %s' % (days[0], days[-1]) in text, text
+
+
+def test_dates_that_do_not_exist_are_no_dates(tmp_path):
+    text = said(tmp_path, 'd.csv', 'd,n\n99.99.2024,1\n00.13.2024,2\n')
+    assert 'to_datetime' not in text and 'datetime' not in text
+
+
+def test_values_where_few_and_their_number_where_many(tmp_path):
+    rows = ''.join('%s,N%03d,K%d\n' % (('red', 'blue', 'green')[i % 3], i, i % 40) for i in range(200))
+    text = said(tmp_path, 'v.csv', 'colour,name,key\n' + rows)
+    assert "'colour' (text: blue, green, red), 'name' (text, all different), 'key' (text, 40 different)" in text
+
+
+READINGS = {'place': {'name': 'Hill'}, 'readings': [
+    {'day': '2023-01-%02d' % (i % 31 + 1), 'temp_c': i / 10, 'wind': {'dir': 'NESW'[i % 4], 'kmh': i}} for i in range(365)]}
+
+
+def test_json_down_to_the_leaves(tmp_path):
+    text = said(tmp_path, 'r.json', json.dumps(READINGS))
+    assert "'readings': [{'day': '2023-01-01', 'temp_c': 0.0, 'wind': {'dir': 'N', 'kmh': 0}}, ... 365 in all]" in text
+    assert "in data['readings']: day 2023-01-01 to 2023-01-31; temp_c 0.0 to 36.4; wind.dir E, N, S, W; wind.kmh 0 to 364" in text
+    deep = {'a': {'b': [{'c': {'d': [{'e': {'leaf_name': 1}}]}}]}}
+    assert "'leaf_name': 1" in said(tmp_path, 'd.json', json.dumps(deep))
+
+
+def test_json_shapes_are_written_once(tmp_path):
+    address = {'street': 'a', 'city': 'b', 'country': 'c', 'zip': 'd'}
+    text = said(tmp_path, 'a.json', json.dumps({'billing': address, 'shipping': address, 'n': 1}))
+    assert text.count('street') == 1 and "'shipping': {the same keys as in 'billing'}" in text
+    clubs = {n: {'coach': 'C', 'games': [{'for': 1, 'against': k}] * 5} for k, n in enumerate(('Reds', 'Blues', 'Greens', 'Whites'))}
+    text = said(tmp_path, 'c.json', json.dumps({'clubs': clubs}))
+    assert text.count("'coach'") == 1 and "4 keys: 'Reds', 'Blues', 'Greens', 'Whites'" in text
+    assert "in data['clubs'][key]['games']: " in text and 'against 0 to 3' in text
+
+
+def test_json_lists_of_unlike_things(tmp_path):
+    text = said(tmp_path, 'u.json', json.dumps({'x': [1, 'a', {'k': 1}, {'k': 2, 'extra': True}, None]}))
+    assert 'unlike things: 2 objects, 1 numbers, 1 texts, 1 null' in text and "'extra': True (in 1 of 2)" in text
+
+
+def test_json_says_which_list_names_the_other(tmp_path):
+    data = {'customers': [{'id': 7 + i, 'country': 'XY'[i % 2]} for i in range(9)],
+            'orders': [{'no': i, 'customer_id': 7 + i % 8, 'lines': [{'q': 1}]} for i in range(40)]}
+    text = said(tmp_path, 'j.json', json.dumps(data))
+    assert "'customer_id' in data['orders'] is 'id' in data['customers']: 40 of 40 are found there" in text
+
+
+def test_two_files_that_share_a_column(tmp_path):
+    make(tmp_path, 'loans.csv', 'loan,book_id,days\n' + ''.join('%d,%d,%d\n' % (i, i % 18, i) for i in range(90)))
+    text = said(tmp_path, 'books.csv', 'book_id,title\n' + ''.join('%d,T%d\n' % (i, i) for i in range(20)))
+    assert "both = loans.merge(books, on='book_id'); 90 rows, 2 of books are not in loans" in text
+    space = frame(text)
+    exec(text.split('joined with loans.csv: ')[1].split('\n')[0], space)
+    exec(text.split('\n')[3].split('; ')[0], space)
+    assert len(space['both']) == 90
+    os.unlink(tmp_path / 'loans.csv')
+    make(tmp_path, 'else.csv', 'a,b\n1,2\n3,4\n')
+    assert 'merge' not in said(tmp_path, 'books.csv', 'book_id,title\n1,x\n2,y\n3,z\n')
+
+
+def test_two_sheets_that_share_a_column(tmp_path):
+    openpyxl = pytest.importorskip('openpyxl')
+    book = openpyxl.Workbook()
+    book.active.title = 'Orders'
+    for row in [['order', 'customer_no', 'amount']] + [[i, 100 + i % 7, i / 2] for i in range(300)]:
+        book.active.append(row)
+    sheet = book.create_sheet('Customers')
+    for row in [['customer_no', 'name']] + [[100 + i, 'N%d' % i] for i in range(9)]:
+        sheet.append(row)
+    book.save(tmp_path / 'w.xlsx')
+    text = prof.profile(str(tmp_path / 'w.xlsx'))
+    assert "both = orders.merge(customers, on='customer_no')  # 300 rows, 2 of customers are not in orders" in text and len(text) < 1000
+    assert len(frame(text)['both']) == 300
+
+
+def test_a_workbook_that_lies_about_its_size(tmp_path):
+    openpyxl = pytest.importorskip('openpyxl')
+    book = openpyxl.Workbook()
+    for i in range(50):
+        book.active.append(['a', 'b', 'c'] if not i else [i, i * 2, 'x'])
+    book.save(tmp_path / 'w.xlsx')
+    for lie in ('A1', 'A1:XFD1048576', 'XFD9:A1'):
+        with zipfile.ZipFile(tmp_path / 'w.xlsx') as old, zipfile.ZipFile(tmp_path / 'l.xlsx', 'w') as new:
+            for name in old.namelist():
+                new.writestr(name, re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="%s"' % lie.encode(), old.read(name)))
+        began = time.monotonic()
+        text = prof.profile(str(tmp_path / 'l.xlsx'))
+        assert "49 rows, columns: 'a' (int, 1 to 49, all different), 'b' (int, 2 to 98, all different), 'c' (text: x)" in text, text
+        assert time.monotonic() - began < 5
+
+
+def test_hostile_json(tmp_path):
+    said(tmp_path, 'k.json', json.dumps({'k' * 1000000: 1, 'b': [{'x' * 1000000: 2}] * 3}))
+    assert 'nested very deep' in said(tmp_path, 'd.json', '[' * 10000 + ']' * 10000)
+    text = said(tmp_path, 'n.json', '{"a": [NaN, 1, Infinity, {"b": NaN}], "c": [{"v": NaN}, {"v": 1.5}, {"v": "x"}, {"v": null}, '
+                '{"v": [1]}, {"v": {"z": 1}}]}')
+    assert "unlike things: 1 objects, 3 numbers" in text
+    text = said(tmp_path, 'b.json', json.dumps({'\u202eabc': [{'\u2066k': '\u202ev\u200b', 'n': i} for i in range(5)]}, ensure_ascii=False))
+    assert "'\\u202eabc'" in text
+    assert 'up to 80 keys' in said(tmp_path, 'o.json', json.dumps([{'k%d' % (i * 7 + k): k for k in range(7)} for i in range(3000)]))
+    assert 'over 3000 keys' in said(tmp_path, 'm.json', json.dumps({'k%d' % i: {'v': i} for i in range(30000)}))
+
+
+def test_hundreds_of_thousands_of_columns(tmp_path):
+    line = ','.join('1' * 300000) + '\n'
+    text = said(tmp_path, 'w.csv', ','.join('c%d' % i for i in range(300000)) + '\n' + line * 8)
+    assert "'c0' (int)" in text and 'more' in text
+    said(tmp_path, 'm.csv', ','.join('c%d' % i for i in range(1000000)) + '\n' + ','.join('1' * 1000000) + '\n')
 
 
 def test_large_is_quick_and_honest(tmp_path):

@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import sys
+import zipfile
 
 
 class Numbers:
@@ -84,6 +85,113 @@ def staff(folder):
     write(folder, "staff.csv", lines)
 
 
+# -- of the second twenty
+
+def clinic(folder):
+    """Semicolons, decimal commas, day first, a few amounts missing."""
+    r = Numbers(211)
+    lines = ["Datum;Abteilung;Arzt;Dauer_min;Betrag"]
+    for i in range(1400):
+        date = day(r.below(366))
+        amount = "" if r.below(60) == 0 else comma(2000 + r.below(40000))
+        lines.append("%s;%s;%s;%d;%s" % (date.strftime("%d.%m.%Y"), r.pick(["Chirurgie", "Innere", "Augen", "HNO"]),
+                                         r.pick(["Adam", "Brandt", "Conrad", "Dietz", "Ebert"]), 5 + r.below(55), amount))
+    write(folder, "clinic.csv", lines)
+
+
+def meters(folder):
+    """Nested three deep; the readings are the leaves."""
+    r = Numbers(212)
+    out = []
+    for i in range(9):
+        readings = [{"day": str(day(n)), "kwh": (20 + r.below(300)) / 10, "estimated": r.below(12) == 0} for n in range(366)]
+        out.append({"id": "M%02d" % (i + 1), "location": {"building": r.pick(["Mill", "Barn", "Tower"]), "floor": r.below(4)},
+                    "readings": readings})
+    with open(os.path.join(folder, "meters.json"), "w", encoding="utf-8") as f:
+        json.dump({"operator": "Town works", "unit": "kWh", "meters": out}, f)
+
+
+def school(folder):
+    """Objects whose keys are data."""
+    r = Numbers(213)
+    classes = {}
+    for name in ("5a", "5b", "6a", "6b"):
+        pupils = [{"name": "Pupil %s-%02d" % (name, i), "marks": {s: 1 + r.below(6) for s in ("maths", "physics", "english")}}
+                  for i in range(22 + r.below(6))]
+        classes[name] = {"teacher": r.pick(["Ms Hall", "Mr Reed", "Ms Ford"]), "pupils": pupils}
+    with open(os.path.join(folder, "school.json"), "w", encoding="utf-8") as f:
+        json.dump({"year": 2024, "classes": classes}, f, indent=1)
+
+
+def sheet_xml(rows):
+    out = []
+    for n, row in enumerate(rows, 1):
+        cells = []
+        for k, value in enumerate(row):
+            at = "%s%d" % (chr(65 + k), n)
+            if isinstance(value, datetime.date):
+                cells.append('<c r="%s" s="1"><v>%d</v></c>' % (at, (value - datetime.date(1899, 12, 30)).days))
+            elif isinstance(value, str):
+                cells.append('<c r="%s" t="inlineStr"><is><t>%s</t></is></c>' % (at, value))
+            else:
+                cells.append('<c r="%s"><v>%s</v></c>' % (at, value))
+        out.append('<row r="%d">%s</row>' % (n, "".join(cells)))
+    return '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>%s</sheetData></worksheet>' % "".join(out)
+
+
+def workbook(path, sheets):
+    """The least that a workbook needs; only the standard library is sure to be here."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    numbers = range(1, len(sheets) + 1)
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml."
+    parts = {
+        "[Content_Types].xml": '<Types xmlns="%s/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.'
+                               'relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="%ssheet.main+xml"/><Override '
+                               'PartName="/xl/styles.xml" ContentType="%sstyles+xml"/>%s</Types>' % (package, kind, kind, "".join(
+                                   '<Override PartName="/xl/worksheets/sheet%d.xml" ContentType="%sworksheet+xml"/>' % (n, kind) for n in numbers)),
+        "_rels/.rels": '<Relationships xmlns="%s/relationships"><Relationship Id="r1" Type="%s/officeDocument" Target="xl/workbook.xml"/>'
+                       '</Relationships>' % (package, office),
+        "xl/workbook.xml": '<workbook xmlns="%s" xmlns:r="%s"><sheets>%s</sheets></workbook>' % (main, office, "".join(
+            '<sheet name="%s" sheetId="%d" r:id="r%d"/>' % (name, n, n) for n, name in zip(numbers, sheets))),
+        "xl/_rels/workbook.xml.rels": '<Relationships xmlns="%s/relationships">%s<Relationship Id="rs" Type="%s/styles" Target="styles.xml"/>'
+                                      '</Relationships>' % (package, "".join(
+                                          '<Relationship Id="r%d" Type="%s/worksheet" Target="worksheets/sheet%d.xml"/>' % (n, office, n)
+                                          for n in numbers), office),
+        "xl/styles.xml": '<styleSheet xmlns="%s"><fonts count="1"><font/></fonts><fills count="1"><fill><patternFill/></fill></fills><borders count="1"><border/>'
+                         '</borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="2"><xf/><xf numFmtId="14" applyNumberFormat="1"/>'
+                         '</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>' % main,
+    }
+    for n, rows in zip(numbers, sheets.values()):
+        parts["xl/worksheets/sheet%d.xml" % n] = sheet_xml(rows)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, text in parts.items():
+            z.writestr(name, '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>' + text)
+
+
+def shop(folder):
+    """Two sheets that share a column."""
+    r = Numbers(216)
+    orders = [["order", "customer_no", "date", "amount"]]
+    for i in range(420):
+        orders.append([5000 + i, 100 + r.below(37), day(r.below(366)), (500 + r.below(90000)) / 100])
+    customers = [["customer_no", "name", "country"]]
+    for i in range(40):
+        customers.append([100 + i, "Customer %02d" % i, r.pick(["Norway", "Spain", "Poland", "Ireland"])])
+    workbook(os.path.join(folder, "shop.xlsx"), {"Orders": orders, "Customers": customers})
+
+
+def events(folder):
+    """Dates as a person writes them."""
+    r = Numbers(215)
+    lines = ["event,date,visitors,place"]
+    for i in range(240):
+        date = day(r.below(365), datetime.date(2023, 1, 1))
+        lines.append('E%03d,"%s %d, %d",%d,%s' % (i, date.strftime("%b"), date.day, date.year, 30 + r.below(900), r.pick(["hall", "park", "club"])))
+    write(folder, "events.csv", lines)
+
+
 # -- of the tuning set
 
 def trips(folder):
@@ -133,7 +241,7 @@ def cities(folder):
     write(folder, "cities.csv", lines)
 
 
-ALL = [sales, weather, orders, staff, trips, grades, stock, library, cities]
+ALL = [sales, weather, orders, staff, clinic, meters, school, shop, events, trips, grades, stock, library, cities]
 
 
 def main():

@@ -1,0 +1,163 @@
+/* facts.c - what is known of the attached files, beyond the question they came with: the profile, for a model
+ * that is stuck, and the lines that read the file. A small model now and then takes these for run; then they are
+ * put in front of its code, where the user sees them too.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/private.h"
+#include "base/mem.h"
+
+#define KNOWN_MAX 16            /* files, the latest */
+#define SHOWN_MAX 6000          /* bytes of profiles that a stuck model is shown */
+
+static void known_release(struct known_file *k)
+{
+    free(k->name);
+    free(k->profile);
+}
+
+void facts_clear(struct agent *a)
+{
+    for (size_t i = 0; i < a->n_known; i++)
+        known_release(&a->known[i]);
+    free(a->known);
+    a->known = NULL;
+    a->n_known = 0;
+}
+
+void facts_add(struct agent *a, const char *name, const char *profile)
+{
+    if (a->n_known == KNOWN_MAX) {
+        known_release(&a->known[0]);
+        memmove(a->known, a->known + 1, --a->n_known * sizeof *a->known);
+    }
+    a->known = xreallocarray(a->known, a->n_known + 1, sizeof *a->known);
+    a->known[a->n_known++] = (struct known_file){xstrdup(name), xstrdup(profile), false};
+}
+
+void facts_show(const struct agent *a, struct buf *out)
+{
+    size_t first = a->n_known, total = 0;
+
+    while (first && (total += strlen(a->known[first - 1].profile)) <= SHOWN_MAX)
+        first--;
+    for (size_t i = first; i < a->n_known; i++) {
+        buf_addf(out, "\n\nWhat is in /mnt/data/%s:\n", a->known[i].name);
+        attach_data(out, a->known[i].profile);
+        while (out->len && out->data[out->len - 1] == '\n')
+            out->data[--out->len] = '\0';
+    }
+}
+
+static size_t word_length(const char *s)
+{
+    size_t n = 0;
+
+    while (isalnum((unsigned char)s[n]) || s[n] == '_' || (unsigned char)s[n] >= 0x80)
+        n++;
+    return n;
+}
+
+/* The name that a statement assigns; 0 for none. */
+static size_t assigned(const char *statement)
+{
+    size_t n = word_length(statement);
+
+    return n && !isdigit((unsigned char)*statement) && !strncmp(statement + n, " = ", 3) ? n : 0;
+}
+
+/* The lines that a profile begins with, as far as they are statements. */
+static size_t code_length(const char *profile)
+{
+    size_t len = 0;
+
+    for (;;) {
+        const char *line = profile + len;
+        size_t word = word_length(line);
+
+        if (strncmp(line, "import ", 7) && !assigned(line) && !(word && line[word] == '['))
+            return len;
+        len += strcspn(line, "\n");
+        if (!profile[len])
+            return len;
+        len++;
+    }
+}
+
+static bool binds(const char *code, const char *at, size_t len)
+{
+    static const char *const before[] = {"for ", "as ", "def ", "import "};
+    const char *next = at + len + strspn(at + len, " ");
+
+    if (*next == '=' && next[1] != '=')
+        return true;
+    for (size_t i = 0; i < countof(before); i++) {
+        size_t n = strlen(before[i]);
+
+        if ((size_t)(at - code) >= n && !strncmp(at - n, before[i], n))
+            return true;
+    }
+    return false;
+}
+
+enum use { UNUSED, USED, MADE };
+
+/* What code does with a name; one that it makes itself, anywhere, is its own. */
+static enum use use_of(const char *code, const char *name, size_t len)
+{
+    enum use use = UNUSED;
+
+    for (const char *s = code; *s;) {
+        size_t word = word_length(s);
+
+        if (word == len && !strncmp(s, name, len) && (s == code || !strchr("./'\"", s[-1]))) {
+            if (binds(code, s, len))
+                return MADE;
+            use = USED;
+        }
+        s += word ? word : 1;
+    }
+    return use;
+}
+
+/* What code does with the names that this profile's lines make. */
+static enum use use_of_file(const struct known_file *k, const char *code)
+{
+    const char *end = k->profile + code_length(k->profile);
+    enum use use = strstr(code, k->name) ? MADE : UNUSED;
+
+    for (const char *s = k->profile; s < end && use != MADE; s += strcspn(s, ";\n"), s += strspn(s, "; \n")) {
+        size_t len = assigned(s);
+        enum use one = len ? use_of(code, s, len) : UNUSED;
+
+        use = one > use ? one : use;
+    }
+    return use;
+}
+
+static void add_reading(struct buf *out, const char *profile)
+{
+    size_t len = code_length(profile);
+
+    buf_add(out, profile, len);
+    if (len && profile[len - 1] != '\n')
+        buf_addch(out, '\n');
+}
+
+char *facts_with_reading(struct agent *a, const char *code)
+{
+    struct buf out = BUF_INIT(0);
+
+    for (size_t i = 0; i < a->n_known; i++) {
+        struct known_file *k = &a->known[i];
+        enum use use = k->read ? UNUSED : use_of_file(k, code);
+
+        if (use == USED)
+            add_reading(&out, k->profile);
+        k->read |= use != UNUSED;
+    }
+    buf_addstr(&out, code);
+    return buf_steal(&out, NULL);
+}

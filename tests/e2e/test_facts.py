@@ -1,0 +1,114 @@
+"""test_facts.py - what a model is told when its code did not fit the data: the keys that are there, where the key
+is that it wanted, the lines that read a file, and the data itself when it sends the same failing code again. A model
+that calls tools gets the same."""
+import json
+
+import pytest
+
+BOTH = pytest.mark.parametrize("dialect", ["native", "blocks"])
+DATA = {"customers": [{"id": i, "name": "C%d" % i, "country": "XY"[i % 2]} for i in range(200)],
+        "orders": [{"no": i, "customer": {"id": i % 200, "rank": 1}, "lines": [{"sku": "a", "qty": i}]}
+                   for i in range(200)]}
+READ = "import json; data = json.load(open('/mnt/data/trade.json'))"
+LEAF = "'lines': [{'sku': 'a', 'qty': 0}]"      # only the profile shows it
+
+
+def reply(code, dialect):
+    if dialect == "native":
+        return {"answer": {"calls": [{"code": code}]}}
+    return {"answer": {"text": "```python\n%s\n```" % code}}
+
+
+def session(sandpiper, serve, codes, dialect, *args):
+    """One question whose replies are these codes, then words: (the result, the bodies of the requests)."""
+    sandpiper.configure("models:\n  m: {dialect: %s}\n" % dialect)
+    server = serve(sandpiper, [reply(c, dialect) for c in codes] + [{"answer": {"text": "done"}}], model="m")
+    r = sandpiper.run(*args, "How many?")
+    assert r.code in (0, 4), r
+    return r, server.bodies()
+
+
+def told(*args):
+    """What the model is sent after each code: the last message of every request but the first."""
+    return [b["messages"][-1]["content"] for b in session(*args)[1][1:]]
+
+
+@BOTH
+@pytest.mark.parametrize("code, facts", [
+    ("for o in data['orders']:\n    o['customer']['country']",
+     ["KeyError: 'country'", "keys of o['customer']: id, rank", "country is in data['customers'][0]"]),
+    ("customers, o = data['customers'], data['orders'][0]\ndel data\no['country']",
+     ["keys of o: no, customer, lines", "keys of o['customer']: id, rank", "keys of o['lines'][0]: sku, qty",
+      "country is in customers"]),
+    ("sum(o['quantity'] for o in data['orders'])",
+     ["keys of o: no, customer, lines", "keys of o['lines'][0]: sku, qty"]),
+    ("data['orders']['lines']",
+     ["data['orders'] is a list of 200", "data['orders'][0] is an object with the keys no, customer, lines"]),
+    ("for key in data:\n    key['name']", ["key is the text 'customers'"]),
+])
+def test_the_names_that_are_there(sandpiper, serve, dialect, code, facts):
+    data = dict(DATA, customers=DATA["customers"][:3])
+    text = told(sandpiper, serve, ["data = %r\n%s" % (data, code)], dialect)[0]
+    for fact in facts:
+        assert fact in text, text
+
+
+def test_columns_of_other_frames(sandpiper, serve):
+    first = "try:\n    import pandas as pd\nexcept ImportError:\n    print('none')"
+    code = ("customers, orders = pd.DataFrame({'id': [1], 'country': ['X']}), pd.DataFrame({'no': [1]})\n"
+            "orders[orders['country'] == 'X']")
+    text = told(sandpiper, serve, [first, code], "native")
+    if "none" in text[0]:
+        pytest.skip("no pandas in the sandbox")
+    assert "columns of orders: no" in text[1] and "country is in customers" in text[1]
+
+
+def test_hostile_objects_do_not_run_for_a_hint(sandpiper, serve):
+    code = ("class D(dict):\n    def keys(self): raise SystemExit(9)\n"
+            "    def __contains__(self, k): raise SystemExit(9)\n"
+            "d, deep = D(a=1), {}\nfor i in range(5000): deep = {'x': deep}\nd['b']")
+    text = told(sandpiper, serve, [code], "native")[0]
+    assert "KeyError: 'b'" in text and "keys of d: a" in text, text
+
+
+@BOTH
+def test_the_same_failing_code_shows_the_data(sandpiper, serve, dialect):
+    path = sandpiper.write("trade.json", json.dumps(DATA))
+    code = READ + "\nprint(data['orders'][0]['quantity'])"
+    first, again = told(sandpiper, serve, [code, code], dialect, "--add", path)
+    assert "KeyError: 'quantity'" in first and LEAF not in first.split("Your code failed")[-1]
+    shown = again.split("KeyError")[-1]         # in the dialect of blocks the question stands before it
+    assert LEAF in shown and READ in shown and "in data['customers']: " in shown, again
+
+
+@BOTH
+@pytest.mark.parametrize("code, reads", [
+    ("print(len(data['orders']))", True),
+    ("data = [7]\nprint(len(data) + 199)", False),
+    (READ + "\nprint(len(data['orders']))", False),
+    ("class A: data = 1\nprint(199 + A.data, '/mnt/data')", False),
+    ("for data in [200]: print(data)", False),
+])
+def test_a_file_that_was_not_read(sandpiper, serve, dialect, code, reads):
+    """The lines of the profile stand in front of code that takes them for run, where the user sees them; once, and
+    never where the code makes that name itself."""
+    path = sandpiper.write("trade.json", json.dumps(DATA))
+    again = "try: print(data)\nexcept NameError: print(1)"
+    r, bodies = session(sandpiper, serve, [code, again], dialect, "--add", path, "--json")
+    ran = [e["code"].rstrip() for e in map(json.loads, r.out.splitlines()) if e["type"] == "tool_call"]
+    assert ran == [(READ + "\n" if reads else "") + code, again]
+    assert "200" in bodies[1]["messages"][-1]["content"]
+
+
+def test_a_request_for_the_answer_has_no_profile(sandpiper, serve):
+    """In blocks every round is paid for again; after good output only words are wanted, after a failure code."""
+    path = sandpiper.write("trade.json", json.dumps(DATA))
+    _, bodies = session(sandpiper, serve, ["1/0", "print(42)"], "blocks", "--add", path)
+    sent = ["\n".join(m["content"] for m in b["messages"]) for b in bodies]
+    assert [LEAF in s for s in sent] == [True, True, False] and all("How many?" in s for s in sent)
+
+
+def test_a_small_file_that_is_shown_whole_stays(sandpiper, serve):
+    path = sandpiper.write("note.txt", "The word is lantern.\n")
+    _, bodies = session(sandpiper, serve, ["print(1)"], "blocks", "--add", path)
+    assert "lantern" in bodies[1]["messages"][1]["content"]
