@@ -375,7 +375,7 @@ int sandbox_reset(struct sandbox *s, struct error *err)
 
 static void fake_event(void *ctx, const struct event *e)
 {
-    static const char *const kinds[] = {"answer", "calls", "nudged", "cut"};
+    static const char *const kinds[] = {"answer", "calls", "nudged", "thoughts", "cut"};
     struct buf *b = &fake.events;
 
     (void)ctx;

@@ -129,7 +129,7 @@ static void help_lists_every_flag(void **state)
 static void pages_of_help(void **state)
 {
     static const struct { const char *topic; int here; size_t most; } rows[] = {
-        {NULL, FOR_ASK, 40}, {"all", -1, 200}, {"exec", FOR_EXEC, 40}, {"config", FOR_CONFIG, 24}, {"doctor", FOR_CONFIG | FOR_DOCTOR, 60}, {"gc", FOR_CONFIG, 16},
+        {NULL, FOR_ASK, 40}, {"all", -1, 200}, {"exec", FOR_EXEC, 44}, {"config", FOR_CONFIG, 24}, {"doctor", FOR_CONFIG | FOR_DOCTOR, 60}, {"gc", FOR_CONFIG, 16},
         {"debug", FOR_REPLY, 24}, {"models", FOR_CONFIG | FOR_MODELS, 30},
     };
 
