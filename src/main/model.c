@@ -82,7 +82,7 @@ int none_configured(const char *looked, struct error *err)
 {
     return error_set(err, ERROR_USAGE, 0, "no model is configured%s. Any of these gives one:\n"
                      "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: man sandpiper)\n"
-                     "  your machine:  ollama pull qwen2.5-coder:7b && ollama serve  (or llama.cpp, LM Studio; any other: --base-url URL -m MODEL)\n"
+                     "  your machine:  ollama pull qwen3.5:4b && ollama serve  (or llama.cpp, LM Studio; any other: --base-url URL -m MODEL)\n"
                      "  nothing yet:   make run, in sandpiper's source folder, fetches a small model (1.1 GB) and starts it",
                      looked);
 }
