@@ -33,6 +33,7 @@ struct ask {
     struct llm *llm;
     struct conversation conversation;
     struct agent *agent;
+    bool chat;
     struct pipe *pipe;          /* one of these two */
     struct term *term;
     bool begun;                 /* the session event is out: what follows goes the same way */
@@ -138,7 +139,7 @@ static void model_options(struct ask *a, const char *model, struct llm_options *
     setup_llm(a->c, &a->endpoint, model, o);
     known_apply(a->c, &a->endpoint, a->loop, o, &a->known);
     o->reasoning_effort = effort_of(a);
-    o->chat = a->term != NULL;
+    o->chat = a->chat;
     o->gone = model_gone;
     o->gone_ctx = a;
 }
@@ -146,14 +147,14 @@ static void model_options(struct ask *a, const char *model, struct llm_options *
 static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
 {
     struct ask *a = ctx;
-    const char *name = model_after(a->c, &a->endpoint, model, a->loop, a->term != NULL, advice, LLM_ADVICE);
+    const char *name = model_after(a->c, &a->endpoint, model, a->loop, a->chat, advice, LLM_ADVICE);
 
     char near[LLM_ADVICE - 50];
 
     if (name)
         model_options(a, name, next);
     else if (!*advice && known_nearest(&a->endpoint, model, a->loop, near, sizeof near))
-        snprintf(advice, LLM_ADVICE, "The nearest that it has: %s %s", a->term ? "/model" : "-m", near);
+        snprintf(advice, LLM_ADVICE, "The nearest that it has: %s %s", a->chat ? "/model" : "-m", near);
     return name != NULL;
 }
 
@@ -308,7 +309,7 @@ static int open_rooms(struct ask *a, struct error *err)
     ao.memory = sandbox_options(a->sandbox)->memory;        /* that of the one that runs already */
     ao.data_size = sandbox_options(a->sandbox)->data_size;
     ao.prompts = &a->prompts;
-    ao.chat = a->term != NULL;
+    ao.chat = a->chat;
     a->agent = agent_new(&ao, a->llm, a->sandbox, &a->conversation, a->loop, on_event, a);
     return 0;
 }
@@ -346,7 +347,7 @@ static void end(struct ask *a, int status)
     on_event(a, &e);
 }
 
-static int ask(struct ask *a, bool chat, int closed, struct error *err)
+static int ask(struct ask *a, int closed, struct error *err)
 {
     int status;
 
@@ -354,16 +355,16 @@ static int ask(struct ask *a, bool chat, int closed, struct error *err)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;
-    if (!chat && open_pipe(a, closed, err) < 0)
+    if (!a->chat && open_pipe(a, closed, err) < 0)
         return -1;
     if (choose_model(a, err) < 0 || session_open(&a->session, a->c, err) < 0)
         return -1;
-    if (open_rooms(a, err) < 0 || (chat && open_term(a, err) < 0))
+    if (open_rooms(a, err) < 0 || (a->chat && open_term(a, err) < 0))
         return -1;
     begin(a);
-    if (chat)
+    if (a->chat)
         sandbox_start(a->sandbox);      /* up by the time that the first question is typed */
-    status = chat ? term_run(a->term, a->agent) : pipe_run(a->pipe, a->agent);
+    status = a->chat ? term_run(a->term, a->agent) : pipe_run(a->pipe, a->agent);
     end(a, status);
     return status;
 }
@@ -391,13 +392,13 @@ static int run(struct config *c, int closed, struct buf *unsent)
 {
     struct ask a = {.c = c, .unsent = unsent};
     struct error err = {0};
-    bool chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
     int status = -1;
 
+    a.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
     conversation_init(&a.conversation);
     a.loop = loop_new();
     if (loop_signals(a.loop, &err) == 0)
-        status = ask(&a, chat, closed, &err);
+        status = ask(&a, closed, &err);
     if (status < 0) {
         status = err.kind == ERROR_CANCELLED ? (loop_fatal(a.loop) ? 143 : 130) : error_exit_code(&err);
         if (a.term)
