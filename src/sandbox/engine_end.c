@@ -64,12 +64,13 @@ static void keep_stray(struct attempt *a, struct job *j)
     job_free(j);
 }
 
-/* True when it is gone, or on its way. */
-static bool remove_container(struct attempt *a, int64_t until)
+/* True when it is gone. A busy engine may refuse us for seconds while it removes one that ended by itself: where nobody waits for it,
+ * patient goes on asking. */
+static bool remove_container(struct attempt *a, int64_t until, bool patient)
 {
     struct job *j = engine_rm(a->engine->name, a->name, NULL, NULL, NULL);
 
-    for (int wait = 100; j; wait *= 2) {
+    for (int wait = 100; j; wait = patient && wait >= 400 ? wait : wait * 2) {
         job_wait(j, left_ms(until));
         enum engine_rm_end end = engine_rm_end(j);
         job_free(j);
@@ -99,7 +100,7 @@ static void end_container(struct attempt *a, int64_t until, bool later)
     if (stray)
         keep_stray(a, stray);
     else
-        remove_container(a, until);
+        remove_container(a, until, false);
 }
 
 static void stop_jobs(struct attempt *a)
@@ -201,7 +202,7 @@ static int after(void *ctx)
         await_peer(a, ENDING_MS);
         ended = !a->client || job_attend(a->client, left_ms(until) / 2);
         poll(NULL, 0, SETTLE_MS);
-        gone = remove_container(a, until);
+        gone = remove_container(a, until, true);
         if (!ended && a->stdio)
             child_kill(a->client->pid, SIGKILL);
     }

@@ -175,7 +175,7 @@ def test_doctor_without_engines_is_3_whatever_the_model(bare, serve):
 @pytest.mark.parametrize("answers, code, words", [
     ([{"status": 401, "json": {"error": {"message": "bad test-key"}}}], 77, ["refused the credentials (401)", "remedy   The key came from OPENAI_API_KEY"]),
     ([{"status": 404, "json": {"error": {"message": "no model test-model", "code": "model_not_found"}}}], 1,
-     ["has no model test-model (404)", "nearest  it lists test-model-2: -m test-model-2"]),
+     ["has no model \"test-model\" (404)", "nearest  it lists test-model-2: -m test-model-2"]),
     ([{"text": "Six times seven is forty-two."}], 1, ["answers, but does not call the tool", "--dialect blocks"]),
     ([{"text": "Let me think", "finish": "length"}], 1, ["had not called the tool after 1024 tokens"]),
     ([{"calls": [{"name": "no_such_tool", "arguments": "{}"}]}], 1, ["sent a tool call that cannot be used"]),

@@ -102,7 +102,7 @@ def test_state_and_files_survive(named, engine):
     r = named.run("ps")
     assert r.code == 0 and re.search(r"^work +%s +idle +\d+ s +\d+ s +\d+ min " % engine, r.out, re.M), r
     r = named.run("rm", "work")
-    assert r.code == 0 and r.out == "" and r.err == "", r
+    assert r.code == 0 and r.out == "removed work\n" and r.err == "", r
     assert gone(pid) and listed(named) == {}
     assert named.run("ps").out.startswith("no sandbox has a name"), r
     assert named.leftovers() == []

@@ -7,7 +7,7 @@ import pytest
 from conftest import make_sandpiper, need_engine
 from test_probes import DAEMON, PLACES, cells_of, daemons
 
-LIMITS = ("--timeout", "2s", "--memory", "256m", "--pids", "40", "--cpus", "1")
+LIMITS = ("--timeout", "2s", "--memory", "256m", "--pids", "40")
 KEPT = "the session goes on with the variables from before this cell"
 FILL = "b = bytearray(%d << 20)\nfor i in range(0, len(b), 4096): b[i] = 1"
 

@@ -13,7 +13,7 @@ from conftest import ROOTLESS, make_sandpiper, need_engine
 from rootless import UID
 
 KIB, MIB = 1 << 10, 1 << 20
-LIMITS = ("--timeout", "2s", "--memory", "256m", "--pids", "40", "--cpus", "1", "--data-size", "64m")
+LIMITS = ("--timeout", "2s", "--memory", "256m", "--pids", "40", "--data-size", "64m")
 PLACES = ["docker", "podman", "bwrap", "bwrap-user", ROOTLESS]
 # No control group (podman: in the v1 hierarchy): SECURITY.md says that this is weaker.
 NOT_FOR_USER = ("bwrap-user", ROOTLESS)
