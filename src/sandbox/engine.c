@@ -150,7 +150,7 @@ static void candidate_failed(struct engine_run *r)
     first_line(&r->attempt.err, name, cause, sizeof cause);
     buf_addf(&r->causes, "%s%s: %s", r->causes.len ? "; " : "", name, cause);
     bool absent = r->attempt.fault == FAULT_ABSENT && !(r->remembered && r->at == 0);
-    attempt_end(&r->attempt, clock_ms(), true);
+    attempt_abandon(&r->attempt);
     if (++r->at < r->n && r->o->notice) {
         snprintf(line, sizeof line, "%s cannot start (%s); trying %s", name, cause, r->candidates[r->at]->name);
         r->o->notice(r->o->notice_ctx, absent, line);

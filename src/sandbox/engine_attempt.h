@@ -52,6 +52,8 @@ void attempt_begin(struct attempt *a);
 /* engine_end.c. End what was started and remove it, at most until (clock_ms()). In a hurry (later == true) the removal of a container goes on by itself. */
 void attempt_end(struct attempt *a, int64_t until, bool later);
 void attempt_clear(struct attempt *a, int64_t until, bool later);      /* the same, but another try may follow */
+/* It failed, and nobody waits for its end but a process of its own. Another may begin at once. */
+void attempt_abandon(struct attempt *a);
 /* The program ends: tell the sandbox to, and leave what that takes longer than a moment to a process of its own. */
 void attempt_part(struct attempt *a);
 /* Put into a->err what the engine itself said, if it said something; else why. */

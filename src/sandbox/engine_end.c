@@ -249,30 +249,50 @@ static bool end_at_once(struct attempt *a)
     return cgroup_remove_within(&a->cgroup, AT_ONCE_MS);
 }
 
+static bool hand_over(struct attempt *a)
+{
+    if (!leave_to_another(a))
+        return false;
+    job_abandon(a->client);
+    a->client = NULL;
+    for (size_t i = 0; i < countof(a->strays); i++) {
+        job_abandon(a->strays[i]);
+        a->strays[i] = NULL;
+    }
+    for (unsigned i = 0; i < a->cgroup.n; i++)
+        free(a->cgroup.dirs[i]);
+    a->cgroup = (struct cgroup){0};
+    forget(a);
+    return true;
+}
+
+static void stop_waiting(struct attempt *a)
+{
+    loop_timer_stop(a->loop, a);
+    close_channel(a);
+    job_free(a->join);
+    job_free(a->inspect);
+    a->join = a->inspect = NULL;
+}
+
+void attempt_abandon(struct attempt *a)
+{
+    if (!a->begun)
+        return;
+    stop_waiting(a);
+    if (!has_container(a) || !hand_over(a))
+        attempt_clear(a, clock_ms(), true);
+}
+
 void attempt_part(struct attempt *a)
 {
     bool strays = false;
 
     for (size_t i = 0; i < countof(a->strays); i++)
         strays |= a->strays[i] && !job_wait(a->strays[i], 0);
-    if (a->begun) {
-        loop_timer_stop(a->loop, a);
-        close_channel(a);
-        job_free(a->join);
-        job_free(a->inspect);
-        a->join = a->inspect = NULL;
-    }
-    if (((a->begun && !end_at_once(a)) || strays) && leave_to_another(a)) {
-        job_abandon(a->client);
-        a->client = NULL;
-        for (size_t i = 0; i < countof(a->strays); i++) {
-            job_abandon(a->strays[i]);
-            a->strays[i] = NULL;
-        }
-        for (unsigned i = 0; i < a->cgroup.n; i++)
-            free(a->cgroup.dirs[i]);
-        a->cgroup = (struct cgroup){0};
-        forget(a);
-    }
+    if (a->begun)
+        stop_waiting(a);
+    if ((a->begun && !end_at_once(a)) || strays)
+        hand_over(a);
     attempt_end(a, clock_ms() + CLIENT_MS, false);
 }

@@ -91,7 +91,11 @@ static void test_auto_goes_on(void **state)
     assert_string_equal(buf_str(&p->notices), "(detail) docker cannot start (its daemon does not run); trying podman\n"
                                               "podman cannot start (Error: the moon is full); trying bwrap\n");
     engine_end(r);
+    for (int i = 0; i < 100 && !run_dir_empty(); i++)      /* a process of its own sees to the end of each that failed */
+        usleep(50000);
     assert_true(run_dir_empty());
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
 }
 
 static void test_flood_on_stderr(void **state)
@@ -341,25 +345,34 @@ static void need_bwrap(void)
 }
 
 /* The real uid of our one child, from outside. */
+static unsigned uid_of(int pid)
+{
+    autofree char *status = xasprintf("/proc/%d/status", pid);
+    FILE *f = fopen(status, "re");
+    unsigned uid = 0;
+    char line[256];
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "Uid: %u", &uid) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return uid;
+}
+
+/* The sandbox's; what still sees to the end of earlier ones is root's. */
 static unsigned child_uid(void)
 {
     autofree char *children = xasprintf("/proc/self/task/%d/children", (int)getpid());
     FILE *f = fopen(children, "re");
+    unsigned most = 0;
     int pid = 0;
-    unsigned uid = 0;
-    char line[256];
 
     assert_non_null(f);
-    assert_int_equal(fscanf(f, "%d", &pid), 1);
+    while (fscanf(f, "%d", &pid) == 1)
+        most = uid_of(pid) > most ? uid_of(pid) : most;
     fclose(f);
-    autofree char *status = xasprintf("/proc/%d/status", pid);
-    f = fopen(status, "re");
-    assert_non_null(f);
-    while (fgets(line, sizeof line, f))
-        if (sscanf(line, "Uid: %u", &uid) == 1)
-            break;
-    fclose(f);
-    return uid;
+    return most;
 }
 
 static void test_real_bwrap(void **state)
