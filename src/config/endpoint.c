@@ -363,6 +363,13 @@ static void tell_dotenv(struct config *c, const struct endpoint *e)
                e->key_source.kind == SOURCE_DOTENV ? "with its own key" : e->key || e->key_command ? "with your key" : "without a key");
 }
 
+const char *endpoint_title(const struct endpoint *e)
+{
+    if (!e->entry || e->elsewhere)
+        return e->base_url;
+    return e->entry->title ? e->entry->title : e->provider;
+}
+
 struct profile endpoint_profile(const struct config *c, const struct endpoint *e, const char *model)
 {
     const struct provider *p = e->elsewhere ? NULL : e->entry;

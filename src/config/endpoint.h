@@ -35,6 +35,8 @@ struct endpoint {
     struct source provider_source, url_source, api_source, model_source, key_source;
 };
 
+/* What the user knows it by: the service's title, or its URL where that leads elsewhere or nobody knows it. Lives as long as e. */
+const char *endpoint_title(const struct endpoint *e);
 /* Everything known of a model at this endpoint, and how its service wants to be told about thinking where the model's profile does not say. */
 struct profile endpoint_profile(const struct config *c, const struct endpoint *e, const char *model);
 int endpoint_choose(struct config *c, struct endpoint *e, struct error *err);

@@ -242,7 +242,7 @@ static int call(struct check *k, const char **how, double *seconds, struct error
 static void works(struct check *k, const char *how, double seconds)
 {
     autofree char *line = xasprintf("works: %s of %s, %s after %.2f s", k->model,
-                                    service_name(&k->endpoint), how, seconds);
+                                    endpoint_title(&k->endpoint), how, seconds);
     autofree char *clean = scrub_line(line, SCRUB_TERMINAL);
 
     buf_addf(k->out, "%-8s%s\n", "model", clean);

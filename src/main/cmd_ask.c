@@ -224,7 +224,7 @@ static int open_term(struct ask *a, struct error *err)
     autofree char *history = xdg_path(XDG_STATE, "history");
     a->place = sandbox_place(a->sandbox);
     autofree char *greeting = xasprintf("sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
-                                        a->endpoint.entry && a->endpoint.entry->title ? a->endpoint.entry->title : a->endpoint.base_url,
+                                        endpoint_title(&a->endpoint),
                                         a->place ? "Code runs in " : "", a->place ? a->place : "", a->place ? ".\n" : "");
     struct term_options o = {
         .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,

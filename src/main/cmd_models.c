@@ -185,7 +185,7 @@ static size_t choose(struct llm_models *m, const char *text, const struct llm_mo
 
 static void add_heading(struct listing *l, const struct endpoint *e)
 {
-    autofree char *line = xasprintf("%s at %s", service_name(e), e->base_url);
+    autofree char *line = xasprintf("%s at %s", endpoint_title(e), e->base_url);
     autofree char *clean = scrub_line(line, SCRUB_TERMINAL);
 
     buf_addf(&l->out, "%s%s\n", l->out.len ? "\n" : "", clean);

@@ -55,7 +55,6 @@ int known_window(const struct endpoint *e, const char *model, struct known *k); 
 void known_names(const struct endpoint *e, struct argv *out);      /* of the models there are, those that can be shown as they are */
 /* A model that is gone: the service's list is asked for the one that is nearest to it. */
 bool known_nearest(const struct endpoint *e, const char *model, struct loop *loop, char *id, size_t size);
-const char *service_name(const struct endpoint *e);     /* for a person */
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);   /* points into e */
 
 /* model.c: settle which model at which endpoint; may ask local servers for their list. *model is owned by the caller; notice gets one line

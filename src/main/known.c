@@ -25,11 +25,6 @@ static bool is_local(const struct endpoint *e)
         && (url_is_loopback(e->base_url) || (e->entry && e->entry->local));
 }
 
-const char *service_name(const struct endpoint *e)
-{
-    return e->entry && e->entry->title ? e->entry->title : e->provider;
-}
-
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q)
 {
     *q = (struct llm_models_query){

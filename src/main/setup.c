@@ -94,7 +94,7 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
     const struct provider *service = e->elsewhere ? NULL : e->entry;    /* whose facts hold */
 
     *o = (struct llm_options){
-        .provider = e->entry && e->entry->title ? e->entry->title : e->provider,
+        .provider = endpoint_title(e),
         .base_url = e->base_url,
         .model = model,
         .api_key = e->key,

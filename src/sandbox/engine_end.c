@@ -27,6 +27,7 @@
 #define AT_ONCE_MS 30           /* what the program's end waits for itself: bwrap is gone after 2 ms */
 #define ENDING_MS 500           /* for the first process inside to end by itself, once the channel is closed */
 #define SETTLE_MS 100           /* then for the engine, which removes the container by itself (--rm) and may refuse us while it is at it */
+#define PATIENCE_MS 1500        /* with an engine that refuses to remove a container */
 #define AFTER_MS 10000          /* for all the rest of what goes on after us */
 
 static void close_channel(struct attempt *a)
@@ -64,17 +65,16 @@ static void keep_stray(struct attempt *a, struct job *j)
     job_free(j);
 }
 
-/* True when it is gone. A busy engine may refuse us for seconds while it removes one that ended by itself: where nobody waits for it,
- * patient goes on asking. */
-static bool remove_container(struct attempt *a, int64_t until, bool patient)
+/* True when it is gone. A busy engine may refuse us for seconds while it removes one that ended by itself: so long it is asked again. */
+static bool remove_container(struct attempt *a, int64_t until, int patience_ms)
 {
     struct job *j = engine_rm(a->engine->name, a->name, NULL, NULL, NULL);
 
-    for (int wait = 100; j; wait = patient && wait >= 400 ? wait : wait * 2) {
+    for (int wait = 100, waited = 0; j; waited += wait, wait = wait < 800 ? 2 * wait : wait) {
         job_wait(j, left_ms(until));
         enum engine_rm_end end = engine_rm_end(j);
         job_free(j);
-        if (end != RM_REFUSED || wait >= 1000 || left_ms(until) <= 2 * wait)
+        if (end != RM_REFUSED || waited + wait > patience_ms || left_ms(until) <= 2 * wait)
             return end == RM_GONE;
         poll(NULL, 0, wait);
         j = engine_rm(a->engine->name, a->name, NULL, NULL, NULL);
@@ -100,7 +100,7 @@ static void end_container(struct attempt *a, int64_t until, bool later)
     if (stray)
         keep_stray(a, stray);
     else
-        remove_container(a, until, false);
+        remove_container(a, until, PATIENCE_MS);
 }
 
 static void stop_jobs(struct attempt *a)
@@ -202,7 +202,8 @@ static int after(void *ctx)
         await_peer(a, ENDING_MS);
         ended = !a->client || job_attend(a->client, left_ms(until) / 2);
         poll(NULL, 0, SETTLE_MS);
-        gone = remove_container(a, until, true);
+        bool sure = a->up || !a->client || !ended || job_ok(a->client);     /* a client that failed has made none, or has removed it */
+        gone = remove_container(a, until, sure ? AFTER_MS : 0) || !sure;
         if (!ended && a->stdio)
             child_kill(a->client->pid, SIGKILL);
     }

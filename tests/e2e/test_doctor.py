@@ -149,7 +149,7 @@ def test_doctor_asks_the_model_for_a_call(sandpiper, serve):
     r = sandpiper.run("doctor")
     assert r.code == 0 and r.err == "" and "test-key" not in r.out, r
     lines = model_lines(r)
-    assert re.fullmatch(r"model   works: test-model of OpenAI, tool call after \d\.\d\d s", lines[0]), r
+    assert re.fullmatch(r"model   works: test-model of http://[0-9.:]+/v1, tool call after \d\.\d\d s", lines[0]), r
     assert lines[1:] == ["        endpoint %s, key from OPENAI_API_KEY" % server.url, "        window   131,072 tokens",
                          "        note     ends on 2031-01-14"], r
 
