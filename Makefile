@@ -1,4 +1,4 @@
-# sandpiper: make, make run, make test, make bench, make fuzz, make lint, make install, make image, make local-model.
+# sandpiper: make, make run, make test, make probe, make bench, make fuzz, make lint, make install, make image, make local-model.
 # One file, no recursion. Objects lie under build/MODE, so release, asan and fuzz never mix: make MODE=asan.
 
 VERSION  = 0.1.0
@@ -21,8 +21,6 @@ USES_term    = show agent llm sandbox chat base
 USES_main    = term pipe show agent llm sandbox config chat base
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
-LIBS     = $(shell pkg-config --libs libcjson yaml-0.1 readline libseccomp) -ldl -lm
 CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Isrc -I. $(PKG_CFLAGS)
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wformat=2 -Wwrite-strings
 CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
@@ -45,16 +43,19 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run test test-model image local-model install
+.PHONY: all clean unit run test test-model probe image local-model install
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
-SETS_UP  = run test image local-model clean
+SETS_UP  = run test image local-model clean $(if $(SANDPIPER_BIN),probe)
 ifneq ($(filter-out $(SETS_UP),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(shell src/setup/packages.sh build --check >&2)
 $(error packages are missing: pkg-config does not know all of $(PKGS))
 endif
+# Asked once, and only where it can answer: what it complains of is not the first thing that a new user should read.
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
+LIBS     := $(shell pkg-config --libs $(filter-out libcurl,$(PKGS))) -ldl -lm
 endif
 
 run:
@@ -63,6 +64,10 @@ test:
 	@tests/run.sh
 test-model: build/sandpiper
 	@/usr/bin/python3 tests/model/run.py $(ARGS)
+# The containment probes on every engine here, for users and for bug reports: make probe ENGINE="docker bwrap" V=1, or ARGS=--self-test.
+# SANDPIPER_BIN=/usr/bin/sandpiper probes an installed one, and builds nothing.
+probe: $(if $(SANDPIPER_BIN),,$(PROGRAM))
+	@SANDPIPER_BIN='$(or $(SANDPIPER_BIN),$(PROGRAM))' V='$(V)' ENGINE='$(ENGINE)' /usr/bin/python3 tests/probes/probe.py $(ARGS)
 image:
 	@src/setup/packages.sh image
 	@docker/make-image.sh

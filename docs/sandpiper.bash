@@ -35,6 +35,7 @@ _sandpiper() {
     --api) mapfile -t COMPREPLY < <(compgen -W "chat_completions responses workers_ai" -- "$word") ;;
     --color) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
     --dialect) mapfile -t COMPREPLY < <(compgen -W "auto native blocks" -- "$word") ;;
+    --dotenv) mapfile -t COMPREPLY < <(compgen -W "ask allow ignore" -- "$word") ;;
     help) mapfile -t COMPREPLY < <(compgen -W "all exec config doctor models ps rm gc debug" -- "$word") ;;
     debug) mapfile -t COMPREPLY < <(compgen -W "reply request" -- "$word") ;;
     *)

@@ -6,18 +6,10 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 
-static size_t conversation_bytes(const struct conversation *c)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->n; i++) {
-        n += strlen(c->v[i].text);
-        for (size_t k = 0; k < c->v[i].n_calls; k++)
-            n += strlen(c->v[i].calls[k].arguments);
-    }
-    return n;
-}
+/* Of memory, whatever the model's window is: a request is this twice more, and six times as long where all of it must be escaped. */
+#define HISTORY_MAX ((size_t)8 << 20)
 
 /* What the request cost, asked for or not; where the service does not say, it is estimated so that --max-tokens-total bites. */
 static void account(struct agent *a, struct question *q, const struct llm_reply *r)
@@ -57,13 +49,27 @@ static bool window_full(const struct agent *a, const struct question *q, const s
     return err->kind == ERROR_LIMIT && strstr(err->text, "context") && !q->late && !loop_cancelled(a->loop);
 }
 
+/* What a model whose output is its answer is shown before it writes code about data. A repair has code of its own to go by, and words
+ * about output need none: examples would only be paid for again. */
+static const char *examples(const struct agent *a, const struct texts *t)
+{
+    if (!agent_output_answers(a) || a->c->v[a->c->n - 1].role == TURN_RESULT)
+        return NULL;
+    return facts_last(a, "json.load(") ? t->examples_json : facts_last(a, "pd.") ? t->examples_table : NULL;
+}
+
+bool agent_output_answers(const struct agent *a)
+{
+    return llm_output_answers(a->llm) && text_blank(a->system);
+}
+
 static int request(struct agent *a, struct question *q, const char *about, struct llm_reply *r, struct error *err)
 {
     const struct texts *t = &q->texts;
     struct llm_prompts prompts = {
         .system_native = t->system_native, .system_blocks = t->system_blocks, .nudge = t->nudge, .blocks_ok = t->blocks_ok,
         .blocks_failed = t->blocks_failed, .blocks_malformed = t->blocks_malformed, .blocks_interrupted = t->blocks_interrupted,
-        .blocks_no_more = t->blocks_no_more,
+        .blocks_no_more = t->blocks_no_more, .examples = examples(a, t),
     };
     struct llm_tool tools[8];
     char *schemas[8];
@@ -85,6 +91,26 @@ static int request(struct agent *a, struct question *q, const char *about, struc
     return status;
 }
 
+/* One step smaller, which the user hears of once. False: there is nothing left to leave out. */
+static bool shrink(struct agent *a, struct question *q)
+{
+    if (!context_shrink(a->c, &q->start))
+        return false;
+    if (!a->told_full)
+        agent_notice(a, NOTICE_INFO, "context full: the oldest turns are no longer sent to the model");
+    a->told_full = true;
+    return true;
+}
+
+static int bound_history(struct agent *a, struct question *q, struct error *err)
+{
+    while (conversation_bytes(a->c) > HISTORY_MAX)
+        if (!shrink(a, q))
+            return error_set(err, ERROR_LIMIT, 0, "%s has sent more for this question than is kept of a conversation (%zu MiB)\n%s",
+                             llm_model(a->llm), HISTORY_MAX >> 20, remedy(REMEDY_REPHRASE, a->o.chat));
+    return 0;
+}
+
 int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     for (;;) {
@@ -92,6 +118,8 @@ int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct e
             return -1;
         if (loop_cancelled(a->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        if (bound_history(a, q, err))
+            return -1;
         q->reply++;
         if (a->no_sandbox.kind == ERROR_NONE)
             sandbox_start(a->sandbox);  /* comes up while the model thinks */
@@ -99,11 +127,8 @@ int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct e
         account(a, q, r);
         if (!status || !window_full(a, q, err))
             return status;
-        if (!context_shrink(a->c, &q->start))
+        if (!shrink(a, q))
             return -1;
-        if (!a->told_full)
-            agent_notice(a, NOTICE_INFO, "context full: the oldest turns are no longer sent to the model");
-        a->told_full = true;
         llm_reply_release(r);
         memset(r, 0, sizeof *r);
         memset(err, 0, sizeof *err);

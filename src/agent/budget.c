@@ -112,6 +112,24 @@ const char *budget_same(const struct budget *b, const char *code)
     return NULL;
 }
 
+/* The exception without the place: other code may stumble over the same thing elsewhere. */
+static size_t error_length(const char *why)
+{
+    const char *place = strstr(why, " (line ");
+
+    return place ? (size_t)(place - why) : strlen(why);
+}
+
+bool budget_same_error(const struct budget *b, const char *why)
+{
+    size_t len = error_length(why);
+
+    for (size_t i = 0; len && i < b->n_failed; i++)
+        if (error_length(b->failed[i].why) == len && !strncmp(b->failed[i].why, why, len))
+            return true;
+    return false;
+}
+
 void budget_same_again(struct budget *b)
 {
     b->round_failed = true;
@@ -168,12 +186,12 @@ void budget_known(struct budget *b)
     b->again = true;
 }
 
-int budget_bad_call(struct budget *b, struct error *err)
+int budget_bad_call(struct budget *b, const char *why, struct error *err)
 {
     if (++b->malformed <= b->max.malformed)
         return 0;
-    return error_set(err, ERROR_LIMIT, 0, "the model sent %u calls in a row that cannot be understood; another model may do better",
-                     b->malformed);
+    return error_set(err, ERROR_LIMIT, 0, "the model sent %u calls in a row that cannot be run; of the last: %.300s\n%s", b->malformed,
+                     why, remedy(REMEDY_REPHRASE, b->max.chat));
 }
 
 void budget_good_call(struct budget *b)

@@ -47,6 +47,7 @@ void budget_asked(struct budget *b, unsigned requests, int64_t tokens);
 void budget_worked(struct budget *b);                                  /* a cell succeeded */
 void budget_broke(struct budget *b, const char *code, const char *why);    /* a cell failed; why is kept for budget_same() */
 const char *budget_same(const struct budget *b, const char *code);    /* why this very code failed before, or NULL */
+bool budget_same_error(const struct budget *b, const char *why);    /* other code failed so before */
 void budget_same_again(struct budget *b);                              /* it was sent again: counts as a repair */
 
 /* A cell ran; told: what the model was told of it. Code that gave the same twice, with no new code since, would give it a third time:
@@ -55,7 +56,7 @@ void budget_ran(struct budget *b, const char *code, const char *told);
 const char *budget_again(const struct budget *b, const char *code);
 void budget_known(struct budget *b);
 
-int budget_bad_call(struct budget *b, struct error *err);              /* -1: too many in a row */
+int budget_bad_call(struct budget *b, const char *why, struct error *err);     /* -1: too many in a row; why: what was wrong with this one */
 void budget_good_call(struct budget *b);
 
 /* All calls of a reply are done. true: with this round the repairs are used up, the model must be told. */

@@ -7,6 +7,7 @@
 
 #include "agent/private.h"
 #include "base/error.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -133,14 +134,14 @@ static void send_call(struct agent *a, const char *id, const char *tool, const c
 }
 
 /* A call that does not run: cell 0. */
-static void send_not_run(struct agent *a, const char *id, unsigned cell, const char *why)
+static void send_not_run(struct agent *a, const char *id, unsigned cell, const char *shown, const char *why)
 {
     struct event e = {.type = EVENT_TOOL_RESULT};
 
     e.result.id = id;
     e.result.cell = cell;
     e.result.status = CELL_NOT_RUN;
-    e.result.error = why;
+    e.result.error = shown;
     e.result.model_text = why;
     agent_send(a, &e);
 }
@@ -148,7 +149,7 @@ static void send_not_run(struct agent *a, const char *id, unsigned cell, const c
 void cell_refused(struct agent *a, const char *id, const char *tool, const char *code, const char *why)
 {
     send_call(a, id, tool, code, 0);
-    send_not_run(a, id, 0, why);
+    send_not_run(a, id, 0, why, why);
 }
 
 static void send_result(struct agent *a, const char *id, const struct cell_result *r, const char *told)
@@ -161,6 +162,7 @@ static void send_result(struct agent *a, const char *id, const struct cell_resul
     e.result.id = id;
     e.result.cell = a->cells;
     e.result.status = r->status;
+    e.result.by_user = r->status == CELL_INTERRUPTED && !agent_out_of_time(a) && !loop_fatal(a->loop);
     e.result.value = r->value;
     /* Where a limit or the user ended it, that says more than the KeyboardInterrupt it raised. */
     if (r->status != CELL_OK)
@@ -244,8 +246,8 @@ int cell_run(struct agent *a, const char *id, const char *tool, const char *code
     if (a->q && a->no_sandbox.kind != ERROR_NONE)
         e = a->no_sandbox;
     if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, code, len, &listener, &r, &e)) {
-        /* The question ends with the cause; it need not be said twice. */
-        send_not_run(a, id, a->cells, e.kind == ERROR_SANDBOX ? "not run: there is no sandbox" : e.text);
+        bool nowhere = e.kind == ERROR_SANDBOX;     /* the question ends with the cause; it need not be said twice */
+        send_not_run(a, id, a->cells, nowhere ? "not run" : e.text, nowhere ? "not run: there is no sandbox" : e.text);
         if (e.kind == ERROR_USAGE) {            /* the code itself cannot be taken: for the model to mend */
             told->status = CELL_NOT_RUN;
             buf_addstr(&told->text, e.text);

@@ -86,13 +86,26 @@ static size_t code_length(const char *profile)
     }
 }
 
+/* Does a word of len bytes stand in the rest of this line? */
+static bool in_line(const char *rest, const char *word, size_t len)
+{
+    while (*rest && *rest != '\n') {
+        size_t n = word_length(rest);
+
+        if (n == len && !strncmp(rest, word, n) && !strchr("./'\"", rest[-1]))
+            return true;
+        rest += n ? n : 1;
+    }
+    return false;
+}
+
 static bool binds(const char *code, const char *at, size_t len)
 {
     static const char *const before[] = {"for ", "as ", "def ", "import "};
     const char *next = at + len + strspn(at + len, " ");
 
     if (*next == '=' && next[1] != '=')
-        return true;
+        return !in_line(next, at, len);         /* "df = df[...]" makes a new one of what there is */
     for (size_t i = 0; i < countof(before); i++) {
         size_t n = strlen(before[i]);
 
@@ -135,6 +148,14 @@ static enum use use_of_file(const struct known_file *k, const char *code)
         use = one > use ? one : use;
     }
     return use;
+}
+
+bool facts_last(const struct agent *a, const char *words)
+{
+    const char *profile = a->n_known ? a->known[a->n_known - 1].profile : "";
+    autofree char *lines = xmemdup0(profile, code_length(profile));
+
+    return strstr(lines, words) != NULL;
 }
 
 static void add_reading(struct buf *out, const char *profile)

@@ -16,6 +16,8 @@
 
 #define GO_ON (-1)              /* no status yet: ask the model again */
 #define THOUGHT_SHOWN 300       /* bytes of reasoning in a line of ours */
+#define DECIMALS_SHOWN 6        /* of a number in such output */
+#define OUTPUT_ANSWER_MAX 200   /* bytes of output that can be an answer as they are */
 
 static int failed(const struct agent *a, struct error *err)
 {
@@ -136,6 +138,10 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
 static int answered(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
 {
     set_text(&q->answer, r->text);
+    if (r->endless) {
+        error_set(err, ERROR_LIMIT, 0, "the answer of %s had no end: it was cut after 1 MiB\n%s", model_name(a), remedy(REMEDY_REPHRASE, a->o.chat));
+        return QUESTION_LIMIT;
+    }
     if (r->finish == LLM_FINISH_LENGTH) {
         error_set(err, ERROR_LIMIT, 0, "the answer was cut by length; %s", remedy(REMEDY_MAX_TOKENS, a->o.chat));
         return QUESTION_LIMIT;
@@ -281,6 +287,39 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
     return 0;
 }
 
+/* 120.00000000000001: nobody writes a number so, and where it was to be rounded the code has not done it. */
+static bool long_fraction(const char *text, size_t len)
+{
+    size_t digits = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        bool goes_on = digits && isdigit((unsigned char)text[i]);
+
+        digits = text[i] == '.' ? 1 : goes_on ? digits + 1 : 0;
+        if (digits > DECIMALS_SHOWN + 1)
+            return true;
+    }
+    return false;
+}
+
+/* What the only code of this round printed, where it can stand as the answer: all there is to tell of it, and one short line. A
+ * table, a file that was made or a lost variable are for the model to put into words. The caller frees. */
+static char *answer_of_output(const struct agent *a, const struct question *q, const struct llm_reply *r)
+{
+    const struct turn *t = &a->c->v[a->c->n - 1];
+    size_t len = q->good ? strlen(q->good) : 0;
+
+    if (!agent_output_answers(a) || r->n_calls != 1 || t->role != TURN_RESULT || t->result != RESULT_OK)
+        return NULL;
+    while (len && isspace((unsigned char)q->good[len - 1]))
+        len--;
+    if (!len || len > OUTPUT_ANSWER_MAX || memchr(q->good, '\n', len) || long_fraction(q->good, len))
+        return NULL;
+    if (strlen(t->text) != len || memcmp(t->text, q->good, len) != 0)
+        return NULL;
+    return xmemdup0(q->good, len);
+}
+
 static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     if (q->budget.no_more && ++q->budget.further >= 2)
@@ -304,7 +343,13 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
     }
     if (budget_round_end(&q->budget))
         tell_no_more(a, q);
-    return q->budget.stuck ? stuck(a, q, err) : GO_ON;
+    if (q->budget.stuck)
+        return stuck(a, q, err);
+    autofree char *answer = answer_of_output(a, q, r);
+    if (!answer)
+        return GO_ON;
+    say_answer(a, q, answer);
+    return QUESTION_ANSWERED;
 }
 
 /* Behind the last turn for one request, then gone: a history full of nudges teaches a model to wait for them. */

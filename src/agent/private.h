@@ -19,7 +19,7 @@ struct json;
 
 /* The prompts with their placeholders filled in, for one question. */
 struct texts {
-    char *system_native, *system_blocks, *nudge;
+    char *system_native, *system_blocks, *examples_table, *examples_json, *nudge;
     char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
     char *tool_description, *tool_code, *empty, *no_more_code, *same_code, *same_output;
 };
@@ -35,7 +35,7 @@ struct question {
     struct texts texts;
     int64_t input, output;
     bool estimated;
-    bool vary;                  /* the same failing code came again: greedy sampling would send it a third time */
+    bool vary;                  /* the same failing code or the same error came again: greedy sampling would go round in a circle */
     bool nudge_now;             /* the next request carries the nudge after an empty answer */
     bool told_no_output;
     bool thought_told;          /* the error says what was thought */
@@ -85,6 +85,8 @@ struct agent {
 bool agent_out_of_time(const struct agent *a);                 /* the interrupt of the loop is our own: the question's time is over */
 
 /* ask.c */
+/* Short output of code is the answer: the profile of the model says so. A user's own instructions may want it put otherwise. */
+bool agent_output_answers(const struct agent *a);
 /* The next reply. When the window is full the conversation is made smaller, a step at a time, and the model asked again. */
 int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
 /* Is the code in text, an unsure reply, to be run? A call in r is yes. Its text was passed to no listener. */
@@ -140,6 +142,7 @@ void attach_data(struct buf *out, const char *text);           /* between tags t
 /* facts.c */
 void facts_add(struct agent *a, const char *name, const char *profile);
 void facts_clear(struct agent *a);
+bool facts_last(const struct agent *a, const char *words);      /* do the lines that read the file attached last have these words? */
 void facts_show(const struct agent *a, struct buf *out);       /* the profiles again, for a model that is stuck */
 /* The code with the lines in front that read a file it uses and nothing has read yet; the caller frees. */
 char *facts_with_reading(struct agent *a, const char *code);

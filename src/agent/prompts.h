@@ -7,6 +7,7 @@
 
 struct prompts {                    /* none is NULL; owned by main */
     const char *system_native, *system_blocks;
+    const char *examples_table, *examples_json;     /* of code about data, for a model whose output is its answer */
     const char *nudge;              /* after a block from a model of unknown dialect: is that code to be run? */
     const char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
     const char *tool_description;   /* of execute_python */

@@ -120,6 +120,8 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
 
     t->system_native = with_user_system(a, p->system_native, v, n);
     t->system_blocks = with_user_system(a, p->system_blocks, v, n);
+    t->examples_table = text_fill(p->examples_table, v, n);
+    t->examples_json = text_fill(p->examples_json, v, n);
     t->nudge = text_fill(p->nudge, v, n);
     t->blocks_ok = text_fill(p->blocks_ok, v, n);
     t->blocks_failed = text_fill(p->blocks_failed, v, n);
@@ -138,7 +140,7 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
 void texts_release(struct texts *t)
 {
     char **all[] = {
-        &t->system_native, &t->system_blocks, &t->nudge, &t->blocks_ok, &t->blocks_failed, &t->blocks_malformed,
+        &t->system_native, &t->system_blocks, &t->examples_table, &t->examples_json, &t->nudge, &t->blocks_ok, &t->blocks_failed, &t->blocks_malformed,
         &t->blocks_interrupted, &t->blocks_no_more, &t->tool_description, &t->tool_code, &t->empty, &t->no_more_code, &t->same_code,
         &t->same_output,
     };

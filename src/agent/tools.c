@@ -82,7 +82,7 @@ static int python_run(struct agent *a, const char *id, const struct json *args, 
         out->kind = RESULT_MALFORMED;
         buf_addf(&out->text, "The argument \"code\" is missing or empty: %s takes {\"code\": \"...\"}.", agent_tools[0].name);
         cell_refused(a, id, agent_tools[0].name, "", buf_str(&out->text));
-        return budget_bad_call(&q->budget, err);
+        return budget_bad_call(&q->budget, buf_str(&out->text), err);
     }
     budget_good_call(&q->budget);
     if ((why = budget_same(&q->budget, code))) {
@@ -110,6 +110,7 @@ static int python_run(struct agent *a, const char *id, const struct json *args, 
     /* An interrupt of ours or of the user; code that raises KeyboardInterrupt by itself has simply failed. */
     bool stopped = told.status == CELL_INTERRUPTED && loop_cancelled(a->loop);
     out->kind = stopped ? RESULT_INTERRUPTED : RESULT_FAILED;
+    q->vary = !stopped && budget_same_error(&q->budget, buf_str(&told.text));
     if (!stopped)
         budget_broke(&q->budget, code, buf_str(&told.text));
     buf_add(&out->text, buf_str(&told.text), told.text.len);
@@ -140,7 +141,7 @@ static int malformed(struct agent *a, const struct call *call, const char *probl
     out->kind = RESULT_MALFORMED;
     buf_addstr(&out->text, problem);
     cell_refused(a, call->id, call->name, "", problem);
-    return budget_bad_call(&a->q->budget, err);
+    return budget_bad_call(&a->q->budget, problem, err);
 }
 
 int tool_call(struct agent *a, const struct call *call, const char *problem, size_t index, struct tool_outcome *out, struct error *err)

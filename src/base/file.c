@@ -17,6 +17,32 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+const char *disk_trouble(int code)
+{
+    switch (code) {
+    case ENOSPC:
+        return "is full";
+    case EDQUOT:
+        return "is full (your quota is used up)";
+    case EROFS:
+        return "is read-only";
+    case EACCES:
+    case EPERM:
+        return "may not be written to";
+    case ENOTDIR:
+        return "is not a folder";
+    case ELOOP:
+        return "leads through a link that is not followed";
+    default:
+        return strerror(code);
+    }
+}
+
+const char *disk_remedy(int code)
+{
+    return code == ENOSPC || code == EDQUOT ? "Make room there" : "Make it writable";
+}
+
 void fd_close(int *fd)
 {
     if (fd == NULL || *fd < 0)
@@ -262,13 +288,36 @@ int file_remove_tree(const char *path)
     return access(path, F_OK) < 0 && errno == ENOENT ? 0 : -1;
 }
 
+/* Is the nearest folder that is there on the way to path root's own? */
+static bool roots_own(const char *path)
+{
+    autofree char *p = xstrdup(path);
+    struct stat st;
+
+    while (stat(p, &st) < 0) {
+        char *slash = strrchr(p, '/');
+
+        if (slash == NULL)
+            return true;
+        slash[slash == p] = '\0';       /* "/" is always there */
+    }
+    return st.st_uid == 0;
+}
+
+/* As root not the home of somebody else, which sudo leaves in place: what he can turn into links would lead root anywhere, and
+ * what root made there would be in his way. */
+static bool is_ours(const char *dir)
+{
+    return dir != NULL && dir[0] == '/' && (geteuid() != 0 || roots_own(dir));
+}
+
 static const char *home_dir(void)
 {
     const char *home = getenv("HOME");
-    if (home != NULL && home[0] == '/')
+    if (is_ours(home))
         return home;
     struct passwd *pw = getpwuid(geteuid());
-    return pw != NULL && pw->pw_dir != NULL && pw->pw_dir[0] == '/' ? pw->pw_dir : NULL;
+    return pw != NULL && is_ours(pw->pw_dir) ? pw->pw_dir : NULL;
 }
 
 static bool private_dir(const char *path)
@@ -277,18 +326,42 @@ static bool private_dir(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 }
 
-/* /tmp is shared: a directory of that name that is not ours, or open to others, is not used. */
+/* These are shared: a directory of that name that is not ours, or open to others, is not used. */
+static char *own_below(const char *shared, bool make)
+{
+    autofree char *own = xasprintf("%s/sandpiper-%u", shared, (unsigned)geteuid());
+    if (make && mkdir(own, 0700) < 0 && errno != EEXIST)
+        return NULL;
+    if (private_dir(own))
+        return steal(&own);
+    errno = EPERM;
+    return NULL;
+}
+
 static char *runtime_dir(void)
 {
     const char *dir = getenv("XDG_RUNTIME_DIR");
     if (dir != NULL && dir[0] == '/' && private_dir(dir))
         return xasprintf("%s/sandpiper", dir);
-    char *own = xasprintf("/tmp/sandpiper-%u", (unsigned)geteuid());
-    if ((mkdir(own, 0700) < 0 && errno != EEXIST) || !private_dir(own)) {
-        free(own);
+    return own_below("/tmp", true);
+}
+
+char *xdg_spare(unsigned i, bool make)
+{
+    static const char *const shared[XDG_SPARES] = {"/tmp", "/var/tmp", "/dev/shm"};
+    autofree char *runtime = runtime_dir(), *own = i < XDG_SPARES ? own_below(shared[i], make) : NULL;
+    uint64_t hash = 14695981039346656037u;      /* FNV-1a: one for each runtime folder, and no name longer than another */
+
+    if (own == NULL)
+        return NULL;
+    for (const char *p = runtime != NULL ? runtime : ""; *p != '\0'; p++)
+        hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+    char *spare = xasprintf("%s/spare-%016llx", own, (unsigned long long)hash);
+    if ((make && mkdir(spare, 0700) < 0 && errno != EEXIST) || !private_dir(spare)) {
+        free(spare);
         return NULL;
     }
-    return own;
+    return spare;
 }
 
 char *xdg_path(enum xdg which, const char *name)
@@ -307,7 +380,7 @@ char *xdg_path(enum xdg which, const char *name)
     } else {
         const char *base = getenv(places[which].var);
         const char *home = home_dir();
-        if (base != NULL && base[0] == '/')         /* the specification: relative paths are to be ignored */
+        if (is_ours(base))                          /* the specification: relative paths are to be ignored */
             dir = xasprintf("%s/sandpiper", base);
         else if (home != NULL)
             dir = xasprintf("%s/%s/sandpiper", home, places[which].below_home);

@@ -9,6 +9,8 @@
 struct buf;
 struct error;
 
+const char *disk_trouble(int code);                         /* an errno, in the words of a disk: "is full", "is read-only" */
+const char *disk_remedy(int code);                          /* "Make room there" */
 void fd_close(int *fd);                                    /* close if >= 0, set -1, errno kept */
 static inline void fd_closep(int *fd) { fd_close(fd); }
 #define autoclose __attribute__((cleanup(fd_closep)))
@@ -28,7 +30,12 @@ int file_remove_tree(const char *path);                    /* iterative, by open
 
 enum xdg { XDG_CONFIG, XDG_CACHE, XDG_STATE, XDG_DATA, XDG_RUNTIME };
 /* "$XDG_..._HOME/sandpiper/NAME" with the specification's default below $HOME; name may be NULL. XDG_RUNTIME falls back to
- * /tmp/sandpiper-UID, made 0700 and checked to be ours. NULL when there is no home at all. Nothing is created but that. */
+ * /tmp/sandpiper-UID, made 0700 and checked to be ours. NULL when there is no home at all, or, with errno, no such
+ * folder. Nothing is created but that. As root a folder of another user's is passed over, for that of root's own home. */
 char *xdg_path(enum xdg which, const char *name);
+/* Where nothing can be written to XDG_RUNTIME: the i-th of other places for what only has to be found again by programs with the same
+ * XDG_RUNTIME, as safe as that one; make: if it is not there. NULL: not this one. */
+#define XDG_SPARES 3
+char *xdg_spare(unsigned i, bool make);
 
 #endif

@@ -1,6 +1,7 @@
 /* inputs.c - the user's own files that were named for reading. */
 #include "base/inputs.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -50,4 +51,37 @@ void inputs_release(struct inputs *in)
         fd_close(&in->v[i].fd);
     free(in->v);
     memset(in, 0, sizeof *in);
+}
+
+const char *name_extension(const char *name)
+{
+    const char *end = name + strlen(name), *dot = strrchr(name, '.');
+    size_t len = dot ? (size_t)(end - dot) - 1 : 0;
+
+    if (!dot || dot == name || len < 1 || len > 8)
+        return end;
+    for (size_t i = 1; i <= len; i++)
+        if (!isalnum((unsigned char)dot[i]))
+            return end;
+    return dot;
+}
+
+static bool is_taken(const char *name, const char *const *taken, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(taken[i], name))
+            return true;
+    return false;
+}
+
+char *name_not_taken(const char *name, const char *const *taken, size_t n)
+{
+    const char *extension = name_extension(name);
+    char *free_one = xstrdup(name);
+
+    for (unsigned k = 2; is_taken(free_one, taken, n); k++) {
+        free(free_one);
+        free_one = xasprintf("%.*s-%u%s", (int)(extension - name), name, k, extension);
+    }
+    return free_one;
 }

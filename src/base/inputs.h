@@ -20,4 +20,9 @@ struct inputs {
 int inputs_open(struct inputs *in, const char *const *paths, struct error *err);
 void inputs_release(struct inputs *in);
 
+/* The ".csv" of "sales.csv": one to eight letters or digits behind the last dot, or "". Points into name. */
+const char *name_extension(const char *name);
+/* name, or "sales-2.csv" where that is taken: dir1/sales.csv and dir2/sales.csv must not become one file. The caller frees. */
+char *name_not_taken(const char *name, const char *const *taken, size_t n);
+
 #endif

@@ -424,3 +424,23 @@ void json_add(struct json *arr, struct json *value)
     if (!cJSON_AddItemToArray(inner(arr), inner(value)))
         mem_gone();
 }
+
+void json_ascii(const char *s, size_t len, struct buf *out)
+{
+    size_t i = 0;
+
+    while (i < len) {
+        uint32_t cp = 0xfffd;
+        int n = utf8_decode(s + i, len - i, &cp);
+
+        if (n <= 0)
+            n = 1;
+        if (cp < 0x7f)
+            buf_addch(out, s[i]);
+        else if (cp < 0x10000)
+            buf_addf(out, "\\u%04x", (unsigned)cp);
+        else
+            buf_addf(out, "\\u%04x\\u%04x", 0xd800 + (unsigned)((cp - 0x10000) >> 10), 0xdc00 + (unsigned)((cp - 0x10000) & 0x3ff));
+        i += (size_t)n;
+    }
+}

@@ -44,6 +44,8 @@ bool json_bool(const struct json *j, bool otherwise);
 double json_double(const struct json *j, double otherwise);        /* 1e999 counts as no number */
 int64_t json_int(const struct json *j, int64_t otherwise);
 char *json_print(const struct json *j);                            /* compact text; the caller frees */
+/* JSON text with an escape for everything above U+007E: outside of ASCII it can only stand in strings, where that means the same. */
+void json_ascii(const char *text, size_t len, struct buf *out);
 
 /* Building. Values given to set/add are owned by the container afterwards. Strings are repaired to valid UTF-8. */
 struct json *json_object(void);

@@ -53,6 +53,7 @@ struct loop {
 
 /* The handler can only reach statics; there is one set of handlers in a process. */
 static int signal_write_fd = -1;
+static struct loop *signal_loop;
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
 
 struct loop *loop_new(void)
@@ -71,6 +72,7 @@ void loop_free(struct loop *l)
             signal(signals[i], SIG_DFL);
         fd_close(&signal_write_fd);
         fd_close(&l->signal_fd);
+        signal_loop = NULL;
     }
     free(l);
 }
@@ -280,6 +282,7 @@ int loop_signals(struct loop *l, struct error *err)
         return error_errno(err, "cannot make the signal pipe");
     l->signal_fd = fds[0];
     signal_write_fd = fds[1];
+    signal_loop = l;
     struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&sa.sa_mask);
     for (size_t i = 0; i < countof(signals); i++) {
@@ -322,6 +325,17 @@ bool loop_check(struct loop *l)
     if (take_signals(l))
         l->news = true;
     return loop_cancelled(l);
+}
+
+void loop_poll(const struct loop *l, int fd, short events, int ms)
+{
+    struct pollfd fds[2] = {{.fd = fd, .events = events}, {.fd = l != NULL ? l->signal_fd : -1, .events = POLLIN}};
+    (void)poll(fds, countof(fds), ms);
+}
+
+struct loop *loop_of_signals(void)
+{
+    return signal_loop;
 }
 
 int loop_fatal(const struct loop *l)

@@ -48,6 +48,9 @@ unsigned loop_interrupts(const struct loop *l);        /* SIGINTs since loop_arm
 int64_t loop_interrupt_at(const struct loop *l);       /* clock_ms() of the latest SIGINT, 0 when there was none */
 void loop_interrupt(struct loop *l);                   /* as if SIGINT had come (an editor that reads Ctrl-C as a byte) */
 bool loop_check(struct loop *l);                       /* take signals in without serving anything else (for a callback that must wait); loop_cancelled */
+/* For such a callback too: wait until fd shows one of events or an error, a signal comes, or ms have passed. Serves nothing; l may be NULL. */
+void loop_poll(const struct loop *l, int fd, short events, int ms);
+struct loop *loop_of_signals(void);                    /* the one with loop_signals, or NULL */
 int loop_fatal(const struct loop *l);                  /* SIGTERM or SIGHUP when one came, else 0 */
 bool loop_cancelled(const struct loop *l);             /* interrupts > 0 or a fatal signal */
 bool loop_resized(struct loop *l);                     /* true once after each SIGWINCH */

@@ -207,6 +207,23 @@ void conversation_interrupted(struct conversation *c)
         conversation_assistant(c, INTERRUPTED, NULL, 0);
 }
 
+static size_t length(const char *s)
+{
+    return s != NULL ? strlen(s) : 0;
+}
+
+size_t conversation_bytes(const struct conversation *c)
+{
+    size_t n = c->n * sizeof(*c->v);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct turn *t = &c->v[i];
+        n += length(t->text) + length(t->reasoning) + length(t->reasoning_items) + length(t->call_id);
+        for (size_t k = 0; k < t->n_calls; k++)
+            n += sizeof(*t->calls) + length(t->calls[k].id) + length(t->calls[k].name) + length(t->calls[k].arguments) + length(t->calls[k].extra);
+    }
+    return n;
+}
+
 /* ---- the invariants ---- */
 
 static int broken(struct error *err, size_t turn, const char *rule)

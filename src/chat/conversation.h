@@ -73,6 +73,9 @@ void conversation_truncate(struct conversation *c, size_t n);
  * the model it came from says which that is; the last turn is user or result. -1 with err (ERROR_PROTOCOL) naming the rule and the turn. */
 int conversation_check(const struct conversation *c, struct error *err);
 
+/* What it holds, in bytes: text, calls, and what services gave to be sent back. */
+size_t conversation_bytes(const struct conversation *c);
+
 void call_release(struct call *c);
 
 #endif

@@ -67,6 +67,7 @@ struct event {
             const char *value;          /* repr of the last expression, or NULL */
             const char *error;          /* traceback cut to the user's frames, or what happened; or NULL */
             bool state_lost, state_restored;    /* restored: the interpreter died, and goes on from before the cell */
+            bool by_user;               /* INTERRUPTED by Ctrl-C, and not by a time limit or the program's own end */
             double seconds;
             uint64_t out_bytes;         /* all output, shown or not */
             const char *output_path;    /* the full output on disk, when more than was shown; or NULL */

@@ -219,20 +219,36 @@ static int apply_flags(struct config *c, const struct args *a, struct error *err
     return 0;
 }
 
+/* What a flag or the environment says of an option that must be known before the layers are read; or NULL. */
+static const char *named_early(const struct config *c, const struct args *a, size_t offset, const char *env)
+{
+    const char *named = config_env(c, env);
+
+    for (size_t i = 0; i < a->n; i++)
+        if (a->v[i].option->offset == offset)
+            named = a->v[i].value;
+    return named;
+}
+
 /* Which config.yaml: --config, SANDPIPER_CONFIG, or the standard place. Those that were named must be there. */
 static bool find_file(struct config *c, const struct args *a)
 {
-    const char *named = config_env(c, "SANDPIPER_CONFIG");
+    const char *named = named_early(c, a, offsetof(struct config, config_path), "SANDPIPER_CONFIG");
     autofree char *standard = NULL;
 
-    for (size_t i = 0; i < a->n; i++)
-        if (a->v[i].option->offset == offsetof(struct config, config_path))
-            named = a->v[i].value;
     if (!named)
         standard = xdg_path(XDG_CONFIG, "config.yaml");
     if (named || standard)
         c->file = config_keep(c, named ? named : standard);
     return named != NULL;
+}
+
+/* config.yaml's word is in c already. */
+static bool wants_dotenv(const struct config *c, const struct args *a)
+{
+    const char *how = named_early(c, a, offsetof(struct config, dotenv_how), "SANDPIPER_DOTENV");
+
+    return strcmp(how ? how : c->dotenv_how, "ignore") != 0;
 }
 
 static int load_layers(struct config *c, const struct args *a, struct error *err)
@@ -245,7 +261,7 @@ static int load_layers(struct config *c, const struct args *a, struct error *err
         return -1;
     if (profiles_builtin(&c->builtin_profiles, err) < 0)
         return -1;
-    if (config_load_dotenv(c, err) < 0 || apply_environment(c, err) < 0 || apply_flags(c, a, err) < 0)
+    if ((wants_dotenv(c, a) && config_load_dotenv(c, err) < 0) || apply_environment(c, err) < 0 || apply_flags(c, a, err) < 0)
         return -1;
     return 0;
 }

@@ -11,8 +11,10 @@
 #include <stdint.h>
 
 #include "base/argv.h"
+#include "base/sha256.h"
 #include "config/args.h"
 #include "config/dotenv.h"
+#include "config/folder.h"
 #include "config/option.h"
 #include "config/provider.h"
 #include "config/source.h"
@@ -45,7 +47,7 @@ struct config {
     int64_t max_time;               /* ms; 0: no limit */
     int max_tokens_total;           /* 0: no limit */
     /* model */
-    const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert;
+    const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert, *dotenv_how;
     struct argv api_key_command;
     bool stream, discover, allow_insecure, park, offline;
     int max_tokens, context;        /* 0: not set */
@@ -54,7 +56,7 @@ struct config {
     /* sandbox */
     const char *sandbox, *image, *runtime, *sandbox_name;
     int64_t sandbox_idle;           /* ms */
-    int64_t timeout, memory, data_size, max_file;
+    int64_t timeout, memory, data_size, max_file, max_files_total;
     double cpus;
     int pids;
     /* output and the rest */
@@ -68,6 +70,11 @@ struct config {
     struct source source[OPTION_MAX];       /* by index in option_table */
     struct config_choice choice[SOURCE_KINDS];
     struct dotenv dotenv;
+    char dotenv_digest[SHA256_HEX];         /* of its text; "": there is none */
+    /* Asks the user a question of yes or no, or says that there is nobody to ask. NULL: there is not. */
+    enum folder_answer (*ask)(void *ctx, const char *question);
+    void *ask_ctx;
+    const char *said;               /* a folder decides where questions go: to be said even when quiet; or NULL */
     struct providers providers;     /* the built-in ones and those of config.yaml */
     struct profiles profiles, builtin_profiles;     /* of models: those of config.yaml, and our own */
     const char *file;               /* config.yaml as it was looked for; NULL: no home */

@@ -4,44 +4,29 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/buf.h"
-#include "base/child.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/url.h"
 #include "config/config.h"
-#include "config/url.h"
+#include "config/endpoint_key.h"
+#include "config/folder.h"
 
-#define KEY_MAX 8192
-#define KEY_COMMAND_MS 60000
-
-/* A provider's variable: of the environment first, then of .env; or of one of them alone. */
-static const char *variable(const struct config *c, const char *name, bool env, bool dotenv, struct source *from)
+/* Is there something of this provider in the environment (or .env), enough to choose it? */
+static bool is_there(const struct config *c, const struct provider *p, bool env)
 {
-    const char *value = env ? config_env(c, name) : NULL;
-    const struct dotenv_entry *d;
+    struct source from;
 
-    if (value) {
-        *from = (struct source){SOURCE_ENV, 0, name};
-        return value;
-    }
-    d = dotenv ? dotenv_get(&c->dotenv, name) : NULL;
-    if (!d)
-        return NULL;
-    *from = (struct source){SOURCE_DOTENV, d->line, d->name};
-    return d->value;
+    return endpoint_key_variable(c, p, env, !env, &from) || (p->url_variable && endpoint_variable(c, p->url_variable, env, !env, &from)) ||
+           (p->host_variable && endpoint_variable(c, p->host_variable, env, !env, &from));
 }
 
-static const char *key_variable(const struct config *c, const struct provider *p, bool env, bool dotenv, struct source *from)
+/* The user himself has a key or a URL of it, in the environment or in config.yaml: there a folder's .env has no say about where it is. */
+static bool is_own(const struct config *c, const struct provider *p)
 {
-    for (char *const *name = p->key_variable; *name; name++) {
-        const char *value = variable(c, *name, env, dotenv, from);
-        if (value)
-            return value;
-    }
-    return NULL;
+    return is_there(c, p, true) || p->api_key || p->api_key_command.n || p->url_line;
 }
 
 /* A value that becomes a part of a path must not be able to become anything else. At the very beginning it is a URL, which url_check reads. */
@@ -54,7 +39,7 @@ static bool path_part(const char *s)
 }
 
 /* base_url with its {NAME}s filled in. *missing names the first that is not set. */
-static int fill_in(struct config *c, const char *text, struct endpoint *e, const char **missing, struct error *err)
+static int fill_in(struct config *c, const char *text, bool folder, struct endpoint *e, const char **missing, struct error *err)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(4096);
 
@@ -67,13 +52,14 @@ static int fill_in(struct config *c, const char *text, struct endpoint *e, const
         }
         autofree char *name = xmemdup0(p + 1, (size_t)(close - p) - 1);
         struct source from = {0};
-        const char *value = variable(c, name, true, true, &from);
+        const char *value = endpoint_variable(c, name, true, folder, &from);
         if (!value) {
             *missing = config_keep(c, name);
             return 0;
         }
         if (out.len > 0 && !path_part(value))
             return error_set(err, ERROR_USAGE, 0, "%s: expected letters, digits, - and _ only", name);
+        e->folders_place |= out.len == 0 && from.kind == SOURCE_DOTENV;
         autofree char *trimmed = url_trim(value);
         buf_addstr(&out, trimmed);
         from.name = from.kind == SOURCE_ENV ? config_keep(c, name) : from.name;
@@ -89,30 +75,44 @@ static int fill_in(struct config *c, const char *text, struct endpoint *e, const
     return 0;
 }
 
+/* The place that a service has always: its own host, or for what listens on this machine its own port. */
+static bool usual_place(const struct endpoint *e, const struct provider *p)
+{
+    autofree char *usual = url_trim(p->base_url);
+
+    return strcmp(e->base_url, usual) == 0 ||
+           (!url_is_plain(e->base_url) && !url_is_loopback(e->base_url) && url_same_service(e->base_url, p->base_url));
+}
+
 /* The URL of a provider's entry: a variable that replaces it, or its own text. */
 static int entry_url(struct config *c, const struct provider *p, struct endpoint *e, const char **missing, struct error *err)
 {
     struct source from = {0};
-    const char *value = p->url_variable ? variable(c, p->url_variable, true, true, &from) : NULL;
+    bool folder = !is_own(c, p);
+    const char *value = p->url_variable ? endpoint_variable(c, p->url_variable, true, folder, &from) : NULL;
 
     e->binding.url = URL_ENTRY;
+    e->folders_place = e->passed_over = false;
     free(e->base_url);
     e->base_url = value ? url_trim(value) : NULL;
-    if (!value && p->host_variable && (value = variable(c, p->host_variable, true, true, &from)) != NULL) {
+    if (!value && p->host_variable && (value = endpoint_variable(c, p->host_variable, true, folder, &from)) != NULL) {
         e->base_url = url_from_host(value, strcmp(p->name, "ollama") == 0 ? 11434 : 80);
         if (!e->base_url)
             return error_set(err, ERROR_USAGE, 0, "%s: expected HOST, HOST:PORT or a URL", from.name);
     }
+    e->passed_over = !folder && ((p->url_variable && dotenv_get(&c->dotenv, p->url_variable)) ||
+                                 (p->host_variable && dotenv_get(&c->dotenv, p->host_variable)));
     if (value) {
         e->url_source = from;
         e->elsewhere = p->url_variable && !url_same_service(e->base_url, p->base_url);
         e->binding.url = URL_VARIABLE;
         e->binding.url_from = from.kind;
+        e->folders_place = from.kind == SOURCE_DOTENV && !usual_place(e, p);
         return 0;
     }
     e->url_source = p->url_line ? (struct source){SOURCE_FILE, p->url_line, c->file} : (struct source){0};
     e->binding.url_from = e->url_source.kind;
-    return fill_in(c, p->base_url, e, missing, err);
+    return fill_in(c, p->base_url, folder, e, missing, err);
 }
 
 static int take_entry(struct config *c, const struct provider *p, struct endpoint *e, struct error *err)
@@ -148,6 +148,32 @@ static int named_provider(const struct config *c, const char *name, const struct
                      shown, buf_str(&names));
 }
 
+static int implicit_choice(struct config *c, struct endpoint *e, int first, int last, struct error *err);
+
+/* A folder may choose among the providers that the user has something of himself; others only where the environment chooses none. */
+static bool folder_may_name(struct config *c, const char *name)
+{
+    const struct provider *p = provider_find(&c->providers, name);
+    struct endpoint e = {0};
+
+    if (!p || is_own(c, p))
+        return true;
+    implicit_choice(c, &e, 0, 0, NULL);
+    bool chosen = e.found;
+    if (chosen)
+        argv_pushf(&c->notices, "./.env:%d: SANDPIPER_PROVIDER is passed over: your environment chooses %s",
+                   c->choice[SOURCE_DOTENV].provider.from.line, e.provider);
+    endpoint_release(&e);
+    return !chosen;
+}
+
+static bool layer_chooses(struct config *c, int k)
+{
+    const struct config_choice *layer = &c->choice[k];
+
+    return (layer->provider.value || layer->base_url.value) && (k != SOURCE_DOTENV || folder_may_name(c, layer->provider.value));
+}
+
 /* Somebody said where: the highest layer with a provider or a base URL. 0 also when nobody did. */
 static int explicit_choice(struct config *c, struct endpoint *e, struct error *err)
 {
@@ -155,7 +181,7 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
     char where[256];
     const struct provider *p = NULL;
 
-    while (k > SOURCE_DEFAULT && !c->choice[k].provider.value && !c->choice[k].base_url.value)
+    while (k > SOURCE_DEFAULT && !layer_chooses(c, k))
         k--;
     if (k == SOURCE_DEFAULT)
         return 0;
@@ -167,6 +193,7 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
     }
     if (!c->choice[k].base_url.value) {
         e->binding.provider_from_file = k == SOURCE_FILE;
+        e->by_folder = k == SOURCE_DOTENV;
         return take_entry(c, p, e, err);
     }
     e->entry = p;
@@ -178,21 +205,12 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
     return 0;
 }
 
-/* Is there something of this provider in the environment (or .env), enough to choose it? */
-static bool is_there(const struct config *c, const struct provider *p, bool env)
+/* Nobody said where, but a key or a URL lies there: the environment's (layer 0) counts before .env's (1), both before config.yaml's (2). */
+static int implicit_choice(struct config *c, struct endpoint *e, int first, int last, struct error *err)
 {
-    struct source from;
+    struct error earlier = {0};
 
-    return key_variable(c, p, env, !env, &from) || (p->url_variable && variable(c, p->url_variable, env, !env, &from)) ||
-           (p->host_variable && variable(c, p->host_variable, env, !env, &from));
-}
-
-/* Nobody said where, but a key or a URL lies there: the environment's counts before .env's, both before config.yaml's. */
-static int implicit_choice(struct config *c, struct endpoint *e, struct error *err)
-{
-    struct error first = {0};
-
-    for (int layer = 0; layer < 3; layer++)
+    for (int layer = first; layer <= last; layer++)
         for (size_t i = 0; i < c->providers.n; i++) {
             const struct provider *p = &c->providers.v[i];
             struct error why = {0};
@@ -201,14 +219,16 @@ static int implicit_choice(struct config *c, struct endpoint *e, struct error *e
                 continue;
             if (layer < 2 ? !is_there(c, p, layer == 0) : !p->api_key && !p->api_key_command.n)
                 continue;
+            e->by_folder = layer == 1;
             if (take_entry(c, p, e, &why) == 0)
                 return 0;
-            if (!first.kind)
-                first = why;
+            if (!earlier.kind)
+                earlier = why;
         }
-    if (first.kind && err)
-        *err = first;
-    return first.kind ? -1 : 0;
+    e->by_folder = false;
+    if (earlier.kind && err)
+        *err = earlier;
+    return earlier.kind ? -1 : 0;
 }
 
 /* The highest layer that names a model; but one that was named beside another provider belongs there. */
@@ -249,90 +269,6 @@ static void choose_api(struct config *c, struct endpoint *e)
     e->api_source = *config_source(c, &c->api);
 }
 
-static const char *key_from(const struct config *c, const struct endpoint *e, enum key_origin origin, const struct argv **command,
-                            struct source *from)
-{
-    const struct provider *p = e->entry;
-
-    *command = NULL;
-    switch (origin) {
-    case KEY_OPTION_ENV:
-        *from = (struct source){SOURCE_ENV, 0, "SANDPIPER_API_KEY"};
-        return config_env(c, "SANDPIPER_API_KEY");
-    case KEY_OPTION_FILE:
-        *from = c->choice[SOURCE_FILE].api_key.from;
-        if (c->choice[SOURCE_FILE].api_key.value)
-            return c->choice[SOURCE_FILE].api_key.value;
-        *from = *config_source(c, &c->api_key_command);
-        *command = c->api_key_command.n ? &c->api_key_command : NULL;
-        return NULL;
-    case KEY_VARIABLE_ENV:
-        return p ? key_variable(c, p, true, false, from) : NULL;
-    case KEY_VARIABLE_DOTENV:
-        return p ? key_variable(c, p, false, true, from) : NULL;
-    case KEY_ENTRY_FILE:
-        *from = (struct source){SOURCE_FILE, p ? p->key_line : 0, c->file};
-        if (p && p->api_key)
-            return p->api_key;
-        *command = p && p->api_key_command.n ? &p->api_key_command : NULL;
-        return NULL;
-    case KEY_ORIGINS:
-        break;
-    }
-    return NULL;
-}
-
-/* A copy without blanks around it; a line break in the middle would end the header it is sent in. */
-static int clean_key(const char *key, size_t len, const char *where, char **out, struct error *err)
-{
-    while (len && isspace((unsigned char)*key))
-        key++, len--;
-    while (len && isspace((unsigned char)key[len - 1]))
-        len--;
-    if (len > KEY_MAX)
-        return error_set(err, ERROR_USAGE, 0, "%s: a key of %zu bytes; at most %d are taken", where, len, KEY_MAX);
-    for (size_t i = 0; i < len; i++)
-        if (!isgraph((unsigned char)key[i]))
-            return error_set(err, ERROR_USAGE, 0, "%s: the key has a character that cannot be in one (byte %zu)", where, i + 1);
-    *out = len ? xmemdup0(key, len) : NULL;
-    return 0;
-}
-
-static int choose_key(struct config *c, struct endpoint *e, struct error *err)
-{
-    char text[256];
-
-    for (int o = 0; o < KEY_ORIGINS && !e->key_name; o++) {
-        const struct argv *command;
-        struct source from = {0};
-        const char *key = key_from(c, e, (enum key_origin)o, &command, &from);
-
-        if (!key && !command)
-            continue;
-        source_text(&from, text, sizeof text);
-        if (!binding_allows(&e->binding, (enum key_origin)o)) {
-            char url[256];
-            source_text(&e->url_source, url, sizeof url);
-            free(e->unbound);
-            e->unbound = xasprintf("the key of %s is not sent to %s (URL of %s): a key goes only to the URL of the same place", text,
-                                   e->base_url, url);
-            continue;
-        }
-        e->key_source = from;
-        e->key_command = command;
-        e->key_name = xstrdup(from.kind == SOURCE_ENV ? from.name : text);
-        if (key && clean_key(key, strlen(key), text, &e->key, err) < 0)
-            return -1;
-    }
-    if (!e->key_name)
-        e->key_name = xstrdup(e->binding.url != URL_OPTION && e->entry && e->entry->key_variable[0] ? e->entry->key_variable[0] : "SANDPIPER_API_KEY");
-    else {
-        free(e->unbound);
-        e->unbound = NULL;
-    }
-    return 0;
-}
-
 static int check_url(const struct config *c, const struct endpoint *e, struct error *err)
 {
     char where[256];
@@ -345,22 +281,6 @@ static int check_url(const struct config *c, const struct endpoint *e, struct er
         return error_set(err, ERROR_USAGE, 0, "%s: a key would go over the network in clear text to %s\n"
                          "Use https://, or set allow_insecure: true in config.yaml.", where, e->base_url);
     return 0;
-}
-
-/* A .env that decides where questions go must not do so silently: the folder may be somebody else's. */
-static void tell_dotenv(struct config *c, const struct endpoint *e)
-{
-    const struct source *by = e->url_source.kind == SOURCE_DOTENV        ? &e->url_source
-                              : e->provider_source.kind == SOURCE_DOTENV ? &e->provider_source
-                              : e->key_source.kind == SOURCE_DOTENV      ? &e->key_source
-                                                                         : NULL;
-    autofree char *url = NULL;
-
-    if (!by)
-        return;
-    url = scrub_line(e->base_url, SCRUB_TERMINAL);
-    argv_pushf(&c->notices, ".env in this folder decides the endpoint (%s): %s at %.200s, %s", by->name, e->provider, url,
-               e->key_source.kind == SOURCE_DOTENV ? "with its own key" : e->key || e->key_command ? "with your key" : "without a key");
 }
 
 const char *endpoint_title(const struct endpoint *e)
@@ -383,21 +303,66 @@ struct profile endpoint_profile(const struct config *c, const struct endpoint *e
     return all;
 }
 
-int endpoint_choose(struct config *c, struct endpoint *e, struct error *err)
+int endpoint_look(struct config *c, struct endpoint *e, struct error *err)
 {
     *e = (struct endpoint){.ca_cert = c->ca_cert};
     if (explicit_choice(c, e, err) < 0)
         return -1;
-    if (!e->found && implicit_choice(c, e, err) < 0)
+    if (!e->found && implicit_choice(c, e, 0, 2, err) < 0)
         return -1;
+    e->by_folder |= e->folders_place;
     choose_model(c, e);
     choose_api(c, e);
     if (!e->found)
         return 0;
-    if (choose_key(c, e, err) < 0 || check_url(c, e, err) < 0)
+    return endpoint_choose_key(c, e, err) < 0 || check_url(c, e, err) < 0 ? -1 : 0;
+}
+
+static void tell_passed_over(struct config *c, const struct endpoint *e)
+{
+    const struct provider *p = e->passed_over ? e->entry : NULL;
+    const struct dotenv_entry *d = p && p->url_variable ? dotenv_get(&c->dotenv, p->url_variable) : NULL;
+
+    if (p && !d && p->host_variable)
+        d = dotenv_get(&c->dotenv, p->host_variable);
+    if (d)
+        argv_pushf(&c->notices, "./.env:%d: %s is passed over: you have a key or URL of %s yourself", d->line, d->name, e->provider);
+}
+
+int endpoint_choose(struct config *c, struct endpoint *e, struct error *err)
+{
+    enum folder_answer answer = FOLDER_ALLOWED;
+
+    if (endpoint_look(c, e, err) < 0)
         return -1;
-    tell_dotenv(c, e);
+    if (e->found && e->folders_place)
+        answer = folder_verdict(c, e, err);
+    if (answer == FOLDER_NOBODY || answer == FOLDER_INTERRUPTED)
+        return -1;
+    if (answer == FOLDER_DENIED) {
+        argv_pushf(&c->notices, "./.env is left out: you did not allow that it sends questions to %.200s", e->base_url);
+        endpoint_release(e);
+        folder_leave_out(c);
+        return endpoint_look(c, e, err);
+    }
+    if (e->found) {
+        tell_passed_over(c, e);
+        folder_tell(c, e);
+    }
     return 0;
+}
+
+int endpoint_check_key(const struct endpoint *e, struct error *err)
+{
+    const struct provider *p = e->entry;
+
+    if (!e->found || !p || !p->key_variable[0] || p->local || e->elsewhere || e->binding.url == URL_OPTION)
+        return 0;
+    if (e->key || e->key_command || e->unbound || url_is_plain(e->base_url) || url_is_loopback(e->base_url))
+        return 0;
+    return error_set(err, ERROR_USAGE, 0, "%s wants a key, and %s is not set\n"
+                     "export %s=..., or name it in .env, or give api_key_command: in config.yaml", endpoint_title(e), p->key_variable[0],
+                     p->key_variable[0]);
 }
 
 void endpoint_take_local(struct config *c, struct endpoint *e, const struct provider *p)
@@ -410,34 +375,6 @@ void endpoint_take_local(struct config *c, struct endpoint *e, const struct prov
     e->found = entry_url(c, p, e, &missing, NULL) == 0 && !missing;
     if (!e->key_name)
         e->key_name = xstrdup(p->key_variable[0] ? p->key_variable[0] : "SANDPIPER_API_KEY");
-}
-
-int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err)
-{
-    struct child_result r = {0};
-    char what[64];
-    int status = -1;
-
-    if (e->key || !e->key_command)
-        return 0;
-    if (child_run(e->key_command->v, KEY_COMMAND_MS, KEY_MAX, loop, &r, err) < 0) {
-        error_wrap(err, "api_key_command");
-    } else if (r.timed_out) {
-        error_set(err, ERROR_USAGE, 0, "api_key_command: %s did not end within %d s", e->key_command->v[0], KEY_COMMAND_MS / 1000);
-    } else if (!WIFEXITED(r.status) || WEXITSTATUS(r.status) != 0) {
-        autofree char *said = scrub_line(buf_str(&r.err), SCRUB_TERMINAL);
-        child_status_text(r.status, what, sizeof what);
-        error_set(err, ERROR_USAGE, 0, "api_key_command: %s ended with %s%s%.200s", e->key_command->v[0], what, *said ? ": " : "", said);
-    } else {
-        size_t len = strcspn(buf_str(&r.out), "\n");
-        status = clean_key(buf_str(&r.out), len, "api_key_command", &e->key, err);
-        if (status == 0 && !e->key)
-            status = error_set(err, ERROR_USAGE, 0, "api_key_command: %s printed nothing on its first line", e->key_command->v[0]);
-    }
-    if (r.out.data)
-        explicit_bzero(r.out.data, r.out.len);
-    child_result_release(&r);
-    return status;
 }
 
 void endpoint_release(struct endpoint *e)

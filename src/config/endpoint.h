@@ -2,6 +2,8 @@
  *
  * base_url and provider of the highest layer that has either count, and nothing of them from lower ones. With neither, the first known
  * provider whose key or URL is in the environment, then in .env, then in config.yaml. A model named in the same layer as another provider belongs to that one.
+ * A folder's .env changes nothing that the user has chosen: of a provider that he has a key or URL for it has no say where that is, and where the
+ * environment chooses, it may only name one of those. A place that is none of the provider's own is asked about (folder.h).
  * Keys as binding.h has it.
  */
 #ifndef CONFIG_ENDPOINT_H
@@ -23,6 +25,9 @@ struct endpoint {
     const char *provider;           /* its name, or "custom" */
     char *base_url;
     enum provider_api api;
+    bool by_folder;                 /* .env chose where questions go: provider or URL */
+    bool folders_place;             /* and the place itself is one that .env names, not a service's own */
+    bool passed_over;               /* .env's key belongs to a URL of its own that does not count */
     bool elsewhere;                 /* the entry's URL variable leads to another host: what the entry says of its service does not hold */
     const char *model;              /* NULL: none is known */
     const struct argv *models;      /* the preference list that it is the first of; NULL: the user named it */
@@ -39,7 +44,11 @@ struct endpoint {
 const char *endpoint_title(const struct endpoint *e);
 /* Everything known of a model at this endpoint, and how its service wants to be told about thinking where the model's profile does not say. */
 struct profile endpoint_profile(const struct config *c, const struct endpoint *e, const char *model);
+/* look: what it would be, with nobody asked and nothing said (folder.h). */
+int endpoint_look(struct config *c, struct endpoint *e, struct error *err);
 int endpoint_choose(struct config *c, struct endpoint *e, struct error *err);
+/* A service of its own place that wants a key, and there is none for it: said before anything is sent. */
+int endpoint_check_key(const struct endpoint *e, struct error *err);
 /* The first local server that answered, or one of the user's choice, becomes the endpoint. */
 void endpoint_take_local(struct config *c, struct endpoint *e, const struct provider *p);
 /* Run the command that the key comes from, if it does. At most 60 s; its first line is the key. */

@@ -46,6 +46,7 @@ int config_apply_dotenv(struct config *c, const char *text, size_t len, struct e
 {
     if (dotenv_parse(&c->dotenv, text, len, err) < 0)
         return -1;
+    sha256_hex(text, len, c->dotenv_digest);
     if (c->dotenv.bad == 1)
         argv_pushf(&c->notices, ".env:%d: this line is not NAME=value; it is skipped", c->dotenv.bad_line);
     else if (c->dotenv.bad)
@@ -77,7 +78,7 @@ int config_load_dotenv(struct config *c, struct error *err)
     if (lstat(".env", &link) < 0)
         return 0;
     if (link.st_uid != geteuid())
-        return error_set(err, ERROR_USAGE, 0, ".env: the file belongs to another user (uid %u) and is not read\nMove it away, or start from another folder.",
+        return error_set(err, ERROR_USAGE, 0, ".env: the file belongs to another user (uid %u) and is not read\nLeave it out with --dotenv ignore, or start from another folder.",
                          (unsigned)link.st_uid);
     autoclose int fd = open(".env", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st) < 0) {
@@ -92,7 +93,7 @@ int config_load_dotenv(struct config *c, struct error *err)
         return 0;
     }
     if (st.st_uid != geteuid())
-        return error_set(err, ERROR_USAGE, 0, ".env: it points to a file of another user (uid %u) and is not read\nMove it away, or start from another folder.",
+        return error_set(err, ERROR_USAGE, 0, ".env: it points to a file of another user (uid %u) and is not read\nLeave it out with --dotenv ignore, or start from another folder.",
                          (unsigned)st.st_uid);
     if (st.st_size > (off_t)DOTENV_MAX)
         return error_set(err, ERROR_USAGE, 0, ".env: the file has %lld bytes, at most %zu are read", (long long)st.st_size, DOTENV_MAX);

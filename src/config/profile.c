@@ -17,6 +17,7 @@ static const struct field fields[] = {
     {"context", F_COUNT, M(context), NULL, false, 0},
     {"max_tokens", F_COUNT, M(max_tokens), NULL, false, 0},
     {"temperature", F_NUMBER, M(temperature), NULL, false, 0},
+    {"output_answers", F_BOOL, M(output_answers), NULL, false, M(has_output_answers)},
     {"vision", F_BOOL, M(vision), NULL, false, M(has_vision)},
     {"reasoning", F_BOOL, M(reasoning), NULL, false, M(has_reasoning)},
     {"efforts", F_CHOICES, M(efforts), EFFORTS "|default", false, 0},
@@ -90,6 +91,7 @@ static bool matches(const char *pattern, const char *model)
 static void add(struct profile *all, const struct profile *f)
 {
     TAKE(has_dialect, dialect);
+    TAKE(has_output_answers, output_answers);
     TAKE(has_vision, vision);
     TAKE(has_reasoning, reasoning);
     TAKE(has_thinking, thinking);

@@ -26,12 +26,13 @@ struct profile {            /* has_... says whether the pattern speaks of it; st
     enum profile_dialect dialect;
     int context, max_tokens;        /* 0: unknown */
     double temperature;             /* < 0: none */
+    bool output_answers;            /* in blocks: what its code prints is the answer, where that is one short line */
     bool vision, reasoning;
     char *efforts;                  /* those that the model knows, of EFFORTS or "default", joined by | */
     enum thinking thinking;
     enum reasoning_back reasoning_back;
     char *ends, *replaced_by;       /* the day on which the service takes it away, YYYY-MM-DD; what it names instead */
-    bool has_dialect, has_vision, has_reasoning, has_thinking, has_reasoning_back;
+    bool has_dialect, has_vision, has_reasoning, has_thinking, has_reasoning_back, has_output_answers;
 };
 
 struct profiles {

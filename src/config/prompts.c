@@ -27,6 +27,8 @@ static const struct text texts[] = {
     {NULL, "tools", T(tools), false},
     {"system", "native", T(system_native), false},
     {"system", "blocks", T(system_blocks), false},
+    {"examples", "table", T(examples_table), false},
+    {"examples", "json", T(examples_json), false},
     {NULL, "nudge", T(nudge), false},
     {"blocks", "ok", T(blocks_ok), false},
     {"blocks", "failed", T(blocks_failed), false},

@@ -13,7 +13,7 @@ struct prompt_texts {       /* strings are owned; after prompts_load only model 
     char *model;            /* the model it asks for when nobody names one; "any" in the file is NULL here */
     char *reasoning_effort;
     char *tools;            /* their names, separated by blanks */
-    char *system_native, *system_blocks, *nudge;
+    char *system_native, *system_blocks, *examples_table, *examples_json, *nudge;
     char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
     char *tool_description, *tool_code;
     char *empty, *no_more_code, *same_code, *same_output;

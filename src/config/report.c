@@ -122,6 +122,8 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
     buf_addstr(out, "# base_url: ");
     quoted(out, e->base_url);
     from(out, start, &e->url_source);
+    if (e->folders_place)
+        buf_addstr(out, "# this place is the folder's own: you are asked before the first question goes there\n");
     start = out->len;
     buf_addf(out, "# api: %s", apis[e->api]);
     from(out, start, &e->api_source);
@@ -153,7 +155,7 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
 int config_print(struct config *c, struct buf *out, struct error *err)
 {
     struct endpoint e;
-    int status = endpoint_choose(c, &e, err);
+    int status = endpoint_look(c, &e, err);
 
     if (status == 0) {
         buf_addf(out, "# %s%s\n", c->file ? c->file : "no home, so no config.yaml", !c->file || c->file_read ? "" : " (not there)");

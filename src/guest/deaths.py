@@ -28,8 +28,8 @@ def reap(self):
 
 def died(self, status):
     """The worker ended. If its answer is already here it counts; then everything it left behind ends too, and a fresh one starts."""
-    if self.sock is not None:
-        self.message(select.POLLIN)
+    if self.words >= 0:
+        self.message(PIPE_MOST // CHUNK + 1)
     if self.waiting:
         self.drain(PIPE_MOST)
     ending = tlv(b'w', b'%d' % status) + (tlv(b'c', b'closed') if self.closed_kill else b'')
@@ -64,9 +64,13 @@ def close_cell(self, ending):
 
 def forget(self):
     """Close what led to the worker."""
+    self.hush()
     if self.sock is not None:
-        self.poll.unregister(self.sock.fileno())
-        self.sock.close()
+        try:
+            self.poll.unregister(self.sock.fileno())
+        except KeyError:
+            pass                                # it waited for no room
+        shut(self.sock)                         # noqa: from start.py
         self.sock = None
     for fd in self.pipes:
         if self.polled:

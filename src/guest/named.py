@@ -110,7 +110,7 @@ def answer_door(self):
         if look.poll(0):                        # our client is gone, and we only have not come to see it
             self.gone()
     if self.fd_in >= 0 or (self.alone and pid != 0):    # we are held; or it has a pid in here, so it is the code
-        sock.close()
+        shut(sock)                              # noqa: from start.py
         return
     self.poll.unregister(DOOR[0])               # others wait in the queue until it has said its word
     self.poll.register(fd, select.POLLIN)
@@ -122,7 +122,7 @@ def turn_away(self):
     fd = DOOR.pop()
     if not self.welcome:
         self.poll.unregister(fd)
-    self.knock.close()
+    shut(self.knock)                            # noqa: from start.py
     self.knock, self.knock_until, self.welcome = None, 0.0, False
     self.poll.register(DOOR[0], select.POLLIN)
 

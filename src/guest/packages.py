@@ -2,7 +2,7 @@
 
 
 def find_packages():
-    names, found = ('numpy', 'pandas', 'matplotlib', 'scipy', 'scikit_learn', 'sympy', 'openpyxl', 'pillow'), {}
+    names, found = OPTIONS['packages'].split(','), {}
     for folder in sys.path:
         if folder.endswith('-packages'):
             try:
@@ -10,9 +10,10 @@ def find_packages():
             except OSError:
                 continue
             for e in entries:
-                if e.endswith(('.dist-info', '.egg-info')):
-                    name, _, rest = e[:-10].partition('-')
-                    name = name.lower()
-                    if name in names and name not in found:
-                        found[name] = '%s %s' % (name.replace('_', '-'), '.'.join(rest.split('-')[0].split('.')[:2]))
+                stem, _, kind = e.rpartition('.')
+                if kind in ('dist-info', 'egg-info'):
+                    name, _, rest = stem.partition('-')
+                    name = name.lower().replace('_', '-')
+                    if name and name in names and name not in found:
+                        found[name] = '%s %s' % (name, '.'.join(rest.split('-')[0].split('.')[:2]))
     return ', '.join(found[n] for n in names if n in found)

@@ -56,38 +56,39 @@ def park(self, extra):
     """Obey one order to park: the copy comes back from here as the worker, when it is told to go on."""
     global _clone
     fds = received(extra)
-    if len(fds) != 1:
+    if len(fds) != 2:
         return
-    sock = _socket.socket(fileno=fds[0])
+    sock, words = _socket.socket(fileno=fds[0]), fds[1]
     try:
         if _clone is None:
             _clone = prepare() or 0                 # a Python without _ctypes raises
         if not _clone:
-            refuse(sock, b'Na')
+            refuse(words, b'Na')
         elif not (alone_in_here() or soon_alone()):
-            refuse(sock, b'Nt')
+            refuse(words, b'Nt')
         else:
             pid = _clone()
             if pid == 0:
                 try:
-                    lie_still(self, sock)
+                    lie_still(self, sock, words)
                 except BaseException:
                     posix._exit(70)
                 return
             if pid < 0:
-                refuse(sock, b'Nm')
+                refuse(words, b'Nm')
     except Exception:
-        refuse(sock, b'Na')
+        refuse(words, b'Na')
     sock.close()
+    posix.close(words)
     try:                                            # a cell that waits already is not kept waiting
         self.sock.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
     except BlockingIOError:
         touch(self)
 
 
-def refuse(sock, why):
+def refuse(words, why):
     try:
-        sock.send(why)
+        posix.write(words, why)
     except OSError:
         pass                                        # the supervisor has given it up
 
@@ -137,7 +138,7 @@ def score_of_copy():
     return max(OOM_WORKER, min(1000, OOM_WORKER + (least - mine) * 1000 // limit))
 
 
-def lie_still(self, sock):
+def lie_still(self, sock, words):
     """The copy: from here until it is the worker. A cell that follows at once needs the processor more, so at first it does nothing."""
     posix.setsid()                                  # the worker's interrupts are not ours
     sock.settimeout(STILL)
@@ -146,9 +147,9 @@ def lie_still(self, sock):
         posix._exit(0)                              # a newer copy is there already, or somebody who is not the supervisor speaks
     except _socket.timeout:
         sock.settimeout(None)
-    let_go(self, sock)
+    let_go(self, sock, words)
     oom_score(score_of_copy())
-    sock.send(b'P')
+    posix.write(words, b'P%d' % posix.getpid())
     data, extra, _, _ = sock.recvmsg(64, 64, _socket.MSG_CMSG_CLOEXEC)
     fds = received(extra)
     if data != b'G' or len(fds) != 2:
@@ -156,9 +157,9 @@ def lie_still(self, sock):
     rise(self, fds)
 
 
-def let_go(self, sock):
+def let_go(self, sock, words):
     """Give up what is the dead one's, or would be in its way while it lives."""
-    old, self.sock = self.sock, sock
+    old, self.sock, self.words = self.sock, sock, words
     old.close()
     # The read end of a pipe that nobody writes to: end of file for a reader, an error for a writer.
     dead, end = posix.pipe2(posix.O_CLOEXEC)
@@ -166,7 +167,7 @@ def let_go(self, sock):
     for name in posix.listdir('/proc/self/fd'):
         fd = int(name)
         try:
-            if fd not in (dead, sock.fileno()) and posix.fstat(fd).st_mode & 0o170000 in (0o010000, 0o140000):
+            if fd not in (dead, sock.fileno(), words) and posix.fstat(fd).st_mode & 0o170000 in (0o010000, 0o140000):
                 posix.dup2(dead, fd, posix.get_inheritable(fd))
         except OSError:
             pass                                    # the descriptor of the listing itself

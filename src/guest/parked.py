@@ -15,21 +15,22 @@ def park(self):
     if self.sock is None or not self.worker:
         return
     try:
-        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        ours, theirs, words, words_in = lead()      # noqa: from start.py
     except OSError:
         self.why = b'Nm'
         return
-    ours.setsockopt(_socket.SOL_SOCKET, _socket.SO_PASSCRED, 1)    # whose pid it is, the kernel says
-    ours.setblocking(False)
     try:
-        self.sock.sendmsg([PARK], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, theirs.fileno().to_bytes(4, sys.byteorder))])
+        fds = theirs.fileno().to_bytes(4, sys.byteorder) + words_in.to_bytes(4, sys.byteorder)
+        self.sock.sendmsg([PARK], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
     except OSError:
         self.why = b'deaf'
         ours.close()
+        posix.close(words)
     else:
-        self.parked = [ours, 0]
-        self.poll.register(ours.fileno(), select.POLLIN)
+        self.parked = [ours, words, 0]
+        self.poll.register(words, select.POLLIN)
     theirs.close()
+    posix.close(words_in)
 
 
 def hurry(self):
@@ -46,9 +47,10 @@ def unpark(self, why):
     self.why = why
     if self.parked is None:
         return
-    (sock, pid), self.parked = self.parked, None
-    self.poll.unregister(sock.fileno())
-    sock.close()
+    (sock, words, pid), self.parked = self.parked, None
+    self.poll.unregister(words)
+    posix.close(words)
+    shut(sock)                                      # noqa: from start.py
     if pid:
         try:
             posix.kill(pid, _signal.SIGKILL)
@@ -57,35 +59,36 @@ def unpark(self, why):
 
 
 def heard(self):
-    """The copy's socket: who made it says so once. Anything more, and its end, is the end of the copy."""
-    sock, pid = self.parked
+    """The copy's words: it says its pid once. Anything more, and their end, is the end of the copy."""
+    sock, words, pid = self.parked
     try:
-        data, extra, _, _ = sock.recvmsg(64, 256)
+        data = posix.read(words, 64)
     except BlockingIOError:
         return
-    except OSError:
-        data, extra = b'', ()
-    sender = 0
-    for level, what, value in extra:
-        if what == _socket.SCM_CREDENTIALS:
-            sender = int.from_bytes(value[:4], sys.byteorder)
-        else:
-            for i in range(0, len(value) - 3, 4):
-                posix.close(int.from_bytes(value[i:i + 4], sys.byteorder))
-    if pid == 0 and data == b'P' and sender not in (0, 1, posix.getpid(), self.worker):
-        self.parked[1] = sender
+    said = int(data[1:]) if data[:1] == b'P' and data[1:].isdigit() and len(data) < 10 else 0
+    if pid == 0 and said not in (0, 1, posix.getpid(), self.worker) and a_child(said):
+        self.parked[2] = said
     elif pid and not data:
         self.lost = pid                             # how it ended is told by reap()
-        self.parked[1] = 0
+        self.parked[2] = 0
         self.unpark(b'gone')
     else:
         self.unpark(data if pid == 0 and data in WHY else b'gone' if pid or data else b'none')
 
 
+def a_child(pid):
+    """Is it one of ours, dead or alive? Whatever the code says: no other can be spared, or killed, by mistake."""
+    try:
+        posix.waitid(posix.P_PID, pid, posix.WEXITED | posix.WNOHANG | posix.WNOWAIT)
+        return True
+    except OSError:
+        return False
+
+
 def ended(self, pid, status):
     """A child of ours that is not the worker was reaped. True: it was the copy, and others than us ended it."""
-    if self.parked is not None and pid == self.parked[1]:
-        self.parked[1] = 0
+    if self.parked is not None and pid == self.parked[2]:
+        self.parked[2] = 0
         self.unpark(b'gone')
     elif pid != self.lost:
         return False
@@ -99,9 +102,9 @@ def ended(self, pid, status):
 def mourn(self):
     """The worker is dead (died() has noted how): go on from the copy, or from nothing, and say which. Called until it is done."""
     ending, until, idle = self.dying
-    if self.parked is not None and not self.parked[1]:
+    if self.parked is not None and not self.parked[2]:
         heard(self)
-        if self.parked is not None and not self.parked[1] and time.monotonic() < until:
+        if self.parked is not None and not self.parked[2] and time.monotonic() < until:
             return
     self.dying, self.streak = None, 0
     orders = self.to_worker                         # a cell that came since
@@ -127,13 +130,13 @@ def mourn(self):
 
 def restore(self):
     """True: the copy is the worker now, and nothing else of the code lives."""
-    if self.parked is None or not self.parked[1]:
+    if self.parked is None or not self.parked[2]:
         return False
-    sock, pid = self.parked
+    sock, words, pid = self.parked
     if not self.bury(pid):
         self.why = b'left'
         return False
-    if self.parked is None or self.parked[1] != pid:
+    if self.parked is None or self.parked[2] != pid:
         return False                                # it was reaped meanwhile
     (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
     fds = out_in.to_bytes(4, sys.byteorder) + err_in.to_bytes(4, sys.byteorder)
@@ -149,10 +152,9 @@ def restore(self):
         posix.close(err_in)
     posix.set_blocking(out, False)
     posix.set_blocking(err, False)
-    sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_PASSCRED, 0)
-    self.poll.unregister(sock.fileno())
+    self.poll.unregister(words)
     self.parked = None
-    self.adopt(pid, sock, out, err)
+    self.adopt(pid, sock, words, out, err)
     return True
 
 

@@ -14,6 +14,20 @@ def prctl(option, value):
             return False
 
 
+LIMITS = ('RLIMIT_NPROC', 'nproc'), ('RLIMIT_NOFILE', 'nofile'), ('RLIMIT_SIGPENDING', 'pending')
+
+
+def confine():
+    """Limits of the code alone, which no engine has set for it."""
+    wanted = [(name, int(OPTIONS[word])) for name, word in LIMITS if int(OPTIONS[word])]
+    if wanted:
+        import resource
+        for name, most in wanted:
+            what = getattr(resource, name)
+            hard = resource.getrlimit(what)[1]
+            resource.setrlimit(what, (min(most, hard) if hard >= 0 else most,) * 2)
+
+
 def fork_child(close, hidden, alone):
     """Fork with the child cut off from everything that is the supervisor's. Returns as fork does."""
     pid = posix.fork()
@@ -35,9 +49,7 @@ def fork_child(close, hidden, alone):
         OPTIONS['alone'] = alone
         if not alone:
             prctl(1, 9)                         # PR_SET_PDEATHSIG: in a test nobody ends us with the namespace
-        if int(OPTIONS['nproc']):
-            import resource
-            resource.setrlimit(resource.RLIMIT_NPROC, (int(OPTIONS['nproc']),) * 2)
+        confine()
     except BaseException:
         posix._exit(71)                         # never go on as a second supervisor
     try:
@@ -49,11 +61,30 @@ def fork_child(close, hidden, alone):
     return 0
 
 
-def fork_worker(close, hidden, alone):
-    """A fresh worker: (pid, our end of its socket, its stdout, its stderr). Messages keep their borders, so garbage cannot put us out of step."""
+def lead():
+    """The two ways between us and who runs code: (our end of a socket for orders, theirs, our end of a pipe for words, theirs). The socket is shut
+    for the way back and a pipe carries bytes alone, so no descriptor of the code's ever comes to us: its close could block us."""
     ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    ours.shutdown(_socket.SHUT_RD)
+    ours.setblocking(False)
+    words, words_in = posix.pipe2(posix.O_CLOEXEC)
+    posix.set_blocking(words, False)
+    return ours, theirs, words, words_in
+
+
+def shut(sock):
+    """Close a Unix socket. Before Linux 6.10 whoever closes one also drops what others have lost in flight, which may be TCP sockets of the
+    code's that linger (SO_LINGER); a signal ends that wait."""
+    _signal.setitimer(_signal.ITIMER_REAL, 0.02, 0.02)
+    sock.close()
+    _signal.setitimer(_signal.ITIMER_REAL, 0)
+
+
+def fork_worker(close, hidden, alone):
+    """A fresh worker: (pid, our end of its socket, of its words, its stdout, its stderr)."""
+    ours, theirs, words, words_in = lead()
     (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
-    pid = fork_child(list(close) + [out, err], hidden, alone)
+    pid = fork_child(list(close) + [out, err, words], hidden, alone)
     if pid == 0:
         try:
             ours.close()
@@ -62,16 +93,15 @@ def fork_worker(close, hidden, alone):
             posix.close(out_in)
             posix.close(err_in)
             need('worker')
-            worker(theirs)                      # noqa: from worker.py
+            worker(theirs, words_in)            # noqa: from worker.py
         finally:
             posix._exit(70)
     theirs.close()
-    posix.close(out_in)
-    posix.close(err_in)
-    ours.setblocking(False)
+    for fd in (words_in, out_in, err_in):
+        posix.close(fd)
     posix.set_blocking(out, False)
     posix.set_blocking(err, False)
-    return pid, ours, out, err
+    return pid, ours, words, out, err
 
 
 def excuse(fd):

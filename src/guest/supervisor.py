@@ -32,14 +32,16 @@ class Supervisor:
         self.queued = False                     # the channel is polled for room
         self.number = NONE[:4]                  # of the last cell
         self.until = 0.0                        # when lapse() is to be called; named.py
-        self.worker, self.sock = 0, None        # pid; messages to and from it
+        self.worker, self.sock = 0, None        # pid; messages to it
+        self.words, self.heap = -1, b''         # descriptor and bytes of what it says
         self.pipes = {}                         # descriptor -> kind of frame
         self.to_worker = []
         self.nonce = None                       # of the request under way
         self.waiting = False                    # ... and the worker has not answered it yet
         self.interrupted = False
         self.began = 0.0
-        self.figures, self.figure_count = [], 0
+        self.figures, self.figure_count = [], 0     # memory files of ours
+        self.figure = -1                        # the one that is coming
         self.sending, self.ending = None, b''   # generator of frames: files going out; what the last frame then says
         self.put = self.helper = None           # see requests.py
         self.closed_at, self.closed_kill = 0.0, False
@@ -47,7 +49,7 @@ class Supervisor:
         self.reads, self.reads_since, self.flood, self.room = 0, 0.0, False, CHUNK
         self.file_most, self.cell_most = int(OPTIONS['file']), int(OPTIONS['total'])     # bytes that are copied out: of a file, after a cell
         self.parks = OPTIONS['park'] == '1'     # copies of the worker are kept between cells; see parked.py
-        self.parked, self.why = None, b''       # [socket, pid or 0 until it has spoken]; why there is none
+        self.parked, self.why = None, b''       # [socket, words, pid or 0 until it has spoken]; why there is none
         self.lost, self.taken = 0, 0            # pid of a copy that hung up; copies killed by others, not told yet
         self.cell, self.due = False, 0.0        # the request is a cell; when its copy is to be made
         self.streak, self.ended_at, self.cheap = 0, 0.0, False
@@ -118,7 +120,7 @@ class Supervisor:
     def obey(self, kind, nonce, body):
         if kind == b'R':
             self.nonce, self.waiting, self.interrupted, self.began = nonce, False, False, time.monotonic()
-            self.figures, self.number, self.cell = [], body[:4], self.parks
+            self.heap, self.number, self.cell = b'', body[:4], self.parks
             self.streak = self.streak + 1 if self.began - self.ended_at < PAUSE and self.cheap else 0
             if self.due:                        # no pause for a copy since the last cell, and an older one is of no use
                 need('parked')
@@ -157,19 +159,21 @@ class Supervisor:
     def ours(self):
         """Descriptors that no child may have."""
         fds = {self.fd_in, self.fd_out, self.wake[0], self.wake[1], self.root, *DOOR}
-        fds.discard(-1)                         # no client just now
-        fds.update(self.pipes)
+        fds.update(self.pipes, self.figures, (self.words, self.figure))
         if self.put:
             fds.add(self.put[0])
-        for sock in (self.sock, self.parked and self.parked[0]):
-            if sock is not None:
-                fds.add(sock.fileno())
+        if self.parked:
+            fds.update((self.parked[0].fileno(), self.parked[1]))
+        if self.sock is not None:
+            fds.add(self.sock.fileno())
+        fds.discard(-1)                         # no client just now, for one
         return fds
 
-    def adopt(self, pid, sock, out, err):
-        self.worker, self.sock, self.pipes, self.to_worker = pid, sock, {out: b'O', err: b'E'}, []
+    def adopt(self, pid, sock, words, out, err):
+        self.worker, self.sock, self.words, self.pipes, self.to_worker = pid, sock, words, {out: b'O', err: b'E'}, []
         self.closed_at, self.closed_kill, self.polled, self.flood = 0.0, False, False, False
-        self.poll.register(sock.fileno(), select.POLLIN)
+        self.heap = b''
+        self.poll.register(words, select.POLLIN)
 
     def signal(self, number):
         for pid in (-self.worker, self.worker) if number == _signal.SIGKILL else (-self.worker,):
@@ -183,45 +187,76 @@ class Supervisor:
             try:
                 self.sock.send(self.to_worker[0])
             except BlockingIOError:
-                self.poll.modify(self.sock.fileno(), select.POLLIN | select.POLLOUT)
+                self.poll.register(self.sock.fileno(), select.POLLOUT)
                 return
             except OSError:
-                self.to_worker = []             # it closed its end; the hang-up tells the rest
+                self.to_worker = []             # it closed its end; the hang-up of its words tells the rest
                 return
             self.to_worker.pop(0)
 
-    def message(self, events):
-        """The worker's socket. Only a message that begins with the nonce of the cell under way counts."""
-        if events & select.POLLOUT:
-            self.poll.modify(self.sock.fileno(), select.POLLIN)
-            self.feed()
-        for _ in range(32):                     # bounded: the code can write here too
+    def message(self, reads=4):
+        """What the worker says: records of nonce, kind, u32 length, body. Only those with the nonce of the cell under way count; what else
+        may stand between them is passed over. Not read to the end at once: the code can write here without end."""
+        for _ in range(reads):
             try:
-                data, extra, _, _ = self.sock.recvmsg(CHUNK, 64)
+                data = posix.read(self.words, CHUNK)
             except BlockingIOError:
                 return
-            except OSError:
-                data, extra = b'', ()
-            fd = -1
-            for level, what, value in extra:
-                for i in range(0, len(value) - 3 if what == _socket.SCM_RIGHTS else 0, 4):
-                    if fd >= 0:
-                        posix.close(fd)
-                    fd = int.from_bytes(value[i:i + 4], sys.byteorder)
-            mine = self.waiting and data[:16] == self.nonce
-            if mine and data[16:17] == b'F' and fd >= 0 and len(self.figures) < 20:
-                self.figures.append(fd)
-            elif fd >= 0:
-                posix.close(fd)
-            if not data:                        # end, or an empty message, which the worker never sends
-                self.poll.unregister(self.sock.fileno())
-                self.sock.close()
-                self.sock = None
+            if not data:
+                self.hush()
                 self.closed_at = time.monotonic()
                 return
-            if mine and data[16:17] == b'R':
-                self.answer(data[17:])
-                return
+            heap, at = self.heap + data, 0
+            while self.waiting:
+                found = heap.find(self.nonce, at)
+                at = found if found >= 0 else max(at, len(heap) - 15)
+                end = at + 21 + int.from_bytes(heap[at + 17:at + 21], 'little')
+                if end > at + 21 + CHUNK:
+                    at += 16                    # no record of ours is so long
+                    continue
+                if found < 0 or end > len(heap) or at + 21 > len(heap):
+                    break
+                kind, body, at = heap[at + 16:at + 17], heap[at + 21:end], end
+                if kind == b'R':
+                    self.heap = b''
+                    self.answer(body)
+                    return
+                self.draw(kind, body)
+            self.heap = heap[at:] if self.waiting else b''
+
+    def hush(self):
+        """Close the pipe of the worker's words."""
+        if self.words >= 0:
+            self.poll.unregister(self.words)
+            posix.close(self.words)
+            self.words = -1
+
+    def draw(self, kind, body):
+        """A figure comes in pieces: begin, data, end. One that is not ended is none. One that is too big to be copied out is
+        measured, and not kept."""
+        if kind == b'F':
+            self.erase()
+            if len(self.figures) < 20:
+                self.figure = figure_file()
+        elif self.figure < 0:
+            return
+        elif kind == b'f':
+            try:
+                size = posix.fstat(self.figure).st_size
+                if size + len(body) <= self.file_most:
+                    posix.pwrite(self.figure, body, size)
+                else:
+                    posix.ftruncate(self.figure, size + len(body))
+            except OSError:
+                self.erase()
+        elif kind == b'g':
+            self.figures.append(self.figure)
+            self.figure = -1
+
+    def erase(self):
+        if self.figure >= 0:
+            posix.close(self.figure)
+            self.figure = -1
 
     def relay(self, fd):
         """Pass on what the code wrote. Between cells nobody asked for it: it is dropped, so that the writer does not block."""
@@ -306,6 +341,7 @@ class Supervisor:
         """The last frame of every request."""
         for fd in self.figures:
             posix.close(fd)
+        self.erase()
         self.sending, self.figures, now = None, [], time.monotonic()
         spent = int((now - self.began) * 1e6)
         if self.taken:
@@ -380,15 +416,18 @@ class Supervisor:
                         self.count_reads()
                 elif fd == self.fd_in or fd == self.fd_out:
                     self.host(events)
+                elif fd == self.words:
+                    self.message()
                 elif self.sock is not None and fd == self.sock.fileno():
-                    self.message(events)
+                    self.poll.unregister(fd)    # there is room again, or nobody to send to
+                    self.feed()
                 elif fd == self.wake[0]:
                     dead = True
                 elif self.helper and fd == self.helper['fd']:
                     self.helper_read()          # noqa: from requests.py
                 elif fd in DOOR:
                     self.door(fd)               # noqa: from named.py
-                elif self.parked is not None and fd == self.parked[0].fileno():
+                elif self.parked is not None and fd == self.parked[1]:
                     self.heard()                # noqa: from parked.py
             if self.flood and self.unsent < QUEUE_HIGH:
                 self.flood = 0 < self.drain(self.room) < self.room      # over, or so much that the writer waits for us
@@ -408,11 +447,24 @@ class Supervisor:
                 self.lapse()                    # noqa: from named.py
 
 
+def figure_file():
+    """A file of ours in memory; -1: there is none to be had. Python may have been built for a C library without memfd_create."""
+    try:
+        return posix.memfd_create('figure')
+    except (AttributeError, OSError):
+        pass
+    try:
+        return posix.open('/tmp', posix.O_TMPFILE | posix.O_RDWR | posix.O_CLOEXEC, 0o600)
+    except (AttributeError, OSError):
+        return -1
+
+
 def supervise(fd_in, fd_out, first, alone):
     s = Supervisor(fd_in, fd_out, alone)
     for fd in (fd_in, fd_out):
         posix.set_blocking(fd, False)
-    _signal.signal(_signal.SIGCHLD, lambda *_: None)
+    for number in (_signal.SIGCHLD, _signal.SIGALRM):   # for the wake-up pipe; to end a wait in shut()
+        _signal.signal(number, lambda *_: None)
     _signal.set_wakeup_fd(s.wake[1], warn_on_full_buffer=False)
     s.adopt(*first)
     s.hidden = prctl(4, 0)                      # PR_SET_DUMPABLE 0: /proc/PID/{fd,mem,environ} of ours are closed to the code

@@ -72,8 +72,8 @@ class Raw(_io.FileIO):
 
 
 class Worker:
-    def __init__(self, sock):
-        self.sock = sock
+    def __init__(self, sock, words):
+        self.sock, self.words = sock, words     # orders come over the one, what we say goes over the other
         self.pid = posix.getpid()
         self.busy = False
         self.mended = True                      # what the last cell did is undone
@@ -204,6 +204,15 @@ class Worker:
             result += tlv(b'v', value)
         return result
 
+    def say(self, kind, body):
+        """A record to the supervisor. One of at most 4096 bytes goes whole or not at all, whatever interrupts us."""
+        data = self.nonce + kind + len(body).to_bytes(4, 'little') + body
+        while data:
+            try:
+                data = data[posix.write(self.words, data):]
+            except BlockingIOError:                 # the code went over all descriptors
+                posix.set_blocking(self.words, True)
+
     def serve(self):
         while True:
             try:
@@ -248,7 +257,7 @@ class Worker:
                 result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
             self.mended = False
             try:
-                self.sock.send(nonce + b'R' + result)
+                self.say(b'R', result)
             except OSError:
                 posix._exit(70)
             try:                                    # now, while nobody waits; what a thread breaks after it stays broken for a cell
@@ -277,8 +286,8 @@ def display(value):
     return data
 
 
-def worker(sock):
+def worker(sock, words):
     global WORKER
-    WORKER = Worker(sock)
+    WORKER = Worker(sock, words)
     # Through a frame with other globals: before Python 3.10 a call within the same globals goes on with its caller's builtins.
     eval('serve()', {'__builtins__': __builtins__, 'serve': WORKER.serve})

@@ -244,6 +244,7 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
             r->refusal = true;
         }
         r->finish = finish_of(a, r->n_calls);
+        r->endless = a->over;
         r->reasoning_field = a->reasoning.len ? xstrdup(rd->reasoning_field) : NULL;
         r->reasoning_items = a->enough ? NULL : items_text(&rd->items);
     } else {

@@ -2,8 +2,8 @@
 #include "llm/api.h"
 
 #include "base/json.h"
+#include "base/url.h"
 #include "llm/request_parts.h"
-#include "llm/url.h"
 #include "llm/workers_ai.h"
 
 static const struct api apis[] = {

@@ -148,7 +148,7 @@ static void add_slot(struct calls *c, const struct slot *s, const struct llm_too
 {
     const char *text = buf_str(&s->args);
     size_t len = s->args.len;
-    if (s->args.full) {
+    if (s->args.full || s->too_long) {
         add_sent(add(c, s->id, buf_str(&s->name), xstrdup("{}"), xstrdup(s->extra),
                      xstrdup("the arguments are too long (more than 1 MiB)")), buf_str(&s->name), text, len);
         return;
@@ -166,11 +166,31 @@ static void add_slot(struct calls *c, const struct slot *s, const struct llm_too
     add_written(c, s->id, buf_str(&s->name), text, len, s->extra, tools, n_tools, cut);
 }
 
+/* The first ones keep what they have. A call without its arguments is one that the model is told about, not one that runs. */
+static void bound(struct calls *c)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        struct llm_call *k = &c->v[i];
+        size_t more = strlen(k->call.arguments) + (k->call.extra ? strlen(k->call.extra) : 0);
+        if (more <= CALLS_BYTES - bytes) {
+            bytes += more;
+            continue;
+        }
+        free(k->call.arguments);
+        free(steal(&k->call.extra));
+        k->call.arguments = xstrdup("{}");
+        if (!k->problem)
+            k->problem = xstrdup("the calls of this reply are too long together (more than 4 MiB); send fewer at once");
+    }
+}
+
 void calls_from_slots(struct calls *c, const struct slots *s, const struct llm_tool *tools, size_t n_tools, bool cut)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->v[i].name.len || s->v[i].args.len)
             add_slot(c, &s->v[i], tools, n_tools, cut && i + 1 == s->n);
+    bound(c);
 }
 
 static const struct llm_tool *code_tool(const struct llm_tool *tools, size_t n)

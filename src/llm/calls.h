@@ -11,6 +11,7 @@
 #include "llm/slots.h"
 
 #define CALL_ARGS_MAX (1u << 20)
+#define CALLS_BYTES (4u << 20)  /* of all calls of one reply: each of them stays in the history */
 
 struct calls {
     struct llm_call *v;

@@ -90,7 +90,7 @@ bool certificates_describe(CURLcode code, const char *why, const char *host, con
         text = xasprintf("%s: its certificate is not valid yet", host);
         set(f, REMEDY_CLOCK, text);
     } else if (strcasestr(why, "host name") || strcasestr(why, "hostname")) {
-        text = xasprintf("%s: its certificate is for another host: %s", host, why);
+        text = xasprintf("%s: its certificate is for another host", host);
         set(f, REMEDY_CERTIFICATE_HOST, text);
     } else {
         text = xasprintf("%s: its certificate is not trusted: %s (now in force: %s)", host, why, t.text);

@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/url.h"
 #include "llm/certificates.h"
 #include "llm/curl_load.h"
 #include "llm/models.h"
-#include "llm/url.h"
 
 #define PROBES_MAX 8
 

@@ -12,11 +12,11 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/url.h"
 #include "llm/adapt.h"
 #include "llm/replay.h"
 #include "llm/retry.h"
 #include "llm/trace.h"
-#include "llm/url.h"
 
 #define AFTER_FINISH_MS 3000    /* usage may follow the finish; a server that keeps the connection open is not waited for longer */
 #define AFTER_DONE_MS 100       /* the last chunk mark, so that the connection can be used again */
@@ -162,8 +162,8 @@ static int conclude(struct attempt *t, enum http_end end, const struct http_repl
         answer_finish(&t->a, true, r, &ignored);
         return -1;
     }
-    if (end == HTTP_LOST && !reply->began)
-        return 1;
+    if (end == HTTP_LOST && (!reply->began || reply->status < 200))
+        return 1;               /* of an answer nothing came but interim ones */
     if (reply->status >= 300 || (reply->status && reply->status < 200)) {
         struct failure_headers h = {reply->content_type, reply->retry_after, reply->retry_after_ms, reply->should_retry, reply->location};
         failure_from_response(f, (int)reply->status, &h, buf_str(&t->error_body), t->error_body.len, time(NULL));
@@ -253,8 +253,8 @@ static void tell_wait(const struct llm *m, const struct exchange *x, struct retr
     url_host(m->url, host, sizeof host);
     failure_brief(f, m->o.api_key, said, sizeof said);
     if (f->status)
-        exchange_notice(x->l, false, "%s %s (%d: %s); try %u of %u in %.*f s", host, f->status == 400 ? "refused the model's call" : "is busy",
-                        f->status, *said ? said : "no message", t->attempts + 1, most, c.wait_ms < 10000, c.wait_ms / 1000.0);
+        exchange_notice(x->l, false, "%s %s (%d: %s); try %u of %u in %.*f s", host,
+                        f->status == 400 ? "refused the model's call" : failure_is_busy(f->status) ? "is busy" : "failed", f->status, *said ? said : "no message", t->attempts + 1, most, c.wait_ms < 10000, c.wait_ms / 1000.0);
     else
         exchange_notice(x->l, false, "%s; try %u of %u in %.*f s", *said ? said : "no message", t->attempts + 1, most, c.wait_ms < 10000,
                         c.wait_ms / 1000.0);

@@ -440,6 +440,16 @@ static bool looks_html(const char *body, size_t len, const char *content_type)
     return len > 5 && (!strncasecmp(body, "<!doc", 5) || !strncasecmp(body, "<html", 5));
 }
 
+/* What nobody could read in a message. */
+static bool is_binary(const char *body, size_t len)
+{
+    size_t n = len < 512 ? len : 512;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)body[i] < 0x20 && !isspace((unsigned char)body[i]))
+            return true;
+    return !utf8_valid(body, utf8_cut(body, len, n));
+}
+
 static void from_other(struct failure *f, int status, const struct failure_headers *h, const char *body, size_t len)
 {
     *f = (struct failure){.status = status, .retry_after = -1};
@@ -450,6 +460,8 @@ static void from_other(struct failure *f, int status, const struct failure_heade
             snprintf(f->message, sizeof f->message, "a web page, \"%s\"", title);
         else
             snprintf(f->message, sizeof f->message, "a web page");
+    } else if (is_binary(body, len)) {
+        snprintf(f->message, sizeof f->message, "%zu bytes that are no text", len);
     } else {
         line_copy(f->message, 200, body, len);
     }
@@ -474,8 +486,7 @@ void failure_from_response(struct failure *f, int status, const struct failure_h
     if (wait >= 0 && (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA))
         f->retry_after = wait;  /* the header wins over the body */
     if (status >= 300 && status < 400 && h->location && *h->location) {
-        char where[160];
-        line_copy(where, sizeof where, h->location, strlen(h->location));
-        snprintf(f->message, sizeof f->message, "a redirect to %s, which is not followed", where);
+        line_copy(f->location, sizeof f->location, h->location, strlen(h->location));
+        snprintf(f->message, sizeof f->message, "a redirect to %.160s, which is not followed", f->location);
     }
 }

@@ -52,12 +52,14 @@ struct failure {
     char message[512];          /* the service's words on one line, or the cause; untrusted */
     enum remedy hint;           /* the next step where only the transport knows it */
     enum failure_param param;
+    char location[256];         /* of a redirect; "" none */
     char advice[200];           /* GONE: what to do, by who knows the models; or empty */
     double retry_after;         /* seconds, < 0 none */
     int context;                /* the window the error names, 0 none */
     bool once;                  /* one more try at most: a long timeout, an empty answer, a stream that began with a broken event */
     bool never;                 /* network: not worth a retry (refused on loopback, bad certificate) */
     bool in_stream;
+    bool empty;                 /* truncated, but nothing was cut: it sent nothing */
     unsigned tries;             /* how often it was asked, for the text; 0 not told */
 };
 
@@ -81,6 +83,7 @@ struct json *failure_event(const char *body, size_t len);      /* of an error th
 double failure_wait_in_body(const struct json *error, const char *message);
 double failure_retry_after(const char *retry_after_ms, const char *retry_after, time_t now);
 
+bool failure_is_busy(int status);      /* the service has too much to do; of the others that may be tried again, it failed */
 /* vLLM was started without what reads the model's tool calls: the flags that it wants, or NULL where the error is another one. */
 const char *failure_parser_flags(const struct failure *f);
 /* The message without the key, cut at a word so that it fits. */

@@ -6,17 +6,22 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/url.h"
 #include "llm/failure.h"
 #include "llm/llm.h"
-#include "llm/url.h"
+#include "llm/redirect.h"
 
 struct text {                   /* what the sentences are made of */
     const struct failure *f;
     const struct llm_options *o;
     char host[256], url[300], base[300], status[24], said[512];
+    char step[400];             /* the next one, where no table has it */
     const char *model;
     struct error *err;
 };
+
+#define WAIT_MOST (31 * 86400.0)        /* seconds; a service that wants more has said nothing */
+
 
 static const char *next(const struct text *t, enum remedy r)
 {
@@ -64,20 +69,28 @@ static void duration(char *out, size_t size, double s)
         snprintf(out, size, "%.0f s", s);
     else if (s < 7200)
         snprintf(out, size, "%.0f min", s / 60);
-    else
+    else if (s < 48 * 3600)
         snprintf(out, size, "%.1f h", s / 3600);
+    else
+        snprintf(out, size, "%.0f days", s / 86400);
+}
+
+static bool has_wait(const struct failure *f)
+{
+    return f->retry_after > 0 && f->retry_after <= WAIT_MOST;
 }
 
 static int quota(const struct text *t)
 {
     char when[48] = "";
     const char *name = t->o->key_name;
-    if (t->f->retry_after > 0) {
+    if (has_wait(t->f)) {
         snprintf(when, sizeof when, "; more in ");
         duration(when + strlen(when), sizeof when - strlen(when), t->f->retry_after);
     }
-    return error_set(t->err, ERROR_BUSY, t->f->status, "%s: the quota for model %s is used up%s: %s\nNo retry helps; see the plan of the account%s%.200s%s",
-                     t->host, t->model, t->status, t->said, name ? " of " : "", name ? name : "", when);
+    return error_set(t->err, ERROR_BUSY, t->f->status, "%s: the quota for model %s is used up%s: %s\n"
+                     "Retrying does not help; check the plan and billing of the account%s%.200s%s%s", t->host, t->model, t->status,
+                     t->said, name ? " that " : "", name ? name : "", name ? " belongs to" : "", when);
 }
 
 static int too_large(const struct text *t)
@@ -86,12 +99,14 @@ static int too_large(const struct text *t)
                      "Ask for less at once, begin a new session, or use a model with a higher limit", t->host, t->model, t->status, t->said);
 }
 
+bool failure_is_busy(int status) { return status == 429 || status == 503 || status == 529 || status == 498; }
+
 static int busy(const struct text *t)
 {
     const struct failure *f = t->f;
     char when[48] = "later", tries[48] = "";
-    const char *what = f->status == 429 || f->status == 503 || f->status == 529 || f->status == 498 ? "is busy" : "failed";
-    if (f->retry_after > 0)
+    const char *what = failure_is_busy(f->status) ? "is busy" : "failed";
+    if (has_wait(f))
         snprintf(when, sizeof when, "in "), duration(when + 3, sizeof when - 3, f->retry_after);
     if (f->tries > 1)
         snprintf(tries, sizeof tries, " after %u tries", f->tries);
@@ -105,14 +120,31 @@ const char *failure_parser_flags(const struct failure *f)
         ? "--enable-auto-tool-choice --tool-call-parser NAME" : NULL;
 }
 
+static const char *redirect_step(struct text *t, const char *url)
+{
+    char to[300];
+    switch (redirect_read(url, t->o->base_url ? t->o->base_url : "", t->f->location, to, sizeof to)) {
+    case REDIRECT_SAME:
+        snprintf(t->step, sizeof t->step, t->o->chat ? "Quit, set the base URL to %s, start again" : "Set the base URL to %s", to);
+        return t->step;
+    case REDIRECT_HOST:
+        return next(t, REMEDY_REDIRECT_HOST);
+    case REDIRECT_SCHEME:
+        return next(t, REMEDY_NO_SERVICE);
+    case REDIRECT_NOWHERE:
+        break;
+    }
+    return next(t, REMEDY_CHECK_URL);
+}
+
 /* The service will not have this request: why, as far as it can be told. */
-static const char *refused_step(const struct text *t)
+static const char *refused_step(struct text *t, const char *url)
 {
     const struct failure *f = t->f;
     if (f->status == 407)
         return next(t, REMEDY_PROXY_CREDENTIALS);
     if (f->status >= 300 && f->status < 400)
-        return next(t, REMEDY_REDIRECT);
+        return redirect_step(t, url);
     if (strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy"))
         return "Its content filter did this; put the question in other words";
     if (failure_parser_flags(f))
@@ -129,10 +161,10 @@ static const char *refused_step(const struct text *t)
     }
 }
 
-static int refused(const struct text *t)
+static int refused(struct text *t, const char *url)
 {
     return error_set(t->err, ERROR_API, t->f->status, "%s refused the request%s for model %s: %s\n%s (URL used: %s)", t->host, t->status, t->model,
-                     t->said, refused_step(t), t->url);
+                     t->said, refused_step(t, url), t->url);
 }
 
 static int no_api(const struct text *t)
@@ -178,7 +210,7 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
     case FAILURE_PARAMETER:
     case FAILURE_TOOL_USE:
     case FAILURE_FATAL:
-        return refused(&t);
+        return refused(&t, url);
     case FAILURE_BUSY:
         return busy(&t);
     case FAILURE_LOADING:
@@ -187,8 +219,11 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
     case FAILURE_NOT_API:
         return no_api(&t);
     case FAILURE_TRUNCATED:
-        return error_set(err, ERROR_NETWORK, f->status, "the reply of %s, model %s, broke off before its end (truncated): %s\nAsk again", t.host,
-                         t.model, t.said);
+        if (f->empty)
+            return error_set(err, ERROR_NETWORK, f->status, "%s, model %s, sent an empty answer\n%s", t.host, t.model,
+                             next(&t, REMEDY_ASK_OR_MODEL));
+        return error_set(err, ERROR_NETWORK, f->status, "the reply of %s, model %s, broke off before its end (truncated): %s\n%s", t.host,
+                         t.model, t.said, f->hint ? next(&t, f->hint) : "Ask again");
     case FAILURE_NETWORK:
         return error_set(err, ERROR_NETWORK, f->status, "%s\n%s (base URL %s, model %s)", t.said, next(&t, f->hint ? f->hint : REMEDY_CHECK_NETWORK),
                          t.base, t.model);

@@ -15,9 +15,9 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/url.h"
 #include "llm/certificates.h"
 #include "llm/curl_load.h"
-#include "llm/url.h"
 
 struct http {
     const struct curl_api *curl;
@@ -35,6 +35,8 @@ struct transfer {
     curl_off_t moved;
     size_t body, headers;
     bool stopped, too_big, headers_big;
+    bool interim;               /* the present head is one of status 1xx */
+    bool head;                  /* the head of an answer is whole, and of one that is final */
 };
 
 struct http *http_new(struct error *err)
@@ -90,8 +92,14 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         t->headers_big = true;
         return 0;
     }
-    if (n > 5 && !strncmp(p, "HTTP/", 5))      /* a new head (after 100 Continue or a proxy's CONNECT): forget the last */
+    if (n > 5 && !strncmp(p, "HTTP/", 5)) {    /* a new head (after 100 Continue or a proxy's CONNECT): forget the last */
+        const char *status = memchr(p, ' ', n);
         *r = (struct http_reply){.began = true};
+        t->interim = status && status[1] == '1';
+        t->head = false;
+    } else if (n && (*p == '\r' || *p == '\n')) {
+        t->head = !t->interim;
+    }
     if (t->q->header_lines)
         buf_add(t->q->header_lines, p, n);
     header_value(p, n, "content-type", r->content_type, sizeof r->content_type);
@@ -146,7 +154,7 @@ static struct curl_slist *set_options(struct http *h, struct transfer *t, const 
     c->easy_setopt(e, CURLOPT_URL, q->url);
     c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
-    if (url_loopback(q->url))
+    if (url_is_loopback(q->url))
         c->easy_setopt(e, CURLOPT_PROXY, "");  /* a proxy cannot reach our loopback, and must not see what goes there */
     if (q->body) {
         c->easy_setopt(e, CURLOPT_POST, 1L);
@@ -257,12 +265,22 @@ static bool describe_proxy(const struct transfer *t, CURLcode code, const char *
     return false;
 }
 
+/* "OpenSSL/3.0: error:0A000410:SSL routines::sslv3 alert handshake failure": what a person can read of it. */
+static const char *tls_words(const char *why)
+{
+    const char *at = strstr(why, "routines:");
+    const char *last = at ? strrchr(at, ':') : NULL;
+    return last && last[1] ? last + 1 : why;
+}
+
 static bool describe_tls(CURLcode code, const char *why, const char *host, struct failure *f)
 {
     if (code == CURLE_SSL_CONNECT_ERROR && strcasestr(why, "wrong version number"))
         CERTAIN(f, REMEDY_HTTP_URL, "%s does not speak TLS", host);
+    else if (code == CURLE_SSL_CONNECT_ERROR && (strcasestr(why, "unsupported protocol") || strcasestr(why, "protocol version")))
+        CERTAIN(f, REMEDY_TLS_OLD, "%s: its TLS is older than 1.2", host);
     else if (code == CURLE_SSL_CONNECT_ERROR)
-        failure_set(f, FAILURE_NETWORK, "%s: no TLS connection: %s", host, why);
+        failure_set(f, FAILURE_NETWORK, "%s: no TLS connection: %s", host, tls_words(why));
     else
         return false;
     return true;
@@ -275,11 +293,15 @@ static void describe_lost(const struct transfer *t, CURLcode code, const char *w
         failure_set(f, FAILURE_NETWORK, "%s reset the connection", host);
     else if (code == CURLE_GOT_NOTHING)
         failure_set(f, FAILURE_NETWORK, "%s closed the connection without an answer", host);
+    else if (t->reply->began && !t->head)
+        failure_set(f, FAILURE_NETWORK, "%s closed the connection in the middle of its headers", host);
     else if (code == CURLE_PARTIAL_FILE || (t->reply->began && code == CURLE_RECV_ERROR))
         failure_set(f, FAILURE_NETWORK, "%s closed the connection early", host);
     else
         failure_set(f, FAILURE_NETWORK, "the connection to %s failed: %s", host, why);
 }
+
+#define TOO_LARGE ((CURLcode)100)       /* CURLE_TOO_LARGE of 8.6; before it a line that libcurl has no room for is "out of memory" */
 
 static void describe(struct transfer *t, CURLcode code, struct failure *f)
 {
@@ -293,13 +315,15 @@ static void describe(struct transfer *t, CURLcode code, struct failure *f)
         failure_set(f, FAILURE_PROTOCOL, "a reply larger than %u MiB", HTTP_REPLY_MAX >> 20);
     } else if (t->headers_big) {
         failure_set(f, FAILURE_PROTOCOL, "headers larger than %u KiB", HTTP_HEADERS_MAX >> 10);
+    } else if (!t->head && (code == CURLE_OUT_OF_MEMORY || code == TOO_LARGE)) {
+        failure_set(f, FAILURE_PROTOCOL, "headers longer than any service needs");
     } else if (describe_proxy(t, code, why, host, f) || certificates_describe(code, why, host, t->q->ca_cert, f)
                || describe_tls(code, why, host, f)) {
         return;
     } else if (code == CURLE_COULDNT_CONNECT && os == ECONNREFUSED) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s (connection refused)", host);
         f->hint = REMEDY_SERVER_RUNNING;
-        f->never = url_loopback(t->q->url);
+        f->never = url_is_loopback(t->q->url);
     } else if (code == CURLE_COULDNT_RESOLVE_HOST) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s: unknown host", host);
         f->hint = REMEDY_CHECK_URL;
@@ -308,7 +332,7 @@ static void describe(struct transfer *t, CURLcode code, struct failure *f)
         failure_set(f, FAILURE_NETWORK, "cannot reach %s: no connection within %d s", host, t->q->connect_ms / 1000);
     } else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_BAD_CONTENT_ENCODING
                || code == CURLE_URL_MALFORMAT) {
-        failure_set(f, FAILURE_PROTOCOL, "%s: %s", host, why);
+        failure_set(f, FAILURE_PROTOCOL, "%s", strstr(why, "HTTP/0.9") ? "an answer that is no HTTP" : why);
         f->hint = REMEDY_NO_SERVICE;
     } else {
         describe_lost(t, code, why, host, f);
@@ -324,8 +348,8 @@ static enum http_end run(struct transfer *t, struct loop *loop, struct failure *
         for (CURLMsg *m; (m = h->curl->multi_info_read(h->multi, &left)); ) {
             if (m->msg != CURLMSG_DONE)
                 continue;
-            if (m->data.result == CURLE_OK)
-                return HTTP_WHOLE;
+            if (m->data.result == CURLE_OK && (t->head || !t->reply->began))
+                return HTTP_WHOLE;      /* libcurl takes an end in the middle of a head for that of an empty answer */
             if (t->stopped)
                 return HTTP_STOPPED;
             describe(t, m->data.result, f);

@@ -26,6 +26,17 @@ static void add(struct items *k, struct json *item, int64_t place)
     k->n_places++;
 }
 
+#define VALUE_BYTES 96          /* what a value costs beside its text, as a node of a tree */
+
+/* What a value costs, with all that is in it. Its depth is that of a document, which is bounded. */
+static size_t cost(const struct json *j)
+{
+    size_t n = VALUE_BYTES + (json_key(j) ? strlen(json_key(j)) : 0) + (json_str(j) ? strlen(json_str(j)) : 0);
+    for (const struct json *m = json_first(j); m; m = json_next(m))
+        n += cost(m);
+    return n;
+}
+
 /* False once there is too much. */
 static bool room(struct items *k, size_t bytes)
 {
@@ -53,8 +64,7 @@ void items_keep(struct items *k, const struct json *item, int64_t place)
     for (size_t i = 0; !reasoning && i < countof(places); i++)
         if (json_str(json_get(item, places[i])))
             json_set_str(o, places[i], json_str(json_get(item, places[i])));
-    autofree char *text = json_print(o);
-    if (room(k, strlen(text)))
+    if (room(k, cost(o)))
         add(k, o, place);
     else
         json_free(o);
@@ -101,9 +111,13 @@ void items_piece(struct items *k, const struct json *piece)
             }
         if (grows)
             buf_addstr(&k->text, s);
-        else if (json_type(m) != JSON_NULL)    /* the signature comes last, and nothing takes away what came before */
+        else if (json_type(m) != JSON_NULL) {  /* the signature comes last, and nothing takes away what came before */
+            const struct json *was = json_get(k->open, json_key(m));
+            size_t before = was ? cost(was) : 0, now = cost(m);
+            bytes += now > before ? now - before : 0;
             json_set(k->open, json_key(m), json_copy(m));
-        bytes += s ? strlen(s) : 16;
+        }
+        bytes += grows ? strlen(s) : 0;
     }
     room(k, bytes);
 }

@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/place.h"
 
 #define FILE_MAX_BYTES (256 * 1024)
 #define ENTRIES 64
@@ -22,7 +22,7 @@ static struct json *load_all(const char *path)
     struct buf text autorelease(buf_release) = BUF_INIT(FILE_MAX_BYTES);
     struct json *all = NULL;
 
-    if (path && file_read(path, FILE_MAX_BYTES, &text, NULL) == 0)
+    if (path && place_read(path, FILE_MAX_BYTES, &text, NULL) == 0)
         all = json_parse(buf_str(&text), text.len, 0, NULL, NULL);
     if (json_type(all) == JSON_ARRAY)
         return all;
@@ -72,23 +72,9 @@ static struct json *entry_new(const char *origin, const char *fact, const char *
     return e;
 }
 
-static void write_all(const char *path, const struct json *all)
-{
-    autofree char *text = json_print(all), *dir = xstrdup(path);
-    char *slash = strrchr(dir, '/');
-
-    if (!slash)
-        return;
-    *slash = '\0';
-    if (file_mkdirs(dir, 0700, NULL) < 0)
-        return;
-    file_sweep(path);           /* what writers left that were killed */
-    file_write_soon(path, text, strlen(text), 0600, NULL);
-}
-
 void learnt_store(const char *path, const char *origin, const char *fact, const char *value)
 {
-    if (!path || strlen(origin) > ORIGIN_MAX || strlen(value) > VALUE_MAX)
+    if (!path || *path != '/' || strlen(origin) > ORIGIN_MAX || strlen(value) > VALUE_MAX)
         return;
     autojson struct json *old = load_all(path), *all = json_array();
     int n = 1;
@@ -99,5 +85,6 @@ void learnt_store(const char *path, const char *origin, const char *fact, const 
             json_add(all, json_copy(e));
             n++;
         }
-    write_all(path, all);
+    autofree char *text = json_print(all);
+    cache_keep(path, text, strlen(text));
 }

@@ -8,12 +8,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/url.h"
 #include "llm/api.h"
 #include "llm/exchange.h"
 #include "llm/learnt.h"
 #include "llm/replay.h"
 #include "llm/trace.h"
-#include "llm/url.h"
 
 static void options_release(struct llm_options *o)
 {
@@ -188,7 +188,7 @@ int llm_use_api(struct llm *m, enum llm_api api, struct error *err)
     m->url = url;
     m->o.api = m->learnt.api = api;
     m->origin = key_of(&m->o);
-    m->loopback = url_loopback(url);
+    m->loopback = url_is_loopback(url);
     return 0;
 }
 
@@ -253,6 +253,7 @@ void llm_set_deadline(struct llm *m, int64_t deadline) { m->o.deadline = deadlin
 void llm_set_context(struct llm *m, int context) { m->learnt.context = m->o.context = context; }
 const char *llm_model(const struct llm *m) { return m->o.model; }
 const char *llm_origin(const struct llm *m) { return m->origin; }
+bool llm_output_answers(const struct llm *m) { return m->o.output_answers && m->learnt.dialect == LLM_BLOCKS; }
 int llm_context(const struct llm *m) { return m->learnt.context; }
 
 void llm_reply_release(struct llm_reply *r)

@@ -53,6 +53,7 @@ struct llm_options {            /* strings are copied */
     int profile_max_tokens;     /* the model profile's default; 0: 4096 */
     int context;                /* window in tokens; 0: unknown, learnt from the server's error */
     double temperature;         /* < 0: not sent */
+    bool output_answers;        /* the profile says that in blocks the output of its code is its answer */
     const char *reasoning_effort;   /* NULL: not sent */
     const char *efforts;        /* those that the model knows, joined by |; NULL: unknown. Another one is replaced by the nearest */
     enum llm_thinking thinking;
@@ -88,6 +89,7 @@ void llm_set_deadline(struct llm *m, int64_t deadline);
 void llm_set_context(struct llm *m, int context);      /* the window, learnt elsewhere in the middle of a session */
 const char *llm_model(const struct llm *m);
 const char *llm_origin(const struct llm *m);           /* endpoint, model and API, for struct turn.origin */
+bool llm_output_answers(const struct llm *m);          /* short output of its code is the answer: it need not be asked for one */
 int llm_context(const struct llm *m);                  /* the window as configured or learnt; 0 unknown */
 
 struct llm_tool {
@@ -103,6 +105,8 @@ struct llm_prompts {
     const char *nudge;                             /* asks about an unsure reply; NULL: none ever is */
     const char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
                                                    /* the user turn that carries a result in blocks; "{output}" is the text */
+    const char *examples;                          /* said before the conversation in blocks: questions, each with the ```python block that
+                                                      answers it; NULL: none */
 };
 
 struct llm_request {
@@ -146,6 +150,7 @@ struct llm_reply {
     struct llm_call *calls;
     size_t n_calls;
     enum llm_finish finish;
+    bool endless;               /* finish is LENGTH because more text came than is kept of a reply, not by the service's limit */
     bool truncated;             /* text was shown, then the connection was lost: no calls, text is what came */
     char *cause;                /* of that; else NULL */
     struct llm_usage usage;

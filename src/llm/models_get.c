@@ -14,9 +14,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/remedy.h"
+#include "base/url.h"
 #include "llm/http.h"
 #include "llm/models_private.h"
-#include "llm/url.h"
 
 #define TIMEOUT_MS 15000
 #define SHOWN_MAX 64            /* models of an Ollama of which more is asked */
@@ -327,7 +327,7 @@ int llm_models_get(const struct llm_models_query *q, struct loop *loop, struct l
     llm_models_release(out);
     int rc = asking_init(&a, q, MODELS_BYTES, loop, err);
     if (rc == 0 && (rc = ask_list(&a, out, err)) == 0) {
-        if (url_loopback(q->base_url) || out->server != LLM_SERVER_OTHER)
+        if (url_is_loopback(q->base_url) || out->server != LLM_SERVER_OTHER)
             ask_more(&a, out, NULL);
         models_keep(q->base_url, out);
     }

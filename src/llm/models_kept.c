@@ -2,21 +2,18 @@
  * $XDG_CACHE_HOME/sandpiper/models, readable by the user alone. What is not as we write it, or not ours,
  * is as good as not there; a disk that is full is nothing to tell.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/place.h"
+#include "base/url.h"
 #include "llm/models_private.h"
-#include "llm/url.h"
 
 #define KEPT_VERSION 1
 #define TOLD_BYTES 16384
@@ -32,34 +29,6 @@ static char *path_of(const char *base_url, const char *suffix, char *shown, size
         h = (h ^ (unsigned char)*p) * 0x100000001b3u;
     snprintf(name, sizeof name, "models/%016" PRIx64 "%s", h, suffix);
     return xdg_path(XDG_CACHE, name);
-}
-
-/* A regular file of our own; no link is followed, since the folder may be one that others can write to. */
-static bool read_own(const char *path, size_t max, struct buf *out)
-{
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    struct stat st;
-    char *room;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022)
-        || st.st_size > (off_t)max)
-        return false;
-    while ((room = buf_space(out, 65536)) != NULL) {
-        ssize_t n = read(fd, room, 65536);
-        if (n <= 0 && errno != EINTR)
-            break;
-        out->len += n > 0 ? (size_t)n : 0;
-        if (n == 0)
-            break;
-    }
-    buf_end(out);
-    return true;
-}
-
-static void write_own(const char *path, const char *text, size_t len)
-{
-    autofree char *dir = xmemdup0(path, (size_t)(strrchr(path, '/') - path));
-    if (file_mkdirs(dir, 0700, NULL) == 0 && file_write_soon(path, text, len, 0600, NULL) == 0)
-        file_sweep(path);
 }
 
 static double price(const struct json *j, const char *name)
@@ -97,7 +66,7 @@ int llm_models_cached(const char *base_url, int max_age_s, struct llm_models *ou
     char shown[512];
     autofree char *path = path_of(base_url, ".json", shown, sizeof shown);
     *out = (struct llm_models){0};
-    if (!path || !read_own(path, MODELS_BYTES, &text))
+    if (!path || place_read(path, MODELS_BYTES, &text, NULL) < 0)
         return -1;
     autojson struct json *j = json_parse(buf_str(&text), text.len, 0, NULL, NULL);
     const char *url = json_str(json_get(j, "url"));
@@ -152,7 +121,7 @@ void models_keep(const char *base_url, const struct llm_models *m)
     json_set(o, "models", list);
     autofree char *text = json_print(o);
     if (strlen(text) <= MODELS_BYTES)
-        write_own(path, text, strlen(text));
+        cache_keep(path, text, strlen(text));
 }
 
 bool llm_models_first_today(const char *base_url, const char *id, time_t now)
@@ -165,7 +134,7 @@ bool llm_models_first_today(const char *base_url, const char *id, time_t now)
     if (!path || !gmtime_r(&now, &tm) || !strftime(today, sizeof today, "%Y-%m-%d", &tm))
         return true;
     autofree char *line = xasprintf("%s %s", today, id);
-    read_own(path, TOLD_BYTES, &was);
+    place_read(path, TOLD_BYTES, &was, NULL);
     for (const char *p = buf_str(&was); *p; p += strspn(p, "\n")) {
         size_t n = strcspn(p, "\n");
         if (n == strlen(line) && !strncmp(p, line, n))
@@ -175,6 +144,6 @@ bool llm_models_first_today(const char *base_url, const char *id, time_t now)
         p += n;
     }
     buf_addf(&next, "%s\n", line);
-    write_own(path, buf_str(&next), next.len);
+    cache_keep(path, buf_str(&next), next.len);
     return true;
 }

@@ -18,7 +18,7 @@ static void on_event(void *ctx, const struct sse_event *e);
 void reader_init(struct reader *r, const struct reader_sink *sink)
 {
     *r = (struct reader){.sink = *sink, .usage = {-1, -1, -1}};
-    buf_init(&r->body, READER_REPLY_MAX);
+    buf_init(&r->body, READER_DOCUMENT_MAX);
     buf_init(&r->refusal, 1u << 20);
     sse_init(&r->sse, READER_EVENT_MAX, on_event, r);
 }
@@ -51,10 +51,10 @@ static void too_big(struct reader *r)
     fail(r, FAILURE_PROTOCOL, "one event is larger than 8 MiB");
 }
 
-static void too_long(struct reader *r)
+static void too_long(struct reader *r, const char *why)
 {
     r->broken = true;
-    fail(r, FAILURE_PROTOCOL, "a reply larger than 64 MiB");
+    fail(r, FAILURE_PROTOCOL, why);
 }
 
 /* A hostile document of nothing but brackets and commas would cost forty times its size. */
@@ -84,11 +84,18 @@ static struct json *parse(struct reader *r, const char *s, size_t n, struct erro
     return json_parse(s, n, JSON_DUPLICATES | JSON_LONG, NULL, err);
 }
 
+/* json's words without their beginning, which ours have already. */
+static const char *what_is_wrong(const struct error *err)
+{
+    static const char no[] = "no valid JSON: ";
+    return strncmp(err->text, no, sizeof no - 1) ? err->text : err->text + sizeof no - 1;
+}
+
 /* Skipping such an event could lose a piece of code. */
 static void bad_event(struct reader *r, const struct error *err)
 {
     char why[256];
-    snprintf(why, sizeof why, "an event that is not valid JSON (%.200s)", err->text);
+    snprintf(why, sizeof why, "an event that is not valid JSON: %.200s", what_is_wrong(err));
     fail(r, FAILURE_PROTOCOL, why);
     r->failure.once = !r->content;      /* nothing is lost when the whole is asked for again */
 }
@@ -182,7 +189,7 @@ static void read_document(struct reader *r, bool lost)
     buf_release(&r->body);      /* what is read of it may be as long again */
     if (!j) {
         char why[256];
-        snprintf(why, sizeof why, "the JSON ends early or is broken at byte %d (%.150s)", err.code, err.text);
+        snprintf(why, sizeof why, "broken JSON: %.200s", what_is_wrong(&err));
         fail(r, lost ? FAILURE_TRUNCATED : FAILURE_PROTOCOL, why);
         return;
     }
@@ -250,21 +257,17 @@ static void feed_sniff(struct reader *r, const char *p, size_t n)
     }
 }
 
-void reader_feed(struct reader *r, const char *p, size_t n)
+#define SNIFF_PIECE 4096        /* what it is shows early: a stream of any length may come in one piece, and is not to be kept */
+
+static void feed(struct reader *r, const char *p, size_t n)
 {
-    if (!n || r->done || r->broken || (r->failed && r->mode != READ_SSE))
-        return;
-    if (n > READER_REPLY_MAX - r->total) {
-        too_long(r);
-        return;
-    }
-    r->total += n;
     switch (r->mode) {
     case READ_SNIFF:
         feed_sniff(r, p, n);
         break;
     case READ_JSON:
-        buf_add(&r->body, p, n);
+        if (!buf_add(&r->body, p, n))
+            too_long(r, "an answer in one piece of more than 16 MiB");
         break;
     case READ_SSE:
         if (sse_feed(&r->sse, p, n))
@@ -273,6 +276,21 @@ void reader_feed(struct reader *r, const char *p, size_t n)
     case READ_OTHER:
         buf_add(&r->body, p, r->body.len < 65536 ? n : 0);     /* enough for a title */
         break;
+    }
+}
+
+void reader_feed(struct reader *r, const char *p, size_t n)
+{
+    if (!n || r->done || r->broken || (r->failed && r->mode != READ_SSE))
+        return;
+    if (n > READER_REPLY_MAX - r->total) {
+        too_long(r, "a reply larger than 64 MiB");
+        return;
+    }
+    r->total += n;
+    for (size_t k; n && !r->broken; p += k, n -= k) {
+        k = r->mode == READ_SNIFF && n > SNIFF_PIECE ? SNIFF_PIECE : n;
+        feed(r, p, k);
     }
 }
 
@@ -288,6 +306,7 @@ void reader_end(struct reader *r, bool lost)
         failure_from_response(&r->failure, 200, &none, buf_str(&r->body), r->body.len, 0);
         if (r->mode == READ_SNIFF && !r->body.len)
             failure_set(&r->failure, FAILURE_TRUNCATED, lost ? "nothing came" : "an empty answer");
+        r->failure.empty = r->mode == READ_SNIFF && !r->body.len && !lost;
         r->failure.once = r->failure.once || (r->mode == READ_SNIFF && !r->body.len && !lost);
     }
 }

@@ -16,7 +16,8 @@
 #include "llm/sse.h"
 
 #define READER_EVENT_MAX (8u << 20)     /* data of one event */
-#define READER_REPLY_MAX (64u << 20)    /* of a stream, or one document */
+#define READER_REPLY_MAX (64u << 20)    /* of a stream, most of which is not kept */
+#define READER_DOCUMENT_MAX (16u << 20) /* of an answer that is no stream: there are two copies of it while it is parsed */
 
 struct reader_sink {
     void *ctx;

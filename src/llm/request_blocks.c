@@ -155,10 +155,33 @@ static bool answer_wanted(const struct conversation *c)
     return c->n && c->v[c->n - 1].role == TURN_RESULT && c->v[c->n - 1].result == RESULT_OK;
 }
 
+/* Questions with their blocks, as if they had been asked and answered so: a small model does what was done before, not what it is told. */
+static void add_examples(struct request_out *o, const char *text)
+{
+    static const char open[] = "```python\n", close[] = "\n```";
+    const char *code, *end;
+
+    while (text && (code = strstr(text, open)) && (end = strstr(code, close))) {
+        autofree char *question = xmemdup0(text, (size_t)(code - text));
+        autofree char *block = xmemdup0(code, (size_t)(end + strlen(close) - code));
+        size_t len = strlen(question);
+
+        while (len && question[len - 1] == '\n')
+            question[--len] = '\0';
+        request_message(o, "user", question);
+        request_message(o, "assistant", block);
+        text = end + strlen(close);
+        text += strspn(text, "\n");
+    }
+}
+
 void request_blocks(struct request_out *o, const struct llm_request *q)
 {
     const struct conversation *c = q->conversation;
     bool short_form = answer_wanted(c);
+
+    if (q->prompts)
+        add_examples(o, q->prompts->examples);
     for (size_t i = 0; i < c->n; i++) {
         size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, q, i) : 0;
         if (failed)

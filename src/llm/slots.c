@@ -79,9 +79,23 @@ static void add_name(struct slot *t, const char *name)
     buf_addstr(&t->name, name);
 }
 
-static void add_fragment(struct slot *t, const char *s, size_t n)
+/* Room for n bytes more among all calls of the reply. */
+static bool has_room(struct slots *s, struct slot *t, size_t n)
 {
-    if (!n)
+    t->too_long = t->too_long || n > SLOTS_BYTES - s->bytes;
+    return !t->too_long;
+}
+
+static void forget_args(struct slots *all, struct slot *t)
+{
+    all->bytes -= t->args.len;
+    buf_clear(&t->args);
+    t->fragments = 0;
+}
+
+static void add_fragment(struct slots *all, struct slot *t, const char *s, size_t n)
+{
+    if (!n || !has_room(all, t, n))
         return;
     if (t->fragments && t->cumulative) {
         size_t before = t->args.len - t->last;
@@ -90,21 +104,21 @@ static void add_fragment(struct slot *t, const char *s, size_t n)
     t->fragments++;
     t->last = t->args.len;
     buf_add(&t->args, s, n);
+    all->bytes += t->args.len - t->last;
 }
 
-static bool add_args(struct slot *t, const struct json *args)
+static bool add_args(struct slots *all, struct slot *t, const struct json *args)
 {
     const char *s = json_str(args);
     if (s) {
-        add_fragment(t, s, strlen(s));
+        add_fragment(all, t, s, strlen(s));
         return *s;
     }
     if (json_type(args) == JSON_NULL)
         return false;
     char *whole = json_print(args);            /* an object: it stands for all that came before */
-    buf_clear(&t->args);
-    t->fragments = 0;
-    add_fragment(t, whole, strlen(whole));
+    forget_args(all, t);
+    add_fragment(all, t, whole, strlen(whole));
     free(whole);
     return true;
 }
@@ -115,12 +129,32 @@ static const char *string_or_empty(const struct json *j)
     return s ? s : "";
 }
 
+static const char *id_or_empty(const struct json *j)
+{
+    const char *s = string_or_empty(j);
+    return strlen(s) <= SLOTS_ID_MAX ? s : "";
+}
+
+static void add_extra(struct slots *all, struct slot *t, const struct json *extra)
+{
+    if (json_type(extra) != JSON_OBJECT)
+        return;
+    all->bytes -= t->extra ? strlen(t->extra) : 0;
+    free(t->extra);
+    t->extra = json_print(extra);
+    size_t n = strlen(t->extra);
+    if (has_room(all, t, n))
+        all->bytes += n;
+    else
+        free(steal(&t->extra));
+}
+
 bool slots_delta(struct slots *s, const struct json *d)
 {
     const struct json *f = json_get(d, "function");
     const struct json *call = json_type(f) == JSON_OBJECT ? f : d;
     const struct json *args = json_get(call, "arguments");
-    const char *id = string_or_empty(json_get(d, "id")), *name = string_or_empty(json_get(call, "name"));
+    const char *id = id_or_empty(json_get(d, "id")), *name = string_or_empty(json_get(call, "name"));
     bool args_null = json_type(args) == JSON_NULL || (json_str(args) && !*json_str(args));
     const struct json *extra = json_get(d, "extra_content");
     if (!*id && !*name && args_null && json_type(extra) == JSON_NULL)
@@ -131,11 +165,8 @@ bool slots_delta(struct slots *s, const struct json *d)
     if (!t->id && *id)
         t->id = xstrdup(id);
     add_name(t, name);
-    add_args(t, args);
-    if (json_type(extra) == JSON_OBJECT) {
-        free(t->extra);
-        t->extra = json_print(extra);
-    }
+    add_args(s, t, args);
+    add_extra(s, t, extra);
     return true;
 }
 
@@ -144,9 +175,9 @@ void slots_whole(struct slots *s, const char *id, const char *name, const struct
     struct slot *t = add(s, -1);
     if (!t)
         return;
-    t->id = id && *id ? xstrdup(id) : NULL;
+    t->id = id && *id && strlen(id) <= SLOTS_ID_MAX ? xstrdup(id) : NULL;
     add_name(t, name ? name : "");
-    add_args(t, args);
+    add_args(s, t, args);
 }
 
 /* By its place in the output; by its id only where no place is told, for some gateways give each event another. */
@@ -168,19 +199,18 @@ static struct slot *item_slot(struct slots *s, const struct json *event, const c
 }
 
 /* The whole arguments stand for the pieces before them. */
-static void set_args(struct slot *t, const struct json *args)
+static void set_args(struct slots *all, struct slot *t, const struct json *args)
 {
     if (!json_truthy(args))
         return;
-    buf_clear(&t->args);
-    t->fragments = 0;
-    add_args(t, args);
+    forget_args(all, t);
+    add_args(all, t, args);
 }
 
 bool slots_item(struct slots *s, const struct json *event, const struct json *item, bool done)
 {
-    const char *id = string_or_empty(json_get(item, "call_id"));
-    struct slot *t = item_slot(s, event, string_or_empty(json_get(item, "id")));
+    const char *id = id_or_empty(json_get(item, "call_id"));
+    struct slot *t = item_slot(s, event, id_or_empty(json_get(item, "id")));
     if (!t)
         return true;
     if (!t->id && *id)
@@ -188,20 +218,20 @@ bool slots_item(struct slots *s, const struct json *event, const struct json *it
     if (!t->name.len)
         buf_addstr(&t->name, string_or_empty(json_get(item, "name")));
     if (done)
-        set_args(t, json_get(item, "arguments"));
+        set_args(s, t, json_get(item, "arguments"));
     return true;
 }
 
 bool slots_item_arguments(struct slots *s, const struct json *event, const struct json *arguments, bool done)
 {
     const char *piece = string_or_empty(arguments);
-    struct slot *t = *piece ? item_slot(s, event, string_or_empty(json_get(event, "item_id"))) : NULL;
+    struct slot *t = *piece ? item_slot(s, event, id_or_empty(json_get(event, "item_id"))) : NULL;
     if (!t)
         return false;
     if (done)
-        set_args(t, arguments);
+        set_args(s, t, arguments);
     else
-        add_fragment(t, piece, strlen(piece));
+        add_fragment(s, t, piece, strlen(piece));
     return true;
 }
 
@@ -216,6 +246,6 @@ bool slots_function_call(struct slots *s, const struct json *f)
     if (!t)
         return true;
     add_name(t, name);
-    add_args(t, json_get(f, "arguments"));
+    add_args(s, t, json_get(f, "arguments"));
     return true;
 }

@@ -13,6 +13,8 @@
 struct json;
 
 #define SLOTS_MAX 256           /* more are dropped; the agent runs 32 at most */
+#define SLOTS_BYTES (8u << 20)  /* of all calls of a reply, as they were sent; a call that goes beyond is not run */
+#define SLOTS_ID_MAX 256        /* a longer id is none: each call gets one of ours then */
 
 struct slot {
     int64_t index;              /* as the service gave it, or -1 */
@@ -21,11 +23,13 @@ struct slot {
     size_t last;                /* where the latest fragment begins in args */
     unsigned fragments;
     bool cumulative;            /* each fragment so far was a prefix of the next */
+    bool too_long;              /* not all of it was kept */
 };
 
 struct slots {
     struct slot *v;
     size_t n, alloc;
+    size_t bytes;               /* of arguments and extras */
 };
 
 void slots_release(struct slots *s);

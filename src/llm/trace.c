@@ -89,11 +89,9 @@ static struct json *clean(const char *s, size_t len, const char *key)
     if (secret) {
         take_out(&one, s, len, key);
         take_out(&two, buf_str(&one), one.len, buf_str(&escaped));
-    } else {
-        buf_add(&two, s, len);
+        buf_release(&one);
     }
-    struct json *j = json_string_n(buf_str(&two), two.len);
-    buf_release(&one);
+    struct json *j = secret ? json_string_n(buf_str(&two), two.len) : json_string_n(s, len);
     buf_release(&two);
     buf_release(&escaped);
     return j;
@@ -129,8 +127,7 @@ static void add_header(struct json *list, const char *line, size_t len, const ch
     }
 }
 
-/* One write a line, so that two programs may share a file. A full disk is no reason to lose the answer: trace_trouble tells of it. */
-static void put(struct trace *t, const char *type, struct json *o)
+static struct json *line_new(const struct trace *t, const char *type)
 {
     char when[32] = "";
     struct timespec now;
@@ -138,17 +135,25 @@ static void put(struct trace *t, const char *type, struct json *o)
     clock_gettime(CLOCK_REALTIME, &now);
     if (gmtime_r(&now.tv_sec, &tm))
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    autojson struct json *line = json_object();
+    struct json *line = json_object();
     json_set_str(line, "type", type);
     json_set_int(line, "number", t->number);
     json_set_str(line, "time", when);
-    for (const struct json *m = json_first(o); m; m = json_next(m))
-        json_set(line, json_key(m), json_copy(m));
-    json_free(o);
-    autofree char *text = json_print(line);
-    autofree char *whole = xasprintf("%s\n", text);
-    if (fd_write_all(t->fd, whole, strlen(whole)) < 0 && !t->trouble)
+    return line;
+}
+
+/* One write a line, so that two programs may share a file. A full disk is no reason to lose the answer: trace_trouble tells of it.
+ * A body may be long, and in JSON six times as long: no second copy is made of either. */
+static void put(struct trace *t, struct json *line)
+{
+    char *text = json_print(line);
+    json_free(line);
+    size_t len = strlen(text);
+    text = xreallocarray(text, len + 2, 1);
+    text[len] = '\n';
+    if (fd_write_all(t->fd, text, len + 1) < 0 && !t->trouble)
         t->trouble = errno;
+    free(text);
 }
 
 void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers, size_t n_headers, const char *body,
@@ -156,8 +161,8 @@ void trace_request(struct trace *t, const char *key, const char *url, const char
 {
     if (!t)
         return;
-    struct json *o = json_object(), *list = json_array();
     t->number++;
+    struct json *o = line_new(t, "request"), *list = json_array();
     for (size_t i = 0; i < n_headers; i++)
         add_header(list, headers[i], strlen(headers[i]), key);
     json_set_str(o, "method", "POST");
@@ -165,14 +170,14 @@ void trace_request(struct trace *t, const char *key, const char *url, const char
     json_set(o, "headers", list);
     json_set(o, "body", clean(body, len < TRACE_BODY_MAX ? len : TRACE_BODY_MAX, key));
     json_set_bool(o, "cut", len > TRACE_BODY_MAX);
-    put(t, "request", o);
+    put(t, o);
 }
 
 void trace_reply(struct trace *t, const char *key, long status, const struct buf *headers, const struct buf *body, const char *end)
 {
     if (!t)
         return;
-    struct json *o = json_object(), *list = json_array();
+    struct json *o = line_new(t, "reply"), *list = json_array();
     const char *s = buf_str(headers);
     for (size_t left = headers->len; left; ) {
         const char *eol = memchr(s, '\n', left);
@@ -186,5 +191,5 @@ void trace_reply(struct trace *t, const char *key, long status, const struct buf
     json_set(o, "body", clean(buf_str(body), body->len, key));
     json_set_bool(o, "cut", body->full);
     json_set_str(o, "end", end);
-    put(t, "reply", o);
+    put(t, o);
 }

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/url.h"
 #include "llm/request_parts.h"
-#include "llm/url.h"
 
 static bool ends(const char *s, size_t len, const char *with)
 {

@@ -186,8 +186,11 @@ static bool model_gone(void *ctx, const char *model, struct llm_options *next, c
 
 static int prepare(struct check *k, struct error *err)
 {
+    k->c->ask = ask_about_folder;
+    k->c->ask_ctx = k->loop;
     if (prompts_load(&k->texts, err) < 0 || endpoint_choose(k->c, &k->endpoint, err) < 0)
         return -1;
+    print_notices(k->c);
     if (k->texts.model && k->endpoint.model_source.kind == SOURCE_DEFAULT)
         k->endpoint.model = k->texts.model, k->endpoint.models = NULL;
     if (model_settle(k->c, &k->endpoint, k->loop, &k->model, &k->found, err) < 0 || get_list(k, err) < 0)

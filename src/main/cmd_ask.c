@@ -116,7 +116,9 @@ static void on_sandbox_up(void *ctx, const struct sandbox *s)
 static void map_prompts(const struct prompt_texts *t, struct prompts *p)
 {
     *p = (struct prompts){
-        .system_native = t->system_native, .system_blocks = t->system_blocks, .nudge = t->nudge,
+        .system_native = t->system_native, .system_blocks = t->system_blocks,
+        .examples_table = t->examples_table,
+        .examples_json = t->examples_json, .nudge = t->nudge,
         .blocks_ok = t->blocks_ok, .blocks_failed = t->blocks_failed, .blocks_malformed = t->blocks_malformed,
         .blocks_interrupted = t->blocks_interrupted, .blocks_no_more = t->blocks_no_more,
         .tool_description = t->tool_description, .tool_code = t->tool_code,
@@ -177,10 +179,10 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
     model_options(a, trimmed, &o);
     if (llm_reconfigure(a->llm, &o, err) < 0)
         return -1;
-    if (now)
-        *now = llm_model(a->llm);
+    *now = llm_model(a->llm);
     tell_known(a);
-    return 0;
+    int listed = known_listed(&a->endpoint, *now);
+    return listed < 0 ? TERM_MODEL_UNCHECKED : listed ? TERM_MODEL_LISTED : TERM_MODEL_UNLISTED;
 }
 
 /* Tab behind "/model ". The user waits for it, so a service whose list is not kept yet is asked for it. */
@@ -222,6 +224,8 @@ static int open_term(struct ask *a, struct error *err)
 {
     const struct config *c = a->c;
     autofree char *history = xdg_path(XDG_STATE, "history");
+    if (history && a->session.dir_lost && access(history, W_OK) < 0)
+        free(steal(&history));          /* it has been said */
     a->place = sandbox_place(a->sandbox);
     autofree char *greeting = xasprintf("sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
                                         endpoint_title(&a->endpoint),
@@ -244,6 +248,8 @@ static int choose_model(struct ask *a, struct error *err)
         return prompts_load(&a->texts, err) < 0 ? -1 : replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
     }
     if (prompts_load(&a->texts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
+        return -1;
+    if (!a->unsent && endpoint_check_key(&a->endpoint, err) < 0)
         return -1;
     if (a->texts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
         a->endpoint.model = a->texts.model, a->endpoint.models = NULL;     /* the agent's definition, where the user has named none */
@@ -326,8 +332,14 @@ static void begin(struct ask *a)
     e.session.version = VERSION;
     a->begun = true;
     on_event(a, &e);
+    if (a->c->quiet && !a->c->json)     /* a quiet stderr has no room for a notice, but for this one */
+        print_notices(a->c);
     for (size_t i = 0; i < a->c->notices.n; i++)
         notice(a, NOTICE_WARNING, a->c->notices.v[i]);
+    if (a->session.dir_lost)
+        notice(a, NOTICE_WARNING, a->session.dir_lost);
+    if (a->c->said)
+        notice(a, NOTICE_WARNING, a->c->said);
     if (a->found)
         notice(a, NOTICE_INFO, a->found);
     tell_known(a);
@@ -344,6 +356,9 @@ static void end(struct ask *a, int status)
     a->agent = NULL;
     sandbox_free(a->sandbox);
     a->sandbox = NULL;
+    autofree char *lost = session_cache_lost(&a->session);
+    if (lost)
+        notice(a, NOTICE_WARNING, lost);
     on_event(a, &e);
 }
 
@@ -397,6 +412,8 @@ static int run(struct config *c, int closed, struct buf *unsent)
     a.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
     conversation_init(&a.conversation);
     a.loop = loop_new();
+    c->ask = ask_about_folder;
+    c->ask_ctx = a.loop;
     if (loop_signals(a.loop, &err) == 0)
         status = ask(&a, closed, &err);
     if (status < 0) {
@@ -426,5 +443,5 @@ int cmd_debug_request(struct config *c, int closed)
     if (!body.len)
         return status ? status : 1;
     buf_addch(&body, '\n');
-    return print_out(buf_str(&body), body.len);
+    return print_json(buf_str(&body), body.len);
 }

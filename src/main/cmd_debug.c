@@ -53,5 +53,5 @@ int cmd_debug_reply(struct config *c, int closed)
     }
     autofree char *text = debug_reply(&d, buf_str(&body), body.len);
     autofree char *line = xasprintf("%s\n", text);
-    return print_out(line, strlen(line));
+    return print_json(line, strlen(line));
 }

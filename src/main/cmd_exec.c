@@ -13,15 +13,14 @@
 #include "base/inputs.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/out.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "main/command.h"
 #include "pipe/stdin.h"
 #include "sandbox/sandbox.h"
 
-#define CODE_MAX ((size_t)4 * 1024 * 1024)
 #define SHOWN_MAX 2000          /* bytes of one argument in --dry-run */
-#define PIECE 4096              /* at most PIPE_BUF: a pipe that polls writable takes so much without blocking */
 
 struct exec {
     const struct config *c;
@@ -31,24 +30,20 @@ struct exec {
     bool gone;                  /* nobody reads stdout any more */
     struct stdin_data data;     /* stdin beside the code */
     int write_error;            /* errno of stdout when it failed otherwise */
+    bool unread;                /* interrupted with output on its way, which is then lost */
 };
 
 /* All of it, waiting for the reader but not past an interrupt. */
 static void write_out(struct exec *x, int fd, const char *p, size_t len)
 {
-    while (len > 0 && !x->gone && !x->write_error && !loop_check(x->loop)) {
-        struct pollfd pfd = {.fd = fd, .events = POLLOUT};
-        ssize_t n;
-
-        if (poll(&pfd, 1, 100) <= 0)
-            continue;
-        n = write(fd, p, len < PIECE ? len : PIECE);
-        if (n >= 0) {
-            p += n;
-            len -= (size_t)n;
-        } else if (errno != EINTR && errno != EAGAIN) {
-            if (fd == 2)        /* a stderr that is gone stops nothing */
-                return;
+    if (len == 0 || x->gone || x->write_error || x->unread)
+        return;
+    if (loop_check(x->loop))
+        x->unread = true;
+    else if (out_write(fd, p, len, x->loop) < 0) {
+        if (errno == EINTR)
+            x->unread = true;
+        else if (fd == 1) {     /* a stderr that is gone stops nothing */
             x->gone = errno == EPIPE;
             x->write_error = x->gone ? 0 : errno;
             loop_interrupt(x->loop);
@@ -98,6 +93,11 @@ static void on_up(void *ctx, const struct sandbox *s)
     on_notice(ctx, true, line);
 }
 
+static int too_long(struct error *err, const char *name)
+{
+    return error_set(err, ERROR_USAGE, EFBIG, "%s: over %u MiB of code, the most that one run takes", name, SANDBOX_CODE_MAX >> 20);
+}
+
 /* Blocking, but an interrupt ends it: a terminal or a pipe may never send anything. */
 static int read_stdin(struct loop *loop, struct buf *code, struct error *err)
 {
@@ -116,7 +116,7 @@ static int read_stdin(struct loop *loop, struct buf *code, struct error *err)
         if (n < 0 && errno != EINTR && errno != EAGAIN)
             return error_set(err, ERROR_USAGE, errno, "stdin: %s", strerror(errno));
         if (n > 0 && !buf_add(code, piece, (size_t)n))
-            return error_set(err, ERROR_USAGE, 0, "stdin: more than %zu bytes of code", CODE_MAX);
+            return too_long(err, "stdin");
     }
 }
 
@@ -131,11 +131,11 @@ static int read_code(const struct config *c, int closed, struct loop *loop, stru
 
     if (c->code) {
         if (!buf_addstr(code, c->code))
-            return error_set(err, ERROR_USAGE, 0, "-c: more than %zu bytes of code", CODE_MAX);
+            return too_long(err, name);
     } else if (c->operand && !c->operand_is_stdin) {
-        if (file_read(c->operand, CODE_MAX, code, err) < 0) {
+        if (file_read(c->operand, SANDBOX_CODE_MAX, code, err) < 0) {
             err->kind = ERROR_USAGE;
-            return -1;
+            return err->code == EFBIG ? too_long(err, name) : -1;
         }
     } else if (!c->operand && ((closed & 1) || isatty(0))) {
         return error_set(err, ERROR_USAGE, 0, "exec needs Python: sandpiper exec FILE, exec -c CODE, or exec - for stdin");
@@ -179,15 +179,20 @@ static int put_file(struct exec *x, struct sandbox *s, const char *from, const c
 
 static int put_files(struct exec *x, struct inputs *in, struct sandbox *s, struct error *err)
 {
-    for (size_t i = 0; i < in->n; i++) {
-        const char *slash = strrchr(in->v[i].path, '/');
+    struct argv names autorelease(argv_release) = ARGV_INIT;
 
-        if (put_file(x, s, in->v[i].path, slash && slash[1] ? slash + 1 : in->v[i].path, in->v[i].fd, true, err) < 0)
+    for (size_t i = 0; i < in->n; i++) {
+        const char *slash = strrchr(in->v[i].path, '/'), *last = slash && slash[1] ? slash + 1 : in->v[i].path;
+        autofree char *name = name_not_taken(last, (const char *const *)names.v, names.n);
+
+        if (put_file(x, s, in->v[i].path, name, in->v[i].fd, !strcmp(name, last), err) < 0)
             return -1;
+        argv_push(&names, name);
     }
     if (!x->data.any)
         return 0;
-    autofree char *name = stdin_data_name(&x->data);
+    autofree char *stem = stdin_data_name(&x->data);
+    autofree char *name = name_not_taken(stem, (const char *const *)names.v, names.n);
     return put_file(x, s, "stdin", name, x->data.fd, false, err);
 }
 
@@ -236,7 +241,7 @@ static void tell_result(const struct config *c, const struct cell_result *r)
     }
     for (size_t i = 0; i < r->n_files && !c->quiet; i++)
         print_plain(r->files[i].path);
-    if (r->files_note && (!c->quiet || r->undelivered))
+    if (r->files_note)          /* with -q as well: what is lost is no news but an error */
         print_line(r->files_note);
 }
 
@@ -256,7 +261,7 @@ static int run(struct exec *x, struct sandbox *s, struct session *session, struc
         session_keep(session);
     if (!x->gone && !x->write_error)    /* the interrupt was ours then */
         tell_result(x->c, &r);
-    status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : code_of(&r);
+    status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : x->unread ? 130 : code_of(&r);
     if (status == 0 && r.undelivered)
         status = 1;
     if (x->write_error) {
@@ -292,7 +297,7 @@ static int dry_run(const struct sandbox_options *o, struct error *err)
 static int with_session(struct exec *x, int closed, struct error *err)
 {
     const struct config *c = x->c;
-    struct buf code autorelease(buf_release) = BUF_INIT(CODE_MAX);
+    struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
     struct inputs in autorelease(inputs_release) = {0};
     struct session session = {0};
     struct sandbox_options o;
@@ -315,11 +320,16 @@ static int with_session(struct exec *x, int closed, struct error *err)
         take_data(x, closed, err) < 0)
         return -1;
     if (session_open(&session, c, err) == 0) {
+        if (session.dir_lost)
+            on_notice(x, false, session.dir_lost);
         o.session_dir = session.dir;
         o.out_dir = session.out_dir;
         s = sandbox_new(&o, x->loop);
         status = sandbox_claim(s, err) < 0 ? -1 : run(x, s, &session, &in, &code, err);
         sandbox_free(s);
+        autofree char *lost = session_cache_lost(&session);
+        if (lost)
+            on_notice(x, false, lost);
     }
     session_close(&session);
     return status;

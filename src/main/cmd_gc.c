@@ -26,7 +26,8 @@ int cmd_gc(struct config *c, int closed)
     else
         snprintf(line, sizeof line, "nothing to remove\n");
     if (swept.failed > 0) {
-        autofree char *failed = xasprintf("%u could not be removed; does its engine run? (sandpiper doctor)", swept.failed);
+        autofree char *more = swept.failed > 1 ? xasprintf(" and %u more", swept.failed - 1) : xstrdup("");
+        autofree char *failed = xasprintf("could not be removed: %s%s; does the engine run? (sandpiper doctor)", swept.left, more);
         print_line(failed);
     }
     int status = print_out(line, strlen(line));

@@ -274,7 +274,10 @@ static int list_configured(struct listing *l, struct endpoint *e, struct error *
 
 static int run(struct listing *l, struct endpoint *e, struct error *err)
 {
-    if (endpoint_choose(l->c, e, err) < 0 || (e->found ? list_configured(l, e, err) : list_local(l, err)) < 0)
+    if (endpoint_choose(l->c, e, err) < 0)
+        return -1;
+    print_notices(l->c);
+    if ((e->found ? list_configured(l, e, err) : list_local(l, err)) < 0)
         return -1;
     if (l->listed)
         return 0;
@@ -292,6 +295,8 @@ int cmd_models(struct config *c, int closed)
     int status = loop_signals(l.loop, &err);
 
     (void)closed;
+    c->ask = ask_about_folder;
+    c->ask_ctx = l.loop;
     print_notices(c);
     if (status == 0)
         status = run(&l, &e, &err);
@@ -301,7 +306,7 @@ int cmd_models(struct config *c, int closed)
         print_error(&err);
         status = error_exit_code(&err);
     } else {
-        status = print_out(buf_str(&l.out), l.out.len);
+        status = (c->json ? print_json : print_out)(buf_str(&l.out), l.out.len);
     }
     buf_release(&l.out);
     endpoint_release(&e);

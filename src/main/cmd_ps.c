@@ -41,7 +41,7 @@ static void add_json(struct ps *p, const struct sandbox_info *s)
     json_set_str(o, "name", s->name);
     json_set_str(o, "engine", s->engine);
     json_set_str(o, "image", s->image);
-    json_set_str(o, "state", s->holder ? "held" : "idle");
+    json_set_str(o, "state", s->holder ? "held" : s->silent ? "silent" : "idle");
     json_set(o, "holder", s->holder > 0 ? json_integer(s->holder) : json_null());
     json_set_int(o, "since", s->since);
     json_set_int(o, "created", s->created);
@@ -69,6 +69,8 @@ static void add_line(void *ctx, const struct sandbox_info *s)
     } else if (s->holder < 0) {
         snprintf(state, sizeof state, "held");
     } else {
+        if (s->silent)
+            snprintf(state, sizeof state, "no answer");
         age_text(now - s->since, idle, sizeof idle);
         age_text(s->since + s->idle - now, ends, sizeof ends);
     }
@@ -86,7 +88,7 @@ int cmd_ps(struct config *c, int closed)
     sandbox_list(add_line, &p);
     if (p.out.len == 0 && !p.json)
         buf_addstr(&p.out, "no sandbox has a name (sandpiper --sandbox-name NAME makes one)\n");
-    int status = p.out.len ? print_out(buf_str(&p.out), p.out.len) : 0;
+    int status = !p.out.len ? 0 : (p.json ? print_json : print_out)(buf_str(&p.out), p.out.len);
     buf_release(&p.out);
     return status;
 }

@@ -3,13 +3,12 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/argv.h"
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/out.h"
 #include "main/command.h"
 #include "sandbox/sandbox.h"
 
@@ -32,31 +31,16 @@ static void add_names(struct buf *out, const struct argv *names, const char *col
         buf_addf(out, "%s%s", i ? ", " : "", names->v[i]);
 }
 
-/* One line is read byte by byte: what is typed after it is another program's. */
-static bool read_yes(void)
-{
-    char answer[16] = "", c = 0;
-    size_t n = 0;
-
-    while (read(0, &c, 1) == 1 && c != '\n')
-        if (n < sizeof answer - 1)
-            answer[n++] = c;
-    if (c != '\n')
-        fd_write_all(2, "\n", 1);
-    return strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0;
-}
-
 static bool wanted(const struct config *c, const struct argv *names)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
-    if (!c->all || c->force || names->n == 0 || !isatty(0) || !isatty(2))
+    if (!c->all || c->force || names->n == 0)
         return true;
     buf_addstr(&line, "Remove ");
     add_names(&line, names, " (");
     buf_addf(&line, "%s variables and files? [y/N] ", names->n > 1 ? ") with their" : " with its");
-    fd_write_all(2, buf_str(&line), line.len);
-    return read_yes();
+    return confirm(buf_str(&line), NULL) != CONFIRM_NO;
 }
 
 static int remove_all(const struct argv *names, struct argv *removed)

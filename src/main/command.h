@@ -34,8 +34,17 @@ int cmd_debug_request(struct config *c, int closed);    /* in cmd_ask.c: all of 
 void print_error(const struct error *err);
 void print_line(const char *text);                      /* "sandpiper: text" */
 void print_plain(const char *text);                     /* the text alone, ended by a newline */
-void print_notices(const struct config *c);
-int print_out(const char *text, size_t len);            /* to stdout; the exit code: 0, 1, or 141 when nobody reads */
+void tell_runtime_dir(struct config *c);        /* one that is passed over, where sandboxes with a name are looked for: a notice */
+void print_notices(struct config *c);                   /* each once; what a folder decides also when quiet */
+/* To stdout, as it is; scrubbed for a terminal, or for JSON with escapes, which mean the same. The exit code: 0, 1, or 141 when nobody
+ * reads. */
+int print_out(const char *text, size_t len);
+int print_json(const char *text, size_t len);
+
+/* confirm.c: on stderr, answered at the terminal on stdin. NOBODY: one of them is no terminal. */
+enum confirm { CONFIRM_NOBODY, CONFIRM_INTERRUPTED, CONFIRM_NO, CONFIRM_YES };
+enum confirm confirm(const char *question, struct loop *loop);      /* loop NULL: an interrupt ends the program */
+enum folder_answer ask_about_folder(void *loop, const char *question);      /* for struct config */
 
 /* setup.c */
 enum stdin_mode setup_stdin(const struct config *c);
@@ -52,6 +61,7 @@ struct known {
 void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o, struct known *k);
 bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o);     /* false: the window is the user's own */
 int known_window(const struct endpoint *e, const char *model, struct known *k);        /* 0: it is still not told */
+int known_listed(const struct endpoint *e, const char *model);     /* in the list that is kept: 1, 0; -1: none is kept */
 void known_names(const struct endpoint *e, struct argv *out);      /* of the models there are, those that can be shown as they are */
 /* A model that is gone: the service's list is asked for the one that is nearest to it. */
 bool known_nearest(const struct endpoint *e, const char *model, struct loop *loop, char *id, size_t size);
@@ -81,11 +91,13 @@ const char *model_after(struct config *c, const struct endpoint *e, const char *
 /* session.c: the folder of this session, 0700, with a fresh id as its name. */
 struct session {
     char id[40];
-    char *dir;
+    char *dir;              /* or NULL */
+    char *dir_lost;         /* there is no dir: what is wrong with that disk, and what that means. One line for the user; or NULL */
     char *out_dir;          /* --out, made; or NULL */
     bool keep;              /* session_keep() was called */
 };
-int session_open(struct session *s, const struct config *c, struct error *err);
+int session_open(struct session *s, const struct config *c, struct error *err);        /* -1: --out; without a dir it goes on */
+char *session_cache_lost(const struct session *s);      /* the same of the cache, where that alone is lost; or NULL. The caller frees */
 void session_keep(struct session *s);                   /* something in it is named to the user now: it stays, whatever happens to us */
 void session_close(struct session *s);                  /* removes the folder unless keep */
 

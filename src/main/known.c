@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/scrub.h"
-#include "config/url.h"
+#include "base/url.h"
 #include "llm/models.h"
 #include "main/command.h"
 #include "show/show.h"
@@ -160,6 +160,15 @@ int known_window(const struct endpoint *e, const char *model, struct known *k)
         llm_model_release(&m);
     }
     return window;
+}
+
+int known_listed(const struct endpoint *e, const char *model)
+{
+    struct llm_models kept;
+    int listed = llm_models_cached(e->base_url, MODELS_KEPT_S, &kept) < 0 ? -1 : llm_models_find(&kept, model) != NULL;
+
+    llm_models_release(&kept);
+    return listed;
 }
 
 void known_names(const struct endpoint *e, struct argv *out)

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "config/url.h"
+#include "base/url.h"
 #include "llm/llm.h"
 #include "llm/models.h"
 #include "main/command.h"

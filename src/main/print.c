@@ -6,7 +6,10 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "base/loop.h"
 #include "base/mem.h"
+#include "base/out.h"
 #include "base/scrub.h"
 #include "main/command.h"
 #include "show/show.h"
@@ -32,7 +35,7 @@ static void print(const char *prefix, const char *text, int width)
         show_wrap(&out, line, len, first ? (int)strlen(prefix) : indent ? 2 : 0, width);
         buf_addch(&out, '\n');
     }
-    fd_write_all(2, buf_str(&out), out.len);       /* nothing can be done about a stderr that is gone */
+    out_write(2, buf_str(&out), out.len, NULL);     /* nothing can be done about a stderr that is gone */
 }
 
 void print_line(const char *text)
@@ -50,19 +53,48 @@ void print_error(const struct error *err)
     print_line(err->text);
 }
 
-void print_notices(const struct config *c)
+void print_notices(struct config *c)
 {
     for (size_t i = 0; i < c->notices.n && !c->quiet; i++)
         print_line(c->notices.v[i]);
+    argv_release(&c->notices);
+    if (c->said)
+        print_line(c->said);
+    c->said = NULL;
+}
+
+static int write_out(const char *text, size_t len)
+{
+    if (out_write(1, text, len, NULL) == 0)
+        return 0;
+    if (errno == EPIPE)
+        return 141;
+    if (errno == EINTR)         /* interrupted while the reader stalled */
+        return loop_fatal(loop_of_signals()) ? 143 : 130;
+    autofree char *line = xasprintf("cannot write to stdout: %s", strerror(errno));
+    print_line(line);
+    return 1;
 }
 
 int print_out(const char *text, size_t len)
 {
-    if (fd_write_all(1, text, len) == 0)
-        return 0;
-    if (errno == EPIPE)
-        return 141;
-    autofree char *line = xasprintf("cannot write to stdout: %s", strerror(errno));
-    print_line(line);
-    return 1;
+    struct buf clean autorelease(buf_release) = BUF_INIT(0);
+    struct scrub s;
+
+    if (!isatty(1))
+        return write_out(text, len);
+    scrub_init(&s, SCRUB_TERMINAL);
+    scrub_feed(&s, text, len, &clean);
+    scrub_end(&s, &clean);
+    return write_out(buf_str(&clean), clean.len);
+}
+
+int print_json(const char *text, size_t len)
+{
+    struct buf ascii autorelease(buf_release) = BUF_INIT(0);
+
+    if (!isatty(1))
+        return write_out(text, len);
+    json_ascii(text, len, &ascii);
+    return write_out(buf_str(&ascii), ascii.len);
 }

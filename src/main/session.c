@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/place.h"
 #include "main/command.h"
 #include "sandbox/owner.h"
 
@@ -92,23 +93,46 @@ static int make_dir(struct session *s, const char *sessions, struct error *err)
     return -1;
 }
 
+/* Nobody is refused an answer because it cannot be kept. */
+static char *what_is_lost(const struct session *s, const struct error *why)
+{
+    autofree char *state = xdg_path(XDG_STATE, NULL);
+    const char *what = s->out_dir ? "full output and history are not kept"
+                                  : "full output, history and files that code makes are not kept (--out DIR saves files)";
+
+    if (!state)
+        return xasprintf("There is no home folder: %s. Set HOME or XDG_STATE_HOME.", what);
+    if (why->code == ELOOP)         /* whose link it is */
+        return xasprintf("%.300s: %s. Set XDG_STATE_HOME to another folder.", why->text, what);
+    return xasprintf("%s %s: %s. %s, or set XDG_STATE_HOME.", state, disk_trouble(why->code), what, disk_remedy(why->code));
+}
+
 int session_open(struct session *s, const struct config *c, struct error *err)
 {
     autofree char *sessions = xdg_path(XDG_STATE, "sessions");
+    struct error why = {0};
 
     *s = (struct session){0};
     if (make_out_dir(s, c, err) < 0)
         return -1;
-    if (!sessions)
-        return error_set(err, ERROR_SYSTEM, 0, "there is no home folder: set HOME or XDG_STATE_HOME");
-    if (file_mkdirs(sessions, 0700, err) < 0) {
-        struct error why = *err;
-
-        return error_set(err, why.kind, why.code, "the folder for sessions: %.300s\n"
-                         "Make it writable, or set XDG_STATE_HOME to a folder that is", why.text);
-    }
     make_id(s->id, sizeof s->id);
-    return make_dir(s, sessions, err);
+    autoclose int folder = sessions ? place_folder(sessions, true, &why) : -1;
+    if (folder < 0 || make_dir(s, sessions, &why) < 0)
+        s->dir_lost = what_is_lost(s, &why);
+    if (!s->dir_lost || !fd_none_left(why.code))
+        return 0;
+    *err = why;             /* it is not the disk */
+    return -1;
+}
+
+char *session_cache_lost(const struct session *s)
+{
+    autofree char *cache = xdg_path(XDG_CACHE, NULL);
+
+    if (!cache_trouble() || !cache || s->dir_lost)
+        return NULL;
+    return xasprintf("%s %s: what was learned about models and engines is not kept, so the next start may take longer. %s, "
+                     "or set XDG_CACHE_HOME.", cache, disk_trouble(cache_trouble()), disk_remedy(cache_trouble()));
 }
 
 void session_keep(struct session *s)
@@ -129,6 +153,7 @@ void session_close(struct session *s)
     if (sessions)
         sweep(sessions);
     free(s->dir);
+    free(s->dir_lost);
     free(s->out_dir);
     *s = (struct session){0};
 }

@@ -1,8 +1,12 @@
 /* setup.c - struct config into the option structs of the rooms. Straight copies; every decision was made in src/config. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/agent.h"
+#include "base/argv.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "llm/llm.h"
 #include "main/command.h"
 #include "sandbox/sandbox.h"
@@ -30,6 +34,7 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     o->pids = c->pids;
     o->data_size = c->data_size;
     o->max_file = c->max_file;
+    o->max_files_total = c->max_files_total;
     if (o->file_size < c->data_size)
         o->file_size = c->data_size;        /* what /mnt/data holds may be one file */
     o->cell_ms = (int)c->timeout;
@@ -116,10 +121,25 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .profile_max_tokens = p.max_tokens,
         .context = c->context ? c->context : p.context,
         .temperature = c->temperature >= 0 ? c->temperature : p.temperature,
+        .output_answers = p.output_answers,
         .reasoning_summary = c->show_reasoning,
         .no_reasoning = p.has_reasoning && !p.reasoning,
         .connect_ms = (int)c->connect_timeout,
         .idle_ms = (int)c->idle_timeout,
         .quiet_ms = (int)c->quiet_timeout,
     };
+}
+
+/* A folder of the wrong mode or owner cannot be used, and then sandboxes with a name seem to be new, or gone. */
+void tell_runtime_dir(struct config *c)
+{
+    const char *set = getenv("XDG_RUNTIME_DIR");
+    autofree char *own = xasprintf("%s/sandpiper", set ? set : ""), *used = xdg_path(XDG_RUNTIME, NULL);
+    bool wanted = c->sandbox_name || c->command == COMMAND_PS || c->command == COMMAND_RM || c->command == COMMAND_GC;
+
+    if (!wanted || !set || !*set || (used && strcmp(own, used) == 0))
+        return;
+    autofree char *shown = scrub_line(set, SCRUB_TERMINAL);
+    argv_pushf(&c->notices, "XDG_RUNTIME_DIR=%.200s is passed over: it is no folder of yours alone. Sandboxes with a name are kept in %s\n"
+               "Make it yours and chmod 700 it, or unset it", shown, used ? used : "no place at all");
 }

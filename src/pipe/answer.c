@@ -30,6 +30,7 @@ struct answer {
     bool cut;                   /* held is a reply that was cut: what it counts as is told by DONE */
     bool given;                 /* this question's answer is on stdout; at a terminal: some text is */
     int broken;
+    bool lost;                  /* interrupted while the reader of stdout stalled: not all of it was given */
     bool watched;
 };
 
@@ -68,11 +69,18 @@ int answer_broken(const struct answer *a)
     return a->broken;
 }
 
+bool answer_lost(const struct answer *a)
+{
+    return a->lost;
+}
+
 /* A write on stdout failed: nothing more can be delivered, so the question is ended too. */
 static void write_failed(struct answer *a, int why)
 {
-    if (why == EINTR)           /* cancelled while the reader stalled: that has its own exit code */
+    if (why == EINTR) {         /* cancelled while the reader stalled: that has its own exit code */
+        a->lost = true;
         return;
+    }
     if (!a->broken && why != EPIPE) {
         autofree char *line = xasprintf("writing the answer to stdout: %s", strerror(why));
 

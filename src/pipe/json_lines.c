@@ -27,8 +27,8 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/out.h"
 #include "base/utf8.h"
-#include "show/out.h"
 
 #define OUTPUT_MAX (16 * 1024 * 1024)
 
@@ -69,27 +69,6 @@ static struct json *line_new(const char *type, unsigned question)
     return o;
 }
 
-/* What is outside ASCII can only stand in strings, where an escape means the same. */
-static void add_ascii(struct buf *out, const char *s)
-{
-    size_t len = strlen(s), i = 0;
-
-    while (i < len) {
-        uint32_t cp = 0xfffd;
-        int n = utf8_decode(s + i, len - i, &cp);
-
-        if (n <= 0)
-            n = 1;
-        if (cp < 0x7f)
-            buf_addch(out, s[i]);
-        else if (cp < 0x10000)
-            buf_addf(out, "\\u%04x", (unsigned)cp);
-        else
-            buf_addf(out, "\\u%04x\\u%04x", 0xd800 + (unsigned)((cp - 0x10000) >> 10), 0xdc00 + (unsigned)((cp - 0x10000) & 0x3ff));
-        i += (size_t)n;
-    }
-}
-
 static int line_write(struct json_lines *j, struct json *o)
 {
     autofree char *text = json_print(o);
@@ -98,7 +77,7 @@ static int line_write(struct json_lines *j, struct json *o)
 
     json_free(o);
     if (j->ascii)
-        add_ascii(&out, text);
+        json_ascii(text, strlen(text), &out);
     else
         buf_addstr(&out, text);
     buf_addch(&out, '\n');

@@ -64,6 +64,12 @@ void pipe_free(struct pipe *p)
     free(p);
 }
 
+/* Whoever pressed Ctrl-C is told so once, at the end; nothing follows that its variables would matter to. */
+static bool own_doing(const struct pipe *p, const struct event *e)
+{
+    return e->type == EVENT_TOOL_RESULT && e->result.by_user && !p->o.json;
+}
+
 /* After an interrupted cell of a one-shot question nothing follows: what became of its variables is no news. */
 static char *without_variables(const struct pipe *p, const struct event *e)
 {
@@ -79,7 +85,9 @@ void pipe_event(void *ctx, const struct event *e)
     autofree char *error = without_variables(p, e);
     struct event last = *e;
 
-    if (error) {
+    if (own_doing(p, e))
+        last.result.status = CELL_OK;
+    if (error || last.result.status != e->result.status) {
         last.result.error = error;
         last.result.state_lost = false;
         e = &last;
@@ -251,5 +259,7 @@ int pipe_run(struct pipe *p, struct agent *a)
             code = fail(p, &err);
     }
     answer_unwatch(p->answer);
+    if (code == 0 && answer_lost(p->answer))
+        code = loop_fatal(p->loop) ? 143 : 130;
     return answer_broken(p->answer) ? answer_broken(p->answer) : code;
 }

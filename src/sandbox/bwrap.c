@@ -23,6 +23,7 @@
 /* uids from here to 2^31-2 are used by nothing: above those of containers, below what is negative as an int. */
 #define FREE_UID_FIRST 0x70000000u
 #define FREE_UID_COUNT 0x0ffffffeu
+#define OWN_FILES 4096          /* of a supervisor whose uid other sandboxes have too */
 
 static void set_env(void *ctx, const char *name, const char *value)
 {
@@ -125,7 +126,10 @@ static void explain_userns(struct error *err)
 static enum engine_fault explain(const struct engine_plan *p, const char *said, struct error *err)
 {
     (void)p;
-    if (strstr(said, "namespace") || strstr(said, "uid map") || strstr(said, "setting up uid") || strstr(said, "user.max"))
+    if (strstr(said, "Resource temporarily unavailable"))
+        error_set(err, ERROR_SANDBOX, 0, "bwrap: no more processes may be started here (ulimit -u)\n"
+                  "end other programs, or raise the limit in /etc/security/limits.conf (nproc)");
+    else if (strstr(said, "namespace") || strstr(said, "uid map") || strstr(said, "setting up uid") || strstr(said, "user.max"))
         explain_userns(err);
     else if (strstr(said, "nknown option"))
         error_set(err, ERROR_SANDBOX, 0, "bwrap: it is too old (%.200s)\ninstall bubblewrap 0.8 or newer", said);
@@ -171,15 +175,23 @@ static int complain(const char *what)
 
 /* In the child, before exec: only calls that are safe there. The limits while we may, then the uid.
  *
+ * A sandbox of an ordinary user has the uid of that user's other sandboxes. Then what a user namespace is made under is
+ * the limit for all of them together (signals, processes), and whose limit of files is lower than what all have in flight
+ * may pass no descriptor: so the code gets its own limits inside (start.py), and the supervisor has room that no code can
+ * use up.
+ *
  * No --die-with-parent and no death signal: when bwrap is killed between its clone and its word to the child that its uids are mapped, the
  * child waits for that word for ever, in no control group yet. Left alone it starts the supervisor, which finds the channel closed and ends,
  * and everything with it, as it does whenever the program goes. */
 int bwrap_setup(void *ctx)
 {
     const struct bwrap_setup *s = ctx;
+    int files = s->uid || s->o->open_files > OWN_FILES ? s->o->open_files : OWN_FILES;
     const struct { int what; rlim_t value; } limits[] = {
-        {RLIMIT_CORE, 0}, {RLIMIT_NOFILE, (rlim_t)s->o->open_files}, {RLIMIT_FSIZE, (rlim_t)s->o->file_size}, {RLIMIT_MEMLOCK, 0},
-        {RLIMIT_MSGQUEUE, 0}, {RLIMIT_SIGPENDING, 256}, {RLIMIT_STACK, 8 << 20}, {RLIMIT_RTPRIO, 0}, {RLIMIT_NICE, 0},
+        {RLIMIT_CORE, 0}, {RLIMIT_NOFILE, (rlim_t)files}, {RLIMIT_FSIZE, (rlim_t)s->o->file_size}, {RLIMIT_MEMLOCK, 0},
+        {RLIMIT_MSGQUEUE, 0}, {RLIMIT_SIGPENDING, s->uid ? PENDING_MOST : RLIM_INFINITY}, {RLIMIT_STACK, 8 << 20},
+        {RLIMIT_RTPRIO, 0}, {RLIMIT_NICE, 0},
+        {RLIMIT_NPROC, RLIM_INFINITY},      /* as many as we may; how many the code may have is set inside or by a group */
     };
 
     for (size_t i = 0; i < countof(limits); i++)
@@ -193,18 +205,24 @@ int bwrap_setup(void *ctx)
     return 0;
 }
 
-/* {"child-pid": N, ...}, or 0. */
-static pid_t read_child_pid(void)
+pid_t bwrap_child_pid(int fd)
 {
-    char text[1024];
+    static const char key[] = "\"child-pid\": ";
+    char text[1024] = "";
     size_t len = 0;
     ssize_t n;
 
-    while (len < sizeof text - 1 && ((n = read(STDIN_FILENO, text + len, sizeof text - 1 - len)) > 0 || (n < 0 && errno == EINTR)))
+    while (len < sizeof text - 1 && ((n = read(fd, text + len, sizeof text - 1 - len)) > 0 || (n < 0 && errno == EINTR))) {
         len += n > 0 ? (size_t)n : 0;
-    text[len] = '\0';
-    const char *at = strstr(text, "\"child-pid\":");
-    return at ? (pid_t)strtol(at + strlen("\"child-pid\":"), NULL, 10) : 0;
+        text[len] = '\0';
+        const char *at = strstr(text, key);
+        char *end = NULL;
+        long pid = at ? strtol(at + strlen(key), &end, 10) : 0;
+
+        if (end && *end)        /* all of the number is here */
+            return (pid_t)pid;
+    }
+    return 0;
 }
 
 /* Joining makes the kernel wait for a grace period of all CPUs, 5 to 25 ms. So it is done beside bwrap while that builds the sandbox and Python
@@ -214,7 +232,7 @@ static pid_t read_child_pid(void)
 int bwrap_join(void *ctx)
 {
     const struct bwrap_join *j = ctx;
-    pid_t child = read_child_pid();
+    pid_t child = bwrap_child_pid(STDIN_FILENO);
 
     if (child <= 1)
         return complain("bwrap has started nothing");

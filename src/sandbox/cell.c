@@ -77,6 +77,18 @@ static void note(struct cell *c, const char *name, const char *why)
     buf_addf(&c->notes, "%s%s%s%s", c->notes.len ? "\n" : "", name, *name ? ": " : "", why);
 }
 
+/* The code's figures have no names: what it drew again, in the same place of a cell, is the same one. */
+static void begin_delivery(struct cell *c, uint64_t size)
+{
+    struct sandbox *s = c->sandbox;
+    autofree char *safe = file_safe_name(c->file_name), *figure = NULL;
+
+    if (c->figure)
+        figure = xasprintf("\n%u", ++c->figures);        /* no file is called so: a name is one line */
+    delivery_begin(&c->delivery, &s->ledger, s->o.out_dir, figure ? figure : c->file_name, safe, size);
+    c->delivering = true;
+}
+
 static const char *on_file(struct cell *c, const struct frame *f)
 {
     const char *p = f->data;
@@ -107,8 +119,7 @@ static const char *on_file(struct cell *c, const struct frame *f)
     c->file_bytes += (uint64_t)size;
     if (c->file_count > FILES_CELL_COUNT || c->file_bytes > (uint64_t)sandbox_most_delivered(&c->sandbox->o) + FILES_CELL_SLACK)
         return "it sent more files than allowed";
-    delivery_begin(&c->delivery, c->sandbox->o.out_dir ? c->sandbox->o.out_dir : ".", c->file_name, (uint64_t)size);
-    c->delivering = true;
+    begin_delivery(c, (uint64_t)size);
     return NULL;
 }
 
@@ -123,6 +134,27 @@ static void undelivered(struct cell_result *r, const char *name, char *line, con
     free(line);
 }
 
+/* For tell_lost(), like those that were not even sent. */
+static void lose(struct request *q, char why, unsigned long long size, const char *name)
+{
+    if (q->n_lost < LOST_NAMED)
+        q->lost[q->n_lost++] = (struct lost_file){why, size, xstrdup(name)};
+    else
+        q->lost_unnamed++;
+}
+
+/* Once, so that who would miss a file can still do something about it. */
+static void warn_of_quota(struct sandbox *s)
+{
+    char most[32];
+
+    if (!ledger_warns(&s->ledger) || !s->o.notice)
+        return;
+    autofree char *line = xasprintf("80 %% of the %s of files that one session may save are used; --max-files-total SIZE allows more",
+                                    size_text(s->o.max_files_total, most, sizeof most));
+    s->o.notice(s->o.notice_ctx, false, line);
+}
+
 static const char *on_file_end(struct cell *c)
 {
     struct cell_result *r = c->r;
@@ -132,14 +164,17 @@ static const char *on_file_end(struct cell *c)
         return "it ended a file that it had not begun";
     c->delivering = false;
     path = delivery_end(&c->delivery);
-    if (!path) {
+    if (c->delivery.over) {
+        lose(&c->request, 'q', c->delivery.size, c->file_name);
+    } else if (!path) {
         note(c, c->file_name, c->delivery.why);
         undelivered(r, c->file_name, xasprintf("a file that the code made could not be written: %s: %s", c->file_name, c->delivery.why),
-                    "Make room there, or name another folder with --out DIR");
+                    c->sandbox->o.out_dir ? "Make room there, or name another folder with --out DIR" : "Name a folder with --out DIR");
     } else {
         r->files = xreallocarray(r->files, r->n_files + 1, sizeof *r->files);
         r->files[r->n_files++] =
             (struct cell_file){.name = steal(&c->file_name), .path = path, .size = c->delivery.got, .figure = c->figure};
+        warn_of_quota(c->sandbox);
     }
     delivery_release(&c->delivery);
     return NULL;
@@ -199,24 +234,30 @@ static char *lost_many(const struct sandbox_options *o, const struct lost_file *
 static char *lost_line(const struct sandbox_options *o, const struct lost_file *f)
 {
     autofree char *size = decimal_size(f->size);
-    char limit[32], most[96];
+    char limit[32], most[128];
 
     if (f->why == 'c')
         return lost_many(o, f);
     if (f->why == 'm')
         snprintf(most, sizeof most, "files over %s are not copied out (--max-file)", size_text(o->max_file, limit, sizeof limit));
+    else if (f->why == 'q')
+        snprintf(most, sizeof most, "one session saves at most %s of files (--max-files-total)",
+                 size_text(o->max_files_total, limit, sizeof limit));
     else
         snprintf(most, sizeof most, "at most %s are copied out after one run of code", size_text(sandbox_most_delivered(o), limit, sizeof limit));
     return o->name ? xasprintf("%s (%s) was not copied out: %s. It is still in the sandbox \"%s\".", f->name, size, most, o->name)
                    : xasprintf("%s (%s) was NOT saved: %s. It is lost when sandpiper ends.", f->name, size, most);
 }
 
-static char *lost_remedy(const struct sandbox_options *o, const struct lost_file *f)
+static char *lost_remedy(const struct sandbox *s, const struct lost_file *f)
 {
+    const struct sandbox_options *o = &s->o;
     unsigned long long mib = (f->size >> 20) + 1, over = (unsigned long long)sandbox_most_delivered(o) / 4 >> 20;
 
     if (f->why == 'c')
         return xstrdup("Have the code make one archive of them");
+    if (f->why == 'q')
+        return xasprintf("--max-files-total %llum would save it", (unsigned long long)((s->ledger.written + f->size) >> 20) + 1);
     return xasprintf("--max-file %llum would copy it out", f->why == 'm' || mib > 2 * over ? mib : 2 * over);
 }
 
@@ -227,7 +268,7 @@ static void tell_lost(struct cell *c)
 
     for (size_t i = 0; i < q->n_lost; i++) {
         char *line = lost_line(o, &q->lost[i]);
-        autofree char *remedy = lost_remedy(o, &q->lost[i]);
+        autofree char *remedy = lost_remedy(c->sandbox, &q->lost[i]);
 
         note(c, "", line);
         undelivered(c->r, q->lost[i].name, line, remedy);

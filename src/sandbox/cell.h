@@ -16,6 +16,7 @@ struct cell {
     enum cell_status claimed;           /* what the worker says of itself */
     struct delivery delivery;
     bool delivering, figure;
+    unsigned figures;                   /* so far */
     char *file_name;
     uint64_t file_bytes;                /* of all files so far */
     size_t file_count;

@@ -68,6 +68,7 @@ static void check_runc(const char *engine, const char *runtime, struct sandbox_c
 static void check_limits(const struct sandbox_options *o, struct engine_run *run, struct sandbox_check *out)
 {
     struct cgroup_limits held = {0};
+    const struct sandbox_options *given = engine_given(run);
     pid_t peer = engine_peer(run);
     const char *engine = engine_name(run), *weakness = engine_weakness(run);
     char size[32];
@@ -80,7 +81,7 @@ static void check_limits(const struct sandbox_options *o, struct engine_run *run
         argv_pushf(&out->weaker, peer > 0 ? "memory: the kernel shows no limit for the whole sandbox" : "the limits of %s cannot be seen from here",
                    engine);
     /* Where no group counts processes, the supervisor's own limit in the user namespace does. */
-    argv_pushf(&out->holds, "%d processes", held.pids > 0 && held.pids < o->pids ? held.pids : o->pids);
+    argv_pushf(&out->holds, "%d processes", held.pids > 0 && held.pids < given->pids ? held.pids : given->pids);
     if (held.cpus > 0)
         argv_pushf(&out->holds, "%g CPU%s", held.cpus, held.cpus == 1 ? "" : "s");
     argv_pushf(&out->holds, "%s in /mnt/data", size_text(o->data_size, size, sizeof size));
@@ -89,6 +90,8 @@ static void check_limits(const struct sandbox_options *o, struct engine_run *run
     else
         argv_pushf(&out->weaker, "%d files in /mnt/data: counted after each cell, not held during it", o->data_files);
     argv_pushf(&out->holds, "%d s a cell", o->cell_ms / 1000);
+    for (const char *line = engine_fewer(run); *line; line += strcspn(line, "\n"), line += *line == '\n')
+        argv_pushf(&out->weaker, "%.*s", (int)strcspn(line, "\n"), line);
     if (weakness)
         argv_push(&out->weaker, weakness);
 }

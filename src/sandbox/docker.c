@@ -47,9 +47,9 @@ static void push_limits(const struct engine_plan *p, bool podman, struct argv *o
         argv_pushf(out, "data=%lld:%lld", (long long)o->memory, (long long)o->memory);
     }
     argv_pushl(out, "--oom-score-adj", "100", "--ulimit", "core=0:0", "--ulimit", "memlock=0:0", "--ulimit", "msgqueue=0:0",
-               "--ulimit", "stack=8388608:8388608", "--ulimit", NULL);
+               "--ulimit", "sigpending=256:256", "--ulimit", "stack=8388608:8388608", "--ulimit", NULL);
     argv_pushf(out, "nofile=%d:%d", o->open_files, o->open_files);
-    /* Counted for the uid over the whole host, so it cannot be the limit of one sandbox; that is pids-limit. */
+    /* A second fence, for the uid over the whole host; the first is pids-limit. */
     argv_push(out, "--ulimit");
     argv_pushf(out, "nproc=%d:%d", nproc, nproc);
     argv_push(out, "--ulimit");
@@ -85,7 +85,7 @@ static void push_places(const struct engine_plan *p, bool podman, struct argv *o
     if (podman)         /* it takes neither an owner nor a number of files; the code runs under one uid, so 1777 says the same */
         argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,notmpcopyup,mode=1777,size=%lld", (long long)o->data_size);
     else
-        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,mode=0700,uid=%d,gid=%d,size=%lld,nr_inodes=%d", SANDBOX_UID, SANDBOX_UID,
+        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,mode=0700,uid=%u,gid=%u,size=%lld,nr_inodes=%d", p->uid, p->uid,
                    (long long)o->data_size, o->data_files);
     if (!p->stdio) {
         autofree char *source = mount_source(p->dir);
@@ -112,7 +112,7 @@ static void push_run(const struct engine_plan *p, bool podman, struct argv *out)
         argv_pushf(out, "sandpiper.name=%s", p->o->name);
     }
     argv_pushl(out, "--network", "none", "--ipc", "private", "--hostname", "sandpiper", "--user", NULL);
-    argv_pushf(out, "%d:%d", SANDBOX_UID, SANDBOX_UID);
+    argv_pushf(out, "%u:%u", p->uid, p->uid);
     argv_pushl(out, "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", NULL);
     argv_pushf(out, "seccomp=%s", p->profile);
     if (podman)

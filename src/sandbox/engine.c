@@ -11,11 +11,13 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "sandbox/engine_attempt.h"
 #include "sandbox/engine_memory.h"
 #include "sandbox/engine_plan.h"
+#include "sandbox/engine_uid.h"
 #include "sandbox/job.h"
 #include "sandbox/names.h"
 #include "sandbox/owner.h"
@@ -106,6 +108,19 @@ static void tell_named(const struct engine_run *r, struct error *err)
                   "out", o->image, buf_str(&r->causes), o->image);
 }
 
+/* The effect first, then the cause, then the shortest way out. */
+static void tell_none(const struct engine_run *r, struct error *err)
+{
+    autofree char *bwrap = job_find_program("bwrap"), *docker = job_find_program("docker"), *podman = job_find_program("podman");
+    const char *way = bwrap ? "What mends each: sandpiper doctor"
+                            : "Quickest: sudo apt install bubblewrap python3-numpy python3-pandas python3-matplotlib";
+
+    if (!bwrap && !docker && !podman)
+        error_set(err, ERROR_SANDBOX, 0, "cannot run code: none of docker, podman and bubblewrap is installed\n%s", way);
+    else
+        error_set(err, ERROR_SANDBOX, 0, "cannot run code: no sandbox engine works here (%.700s)\n%s", buf_str(&r->causes), way);
+}
+
 static void tell_failure(struct engine_run *r)
 {
     struct error err = {0};
@@ -119,11 +134,7 @@ static void tell_failure(struct engine_run *r)
     else if (r->o->runtime || (r->o->asked & SANDBOX_ASKED_IMAGE))
         tell_named(r, &err);
     else {
-        autofree char *bwrap = job_find_program("bwrap");
-
-        error_set(&err, ERROR_SANDBOX, 0, "no sandbox engine works here (%.700s)\n%s", buf_str(&r->causes), bwrap
-                  ? "what mends each: sandpiper doctor"
-                  : "the quickest to set up: sudo apt install bubblewrap python3-numpy python3-pandas python3-matplotlib");
+        tell_none(r, &err);
     }
     r->ended = true;
     r->done(r->ctx, -1, &err);
@@ -245,18 +256,45 @@ static bool known(const struct engine_run *r, const struct engine_memory *m)
            same(old->packages, m->packages) && same(old->runtime, m->runtime) && old->stdio == m->stdio;
 }
 
+static void tell(struct engine_run *r, bool detail, const char *text)
+{
+    autofree char *line = xasprintf("%s: %s", engine_name(r), text);
+
+    if (r->o->notice)
+        r->o->notice(r->o->notice_ctx, detail, line);
+}
+
+/* Once: it is the same with every start. */
+static void tell_spare(struct engine_run *r)
+{
+    static bool told;
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL), *line = NULL;
+    int code = r->attempt.dir.runtime_errno;
+
+    if (!code || told || !r->o->notice)
+        return;
+    told = true;
+    line = xasprintf("%s %s: the sandbox's socket is kept in %.*s instead. %s, or set XDG_RUNTIME_DIR.", runtime ? runtime : "/tmp",
+                     disk_trouble(code), (int)(strlen(r->attempt.dir.path) - strlen(r->attempt.dir.id) - 1), r->attempt.dir.path,
+                     disk_remedy(code));
+    r->o->notice(r->o->notice_ctx, false, line);
+}
+
 void engine_accept(struct engine_run *r, const char *python, const char *packages)
 {
     struct engine_memory m = {.engine = xstrdup(engine_name(r)), .python = xstrdup(python), .packages = xstrdup(packages),
                               .runtime = xstrdup(r->attempt.runtime), .stdio = r->attempt.stdio};
     const char *weakness = engine_weakness(r);
+    bool told = r->remembered && r->at == 0;
 
     /* Told at the first start here, and to who has named such a limit; then only to who wants details: it is the same every day. */
-    if (weakness && r->o->notice) {
-        autofree char *line = xasprintf("%s: %s", engine_name(r), weakness);
-        bool known = r->remembered && r->at == 0 && !(r->o->asked & (SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS | SANDBOX_ASKED_PIDS));
-        r->o->notice(r->o->notice_ctx, known, line);
+    if (weakness)
+        tell(r, told && !(r->o->asked & (SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS | SANDBOX_ASKED_PIDS)), weakness);
+    for (const char *line = engine_fewer(r); *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        autofree char *one = xmemdup0(line, strcspn(line, "\n"));
+        tell(r, told, one);
     }
+    tell_spare(r);
     if (!known(r, &m))
         engine_memory_store(r->o, &m);
     engine_memory_release(&m);
@@ -303,6 +341,16 @@ const char *engine_weakness(const struct engine_run *r)
     return r->at < r->n && r->attempt.up ? attempt_weakness(&r->attempt) : NULL;
 }
 
+const struct sandbox_options *engine_given(const struct engine_run *r)
+{
+    return &r->attempt.given;
+}
+
+const char *engine_fewer(const struct engine_run *r)
+{
+    return buf_str(&r->attempt.fewer);
+}
+
 const char *engine_image(const struct engine_run *r)
 {
     const struct attempt *a = &r->attempt;
@@ -332,12 +380,13 @@ static void free_run(struct engine_run *r)
     free(r);
 }
 
-void engine_end(struct engine_run *r)
+bool engine_end(struct engine_run *r)
 {
     if (!r)
-        return;
-    attempt_end(&r->attempt, clock_ms() + END_MS, false);
+        return true;
+    bool gone = attempt_end(&r->attempt, clock_ms() + END_MS);
     free_run(r);
+    return gone;
 }
 
 void engine_part(struct engine_run *r)
@@ -354,6 +403,11 @@ void engine_leave(struct engine_run *r)
         return;
     attempt_leave(&r->attempt);
     free_run(r);
+}
+
+void engine_stays(struct engine_run *r)
+{
+    keeper_dismiss(&r->attempt, 0);
 }
 
 int engine_describe(struct engine_run *r, struct name_record *out, struct error *err)
@@ -416,7 +470,8 @@ int engine_argv(const struct sandbox_options *o, const char *engine, const char 
         .o = o, .guest = guest, .program = d->name, .name = "sandpiper-ID", .owner = owner, .dir = "RUNTIME/ID/in",
         .profile = "RUNTIME/ID/seccomp", .runtime = ours ? m.runtime : o->runtime,
         .stdio = ours ? m.stdio : o->runtime && strncmp(o->runtime, "runsc", 5) == 0, .hard_nproc = 4096,
-        .channel = 3, .seccomp = 4, .info = geteuid() == 0 ? 5 : -1, .holds_pids = geteuid() == 0, .holds_memory = geteuid() == 0,
+        .uid = ENGINE_UID_FIRST, .channel = 3, .seccomp = 4, .info = 5, .holds_pids = geteuid() == 0, .holds_memory = geteuid() == 0,
+        .shares_user = geteuid() != 0,
     };
     d->vector(&p, out);
     engine_memory_release(&m);

@@ -6,7 +6,7 @@
  * program sends one byte over it: 'L' with the listening descriptor as SCM_RIGHTS (the sandbox has a name), or 'N' without; then frames, the first of them with the rest of
  * the guest's source (docs/sandbox-protocol.md).
  * key=value words: park=1 (keep a copy of the worker between cells), memory= (bytes, where a control group holds all of them together), nproc=
- * (RLIMIT_NPROC that the supervisor must set, 0 when the engine holds it), files= (count after each cell, 0 when the engine holds it),
+ * (RLIMIT_NPROC that the supervisor must set, 0 when the engine holds it), nofile= and pending= (likewise), files= (count after each cell, 0 when the engine holds it),
  * data=/mnt/data, and for hints alone told_pids= and told_memory=.
  */
 #ifndef SANDBOX_ENGINE_H
@@ -52,6 +52,10 @@ bool engine_alive(struct engine_run *r, char *why, size_t size);
 /* Which limits the engine cannot hold here ("no cgroup: memory is limited for each process only"), or NULL. */
 const char *engine_weakness(const struct engine_run *r);
 
+/* The limits of it as they were given, which may be less than asked for; and a line for each that is, or "". */
+const struct sandbox_options *engine_given(const struct engine_run *r);
+const char *engine_fewer(const struct engine_run *r);
+
 /* The process whose control groups are the sandbox's, 0 where it cannot be seen (a remote or a virtual engine); and the runtime that
  * was asked for by name, or NULL. */
 pid_t engine_peer(const struct engine_run *r);
@@ -59,13 +63,14 @@ const char *engine_runtime(const struct engine_run *r);
 const char *engine_image(const struct engine_run *r);       /* NULL where the engine has none */
 
 /* End it and remove everything: container, processes, cgroup, socket directory. At most 10 s; safe at every stage and NULL.
- * Our end of the channel is closed first (an attached client that is not read makes "docker kill" hang). */
-void engine_end(struct engine_run *r);
+ * Our end of the channel is closed first (an attached client that is not read makes "docker kill" hang). True: it was seen to be gone. */
+bool engine_end(struct engine_run *r);
 /* The same at the program's own end: nobody waits for an engine that removes a container. A process of its own does, and answers for it. */
 void engine_part(struct engine_run *r);
 
 /* A sandbox with a name (o->name). After engine_accept: what a later program must know; from then on the sandbox owns its directory. */
 int engine_describe(struct engine_run *r, struct name_record *out, struct error *err);
+void engine_stays(struct engine_run *r);                /* ... and that is written down: our end is not its end */
 /* A run of what another program has started, from its record; NULL with err when the engine is unknown. Ended by engine_end or left as any other. */
 struct engine_run *engine_known(const struct sandbox_options *o, struct loop *loop, const struct name_record *record, struct error *err);
 int engine_connect(struct engine_run *r);               /* the channel; -1 with errno */

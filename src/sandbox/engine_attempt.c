@@ -18,6 +18,8 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "sandbox/engine_given.h"
+#include "sandbox/engine_uid.h"
 #include "sandbox/job.h"
 #include "sandbox/owner.h"
 #include "sandbox/sandbox.h"
@@ -46,11 +48,21 @@ static void finish_soon(struct attempt *a)
     loop_timer(a->loop, clock_ms(), finish, a);
 }
 
+/* What would help: another engine only where it is this one's fault. */
+static const char *step_after(const struct error *e)
+{
+    if (strchr(e->text, '\n'))
+        return "";
+    if (fd_none_left(e->code))
+        return "\nend other programs, or allow this one more open files: ulimit -n";
+    return "\ntry another engine with --sandbox";
+}
+
 static void fail(struct attempt *a, enum engine_fault fault)
 {
     if (a->err.kind != ERROR_SANDBOX) {
         struct error e = a->err;
-        error_set(&a->err, ERROR_SANDBOX, e.code, "%s: %s\ntry another engine with --sandbox", a->engine->name, e.text);
+        error_set(&a->err, ERROR_SANDBOX, e.code, "%s: %s%s", a->engine->name, e.text, step_after(&e));
     }
     a->fault = fault;
     finish_soon(a);
@@ -62,17 +74,19 @@ static void fill_plan(struct attempt *a, struct engine_plan *p)
 
     getrlimit(RLIMIT_NPROC, &nproc);
     *p = (struct engine_plan){
-        .o = a->o, .guest = a->guest, .program = a->program, .name = a->name, .dir = a->dir.in, .profile = a->dir.profile,
+        .o = &a->given, .guest = a->guest, .program = a->program, .name = a->name, .dir = a->dir.in, .profile = a->dir.profile,
+        .uid = a->uid,
         .runtime = a->runtime, .stdio = a->stdio, .no_limits = a->no_limits, .info = -1,
         .hard_nproc = nproc.rlim_max > 4096 ? 4096 : (int)nproc.rlim_max, .channel = -1, .seccomp = -1,
         .holds_pids = a->cgroup.pids, .holds_memory = a->cgroup.memory,
+        .shares_user = a->engine == &engine_bwrap && geteuid() != 0,
     };
 }
 
 /* The same engine once more, another way. */
 static void again(struct attempt *a, bool stdio, const char *runtime)
 {
-    attempt_clear(a, clock_ms(), true);
+    attempt_abandon(a);
     a->stdio = stdio;
     if (runtime) {
         free(a->runtime);
@@ -105,7 +119,7 @@ static void connected(struct attempt *a, int fd)
 {
     loop_timer_stop(a->loop, a);
     a->channel = a->channel_out = fd;
-    a->peer_start = a->peer > 0 ? owner_start_time(a->peer) : 0;
+    attempt_found_peer(a, a->peer);
     a->memory_dir = a->peer > 0 && !a->no_limits ? cgroup_memory_dir(NULL, a->peer) : NULL;
     int rc = engine_hand_over(fd, a->o->name ? a->listener : -1);
     loop_unwatch(a->loop, a->listener);
@@ -185,6 +199,7 @@ static void client_done(void *ctx, struct job *j)
 {
     struct attempt *a = ctx;
 
+    a->unmade = !job_ok(j);
     if (a->up || a->stdio)      /* the client of attached pipes lives as long as the container; the kernel sees the end of the channel */
         return;
     if (!job_ok(j))
@@ -207,6 +222,17 @@ static bool rootless_without_limits(void)
     return !has;
 }
 
+/* No engine can do without it. */
+static int make_dir(struct attempt *a)
+{
+    if (engine_dir_make(&a->dir, &a->err) == 0)
+        return 0;
+    if (fd_none_left(a->err.code) || strchr(a->err.text, '\n'))
+        return -1;
+    struct error e = a->err;
+    return error_set(&a->err, ERROR_SYSTEM, e.code, "%s\nset XDG_RUNTIME_DIR to a folder of yours that has room and the mode 0700", e.text);
+}
+
 static int start_container(struct attempt *a)
 {
     struct argv argv = ARGV_INIT;
@@ -218,10 +244,11 @@ static int start_container(struct attempt *a)
         return error_set(&a->err, ERROR_SANDBOX, 0, "%s can share no socket with its containers here, which a sandbox with a name needs\n"
                          "leave --sandbox-name out, or use --sandbox bwrap", a->engine->name);
     a->no_limits = a->engine == &engine_podman && rootless_without_limits();
-    if (engine_dir_make(&a->dir, &a->err) != 0)
+    if (make_dir(a) != 0)
         return -1;
     a->name = xasprintf("sandpiper-%s", a->dir.id);
-    struct engine_record record = {.engine = a->engine->name, .container = a->name};
+    a->uid = engine_uid_draw();
+    struct engine_record record = {.engine = a->engine->name, .container = a->name, .uid = a->uid};
     if (engine_dir_record(&a->dir, &record, &a->err) != 0 || engine_dir_profile(&a->dir, &a->err) != 0)
         return -1;
     autoclose int hold = engine_dir_hold(&a->dir, &a->err);
@@ -248,13 +275,16 @@ static int start_container(struct attempt *a)
     }
     if (!a->stdio) {
         loop_watch(a->loop, a->listener, POLLIN, serve_listener, a);
+        keeper_start(a);
         return 0;
     }
     a->channel = out[0];
     a->channel_out = in[1];
+    keeper_start(a);
     if (fd_write_all(in[1], "N", 1) != 0 || fd_nonblock(in[1], true) != 0 || fd_nonblock(out[0], true) != 0)
         return error_errno(&a->err, "pipe");
     a->up = true;
+    keeper_tell(a);
     finish_soon(a);
     return 0;
 }
@@ -277,8 +307,7 @@ static void joined(void *ctx, struct job *j)
     struct attempt *a = ctx;
 
     if (job_ok(j)) {
-        if (a->o->name)
-            attempt_found_peer(a, (pid_t)strtol(buf_str(&j->out_text), NULL, 10));
+        attempt_found_peer(a, (pid_t)strtol(buf_str(&j->out_text), NULL, 10));
         if (release_bwrap(a) != 0)
             fail(a, FAULT_OTHER);
         return;
@@ -310,6 +339,17 @@ static int info_pipe(int ends[2])
     return both < 0 ? -1 : 0;
 }
 
+/* Nobody joins a control group, so nobody waits for bwrap's word. */
+static void serve_info(void *ctx, short revents)
+{
+    struct attempt *a = ctx;
+
+    (void)revents;
+    attempt_found_peer(a, bwrap_child_pid(a->info));
+    loop_unwatch(a->loop, a->info);
+    fd_close(&a->info);
+}
+
 static int start_join(struct attempt *a, int info)
 {
     struct bwrap_join join = {.cgroup = &a->cgroup, .bwrap = a->client->pid};
@@ -322,7 +362,7 @@ static int start_join(struct attempt *a, int info)
 
 static int start_bwrap(struct attempt *a)
 {
-    struct cgroup_limits limits = {.memory = a->o->memory, .cpus = a->o->cpus, .pids = engine_pids(a->o)};
+    struct cgroup_limits limits = {.memory = a->o->memory, .cpus = a->o->cpus, .pids = engine_pids(&a->given)};
     struct argv argv = ARGV_INIT;
     struct engine_plan plan;
     autofree char *group = owner_group_name();
@@ -331,7 +371,7 @@ static int start_bwrap(struct attempt *a)
     if (access("/usr/bin/python3", X_OK) != 0)
         return error_set(&a->err, ERROR_SANDBOX, errno, "bwrap: this host has no /usr/bin/python3\ninstall it (apt install python3), or use "
                          "--sandbox docker or podman");
-    if (engine_dir_make(&a->dir, &a->err) != 0)
+    if (make_dir(a) != 0)
         return -1;
     cgroup_make(&a->cgroup, NULL, group, &limits);
     if (engine_dir_record(&a->dir, &(struct engine_record){.engine = "bwrap", .cgroup = &a->cgroup}, &a->err) != 0)
@@ -345,7 +385,7 @@ static int start_bwrap(struct attempt *a)
         return error_errno(&a->err, "socketpair");
     a->channel = a->channel_out = ends[0];
     autoclose int theirs = ends[1];
-    if ((a->cgroup.n > 0 || a->o->name) && info_pipe(info) != 0)
+    if (info_pipe(info) != 0)
         return error_errno(&a->err, "pipe");
     autoclose int info_in = info[0], info_out = info[1];
     fill_plan(a, &plan);
@@ -353,7 +393,8 @@ static int start_bwrap(struct attempt *a)
     plan.seccomp = filter;
     plan.info = info_out;
     a->engine->vector(&plan, &argv);
-    struct bwrap_setup setup = {.o = a->o, .uid = geteuid() == 0 ? bwrap_pick_uid(a->o->name != NULL) : 0, .limit_memory = !a->cgroup.memory};
+    struct bwrap_setup setup = {.o = &a->given, .uid = geteuid() == 0 ? bwrap_pick_uid(a->o->name != NULL) : 0,
+                                .limit_memory = !a->cgroup.memory};
     int keep[] = {theirs, filter, info_out, -1};
     struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .keep = keep, .own_session = a->o->name != NULL, .own_env = true, .setup = bwrap_setup, .setup_ctx = &setup};
     a->client = job_start(&o, a->loop, NULL, NULL, &a->err);
@@ -361,9 +402,15 @@ static int start_bwrap(struct attempt *a)
     if (!a->client)
         return -1;
     fd_close(&info_out);        /* the reader sees the end when bwrap has closed its own */
+    keeper_start(a);
     if (fd_nonblock(a->channel, true) != 0)
         return error_errno(&a->err, "the sandbox's channel");
-    return a->cgroup.n > 0 || a->o->name ? start_join(a, info_in) : release_bwrap(a);
+    if (a->cgroup.n > 0 || a->o->name)
+        return start_join(a, info_in);
+    a->info = info_in;
+    info_in = -1;
+    loop_watch(a->loop, a->info, POLLIN, serve_info, a);
+    return release_bwrap(a);
 }
 
 static const char *package_of(const char *engine)
@@ -371,9 +418,20 @@ static const char *package_of(const char *engine)
     return strcmp(engine, "docker") == 0 ? "docker.io" : strcmp(engine, "bwrap") == 0 ? "bubblewrap" : engine;
 }
 
+/* What of the limits can be given at all is known before anything is started. */
+static int look_for_room(struct attempt *a)
+{
+    struct engine_room room;
+
+    engine_room(a->engine, &room);
+    a->given = *a->o;
+    buf_clear(&a->fewer);
+    return engine_give(a->engine, &room, &a->given, &a->fewer, &a->err);
+}
+
 static void begin(struct attempt *a)
 {
-    a->channel = a->channel_out = a->listener = -1;
+    a->channel = a->channel_out = a->listener = a->info = -1;
     a->peer = 0;
     a->begun = true;
     a->up = false;
@@ -387,6 +445,8 @@ static void begin(struct attempt *a)
         error_set(&a->err, ERROR_SANDBOX, ENOENT, "%s is not installed\ninstall it: sudo apt install %s%s", a->engine->name, package_of(a->engine->name),
                   a->engine->container ? ", or use another engine (--sandbox auto)" : "");
         fail(a, FAULT_ABSENT);
+    } else if (look_for_room(a) != 0) {
+        fail(a, FAULT_OTHER);
     } else if ((a->engine->container ? start_container(a) : start_bwrap(a)) != 0) {
         fail(a, FAULT_OTHER);
     }

@@ -6,14 +6,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/engine_dir.h"
+#include "sandbox/engine_keep.h"
 #include "sandbox/engine_plan.h"
+#include "sandbox/sandbox.h"
 
 struct job;
 struct loop;
-struct sandbox_options;
 
 struct attempt {
     /* given */
@@ -34,28 +36,36 @@ struct attempt {
     enum engine_fault fault;
     bool no_limits;
     bool taken;                         /* it ran before us: a sandbox with a name */
+    bool unmade;                        /* the client failed: it has made nothing */
     /* private */
     bool begun;
     char *program, *name, *memory_dir;
     char *image;                /* of one that ran before us */
+    unsigned uid;               /* of the container */
+    struct sandbox_options given;       /* o, with the processes and files that there are: engine_given.h */
+    struct buf fewer;           /* lines: what of that is less than was asked for */
     struct engine_dir dir;
     struct cgroup cgroup;
     int listener;
     int64_t started;
     struct job *client, *inspect;       /* client: "docker run", or bwrap itself */
     struct job *join;                   /* bwrap: see bwrap_join */
-    struct job *strays[4];              /* "docker rm" of what failed */
+    int info;                           /* ... and where it tells which process is the first inside, when nobody joins */
+    struct keeper keeper;
 };
 
 void attempt_init(struct attempt *a);           /* after the given members were set */
 void attempt_begin(struct attempt *a);
-/* engine_end.c. End what was started and remove it, at most until (clock_ms()). In a hurry (later == true) the removal of a container goes on by itself. */
-void attempt_end(struct attempt *a, int64_t until, bool later);
-void attempt_clear(struct attempt *a, int64_t until, bool later);      /* the same, but another try may follow */
-/* It failed, and nobody waits for its end but a process of its own. Another may begin at once. */
+/* engine_end.c. End what was started and remove it, at most until (clock_ms()). True: it was seen to be gone. */
+bool attempt_end(struct attempt *a, int64_t until);
+/* It failed, and nobody waits for its end but its keeper. Another may begin at once. */
 void attempt_abandon(struct attempt *a);
 /* The program ends: tell the sandbox to, and leave what that takes longer than a moment to a process of its own. */
 void attempt_part(struct attempt *a);
+/* The program is gone and this is its keeper: end what there is and remove it. */
+void attempt_see_off(struct attempt *a);
+/* Write it down. owner: NULL is us; with a name it is the sandbox itself, else who removes it. */
+int attempt_record(const struct attempt *a, const char *owner, bool named, struct error *err);
 /* Put into a->err what the engine itself said, if it said something; else why. */
 void attempt_blame(struct attempt *a, const char *why);
 bool attempt_alive(struct attempt *a, char *why, size_t size);
@@ -70,9 +80,10 @@ struct name_record;
 int attempt_describe(struct attempt *a, struct name_record *r, struct error *err);
 /* The other way: a becomes what r tells of; then a channel to it. */
 int attempt_known(struct attempt *a, const struct name_record *r, struct error *err);
-void attempt_found_peer(struct attempt *a, pid_t pid);   /* bwrap: which process is the first inside */
+/* Which process is the first inside: it goes into the record and to the keeper. */
+void attempt_found_peer(struct attempt *a, pid_t pid);
 int attempt_connect(struct attempt *a);         /* 0, or -1 with errno */
 void attempt_leave(struct attempt *a);          /* let go; it lives on */
-void attempt_kill_peer(struct attempt *a, int wait_ms); /* where nothing else ends it: bwrap */
+bool attempt_kill_peer(struct attempt *a, int wait_ms); /* false: it still runs, or nobody knows it */
 
 #endif

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -24,19 +25,31 @@
 #include "sandbox/seccomp.h"
 
 #define RECORD_MAX (16 * 1024)
+#define ROOM (64 * 1024)        /* what a directory may come to hold */
 
-int engine_dir_make(struct engine_dir *d, struct error *err)
+/* What is yet to come: records, the profile, the socket. */
+static int check_room(const char *dir)
 {
-    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
+    autoclose int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int rc;
+
+    if (fd < 0)
+        return 0;       /* where that cannot be asked, it will show */
+    do
+        rc = fallocate(fd, 0, 0, ROOM);
+    while (rc != 0 && errno == EINTR);
+    return rc != 0 && errno != EOPNOTSUPP ? -1 : 0;
+}
+
+static int make_below(struct engine_dir *d, const char *runtime, struct error *err)
+{
     uint64_t random;
 
     *d = (struct engine_dir){0};
-    if (!runtime)
-        return error_set(err, ERROR_SYSTEM, 0, "no place for the sandbox's socket\nset XDG_RUNTIME_DIR");
-    if (file_mkdirs(runtime, 0700, err) != 0)
-        return -1;
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return error_errno(err, "random numbers");
+    if (file_mkdirs(runtime, 0700, err) != 0)
+        return -1;
     snprintf(d->id, sizeof d->id, "%016llx", (unsigned long long)random);
     autofree char *maker = owner_group_name(), *final = xasprintf("%s/%s", runtime, d->id);
     d->path = xasprintf("%s/%s", runtime, maker);
@@ -48,7 +61,7 @@ int engine_dir_make(struct engine_dir *d, struct error *err)
     /* Until there is a record its name tells whose it is, so whenever we are killed it can be attributed. */
     if (engine_dir_record(d, &(struct engine_record){0}, err) != 0)
         return -1;
-    if (rename(d->path, final) != 0)
+    if (check_room(d->path) != 0 || rename(d->path, final) != 0)
         return error_errno(err, "%s", final);
     free(d->path);
     d->path = steal(&final);
@@ -58,11 +71,55 @@ int engine_dir_make(struct engine_dir *d, struct error *err)
     return 0;
 }
 
-int engine_dir_known(struct engine_dir *d, const char *id, struct error *err)
+int engine_dir_make(struct engine_dir *d, struct error *err)
 {
     autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
+    struct error why = {.code = runtime ? 0 : errno}, ignored;
+
+    if (runtime && make_below(d, runtime, &why) == 0)
+        return 0;
+    if (fd_none_left(why.code)) {       /* no other place helps */
+        if (err)
+            *err = why;
+        return -1;
+    }
+    if (runtime)
+        engine_dir_remove(d);
+    for (unsigned i = 0; i < XDG_SPARES; i++) {
+        autofree char *spare = xdg_spare(i, true);
+
+        if (spare && make_below(d, spare, &ignored) == 0) {
+            d->runtime_errno = why.code;
+            return 0;
+        }
+        d->runtime_errno = why.code;
+        engine_dir_remove(d);
+    }
+    return error_set(err, ERROR_SANDBOX, why.code, "there is no place for the sandbox's socket: %s %s\n"
+                     "%s, or set XDG_RUNTIME_DIR to a folder of yours with mode 0700",
+                     runtime ? runtime : "/tmp", disk_trouble(why.code), disk_remedy(why.code));
+}
+
+/* The places where directories can be: the i-th, or NULL when there is none now. */
+#define PLACES (1 + XDG_SPARES)
+static char *place(unsigned i)
+{
+    return i == 0 ? xdg_path(XDG_RUNTIME, NULL) : xdg_spare(i - 1, false);
+}
+
+int engine_dir_known(struct engine_dir *d, const char *id, struct error *err)
+{
+    autofree char *runtime = NULL;
 
     *d = (struct engine_dir){0};
+    for (unsigned i = 0; i < PLACES; i++) {
+        autofree char *other = place(i), *path = other ? xasprintf("%s/%s", other, id) : NULL;
+
+        if (other && (!runtime || access(path, F_OK) == 0)) {
+            free(runtime);
+            runtime = steal(&other);
+        }
+    }
     if (!runtime)
         return error_set(err, ERROR_SYSTEM, 0, "no place for the sandbox's socket\nset XDG_RUNTIME_DIR");
     snprintf(d->id, sizeof d->id, "%s", id);
@@ -75,12 +132,16 @@ void engine_dir_remove(struct engine_dir *d)
 {
     if (d->path)
         owner_erase(d->path);
+    if (d->path && d->runtime_errno) {      /* the spare place too, if it was only for us */
+        *strrchr(d->path, '/') = '\0';
+        rmdir(d->path);
+    }
     engine_dir_leave(d);
 }
 
-int engine_dir_hold(const struct engine_dir *d, struct error *err)
+static int lock_in(const struct engine_dir *d, const char *name, struct error *err)
 {
-    autofree char *path = xasprintf("%s/hold", d->path);
+    autofree char *path = xasprintf("%s/%s", d->path, name);
     int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -90,12 +151,27 @@ int engine_dir_hold(const struct engine_dir *d, struct error *err)
     return -1;
 }
 
-bool engine_dir_held(const char *dir)
+int engine_dir_hold(const struct engine_dir *d, struct error *err)
 {
-    autofree char *path = xasprintf("%s/hold", dir);
+    return lock_in(d, "hold", err);
+}
+
+int engine_dir_keep(const struct engine_dir *d, struct error *err)
+{
+    return lock_in(d, "keep", err);
+}
+
+static bool locked_in(const char *dir, const char *name)
+{
+    autofree char *path = xasprintf("%s/%s", dir, name);
     autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+bool engine_dir_held(const char *dir)
+{
+    return locked_in(dir, "hold");
 }
 
 void engine_dir_leave(struct engine_dir *d)
@@ -117,6 +193,9 @@ int engine_dir_record(const struct engine_dir *d, const struct engine_record *r,
     json_set_bool(record, "ending", r->ending);
     json_set_str(record, "engine", r->engine);
     json_set_str(record, "container", r->container);
+    json_set_str(record, "inside", r->inside);
+    if (r->uid)
+        json_set_int(record, "uid", r->uid);
     for (unsigned i = 0; r->cgroup && i < r->cgroup->n; i++)
         json_add(groups, json_string(r->cgroup->dirs[i]));
     json_set(record, "cgroups", groups);
@@ -166,6 +245,18 @@ int engine_dir_connect(const struct engine_dir *d)
     if (dir < 0 || fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
         fd_close(&fd);
     return fd;
+}
+
+bool engine_dir_answers(const char *id, int ms)
+{
+    struct engine_dir d;
+
+    if (engine_dir_known(&d, id, NULL) != 0)
+        return false;
+    autoclose int fd = engine_dir_connect(&d);
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    engine_dir_leave(&d);
+    return fd >= 0 && shutdown(fd, SHUT_WR) == 0 && poll(&p, 1, ms) > 0;
 }
 
 int engine_dir_accept(const struct engine_dir *d, int listener, pid_t *peer)
@@ -246,7 +337,7 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
     enum owner_state state = owner ? owner_check(owner) : OWNER_ELSEWHERE;
     if (!owner)         /* empty after a crash of the machine: it was not waited for to be on the disk */
         gone = is_old(dir);
-    if (state == OWNER_DEAD || state == OWNER_BEFORE_BOOT) {
+    if (state == OWNER_BEFORE_BOOT || (state == OWNER_DEAD && !locked_in(dir, "keep"))) {
         char *groups[CGROUP_DIRS];
         unsigned n = 0;
 
@@ -257,7 +348,8 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
                 groups[n++] = xstrdup(json_str(g));
         }
         struct engine_left left = {.dir = dir, .engine = json_str(json_get(record, "engine")), .container = json_str(json_get(record, "container")),
-                                   .cgroups = groups, .n = n, .named = json_bool(json_get(record, "named"), false)};
+                                   .inside = json_str(json_get(record, "inside")), .cgroups = groups, .n = n,
+                                   .named = json_bool(json_get(record, "named"), false)};
         gone = fn(ctx, &left);
         for (unsigned i = 0; i < n; i++)
             free(groups[i]);
@@ -266,8 +358,9 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
     return gone;
 }
 
-static bool is_ending(const char *dir)
+static bool is_ending(const char *dir, unsigned unused)
 {
+    (void)unused;
     autofree char *path = xasprintf("%s/record", dir);
     struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
 
@@ -275,36 +368,65 @@ static bool is_ending(const char *dir)
         return false;
     autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
     const char *owner = json_str(json_get(record, "owner"));
-    return json_bool(json_get(record, "ending"), false) && owner && owner_check(owner) == OWNER_ALIVE;
+    enum owner_state state = owner ? owner_check(owner) : OWNER_ELSEWHERE;
+    return state == OWNER_ALIVE ? json_bool(json_get(record, "ending"), false) : state == OWNER_DEAD && locked_in(dir, "keep");
+}
+
+static bool has_uid(const char *dir, unsigned uid)
+{
+    autofree char *path = xasprintf("%s/record", dir);
+    struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
+
+    if (file_read(path, RECORD_MAX, &text, NULL) != 0)
+        return false;
+    autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
+    return json_int(json_get(record, "uid"), 0) == uid;
 }
 
 bool engine_dir_ends(const char *id)
 {
-    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL), *dir = xasprintf("%s/%s", runtime ? runtime : "", id);
+    for (unsigned i = 0; i < PLACES; i++) {
+        autofree char *runtime = place(i), *dir = runtime ? xasprintf("%s/%s", runtime, id) : NULL;
 
-    return is_ending(dir);
+        if (dir && is_ending(dir, 0))
+            return true;
+    }
+    return false;
+}
+
+/* How many of the directories with a record are such ones, in all places. */
+static unsigned count_where(bool (*is)(const char *dir, unsigned what), unsigned what)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < PLACES; i++) {
+        autofree char *runtime = place(i);
+        DIR *d = runtime ? opendir(runtime) : NULL;
+
+        for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+            autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
+
+            n += hex_name(e->d_name) && is(dir, what);
+        }
+        if (d)
+            closedir(d);
+    }
+    return n;
 }
 
 unsigned engine_dir_ending(void)
 {
-    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
-    DIR *d = runtime ? opendir(runtime) : NULL;
-    unsigned n = 0;
-
-    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
-
-        n += hex_name(e->d_name) && is_ending(dir);
-    }
-    if (d)
-        closedir(d);
-    return n;
+    return count_where(is_ending, 0);
 }
 
-void engine_dir_dead(engine_dir_fn *fn, void *ctx)
+bool engine_dir_has_uid(unsigned uid)
 {
-    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
-    DIR *d = runtime ? opendir(runtime) : NULL;
+    return count_where(has_uid, uid) > 0;
+}
+
+static void find_dead(const char *runtime, engine_dir_fn *fn, void *ctx)
+{
+    DIR *d = opendir(runtime);
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         bool unfinished = owner_check_group(e->d_name) == OWNER_DEAD;     /* killed before there was a record, or when it was removed */
@@ -317,4 +439,24 @@ void engine_dir_dead(engine_dir_fn *fn, void *ctx)
     }
     if (d)
         closedir(d);
+}
+
+void engine_dir_dead(engine_dir_fn *fn, void *ctx)
+{
+    for (unsigned i = 0; i < PLACES; i++) {
+        autofree char *runtime = place(i);
+
+        if (runtime)
+            find_dead(runtime, fn, ctx);
+    }
+}
+
+void engine_dir_tidy(void)
+{
+    for (unsigned i = 0; i < XDG_SPARES; i++) {
+        autofree char *spare = xdg_spare(i, false);
+
+        if (spare)
+            rmdir(spare);
+    }
 }

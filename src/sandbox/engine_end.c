@@ -1,9 +1,10 @@
-/* engine_end.c - the end of a start: the channel closed, the container or the namespace gone, its control group and its directory removed.
+/* engine_end.c - the end of a start: the channel closed, the container or the namespace gone, its control group and its directory
+ * removed.
  *
- * While the program goes on it waits for that. At its own end nobody should: closing the channel ends the supervisor and everything inside, and
- * what an engine then takes to remove the container (0.1 s, and many times that on a busy machine) is watched by a process of its own. It has
- * a session of its own, none of our descriptors and a bounded life, and the directory's record names it as the owner: where it is killed too, the
- * next start finds that as it would have found us.
+ * While the program goes on it waits for that. At its own end nobody should: closing the channel ends the supervisor and everything
+ * inside, and what an engine then takes to remove the container (0.1 s, and many times that on a busy machine) is the keeper's business
+ * (engine_keep.h), as all of it is when the program is killed. The keeper leans on nobody inside: it kills the first process there. If it is
+ * killed too, the next start finds what there is by its record.
  */
 #include "sandbox/engine_attempt.h"
 
@@ -11,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -25,8 +25,9 @@
 
 #define CLIENT_MS 10000         /* a call of an engine's client */
 #define AT_ONCE_MS 30           /* what the program's end waits for itself: bwrap is gone after 2 ms */
-#define ENDING_MS 500           /* for the first process inside to end by itself, once the channel is closed */
+#define ENDING_MS 300           /* for the first process inside to end, where we may not kill it ourselves */
 #define SETTLE_MS 100           /* then for the engine, which removes the container by itself (--rm) and may refuse us while it is at it */
+#define STEP_MS 10              /* between looks for the first process inside */
 #define PATIENCE_MS 1500        /* with an engine that refuses to remove a container */
 #define AFTER_MS 10000          /* for all the rest of what goes on after us */
 
@@ -44,6 +45,9 @@ static void close_channel(struct attempt *a)
         loop_unwatch(a->loop, a->channel);
     fd_close(&a->channel);
     a->channel_out = -1;
+    if (a->info >= 0)
+        loop_unwatch(a->loop, a->info);
+    fd_close(&a->info);
 }
 
 static int left_ms(int64_t until)
@@ -51,18 +55,6 @@ static int left_ms(int64_t until)
     int64_t left = until - clock_ms();
 
     return left < 0 ? 0 : left > CLIENT_MS ? CLIENT_MS : (int)left;
-}
-
-static void keep_stray(struct attempt *a, struct job *j)
-{
-    for (size_t i = 0; i < countof(a->strays); i++)
-        if (!a->strays[i] || job_wait(a->strays[i], 0)) {
-            job_free(a->strays[i]);
-            a->strays[i] = j;
-            return;
-        }
-    job_wait(j, CLIENT_MS);
-    job_free(j);
 }
 
 /* True when it is gone. A busy engine may refuse us for seconds while it removes one that ended by itself: so long it is asked again. */
@@ -88,19 +80,13 @@ static bool has_container(const struct attempt *a)
     return a->engine->container && a->name && (a->taken || (a->client && a->fault != FAULT_ABSENT));
 }
 
-static void end_container(struct attempt *a, int64_t until, bool later)
+static bool end_container(struct attempt *a, int64_t until)
 {
     /* A client that is killed in the middle of a start leaves a container that nobody asked for; so let it come to its end. It does soon:
      * the supervisor finds no listener. */
-    if (a->client && !a->stdio && !later)
+    if (a->client && !a->stdio)
         job_wait(a->client, left_ms(until) / 2);
-    if (!has_container(a))
-        return;
-    struct job *stray = later ? engine_rm(a->engine->name, a->name, NULL, NULL, NULL) : NULL;
-    if (stray)
-        keep_stray(a, stray);
-    else
-        remove_container(a, until, PATIENCE_MS);
+    return !has_container(a) || remove_container(a, until, PATIENCE_MS);
 }
 
 static void stop_jobs(struct attempt *a)
@@ -111,26 +97,54 @@ static void stop_jobs(struct attempt *a)
     a->join = a->client = a->inspect = NULL;
 }
 
-/* The first process inside is bwrap's only child. Nothing but the end of the channel would end it where there is no control group, and a supervisor that
- * hangs does not see that. Not waited for: most see it before. */
-static void kill_inside(struct attempt *a)
+/* One that was gone before its start could be read is none any more. */
+static bool knows_peer(const struct attempt *a)
 {
-    char path[64];
-    struct buf text = BUF_INIT(64);
-
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)a->client->pid, (int)a->client->pid);
-    if (file_read(path, 64, &text, NULL) == 0)
-        attempt_found_peer(a, (pid_t)strtol(buf_str(&text), NULL, 10));
-    buf_release(&text);
-    attempt_kill_peer(a, 0);
+    return a->peer > 1 && a->peer_start;
 }
 
-static void end_namespace(struct attempt *a, int wait_ms)
+/* The first process inside is bwrap's only child. */
+static void find_peer(struct attempt *a)
 {
-    if (a->peer > 0)
-        attempt_kill_peer(a, wait_ms);
-    else if (a->client && !job_wait(a->client, 0))
-        kill_inside(a);
+    char path[64];
+    struct buf text autorelease(buf_release) = BUF_INIT(64);
+    pid_t bwrap = a->client ? a->client->pid : 0;
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)bwrap, (int)bwrap);
+    if (knows_peer(a) || bwrap <= 1 || file_read(path, 64, &text, NULL) != 0)
+        return;
+    a->peer = (pid_t)strtol(buf_str(&text), NULL, 10);
+    a->peer_start = a->peer > 1 ? owner_start_time(a->peer) : 0;
+}
+
+/* A bwrap that hangs. Stopped, it makes no first process any more: what it has made is found, and both are killed. */
+static bool end_hung(struct attempt *a)
+{
+    kill(a->client->pid, SIGSTOP);
+    poll(NULL, 0, 2 * STEP_MS);
+    find_peer(a);
+    bool gone = !knows_peer(a) || attempt_kill_peer(a, 1000);
+    child_kill(a->client->pid, SIGKILL);
+    return gone;
+}
+
+/* Whoever hangs in there does not see that the channel has ended. True: nothing runs any more. wait: job_wait for a child of ours, else
+ * job_attend. */
+static bool end_namespace(struct attempt *a, int wait_ms, bool (*wait)(struct job *, int))
+{
+    int64_t end = clock_ms() + wait_ms;
+
+    for (;;) {
+        bool ended = !a->client || wait(a->client, 0);
+
+        if (!ended)
+            find_peer(a);       /* bwrap may be about to make it */
+        if (knows_peer(a) ? attempt_kill_peer(a, (int)(end - clock_ms())) : ended)
+            return true;
+        if (clock_ms() >= end)
+            return !ended && end_hung(a);
+        poll(NULL, 0, STEP_MS);
+    }
 }
 
 /* Nothing of it is ours any more. */
@@ -141,100 +155,77 @@ static void forget(struct attempt *a)
     free(steal(&a->program));
     free(steal(&a->memory_dir));
     free(steal(&a->image));
-    a->up = a->begun = a->taken = false;
+    buf_release(&a->fewer);
+    a->up = a->begun = a->taken = a->unmade = false;
     a->peer = 0;
 }
 
-void attempt_clear(struct attempt *a, int64_t until, bool later)
+static bool clear(struct attempt *a, int64_t until)
 {
     loop_timer_stop(a->loop, a);
     close_channel(a);
-    if (a->engine->container && a->name)
-        end_container(a, until, later);
-    if (!a->engine->container)
-        end_namespace(a, 1000);
+    bool gone = a->engine->container ? end_container(a, until) : end_namespace(a, 1000, job_wait);
     /* What a client that does not end may still make is for the next start, which finds it by its directory. */
-    bool unsure = a->engine->container && a->client && !a->stdio && !a->client->ended;
+    bool unsure = a->engine->container ? a->client && !a->stdio && !a->client->ended : !gone;
     stop_jobs(a);
     cgroup_remove(&a->cgroup);
     if (!unsure)
         engine_dir_remove(&a->dir);
+    keeper_dismiss(a, 100);
     forget(a);
+    return gone && !unsure;
 }
 
-void attempt_end(struct attempt *a, int64_t until, bool later)
+bool attempt_end(struct attempt *a, int64_t until)
 {
-    if (a->begun)
-        attempt_clear(a, until, later);
-    if (later)
-        return;
-    for (size_t i = 0; i < countof(a->strays); i++) {
-        if (a->strays[i])
-            job_wait(a->strays[i], left_ms(until));
-        job_free(a->strays[i]);
-        a->strays[i] = NULL;
-    }
+    bool gone = !a->begun || clear(a, until);
+
     free(steal(&a->runtime));
+    return gone;
 }
 
 /* ---- after the program ---- */
 
-/* The first process inside has ended, or did not within ms. */
-static void await_peer(const struct attempt *a, int ms)
+static bool see_off_container(struct attempt *a, int64_t until)
 {
-    autoclose int fd = a->peer > 1 ? (int)syscall(SYS_pidfd_open, a->peer, 0U) : -1;
-
-    if (fd >= 0 && owner_start_time(a->peer) == a->peer_start)
-        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, ms);
-    else if (fd < 0 && a->peer > 1)
-        for (int64_t end = clock_ms() + ms; owner_start_time(a->peer) == a->peer_start && clock_ms() < end;)
-            poll(NULL, 0, 10);
-}
-
-/* Runs in the process that goes on after us, with a copy of all we know. */
-static int after(void *ctx)
-{
-    struct attempt *a = ctx;
-    int64_t until = clock_ms() + AFTER_MS;
-    bool ended = true, gone = true;
-
-    if (has_container(a)) {
-        await_peer(a, ENDING_MS);
-        ended = !a->client || job_attend(a->client, left_ms(until) / 2);
+    if (!has_container(a))
+        return true;
+    if (attempt_kill_peer(a, ENDING_MS))
         poll(NULL, 0, SETTLE_MS);
-        bool sure = a->up || !a->client || !ended || job_ok(a->client);     /* a client that failed has made none, or has removed it */
-        gone = remove_container(a, until, sure ? AFTER_MS : 0) || !sure;
-        if (!ended && a->stdio)
-            child_kill(a->client->pid, SIGKILL);
-    }
-    for (size_t i = 0; i < countof(a->strays); i++)
-        if (a->strays[i] && !job_attend(a->strays[i], left_ms(until)))
-            child_kill(a->strays[i]->pid, SIGKILL);
-    cgroup_remove(&a->cgroup);
-    if (gone && (ended || a->stdio))
-        engine_dir_remove(&a->dir);
-    return 0;
+    bool ended = !a->client || job_attend(a->client, left_ms(until) / 2);
+    bool sure = a->up || !a->client || !ended || !a->unmade;    /* a client that failed has made none, or has removed it */
+    bool gone = remove_container(a, until, sure ? AFTER_MS : 0) || !sure;
+    if (!ended && a->stdio)
+        child_kill(a->client->pid, SIGKILL);
+    return gone && (ended || a->stdio);
 }
 
-static bool leave_to_another(struct attempt *a)
+static bool see_off_namespace(struct attempt *a)
 {
-    char *const argv[] = {(char *)"the end of the sandbox", NULL};
-    int keep[3 * (1 + countof(a->strays)) + 1];
-    size_t n = a->client ? job_descriptors(a->client, keep) : 0;
+    bool gone = end_namespace(a, AFTER_MS, job_attend);
 
-    for (size_t i = 0; i < countof(a->strays); i++)
-        n += a->strays[i] ? job_descriptors(a->strays[i], keep + n) : 0;
-    keep[n] = -1;
-    struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1, .cwd = "/", .keep = keep, .own_session = true, .deaf = true,
-                              .body = after, .body_ctx = a};
-    pid_t pid = child_spawn(&o, NULL);
-    if (pid < 0)
-        return false;
-    autofree char *owner = owner_of(pid);
-    struct engine_record record = {.owner = owner, .ending = true, .engine = a->engine->name, .container = a->name, .cgroup = &a->cgroup};
-    if (a->dir.path)
-        engine_dir_record(&a->dir, &record, NULL);      /* cannot be written where it has done its work already */
-    return true;
+    if (a->client && !job_attend(a->client, AT_ONCE_MS))
+        child_kill(a->client->pid, SIGKILL);
+    return gone;
+}
+
+void attempt_see_off(struct attempt *a)
+{
+    bool gone = a->engine->container ? see_off_container(a, clock_ms() + AFTER_MS) : see_off_namespace(a);
+
+    cgroup_remove(&a->cgroup);
+    if (gone)
+        engine_dir_remove(&a->dir);
+}
+
+int attempt_record(const struct attempt *a, const char *owner, bool named, struct error *err)
+{
+    autofree char *inside = a->peer > 1 && a->peer_start ? owner_of(a->peer) : NULL;
+    const struct engine_record record = {.owner = owner, .named = named, .ending = owner && !named, .inside = inside,
+                                         .engine = a->engine->name, .container = a->name, .cgroup = &a->cgroup,
+                                         .uid = a->uid};
+
+    return engine_dir_record(&a->dir, &record, err);
 }
 
 /* bwrap is told to end and mostly has at once. True: nothing is left. */
@@ -242,24 +233,25 @@ static bool end_at_once(struct attempt *a)
 {
     if (a->engine->container)
         return !has_container(a);
-    end_namespace(a, AT_ONCE_MS);
+    bool gone = end_namespace(a, AT_ONCE_MS, job_wait);
     if (a->client) {
         child_kill(a->client->pid, SIGKILL);
         job_wait(a->client, AT_ONCE_MS);
     }
-    return cgroup_remove_within(&a->cgroup, AT_ONCE_MS);
+    return cgroup_remove_within(&a->cgroup, AT_ONCE_MS) && gone;
 }
 
 static bool hand_over(struct attempt *a)
 {
-    if (!leave_to_another(a))
+    pid_t keeper = keeper_take_over(a);
+
+    if (keeper <= 0)
         return false;
+    autofree char *owner = owner_of(keeper);
+    if (a->dir.path)
+        attempt_record(a, owner, false, NULL);      /* cannot be written where it has done its work already */
     job_abandon(a->client);
     a->client = NULL;
-    for (size_t i = 0; i < countof(a->strays); i++) {
-        job_abandon(a->strays[i]);
-        a->strays[i] = NULL;
-    }
     for (unsigned i = 0; i < a->cgroup.n; i++)
         free(a->cgroup.dirs[i]);
     a->cgroup = (struct cgroup){0};
@@ -282,18 +274,15 @@ void attempt_abandon(struct attempt *a)
         return;
     stop_waiting(a);
     if (!has_container(a) || !hand_over(a))
-        attempt_clear(a, clock_ms(), true);
+        clear(a, clock_ms() + CLIENT_MS);
 }
 
 void attempt_part(struct attempt *a)
 {
-    bool strays = false;
-
-    for (size_t i = 0; i < countof(a->strays); i++)
-        strays |= a->strays[i] && !job_wait(a->strays[i], 0);
     if (a->begun)
         stop_waiting(a);
-    if ((a->begun && !end_at_once(a)) || strays)
+    if (a->begun && !end_at_once(a))
         hand_over(a);
-    attempt_end(a, clock_ms() + CLIENT_MS, false);
+    keeper_dismiss(a, 0);
+    attempt_end(a, clock_ms() + CLIENT_MS);
 }

@@ -3,7 +3,9 @@
  */
 #include "sandbox/engine_memory.h"
 
+#include <ctype.h>
 #include <dirent.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,6 +15,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/place.h"
+#include "sandbox/engine_given.h"
 #include "sandbox/job.h"
 #include "sandbox/sandbox.h"
 
@@ -22,8 +26,11 @@
 
 static char *options_key(const struct sandbox_options *o)
 {
-    return xasprintf("1 %s %u %s %s %lld %g %d %lld %d %lld %lld %d uid %u", o->engine, o->asked, o->image, o->runtime ? o->runtime : "-", (long long)o->memory, o->cpus, o->pids,
-                     (long long)o->data_size, o->data_files, (long long)o->tmp_size, (long long)o->file_size, o->open_files,
+    autofree char *room = engine_room_key();
+
+    return xasprintf("1 %s %u %s %s %lld %g %d %lld %d %lld %lld %d room %s uid %u", o->engine, o->asked, o->image,
+                     o->runtime ? o->runtime : "-", (long long)o->memory, o->cpus, o->pids,
+                     (long long)o->data_size, o->data_files, (long long)o->tmp_size, (long long)o->file_size, o->open_files, room,
                      (unsigned)geteuid());
 }
 
@@ -45,7 +52,7 @@ static struct json *load_all(void)
     struct buf text = BUF_INIT(FILE_MAX_BYTES);
     struct json *all = NULL;
 
-    if (path && file_read(path, FILE_MAX_BYTES, &text, NULL) == 0)
+    if (path && place_read(path, FILE_MAX_BYTES, &text, NULL) == 0)
         all = json_parse(text.data, text.len, 0, NULL, NULL);
     buf_release(&text);
     return all;
@@ -93,7 +100,6 @@ bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m
 void engine_memory_store(const struct sandbox_options *o, const struct engine_memory *m)
 {
     autofree char *key = options_key(o), *client = client_key(m->engine), *path = xdg_path(XDG_CACHE, "engine");
-    autofree char *dir = xdg_path(XDG_CACHE, NULL);
     autojson struct json *old = load_all();
     autojson struct json *all = json_array();
     struct json *entry = json_object();
@@ -115,8 +121,8 @@ void engine_memory_store(const struct sandbox_options *o, const struct engine_me
                 n++;
             }
     autofree char *text = json_print(all);
-    if (path && client && file_mkdirs(dir, 0700, NULL) == 0)
-        file_write_soon(path, text, strlen(text), 0600, NULL);
+    if (client)
+        cache_keep(path, text, strlen(text));
 }
 
 bool engine_memory_uses(const char *engine)
@@ -144,39 +150,62 @@ void engine_memory_release(struct engine_memory *m)
 /* ---- what the host's /usr has ---- */
 
 struct found {
-    const char *file, *name;    /* as the metadata's file begins, as people say it */
-    char version[16];
+    char name[16], version[16];
 };
+
+#define FOUND_MAX 16
+
+static size_t packages_wanted(struct found list[FOUND_MAX])
+{
+    size_t n = 0;
+
+    for (const char *p = ENGINE_PACKAGES; *p && n < FOUND_MAX; n++) {
+        size_t len = strcspn(p, ",");
+
+        snprintf(list[n].name, sizeof list[n].name, "%.*s", (int)len, p);
+        list[n].version[0] = '\0';
+        p += len + (p[len] == ',');
+    }
+    return n;
+}
+
+/* Is this the metadata's file of that package? It is named in the other spelling: "scikit_learn-1.2.1.dist-info". */
+static bool metadata_of(const char *file, const char *name)
+{
+    for (; *name; file++, name++)
+        if (tolower((unsigned char)*file) != (*name == '-' ? '_' : *name))
+            return false;
+    return *file == '-';
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), k = strlen(end);
+
+    return n > k && !strcmp(s + n - k, end);
+}
 
 /* "numpy-1.24.2.egg-info" or "scipy-1.10.1.dist-info": the first two parts of the version say enough. */
 static void note_package(struct found *list, size_t n, const char *file)
 {
-    size_t len = strlen(file);
-
-    if (len < 10 || (strcmp(file + len - 9, ".egg-info") != 0 && (len < 11 || strcmp(file + len - 10, ".dist-info") != 0)))
+    if (!ends_with(file, ".egg-info") && !ends_with(file, ".dist-info"))
         return;
     for (size_t i = 0; i < n; i++) {
-        size_t k = strlen(list[i].file);
-
-        if (strncasecmp(file, list[i].file, k) != 0 || file[k] != '-' || list[i].version[0])
+        if (list[i].version[0] || !metadata_of(file, list[i].name))
             continue;
-        const char *v = file + k + 1;
+        const char *v = file + strlen(list[i].name) + 1;
         size_t digits = strspn(v, "0123456789");
         if (v[digits] == '.' && strspn(v + digits + 1, "0123456789") > 0)
             digits += 1 + strspn(v + digits + 1, "0123456789");
         if (digits > 0 && digits < sizeof list[i].version)
-            memcpy(list[i].version, v, digits);
+            snprintf(list[i].version, sizeof list[i].version, "%.*s", (int)digits, v);
     }
 }
 
 bool engine_host_python(const char *root, char **python, char **packages)
 {
-    struct found list[] = {
-        {.file = "numpy", .name = "numpy"}, {.file = "pandas", .name = "pandas"}, {.file = "matplotlib", .name = "matplotlib"},
-        {.file = "scipy", .name = "scipy"}, {.file = "scikit_learn", .name = "scikit-learn"}, {.file = "sympy", .name = "sympy"},
-        {.file = "openpyxl", .name = "openpyxl"}, {.file = "pillow", .name = "Pillow"}, {.file = "statsmodels", .name = "statsmodels"},
-        {.file = "seaborn", .name = "seaborn"}, {.file = "networkx", .name = "networkx"},
-    };
+    struct found list[FOUND_MAX];
+    size_t wanted = packages_wanted(list);
     char target[64];
     autofree char *link = xasprintf("%s/usr/bin/python3", root);
     ssize_t n = readlink(link, target, sizeof target - 1);
@@ -192,13 +221,13 @@ bool engine_host_python(const char *root, char **python, char **packages)
         DIR *d = opendir(places[i]);
 
         for (struct dirent *e; d && (e = readdir(d)) != NULL;)
-            note_package(list, countof(list), e->d_name);
+            note_package(list, wanted, e->d_name);
         if (d)
             closedir(d);
         free(places[i]);
     }
     struct buf text = BUF_INIT(1024);
-    for (size_t i = 0; i < countof(list); i++)
+    for (size_t i = 0; i < wanted; i++)
         if (list[i].version[0])
             buf_addf(&text, "%s%s %s", text.len ? ", " : "", list[i].name, list[i].version);
     *python = xstrdup(version);

@@ -19,7 +19,10 @@ void engine_memory_store(const struct sandbox_options *o, const struct engine_me
 bool engine_memory_uses(const char *engine);     /* has it ever worked here, with whatever options? */
 void engine_memory_release(struct engine_memory *m);
 
-/* bwrap shows the host's /usr: its Python and the packages worth naming, without starting anything. root is "" but in tests. */
+/* The packages worth naming to a model, as PyPI calls them. The guest looks for the same ones (its word "packages="). */
+#define ENGINE_PACKAGES "numpy,pandas,matplotlib,scipy,scikit-learn,sympy,openpyxl,pillow,statsmodels,seaborn,networkx"
+
+/* bwrap shows the host's /usr: its Python and which of ENGINE_PACKAGES it has, without starting anything. root is "" except in tests. */
 bool engine_host_python(const char *root, char **python, char **packages);
 
 #endif

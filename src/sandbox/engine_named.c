@@ -5,10 +5,7 @@
 #include "sandbox/engine_attempt.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,47 +21,39 @@
 
 void attempt_init(struct attempt *a)
 {
-    a->channel = a->channel_out = a->listener = -1;
+    a->channel = a->channel_out = a->listener = a->info = a->keeper.pipe = -1;
+    a->given = *a->o;
 }
 
 void attempt_found_peer(struct attempt *a, pid_t pid)
 {
-    if (pid > 1) {
-        a->peer = pid;
-        a->peer_start = owner_start_time(pid);
-    }
+    if (pid <= 1)
+        return;
+    a->peer = pid;
+    a->peer_start = owner_start_time(pid);
+    attempt_record(a, NULL, false, NULL);
+    keeper_tell(a);
 }
 
-void attempt_kill_peer(struct attempt *a, int wait_ms)
+bool attempt_kill_peer(struct attempt *a, int wait_ms)
 {
-    if (a->peer <= 1 || !a->peer_start)
-        return;
-    autoclose int fd = (int)syscall(SYS_pidfd_open, a->peer, 0U);
-    /* Looked at after the descriptor was opened: a pid that was given out again is not killed. */
-    if (owner_start_time(a->peer) != a->peer_start)
-        return;
-    if (fd < 0) {               /* before Linux 5.3 */
-        kill(a->peer, SIGKILL);
-        return;
-    }
-    syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0U);
-    poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, wait_ms);
+    return a->peer > 1 && a->peer_start && owner_kill_pid(a->peer, a->peer_start, wait_ms > 0 ? wait_ms : 0);
 }
 
 int attempt_describe(struct attempt *a, struct name_record *r, struct error *err)
 {
-    const struct sandbox_options *o = a->o;
+    const struct sandbox_options *o = &a->given;
 
     *r = (struct name_record){
         .engine = xstrdup(a->engine->name), .id = xstrdup(a->dir.id), .container = xstrdup(a->name), .runtime = xstrdup(a->runtime),
         .image = xstrdup(a->engine->container ? o->image : NULL), .owner = a->peer > 0 ? owner_of(a->peer) : xstrdup(""), .pid = a->peer,
-        .memory = o->memory, .data_size = o->data_size, .created = (int64_t)time(NULL), .idle = o->idle_ms / 1000, .cpus = o->cpus, .pids = o->pids,
+        .uid = a->uid, .memory = o->memory,
+        .data_size = o->data_size, .created = (int64_t)time(NULL), .idle = o->idle_ms / 1000, .cpus = o->cpus, .pids = o->pids,
         .no_limits = a->no_limits, .holds_memory = a->cgroup.memory, .holds_pids = a->cgroup.pids, .holds_cpu = a->cgroup.cpu,
     };
     for (unsigned i = 0; i < a->cgroup.n; i++)
         argv_push(&r->cgroups, a->cgroup.dirs[i]);
-    struct engine_record record = {.owner = r->owner, .named = true, .engine = a->engine->name, .container = a->name, .cgroup = &a->cgroup};
-    return engine_dir_record(&a->dir, &record, err);
+    return attempt_record(a, r->owner, true, err);
 }
 
 int attempt_known(struct attempt *a, const struct name_record *r, struct error *err)
@@ -78,6 +67,7 @@ int attempt_known(struct attempt *a, const struct name_record *r, struct error *
     a->name = xstrdup(r->container);
     a->runtime = xstrdup(r->runtime);
     a->image = xstrdup(r->image);
+    a->uid = r->uid;
     a->no_limits = r->no_limits;
     a->cgroup = (struct cgroup){.memory = r->holds_memory, .pids = r->holds_pids, .cpu = r->holds_cpu};
     for (size_t i = 0; i < r->cgroups.n && i < CGROUP_DIRS; i++)
@@ -104,13 +94,12 @@ void attempt_leave(struct attempt *a)
         loop_unwatch(a->loop, a->channel);
     fd_close(&a->channel);
     a->channel_out = -1;
+    keeper_dismiss(a, 0);
     if (a->client && a->engine->container)
         job_wait(a->client, CLIENT_MS);
     job_abandon(a->client);
     job_free(a->join);
     job_free(a->inspect);
-    for (size_t i = 0; i < countof(a->strays); i++)
-        job_free(a->strays[i]);
     for (unsigned i = 0; i < a->cgroup.n; i++)
         free(a->cgroup.dirs[i]);
     engine_dir_leave(&a->dir);
@@ -119,6 +108,7 @@ void attempt_leave(struct attempt *a)
     free(a->memory_dir);
     free(a->runtime);
     free(a->image);
+    buf_release(&a->fewer);
     *a = (struct attempt){.o = a->o, .loop = a->loop, .engine = a->engine};
     attempt_init(a);
 }

@@ -12,9 +12,10 @@
 struct error;
 struct sandbox_options;
 
-#define SANDBOX_UID 65532       /* inside; "nonroot" of many images, in no Debian image */
+#define SANDBOX_UID 65532       /* inside bwrap's own user namespace */
 #define INSIDE_DIR "/run/sandpiper"
 #define DATA_DIR "/mnt/data"
+#define PENDING_MOST 256        /* signals */
 #define GUEST_MAX (120 * 1024)  /* the kernel takes arguments of at most 128 KiB */
 
 struct engine_plan {
@@ -26,14 +27,16 @@ struct engine_plan {
     const char *owner;          /* label: owner.h; "" when it has a name and nobody owns it */
     const char *dir;            /* holds the socket; bound at INSIDE_DIR */
     const char *profile;        /* seccomp JSON */
+    unsigned uid;               /* and gid, inside: engine_uid.h */
     const char *runtime;        /* NULL is the engine's own choice */
     bool stdio;                 /* attached pipes instead of the socket */
     bool no_limits;             /* the engine has no control group to limit (rootless on cgroup v1): rlimits instead */
     int hard_nproc;             /* our own hard limit; podman cannot raise it */
     /* bwrap */
-    int channel, seccomp, info; /* descriptors that it inherits; info: where bwrap tells its child's pid, -1 when nobody asks */
+    int channel, seccomp, info; /* descriptors that it inherits; info: where bwrap tells its child's pid */
     bool holds_pids;            /* the control group limits processes */
     bool holds_memory;          /* and memory */
+    bool shares_user;           /* outside it has our own uid, which other sandboxes have as well */
 };
 
 enum engine_fault {             /* why a start failed, as far as it decides what to do next */
@@ -71,6 +74,8 @@ struct bwrap_setup {
 };
 int bwrap_setup(void *ctx);
 
+/* What bwrap says there (--info-fd): {"child-pid": N, ...}; 0 when it ends without. */
+pid_t bwrap_child_pid(int fd);
 /* The body of a child beside it (child.h), with bwrap's --info-fd as stdin: put bwrap and what it started into the control group, and say on stdout
  * which process that is. */
 struct bwrap_join {

@@ -3,6 +3,7 @@
  */
 #include "sandbox/engine.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/place.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/engine_dir.h"
 #include "sandbox/engine_memory.h"
@@ -30,15 +32,18 @@
 #define AT_ONCE 4               /* the others wait their turn */
 #define LOOK_MS 20              /* to the second look at one that is being started or is ending; doubled each time */
 #define LOOKS_MOST 6            /* then it is removed all the same: podman's conmon holds the directory while the container lives */
+#define KILL_MS 1000            /* a process that was sent SIGKILL is gone in a millisecond, or hangs in the kernel */
 #define AGAIN_MS 200            /* to another try of one that failed; doubled each time */
 #define TRIES_MOST 4
 #define ENDING_MS 15000         /* for those that are just being removed; each has a bounded life */
+#define IDLE_SPARE_S 5          /* past its idle limit, for one with a name */
 #define END_MS 3000             /* at our own end, for what is under way */
 
 struct removal {                /* one "rm -f", or one "ps", in the background */
     struct loop *loop;
     struct sandbox_swept *count;    /* NULL: nobody waits for it */
     char *engine, *name, *dir;  /* dir: removed when the container is gone */
+    char *inside;               /* its first process, where it was written down */
     bool named;                 /* it had come to its own end */
     bool begun;
     bool late;                  /* an earlier start has tried: at the end it is not waited for again */
@@ -62,7 +67,22 @@ static void removal_free(struct removal *r)
     free(r->engine);
     free(r->name);
     free(r->dir);
+    free(r->inside);
     free(r);
+}
+
+static void count_failed(struct sandbox_swept *count, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void count_failed(struct sandbox_swept *count, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!count)
+        return;
+    va_start(args, fmt);
+    if (count->failed++ == 0)
+        vsnprintf(count->left, sizeof count->left, fmt, args);
+    va_end(args);
 }
 
 static bool usable(const char *engine)
@@ -133,8 +153,10 @@ static void settle(struct removal *r, bool gone)
         mark_late(r);
     if (r->dir && (gone || (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
         owner_erase(r->dir);
-    if (r->count)
-        *(!gone ? &r->count->failed : r->named ? &r->count->ended : &r->count->sandboxes) += 1;
+    if (!gone)
+        count_failed(r->count, "the container %s of %s", r->name, r->engine);
+    else if (r->count)
+        *(r->named ? &r->count->ended : &r->count->sandboxes) += 1;
     removal_free(r);
 }
 
@@ -152,8 +174,8 @@ static void removed(void *ctx, struct job *j)
 {
     struct removal *r = ctx;
     enum engine_rm_end end = engine_rm_end(j);
-    /* While it is held there may be none yet, and soon one. */
-    bool gone = end == RM_GONE && !(r->dir && engine_dir_held(r->dir));
+    /* While it is held there may be none yet, and soon one. And an engine's word is not all there is: what was inside is looked for. */
+    bool gone = end == RM_GONE && !(r->dir && engine_dir_held(r->dir)) && !(r->inside && owner_check(r->inside) == OWNER_ALIVE);
 
     job_free(j);
     r->job = NULL;
@@ -193,6 +215,7 @@ static void remove_container(struct loop *loop, struct sandbox_swept *count, con
     r->engine = xstrdup(engine);
     r->name = xstrdup(name);
     r->dir = xstrdup(left ? left->dir : NULL);
+    r->inside = xstrdup(left ? left->inside : NULL);
     r->named = left && left->named;
     if (r->dir) {
         autofree char *mark = late_mark(r->dir);
@@ -206,14 +229,26 @@ struct reaper {
     struct sandbox_swept *count;
 };
 
+/* A process of bwrap's that does not see that its program is gone: nobody else would ever end it. */
+static bool end_inside(const struct reaper *reaper, const struct engine_left *left)
+{
+    if (!left->inside || usable(left->engine) || owner_kill(left->inside, KILL_MS))
+        return true;
+    const char *pid = strchr(left->inside, ':');
+    count_failed(reaper->count, "process %.*s of a bwrap sandbox, which still runs", pid ? (int)strcspn(pid + 1, ":") : 0,
+                 pid ? pid + 1 : "");
+    return false;
+}
+
 static bool dead_dir(void *ctx, const struct engine_left *left)
 {
     const struct reaper *reaper = ctx;
 
+    if (!end_inside(reaper, left))
+        return false;
     for (unsigned i = 0; i < left->n; i++)
         if (!cgroup_remove_dir(left->cgroups[i])) {
-            if (reaper->count)
-                reaper->count->failed++;
+            count_failed(reaper->count, "the control group %s", strrchr(left->cgroups[i], '/') + 1);
             return false;
         }
     autofree char *program = usable(left->engine) && our_name(left->container) ? job_find_program(left->engine) : NULL;
@@ -302,11 +337,35 @@ static void scan_labels(void *ctx, short revents)
     list_all(ctx, NULL);
 }
 
+/* Its idle limit was reached (with a while to spare), and it still runs without answering. The clock alone proves nothing: ours goes on while
+ * the machine sleeps, its own does not. */
+static void note_silent(void *ctx, const struct sandbox_info *s)
+{
+    if (s->silent && s->idle > 0 && (int64_t)time(NULL) > s->since + s->idle + IDLE_SPARE_S)
+        argv_push(ctx, s->name);
+}
+
+static void end_silent(struct loop *loop, struct sandbox_swept *out)
+{
+    struct argv names autorelease(argv_release) = ARGV_INIT;
+
+    sandbox_list(note_silent, &names);
+    for (size_t i = 0; i < names.n; i++) {
+        struct error err = {0};
+
+        if (sandbox_remove(names.v[i], loop, &err) == 0)
+            out->ended++;
+        else
+            count_failed(out, "the sandbox \"%s\"", names.v[i]);
+    }
+}
+
 void sandbox_gc(struct loop *loop, struct sandbox_swept *out)
 {
     struct reaper reaper = {loop, out};
 
     *out = (struct sandbox_swept){0};
+    end_silent(loop, out);
     /* Programs that have just ended left the rest to processes which are at it: nobody's orphans, but after us they are to be gone too. */
     for (int64_t end = clock_ms() + ENDING_MS; engine_dir_ending() > 0 && clock_ms() < end;)
         loop_wait(loop, LOOK_MS);
@@ -318,22 +377,24 @@ void sandbox_gc(struct loop *loop, struct sandbox_swept *out)
     list_all(loop, out);                /* afterwards, so that nothing is counted twice */
     while (out->running > 0)
         loop_wait(loop, -1);
+    engine_dir_tidy();
     out->groups = cgroup_sweep(NULL, "sandpiper-", dead_group);
 }
 
 void engine_reap(struct loop *loop)
 {
-    autofree char *stamp = xdg_path(XDG_CACHE, "reaped"), *cache = xdg_path(XDG_CACHE, NULL);
+    autofree char *stamp = xdg_path(XDG_CACHE, "reaped");
     struct reaper reaper = {loop, NULL};
     struct stat st;
 
     engine_dir_dead(dead_dir, &reaper);
+    engine_dir_tidy();
     name_sweep();
     sweep_cache();
     cgroup_sweep(NULL, "sandpiper-", dead_group);
     if (!stamp || (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < SCAN_EVERY_S && st.st_mtime <= time(NULL)))
         return;
-    if (file_mkdirs(cache, 0700, NULL) == 0 && file_write_soon(stamp, "", 0, 0600, NULL) == 0)
+    if (cache_keep(stamp, "", 0))
         loop_timer(loop, clock_ms() + SCAN_AFTER_MS, scan_labels, loop);
 }
 

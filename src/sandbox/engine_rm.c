@@ -26,8 +26,8 @@ enum engine_rm_end engine_rm_end(const struct job *j)
 {
     const char *said = buf_str(&j->err_text);
 
-    /* A container whose supervisor has just ended removes itself (--rm). */
-    if (job_ok(j) || strcasestr(said, "no such container") || strcasestr(said, "already in progress"))
+    /* A container whose supervisor has just ended removes itself (--rm). "Already in progress" is not gone: it is asked for again. */
+    if (job_ok(j) || strcasestr(said, "no such container"))
         return RM_GONE;
     return j->timed_out || engine_nobody(said) ? RM_NOBODY : RM_REFUSED;
 }

@@ -11,7 +11,7 @@ struct loop;
 struct job *engine_rm(const char *engine, const char *name, struct loop *loop, job_fn *done, void *ctx);
 
 enum engine_rm_end {
-    RM_GONE,            /* or on its way */
+    RM_GONE,
     /* Worth another try: docker may refuse because the container was just then ending by itself, and at the same moment leave off removing it
      * because we asked ("Could not kill running container", docker 20.10). */
     RM_REFUSED,

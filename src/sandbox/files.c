@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
+#include "sandbox/ledger.h"
 
 #define NAME_MOST 200
 #define TRIES 10000
@@ -50,90 +51,158 @@ char *file_safe_name(const char *name)
 
 void delivery_init(struct delivery *d)
 {
-    *d = (struct delivery){.dir = -1, .fd = -1};
+    *d = (struct delivery){.file = NEWFILE_INIT, .same = -1};
+}
+
+static void stop_writing(struct delivery *d)
+{
+    newfile_release(&d->file);
+    if (d->taken)
+        ledger_give(d->ledger, d->size);
+    d->taken = false;
 }
 
 void delivery_release(struct delivery *d)
 {
-    if (d->fd >= 0 && d->name)
-        unlinkat(d->dir, d->name, 0);
-    fd_close(&d->fd);
-    fd_close(&d->dir);
-    free(d->folder);
+    stop_writing(d);
+    fd_close(&d->same);
     free(d->name);
+    free(d->safe);
+    free(d->folder);
+    free(d->before);
     delivery_init(d);
 }
 
 static void fail(struct delivery *d, const char *what)
 {
     snprintf(d->why, sizeof d->why, "%s: %s", what, strerror(errno));
+    stop_writing(d);
 }
 
-/* name, name-1, name-2 ... before the extension, whichever is not taken; never an existing file, never through a link. */
-static int create(struct delivery *d, const char *safe)
-{
-    const char *dot = strrchr(safe, '.');
-    size_t stem = dot && dot != safe ? (size_t)(dot - safe) : strlen(safe);
-
-    for (int i = 0; i < TRIES; i++) {
-        char *name = i ? xasprintf("%.*s-%d%s", (int)stem, safe, i, safe + stem) : xstrdup(safe);
-        int fd = openat(d->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-
-        if (fd >= 0) {
-            d->name = name;
-            return fd;
-        }
-        free(name);
-        if (errno != EEXIST)
-            return -1;
-    }
-    return -1;
-}
-
-void delivery_begin(struct delivery *d, const char *folder, const char *name, uint64_t size)
+static void start_writing(struct delivery *d)
 {
     struct error err;
-    autofree char *safe = file_safe_name(name);
+
+    if (!d->folder) {
+        snprintf(d->why, sizeof d->why, "this session has no folder");
+        return;
+    }
+    d->over = !ledger_take(d->ledger, d->size);
+    if (d->over)
+        return;
+    d->taken = true;
+    if (file_mkdirs(d->folder, 0755, &err) < 0) {
+        snprintf(d->why, sizeof d->why, "%.*s", (int)sizeof d->why - 1, err.text);
+        stop_writing(d);
+    } else if (newfile_open(&d->file, d->folder, 0644) < 0) {
+        fail(d, d->file.dir < 0 ? "cannot open the folder" : "cannot be made");
+    }
+}
+
+void delivery_begin(struct delivery *d, struct ledger *l, const char *folder, const char *name, const char *safe, uint64_t size)
+{
+    const char *before = NULL;
 
     delivery_release(d);
-    d->size = size;
+    d->ledger = l;
     d->folder = xstrdup(folder);
-    if (file_mkdirs(folder, 0755, &err) < 0) {
-        snprintf(d->why, sizeof d->why, "%.*s", (int)sizeof d->why - 1, err.text);
-        return;
+    d->name = xstrdup(name);
+    d->safe = xstrdup(safe);
+    d->size = size;
+    d->same = ledger_open(l, name, size, &before);
+    d->before = xstrdup(before);
+    if (d->same < 0)
+        start_writing(d);
+}
+
+static void write_on(struct delivery *d, const char *data, size_t len)
+{
+    if (d->file.fd >= 0 && fd_write_all(d->file.fd, data, len) < 0) {
+        autofree char *what = xasprintf("cannot be written to %.200s", d->folder);
+
+        fail(d, what);
     }
-    d->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (d->dir < 0) {
-        fail(d, "cannot open the folder");
-        return;
+}
+
+static bool is_same(const struct delivery *d, const char *data, size_t len)
+{
+    char piece[16384];
+
+    for (size_t at = 0; at < len;) {
+        size_t want = len - at < sizeof piece ? len - at : sizeof piece;
+        ssize_t n = pread(d->same, piece, want, (off_t)(d->got + at));
+
+        if (n <= 0 || memcmp(piece, data + at, (size_t)n) != 0)
+            return false;
+        at += (size_t)n;
     }
-    d->fd = create(d, safe);
-    if (d->fd < 0)
-        fail(d, "cannot be made");
+    return true;
+}
+
+/* It differs from the copy of before from here on: what came until now is taken from there. */
+static void part_ways(struct delivery *d)
+{
+    char piece[65536];
+    autoclose int same = d->same;
+    ssize_t n;
+
+    d->same = -1;
+    start_writing(d);
+    for (uint64_t at = 0; at < d->got && d->file.fd >= 0; at += (uint64_t)n) {
+        size_t want = d->got - at < sizeof piece ? (size_t)(d->got - at) : sizeof piece;
+
+        n = pread(same, piece, want, (off_t)at);
+        if (n <= 0) {
+            errno = n < 0 ? errno : EIO;        /* somebody has just made it shorter */
+            fail(d, "its earlier copy cannot be read");
+            return;
+        }
+        write_on(d, piece, (size_t)n);
+    }
 }
 
 bool delivery_add(struct delivery *d, const char *data, size_t len)
 {
     if (len > d->size - d->got)
         return false;
+    if (d->same >= 0 && !is_same(d, data, len))
+        part_ways(d);
+    if (d->same < 0)
+        write_on(d, data, len);
     d->got += len;
-    if (d->fd >= 0 && fd_write_all(d->fd, data, len) < 0) {
-        autofree char *what = xasprintf("cannot be written to %.200s", d->folder);
-
-        fail(d, what);
-        unlinkat(d->dir, d->name, 0);
-        fd_close(&d->fd);
-    }
     return true;
+}
+
+/* name, name-1, name-2 ... before the extension, whichever is not taken; never an existing file, never through a link. */
+static char *give_name(struct delivery *d)
+{
+    const char *dot = strrchr(d->safe, '.');
+    size_t stem = dot && dot != d->safe ? (size_t)(dot - d->safe) : strlen(d->safe);
+
+    for (int i = 0; i < TRIES; i++) {
+        autofree char *name = i ? xasprintf("%.*s-%d%s", (int)stem, d->safe, i, d->safe + stem) : xstrdup(d->safe);
+
+        if (newfile_name(&d->file, name) == 0)
+            return xasprintf("%s/%s", d->folder, name);
+        if (errno != EEXIST)
+            break;
+    }
+    fail(d, "cannot be made");
+    return NULL;
 }
 
 char *delivery_end(struct delivery *d)
 {
-    char *path = NULL;
+    char *path;
 
-    if (d->fd >= 0) {
-        fd_close(&d->fd);                   /* whole: release must not remove it */
-        path = xasprintf("%s/%s", d->folder, d->name);
+    if (d->same >= 0 && d->got < d->size)
+        part_ways(d);                       /* it became shorter while it was read in there */
+    if (d->same >= 0)
+        return steal(&d->before);
+    path = d->file.fd >= 0 ? give_name(d) : NULL;
+    if (path) {
+        ledger_note(d->ledger, d->name, path, d->file.fd);
+        d->taken = false;                   /* it stays on the ledger */
     }
     return path;
 }

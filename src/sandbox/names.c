@@ -263,6 +263,7 @@ static int load(int dir, struct name_record *r)
     r->runtime = text_of(o, "runtime");
     r->owner = text_of(o, "owner");
     r->pid = (pid_t)json_int(json_get(o, "pid"), 0);
+    r->uid = (unsigned)json_int(json_get(o, "uid"), 0);
     r->memory = json_int(json_get(o, "memory"), 0);
     r->data_size = json_int(json_get(o, "data_size"), 0);
     r->created = json_int(json_get(o, "created"), 0);
@@ -302,6 +303,7 @@ int name_store(const struct name_hold *h, const struct name_record *r, struct er
     json_set_str(o, "runtime", r->runtime);
     json_set_str(o, "owner", r->owner);
     json_set_int(o, "pid", r->pid);
+    json_set_int(o, "uid", r->uid);
     json_set_int(o, "memory", r->memory);
     json_set_int(o, "data_size", r->data_size);
     json_set_int(o, "created", r->created);

@@ -40,6 +40,7 @@ struct name_record {
     char *engine, *id, *container, *image, *runtime;
     char *owner;                /* of the first process inside, written as owner.h does; "" where it cannot be seen */
     pid_t pid;                  /* it, in our pid namespace; 0 unknown */
+    unsigned uid;               /* of a container; 0: none of its own */
     int64_t memory, data_size, created;
     int64_t idle;               /* seconds it stays when nobody is there, as it was last told */
     double cpus;

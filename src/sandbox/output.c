@@ -2,7 +2,6 @@
 #include "sandbox/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,23 +18,28 @@
 
 void output_init(struct output *o)
 {
-    *o = (struct output){.fd = -1};
+    *o = (struct output){.file = NEWFILE_INIT};
 }
 
 void output_release(struct output *o)
 {
-    fd_close(&o->fd);
+    newfile_release(&o->file);
     free(o->head);
     free(o->tail);
+    free(o->dir);
+    free(o->name);
     free(o->path);
     output_init(o);
 }
 
 void output_begin(struct output *o, const char *dir, unsigned cell, uint64_t *session_disk)
 {
-    fd_close(&o->fd);
-    free(o->path);
-    o->path = dir ? xasprintf("%s/cell-%u.txt", dir, cell) : NULL;
+    newfile_release(&o->file);
+    free(o->dir);
+    free(o->name);
+    free(steal(&o->path));
+    o->dir = xstrdup(dir);
+    o->name = xasprintf("cell-%u.txt", cell);
     o->head_len = o->tail_len = o->tail_at = 0;
     o->bytes = o->lines = o->cell_disk = 0;
     o->disk_errno = 0;
@@ -52,7 +56,7 @@ static void copy(struct output *o, const char *data, size_t len)
 {
     uint64_t left = OUTPUT_DISK_CELL - o->cell_disk;
 
-    if (!o->path)
+    if (!o->dir)
         return;
     if (OUTPUT_DISK_SESSION - *o->session_disk < left)
         left = OUTPUT_DISK_SESSION - *o->session_disk;
@@ -60,14 +64,9 @@ static void copy(struct output *o, const char *data, size_t len)
         len = (size_t)left;
     if (len == 0)
         return;
-    if (o->fd < 0)
-        o->fd = open(o->path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (o->fd < 0 || fd_write_all(o->fd, data, len) < 0) {
+    if ((o->file.fd < 0 && newfile_open(&o->file, o->dir, 0600) < 0) || fd_write_all(o->file.fd, data, len) < 0) {
         o->disk_errno = errno;
-        fd_close(&o->fd);
-        unlink(o->path);                    /* half a copy would be taken for all of it */
-        free(o->path);
-        o->path = NULL;
+        newfile_release(&o->file);          /* half a copy would be taken for all of it */
         o->cell_disk = OUTPUT_DISK_CELL;    /* no further try in this cell */
         return;
     }
@@ -115,13 +114,23 @@ void output_add(struct output *o, const char *data, size_t len)
     }
 }
 
+/* A sandbox that was replaced counts its cells from one again. */
+static int give_name(struct output *o)
+{
+    int rc = newfile_name(&o->file, o->name);
+
+    if (rc < 0 && errno == EEXIST && unlinkat(o->file.dir, o->name, 0) == 0)
+        rc = newfile_name(&o->file, o->name);
+    return rc;
+}
+
 void output_end(struct output *o)
 {
-    fd_close(&o->fd);
-    if (!o->copying) {
-        free(o->path);
-        o->path = NULL;
-    }
+    if (o->file.fd >= 0 && give_name(o) < 0)
+        o->disk_errno = errno;
+    else if (o->file.fd >= 0)
+        o->path = xasprintf("%s/%s", o->dir, o->name);
+    newfile_release(&o->file);
 }
 
 /* The unit of text at s: its length in *step, and how many bytes it has once repaired. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/newfile.h"
 
 #define OUTPUT_HALF (32u << 10)             /* head and tail are this long each */
 #define OUTPUT_DISK_CELL (16u << 20)
@@ -16,9 +17,10 @@ struct output {
     char *head, *tail;                      /* tail: a ring of what does not fit the head */
     size_t head_len, tail_len, tail_at;     /* tail_at: where the ring goes on */
     uint64_t bytes, lines;
-    int fd;
+    struct newfile file;                    /* the copy, while it grows: it has no name before the cell's end */
     bool copying;                           /* it is long enough for a copy */
-    char *path;                             /* of the copy; NULL after output_end() when there is none */
+    char *dir, *name;
+    char *path;                             /* of the copy; NULL before output_end(), and when there is none */
     uint64_t cell_disk, *session_disk;
     int disk_errno;                         /* the copy could not be written to its end and was removed; 0: it could */
 };

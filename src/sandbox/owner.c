@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -118,6 +121,34 @@ enum owner_state owner_check(const char *owner)
     if (strcmp(space, their_space) != 0)
         return OWNER_ELSEWHERE;
     return check_pid(pid, start);
+}
+
+bool owner_kill_pid(pid_t pid, unsigned long long start, int wait_ms)
+{
+    int64_t end = clock_ms() + wait_ms;
+    autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0U);
+
+    /* Looked at after the descriptor was opened: a pid that was given out again is not killed. */
+    if (pid <= 1 || owner_start_time(pid) != start)
+        return pid > 1;
+    if (fd < 0)                 /* before Linux 5.3 */
+        kill(pid, SIGKILL);
+    else
+        syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0U);
+    for (int64_t left; owner_start_time(pid) == start && (left = end - clock_ms()) > 0;)
+        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, fd < 0 && left > 10 ? 10 : (int)left);
+    return owner_start_time(pid) != start;
+}
+
+bool owner_kill(const char *owner, int wait_ms)
+{
+    enum owner_state state = owner_check(owner);
+    long long pid = 0;
+    unsigned long long start = 0;
+
+    if (state != OWNER_ALIVE || sscanf(owner, "%*[^:]:%lld:%llu", &pid, &start) != 2 || start == 0)
+        return state == OWNER_DEAD || state == OWNER_BEFORE_BOOT;
+    return owner_kill_pid((pid_t)pid, start, wait_ms);
 }
 
 char *owner_group_name(void)

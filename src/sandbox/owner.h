@@ -4,6 +4,7 @@
 #ifndef SANDBOX_OWNER_H
 #define SANDBOX_OWNER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum owner_state {
@@ -17,6 +18,9 @@ char *owner_self(void);                             /* the caller frees */
 char *owner_of(pid_t pid);                          /* of another process here; it too */
 enum owner_state owner_check(const char *owner);
 unsigned long long owner_start_time(pid_t pid);     /* 0: there is no such process, or it has ended */
+/* SIGKILL to that process and no other, and wait for its end. True: it is gone, or was. False: it still runs, or nothing is proven. */
+bool owner_kill(const char *owner, int wait_ms);
+bool owner_kill_pid(pid_t pid, unsigned long long start, int wait_ms);      /* start: when it was started, never 0 */
 char *owner_group_name(void);                       /* a name for a control group that tells the same: sandpiper-PID-START-RANDOM-PIDSPACE */
 enum owner_state owner_check_group(const char *name);
 /* Remove a directory that says inside whose it is. That may go first, so it takes such a name before: if we are killed in the middle of it, a later

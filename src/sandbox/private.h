@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "sandbox/engine.h"
 #include "sandbox/kernel.h"
+#include "sandbox/ledger.h"
 #include "sandbox/names.h"
 #include "sandbox/output.h"
 #include "sandbox/sandbox.h"
@@ -21,7 +22,7 @@ enum stage {
 #define LOST_NAMED 10
 
 struct lost_file {
-    char why;                           /* 'm' over max_file, 't' over what is copied after one cell, 'c' too many */
+    char why;                           /* 'm' over max_file, 't' over what is copied after one cell, 'c' too many, 'q' over max_files_total */
     unsigned long long size;            /* 'c': how many files, of which name is the first */
     char *name;                         /* one clean line */
 };
@@ -72,6 +73,7 @@ struct sandbox {
     char broken_why[200];
     unsigned cells;
     uint64_t disk;                      /* bytes of output on disk, this session */
+    struct ledger ledger;               /* files that were delivered, this session */
     int64_t memory_kills;               /* as last read */
     struct output output;               /* of the last cell */
     char *last_value;                   /* and its value */
@@ -101,6 +103,7 @@ struct earlier {
 bool named_begin(struct sandbox *s);
 void named_greeted(struct sandbox *s, const struct earlier *e);        /* either kind is up */
 void named_refused(struct sandbox *s, const char *why);                 /* the one that runs is not to be had */
+void named_silent(struct sandbox *s);                                   /* it says nothing at all: it is ended, and a new one starts */
 void sandbox_opened(struct sandbox *s);                                 /* sandbox.c: there is a channel; await the greeting */
 
 /* The first of these limits (SANDBOX_ASKED_...) that the user has named and does not just want more of: "cpus"; or NULL. */

@@ -18,7 +18,6 @@
 
 #define STEP_MS 2000            /* from one rung to the next */
 #define FILES_IDLE_MS 10000     /* files are coming, but nothing came for so long */
-#define CODE_MAX (FRAME_OUT_MAX - 4)
 
 enum reason { REASON_NONE, REASON_TIMEOUT, REASON_INTERRUPT };
 enum rung { RUNG_NONE, RUNG_SIGINT, RUNG_KILL, RUNG_GONE };
@@ -139,6 +138,9 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
         r->status = CELL_DIED;
         r->what = xasprintf("the interpreter ended (exit code 70): code closed or replaced the descriptors or modules it works with, or called "
                             "os._exit; %s", left);
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 71) {
+        r->status = CELL_DIED;
+        r->what = xasprintf("the interpreter could not be set up in the sandbox, or the code called os._exit (exit code 71); %s", left);
     } else if (WIFEXITED(status)) {
         r->status = CELL_DIED;
         r->what = xasprintf("the code ended the interpreter itself (os._exit, %s); %s", how, left);
@@ -250,8 +252,8 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     int64_t began_us, wait;
 
     *r = (struct cell_result){0};
-    if (len > CODE_MAX)
-        return error_set(err, ERROR_USAGE, 0, "the code is too long: %zu bytes, the limit is %u", len, CODE_MAX);
+    if (len > SANDBOX_CODE_MAX)
+        return error_set(err, ERROR_USAGE, 0, "the code is too long: %zu bytes, the limit is %u", len, SANDBOX_CODE_MAX);
     if (sandbox_wait(s, err) < 0)
         return -1;
     if (loop_cancelled(s->loop))

@@ -16,6 +16,7 @@
 #include "sandbox/private.h"
 
 #define HELLO_MS 20000          /* from the channel to the supervisor's first frame; a loaded machine is slow, a dead one is seen by its hang-up */
+#define KNOWN_HELLO_MS 8000     /* one that ran before is only held up by the end of a cell: 2 s to SIGKILL, 2 s to go on from a copy */
 #define PACKAGES_MAX 1000
 #define UNKEPT_MAX 100
 #define LOST_NAME_MAX 1100
@@ -36,6 +37,7 @@ void sandbox_defaults(struct sandbox_options *o)
         .tmp_size = INT64_C(64) << 20,
         .file_size = INT64_C(256) << 20,
         .max_file = INT64_C(16) << 20,
+        .max_files_total = INT64_C(1) << 30,
         .open_files = 256,
         .cell_ms = 120000,
         .idle_ms = 1800000,
@@ -95,6 +97,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     s->loop = loop;
     s->guest = guest_text();
     output_init(&s->output);
+    ledger_init(&s->ledger, o->max_files_total);
     if (o->session_dir) {
         s->output_dir = xasprintf("%s/output", o->session_dir);
         if (file_mkdirs(s->output_dir, 0700, &err) < 0)
@@ -131,6 +134,7 @@ void sandbox_free(struct sandbox *s)
     for (size_t i = 0; i < countof(s->strings); i++)
         free(s->strings[i]);
     output_release(&s->output);
+    ledger_release(&s->ledger);
     free(s->guest);
     free(s->packages);
     free(s->last_value);
@@ -248,7 +252,8 @@ static void take_lost(struct request *q, const struct tagged *t)
     if (q->n_lost == LOST_NAMED || !name)
         return;
     *name++ = '\0';
-    q->lost[q->n_lost++] = (struct lost_file){text[0], strtoull(text + 1, NULL, 10), scrub_line(name, SCRUB_TERMINAL)};
+    q->lost[q->n_lost++] = (struct lost_file){text[0] == 'm' || text[0] == 'c' ? text[0] : 't', strtoull(text + 1, NULL, 10),
+                                                scrub_line(name, SCRUB_TERMINAL)};
 }
 
 static const char *on_end(struct request *q, const struct frame *f)
@@ -270,7 +275,7 @@ static const char *on_end(struct request *q, const struct frame *f)
         case 'u': free(q->unkept); q->unkept = tagged_text(&t, UNKEPT_MAX); break;
         case 'o': q->copies_killed = tagged_int(&t) > 0 ? tagged_int(&t) : 0; break;      /* fewer than none would be a kill that we saw */
         case 'l': take_lost(q, &t); break;
-        case 'm': q->lost_unnamed = tagged_int(&t) > 0 ? tagged_int(&t) : 0; break;
+        case 'm': q->lost_unnamed += tagged_int(&t) > 0 && tagged_int(&t) < INT32_MAX ? tagged_int(&t) : 0; break;
         case 'd': q->micros = tagged_int(&t); break;
         default: break;             /* a newer supervisor may say more */
         }
@@ -325,8 +330,13 @@ static void on_broken(void *ctx, const char *why)
 
 static void on_hello_late(void *ctx, short revents)
 {
+    struct sandbox *s = ctx;
+
     (void)revents;
-    on_broken(ctx, "no greeting within 20 s");
+    if (s->taken)
+        named_silent(s);
+    else
+        on_broken(ctx, "no greeting within 20 s");
 }
 
 void sandbox_opened(struct sandbox *s)
@@ -336,7 +346,7 @@ void sandbox_opened(struct sandbox *s)
     s->stage = STAGE_HELLO;
     kernel_free(s->kernel);
     s->kernel = kernel_new(s->loop, engine_channel(s->run), engine_channel_out(s->run), &l);
-    loop_timer(s->loop, clock_ms() + HELLO_MS, on_hello_late, s);
+    loop_timer(s->loop, clock_ms() + (s->taken ? KNOWN_HELLO_MS : HELLO_MS), on_hello_late, s);
 }
 
 static void engine_done(void *ctx, int status, const struct error *err)

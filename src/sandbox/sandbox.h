@@ -36,10 +36,11 @@ struct sandbox_options {        /* strings are copied */
     int64_t tmp_size;           /* bytes of /tmp, and of /dev/shm */
     int64_t file_size;          /* one file inside; more where data_size is more */
     int64_t max_file;           /* bytes of a file that is copied out */
+    int64_t max_files_total;    /* bytes that are written to this machine, all files of this program's run */
     int open_files;
     int cell_ms;                /* wall clock of one cell */
     bool park;                  /* keep a copy of the interpreter between cells, to go on from when a cell ends it */
-    const char *session_dir;    /* ours, 0700, made by the caller; holds output and delivered files. Never bound into the sandbox */
+    const char *session_dir;    /* ours, 0700, made by the caller; holds output and delivered files; NULL: nothing is kept. Never bound into the sandbox */
     const char *out_dir;        /* where delivered files go; NULL: session_dir/files */
     void (*up)(void *ctx, const struct sandbox *s);             /* it runs, and what it runs on is known; again when it was replaced. May be NULL */
     void (*notice)(void *ctx, bool detail, const char *line);  /* "podman cannot start (...); using docker" */
@@ -80,6 +81,8 @@ bool sandbox_running(const struct sandbox *s);
  * where it is remembered or can be seen from outside, else waits for the start. Valid until the next call. */
 const char *sandbox_packages(struct sandbox *s, struct error *err);
 const char *sandbox_python(struct sandbox *s);         /* "3.11" or "" */
+
+#define SANDBOX_CODE_MAX (1u << 20)     /* bytes of code that one cell takes */
 
 struct cell_listener {          /* may be NULL */
     void *ctx;
@@ -150,6 +153,7 @@ struct sandbox_swept {
     unsigned ended;                 /* what was left of sandboxes with a name that had come to their end */
     unsigned groups;                /* control groups of which nothing else was left */
     unsigned failed;                /* could not be removed now; the next start tries again */
+    char left[120];                 /* what the first of those is: one line; "" none */
     unsigned running;               /* private */
 };
 
@@ -163,6 +167,7 @@ struct sandbox_info {
     int64_t since;                  /* time(): when it came, or when the last one went */
     int64_t created, idle;          /* time(); seconds it lives with nobody there */
     int64_t memory, memory_used;    /* limit; -1: cannot be seen */
+    bool silent;                    /* nobody holds it, and it does not answer */
 };
 void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *ctx);
 /* End one. ERROR_SANDBOX: a program holds it; ERROR_USAGE: there is none of that name. */

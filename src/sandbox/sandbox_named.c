@@ -12,9 +12,11 @@
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/engine_dir.h"
 #include "sandbox/private.h"
 
 #define INVENTORY_MS 2000
+#define PROBE_MS 1000           /* a supervisor with nothing to do answers within some ms */
 #define VARIABLES_MAX 200
 #define FILES_MAX 80
 
@@ -101,6 +103,12 @@ static int check_options(struct sandbox *s, const struct name_record *r, struct 
     return 0;
 }
 
+/* Of one that is there nothing need be written to find it. */
+static bool is_full(const struct error *err)
+{
+    return err->kind == ERROR_SYSTEM && (err->code == ENOSPC || err->code == EDQUOT || err->code == EROFS);
+}
+
 int sandbox_claim(struct sandbox *s, struct error *err)
 {
     struct name_record r;
@@ -109,7 +117,12 @@ int sandbox_claim(struct sandbox *s, struct error *err)
     if (!s->o.name || s->hold.name)
         return 0;
     if (name_take(&s->hold, s->o.name, err) < 0) {
-        if (err->kind == ERROR_SYSTEM)          /* a full disk: as for any other start */
+        if (is_full(err) && !name_exists(s->o.name)) {
+            tell(s, false, xasprintf("the sandbox \"%s\" is new and cannot be kept: %s; it ends with this program", s->o.name, err->text));
+            s->o.name = NULL;
+            return 0;
+        }
+        if (err->kind == ERROR_SYSTEM)          /* as for any other start */
             err->kind = ERROR_SANDBOX;
         return -1;
     }
@@ -241,6 +254,35 @@ static bool ended_meanwhile(struct sandbox *s)
     return true;
 }
 
+static int tell_left(const struct name_record *r, const char *name, struct error *err)
+{
+    if (r->container)
+        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" could not be ended: its container %.60s is still there\n"
+                         "does %s run? try: sandpiper doctor", name, r->container, r->engine);
+    return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" could not be ended: its process %d still runs\n"
+                     "end it by hand: kill -9 %d", name, (int)r->pid, (int)r->pid);
+}
+
+void named_silent(struct sandbox *s)
+{
+    struct name_record r autorelease(name_record_release) = {0};
+    bool known = name_load(&s->hold, &r) == 0;
+
+    kernel_free(steal(&s->kernel));
+    if (!engine_end(steal(&s->run)) && known) {
+        tell_left(&r, s->o.name, &s->error);
+        s->stage = STAGE_FAILED;
+        return;
+    }
+    name_forget(&s->hold);
+    tell(s, false, xasprintf("the sandbox \"%s\" did not answer and was ended: its variables and files are gone, a new one starts",
+                             s->o.name));
+    s->told_named = true;
+    s->kept = s->taken = false;
+    s->stage = STAGE_NONE;
+    sandbox_start(s);
+}
+
 void named_refused(struct sandbox *s, const char *why)
 {
     struct error err = {0};
@@ -266,6 +308,7 @@ static void keep(struct sandbox *s)
 
     if (engine_describe(s->run, &r, &err) == 0 && name_store(&s->hold, &r, &err) == 0) {
         s->kept = true;
+        engine_stays(s->run);
         send_word(s);
         return;
     }
@@ -371,6 +414,7 @@ static void list_one(void *ctx, const char *name, const struct name_holder *hold
 
         info.memory_used = dir ? cgroup_memory_used(dir) : -1;
     }
+    info.silent = r && !holder->pid && !engine_dir_answers(r->id, PROBE_MS);
     l->fn(l->ctx, &info);
 }
 
@@ -400,11 +444,8 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
     struct engine_run *run = engine_known(&o, loop, &r, err);
     if (!run && alive)
         return error_wrap(err, "the sandbox \"%s\"", name);
-    engine_end(run);
-    for (int i = 0; i < 200 && alive && *r.owner && name_alive(&r); i++)
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);      /* dead, but whoever started it has not taken note yet */
-    if (alive && *r.owner && name_alive(&r))
-        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" could not be ended\ndoes %s run? try: sandpiper doctor", name, r.engine);
+    if (!engine_end(run) && alive)
+        return tell_left(&r, name, err);
     name_forget(&hold);
     return 0;
 }

@@ -19,8 +19,8 @@
 static const char *const allowed[] = {
     /* bytes and descriptors */
     "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "lseek", "_llseek",
-    "close", "close_range", "dup", "dup2", "dup3", "pipe", "pipe2", "fcntl", "fcntl64", "flock", "sendfile", "sendfile64", "splice",
-    "tee", "copy_file_range", "readahead", "fadvise64", "fadvise64_64", "fallocate", "fsync", "fdatasync", "sync", "syncfs",
+    "close", "close_range", "dup", "dup2", "dup3", "pipe", "pipe2", "flock", "sendfile", "sendfile64", "splice",
+    "tee", "copy_file_range", "readahead", "fadvise64", "fadvise64_64", "fallocate", "fsync", "fdatasync",
     "sync_file_range", "ftruncate", "ftruncate64", "truncate", "truncate64", "memfd_create",
     /* files and names */
     "stat", "fstat", "lstat", "stat64", "fstat64", "lstat64", "newfstatat", "fstatat64", "statx", "statfs", "fstatfs", "statfs64",
@@ -28,7 +28,7 @@ static const char *const allowed[] = {
     "renameat2", "rmdir", "link", "linkat", "unlink", "unlinkat", "symlink", "symlinkat", "readlink", "readlinkat", "chown", "chown32",
     "fchown", "fchown32", "lchown", "lchown32", "fchownat", "umask", "utime", "utimes", "utimensat", "futimesat", "getxattr",
     "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr", "removexattr", "lremovexattr", "fremovexattr",
-    "inotify_init", "inotify_init1", "inotify_add_watch", "inotify_rm_watch", "cachestat",
+    "cachestat",
     /* memory */
     "brk", "mmap", "mmap2", "munmap", "mremap", "mprotect", "msync", "mincore", "madvise", "mlock", "mlock2", "mlockall", "munlock",
     "munlockall", "membarrier", "pkey_alloc", "pkey_free", "pkey_mprotect", "map_shadow_stack",
@@ -45,7 +45,7 @@ static const char *const allowed[] = {
     "pidfd_open", "pidfd_send_signal", "getpid", "getppid", "gettid", "getpgid", "setpgid", "getpgrp", "getsid", "setsid",
     "set_tid_address", "set_thread_area", "get_thread_area", "arch_prctl", "prctl", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
     "rt_sigpending", "rt_sigtimedwait", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "rt_sigsuspend", "sigaltstack", "sigreturn",
-    "sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max",
+    "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max",
     "sched_get_priority_min", "sched_rr_get_interval", "sched_getattr", "getpriority", "ioprio_get", "getcpu", "getrlimit", "ugetrlimit", "setrlimit",
     "getrusage", "sysinfo", "uname", "getrandom", "seccomp",
     /* users: no capability is there to gain anything by these */
@@ -53,7 +53,7 @@ static const char *const allowed[] = {
     "getgroups32", "getresuid32", "getresgid32", "setuid", "setgid", "setgroups", "setreuid", "setregid", "setresuid", "setresgid",
     "setfsuid", "setfsgid", "capget", "capset",
     /* sockets; socket and socketpair by family, below */
-    "bind", "connect", "listen", "accept", "accept4", "getsockname", "getpeername", "getsockopt", "setsockopt", "sendto", "recvfrom",
+    "bind", "connect", "listen", "accept", "accept4", "getsockname", "getpeername", "getsockopt", "sendto", "recvfrom",
     "sendmsg", "recvmsg", "sendmmsg", "recvmmsg", "shutdown",
 };
 
@@ -76,6 +76,11 @@ static const struct { int err; const char *name; } refused[] = {
     {ENOSYS, "landlock_create_ruleset"}, {ENOSYS, "landlock_add_rule"}, {ENOSYS, "landlock_restrict_self"},
     {EPERM, "mbind"}, {EPERM, "migrate_pages"}, {EPERM, "move_pages"}, {EPERM, "get_mempolicy"}, {EPERM, "set_mempolicy"},
     {EPERM, "set_mempolicy_home_node"},
+    /* who opens what in the folders of the host that bwrap binds; and instances are counted per user, 128 of them */
+    {ENOSYS, "inotify_init"}, {ENOSYS, "inotify_init1"}, {ENOSYS, "inotify_add_watch"},
+    {ENOSYS, "inotify_rm_watch"},
+    /* every file system of the host is written out, for all; fsync is for one file */
+    {EPERM, "sync"}, {EPERM, "syncfs"},
     /* administration of the host */
     {EPERM, "init_module"}, {EPERM, "finit_module"}, {EPERM, "delete_module"}, {EPERM, "create_module"}, {EPERM, "query_module"},
     {EPERM, "get_kernel_syms"}, {EPERM, "kexec_load"}, {EPERM, "kexec_file_load"}, {EPERM, "reboot"}, {EPERM, "swapon"},
@@ -122,6 +127,17 @@ static void walk_sockets(seccomp_fn *fn, void *ctx)
     }
 }
 
+/* SO_LINGER makes close() wait for as long as the code likes, whoever it is that closes: also a process that was sent the socket and drops
+ * it unseen. Said like ioctl below: every other level, every other option. */
+static void walk_linger(seccomp_fn *fn, void *ctx)
+{
+    for (unsigned bit = 0; bit < 32; bit++) {
+        RULE(0, "setsockopt", {1, 1u << bit, ~(unsigned)SOL_SOCKET & (1u << bit)});
+        RULE(0, "setsockopt", {2, 1u << bit, ~(unsigned)SO_LINGER & (1u << bit)});
+    }
+    RULE(EPERM, "setsockopt", {1, LOW32, SOL_SOCKET}, {2, LOW32, SO_LINGER});
+}
+
 static void walk_clone(seccomp_fn *fn, void *ctx)
 {
     static const unsigned ns[] = {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP};
@@ -136,10 +152,11 @@ static void walk_clone(seccomp_fn *fn, void *ctx)
     RULE(0, "personality", {0, LOW32, LOW32});              /* only asks */
 }
 
-/* Limits and priorities of the caller only, said as pid 0: the supervisor has the code's uid, and the kernel asks for no more. */
+/* Limits, priorities and processors of the caller only, said as pid 0: the supervisor has the code's uid, and the kernel asks for no more. */
 static void walk_self(seccomp_fn *fn, void *ctx)
 {
-    static const char *const by_pid[] = {"prlimit64", "sched_setscheduler", "sched_setparam", "sched_setattr"};
+    static const char *const by_pid[] = {"prlimit64", "sched_setscheduler", "sched_setparam", "sched_setattr",
+                                         "sched_setaffinity"};
     static const struct { const char *name; unsigned process; } by_kind[] = {{"setpriority", 0}, {"ioprio_set", 1}};
 
     for (size_t i = 0; i < countof(by_pid); i++) {
@@ -153,6 +170,27 @@ static void walk_self(seccomp_fn *fn, void *ctx)
             RULE(EPERM, by_kind[i].name, {0, 1u << bit, (by_kind[i].process ^ 1u << bit) & 1u << bit});     /* a group or a user */
             RULE(EPERM, by_kind[i].name, {0, LOW32, by_kind[i].process}, {1, 1u << bit, 1u << bit});
         }
+    }
+}
+
+/* Leases and notes on a folder tell what the host does with its files, and hold it up; write hints change its inodes. What
+ * is not named is of a newer kernel, or of none. */
+static void walk_fcntl(seccomp_fn *fn, void *ctx)
+{
+    static const char *const calls[] = {"fcntl", "fcntl64"};
+    static const unsigned yes[] = {
+        F_DUPFD, F_DUPFD_CLOEXEC, 1027 /* F_DUPFD_QUERY */, 1028 /* F_CREATED_QUERY */, F_GETFD, F_SETFD, F_GETFL, F_SETFL,
+        5, 6, 7, 12, 13, 14 /* locks, by the old and the new numbers */, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW,
+        F_SETOWN, F_GETOWN, F_SETSIG, F_GETSIG, F_SETOWN_EX, F_GETOWN_EX, 17 /* F_GETOWNER_UIDS */, F_GETLEASE,
+        F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS, F_GET_RW_HINT, F_GET_FILE_RW_HINT,
+    };
+    static const unsigned no[] = {F_SETLEASE, F_NOTIFY, F_SET_RW_HINT, F_SET_FILE_RW_HINT, 1040 /* F_SETDELEG */};
+
+    for (size_t c = 0; c < countof(calls); c++) {
+        for (size_t i = 0; i < countof(yes); i++)
+            RULE(0, calls[c], {1, LOW32, yes[i]});
+        for (size_t i = 0; i < countof(no); i++)
+            RULE(EPERM, calls[c], {1, LOW32, no[i]});
     }
 }
 
@@ -206,8 +244,10 @@ void seccomp_walk(seccomp_fn *fn, void *ctx)
     for (size_t i = 0; i < countof(refused); i++)
         rule(fn, ctx, refused[i].err, refused[i].name, 0, NULL);
     walk_sockets(fn, ctx);
+    walk_linger(fn, ctx);
     walk_clone(fn, ctx);
     walk_self(fn, ctx);
+    walk_fcntl(fn, ctx);
     walk_ioctl(fn, ctx);
     walk_modes(fn, ctx);
 }

@@ -1,13 +1,14 @@
 /* show.c - events as text for a person. */
 #include "show/show.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "show/out.h"
+#include "base/out.h"
 #include "show/private.h"
 
 #define MAX_LINES 200
@@ -77,7 +78,7 @@ void show_flush(struct show *s)
 {
     if (s->out.len > 0) {
         if (!s->dead && out_write(s->o.fd, s->out.data, s->out.len, s->o.loop) < 0)
-            s->dead = true;     /* bad news about stderr has nowhere to go */
+            s->dead = errno != EINTR;   /* bad news about stderr has nowhere to go; who only stalled may read again */
         s->last_write = clock_ms();
         show_status_arm(s);
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "show/out.h"
+#include "base/out.h"
 #include "show/private.h"
 
 struct show_text {

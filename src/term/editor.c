@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <readline/readline.h>
@@ -21,18 +21,21 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/out.h"
 #include "base/remedy.h"
 #include "base/utf8.h"
 #include "show/show.h"
 #include "term/keys.h"
+#include "term/modes.h"
 #include "term/pastes.h"
 
 #define LINE_MAX_BYTES (1024 * 1024)
 #define CTRL_C 0x03
 #define CTRL_Z 0x1a
+#define COLUMNS_MIN 24
+#define ROWS_MIN 2
 
 struct editor {
     struct loop *loop;
@@ -40,7 +43,6 @@ struct editor {
     const char *behind;         /* and behind this word others are completed */
     const char *const *(*names)(void *ctx);
     void *names_ctx;
-    struct termios before, now;
     bool fancy;                 /* the terminal knows escape sequences */
     struct keys keys;
     char queue[8];              /* what readline may read now */
@@ -53,95 +55,49 @@ struct editor {
 
 static struct editor *the_editor;       /* readline's callbacks carry no context */
 
+/* What readline writes goes the way of all output: a terminal that takes no more does not make us deaf to signals. */
+static ssize_t to_terminal(void *unused, const char *text, size_t n)
+{
+    (void)unused;
+    return out_write(STDOUT_FILENO, text, n, NULL) == 0 ? (ssize_t)n : 0;
+}
+
 static void put(const char *s)
 {
-    fflush(stdout);
-    fd_write_all(STDOUT_FILENO, s, strlen(s));
-}
-
-enum modes {
-    AS_BEFORE,
-    EDITING,                /* every key is a byte: a Ctrl-C inside a paste is no signal that throws the rest away */
-    WAITING,                /* Ctrl-C is a signal; what is typed is kept and not shown */
-};
-
-static void set_modes(struct editor *e, enum modes modes)
-{
-    struct termios t = e->before;
-
-    if (modes != AS_BEFORE) {
-        t.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-        t.c_cc[VMIN] = 1;
-        t.c_cc[VTIME] = 0;
-    }
-    if (modes == EDITING) {
-        t.c_lflag |= ECHO;      /* also where a crashed program left it off */
-        t.c_cc[VINTR] = t.c_cc[VQUIT] = t.c_cc[VSUSP] = _POSIX_VDISABLE;
-    }
-    e->now = t;
-    while (tcsetattr(STDIN_FILENO, TCSANOW, &t) < 0 && errno == EINTR)
-        ;
-}
-
-static void catch_stop(bool on);
-
-/* Ctrl-Z while a question is under way, or from suspend(): not every shell puts the modes back, neither now nor when we go on.
- * Only what a signal handler may call. Not SIGSTOP: where no shell could wake us up, the kernel does not stop us. */
-static void on_stop(int signal)
-{
-    int saved = errno;
-
-    tcsetattr(STDIN_FILENO, TCSANOW, &the_editor->before);
-    catch_stop(false);
-    kill(0, signal);
-    catch_stop(true);
-    tcsetattr(STDIN_FILENO, TCSANOW, &the_editor->now);
-    errno = saved;
-}
-
-/* Where it is ignored we were started by something that has no use for it: that stays so. */
-static void catch_stop(bool on)
-{
-    struct sigaction sa = {.sa_flags = SA_RESTART | SA_NODEFER}, was;
-
-    sa.sa_handler = on ? on_stop : SIG_DFL;
-    sigemptyset(&sa.sa_mask);
-    if (sigaction(SIGTSTP, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
-        sigaction(SIGTSTP, &sa, NULL);
-}
-
-/* Ctrl-\ while a question is under way still ends the program at once, but not every shell puts the modes back. */
-static void on_quit(int signal)
-{
-    tcsetattr(STDIN_FILENO, TCSANOW, &the_editor->before);
-    raise(signal);              /* SA_RESETHAND: the default again */
-}
-
-static void catch_quit(bool on)
-{
-    struct sigaction sa = {.sa_flags = SA_RESETHAND | SA_NODEFER}, was;
-
-    sa.sa_handler = on ? on_quit : SIG_DFL;
-    sigemptyset(&sa.sa_mask);
-    if (sigaction(SIGQUIT, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
-        sigaction(SIGQUIT, &sa, NULL);
+    fflush(rl_outstream);
+    out_write(STDOUT_FILENO, s, strlen(s), NULL);
 }
 
 /* readline takes a terminal without ECHO for one that must not show what is typed, so it gets one with. */
 static void prep(int meta)
 {
-    set_modes(the_editor, EDITING);
+    modes_set(MODES_EDITING);
     rl_prep_terminal(meta);
+    modes_note();
+    fflush(rl_outstream);
     if (the_editor->fancy)
-        put("\033[?2004h");
+        modes_mark_pastes(true);
 }
 
 static void deprep(void)
 {
-    if (the_editor->fancy)
-        put("\033[?2004l");
+    fflush(rl_outstream);
+    modes_mark_pastes(false);
     rl_deprep_terminal();
-    set_modes(the_editor, WAITING);
+    modes_set(MODES_WAITING);
+}
+
+/* readline divides by the columns that are left beside its prompt, and its arithmetic was tried on screens that
+ * people have. What is narrower is drawn as if it were not. */
+static void tell_size(void)
+{
+    struct winsize w = {0};
+
+    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &w) < 0 || w.ws_col == 0)
+        w.ws_col = 80;
+    if (w.ws_row == 0)
+        w.ws_row = 24;
+    rl_set_screen_size(w.ws_row < ROWS_MIN ? ROWS_MIN : w.ws_row, w.ws_col < COLUMNS_MIN ? COLUMNS_MIN : w.ws_col);
 }
 
 static int queue_get(FILE *unused)
@@ -226,7 +182,9 @@ static void setup_readline(void)
     rl_catch_signals = 0;
     rl_catch_sigwinch = 0;
     rl_instream = stdin;
-    rl_outstream = stdout;
+    rl_outstream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = to_terminal});
+    if (!rl_outstream)
+        rl_outstream = stdout;
     rl_getc_function = queue_get;
     rl_input_available_hook = queue_any;
     rl_prep_term_function = prep;
@@ -262,8 +220,7 @@ struct editor *editor_new(struct loop *loop, const char *const *words, struct er
     e->loop = loop;
     e->words = words;
     e->fancy = show_is_terminal(STDOUT_FILENO);
-    if (tcgetattr(STDIN_FILENO, &e->before) < 0) {
-        error_errno(err, "the terminal on stdin");
+    if (modes_open(err) < 0) {
         free(e);
         return NULL;
     }
@@ -271,9 +228,7 @@ struct editor *editor_new(struct loop *loop, const char *const *words, struct er
     the_editor = e;
     setup_locale();
     setup_readline();
-    set_modes(e, WAITING);
-    catch_stop(true);
-    catch_quit(true);
+    modes_set(MODES_WAITING);
     return e;
 }
 
@@ -283,7 +238,7 @@ void editor_restore(struct editor *e)
         rl_callback_handler_remove();
         e->active = false;
     }
-    set_modes(e, AS_BEFORE);
+    modes_set(MODES_BEFORE);
 }
 
 void editor_free(struct editor *e)
@@ -291,8 +246,7 @@ void editor_free(struct editor *e)
     if (!e)
         return;
     editor_restore(e);
-    catch_stop(false);
-    catch_quit(false);
+    modes_close();
     keys_release(&e->keys);
     pastes_release(&e->pastes);
     free(e->line);
@@ -300,16 +254,26 @@ void editor_free(struct editor *e)
     the_editor = NULL;
 }
 
+/* On a new line of the screen, whose size may be another now. */
+static void redraw(struct editor *e)
+{
+    modes_continued();
+    tell_size();
+    if (e->hidden)
+        return;
+    rl_on_new_line();
+    rl_forced_update_display();
+}
+
 /* As a shell would have it: the modes of before, stopped, and the line as it was when we go on. */
 static void suspend(struct editor *e)
 {
     deprep();
-    set_modes(e, AS_BEFORE);
+    modes_set(MODES_BEFORE);
     put("\n");
     kill(0, SIGTSTP);
     prep(1);
-    rl_on_new_line();
-    rl_forced_update_display();
+    redraw(e);
 }
 
 static void say_cut(struct editor *e)
@@ -416,7 +380,11 @@ static void look_at_signals(struct editor *e)
         loop_arm(e->loop);
         clear_line(e);
     } else if (loop_resized(e->loop)) {
-        rl_resize_terminal();
+        editor_hide(e);         /* while readline still knows where it has drawn what */
+        tell_size();
+        editor_show(e);
+    } else if (modes_continued()) {
+        redraw(e);
     }
 }
 
@@ -442,7 +410,7 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     e->done = false;
     e->active = true;
     rl_callback_handler_install(prompt, on_line);
-    rl_reset_screen_size();
+    tell_size();
     loop_watch(e->loop, STDIN_FILENO, POLLIN, on_input, e);
     drain(e);                   /* what was typed ahead */
     while (!e->done) {

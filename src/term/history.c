@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/place.h"
+#include "base/scrub.h"
 
 #define ENTRIES 1000
 #define ENTRY_MAX (64 * 1024)           /* longer ones (pastes) are remembered in this session only */
@@ -32,9 +34,11 @@ static void escape(struct buf *out, const char *s)
     }
 }
 
+/* What else could write there must not reach the terminal by way of readline. */
 static char *unescape(const char *s, size_t len)
 {
-    struct buf out = BUF_INIT(0);
+    struct buf out = BUF_INIT(0), clean = BUF_INIT(0);
+    struct scrub scrub;
 
     for (size_t i = 0; i < len; i++) {
         if (s[i] == '\\' && i + 1 < len) {
@@ -44,7 +48,11 @@ static char *unescape(const char *s, size_t len)
             buf_addch(&out, s[i]);
         }
     }
-    return buf_steal(&out, NULL);
+    scrub_init(&scrub, SCRUB_PIPE);
+    scrub_feed(&scrub, buf_str(&out), out.len, &clean);
+    scrub_end(&scrub, &clean);
+    buf_release(&out);
+    return buf_steal(&clean, NULL);
 }
 
 /* The file's last entries go to readline; a file that has grown past its limit is written anew with only those. */
@@ -52,15 +60,14 @@ static int load(struct history *h, struct error *err)
 {
     struct buf text = BUF_INIT(FILE_MAX_BYTES);
     size_t lines = 0, skip, at = 0;
-    file_sweep(h->path);
-    int r = file_read(h->path, FILE_MAX_BYTES, &text, err);
+    int r = place_read(h->path, FILE_MAX_BYTES, &text, err);
 
     for (size_t i = 0; i < text.len; i++)
         lines += text.data[i] == '\n';
     for (skip = lines > ENTRIES ? lines - ENTRIES : 0; skip > 0; skip--)
         at = (size_t)((const char *)memchr(text.data + at, '\n', text.len - at) - text.data) + 1;
     if (r == 0 && lines > ENTRIES + ENTRIES / 10)
-        r = file_write(h->path, text.data + at, text.len - at, 0600, err);
+        r = place_write(h->path, text.data + at, text.len - at, true, err);
     while (r == 0 && at < text.len) {
         const char *nl = memchr(text.data + at, '\n', text.len - at);
         size_t n = nl ? (size_t)(nl - text.data) - at : text.len - at;
@@ -77,36 +84,20 @@ static int load(struct history *h, struct error *err)
     return r;
 }
 
-static int make_folder(const char *path, struct error *err)
-{
-    const char *slash = strrchr(path, '/');
-    autofree char *folder = slash && slash != path ? xmemdup0(path, (size_t)(slash - path)) : NULL;
-
-    return folder ? file_mkdirs(folder, 0700, err) : 0;
-}
-
 int history_open(struct history *h, const char *path, struct error *err)
 {
     struct stat st;
-    int fd;
 
     memset(h, 0, sizeof *h);
     using_history();
     stifle_history(ENTRIES);
     if (!path)
         return 0;
-    if (make_folder(path, err) < 0)
-        return -1;
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+    autoclose int fd = place_open(path, O_RDWR | O_CREAT, err);
     if (fd < 0)
-        return error_errno(err, "%s", path);
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return error_set(err, ERROR_SYSTEM, 0, "%s: it is no file", path);
-    }
-    if (st.st_mode & 077)
+        return -1;
+    if (fstat(fd, &st) == 0 && (st.st_mode & 077))
         fchmod(fd, 0600);       /* what was asked is nobody else's business */
-    close(fd);
     h->path = xstrdup(path);
     if (load(h, err) < 0) {
         history_release(h);
@@ -117,8 +108,7 @@ int history_open(struct history *h, const char *path, struct error *err)
 
 void history_append(struct history *h, const char *text)
 {
-    struct buf line = BUF_INIT(0);
-    int fd;
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
 
     if (!*text || (h->last && !strcmp(h->last, text)))
         return;
@@ -129,13 +119,9 @@ void history_append(struct history *h, const char *text)
         return;
     escape(&line, text);
     buf_addch(&line, '\n');
-    fd = open(h->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    if (fd >= 0) {              /* a full disk is no reason to disturb: the line itself is not lost */
-        if (fd_write_all(fd, line.data, line.len) < 0)
-            errno = 0;
-        close(fd);
-    }
-    buf_release(&line);
+    autoclose int fd = place_open(h->path, O_WRONLY | O_APPEND | O_CREAT, NULL);
+    if (fd >= 0)                /* a full disk is no reason to disturb: the line itself is not lost */
+        (void)!fd_write_all(fd, line.data, line.len);
 }
 
 void history_release(struct history *h)

@@ -1,5 +1,6 @@
 /* history.h - what was typed, on disk: one entry a line (a newline inside is "\n", a backslash "\\"), mode 0600, the last 1000.
- * An entry is appended when it is made, so a killed program loses nothing and two programs mix.
+ * An entry is appended when it is made, so a killed program loses nothing and two programs mix. No link of another user is followed
+ * to it (base/place.h).
  */
 #ifndef TERM_HISTORY_H
 #define TERM_HISTORY_H

@@ -33,6 +33,8 @@ struct term {
     char *greeting, *system;
     char *prompt, *more;
     bool own;                   /* the cell that runs is the user's own: its code needs no showing */
+    char *stopped;              /* what became of the code that Ctrl-C ended; NULL: it ended none */
+    enum question_status last;  /* of the last question */
     int broken;                 /* exit code after a write error on stdout */
 };
 
@@ -88,6 +90,7 @@ void term_free(struct term *t)
     inputs_release(&t->files);
     free(t->greeting);
     free(t->system);
+    free(t->stopped);
     free(t->prompt);
     free(t->more);
     free(t);
@@ -99,6 +102,24 @@ static void text_written(struct term *t, int result)
         t->broken = errno == EPIPE ? 141 : 1;
     if (t->broken)
         loop_interrupt(t->loop);        /* nobody sees the answer */
+}
+
+/* Who pressed Ctrl-C knows it: what became of the variables is told once, at the end. Not so where the whole
+ * sandbox was lost. */
+static void note_stopped(struct term *t, struct event *e)
+{
+    const char *gone = e->result.error ? strstr(e->result.error, "variables are gone") : NULL;
+
+    if (e->result.state_lost && !gone)
+        return;
+    free(t->stopped);
+    t->stopped = e->result.state_restored
+                     ? xstrdup("Code did not react to Ctrl-C and was killed. Variables are back to what they were before it ran.")
+                 : e->result.state_lost ? xasprintf("Code did not react to Ctrl-C and was killed; %s.", gone)
+                                        : xstrdup("Stopped. Variables are kept.");
+    e->result.status = CELL_OK;
+    e->result.error = NULL;
+    e->result.state_lost = false;
 }
 
 void term_event(void *ctx, const struct event *e)
@@ -114,6 +135,10 @@ void term_event(void *ctx, const struct event *e)
             text_written(t, show_text_end(t->text));
         if (t->own && e->type == EVENT_TOOL_CALL)
             own.call.code = "";
+        if (e->type == EVENT_TOOL_RESULT && e->result.by_user)
+            note_stopped(t, &own);
+        if (e->type == EVENT_DONE && e->done.status == QUESTION_INTERRUPTED)
+            own.done.error = NULL;      /* after_question() says it */
         if (e->type != EVENT_SESSION_END)
             show_event(t->show, &own);
     }
@@ -179,22 +204,43 @@ static bool blank(const char *s)
 static int attach(struct term *t)
 {
     struct error err = {0};
+    const char *path = "";
     int r = 0;
 
     for (size_t i = 0; i < t->files.n && r == 0; i++) {
+        path = t->files.v[i].path;
         show_status(t->show, "handing the data over");
-        r = agent_attach(t->agent, t->files.v[i].path, t->files.v[i].fd, &err);
+        r = agent_attach(t->agent, path, t->files.v[i].fd, &err);
     }
     show_status(t->show, NULL);
-    inputs_release(&t->files);
-    if (r < 0)
+    if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop)) {
+        autofree char *line = xasprintf("Stopped. %s was not handed over; start sandpiper again with --add to give it.", path);
+
+        say(t, NOTICE_INFO, line);
+    } else if (r < 0) {
         say_error(t, &err);
+    }
+    inputs_release(&t->files);
     return r;
+}
+
+/* "Stopped. Variables are kept. /retry asks again." */
+static void tell_stopped(struct term *t, bool again)
+{
+    autofree char *line = xasprintf("%s%s", t->stopped ? t->stopped : "Stopped.", again ? " /retry asks again." : "");
+
+    say(t, NOTICE_INFO, line);
+    free(steal(&t->stopped));
 }
 
 static void after_question(struct term *t, enum question_status status)
 {
     show_status(t->show, NULL);
+    t->last = status;
+    if (status == QUESTION_INTERRUPTED && !loop_fatal(t->loop)) {
+        tell_stopped(t, agent_can_retry(t->agent));
+        return;
+    }
     if (question_has_answer(status) || loop_fatal(t->loop) || !agent_can_retry(t->agent))
         return;
     say(t, NOTICE_INFO, status != QUESTION_NO_SANDBOX ? "/retry asks this again"
@@ -223,7 +269,9 @@ static void retry(struct term *t)
     struct error err = {0};
 
     if (!agent_can_retry(t->agent)) {
-        say(t, NOTICE_INFO, "nothing to ask again: no question is left without an answer");
+        say(t, NOTICE_INFO, !agent_question_number(t->agent) ? "Nothing to retry: no question was asked yet."
+            : question_has_answer(t->last) ? "Nothing to retry: the last question was answered."
+                                           : "Nothing to retry: part of an answer was given. Ask the question again.");
         return;
     }
     loop_arm(t->loop);
@@ -249,9 +297,11 @@ static void run(struct term *t, const char *code)
     t->own = false;
     show_status(t->show, NULL);
     if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop))
-        say(t, NOTICE_INFO, "interrupted: the code did not run");
+        say(t, NOTICE_INFO, "Stopped before the code ran.");
     else if (r < 0)
         say_error(t, &err);
+    else if (t->stopped)
+        tell_stopped(t, false);
 }
 
 static void help(struct term *t)
@@ -298,7 +348,7 @@ static void reset(struct term *t)
         return;
     }
     show_status(t->show, NULL);
-    say(t, NOTICE_INFO, "a fresh interpreter: variables are gone, files stay");
+    say(t, NOTICE_INFO, "Python restarted: variables cleared, files kept.");
 }
 
 static void model(struct term *t, const char *name)
@@ -308,15 +358,15 @@ static void model(struct term *t, const char *name)
 
     if (!t->o.model)
         return;
-    if (*name && t->o.model(t->o.ctx, name, &now, &err) < 0) {
+    int known = t->o.model(t->o.ctx, *name ? name : NULL, &now, &err);
+    if (known < 0) {
         say_error(t, &err);
         return;
     }
-    if (!now && t->o.model(t->o.ctx, NULL, &now, &err) < 0) {
-        say_error(t, &err);
-        return;
-    }
-    autofree char *line = xasprintf("the model is %s", now ? now : name);
+    autofree char *line = xasprintf(!*name ? "The model is \"%s\"." : "Model set to \"%s\"%s.", now,
+                                    known == TERM_MODEL_LISTED     ? ""
+                                    : known == TERM_MODEL_UNLISTED ? ", which is not in the service's list"
+                                                                   : " (not checked)");
     say(t, NOTICE_INFO, line);
     show_asking(t->show, now);
     show_status(t->show, NULL);
@@ -331,8 +381,8 @@ static void set_system(struct term *t, const char *text)
         t->system = off ? NULL : xstrdup(text);
         agent_set_system(t->agent, off ? NULL : text);
     }
-    autofree char *line = t->system ? xasprintf("instructions: %s", t->system) : NULL;
-    say(t, NOTICE_INFO, line ? line : "no instructions of your own");
+    autofree char *line = t->system ? xasprintf("Custom instructions: %s", t->system) : NULL;
+    say(t, NOTICE_INFO, line ? line : "No custom instructions set. /system TEXT sets them.");
 }
 
 static void unknown(struct term *t, const char *line)
@@ -356,7 +406,7 @@ static bool obey(struct term *t, const struct buf *message)
         return false;
     case COMMAND_CLEAR:
         agent_clear(t->agent);
-        say(t, NOTICE_INFO, "the conversation is forgotten; variables stay");
+        say(t, NOTICE_INFO, "Conversation cleared. Variables are kept.");
         break;
     case COMMAND_RESET:
         reset(t);

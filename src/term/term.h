@@ -11,6 +11,8 @@ struct error;
 struct loop;
 struct term;
 
+enum { TERM_MODEL_UNCHECKED, TERM_MODEL_LISTED, TERM_MODEL_UNLISTED };      /* in the service's list that is kept, if one is */
+
 struct term_options {
     bool quiet, verbose, reasoning;
     const char *color;
@@ -18,7 +20,7 @@ struct term_options {
     const char *greeting;           /* one line: model, engine */
     const char *system;             /* the user's own addition to the system prompt that is in force, or NULL (for /system) */
     const char *const *files;       /* --add: for the first question; ended by NULL, or NULL */
-    /* "/model NAME": change the model; 0, or -1 with err. NULL text asks for the present name in *now. */
+    /* "/model NAME": change the model; one of the three, or -1 with err. NULL text asks for the present name, which is in *now. */
     int (*model)(void *ctx, const char *name, const char **now, struct error *err);
     /* The names that Tab completes behind "/model ", ended by NULL, valid until the next call; or NULL. */
     const char *const *(*models)(void *ctx);

@@ -297,11 +297,14 @@ class ModelServer:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.url = "http://127.0.0.1:%d/v1" % self.port
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.acceptor = threading.Thread(target=self.accept, daemon=True)
+        self.acceptor.start()
         return self
 
     def __exit__(self, *exc):
         self.closing.set()
+        self.listener.shutdown(socket.SHUT_RDWR)        # close() alone wakes nobody: the thread would go on with whatever next has that number
+        self.acceptor.join()
         self.listener.close()
         with self.lock:
             for s in list(self.sockets):

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tarfile
 
-from conftest import quiet
+from program import quiet
 
 PYENV = os.environ.get("SANDPIPER_TEST_PYENV") or os.path.expanduser("~/.pyenv/versions")
 LEFT_OUT = re.compile(r"(^|/)(test|tests|idlelib|lib2to3|site-packages|dist-packages|ensurepip|tkinter|turtledemo|__pycache__|config-[^/]*)(/|$)|\.a$")

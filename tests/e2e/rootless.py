@@ -37,11 +37,11 @@ def wrapped(argv):
     return [os.path.join(place(), "as-user"), *argv]
 
 
-def own(folder):
+def own(folder, uid=UID):
     """Everything below it becomes the user's."""
     for root, dirs, files in os.walk(folder):
         for name in dirs + files + ["."]:
-            os.lchown(os.path.join(root, name), UID, UID)
+            os.lchown(os.path.join(root, name), uid, uid)
 
 
 def environment(folder):
@@ -69,7 +69,7 @@ def end_pause(run):
 @lru_cache(maxsize=None)
 def store(image):
     """(folder, None) with an image of that name in it, or (None, why not)."""
-    import pythons                  # which needs conftest, which needs this
+    import pythons                  # which needs program, which needs this
     if os.geteuid() != 0:
         return None, "podman is rootless already"
     for program in ("podman", "newuidmap", "newgidmap", "setpriv", "unshare"):

@@ -252,7 +252,7 @@ def test_ctrl_c_while_the_model_speaks(bare, serve):
     p.send("go\r")
     p.expect("one two")
     p.send("\x03")
-    p.expect("interrupted")
+    p.expect("Stopped\\.")
     p.expect("> ")
     ask(p, "next", "Heard")
     leave(p)
@@ -265,7 +265,7 @@ def test_the_first_key_after_a_ctrl_c_counts(bare, serve):
     p.send("go\r")
     p.expect("one two")
     p.send("\x03")
-    p.expect("interrupted")
+    p.expect("Stopped\\.")
     p.expect("> ")
     for key in "next":
         p.send(key)
@@ -282,7 +282,7 @@ def test_ctrl_c_while_the_model_is_silent_and_retry(bare, serve):
     p.send("go\r")
     server.wait_request(1)
     p.send("\x03")
-    p.expect("interrupted")
+    p.expect("Stopped\\.")
     p.expect("/retry")
     p.expect("> ")
     ask(p, "/retry", "Heard")
@@ -297,7 +297,10 @@ def test_ctrl_c_in_a_cell_keeps_the_variables(sandpiper_on, serve):
     p.send("go\r")
     p.expect("\\| started")
     p.send("\x03")
-    p.expect("> ", timeout=10)
+    p.expect(re.escape("sandpiper: Stopped. Variables are kept.") + "( /retry asks again\\.)?\r\n", timeout=10)
+    shown = p.before
+    p.expect(AT_PROMPT)
+    assert not re.search("the user|interrupted|\\n! ", shown + p.before), shown + p.before     # one line for one key
     p.send("and x?\r")
     p.expect("= 6\r\n")
     p.expect("Six.")
@@ -308,20 +311,57 @@ def test_ctrl_c_in_a_cell_keeps_the_variables(sandpiper_on, serve):
 def test_a_second_ctrl_c_kills_stubborn_code(sandpiper_on, serve):
     code = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('started', flush=True)\nwhile True: time.sleep(0.1)"
     serve(sandpiper_on, [{"answer": {"calls": [{"code": code}]}}, said("still there?")], complete=True)
-    p = start(sandpiper_on)
+    p = start(sandpiper_on, size=(30, 200))
     p.send("go\r")
     p.expect("\\| started")
     begin = time.monotonic()
     p.send("\x03")
     time.sleep(0.2)
     p.send("\x03")
+    p.expect("Code did not react to Ctrl-C and was killed; variables are gone\\.", timeout=10)      # there were none before
     p.expect("> ", timeout=10)
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < 3 and "the user" not in p.before
     p.send("still there?\r")
     i = p.expect(["Heard", "refused"])
     assert i == 0
     p.expect("> ")
     leave(p)
+
+
+def test_killed_code_goes_back_to_the_variables_before_it(sandpiper, serve):
+    code = "import signal, time\nx = 6\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('started', flush=True)\nwhile True: time.sleep(0.1)"
+    serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}])
+    p = start(sandpiper, size=(30, 200))
+    ask(p, "!x = 5", "")
+    p.send("go\r")
+    p.expect("\\| started")
+    p.send("\x03")
+    time.sleep(0.2)
+    p.send("\x03")
+    p.expect("Code did not react to Ctrl-C and was killed\\. Variables are back to what they were before it ran\\.", timeout=10)
+    p.expect(AT_PROMPT)
+    p.send("!x\r")
+    p.expect("= 5\r\n")
+    p.expect(AT_PROMPT)
+    p.send("!import time; time.sleep(30)\r")           # a line of one's own, stopped: one line as well
+    time.sleep(0.7)
+    p.send("\x03")
+    p.expect("sandpiper: Stopped\\. Variables are kept\\.\r\n")
+    assert "the user" not in p.before and "! " not in p.before.split("sleep(30)")[-1], p.before
+    p.expect(AT_PROMPT)
+    leave(p)
+
+
+def test_without_an_engine_the_effect_is_said_first(bare, serve):
+    serve(bare, [{"answer": {"calls": [{"code": "1"}]}}] * 2)
+    p = start(bare, env={"PATH": bare.work, "SANDPIPER_SANDBOX": "auto"}, size=(30, 200))
+    p.send("go\r")
+    p.expect("sandpiper: cannot run code: none of docker, podman and bubblewrap is installed\r\n  Quickest: sudo apt install bubblewrap ")
+    assert p.before.rstrip().endswith("! not run") or "! not run\r\n" in p.before, p.before
+    p.expect(AT_PROMPT)
+    leave(p)
+    r = bare.run("go", env={"PATH": bare.work, "SANDPIPER_SANDBOX": "auto"})
+    assert r.code == 3 and "cannot run code: none of docker, podman and bubblewrap is installed" in r.err and "there is no sandbox" not in r.err, r
 
 
 # ----------------------------------------------------------------------------------------------------------------- commands
@@ -340,7 +380,7 @@ def test_help_and_unknown(bare, serve):
     p.expect("Unknown command /modle\\. Did you mean /model\\?")
     p.expect("> ")
     p.send("/retry\r")
-    p.expect("nothing to ask again")
+    p.expect("Nothing to retry")
     p.expect("> ")
     p.send("/quit\r")
     p.expect(pexpect.EOF)
@@ -382,7 +422,7 @@ def test_own_code_and_code(sandpiper, serve):
     p.expect("> ")
     ask(p, "what did I run?", "Heard")
     p.send("/reset\r")
-    p.expect("fresh interpreter")
+    p.expect("Python restarted: variables cleared, files kept\\.")
     p.expect("> ")
     p.send("!x\r")
     p.expect("NameError")
@@ -395,11 +435,11 @@ def test_clear_model_system(bare, serve):
                                "answer": {"text": "Heard."}}])
     p = start(bare)
     ask(p, "one", "Heard")
-    ask(p, "/clear", "forgotten")
-    ask(p, "/model", "the model is test-model")
-    ask(p, "/model other-model", "the model is other-model")
-    ask(p, "/system", "no instructions")
-    ask(p, "/system speak like a pirate", "instructions: speak like a pirate")
+    ask(p, "/clear", "Conversation cleared\\. Variables are kept\\.")
+    ask(p, "/model", "The model is \"test-model\"\\.")
+    ask(p, "/model other-model", "Model set to \"other-model\", which is not in the service's list\\.")
+    ask(p, "/system", "No custom instructions set\\. /system TEXT sets them\\.")
+    ask(p, "/system speak like a pirate", "Custom instructions: speak like a pirate")
     ask(p, "two", "Heard")
     leave(p)
 
@@ -532,10 +572,10 @@ def test_ctrl_c_at_that_question_leaves_the_answer(sandpiper, serve):
     while len(server.requests) < 2 and time.monotonic() < until:
         time.sleep(0.02)
     p.send("\x03")
-    p.expect("interrupted")
+    p.expect("Stopped\\.")
     p.expect(AT_PROMPT)
     assert "/retry" not in p.before, p.before           # there is an answer
-    ask(p, "/retry", "nothing to ask again")
+    ask(p, "/retry", "Nothing to retry")
     ask(p, "thanks", "Heard")
     leave(p)
 
@@ -619,6 +659,11 @@ def test_bracketed_paste_is_switched_off(bare, serve):
     assert "\x1b[?2004h" not in p.before
 
 
+def shown(text):
+    """The lines as they stay on the screen: what was wiped for being drawn again, such as a prompt behind which news came, is not there."""
+    return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", re.split(r"\r\x1b\[[0-2]?[KJ]", line)[-1]) for line in text.split("\r\n")]
+
+
 @pytest.mark.parametrize("columns", [40, 80])
 def test_long_words_stay_whole(sandpiper, serve, columns):
     """Notices are broken between words; what is to be copied (a path, an address) is never broken by us."""
@@ -628,7 +673,7 @@ def test_long_words_stay_whole(sandpiper, serve, columns):
     p = start(sandpiper, size=(24, columns))
     p.send("go\r")
     p.expect("in\\s+full")
-    said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r(?!\n)", "", p.before).split("\r\n")
+    said = shown(p.before)
     path = [line.strip() for line in said if line.strip().endswith("/result.txt") or "/result.txt (" in line]
     assert path and os.path.exists(path[0].removeprefix("file: ").split(" (")[0]), said
     assert any(address in line for line in said), said
@@ -814,6 +859,6 @@ def test_news_while_a_line_is_typed(bare, serve, tmp_path):
 def test_system_of_the_command_line(bare, serve):
     serve(bare, [])
     p = start(bare, "-s", "be brief")
-    ask(p, "/system", "instructions: be brief")
-    ask(p, "/system off", "no instructions")
+    ask(p, "/system", "Custom instructions: be brief")
+    ask(p, "/system off", "No custom instructions set\\. /system TEXT sets them\\.")
     leave(p)

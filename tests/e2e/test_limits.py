@@ -24,13 +24,13 @@ def event(n):
 
 END = b'data: {"choices":[{"delta":{"content":"end"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 CASES = {
-    "document": (lambda: document(64 * MIB), 5, "cut by length"),
-    "document, one byte more": (lambda: document(64 * MIB + 1), 1, "larger than 64 MiB"),
+    "document": (lambda: document(16 * MIB), 5, "cut after 1 MiB"),
+    "document, one byte more": (lambda: document(16 * MIB + 1), 1, "more than 16 MiB"),
     "event": (lambda: event(8 * MIB) + END, 0, ""),
     "event, one byte more": (lambda: event(8 * MIB + 1) + END, 1, "larger than 8 MiB"),
     "events": (lambda: event(6 * MIB) * 10 + END, 0, ""),
     "events, too many": (lambda: event(6 * MIB) * 11 + END, 1, "larger than 64 MiB"),
-    "only brackets": (lambda: b'{"choices":[' + b"[]," * (20 * MIB) + b"1]}", 1, "200,000 values"),
+    "only brackets": (lambda: b'{"choices":[' + b"[]," * (5 * MIB) + b"1]}", 1, "200,000 values"),
     "deep": (lambda: b'{"deep":' + b"[" * 200 + b"]" * 200 + b"}", 1, "nested more than 200 deep"),
     "deep event": (lambda: b'data: {"deep":' + b"[" * 200 + b"]" * 200 + b"}\n\n" + END, 1, "nested more than 200 deep"),
 }

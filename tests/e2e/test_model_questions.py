@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
     return str(path)
 
 
-@pytest.mark.parametrize("name, kind", [("questions", None), ("second", False), ("second", True), ("tuning", None)])
+@pytest.mark.parametrize("name, kind", [("questions", None), ("second", False), ("second", True), ("tuning", False), ("tuning", True)])
 def test_answers_follow_from_the_data(name, kind, folder, monkeypatch):
     pytest.importorskip("pandas")
     if kind:

@@ -9,11 +9,11 @@ import tempfile
 
 import pytest
 
-import conftest
+import program
 import pythons
 from conftest import make_sandpiper
 
-UNITS = [os.path.join(os.path.dirname(conftest.BIN), "unit", "sandbox", name) for name in ("test_kernel", "test_cell_files", "test_parked")]
+UNITS = [os.path.join(os.path.dirname(program.BIN), "unit", "sandbox", name) for name in ("test_kernel", "test_cell_files", "test_parked")]
 EVERY = os.environ.get("SANDPIPER_TEST_PYTHONS") == "all"
 # One step each: the cell, and what must come of it.
 SESSION = [
@@ -64,13 +64,13 @@ class Place:
             pytest.skip("another /usr needs root")
         script = ("set -e; d=%s; mount -t tmpfs none /mnt; mkdir /mnt/u /mnt/w; mount -t overlay overlay -o lowerdir=$d/usr:/usr,"
                   "upperdir=/mnt/u,workdir=/mnt/w /usr; [ -e $d/usr/bin/python3 ] || rm /usr/bin/python3; exec \"$0\" \"$@\"" % self.root)
-        wrapper = s.write("wrapper", "#!/bin/sh\nexec unshare -m sh -c '%s' %s \"$@\"\n" % (script, conftest.BIN))
+        wrapper = s.write("wrapper", "#!/bin/sh\nexec unshare -m sh -c '%s' %s \"$@\"\n" % (script, program.BIN))
         os.chmod(wrapper, 0o755)
-        real, conftest.BIN = conftest.BIN, wrapper
+        real, program.BIN = program.BIN, wrapper
         try:
             return s.run(*args, **more)
         finally:
-            conftest.BIN = real
+            program.BIN = real
 
     def remove(self):
         if self.made:

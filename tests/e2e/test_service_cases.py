@@ -48,9 +48,9 @@ def test_two_models_in_a_session(sandpiper, serve, name):
     server = serve(sandpiper, [e for said in ("First.", "Second.", "Third.") for e in (CALL, {"expect": RESULT, "answer": {"text": said}})], profile=mock(name))
     p = start(sandpiper, *words(name), env=point(sandpiper, name, server))
     ask(p, "one", "First\\.")
-    ask(p, "/model " + second, "the model is ")
+    ask(p, "/model " + second, "Model set to ")
     ask(p, "two", "Second\\.")
-    ask(p, "/model " + first, "the model is ")
+    ask(p, "/model " + first, "Model set to ")
     ask(p, "three", "Third\\.")
     leave(p)
     assert len(server.refusals) <= (2 if name == "mistral" else 0), server.refusals     # stream_options, of each model once

@@ -241,7 +241,69 @@ def cities(folder):
     write(folder, "cities.csv", lines)
 
 
-ALL = [sales, weather, orders, staff, clinic, meters, school, shop, events, trips, grades, stock, library, cities]
+def depots(folder):
+    """Nested three deep: depots, their vehicles, and what these drove."""
+    r = Numbers(106)
+    out = []
+    for name, city in (("North", "Lund"), ("Harbour", "Malmo"), ("Hill", "Ystad")):
+        vehicles = []
+        for i in range(4 + r.below(4)):
+            trips = [{"date": str(day(r.below(200))), "km": 5 + r.below(240), "fuel_l": (10 + r.below(300)) / 10} for _ in range(20 + r.below(30))]
+            vehicles.append({"plate": "%s-%03d" % (city[:2].upper(), 100 + r.below(900)), "kind": r.pick(["van", "truck", "car"]), "trips": trips})
+        out.append({"name": name, "city": city, "vehicles": vehicles})
+    with open(os.path.join(folder, "depots.json"), "w", encoding="utf-8") as f:
+        json.dump({"company": "Parcels", "depots": out}, f)
+
+
+def recipes(folder):
+    """Objects whose keys are data, two levels of them."""
+    r = Numbers(107)
+    out = {}
+    for name in ("Pancakes", "Tomato soup", "Apple pie", "Lasagne", "Scones", "Risotto", "Pizza", "Quiche", "Waffles", "Dumplings", "Brownies", "Stew"):
+        ingredients = {s: 10 * (1 + r.below(60)) for s in ("flour", "butter", "milk", "cheese", "sugar", "onion") if r.below(2)}
+        out[name] = {"minutes": 15 + r.below(120), "serves": 2 + r.below(6), "ingredients": ingredients or {"salt": 5}}
+    with open(os.path.join(folder, "recipes.json"), "w", encoding="utf-8") as f:
+        json.dump({"cook": "Ada", "recipes": out}, f, indent=1)
+
+
+def projects(folder):
+    """Two sheets that share a column."""
+    r = Numbers(108)
+    hours = [["staff_id", "date", "project", "hours"]]
+    for _ in range(380):
+        hours.append([1 + r.below(21), day(r.below(366)), r.pick(["Bridge", "Tunnel", "Tower"]), (2 + r.below(15)) / 2])
+    staff = [["staff_id", "name", "team"]]
+    for i in range(26):
+        staff.append([1 + i, "Person %02d" % (i + 1), r.pick(["Design", "Build", "Test"])])
+    workbook(os.path.join(folder, "projects.xlsx"), {"Hours": hours, "Staff": staff})
+
+
+def sightings(folder):
+    """Dates as a person writes them."""
+    r = Numbers(109)
+    lines = ["date,species,count,observer"]
+    for _ in range(310):
+        date = day(r.below(365), datetime.date(2022, 1, 1))
+        lines.append("%d %s,%s,%d,%s" % (date.day, date.strftime("%B %Y"), r.pick(["heron", "kite", "tern", "swift"]), 1 + r.below(40),
+                                         r.pick(["Ann", "Bo", "Cy"])))
+    write(folder, "sightings.csv", lines)
+
+
+def invoices(folder):
+    """Semicolons, decimal commas, points between thousands, day first."""
+    r = Numbers(110)
+    lines = ["Nr;Kunde;Datum;Netto;Bezahlt"]
+    for i in range(640):
+        cents = 1500 + r.below(400000)
+        euros = "%d.%03d" % (cents // 100000, cents // 100 % 1000) if cents >= 100000 else "%d" % (cents // 100)
+        lines.append("%d;%s;%s;%s,%02d;%s" % (7000 + i, r.pick(["Wolf", "Fuchs", "Adler", "Specht"]),
+                                              day(r.below(365), datetime.date(2023, 1, 1)).strftime("%d.%m.%Y"), euros, cents % 100,
+                                              r.pick(["ja", "ja", "nein"])))
+    write(folder, "invoices.csv", lines)
+
+
+ALL = [sales, weather, orders, staff, clinic, meters, school, shop, events, trips, grades, stock, library, cities,
+       depots, recipes, projects, sightings, invoices]
 
 
 def main():

@@ -64,8 +64,9 @@ static struct fake {
     struct buf events;
     char *system;
     char *blocks_ok;
+    struct buf examples;              /* the examples of each request, "[...]" */
     int context, learns;
-    bool no_sandbox, failed_behind;
+    bool no_sandbox, failed_behind, output_answers;
     const char *packages;
     const char *earlier;            /* what earlier programs left in the sandbox */
     char *put_name, *put_data;
@@ -85,6 +86,7 @@ static struct fake {
 
 static const struct prompts fake_prompts = {
     .system_native = "native {python} [{packages}] ({names}) {limits} {tool} {date} {output}\n", .system_blocks = "blocks {packages}",
+    .examples_table = "TABLE {python}", .examples_json = "JSON",
     .nudge = "call {tool}", .blocks_ok = "ok {output}", .blocks_failed = "failed {output}", .blocks_malformed = "malformed {output}",
     .blocks_interrupted = "int {output}", .blocks_no_more = "nomore {output}", .tool_description = "run {python}", .tool_code = "the code",
     .empty = "SAY SOMETHING", .no_more_code = "NO MORE CODE", .same_code = "SAME CODE",
@@ -116,6 +118,7 @@ static void fake_check(const struct llm_request *q)
         buf_addstr(&fake.seen, "(varied)\n");
     free(fake.system);
     fake.system = xstrdup(q->prompts->system_native);
+    buf_addf(&fake.examples, "[%s]", q->prompts->examples ? q->prompts->examples : "");
     free(fake.blocks_ok);
     fake.blocks_ok = xstrdup(q->prompts->blocks_ok);
     assert_int_equal(q->n_tools, 1);
@@ -201,6 +204,12 @@ int llm_context(const struct llm *m)
 {
     (void)m;
     return fake.context;
+}
+
+bool llm_output_answers(const struct llm *m)
+{
+    (void)m;
+    return fake.output_answers;
 }
 
 const char *llm_model(const struct llm *m)
@@ -427,12 +436,13 @@ __attribute__((unused)) static void fake_script(const struct fake_reply *replies
     buf_clear(&fake.seen);
     buf_clear(&fake.code);
     buf_clear(&fake.events);
+    buf_clear(&fake.examples);
 }
 
 __attribute__((unused)) static void session_open(struct session *s)
 {
     memset(&fake, 0, sizeof fake);
-    fake.packages = "numpy 1.24, scikit-learn 1.2";
+    fake.packages = "numpy 1.24, scikit-learn 1.2, pillow 9.4";
     s->loop = fake.loop = loop_new();
     conversation_init(&s->c);
     s->o.prompts = &fake_prompts;
@@ -453,6 +463,7 @@ __attribute__((unused)) static void session_end(struct session *s)
     buf_release(&fake.seen);
     buf_release(&fake.code);
     buf_release(&fake.events);
+    buf_release(&fake.examples);
     buf_release(&fake.last_output);
     free(fake.system);
     free(fake.blocks_ok);

@@ -17,6 +17,7 @@ struct script {
     enum question_status status;
     const char *answer;
     const char *seen;           /* in what the model was sent, or NULL */
+    const char *without;        /* not in it, or NULL */
     const char *events;         /* in the events, or NULL */
     size_t turns;               /* in the conversation afterwards */
     const char *code;           /* all that ran, or NULL */
@@ -60,6 +61,11 @@ static const struct script scripts[] = {
     {.name = "the same failing code is not run again, and counts", .replies = {CALL("a"), CALL("a"), CALL("a\n\n"), CALL("a "), SAY("No.")},
      .n_replies = 5, .cells = {FAIL}, .n_cells = 1, .status = QUESTION_CODE_FAILED, .answer = "No.",
      .seen = "result: SAME CODE\nValueError: no (line 1: a)\n---\n(varied)\n", .events = "call:0 result:0:7 ", .turns = 10, .code = "a;"},
+    {.name = "other code with the same error is answered less greedily", .replies = {CALL("a"), CALL("b"), SAY("No.")}, .n_replies = 3,
+     .cells = {FAIL, FAIL}, .n_cells = 2, .status = QUESTION_ANSWERED, .answer = "No.", .seen = "no (line 1: b)\n---\n(varied)\n", .turns = 6},
+    {.name = "another error is not the same", .replies = {CALL("a"), CALL("b"), SAY("No.")}, .n_replies = 3,
+     .cells = {FAIL, {.status = CELL_EXCEPTION, .exception = "ValueError: now", .line = 1}}, .n_cells = 2, .status = QUESTION_ANSWERED, .answer = "No.",
+     .without = "(varied)", .turns = 6},
     {.name = "code that failed runs again once another cell has succeeded", .replies = {CALL("f()"), CALL("def f(): pass"), CALL("f()"), SAY("1")},
      .n_replies = 4, .cells = {FAIL, OK("x"), OK("1")}, .n_cells = 3, .status = QUESTION_ANSWERED, .answer = "1", .turns = 8,
      .code = "f();def f(): pass;f();"},
@@ -206,6 +212,8 @@ static void test_scripts(void **state)
         assert_int_equal(fake.ran, t->n_cells);
         if (t->seen)
             assert_contains(buf_str(&fake.seen), t->seen);
+        if (t->without)
+            assert_lacks(buf_str(&fake.seen), t->without);
         if (t->events)
             assert_contains(buf_str(&fake.events), t->events);
         if (t->code)
@@ -218,6 +226,75 @@ static void test_scripts(void **state)
             assert_lacks(s.c.v[k].text, "SAY SOMETHING");
         session_end(&s);
     }
+}
+
+#define LONG "0123456789012345678901234567890123456789"
+static const struct script output_scripts[] = {
+    {.name = "one line is the answer", .replies = {CALL("print(6*7)")}, .n_replies = 1, .cells = {OK("42\n")}, .n_cells = 1, .status = QUESTION_ANSWERED,
+     .answer = "42", .events = "calls1 call:1 out:1 result:1:0 text2 answer2 ", .turns = 4},
+    {.name = "and after a repair too", .replies = {CALL("a"), CALL("b")}, .n_replies = 2, .cells = {FAIL, OK("4 km")}, .n_cells = 2,
+     .status = QUESTION_ANSWERED, .answer = "4 km", .turns = 6},
+    {.name = "two lines are put into words", .replies = {CALL("a"), SAY("Both.")}, .n_replies = 2, .cells = {OK("1\n2\n")}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "Both.", .turns = 4},
+    {.name = "and a long line", .replies = {CALL("a"), SAY("Digits.")}, .n_replies = 2, .cells = {OK(LONG LONG LONG LONG LONG "0")}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "Digits.", .turns = 4},
+    {.name = "a line of just that length is not", .replies = {CALL("a")}, .n_replies = 1, .cells = {OK(LONG LONG LONG LONG LONG)}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = LONG LONG LONG LONG LONG, .turns = 4},
+    {.name = "and a number that needs rounding", .replies = {CALL("a"), SAY("120")}, .n_replies = 2, .cells = {OK("120.0000001")}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "120", .turns = 4},
+    {.name = "one of six decimals does not", .replies = {CALL("a")}, .n_replies = 1, .cells = {OK("1234567 of 0.123456")}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "1234567 of 0.123456", .turns = 4},
+    {.name = "a file beside it is told by the model", .replies = {CALL("a"), SAY("See plot.png")}, .n_replies = 2,
+     .cells = {{.output = "ok", .file = "plot.png"}}, .n_cells = 1, .status = QUESTION_ANSWERED, .answer = "See plot.png", .turns = 4},
+    {.name = "so is a loss", .replies = {CALL("a"), SAY("Lost.")}, .n_replies = 2, .cells = {{.output = "1", .what = "gone", .state_lost = true}},
+     .n_cells = 1, .status = QUESTION_ANSWERED, .answer = "Lost.", .turns = 4},
+    {.name = "no output is none", .replies = {CALL("a"), CALL("b"), SAY("Set.")}, .n_replies = 3, .cells = {{0}, {0}}, .n_cells = 2,
+     .status = QUESTION_ANSWERED, .answer = "Set.", .turns = 6},
+    {.name = "nor is an earlier one", .replies = {CALL("a"), CALL("b"), CALL("c"), SAY("Set.")}, .n_replies = 4, .cells = {OK("1\n2"), {0}, {0}},
+     .n_cells = 3, .status = QUESTION_ANSWERED, .answer = "Set.", .turns = 8},
+    {.name = "several calls are put into words", .replies = {{.code = {"a", "b"}}, SAY("Both.")}, .n_replies = 2, .cells = {OK("1"), OK("2")},
+     .n_cells = 2, .status = QUESTION_ANSWERED, .answer = "Both.", .turns = 5},
+    {.name = "a failure is no answer", .replies = {CALL("a"), SAY("It failed.")}, .n_replies = 2, .cells = {FAIL}, .n_cells = 1,
+     .status = QUESTION_ANSWERED, .answer = "It failed.", .turns = 4},
+};
+
+static void test_output_answers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < countof(output_scripts); i++) {
+        const struct script *t = &output_scripts[i];
+        struct session s;
+
+        session_begin(&s);
+        fake.output_answers = true;
+        fake_script(t->replies, t->n_replies, t->cells, t->n_cells);
+        print_message("         %s\n", t->name);
+        assert_int_equal(session_ask(&s, "question"), t->status);
+        assert_string_equal(fake.done_answer, t->answer);
+        assert_int_equal(fake.asked, t->n_replies);
+        assert_int_equal(s.c.n, t->turns);
+        assert_string_equal(s.c.v[s.c.n - 1].text, t->answer);
+        if (t->events)
+            assert_contains(buf_str(&fake.events), t->events);
+        session_end(&s);
+    }
+}
+
+/* A user's own instructions may want the answer put otherwise: it is asked for. */
+static void test_output_answers_not_instructions(void **state)
+{
+    const struct fake_reply replies[] = {CALL("a"), SAY("Forty-two.")};
+    const struct fake_cell cells[] = {OK("42")};
+    struct session s;
+
+    (void)state;
+    session_begin(&s);
+    fake.output_answers = true;
+    agent_set_system(s.a, "Answer in words.");
+    SCRIPT(replies, cells);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    assert_string_equal(fake.done_answer, "Forty-two.");
+    session_end(&s);
 }
 
 /* Ctrl-C at every request and every cell of a long question: the history is valid, and the next question is answered. */
@@ -398,7 +475,7 @@ static void test_prompts(void **state)
     fake_script(replies, 2, NULL, 0);
     agent_set_system(s.a, "Be brief.");
     session_ask(&s, "question");
-    assert_contains(fake.system, "native 3.11 [numpy 1.24, scikit-learn 1.2] (numpy, sklearn) 120 s a run, 1024 MiB of memory execute_python 20");
+    assert_contains(fake.system, "native 3.11 [numpy 1.24, scikit-learn 1.2, pillow 9.4] (numpy, sklearn, PIL) 120 s a run, 1024 MiB of memory execute_python 20");
     assert_contains(fake.system, "{output}\n\nBe brief.");
     assert_string_equal(fake.blocks_ok, "ok {output}");
     fake.packages = "";
@@ -748,7 +825,7 @@ static void test_unfinished_history(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_scripts), cmocka_unit_test(test_output_answers), cmocka_unit_test(test_output_answers_not_instructions),
         cmocka_unit_test(test_interrupt_everywhere),
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_calls_of_one_reply),

@@ -19,12 +19,12 @@ static void test_budget(void **state)
     b.requests = 0;
     budget_asked(&b, 1, 100);
     assert_int_equal(budget_may_ask(&b, &err), -1);
-    assert_int_equal(budget_bad_call(&b, &err), 0);
-    assert_int_equal(budget_bad_call(&b, &err), 0);
+    assert_int_equal(budget_bad_call(&b, "no JSON", &err), 0);
+    assert_int_equal(budget_bad_call(&b, "no JSON", &err), 0);
     budget_good_call(&b);
-    assert_int_equal(budget_bad_call(&b, &err), 0);
-    assert_int_equal(budget_bad_call(&b, &err), 0);
-    assert_int_equal(budget_bad_call(&b, &err), -1);
+    assert_int_equal(budget_bad_call(&b, "no JSON", &err), 0);
+    assert_int_equal(budget_bad_call(&b, "no JSON", &err), 0);
+    assert_int_equal(budget_bad_call(&b, "no JSON", &err), -1);
     budget_broke(&b, "a\n  b", "why");
     assert_false(budget_round_end(&b));
     assert_false(budget_round_end(&b));         /* a reply without failing code changes nothing */

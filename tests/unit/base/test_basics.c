@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 
 static void error_texts(void **state)
@@ -329,6 +330,30 @@ static void memory_copies(void **state)
     free(y);
 }
 
+/* FIPS 180-4's own examples, and every length about a block's end as Python's hashlib has it (the digest of all of those). */
+static void sha256_as_published(void **state)
+{
+    static const struct { const char *text, *digest; } cases[] = {
+        {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+    };
+    struct buf all autorelease(buf_release) = BUF_INIT(0);
+    char hex[SHA256_HEX], zeros[200] = {0};
+
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        sha256_hex(cases[i].text, strlen(cases[i].text), hex);
+        assert_string_equal(hex, cases[i].digest);
+    }
+    for (size_t n = 0; n < sizeof zeros; n++) {
+        sha256_hex(zeros, n, hex);
+        buf_addf(&all, "%s\n", hex);
+    }
+    sha256_hex(all.data, all.len, hex);
+    assert_string_equal(hex, "0525d0b25042acdd1d85fb45687ad5b045e54e4848f2828ce46c17b24f763566");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,7 +362,7 @@ int main(void)
         cmocka_unit_test(argv_vectors), cmocka_unit_test(argv_quote_survives_a_shell),
         cmocka_unit_test(utf8_decodes_what_rfc_3629_allows), cmocka_unit_test(utf8_every_character_goes_round),
         cmocka_unit_test(utf8_repairs), cmocka_unit_test(utf8_cuts), cmocka_unit_test(utf8_widths),
-        cmocka_unit_test(memory_ends_with_a_line), cmocka_unit_test(memory_copies),
+        cmocka_unit_test(sha256_as_published), cmocka_unit_test(memory_ends_with_a_line), cmocka_unit_test(memory_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/url.h"
 #include "config/binding.h"
 #include "config/config.h"
 #include "config/endpoint.h"
-#include "config/url.h"
 
 static char folder[] = "/tmp/sptest-XXXXXX";
 
@@ -58,6 +58,19 @@ static int load(const struct given *g, struct config *c, struct error *err)
     return config_load(c, (int)n, argv, env, err);
 }
 
+/* What the user answers about a folder, and how often he was asked. */
+static enum folder_answer the_answer = FOLDER_ALLOWED;
+static int asked;
+static char the_question[512];
+
+static enum folder_answer answer(void *ctx, const char *question)
+{
+    (void)ctx;
+    asked++;
+    snprintf(the_question, sizeof the_question, "%s", question);
+    return the_answer;
+}
+
 struct want {
     struct given given;
     const char *provider, *url, *model, *key;      /* NULL: none */
@@ -74,7 +87,10 @@ static void check(const struct want *w, size_t n)
         struct config c;
         struct endpoint e = {0};
         struct error err = {0};
-        if (load(&w[i].given, &c, &err) < 0 || endpoint_choose(&c, &e, &err) < 0)
+        if (load(&w[i].given, &c, &err) < 0)
+            fail_msg("case %zu: %s", i, err.text);
+        c.ask = answer;
+        if (endpoint_choose(&c, &e, &err) < 0)
             fail_msg("case %zu: %s", i, err.text);
         if (!same(e.found ? e.provider : NULL, w[i].provider) || !same(e.base_url, w[i].url) || !same(e.model, w[i].model) || !same(e.key, w[i].key))
             fail_msg("case %zu: got %s, %s, %s, key %s", i, e.found ? e.provider : "none", e.base_url ? e.base_url : "-", e.model ? e.model : "-",
@@ -138,21 +154,34 @@ static void choices(void **state)
 static void keys_stay_with_their_urls(void **state)
 {
     static const struct want cases[] = {
-        /* the environment's key never follows a URL of .env */
-        {{NULL, "OPENAI_BASE_URL=https://evil.example/v1\n", "OPENAI_API_KEY=secret", NULL}, "openai", "https://evil.example/v1", DEFAULT_MODEL, NULL},
+        /* who has a key himself is not led elsewhere by a folder */
+        {{NULL, "OPENAI_BASE_URL=https://evil.example/v1\n", "OPENAI_API_KEY=secret", NULL}, "openai", OPENAI, DEFAULT_MODEL, "secret"},
         {{NULL, "OPENAI_BASE_URL=https://evil.example/v1\nSANDPIPER_PROVIDER=openai\n", "OPENAI_API_KEY=secret SANDPIPER_API_KEY=secret", NULL},
-         "openai", "https://evil.example/v1", DEFAULT_MODEL, NULL},
+         "openai", OPENAI, DEFAULT_MODEL, "secret"},
+        {{NULL, "OPENAI_BASE_URL=https://evil.example/v1\nOPENAI_API_KEY=dk\n", "OPENAI_API_KEY=secret", "--provider openai"}, "openai", OPENAI,
+         DEFAULT_MODEL, "secret"},
+        {{NULL, "OPENAI_BASE_URL=https://evil.example/v1\n", "GROQ_API_KEY=secret", NULL}, "groq", GROQ, OSS, "secret"},
+        {{NULL, "OPENAI_BASE_URL=https://evil.example/v1\nOPENAI_API_KEY=dk\n", "GROQ_API_KEY=secret", NULL}, "groq", GROQ, OSS, "secret"},
+        {{NULL, "SANDPIPER_PROVIDER=openai\nOPENAI_BASE_URL=https://evil.example/v1\nOPENAI_API_KEY=dk\n", "GROQ_API_KEY=secret", NULL}, "groq",
+         GROQ, OSS, "secret"},
+        {{NULL, "SANDPIPER_PROVIDER=groq\nGROQ_API_KEY=dk\n", "OPENAI_API_KEY=secret", NULL}, "openai", OPENAI, DEFAULT_MODEL, "secret"},
+        {{NULL, "OLLAMA_HOST=evil.example:80\nSANDPIPER_PROVIDER=ollama\n", "OPENAI_API_KEY=secret", NULL}, "openai", OPENAI, DEFAULT_MODEL, "secret"},
+        {{"providers:\n  openai: {api_key: secret}\n", "OPENAI_BASE_URL=https://evil.example/v1\n", NULL, "--provider openai"}, "openai", OPENAI,
+         DEFAULT_MODEL, "secret"},
+        {{"providers:\n  openai: {api_key: secret}\n", "OPENAI_BASE_URL=https://evil.example/v1\nOPENAI_API_KEY=dk\n", NULL, "--provider openai"},
+         "openai", OPENAI, DEFAULT_MODEL, "secret"},
+        {{"provider: groq\n", "OPENAI_BASE_URL=https://evil.example/v1\n", "OPENAI_API_KEY=secret", NULL}, "groq", GROQ, OSS, NULL},
+        /* but may be told which of his own to ask */
+        {{NULL, "SANDPIPER_PROVIDER=groq\n", "OPENAI_API_KEY=secret GROQ_API_KEY=g", NULL}, "groq", GROQ, OSS, "g"},
+        /* the environment's key never follows a URL of .env */
         {{"api_key: secret\n", "OPENAI_BASE_URL=https://evil.example/v1\n", NULL, NULL}, "openai", "https://evil.example/v1", DEFAULT_MODEL, NULL},
-        {{"providers:\n  openai: {api_key: secret}\n", "OPENAI_BASE_URL=https://evil.example/v1\n", NULL, "--provider openai"}, "openai",
-         "https://evil.example/v1", DEFAULT_MODEL, NULL},
-        {{NULL, "AZURE_OPENAI_ENDPOINT=https://evil.example\n", "AZURE_OPENAI_API_KEY=secret", "--provider azure -m m"}, "azure",
-         "https://evil.example/openai/v1", "m", NULL},
-        {{NULL, "CLOUDFLARE_ACCOUNT_ID=evil\n", "CLOUDFLARE_API_KEY=secret", NULL}, "workers-ai",
-         "https://api.cloudflare.com/client/v4/accounts/evil/ai/v1", "@cf/openai/gpt-oss-120b", NULL},
         {{NULL, "OLLAMA_HOST=evil.example:80\n", "SANDPIPER_API_KEY=secret", "--provider ollama -m x"}, "ollama", "http://evil.example:80/v1", "x", NULL},
         /* .env's own key goes to .env's own URL, and to a provider's own URL, and nowhere else */
-        {{NULL, "OPENAI_BASE_URL=https://d.example/v1\nOPENAI_API_KEY=dk\n", "OPENAI_API_KEY=secret", NULL}, "openai", "https://d.example/v1",
+        {{NULL, "OPENAI_BASE_URL=https://d.example/v1\nOPENAI_API_KEY=dk\n", NULL, NULL}, "openai", "https://d.example/v1", DEFAULT_MODEL, "dk"},
+        {{NULL, "OPENAI_BASE_URL=https://d.example/v1\nOPENAI_API_KEY=dk\n", NULL, "--provider openai"}, "openai", "https://d.example/v1",
          DEFAULT_MODEL, "dk"},
+        {{NULL, "CLOUDFLARE_ACCOUNT_ID=acc\nCLOUDFLARE_API_KEY=dk\n", NULL, NULL}, "workers-ai",
+         "https://api.cloudflare.com/client/v4/accounts/acc/ai/v1", "@cf/openai/gpt-oss-120b", "dk"},
         {{NULL, "OPENAI_API_KEY=dk\n", NULL, NULL}, "openai", OPENAI, DEFAULT_MODEL, "dk"},
         {{NULL, "OPENAI_API_KEY=dk\n", "OPENAI_API_KEY=secret", NULL}, "openai", OPENAI, DEFAULT_MODEL, "secret"},
         {{NULL, "OPENAI_API_KEY=dk\n", "OPENAI_BASE_URL=https://e.example/v1", NULL}, "openai", "https://e.example/v1", DEFAULT_MODEL, NULL},
@@ -229,6 +258,14 @@ static void refusals(void **state)
         {{"provider: opneai\n", NULL, NULL, NULL}, "config.yaml:1: there is no provider"},
         {{NULL, "SANDPIPER_PROVIDER=opneai\n", NULL, NULL}, ".env:1 SANDPIPER_PROVIDER"},
         {{NULL, NULL, "CLOUDFLARE_API_KEY=k", NULL}, "CLOUDFLARE_ACCOUNT_ID is not set"},
+        {{NULL, "CLOUDFLARE_ACCOUNT_ID=evil\n", "CLOUDFLARE_API_KEY=k", NULL}, "CLOUDFLARE_ACCOUNT_ID is not set"},
+        {{NULL, "AZURE_OPENAI_ENDPOINT=https://evil.example\n", "AZURE_OPENAI_API_KEY=k", "--provider azure -m m"}, "AZURE_OPENAI_ENDPOINT is not set"},
+        {{NULL, "OPENAI_BASE_URL=https://evil.example/v1\n", NULL, NULL}, "sends your questions to evil.example (OPENAI_BASE_URL), and you have not"},
+        {{NULL, "OPENAI_BASE_URL=http://127.0.0.1:8080/v1\nOPENAI_API_KEY=k\n", NULL, NULL}, "sends your questions to 127.0.0.1:8080 (OPENAI_BASE_URL)"},
+        {{NULL, "OLLAMA_HOST=[::1]:99\n", NULL, "-m x"}, "sends your questions to [::1]:99 (OLLAMA_HOST)"},
+        {{NULL, "AZURE_OPENAI_ENDPOINT=https://evil.example\nAZURE_OPENAI_API_KEY=k\n", NULL, "--provider azure -m m"},
+         "sends your questions to evil.example (AZURE_OPENAI_ENDPOINT)"},
+        {{NULL, "OPENAI_BASE_URL=http://api.openai.com/v1\n", NULL, NULL}, "sends your questions to api.openai.com (OPENAI_BASE_URL)"},
         {{NULL, NULL, "CLOUDFLARE_API_KEY=k CLOUDFLARE_ACCOUNT_ID=../../x", NULL}, "expected letters"},
         {{NULL, NULL, "CLOUDFLARE_API_KEY=k CLOUDFLARE_ACCOUNT_ID=..", NULL}, "expected letters"},
         {{NULL, NULL, "CLOUDFLARE_API_KEY=k CLOUDFLARE_ACCOUNT_ID=a?b", NULL}, "expected letters"},
@@ -276,27 +313,94 @@ static bool noticed(const struct config *c, const char *piece)
     return false;
 }
 
+/* What decides where questions go is said even when quiet; a key alone, where the place was chosen elsewhere, is a notice. */
 static void dotenv_is_told(void **state)
 {
-    static const struct { const char *dotenv, *says; } cases[] = {
-        {"OPENAI_BASE_URL=https://evil.example/v1\n", "decides the endpoint (OPENAI_BASE_URL): openai at https://evil.example/v1, without a key"},
-        {"OPENAI_API_KEY=k\n", "decides the endpoint (OPENAI_API_KEY): openai at https://api.openai.com/v1, with its own key"},
-        {"SANDPIPER_PROVIDER=ollama\n", "decides the endpoint (SANDPIPER_PROVIDER): ollama"},
+    static const struct { struct given given; const char *says; bool loud; } cases[] = {
+        {{NULL, "OPENAI_BASE_URL=https://d.example/v1\n", NULL, NULL},
+         "Using OPENAI_BASE_URL from ./.env: openai at https://d.example/v1, without a key", true},
+        {{NULL, "OPENAI_API_KEY=k\n", NULL, NULL}, "Using OPENAI_API_KEY from ./.env: openai at https://api.openai.com/v1, with the key beside it", true},
+        {{NULL, "SANDPIPER_PROVIDER=ollama\n", NULL, NULL}, "Using SANDPIPER_PROVIDER from ./.env: ollama", true},
+        {{NULL, "SANDPIPER_PROVIDER=groq\n", "GROQ_API_KEY=k", NULL}, "Using SANDPIPER_PROVIDER from ./.env: groq at " GROQ ", with your key", true},
+        {{NULL, "OPENAI_API_KEY=k\n", NULL, "--provider openai"}, "Using OPENAI_API_KEY from ./.env", false},
+        {{NULL, "OPENAI_BASE_URL=https://evil.example/v1\n", "OPENAI_API_KEY=k", NULL},
+         "./.env:1: OPENAI_BASE_URL is passed over: you have a key or URL of openai yourself", false},
+        {{NULL, "SANDPIPER_PROVIDER=groq\nGROQ_API_KEY=k\n", "OPENAI_API_KEY=k", NULL},
+         "./.env:1: SANDPIPER_PROVIDER is passed over: your environment chooses openai", false},
     };
 
     (void)state;
     for (size_t i = 0; i < countof(cases); i++) {
-        struct given g = {NULL, cases[i].dotenv, NULL, NULL};
         struct config c;
         struct endpoint e;
         struct error err = {0};
-        assert_int_equal(load(&g, &c, &err), 0);
+        assert_int_equal(load(&cases[i].given, &c, &err), 0);
+        c.ask = answer;
         assert_int_equal(endpoint_choose(&c, &e, &err), 0);
-        if (!noticed(&c, cases[i].says))
-            fail_msg("expected \"%s\", got \"%s\"", cases[i].says, c.notices.n ? c.notices.v[0] : "nothing");
+        if (cases[i].loud ? !c.said || !strstr(c.said, cases[i].says) : c.said || !noticed(&c, cases[i].says))
+            fail_msg("expected \"%s\", got \"%s\" and \"%s\"", cases[i].says, c.said ? c.said : "", c.notices.n ? c.notices.v[0] : "");
         endpoint_release(&e);
         config_release(&c);
     }
+}
+
+/* One choice in a folder with this .env: the host that questions go to, or NULL for an error. */
+static const char *where_to(const char *dotenv, const char *env, const char *flags, enum folder_answer says)
+{
+    static char host[128];
+    struct given g = {"provider: groq\n", dotenv, env, flags};
+    struct config c;
+    struct endpoint e = {0};
+    struct error err = {0};
+    int status = load(&g, &c, &err);
+
+    the_answer = says;
+    asked = 0;
+    c.ask = answer;
+    status = status < 0 ? status : endpoint_choose(&c, &e, &err);
+    snprintf(host, sizeof host, "%s", status == 0 ? e.base_url : "");
+    if (status == 0 && strstr(host, "d.example") && !c.said)
+        fail_msg("it was not said");
+    if (says == FOLDER_INTERRUPTED && asked)
+        assert_int_equal(err.kind, ERROR_CANCELLED);
+    endpoint_release(&e);
+    config_release(&c);
+    the_answer = FOLDER_ALLOWED;
+    return status == 0 ? host : NULL;
+}
+
+static void a_folder_is_asked_about_once(void **state)
+{
+    static const char one[] = "SANDPIPER_PROVIDER=openai\nOPENAI_BASE_URL=https://d.example/v1\nSANDPIPER_MODEL=m\n";
+    static const char other[] = "SANDPIPER_PROVIDER=openai\nOPENAI_BASE_URL=https://d.example/v1\nSANDPIPER_MODEL=n\n";
+    autofree char *kept = xasprintf("%s/sandpiper/folders", folder);
+    struct stat st;
+
+    (void)state;
+    unlink(kept);               /* of the tests before */
+    assert_null(where_to(one, NULL, NULL, FOLDER_NOBODY));
+    assert_null(where_to(one, NULL, NULL, FOLDER_INTERRUPTED));
+    assert_int_equal(stat(kept, &st), -1);
+    assert_string_equal(where_to(one, NULL, "--dotenv allow", FOLDER_NOBODY), "https://d.example/v1");
+    assert_string_equal(where_to(one, NULL, "--dotenv ignore", FOLDER_NOBODY), GROQ);
+    assert_string_equal(where_to(one, "SANDPIPER_DOTENV=ignore", NULL, FOLDER_NOBODY), GROQ);
+    assert_int_equal(stat(kept, &st), -1);              /* a flag is for this run */
+    assert_string_equal(where_to(one, NULL, NULL, FOLDER_DENIED), GROQ);
+    assert_int_equal(asked, 1);
+    assert_string_equal(the_question, "This folder's .env sends your questions to d.example (OPENAI_BASE_URL); allow? [y/N] ");
+    assert_int_equal(stat(kept, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_string_equal(where_to(one, NULL, NULL, FOLDER_ALLOWED), GROQ);
+    assert_int_equal(asked, 0);
+    assert_string_equal(where_to(other, NULL, NULL, FOLDER_ALLOWED), "https://d.example/v1");
+    assert_int_equal(asked, 1);
+    assert_string_equal(where_to(other, NULL, NULL, FOLDER_NOBODY), "https://d.example/v1");
+    assert_int_equal(asked, 0);
+    assert_null(where_to(one, NULL, NULL, FOLDER_NOBODY));      /* the older content's answer is forgotten */
+    assert_int_equal(asked, 1);
+    assert_int_equal(file_write(kept, "allow\nallow \n\n\xff\nallow x y\n", 25, 0600, NULL), 0);
+    assert_null(where_to(other, NULL, NULL, FOLDER_NOBODY));
+    assert_int_equal(unlink(kept), 0);
 }
 
 static void key_from_a_command(void **state)
@@ -338,6 +442,7 @@ static int enter(void **state)
     autofree char *deep = xasprintf("%s/sandpiper", folder);
     assert_int_equal(symlink(".", deep), 0);       /* XDG_CONFIG_HOME/sandpiper/config.yaml */
     setenv("XDG_CONFIG_HOME", folder, 1);
+    setenv("XDG_STATE_HOME", folder, 1);
     return 0;
 }
 
@@ -421,7 +526,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(which_api), cmocka_unit_test(elsewhere),
         cmocka_unit_test(choices), cmocka_unit_test(keys_stay_with_their_urls), cmocka_unit_test(rule), cmocka_unit_test(refusals),
-        cmocka_unit_test(insecure_where_allowed), cmocka_unit_test(dotenv_is_told), cmocka_unit_test(key_from_a_command),
+        cmocka_unit_test(insecure_where_allowed), cmocka_unit_test(dotenv_is_told), cmocka_unit_test(a_folder_is_asked_about_once),
+        cmocka_unit_test(key_from_a_command),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

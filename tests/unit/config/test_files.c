@@ -178,6 +178,9 @@ static void prompts(void **state)
     assert_non_null(strstr(p.system_blocks, "```python"));
     assert_non_null(strstr(p.system_native, "{tool}"));
     assert_non_null(strstr(p.blocks_ok, "{output}"));
+    const char *const examples[] = {p.examples_table, p.examples_json};
+    for (size_t i = 0; i < countof(examples); i++)
+        assert_true(strstr(examples[i], "?\n```python\n") && strstr(examples[i], "print(") && strstr(examples[i], "\n```\n"));
     assert_string_equal(p.tools, "execute_python");
     autofree char *native = xstrdup(p.system_native);
     static const char mine[] = "system:\n  blocks: mine\nmodel: special\n";

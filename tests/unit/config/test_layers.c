@@ -376,6 +376,10 @@ static void profiles(void **state)
         if (p.dialect != want[i].dialect || p.context != want[i].context)
             fail_msg("%s: dialect %d, context %d", want[i].model, (int)p.dialect, p.context);
     }
+    assert_true(profile_in(&c, "qwen2.5-coder:1.5b").output_answers && !profile_in(&c, "qwen2.5-coder:7b").output_answers);
+    config_release(&c);
+    assert_int_equal(load(&c, "models:\n  'qwen2.5-coder*': {output_answers: false}\n  tiny*: {output_answers: true}\n", NULL, NULL, NULL, NULL, &err), 0);
+    assert_true(!profile_in(&c, "qwen2.5-coder:1.5b").output_answers && profile_in(&c, "tiny-1").output_answers);
     config_release(&c);
 }
 

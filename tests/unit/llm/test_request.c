@@ -155,6 +155,33 @@ static void blocks_failed_tries(void **state)
     conversation_release(&c);
 }
 
+/* Examples are turns of their own before the conversation; text without a block, and a native request, have none. */
+static void blocks_examples(void **state)
+{
+    struct llm_prompts shown = prompts;
+    struct llm_options o = options();
+    struct conversation c;
+    size_t prompt;
+
+    (void)state;
+    conversation_init(&c);
+    conversation_user(&c, "q", 1);
+    shown.examples = "one?\n```python\nprint(1)\n```\n\ntwo,\nthree?\n```python\nx = 2\nprint(x)\n```\nno block\n```python\nopen";
+    struct llm_request q = {.conversation = &c, .prompts = &shown, .tools = &tool, .n_tools = 1};
+    for (int native = 0; native < 2; native++) {
+        struct request_shape s = shape(&o, !native);
+        autofree char *body = request_body(&q, &s, &prompt);
+        autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
+        autofree char *got = json_print(json_get(j, "messages"));
+
+        is_json(got, native ? "[{\"role\":\"system\",\"content\":\"NATIVE\"},{\"role\":\"user\",\"content\":\"q\"}]"
+                            : "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"one?\"},"
+                              "{\"role\":\"assistant\",\"content\":\"```python\\nprint(1)\\n```\"},{\"role\":\"user\",\"content\":\"two,\\nthree?\"},"
+                              "{\"role\":\"assistant\",\"content\":\"```python\\nx = 2\\nprint(x)\\n```\"},{\"role\":\"user\",\"content\":\"q\"}]");
+    }
+    conversation_release(&c);
+}
+
 static void blocks_joins_user_turns(void **state)
 {
     (void)state;
@@ -388,7 +415,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(native), cmocka_unit_test(another_service), cmocka_unit_test(blocks), cmocka_unit_test(blocks_joins_user_turns),
-        cmocka_unit_test(blocks_failed_tries),
+        cmocka_unit_test(blocks_failed_tries), cmocka_unit_test(blocks_examples),
         cmocka_unit_test(fields), cmocka_unit_test(thinking), cmocka_unit_test(efforts), cmocka_unit_test(reasoning_back), cmocka_unit_test(thoughts_in_text),
         cmocka_unit_test(signatures), cmocka_unit_test(bounds),
     };

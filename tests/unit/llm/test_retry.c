@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "llm/llm.h"
 #include "llm/retry.h"
-#include "llm/url.h"
 
 static struct failure of(enum failure_class class)
 {
@@ -176,36 +175,11 @@ static void learnt_window(void **state)
     }
 }
 
-static void urls(void **state)
-{
-    (void)state;
-    struct error e = {0};
-    static const struct { const char *base, *want; } cases[] = {
-        {"http://h/v1", "http://h/v1/chat/completions"}, {"http://h/v1/", "http://h/v1/chat/completions"},
-        {"https://h/x?api-version=1", "https://h/x/chat/completions?api-version=1"},
-        {"http://h/v1/chat/completions", "http://h/v1/chat/completions"},
-    };
-    for (size_t i = 0; i < countof(cases); i++) {
-        autofree char *u = url_endpoint(cases[i].base, "/chat/completions", &e);
-        assert_string_equal(u, cases[i].want);
-    }
-    static const char *const bad[] = {"file:///etc/passwd", "h/v1", "", "http://", "ftp://h/", "http://h/ x"};
-    for (size_t i = 0; i < countof(bad); i++)
-        assert_null(url_endpoint(bad[i], "/x", &e));
-    assert_true(url_loopback("http://127.0.0.1:8080/v1"));
-    assert_true(url_loopback("http://localhost/v1"));
-    assert_true(url_loopback("http://[::1]:80/v1"));
-    assert_true(url_loopback("http://u:p@127.9.9.9/v1"));
-    assert_false(url_loopback("http://127.evil.example/v1"));
-    assert_false(url_loopback("http://localhost.evil.example/v1"));
-    assert_false(url_loopback("http://localhost@evil.example/v1"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(backoff), cmocka_unit_test(server_says_when), cmocka_unit_test(nothing_after_text), cmocka_unit_test(kinds),
-        cmocka_unit_test(loading), cmocka_unit_test(texts), cmocka_unit_test(learnt_window), cmocka_unit_test(urls),
+        cmocka_unit_test(loading), cmocka_unit_test(texts), cmocka_unit_test(learnt_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

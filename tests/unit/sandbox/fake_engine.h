@@ -160,13 +160,16 @@ bool engine_alive(struct engine_run *r, char *why, size_t size)
 
 const char *engine_weakness(const struct engine_run *r) { (void)r; return NULL; }
 
-void engine_end(struct engine_run *r)
+bool engine_end(struct engine_run *r)
 {
     if (!r)
-        return;
+        return true;
     fake_kill(r);
     free(r);
+    return true;
 }
+
+void engine_stays(struct engine_run *r) { (void)r; }
 
 void engine_reap(struct loop *loop) { (void)loop; }
 void engine_part(struct engine_run *r) { engine_end(r); }

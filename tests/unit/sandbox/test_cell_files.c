@@ -59,16 +59,51 @@ static void test_files(void **state)
     buf_release(&text);
 }
 
-/* A figure is a descriptor of the code's. */
+#define WORKER "import os, sys, socket, struct, time\nw = sys._getframe()\nwhile 'WORKER' not in w.f_globals: w = w.f_back\nw = w.f_globals['WORKER']\n"
+
+/* Figures come in pieces, and the code can say whatever it likes between them. */
 static void test_strange_figures(void **state)
 {
     (void)state;
-    want("import os, sys, socket\nw = sys._getframe()\nwhile 'WORKER' not in w.f_globals: w = w.f_back\nw = w.f_globals['WORKER']\n"
-         "open('only', 'w').write('x' * 100)\n"
-         "for flags in (os.O_WRONLY, os.O_PATH):\n    fd = os.open('only', flags)\n"
-         "    w.sock.sendmsg([w.nonce + b'F'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fd.to_bytes(4, 'little'))])", CELL_OK);
+    want(WORKER "os.write(w.words, b'noise' * 100)\nw.say(b'f', b'nobody began')\nw.say(b'g', b'')\nw.say(b'F', b'')\nw.say(b'F', b'')\nw.say(b'f', b'one')\n"
+         "os.write(w.words, w.nonce + b'f' + b'\\xff' * 4)\nw.say(b'g', b'')\nw.say(b'g', b'')\nw.say(b'F', b'')\nw.say(b'g', b'')\n"
+         "w.say(b'F', b'')\nw.say(b'f', b'it never ends')", CELL_OK);
     assert_int_equal(r.n_files, 1);
-    has(r.files_note, "figure-1.png: Bad file descriptor");
+    assert_string_equal(r.files[0].name, "figure-1.png");
+    assert_int_equal(r.files[0].size, 3);
+    has(r.files_note, "figure-2.png: not a regular file");
+    want(WORKER "for i in range(40):\n    w.say(b'F', b'')\n    w.say(b'f', b'x')\n    w.say(b'g', b'')", CELL_OK);
+    assert_int_equal(r.n_files, 20);
+    assert_int_equal(fake.starts, 1);
+}
+
+/* One over the limit is measured, and not kept in memory. */
+static void test_big_figure(void **state)
+{
+    (void)state;
+    fake.options = "file=100000";
+    want(WORKER "w.say(b'F', b'')\nfor i in range(50): w.say(b'f', b'x' * 4000)\nw.say(b'g', b'')", CELL_OK);
+    assert_int_equal(r.n_files, 0);
+    assert_string_equal(r.undelivered_name, "figure-1.png");
+    has(r.undelivered, "200 kB");
+}
+
+/* No descriptor comes to the supervisor, so none that blocks whoever closes it: not over any socket that the code can find. No filter is here to
+ * refuse SO_LINGER. */
+static void test_descriptors_are_not_taken(void **state)
+{
+    (void)state;
+    want(WORKER "door = socket.create_server(('127.0.0.1', 0))\ns = socket.create_connection(door.getsockname())\npeer, _ = door.accept()\n"
+         "s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 600))\ns.setblocking(False)\n"
+         "try:\n    while 1: s.send(b'x' * 65536)\nexcept BlockingIOError: pass\n"
+         "found = [socket.socket(fileno=os.dup(int(f))) for f in os.listdir('/proc/self/fd') if os.path.exists('/proc/self/fd/' + f) and\n"
+         "         os.readlink('/proc/self/fd/' + f).startswith('socket:') and socket.socket(fileno=os.dup(int(f))).family == socket.AF_UNIX]\n"
+         "said = []\nfor u in found:\n    for n in (1, 9, 100):\n"
+         "        try: said.append(u.sendmsg([w.nonce + b'F'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack('i', s.fileno()) * n)], socket.MSG_DONTWAIT))\n"
+         "        except OSError as e: said.append(e.strerror)\n"
+         "print(set(said))", CELL_OK);
+    assert_string_equal(buf_str(&seen.out), "{'Broken pipe'}\n");
+    want_out("print('next')", "next\n");
     assert_int_equal(fake.starts, 1);
 }
 
@@ -142,7 +177,7 @@ static void test_profile_and_reset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_files), T(test_strange_figures), T(test_many_folders), T_SLOW(test_figures), T(test_profile_and_reset),
+        T(test_files), T(test_strange_figures), T(test_big_figure), T(test_descriptors_are_not_taken), T(test_many_folders), T_SLOW(test_figures), T(test_profile_and_reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static struct engine_plan plan_for_tests(void)
 {
     return (struct engine_plan){
         .o = &options, .guest = "GUEST", .program = "/x/engine", .name = "sandpiper-0123456789abcdef", .owner = "h/b/n:1:2", .dir = "/run/d/in",
-        .profile = "/run/d/seccomp", .hard_nproc = 4096, .channel = 7, .seccomp = 8, .info = 9, .holds_pids = true, .holds_memory = true,
+        .profile = "/run/d/seccomp", .uid = 23456, .hard_nproc = 4096, .channel = 7, .seccomp = 8, .info = 9, .holds_pids = true, .holds_memory = true,
     };
 }
 
@@ -69,7 +69,8 @@ static void check_container(const struct argv *a)
     has_pair(a, "--cap-drop", "ALL");
     has_pair(a, "--security-opt", "no-new-privileges");
     has_pair(a, "--security-opt", "seccomp=/run/d/seccomp");
-    has_pair(a, "--user", "65532:65532");
+    has_pair(a, "--user", "23456:23456");
+    has_pair(a, "-e", "USER=sandpiper");        /* no image knows the uid */
     has_pair(a, "--pull", "never");
     has_pair(a, "--log-driver", "none");
     has_pair(a, "--ipc", "private");
@@ -78,6 +79,8 @@ static void check_container(const struct argv *a)
     has_pair(a, "--label", "sandpiper.owner=h/b/n:1:2");
     has_pair(a, "--ulimit", "core=0:0");
     has_pair(a, "--ulimit", "nofile=200:200");
+    has_pair(a, "--ulimit", "sigpending=256:256");
+    has(a, "nofile=0");                         /* the engine has set it, for the supervisor too */
     has_pair(a, "--ulimit", "fsize=67108864:67108864");
     has_pair(a, "--shm-size", "33554432");
     has_pair(a, "-e", "http_proxy=");
@@ -118,7 +121,7 @@ static void test_docker(void **state)
     has_pair(&a, "--cpus", "1.5");
     has_pair(&a, "--pids-limit", "77");
     has_pair(&a, "--mount", "type=bind,src=/run/d/in,dst=/run/sandpiper,readonly");
-    has_pair(&a, "--tmpfs", "/mnt/data:rw,nosuid,nodev,exec,mode=0700,uid=65532,gid=65532,size=104857600,nr_inodes=1234");
+    has_pair(&a, "--tmpfs", "/mnt/data:rw,nosuid,nodev,exec,mode=0700,uid=23456,gid=23456,size=104857600,nr_inodes=1234");
     has_pair(&a, "unix:/run/sandpiper/s", "nproc=0");
     has(&a, "files=0");
     has_not(&a, "--no-hosts");
@@ -347,6 +350,12 @@ static void test_bwrap(void **state)
     p.holds_pids = false;
     engine_bwrap.vector(&p, &a);
     has_pair(&a, "fd:7", "nproc=77");
+    has(&a, "nofile=0");
+    argv_release(&a);
+
+    p.shares_user = true;       /* an ordinary user's: the code's own limits are set inside */
+    engine_bwrap.vector(&p, &a);
+    has_pair(&a, "nofile=200", "pending=256");
     argv_release(&a);
 
     p.info = -1;

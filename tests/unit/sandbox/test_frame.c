@@ -324,50 +324,6 @@ static void test_names(void **state)
     free(safe);
 }
 
-static void test_delivery(void **state)
-{
-    char dir[] = "/tmp/delivery-test-XXXXXX", path[128], target[128];
-    struct delivery d;
-    char *got;
-    struct stat st;
-
-    (void)state;
-    assert_non_null(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/new/out", dir);
-    delivery_init(&d);
-    delivery_begin(&d, path, "x.txt", 3);
-    assert_true(delivery_add(&d, "ab", 2));
-    assert_true(delivery_add(&d, "c", 1));
-    assert_false(delivery_add(&d, "d", 1));         /* more than announced */
-    got = delivery_end(&d);
-    assert_non_null(got);
-    free(got);
-    /* A link waiting under the next name is neither followed nor replaced. */
-    snprintf(target, sizeof target, "%s/new/victim", dir);
-    snprintf(path, sizeof path, "%s/new/out/x-1.txt", dir);
-    assert_int_equal(symlink(target, path), 0);
-    snprintf(path, sizeof path, "%s/new/out", dir);
-    delivery_begin(&d, path, "x.txt", 1);
-    assert_true(delivery_add(&d, "z", 1));
-    got = delivery_end(&d);
-    assert_string_equal(strrchr(got, '/'), "/x-2.txt");
-    free(got);
-    assert_int_equal(lstat(target, &st), -1);
-    /* One that does not come to its end leaves nothing. */
-    delivery_begin(&d, path, "half.bin", 100);
-    assert_true(delivery_add(&d, "z", 1));
-    delivery_release(&d);
-    snprintf(path, sizeof path, "%s/new/out/half.bin", dir);
-    assert_int_equal(lstat(path, &st), -1);
-    /* A folder that cannot be made is told, not fatal. */
-    delivery_begin(&d, "/proc/nonesuch/out", "x", 1);
-    assert_true(delivery_add(&d, "z", 1));
-    assert_null(delivery_end(&d));
-    assert_true(strlen(d.why) > 0);
-    delivery_release(&d);
-    file_remove_tree(dir);
-}
-
 /* What python3 -c is given must fit one argument, what comes over the channel one frame. */
 static void test_guest_sizes(void **state)
 {
@@ -388,7 +344,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut), cmocka_unit_test(test_caps), cmocka_unit_test(test_stop), cmocka_unit_test(test_tagged),
         cmocka_unit_test(test_output), cmocka_unit_test(test_disk_limits), cmocka_unit_test(test_short_output_has_no_copy),
-        cmocka_unit_test(test_names), cmocka_unit_test(test_delivery),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_guest_sizes),
     };
 

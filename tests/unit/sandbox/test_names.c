@@ -64,7 +64,7 @@ static void test_names(void **state)
 static void fill(struct name_record *r)
 {
     *r = (struct name_record){
-        .engine = xstrdup("bwrap"), .id = xstrdup("0123456789abcdef"), .owner = owner_self(), .pid = getpid(), .memory = INT64_C(1) << 40, .data_size = 7,
+        .engine = xstrdup("bwrap"), .id = xstrdup("0123456789abcdef"), .owner = owner_self(), .pid = getpid(), .uid = 31337, .memory = INT64_C(1) << 40, .data_size = 7,
         .created = 1700000000, .idle = 60, .cpus = 0.5, .pids = 9, .holds_pids = true,
     };
     argv_push(&r->cgroups, "/sys/fs/cgroup/pids/sandpiper-1-2-00000003");
@@ -88,6 +88,7 @@ static void test_record(void **state)
     assert_string_equal(back.id, "0123456789abcdef");
     assert_null(back.container);
     assert_int_equal(back.pid, getpid());
+    assert_int_equal(back.uid, 31337);
     assert_true(back.memory == INT64_C(1) << 40 && back.data_size == 7 && back.created == 1700000000 && back.idle == 60 && back.pids == 9);
     assert_true(back.cpus > 0.49 && back.cpus < 0.51 && back.holds_pids && !back.holds_memory && !back.no_limits);
     assert_int_equal(back.cgroups.n, 1);

@@ -307,23 +307,21 @@ static void test_reset(void **state)
 static void test_hostile(void **state)
 {
     static const char *const evil[] = {
-        "for m in (b'P', b'G', b'Nx', b'P' * 50): s.send(m)",                       /* the worker itself says that it is a copy */
-        "s.send(b'Nt')",
-        "s.send(b'')",
+        "for m in (b'P1', b'G', b'Nx', b'P' * 50, b'P%d' % os.getpid(), b'P%d' % os.getppid()): os.write(w, m)",    /* the worker says that it is a copy */
+        "os.write(w, b'Nt')",
+        "os.write(w, b'P99999999999999999999')",
+        "os.close(w)",
         "s.close()",
         "pass",                                                                     /* no word at all */
-        "\n        for i in range(100):\n"
-        "            try: s.sendmsg([b'P'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, (1).to_bytes(4, 'little') * 9)], socket.MSG_DONTWAIT)\n"
-        "            except OSError: break",
-        "\n        if os.fork() == 0:\n            s.send(b'P')\n            s.send(b'P')\n            os._exit(0)",      /* a copy that speaks twice */
-        "\n        if os.fork() == 0:\n            s.send(b'P')\n            os._exit(0)",                                /* and one that is gone */
+        "\n        if os.fork() == 0:\n            os.write(w, b'P%d' % os.getpid())\n            os.write(w, b'P')\n            os._exit(0)",
+        "\n        if os.fork() == 0:\n            os.write(w, b'P%d' % os.getpid())\n            os._exit(0)",         /* and one that is gone */
     };
 
     (void)state;
     for (size_t i = 0; i < countof(evil); i++) {
         autofree char *code = xasprintf(GLOBALS "def evil(worker, extra):\n    for level, what, value in extra:\n"
-                                        "        s = socket.socket(fileno=int.from_bytes(value[:4], 'little'))\n"
-                                        "        keep.append(s)\n        try: speak(s)\n        except OSError: pass\ndef speak(s):\n        %s\nkeep = []\nG['PARTS'].pop('park', None)\nG['park'] = evil\nx = 1", evil[i]);
+                                        "        s, w = socket.socket(fileno=int.from_bytes(value[:4], 'little')), int.from_bytes(value[4:8], 'little')\n"
+                                        "        keep.append(s)\n        try: speak(s, w)\n        except OSError: pass\ndef speak(s, w):\n        %s\nkeep = []\nG['PARTS'].pop('park', None)\nG['park'] = evil\nx = 1", evil[i]);
         int64_t began;
 
         want(code, CELL_OK);
@@ -337,12 +335,12 @@ static void test_hostile(void **state)
         assert_true(clock_ms() - began < 1900);         /* before the next rung of the ladder */
         want_value("6 * 7", "42");
     }
-    /* Something else is put in the copy's place: it is the code's, it hangs, it is killed as any cell is. */
-    want(GLOBALS "def evil(worker, extra):\n    for level, what, value in extra:\n        s = socket.socket(fileno=int.from_bytes(value[:4], 'little'))\n"
-         "        if os.fork() == 0:\n            s.send(b'P')\n            import time\n            time.sleep(60)\nG['PARTS'].pop('park', None)\nG['park'] = evil", CELL_OK);
+    /* A process of the code's in the copy's place is none of the supervisor's: it is not spared, and a new worker starts. */
+    want(GLOBALS "def evil(worker, extra):\n    for level, what, value in extra:\n        w = int.from_bytes(value[4:8], 'little')\n"
+         "        if os.fork() == 0:\n            os.write(w, b'P%d' % os.getpid())\n            import time\n            time.sleep(60)\n"
+         "G['PARTS'].pop('park', None)\nG['park'] = evil", CELL_OK);
     usleep(PAUSE_US);
     want("os._exit(0)", CELL_DIED);
-    want("1", CELL_TIMEOUT);
     assert_true(r.state_lost);
     want_value("6 * 7", "42");
     assert_int_equal(fake.starts, 1);

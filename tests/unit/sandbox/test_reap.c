@@ -3,6 +3,7 @@
  */
 #include <fcntl.h>
 #include <glob.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -144,6 +145,87 @@ static void test_reap_asks_again(void **state)
     assert_true(run_dir_empty());
     assert_int_not_equal(access(dir, F_OK), 0);
     assert_int_equal(removals_asked(log), 2);
+}
+
+/* "In progress" is not "gone": it is asked for until it is. */
+static void test_reap_waits_for_what_is_in_progress(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    autofree char *script = xasprintf("cd %s; echo \"$*\" >> log\n[ -e asked ] || { : > asked; echo 'removal of container x is already in progress' >&2; exit 1; }\n"
+                                      "echo 'Error: No such container: x' >&2; exit 1", p->dir);
+    struct sandbox_swept swept;
+
+    fake(p, "docker", script);
+    sandbox_gc(p->loop, &swept);
+    assert_int_equal(swept.sandboxes, 1);
+    assert_int_equal(removals_asked(log), 2);
+    assert_int_not_equal(access(dir, F_OK), 0);
+}
+
+/* A process that stands for the first one inside. */
+static pid_t start_inside(void)
+{
+    char *const argv[] = {(char *)"/bin/sleep", (char *)"60", NULL};
+    struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1};
+
+    return child_spawn(&o, NULL);
+}
+
+static char *left_with_inside(const char *id, const char *engine, pid_t inside)
+{
+    autofree char *container = xasprintf("sandpiper-%s", id), *dead = dead_owner(), *who = owner_of(inside);
+    char *dir = left_behind(id, ":7", container);
+    const struct engine_record r = {.owner = dead, .engine = engine, .container = strcmp(engine, "bwrap") ? container : NULL, .inside = who};
+
+    assert_int_equal(engine_dir_record(&(struct engine_dir){.path = dir}, &r, NULL), 0);
+    return dir;
+}
+
+/* bwrap's first process is ended by its record; a container is not gone while its first process runs, whatever its engine says. */
+static void test_reap_looks_inside(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p);
+    pid_t one = start_inside(), other = start_inside();
+    autofree char *bwrap = left_with_inside("0000000000000001", "bwrap", one), *docker = left_with_inside("0000000000000002", "docker", other);
+    struct sandbox_swept swept;
+    int status;
+
+    sandbox_gc(p->loop, &swept);
+    assert_true(child_wait(one, 0, &status));
+    assert_int_equal(swept.sandboxes, 1);
+    assert_int_equal(swept.failed, 1);
+    assert_string_equal(swept.left, "the container sandpiper-0000000000000002 of docker");
+    assert_int_not_equal(access(bwrap, F_OK), 0);
+    assert_int_equal(access(docker, F_OK), 0);
+    child_kill(other, SIGKILL);
+    child_wait(other, 1000, &status);
+    sandbox_gc(p->loop, &swept);
+    assert_int_equal(swept.sandboxes, 1);
+    assert_int_equal(swept.failed, 0);
+    assert_true(run_dir_empty());
+    assert_int_equal(removals_asked(log), 6);
+}
+
+/* While its keeper is at work a dead program's directory is nobody else's business. */
+static void test_reap_leaves_it_to_the_keeper(void **state)
+{
+    struct place *p = *state;
+    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    int keep = engine_dir_keep(&(struct engine_dir){.path = dir}, NULL);
+
+    assert_true(keep >= 0);
+    engine_reap(p->loop);
+    engine_reap_end(p->loop);
+    assert_int_equal(access(dir, F_OK), 0);
+    assert_int_equal(engine_dir_ending(), 1);
+    assert_int_not_equal(access(log, F_OK), 0);
+    close(keep);
+    assert_int_equal(engine_dir_ending(), 0);
+    engine_reap(p->loop);
+    engine_reap_end(p->loop);
+    assert_true(run_dir_empty());
 }
 
 /* A daemon that is not there is not asked again, nor for the others; the end does not wait for it. */
@@ -344,6 +426,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(test_reap), T(test_reap_waits_for_a_start), T(test_reap_asks_again), T(test_reap_nobody_to_ask),
+        T(test_reap_waits_for_what_is_in_progress), T(test_reap_looks_inside), T(test_reap_leaves_it_to_the_keeper),
         T(test_reap_without_record), T(test_reap_without_descriptors), T(test_scan_of_a_list_that_is_cut),
         T(test_scan_of_labels), T(test_reap_many), T(test_a_client_that_hangs), T(test_reap_end_is_bounded),      /* the last: what it leaves under way stays so */
     };

@@ -18,8 +18,8 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/out.h"
 #include "show/lines.h"
-#include "show/out.h"
 #include "show/python.h"
 #include "show/show.h"
 

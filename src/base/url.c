@@ -1,9 +1,9 @@
 /* url.c - see url.h. */
-#include "config/url.h"
+#include "base/url.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -22,11 +22,22 @@ static size_t authority_len(const char *url)
     return strcspn(authority(url), "/?#");
 }
 
+/* The authority without "user:password@": [*from, *to). */
+static void without_credentials(const char *url, const char **from, const char **to)
+{
+    *from = authority(url);
+    *to = *from + authority_len(url);
+    for (const char *p = *from; p < *to; p++)
+        if (*p == '@')
+            *from = p + 1;
+}
+
 /* The host in its own buffer, brackets of IPv6 kept. False when it is empty, too long, or its port is none. */
 static bool host_of(const char *url, char *host, size_t size)
 {
-    const char *a = authority(url), *end = a + authority_len(url), *stop;
+    const char *a, *end, *stop;
 
+    without_credentials(url, &a, &end);
     if (*a == '[') {
         stop = memchr(a, ']', (size_t)(end - a));
         if (!stop)
@@ -126,4 +137,38 @@ char *url_from_host(const char *text, int port)
         return xasprintf("%.*s%.*s%.*s%s%s", scheme ? (int)(p - host) : 7, scheme ? host : "http://", any ? 9 : (int)name,
                          any ? "127.0.0.1" : p, (int)((size_t)(rest - p) - name), p + name, rest, path);
     return xasprintf("http://%.*s:%d%s%s", any ? 9 : (int)name, any ? "127.0.0.1" : p, port, rest, path);
+}
+
+char *url_endpoint(const char *base, const char *path, struct error *err)
+{
+    bool http = base && (!strncasecmp(base, "http://", 7) || !strncasecmp(base, "https://", 8));
+    const char *from = "", *to = from;
+    if (http)
+        without_credentials(base, &from, &to);
+    if (from == to || strpbrk(base, " \t\r\n")) {
+        error_set(err, ERROR_USAGE, 0, "base URL \"%.200s\" is not an http:// or https:// URL with a host", base ? base : "");
+        return NULL;
+    }
+    size_t len = strcspn(base, "?#");
+    const char *query = base + len;
+    while (len && base[len - 1] == '/')
+        len--;
+    size_t n = strlen(path);
+    bool there = len > n && !strncmp(base + len - n, path, n);
+    return xasprintf("%.*s%s%s", (int)len, base, there ? "" : path, *query == '?' ? query : "");
+}
+
+void url_host(const char *url, char *out, size_t size)
+{
+    const char *from, *to;
+    without_credentials(url, &from, &to);
+    snprintf(out, size, "%.*s", (int)(to - from), from);
+}
+
+void url_show(const char *url, char *out, size_t size)
+{
+    const char *from, *to, *scheme = strstr(url, "://");
+    without_credentials(url, &from, &to);
+    int head = scheme ? (int)(scheme + 3 - url) : 0;
+    snprintf(out, size, "%.*s%.*s", head, url, (int)(strcspn(from, "?#")), from);
 }

@@ -1,0 +1,192 @@
+/* newfile.c - see newfile.h. */
+#include "base/newfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#define PREFIX ".sandpiper-"
+#define SUFFIX ".part"
+#define TRIES 100
+
+static bool is_hidden_name(const char *name)
+{
+    size_t n = strlen(name);
+
+    return n == strlen(PREFIX) + 16 + strlen(SUFFIX) && strncmp(name, PREFIX, strlen(PREFIX)) == 0 &&
+           strspn(name + strlen(PREFIX), "0123456789abcdef") == 16 &&
+           strcmp(name + n - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+/* What killed writers left: nobody holds its lock. */
+static void sweep(int dir)
+{
+    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (!is_hidden_name(e->d_name))
+            continue;
+        autoclose int fd = openat(dir, e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            unlinkat(dir, e->d_name, 0);
+    }
+    if (d)
+        closedir(d);
+    else
+        fd_close(&copy);
+}
+
+/* Once for each folder, not for each of a thousand files. */
+static void sweep_once(int dir)
+{
+    static struct stat swept;
+    struct stat st;
+
+    if (fstat(dir, &st) < 0 || (st.st_dev == swept.st_dev && st.st_ino == swept.st_ino))
+        return;
+    swept = st;
+    sweep(dir);
+}
+
+static int open_hidden(int dir, int mode, char **name)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t random;
+        struct stat st;
+
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        *name = xasprintf(PREFIX "%016llx" SUFFIX, (unsigned long long)random);
+        int fd = openat(dir, *name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode), code = errno;
+        /* From the lock on nobody sweeps it away; who did so before is seen by the count of its names. */
+        if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fstat(fd, &st) == 0 &&
+            st.st_nlink > 0)
+            return fd;
+        free(steal(name));
+        if (fd < 0 && code != EEXIST) {
+            errno = code;
+            return -1;
+        }
+        fd_close(&fd);
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+int newfile_open(struct newfile *f, const char *folder, int mode)
+{
+    newfile_release(f);
+    f->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f->dir < 0)
+        return -1;
+    f->fd = openat(f->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+    /* EISDIR: a kernel that takes it for a plain O_DIRECTORY; EINVAL, ENOENT: file systems that do not know it. */
+    if (f->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)) {
+        sweep_once(f->dir);
+        f->fd = open_hidden(f->dir, mode, &f->temp);
+    }
+    return f->fd < 0 ? -1 : 0;
+}
+
+/* By way of /proc, because a link to a bare descriptor needs a capability. */
+static int link_nameless(const struct newfile *f, const char *name)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", f->fd);
+    return linkat(AT_FDCWD, path, f->dir, name, AT_SYMLINK_FOLLOW);
+}
+
+/* There is neither a rename that replaces nothing nor a second name: the name is taken first, so that nothing of
+ * anybody else's is replaced. A kill just here leaves an empty file. */
+static int rename_over_own(struct newfile *f, const char *name)
+{
+    autoclose int taken = openat(f->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (taken < 0)
+        return -1;
+    if (renameat(f->dir, f->temp, f->dir, name) == 0)
+        return 0;
+    int code = errno;
+    unlinkat(f->dir, name, 0);
+    errno = code;
+    return -1;
+}
+
+static int name_hidden(struct newfile *f, const char *name)
+{
+    if (renameat2(f->dir, f->temp, f->dir, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+        return -1;
+    if (linkat(f->dir, f->temp, f->dir, name, 0) == 0)
+        return unlinkat(f->dir, f->temp, 0);
+    return errno == EEXIST ? -1 : rename_over_own(f, name);
+}
+
+/* It can have no name here although it could be made: the same bytes again, under a hidden one. */
+static int copy_to_hidden(struct newfile *f)
+{
+    struct stat st;
+    off_t at = 0;
+    ssize_t n = 0;
+
+    if (fstat(f->fd, &st) < 0)
+        return -1;
+    int fd = open_hidden(f->dir, (int)(st.st_mode & 0777), &f->temp);
+    while (fd >= 0 && at < st.st_size && (n = sendfile(fd, f->fd, &at, (size_t)(st.st_size - at))) > 0)
+        continue;
+    if (fd >= 0 && at == st.st_size) {
+        fd_close(&f->fd);
+        f->fd = fd;
+        return 0;
+    }
+    int code = errno;
+    if (f->temp)
+        unlinkat(f->dir, f->temp, 0);
+    free(steal(&f->temp));
+    fd_close(&fd);
+    errno = n == 0 && at < st.st_size ? EIO : code;
+    return -1;
+}
+
+static bool is_final(int code)
+{
+    return code == EEXIST || code == ENOSPC || code == EDQUOT || code == EROFS || code == EIO;
+}
+
+int newfile_name(struct newfile *f, const char *name)
+{
+    if (!f->temp) {
+        if (link_nameless(f, name) == 0)
+            return 0;
+        if (is_final(errno) || copy_to_hidden(f) < 0)
+            return -1;
+    }
+    if (name_hidden(f, name) < 0)
+        return -1;
+    free(steal(&f->temp));
+    return 0;
+}
+
+void newfile_release(struct newfile *f)
+{
+    if (f->temp)
+        unlinkat(f->dir, f->temp, 0);
+    free(f->temp);
+    fd_close(&f->fd);
+    fd_close(&f->dir);
+    *f = NEWFILE_INIT;
+}

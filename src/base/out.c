@@ -1,0 +1,108 @@
+/* out.c - write to a stream whose reader may stall.
+ *
+ * How a write is kept from blocking, since the descriptor itself may not be made non-blocking: a socket is written to with
+ * MSG_DONTWAIT, anything else with RWF_NOWAIT. What knows neither (a terminal, a FIFO, a pipe before Linux 6.4) is polled and
+ * gets no more than PIPE_BUF at once: a pipe that polls writable takes that much, and a terminal that takes only a part of
+ * it returns from write() when a signal comes. What is left is a pipe of an old kernel that another program fills between the two.
+ * To open /proc/self/fd/N anew was the other way; it fails after su, on sockets and where /proc is not mounted.
+ */
+#include "base/out.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/loop.h"
+
+#define STALL_MS 200            /* how long a stalled reader may hold up a cancelled program */
+#define SLOW_MS 2000            /* and one that reads, but slowly */
+#define PIECE ((size_t)64 * 1024)
+
+/* A reader that was given up once holds up nothing a second time, until it reads again. */
+static bool stalled[3];
+
+static bool given_up(int fd) { return fd >= 0 && fd < 3 && stalled[fd]; }
+
+static void give_up(int fd, bool yes)
+{
+    if (fd >= 0 && fd < 3)
+        stalled[fd] = yes;
+}
+
+struct out {
+    int fd;
+    mode_t kind;
+    struct loop *loop;
+    int64_t cancelled_at, moved_at;     /* clock_ms(); 0: not cancelled */
+};
+
+/* Bytes written, or -1 with errno; EAGAIN when it would have to wait. */
+static ssize_t write_some(const struct out *o, const char *p, size_t len)
+{
+    struct iovec v = {.iov_base = (void *)(uintptr_t)p, .iov_len = len < PIECE ? len : PIECE};
+    struct pollfd ready = {.fd = o->fd, .events = POLLOUT};
+    ssize_t n;
+
+    if (S_ISREG(o->kind))
+        return write(o->fd, p, len);
+    if (S_ISSOCK(o->kind))
+        return send(o->fd, p, v.iov_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    n = pwritev2(o->fd, &v, 1, -1, RWF_NOWAIT);
+    if (n >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL))
+        return n;
+    if (poll(&ready, 1, 0) == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write(o->fd, p, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
+/* Until fd takes bytes: 0, or -1 with EINTR when it stays stuck after a cancel. */
+static int wait_writable(struct out *o)
+{
+    if (o->loop && loop_check(o->loop)) {
+        int64_t now = clock_ms();
+
+        if (!o->cancelled_at)
+            o->cancelled_at = now;
+        int64_t since = o->moved_at > o->cancelled_at ? o->moved_at : o->cancelled_at;
+        if (given_up(o->fd) || now - since >= STALL_MS || now - o->cancelled_at >= SLOW_MS) {
+            give_up(o->fd, true);
+            errno = EINTR;
+            return -1;
+        }
+    }
+    loop_poll(o->loop, o->fd, POLLOUT, o->cancelled_at ? STALL_MS / 4 : 1000);
+    return 0;
+}
+
+int out_write(int fd, const void *data, size_t len, struct loop *loop)
+{
+    struct out o = {.fd = fd, .loop = loop ? loop : loop_of_signals()};
+    const char *p = data;
+    struct stat st;
+
+    o.kind = fstat(fd, &st) == 0 ? st.st_mode : 0;
+    while (len > 0) {
+        ssize_t n = write_some(&o, p, len);
+
+        if (n > 0) {
+            p += n;
+            len -= (size_t)n;
+            give_up(fd, false);
+            o.moved_at = o.cancelled_at ? clock_ms() : 0;
+        } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            return -1;
+        } else if (wait_writable(&o) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

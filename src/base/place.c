@@ -1,0 +1,237 @@
+/* place.c - see place.h. By openat, so that what was checked is what is opened. openat2 would refuse links,
+ * but not those of somebody else alone, and a user may well have his state on another disk.
+ */
+#include "base/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#define LINKS_MAX 40            /* as the kernel has it */
+
+struct walk {
+    const char *path;           /* as it was asked for, for messages */
+    char *rest;                 /* what is still to be walked */
+    size_t own;                 /* of that the last bytes are the caller's, the others a link's */
+    int at;                     /* where we are */
+    int links;
+};
+
+static int refuse(const struct walk *w, uid_t owner, struct error *err)
+{
+    return error_set(err, ERROR_SYSTEM, ELOOP, "%s leads through a link of another user (uid %u), which is not "
+                     "followed", w->path, (unsigned)owner);
+}
+
+/* The link name in w->at: its text takes the place of its name. */
+static int take_link(struct walk *w, const char *name, struct error *err)
+{
+    autoclose int link = openat(w->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    char text[PATH_MAX];
+    struct stat st;
+    ssize_t n;
+
+    if (link < 0 || fstat(link, &st) < 0)
+        return error_errno(err, "%s", w->path);
+    errno = ENOTDIR;
+    if (!S_ISLNK(st.st_mode))
+        return error_errno(err, "%s", w->path);
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return refuse(w, st.st_uid, err);
+    errno = ELOOP;
+    if (++w->links > LINKS_MAX || (n = readlinkat(link, "", text, sizeof text - 1)) < 0)
+        return error_errno(err, "%s", w->path);
+    text[n] = '\0';
+    if (*text == '/') {
+        fd_close(&w->at);
+        w->at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
+    autofree char *rest = w->rest;
+    w->rest = xasprintf("%s/%s", text, rest);
+    return 0;
+}
+
+/* One component. O_DIRECTORY, or a home that is mounted on demand would not be. */
+static int step(struct walk *w, const char *name, bool make, struct error *err)
+{
+    int next = openat(w->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (next < 0 && errno == ENOENT && make && (mkdirat(w->at, name, 0700) == 0 || errno == EEXIST))
+        next = openat(w->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (next < 0 && (errno == ELOOP || errno == ENOTDIR))
+        return take_link(w, name, err);
+    if (next < 0)
+        return error_errno(err, "%s", w->path);
+    fd_close(&w->at);
+    w->at = next;
+    return 0;
+}
+
+static int go(struct walk *w, bool make, struct error *err)
+{
+    while (w->rest[strspn(w->rest, "/")]) {
+        const char *from = w->rest + strspn(w->rest, "/");
+        size_t n = strcspn(from, "/");
+        bool own = strlen(from) <= w->own;
+        autofree char *name = xmemdup0(from, n);
+
+        memmove(w->rest, from + n, strlen(from + n) + 1);
+        if (own)
+            w->own = strlen(w->rest);
+        if (step(w, name, make && own, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int walk(const char *path, const char *shown, bool make, int links, struct error *err)
+{
+    struct walk w = {.path = shown, .rest = xstrdup(path), .own = strlen(path), .links = links};
+    int status;
+
+    w.at = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    status = w.at < 0 ? error_errno(err, "%s", shown) : go(&w, make, err);
+    free(w.rest);
+    if (status < 0)
+        fd_close(&w.at);
+    return status < 0 ? -1 : w.at;
+}
+
+int place_folder(const char *path, bool make, struct error *err)
+{
+    return walk(path, path, make, 0, err);
+}
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash != path ? xmemdup0(path, (size_t)(slash - path)) : xstrdup(slash ? "/" : ".");
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* As root a second name is refused too: it may be a file of the system that somebody has linked to. */
+static int check_file(int fd, const char *shown, struct error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return error_errno(err, "%s", shown);
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, ERROR_SYSTEM, 0, "%s: it is no file", shown);
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return error_set(err, ERROR_SYSTEM, 0, "%s belongs to another user (uid %u)", shown,
+                         (unsigned)st.st_uid);
+    if (st.st_nlink > 1 && geteuid() == 0)
+        return error_set(err, ERROR_SYSTEM, 0, "%s has more than one name (a hard link)", shown);
+    return 0;
+}
+
+/* Where a link at the end of path leads, as a path; NULL with err. */
+static char *link_target(int folder, const char *path, const char *shown, struct error *err)
+{
+    struct walk w = {.path = shown, .rest = xstrdup(""), .at = fcntl(folder, F_DUPFD_CLOEXEC, 0)};
+    autofree char *base = folder_of(path);
+    char *target = NULL;
+
+    if (take_link(&w, name_of(path), err) == 0) {
+        size_t n = strlen(w.rest) - 1;          /* the slash before what followed, which was nothing */
+
+        target = *w.rest == '/' ? xmemdup0(w.rest, n) : xasprintf("%s/%.*s", base, (int)n, w.rest);
+    }
+    free(w.rest);
+    fd_close(&w.at);
+    return target;
+}
+
+static int open_file(const char *path, const char *shown, int flags, int links, struct error *err)
+{
+    autofree char *base = folder_of(path);
+    autoclose int folder = walk(base, shown, (flags & O_CREAT) && !links, links, err);
+    int fd;
+
+    if (folder < 0)
+        return -1;
+    fd = openat(folder, name_of(path), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    if (fd < 0 && errno == ELOOP && links < LINKS_MAX) {
+        autofree char *target = link_target(folder, path, shown, err);
+
+        return target ? open_file(target, shown, flags & ~O_CREAT, links + 1, err) : -1;
+    }
+    if (fd < 0)
+        return error_errno(err, "%s", shown);
+    if (check_file(fd, shown, err) < 0)
+        fd_close(&fd);
+    return fd;
+}
+
+int place_open(const char *path, int flags, struct error *err)
+{
+    return open_file(path, path, flags, 0, err);
+}
+
+int place_read(const char *path, size_t max, struct buf *out, struct error *err)
+{
+    autoclose int fd = place_open(path, O_RDONLY, err);
+    struct stat st;
+    char proc[64];
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && (st.st_mode & 022))
+        return error_set(err, ERROR_SYSTEM, 0, "%s can be written by other users", path);
+    snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
+    return file_read(proc, max, out, err);
+}
+
+/* file_write gives it its name by a rename, which replaces a link instead of following it. */
+int place_write(const char *path, const void *data, size_t len, bool sync, struct error *err)
+{
+    autofree char *base = folder_of(path);
+    autoclose int folder = walk(base, path, true, 0, err);
+    struct error why = {0};
+
+    if (folder < 0)
+        return -1;
+    autofree char *at = xasprintf("/proc/self/fd/%d/%s", folder, name_of(path));
+    file_sweep(at);
+    if ((sync ? file_write : file_write_soon)(at, data, len, 0600, &why) == 0)
+        return 0;
+    errno = why.code;
+    return error_errno(err, "cannot write %s", path);
+}
+
+static int cache_errno;
+
+bool cache_keep(const char *path, const void *data, size_t len)
+{
+    struct error err = {0};
+
+    if (!path || *path != '/')
+        return false;
+    if (place_write(path, data, len, false, &err) == 0)
+        return true;
+    if (!cache_errno)
+        cache_errno = err.code;
+    return false;
+}
+
+int cache_trouble(void)
+{
+    return cache_errno;
+}

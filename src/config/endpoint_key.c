@@ -1,0 +1,155 @@
+/* endpoint_key.c - the key that goes to an endpoint: looked for at each place in turn, taken where binding.h allows it. */
+#include "config/endpoint_key.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "config/config.h"
+#include "config/endpoint.h"
+
+#define KEY_MAX 8192
+#define KEY_COMMAND_MS 60000
+
+const char *endpoint_variable(const struct config *c, const char *name, bool env, bool dotenv, struct source *from)
+{
+    const char *value = env ? config_env(c, name) : NULL;
+    const struct dotenv_entry *d;
+
+    if (value) {
+        *from = (struct source){SOURCE_ENV, 0, name};
+        return value;
+    }
+    d = dotenv ? dotenv_get(&c->dotenv, name) : NULL;
+    if (!d)
+        return NULL;
+    *from = (struct source){SOURCE_DOTENV, d->line, d->name};
+    return d->value;
+}
+
+const char *endpoint_key_variable(const struct config *c, const struct provider *p, bool env, bool dotenv, struct source *from)
+{
+    for (char *const *name = p->key_variable; *name; name++) {
+        const char *value = endpoint_variable(c, *name, env, dotenv, from);
+        if (value)
+            return value;
+    }
+    return NULL;
+}
+
+static const char *key_from(const struct config *c, const struct endpoint *e, enum key_origin origin, const struct argv **command,
+                            struct source *from)
+{
+    const struct provider *p = e->entry;
+
+    *command = NULL;
+    switch (origin) {
+    case KEY_OPTION_ENV:
+        *from = (struct source){SOURCE_ENV, 0, "SANDPIPER_API_KEY"};
+        return config_env(c, "SANDPIPER_API_KEY");
+    case KEY_OPTION_FILE:
+        *from = c->choice[SOURCE_FILE].api_key.from;
+        if (c->choice[SOURCE_FILE].api_key.value)
+            return c->choice[SOURCE_FILE].api_key.value;
+        *from = *config_source(c, &c->api_key_command);
+        *command = c->api_key_command.n ? &c->api_key_command : NULL;
+        return NULL;
+    case KEY_VARIABLE_ENV:
+        return p ? endpoint_key_variable(c, p, true, false, from) : NULL;
+    case KEY_VARIABLE_DOTENV:
+        return p && !e->passed_over ? endpoint_key_variable(c, p, false, true, from) : NULL;
+    case KEY_ENTRY_FILE:
+        *from = (struct source){SOURCE_FILE, p ? p->key_line : 0, c->file};
+        if (p && p->api_key)
+            return p->api_key;
+        *command = p && p->api_key_command.n ? &p->api_key_command : NULL;
+        return NULL;
+    case KEY_ORIGINS:
+        break;
+    }
+    return NULL;
+}
+
+/* A copy without blanks around it; a line break in the middle would end the header it is sent in. */
+static int clean_key(const char *key, size_t len, const char *where, char **out, struct error *err)
+{
+    while (len && isspace((unsigned char)*key))
+        key++, len--;
+    while (len && isspace((unsigned char)key[len - 1]))
+        len--;
+    if (len > KEY_MAX)
+        return error_set(err, ERROR_USAGE, 0, "%s: a key of %zu bytes; at most %d are taken", where, len, KEY_MAX);
+    for (size_t i = 0; i < len; i++)
+        if (!isgraph((unsigned char)key[i]))
+            return error_set(err, ERROR_USAGE, 0, "%s: the key has a character that cannot be in one (byte %zu)", where, i + 1);
+    *out = len ? xmemdup0(key, len) : NULL;
+    return 0;
+}
+
+int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
+{
+    char text[256];
+
+    for (int o = 0; o < KEY_ORIGINS && !e->key_name; o++) {
+        const struct argv *command;
+        struct source from = {0};
+        const char *key = key_from(c, e, (enum key_origin)o, &command, &from);
+
+        if (!key && !command)
+            continue;
+        source_text(&from, text, sizeof text);
+        if (!binding_allows(&e->binding, (enum key_origin)o)) {
+            char url[256];
+            source_text(&e->url_source, url, sizeof url);
+            free(e->unbound);
+            e->unbound = xasprintf("the key of %s is not sent to %s (URL of %s): a key goes only to the URL of the same place", text,
+                                   e->base_url, url);
+            continue;
+        }
+        e->key_source = from;
+        e->key_command = command;
+        e->key_name = xstrdup(from.kind == SOURCE_ENV ? from.name : text);
+        if (key && clean_key(key, strlen(key), text, &e->key, err) < 0)
+            return -1;
+    }
+    if (!e->key_name)
+        e->key_name = xstrdup(e->binding.url != URL_OPTION && e->entry && e->entry->key_variable[0] ? e->entry->key_variable[0] : "SANDPIPER_API_KEY");
+    else {
+        free(e->unbound);
+        e->unbound = NULL;
+    }
+    return 0;
+}
+
+int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err)
+{
+    struct child_result r = {0};
+    char what[64];
+    int status = -1;
+
+    if (e->key || !e->key_command)
+        return 0;
+    if (child_run(e->key_command->v, KEY_COMMAND_MS, KEY_MAX, loop, &r, err) < 0) {
+        error_wrap(err, "api_key_command");
+    } else if (r.timed_out) {
+        error_set(err, ERROR_USAGE, 0, "api_key_command: %s did not end within %d s", e->key_command->v[0], KEY_COMMAND_MS / 1000);
+    } else if (!WIFEXITED(r.status) || WEXITSTATUS(r.status) != 0) {
+        autofree char *said = scrub_line(buf_str(&r.err), SCRUB_TERMINAL);
+        child_status_text(r.status, what, sizeof what);
+        error_set(err, ERROR_USAGE, 0, "api_key_command: %s ended with %s%s%.200s", e->key_command->v[0], what, *said ? ": " : "", said);
+    } else {
+        size_t len = strcspn(buf_str(&r.out), "\n");
+        status = clean_key(buf_str(&r.out), len, "api_key_command", &e->key, err);
+        if (status == 0 && !e->key)
+            status = error_set(err, ERROR_USAGE, 0, "api_key_command: %s printed nothing on its first line", e->key_command->v[0]);
+    }
+    if (r.out.data)
+        explicit_bzero(r.out.data, r.out.len);
+    child_result_release(&r);
+    return status;
+}

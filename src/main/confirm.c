@@ -1,0 +1,67 @@
+/* confirm.c - a question of yes or no at the terminal, and the one that a folder's .env gives rise to. */
+#include <poll.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/out.h"
+#include "base/scrub.h"
+#include "config/folder.h"
+#include "main/command.h"
+
+/* A byte of the terminal, or false at its end or when the user interrupts. */
+static bool next_byte(struct loop *loop, char *c)
+{
+    while (!loop || !loop_check(loop)) {
+        struct pollfd p = {.fd = 0, .events = POLLIN};
+
+        if (poll(&p, 1, 100) > 0)
+            return read(0, c, 1) == 1;
+    }
+    return false;
+}
+
+/* One line is read byte by byte: what is typed after it is another program's. */
+static bool read_yes(struct loop *loop)
+{
+    char answer[16] = "", c = 0;
+    size_t n = 0;
+
+    while (c != '\n' && next_byte(loop, &c))
+        if (c != '\n' && n < sizeof answer - 1)
+            answer[n++] = c;
+    if (c != '\n') {
+        out_write(2, "\n", 1, loop);
+        return false;
+    }
+    return strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0;
+}
+
+enum confirm confirm(const char *question, struct loop *loop)
+{
+    autofree char *clean = scrub_line(question, SCRUB_TERMINAL);
+
+    if (!isatty(0) || !isatty(2))
+        return CONFIRM_NOBODY;
+    tcflush(0, TCIFLUSH);       /* what was typed before the question is no answer to it */
+    out_write(2, clean, strlen(clean), loop);
+    bool yes = read_yes(loop);
+    return loop && loop_cancelled(loop) ? CONFIRM_INTERRUPTED : yes ? CONFIRM_YES : CONFIRM_NO;
+}
+
+enum folder_answer ask_about_folder(void *loop, const char *question)
+{
+    switch (confirm(question, loop)) {
+    case CONFIRM_YES:
+        return FOLDER_ALLOWED;
+    case CONFIRM_NO:
+        return FOLDER_DENIED;
+    case CONFIRM_INTERRUPTED:
+        return FOLDER_INTERRUPTED;
+    case CONFIRM_NOBODY:
+        break;
+    }
+    return FOLDER_NOBODY;
+}

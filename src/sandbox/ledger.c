@@ -1,0 +1,139 @@
+/* ledger.c - see ledger.h. */
+#include "sandbox/ledger.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#define BLOCK 4096u
+
+void ledger_init(struct ledger *l, int64_t most)
+{
+    *l = (struct ledger){.most = most > 0 ? (uint64_t)most : 0};
+}
+
+static void forget(struct ledger_file *f)
+{
+    free(f->name);
+    free(f->path);
+    free(f);
+}
+
+void ledger_release(struct ledger *l)
+{
+    for (size_t i = 0; i < LEDGER_ROWS; i++)
+        for (struct ledger_file *f = l->rows[i], *next; f; f = next) {
+            next = f->next;
+            forget(f);
+        }
+    *l = (struct ledger){0};
+}
+
+/* ---- how much */
+
+static uint64_t cost(uint64_t size)
+{
+    return size < BLOCK ? BLOCK : (size + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+uint64_t ledger_left(const struct ledger *l)
+{
+    return l->most > l->written ? l->most - l->written : 0;
+}
+
+bool ledger_take(struct ledger *l, uint64_t size)
+{
+    if (ledger_left(l) == 0 || size > ledger_left(l))
+        return false;
+    l->written += cost(size);
+    return true;
+}
+
+void ledger_give(struct ledger *l, uint64_t size)
+{
+    l->written -= cost(size) < l->written ? cost(size) : l->written;
+}
+
+bool ledger_warns(struct ledger *l)
+{
+    if (l->warned || l->written * 5 < l->most * 4)
+        return false;
+    l->warned = true;
+    return true;
+}
+
+/* ---- what */
+
+static size_t row_of(const char *name)
+{
+    uint32_t h = 2166136261u;           /* FNV-1a; code that makes names meet only makes its own cells slower */
+
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 16777619u;
+    return h % LEDGER_ROWS;
+}
+
+static struct ledger_file *find(const struct ledger *l, const char *name)
+{
+    struct ledger_file *f = l->rows[row_of(name)];
+
+    while (f && strcmp(f->name, name) != 0)
+        f = f->next;
+    return f;
+}
+
+static bool is_as_left(const struct ledger_file *f, const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && st->st_dev == f->dev && st->st_ino == f->ino && st->st_size == f->size &&
+           st->st_mtim.tv_sec == f->changed.tv_sec && st->st_mtim.tv_nsec == f->changed.tv_nsec;
+}
+
+int ledger_open(const struct ledger *l, const char *name, uint64_t size, const char **path)
+{
+    const struct ledger_file *f = find(l, name);
+    struct stat st;
+
+    if (!f || (uint64_t)f->size != size)
+        return -1;
+    int fd = open(f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+    if (fd < 0 || fstat(fd, &st) < 0 || !is_as_left(f, &st)) {
+        fd_close(&fd);
+        return -1;
+    }
+    *path = f->path;
+    return fd;
+}
+
+static struct ledger_file *add(struct ledger *l, const char *name)
+{
+    struct ledger_file **row = &l->rows[row_of(name)], *f;
+
+    if (l->n == LEDGER_FILES)
+        return NULL;
+    f = xcalloc(1, sizeof *f);
+    f->name = xstrdup(name);
+    f->next = *row;
+    *row = f;
+    l->n++;
+    return f;
+}
+
+void ledger_note(struct ledger *l, const char *name, const char *path, int fd)
+{
+    struct ledger_file *f = find(l, name);
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || (!f && !(f = add(l, name))))
+        return;
+    free(f->path);
+    f->path = xstrdup(path);
+    f->dev = st.st_dev;
+    f->ino = st.st_ino;
+    f->size = st.st_size;
+    f->changed = st.st_mtim;
+}

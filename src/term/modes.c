@@ -1,0 +1,212 @@
+/* modes.c - see modes.h. The handlers use only what one may: tcsetattr, tcgetpgrp, poll, write, sigaction, raise. */
+#include "term/modes.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define ALT_STACK (64 * 1024)   /* for a stack that is used up; more than any processor's registers need */
+
+/* What ends a program by default, but for those that the loop has and those that cannot be caught. */
+static const int deadly[] = {
+    SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2,
+};
+
+static struct {
+    struct termios before, now;
+    bool open;
+    volatile sig_atomic_t marking, continued;
+    struct sigaction was[countof(deadly)], was_stop, was_continue;
+} terminal;
+
+static const char marks_on[] = "\033[?2004h", marks_off[] = "\033[?2004l";
+
+/* A program in the background that sets modes is stopped for it. */
+static bool in_background(void)
+{
+    pid_t front = tcgetpgrp(STDIN_FILENO);
+
+    return front >= 0 && front != getpgrp();
+}
+
+/* A terminal that takes nothing is not waited for: this is said where the program ends, too. */
+static void say(const char *marks)
+{
+    struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    int ready;
+
+    while (terminal.marking && (ready = poll(&room, 1, 200)) != 0)
+        if (ready > 0 ? write(STDOUT_FILENO, marks, sizeof marks_on - 1) >= 0 || errno != EINTR : errno != EINTR)
+            break;
+}
+
+static void apply(const struct termios *t, const char *marks)
+{
+    if (in_background())
+        return;
+    while (tcsetattr(STDIN_FILENO, TCSANOW, t) < 0 && errno == EINTR)
+        ;
+    say(marks);
+}
+
+/* Die of the same signal, with the core file that is due. A fault comes again by itself when the instruction is
+ * run again, which is what tells whoever had this signal before us, such as a sanitizer, where it was. */
+static void on_deadly(int signal, siginfo_t *info, void *context)
+{
+    bool fault = info->si_code > 0
+        && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL);
+
+    (void)context;
+    apply(&terminal.before, marks_off);
+    for (size_t i = 0; i < countof(deadly); i++)
+        if (deadly[i] == signal)
+            sigaction(signal, &terminal.was[i], NULL);
+    if (!fault)
+        raise(signal);          /* it comes when this handler returns */
+}
+
+static void catch_stop(void);
+
+/* Ctrl-Z while a question is under way, or the editor's own: not every shell puts the modes back, neither now nor
+ * when we go on. Not SIGSTOP: where no shell could wake us up, the kernel does not stop us. */
+static void on_stop(int signal)
+{
+    int saved = errno;
+
+    apply(&terminal.before, marks_off);
+    sigaction(signal, &terminal.was_stop, NULL);
+    kill(0, signal);
+    catch_stop();
+    errno = saved;
+}
+
+/* After a SIGSTOP as well, of which we hear nothing before. */
+static void on_continue(int signal)
+{
+    int saved = errno;
+
+    (void)signal;
+    apply(&terminal.now, marks_on);
+    terminal.continued = 1;
+    errno = saved;
+}
+
+/* Where one is ignored we were started by something that has no use for it: that stays so. */
+static void catch(int signal, const struct sigaction *how, struct sigaction *was)
+{
+    if (sigaction(signal, NULL, was) == 0 && was->sa_handler != SIG_IGN)
+        sigaction(signal, how, NULL);
+}
+
+static void catch_stop(void)
+{
+    struct sigaction stop = {.sa_flags = SA_RESTART | SA_NODEFER};
+
+    stop.sa_handler = on_stop;
+    sigemptyset(&stop.sa_mask);
+    catch(SIGTSTP, &stop, &terminal.was_stop);
+}
+
+static void catch_all(void)
+{
+    static char room[ALT_STACK];
+    struct sigaction die = {.sa_flags = SA_SIGINFO | SA_ONSTACK}, go_on = {.sa_flags = SA_RESTART};
+    stack_t now, alt = {.ss_sp = room, .ss_size = sizeof room};
+
+    if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE))
+        sigaltstack(&alt, NULL);
+    die.sa_sigaction = on_deadly;
+    go_on.sa_handler = on_continue;
+    sigemptyset(&die.sa_mask);
+    sigemptyset(&go_on.sa_mask);
+    for (size_t i = 0; i < countof(deadly); i++)
+        catch(deadly[i], &die, &terminal.was[i]);
+    catch(SIGCONT, &go_on, &terminal.was_continue);
+    catch_stop();
+}
+
+/* What a chat leaves that is killed (SIGKILL) at its prompt, and no other program; not every shell mends it. */
+static void mend(struct termios *t)
+{
+    if ((t->c_lflag & ICANON) || t->c_cc[VINTR] != _POSIX_VDISABLE || t->c_cc[VQUIT] != _POSIX_VDISABLE ||
+        t->c_cc[VSUSP] != _POSIX_VDISABLE)
+        return;
+    t->c_iflag |= ICRNL;
+    t->c_oflag |= OPOST | ONLCR;
+    t->c_lflag |= ICANON | ECHO | ISIG | IEXTEN;
+    t->c_cc[VINTR] = CINTR;
+    t->c_cc[VQUIT] = CQUIT;
+    t->c_cc[VSUSP] = CSUSP;
+}
+
+int modes_open(struct error *err)
+{
+    if (tcgetattr(STDIN_FILENO, &terminal.before) < 0)
+        return error_errno(err, "the terminal on stdin");
+    mend(&terminal.before);
+    terminal.now = terminal.before;
+    terminal.open = true;
+    catch_all();
+    return 0;
+}
+
+void modes_close(void)
+{
+    if (!terminal.open)
+        return;
+    modes_mark_pastes(false);
+    modes_set(MODES_BEFORE);
+    for (size_t i = 0; i < countof(deadly); i++)
+        sigaction(deadly[i], &terminal.was[i], NULL);
+    sigaction(SIGTSTP, &terminal.was_stop, NULL);
+    sigaction(SIGCONT, &terminal.was_continue, NULL);
+    terminal.open = false;
+}
+
+void modes_set(enum modes modes)
+{
+    struct termios t = terminal.before;
+
+    if (modes != MODES_BEFORE) {
+        t.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        t.c_cc[VMIN] = 1;
+        t.c_cc[VTIME] = 0;
+    }
+    if (modes == MODES_EDITING) {
+        t.c_lflag |= ECHO;      /* also where a crashed program left it off */
+        t.c_cc[VINTR] = t.c_cc[VQUIT] = t.c_cc[VSUSP] = _POSIX_VDISABLE;
+    }
+    terminal.now = t;
+    while (tcsetattr(STDIN_FILENO, TCSANOW, &t) < 0 && errno == EINTR)
+        ;
+}
+
+void modes_note(void)
+{
+    struct termios t;
+
+    if (tcgetattr(STDIN_FILENO, &t) == 0)
+        terminal.now = t;
+}
+
+void modes_mark_pastes(bool on)
+{
+    if (on)
+        terminal.marking = 1;
+    say(on ? marks_on : marks_off);
+    terminal.marking = on;
+}
+
+bool modes_continued(void)
+{
+    bool was = terminal.continued;
+
+    terminal.continued = 0;
+    return was;
+}

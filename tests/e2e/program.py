@@ -1,0 +1,278 @@
+"""program.py - the built program in a clean home, on one engine or as one user, and what it left behind. The standard library alone: pytest's
+fixtures (conftest.py) and `make probe` (tests/probes) both stand on it.
+
+  SANDPIPER_BIN            the program to test (build/release/sandpiper); an ASan build does too, its findings fail the test
+  SANDPIPER_IMAGE          the image for docker and podman (sandpiper:latest)
+"""
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from functools import lru_cache
+
+import rootless
+
+TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+BIN = os.path.abspath(os.environ.get("SANDPIPER_BIN", os.path.join(TREE, "build", "release", "sandpiper")))
+ENGINES = ["docker", "podman", "bwrap"]
+ROOTLESS = "podman-rootless"     # podman as an ordinary user, where root runs the tests
+BWRAP_USER = "bwrap-user"        # the same for bwrap
+PLACES = ["docker", "podman", "bwrap", BWRAP_USER, ROOTLESS]
+IMAGE = os.environ.get("SANDPIPER_IMAGE", "sandpiper:latest")
+PR_SET_CHILD_SUBREAPER = 36
+HERE = os.path.dirname(__file__)
+
+
+# --------------------------------------------------------------------------------------------------------------- engines
+
+def engine_of(place):
+    return place.split("-")[0]
+
+
+def quiet(argv, timeout=60, env=None, **popen):
+    try:
+        return subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout,
+                              text=True, **popen)
+    except (OSError, subprocess.TimeoutExpired) as e:
+        return subprocess.CompletedProcess(argv, 127, str(e))
+
+
+AS_USER = dict(user=rootless.UID, group=rootless.UID, extra_groups=[])
+
+
+@lru_cache(maxsize=None)
+def why_not(place):
+    """Why this engine, or this engine as that user, cannot be tested here; or None."""
+    if place == ROOTLESS:
+        return why_not("podman") or rootless.store(IMAGE)[1]
+    if place == BWRAP_USER and os.geteuid() != 0:
+        return "bwrap is run by an ordinary user already"
+    if engine_of(place) == "bwrap":
+        r = quiet(["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], cwd="/", **(AS_USER if place == BWRAP_USER else {}))
+        return None if r.returncode == 0 else "bwrap does not work: " + r.stdout.strip()
+    r = quiet([place, "image", "inspect", "-f", "x", IMAGE])
+    return None if r.returncode == 0 else "%s or its image %s is not there: %s" % (place, IMAGE, " ".join(r.stdout.strip().splitlines()[-1:]))
+
+
+@lru_cache(maxsize=None)
+def binary_for_user():
+    """The program where an ordinary user can start it: root's tree may lie in a folder that is closed to others."""
+    if quiet([BIN, "--version"], cwd="/", **AS_USER).returncode == 0:
+        return BIN
+    copy = os.path.join(rootless.place(), "sandpiper")
+    shutil.copy(BIN, copy)
+    os.chmod(copy, 0o755)
+    return copy
+
+
+@lru_cache(maxsize=None)
+def own_store():
+    """Where an ordinary user's podman keeps its images, which a home of our own would hide; None for root."""
+    if os.geteuid() == 0:
+        return None
+    r = quiet(["podman", "info", "-f", "{{.Store.GraphRoot}}"])
+    return r.stdout.strip() if r.returncode == 0 else None
+
+
+# ------------------------------------------------------------------------------------------------------------- the program
+
+class Result:
+    def __init__(self, code, out, err, seconds, argv):
+        self.code, self.out_bytes, self.err_bytes, self.seconds, self.argv = code, out, err, seconds, argv
+        self.out, self.err = out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+
+    def __repr__(self):
+        return "exit %s after %.2f s\n--- argv: %s\n--- stdout:\n%s--- stderr:\n%s---" % (
+            self.code, self.seconds, self.argv, self.out[-4000:], self.err[-4000:])
+
+
+class Sandpiper:
+    """The program with a home of its own. url: the model service; None: nothing is configured."""
+
+    def __init__(self, engine="bwrap"):
+        # Short, because unix sockets below it have 108 bytes for their whole path.
+        self.dir = tempfile.mkdtemp(prefix="sp", dir="/tmp")
+        self.engine, self.url, self.key, self.model = engine, None, "test-key", None
+        self.pids, self.children = [], []
+        for name in ("home", "config/sandpiper", "cache", "state", "data", "run", "tmp", "work"):
+            os.makedirs(os.path.join(self.dir, name), mode=0o700)
+        self.work = os.path.join(self.dir, "work")
+        root = os.geteuid() == 0
+        self.place, self.rootless = engine if root else {"bwrap": BWRAP_USER, "podman": ROOTLESS}.get(engine, engine), engine == ROOTLESS
+        if engine:
+            self.engine = engine_of(engine)
+        self.uid = rootless.UID if root and engine in (ROOTLESS, BWRAP_USER) else os.geteuid()
+        images = rootless.store(IMAGE)[0] if self.rootless else own_store() if engine == "podman" else None
+        if images:
+            rootless.configure(self.path("config"), self.path("data/store"), images)
+        if self.uid != os.geteuid():
+            rootless.own(self.dir)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, content, mode="w"):
+        """A file in the working directory; returns its path."""
+        path = os.path.join(self.work, name)
+        with open(path, "wb" if isinstance(content, bytes) else mode) as f:
+            f.write(content)
+        return path
+
+    def configure(self, text):
+        with open(self.path("config/sandpiper/config.yaml"), "w") as f:
+            f.write(text)
+
+    def env(self, extra=None):
+        keep = {k: os.environ[k] for k in ("PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG") if k in os.environ}
+        env = dict(keep, HOME=self.path("home"), XDG_CONFIG_HOME=self.path("config"), XDG_CACHE_HOME=self.path("cache"),
+                   XDG_STATE_HOME=self.path("state"), XDG_DATA_HOME=self.path("data"), XDG_RUNTIME_DIR=self.path("run"),
+                   TMPDIR=self.path("tmp"), LANG="C.UTF-8", TERM="dumb", SANDPIPER_DISCOVER="0",
+                   ASAN_OPTIONS="detect_leaks=1:exitcode=99:log_path=%s" % self.path("asan"),
+                   UBSAN_OPTIONS="print_stacktrace=1:log_path=%s" % self.path("asan"))
+        if self.engine:
+            env["SANDPIPER_SANDBOX"] = self.engine
+        if self.engine in ("docker", "podman", "auto", None) and "SANDPIPER_IMAGE" in os.environ:
+            env["SANDPIPER_IMAGE"] = IMAGE
+        if self.url:
+            env["OPENAI_BASE_URL"] = self.url
+            env["SANDPIPER_MODEL"] = self.model or "test-model"
+            if self.key:
+                env["OPENAI_API_KEY"] = self.key
+        for name, value in (extra or {}).items():
+            if value is None:
+                env.pop(name, None)
+            else:
+                env[name] = str(value)
+        return env
+
+    def argv(self, args):
+        program = BIN if self.uid == os.geteuid() else binary_for_user()
+        return rootless.wrapped([program, *args]) if self.rootless else [program, *args]
+
+    def start(self, *args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=None, **popen):
+        if self.place == BWRAP_USER and os.geteuid() == 0:
+            rootless.own(self.dir)              # with what the test has written since
+            popen = dict(AS_USER, **popen)
+        p = subprocess.Popen(self.argv(args), stdin=stdin, stdout=stdout, stderr=stderr, env=self.env(env), cwd=popen.pop("cwd", self.work),
+                             start_new_session=popen.pop("start_new_session", True), **popen)
+        self.pids.append(p.pid)
+        self.children.append(p)
+        return p
+
+    def run(self, *args, stdin=None, env=None, timeout=90, **popen):
+        """stdin: bytes or text for a pipe; None: /dev/null; a file object or descriptor: that."""
+        data = None
+        if isinstance(stdin, (str, bytes)):
+            data, stdin = stdin.encode() if isinstance(stdin, str) else stdin, subprocess.PIPE
+        begin = time.monotonic()
+        p = self.start(*args, stdin=subprocess.DEVNULL if stdin is None else stdin, env=env, **popen)
+        try:
+            out, err = p.communicate(data, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            p.send_signal(signal.SIGABRT)
+            out, err = p.communicate()
+            raise AssertionError("it did not end within %d s: %r" % (timeout, Result("none", out or b"", err or b"", timeout, args)))
+        return Result(p.returncode, out or b"", err or b"", time.monotonic() - begin, args)
+
+    def chat(self, *args, env=None, size=(30, 100), timeout=30):
+        """The program in a pseudo-terminal."""
+        import pexpect              # which `make probe` has no need of
+        # A canonical terminal cuts a line at 4,096 bytes; the chat reads raw, so only tests of pastes come near.
+        argv = self.argv(args)
+        p = pexpect.spawn(argv[0], argv[1:], env=self.env(dict({"TERM": "xterm-256color"}, **(env or {}))), cwd=self.work,
+                          dimensions=size, timeout=timeout, encoding="utf-8", codec_errors="replace", echo=False)
+        p.delaybeforesend = 0.02
+        self.pids.append(p.pid)
+        self.children.append(p)
+        return p
+
+    def finish(self):
+        """End what still runs, then say what was left behind."""
+        for p in self.children:
+            if isinstance(p, subprocess.Popen):
+                if p.poll() is None:
+                    p.kill()
+                    p.wait()
+                for f in (p.stdout, p.stderr, p.stdin):
+                    if f:
+                        f.close()
+            else:
+                p.close(force=True)
+        return self.leftovers()
+
+    def end_podman(self):
+        rootless.end_pause(self.path("run"))
+        for name in ("run/libpod", "run/containers", "run/runc", "run/crun"):
+            shutil.rmtree(self.path(name), ignore_errors=True)
+
+    def leftovers(self):
+        problems = ["%s:\n%s" % (os.path.basename(f), open(f, errors="replace").read()[:6000]) for f in glob.glob(self.path("asan*"))]
+        deadline = time.monotonic() + 3       # what a killed program left may take a moment to see that it is alone
+        while True:
+            left = self.containers()
+            self.end_podman()
+            left += self.processes() + self.mounts() + self.cgroups() + ["temporary file " + f for f in self.files()]
+            if not left or time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+        return problems + left
+
+    def processes(self):
+        """Children of ours (we are their subreaper) that have this sandpiper's folder in their environment or their words."""
+        left = []
+        mark = self.dir.encode()
+        for pid in [int(p) for p in os.listdir("/proc") if p.isdigit()]:
+            try:
+                with open("/proc/%d/cmdline" % pid, "rb") as f:
+                    words = f.read()
+                with open("/proc/%d/environ" % pid, "rb") as f:
+                    env = f.read()
+                with open("/proc/%d/stat" % pid) as f:
+                    state = f.read().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if pid != os.getpid() and state != "Z" and (mark in words or mark in env):
+                left.append("process %d: %s" % (pid, words.replace(b"\0", b" ").decode("utf-8", "replace")[:200]))
+        return left
+
+    def containers(self):
+        left = []
+        if self.rootless:               # whatever this user has is this test's
+            listed = quiet(rootless.wrapped(["podman", "ps", "-aq", "--no-trunc"]), env=self.env())
+            assert listed.returncode == 0, listed.stdout
+            return ["podman container %s of the user" % one for one in listed.stdout.split() if len(one) == 64]
+        for engine in ("docker", "podman"):
+            if why_not(engine) is None and self.engine in (engine, "auto", None):
+                ids = quiet([engine, "ps", "-aq", "--no-trunc"]).stdout.split()
+                for one in ids:
+                    if self.dir in quiet([engine, "inspect", one]).stdout:
+                        left.append("%s container %s" % (engine, one))
+        return left
+
+    def mounts(self):
+        with open("/proc/self/mountinfo") as f:
+            return ["mount " + line.strip() for line in f if self.dir in line]
+
+    def cgroups(self):
+        """Folders named after sandpiper and one of the processes that ran here."""
+        found = glob.glob("/sys/fs/cgroup/**/*sandpiper*", recursive=True)
+        return ["cgroup " + c for c in found if any(str(p) in os.path.basename(c).replace(".", "-").split("-") for p in self.pids)]
+
+    def files(self):
+        left = glob.glob(self.path("tmp/**"), recursive=True)[1:]
+        # a runtime folder may be kept, but nothing in it; of ours not even an empty one
+        left += [f for f in glob.glob(self.path("run/sandpiper/*")) if os.path.basename(f) != "names"]
+        return left + [f for f in glob.glob(self.path("run/**"), recursive=True) if not os.path.isdir(f)]
+
+
+def make_sandpiper(engine):
+    s = Sandpiper(engine)
+    try:
+        yield s
+    finally:
+        left = s.finish()
+        shutil.rmtree(s.dir, ignore_errors=True)
+    assert not left, "left behind:\n  " + "\n  ".join(left)

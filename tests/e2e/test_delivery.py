@@ -1,0 +1,223 @@
+"""test_delivery.py - files onto this machine: whole or not at all, however the program ends; not twice; and no more than a session may."""
+import glob
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pexpect
+import pytest
+
+from conftest import BIN
+
+MIB = 1 << 20
+ASAN = b"__asan_init" in open(BIN, "rb").read()
+# A file system that knows no files without a name: what it answers, in front of the C library.
+SHIM = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int openat(int at, const char *path, int flags, ...)
+{
+    va_list list;
+    va_start(list, flags);
+    mode_t mode = va_arg(list, mode_t);
+    va_end(list);
+    if ((flags & O_TMPFILE) == O_TMPFILE)
+        return errno = EOPNOTSUPP, -1;
+    return syscall(SYS_openat, at, path, flags, mode);
+}
+"""
+
+
+def out_of(program):
+    return sorted(os.listdir(program.path("work/out")))
+
+
+# ------------------------------------------------------------------------------------------------------------ whole or not
+
+BIG = ("with open('big.bin', 'wb') as f:\n    for i in range(150): f.write(bytes([i]) * (1 << 20))\n"
+       "print('made', flush=True)\n")
+
+
+def is_whole(path):
+    with open(path, "rb") as f:
+        return all(f.read(MIB) == bytes([i]) * MIB for i in range(150)) and f.read() == b""
+
+
+def kill_in_the_middle(program, wait, env=None):
+    p = program.start("exec", "--max-file", "200m", "--out", "out", "-", stdin=subprocess.PIPE, env=env)
+    p.stdin.write(BIG.encode())
+    p.stdin.close()
+    assert p.stdout.readline() == b"made\n"
+    time.sleep(wait)
+    p.kill()
+    p.wait()
+
+
+def test_a_killed_program_leaves_no_half_file(sandpiper_on):
+    """kill -9 while 150 MiB are on their way: nothing has a name that is not whole."""
+    for i in range(20 if sandpiper_on.engine == "bwrap" else 4):
+        kill_in_the_middle(sandpiper_on, random.uniform(0, 0.25))
+        for name in glob.glob(sandpiper_on.path("work/out/*")) + glob.glob(sandpiper_on.path("work/out/.*")):
+            assert is_whole(name), (i, name, os.path.getsize(name))
+            os.unlink(name)
+    r = sandpiper_on.run("exec", "--max-file", "200m", "--out", "out", "-", stdin=BIG)
+    assert r.code == 0 and out_of(sandpiper_on) == ["big.bin"] and is_whole(sandpiper_on.path("work/out/big.bin")), r
+
+
+@pytest.mark.skipif(ASAN, reason="ASan wants to be loaded first")
+def test_where_every_file_has_a_name(sandpiper):
+    """What a killed program leaves there is hidden, and gone with the next file that comes into that folder."""
+    source, shim = sandpiper.write("shim.c", SHIM), sandpiper.path("work/shim.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, source], check=True)
+    env, seen = {"LD_PRELOAD": shim}, 0
+    for i in range(20):
+        kill_in_the_middle(sandpiper, random.uniform(0, 0.12), env)
+        hidden = glob.glob(sandpiper.path("work/out/.*"))
+        assert all(os.path.basename(name).startswith(".sandpiper-") for name in hidden), hidden
+        assert len(hidden) <= 1, hidden         # that of the one before went when this one began
+        seen += len(hidden)
+        for name in glob.glob(sandpiper.path("work/out/*")):
+            assert is_whole(name), (i, name, os.path.getsize(name))
+            os.unlink(name)
+    assert seen > 0
+    for again in ("big.bin", "big-1.bin"):
+        r = sandpiper.run("exec", "--max-file", "200m", "--out", "out", "-", stdin=BIG, env=env)
+        assert r.code == 0 and r.err.strip().endswith("/" + again) and is_whole(sandpiper.path("work/out/" + again)), r
+    assert out_of(sandpiper) == ["big-1.bin", "big.bin"]
+
+
+def test_an_interrupt_leaves_no_half_file(sandpiper_on):
+    p = sandpiper_on.start("exec", "--max-file", "200m", "--out", "out", "-", stdin=subprocess.PIPE)
+    p.stdin.write(BIG.encode())
+    p.stdin.close()
+    assert p.stdout.readline() == b"made\n"
+    time.sleep(0.02)
+    p.send_signal(signal.SIGINT)
+    p.wait(20)
+    for name in glob.glob(sandpiper_on.path("work/out/*")) + glob.glob(sandpiper_on.path("work/out/.*")):
+        assert is_whole(name), (name, os.path.getsize(name))
+
+
+# ---------------------------------------------------------------------------------------------------------------- not twice
+
+def test_what_has_not_changed_is_not_written_again(sandpiper_on, serve):
+    """Touched, rewritten with the same bytes, moved there and back: the copy that is here stays the only one."""
+    make = "import os\nfor i in range(4): open('f%d' % i, 'wb').write(bytes([i]) * 3_000_000)"
+    again = ["for i in range(4): os.utime('f%d' % i)", make, "os.rename('f0', 'x'); os.rename('x', 'f0')",
+             "os.chmod('f1', 0o600)"] * 3
+    again = ["%s\n# %d" % (code, i) for i, code in enumerate(again)]      # what has run twice is not run a third time
+    serve(sandpiper_on, [{"answer": {"calls": [{"code": code}]}} for code in [make] + again] + [{"answer": {"text": "done"}}])
+    r = sandpiper_on.run("--json", "--max-rounds", "20", "--out", "out", "go")
+    assert r.code == 0 and out_of(sandpiper_on) == ["f0", "f1", "f2", "f3"], (r, out_of(sandpiper_on))
+    files = [json.loads(line) for line in r.out.splitlines() if json.loads(line)["type"] == "file"]
+    assert len(files) == 4 + 3 * (4 + 4 + 1 + 1), len(files)      # each cell still says what it made, and where it is
+    assert {f["path"] for f in files} == {sandpiper_on.path("work/out/f%d" % i) for i in range(4)}
+
+
+def test_a_change_is_another_file(sandpiper, serve):
+    codes = ["open('a.txt', 'w').write('one')", "open('a.txt', 'w').write('two')", "open('a.txt', 'w').write('two')",
+             "open('a.txt', 'w').write('longer')"]
+    serve(sandpiper, [{"answer": {"calls": [{"code": code}]}} for code in codes] + [{"answer": {"text": "done"}}])
+    r = sandpiper.run("--out", "out", "go")
+    assert r.code == 0 and out_of(sandpiper) == ["a-1.txt", "a-2.txt", "a.txt"], r
+    assert open(sandpiper.path("work/out/a-1.txt")).read() == "two"
+
+
+def test_what_its_user_removed_comes_again(sandpiper, serve):
+    """The code makes it anew with the same bytes; here it was removed, or edited, meanwhile."""
+    code = "open('a.txt', 'w').write('text')"
+    serve(sandpiper, [x for _ in range(4) for x in ({"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "done now"}})])
+    p = sandpiper.chat("--out", "out", env={"NO_COLOR": "1"})
+    p.expect("> ")
+    for turn in range(4):
+        p.send("go\r")
+        p.expect("done now")
+        p.expect("> ")
+        if turn == 0:
+            os.unlink(sandpiper.path("work/out/a.txt"))
+        elif turn == 1:
+            assert out_of(sandpiper) == ["a.txt"]
+            with open(sandpiper.path("work/out/a.txt"), "w") as f:
+                f.write("mine")
+        else:
+            assert out_of(sandpiper) == ["a-1.txt", "a.txt"]
+            assert open(sandpiper.path("work/out/a.txt")).read() == "mine"
+    p.send("\x04")
+    p.expect(pexpect.EOF)
+    p.close()
+
+
+def test_the_same_figure_is_one_file(sandpiper_on, serve):
+    plot = "import matplotlib.pyplot as plt\nplt.plot([1, 2, %d])"
+    serve(sandpiper_on, [{"answer": {"calls": [{"code": plot % n}]}} for n in (3, 3, 4, 3)] + [{"answer": {"text": "done"}}])
+    r = sandpiper_on.run("--out", "out", "go")
+    if "No module named 'matplotlib'" in r.err:
+        pytest.skip("no matplotlib in there")
+    assert r.code == 0 and out_of(sandpiper_on) == ["figure-1.png", "figure-3.png", "figure-4.png"], (r, out_of(sandpiper_on))
+
+
+# ------------------------------------------------------------------------------------------------------------------ the quota
+
+FRESH = "import os\nopen('f', 'wb').write(os.urandom(300_000))  # %d"
+LOST = "f (300 kB) was NOT saved: one session saves at most 1 MiB of files (--max-files-total). It is lost when sandpiper ends."
+
+
+def run_fresh(program, serve, *args, n=6):
+    serve(program, [{"answer": {"calls": [{"code": FRESH % i}]}} for i in range(n)] + [{"answer": {"text": "done"}}])
+    return program.run("--max-files-total", "1m", "--max-rounds", "20", "--out", "out", *args, "go")
+
+
+@pytest.mark.parametrize("args", [(), ("--quiet",), ("--json",)])
+def test_a_session_saves_no_more_than_it_may(sandpiper, serve, args):
+    r = run_fresh(sandpiper, serve, *args)
+    assert r.code == 1 and out_of(sandpiper) == ["f", "f-1", "f-2"], r
+    assert "f (300 kB) was NOT saved" in r.err and "--max-files-total 2m would save it" in r.err, r
+    if not args:
+        assert r.out == "done\n" and r.err.count(LOST) == 4, r      # three cells, and the question's end
+        assert r.err.count("80 % of the 1 MiB of files that one session may save are used") == 1, r
+    elif args == ("--json",):
+        done = [json.loads(line) for line in r.out.splitlines()][-2]
+        assert (done["status"], done["exit_code"], done["answer"]) == ("undelivered", 1, "done"), done
+
+
+def test_it_is_one_quota_for_all_questions_of_a_script(sandpiper_on, serve):
+    serve(sandpiper_on, [x for i in range(4) for x in ({"answer": {"calls": [{"code": FRESH % i}]}}, {"answer": {"text": "done"}})])
+    r = sandpiper_on.run("--max-files-total", "1m", "--out", "out", stdin="one\ntwo\nthree\nfour\n")
+    assert r.code == 1 and r.out.count("done") == 4 and out_of(sandpiper_on) == ["f", "f-1", "f-2"], r
+
+
+def test_many_small_files_and_figures_count(sandpiper_on):
+    code = ("for i in range(90): open('e%02d' % i, 'w').close()\n"
+            "import os\nfor i in range(5): open('n%d' % i, 'wb').write(os.urandom(200_000))\n")
+    r = sandpiper_on.run("exec", "--max-files-total", "400k", "--out", "out", "-", stdin=code)
+    assert r.code == 1 and len(out_of(sandpiper_on)) == 90 and "n0 (200 kB) was NOT saved" in r.err, r
+    figure = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.figure()\nplt.plot([1, 3])"
+    r = sandpiper_on.run("exec", "--max-files-total", "1k", "--out", "figures", "-", stdin=figure)
+    if "No module named 'matplotlib'" not in r.err:
+        assert r.code == 1 and r.err.count("NOT saved") == 2 and not os.path.exists(sandpiper_on.path("work/figures/figure-1.png")), r
+
+
+def test_a_named_sandbox_still_has_it(sandpiper):
+    args = ("exec", "--sandbox-name", "keeper", "--out", "out")
+    r = sandpiper.run(*args, "--max-files-total", "1m", "-", stdin="open('a', 'wb').write(bytes(2_000_000))")
+    assert r.code == 1 and 'It is still in the sandbox "keeper".' in r.err and "NOT saved" not in r.err, r
+    r = sandpiper.run(*args, "--max-files-total", "2m", "-", stdin="import os\nos.utime('a')")
+    assert r.code == 0 and out_of(sandpiper) == ["a"], r
+    assert sandpiper.run("rm", "keeper").code == 0
+
+
+def test_the_quota_of_each_layer(sandpiper):
+    code = "open('f', 'wb').write(bytes(3 << 20))"
+    sandpiper.configure("max_files_total: 1m\n")
+    r = sandpiper.run("exec", "-", stdin=code)
+    assert r.code == 1 and "at most 1 MiB of files" in r.err, r
+    assert sandpiper.run("exec", "-", stdin=code, env={"SANDPIPER_MAX_FILES_TOTAL": "3m"}).code == 0
+    r = sandpiper.run("exec", "--max-files-total", "2m", "-", stdin=code, env={"SANDPIPER_MAX_FILES_TOTAL": "4m"})
+    assert r.code == 1 and "at most 2 MiB of files" in r.err, r

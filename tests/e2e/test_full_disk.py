@@ -1,0 +1,269 @@
+"""test_full_disk.py - the disk of the state, of the cache, of the runtime folder or of the whole home is full, read-only or not to be written to: every
+way of use answers, says once what is left out and what to do, and leaves nothing behind."""
+import glob
+import os
+import subprocess
+
+import pexpect
+import pytest
+
+from conftest import BIN, need_engine
+
+WORD = {"state": "XDG_STATE_HOME", "cache": "XDG_CACHE_HOME", "run": "XDG_RUNTIME_DIR"}
+TROUBLE = {"bytes": "is full", "inodes": "is full", "read-only": "is read-only", "quota": "is full (your quota is used up)"}
+DISKS = ["bytes", "inodes", "read-only"]
+ASAN = b"__asan_init" in open(BIN, "rb").read()
+SHIM = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int mkdir(const char *path, unsigned mode)
+{
+    const char *full = getenv("FULL");
+    if (full && strncmp(path, full, strlen(full)) == 0)
+        return errno = EDQUOT, -1;
+    return syscall(SYS_mkdir, path, mode);
+}
+int mkdirat(int dir, const char *name, unsigned mode)
+{
+    const char *full = getenv("FULL");
+    char link[64], path[4096];
+    ssize_t n;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
+    n = readlink(link, path, sizeof path - 1);
+    if (full && n > 0 && strncmp(path, full, strlen(full)) == 0)
+        return errno = EDQUOT, -1;
+    return syscall(SYS_mkdirat, dir, name, mode);
+}
+"""
+
+
+def fill(folder, trouble):
+    """What a full disk is like: no block, not even an inode; or it was mounted read-only."""
+    size = "size=64k,nr_inodes=8" if trouble == "inodes" else "size=64k"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size + ",mode=0700", "sandpiper-test", folder], check=True)
+    if trouble == "read-only":
+        subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+    elif trouble == "inodes":
+        for i in range(8):
+            try:
+                os.mkdir(os.path.join(folder, "d%d" % i))
+            except OSError:
+                break
+    else:
+        with open(os.path.join(folder, "filler"), "wb", buffering=0) as f:
+            try:
+                while True:
+                    f.write(b"x" * 1024)
+            except OSError:
+                pass
+
+
+@pytest.fixture
+def full():
+    """full(program, names, trouble): the disks of these folders are so. A private look at it would be another than dockerd's."""
+    if os.getuid() != 0:
+        pytest.skip("mounting needs root")
+    mounted = []
+
+    def make(program, names, trouble="bytes"):
+        for name in names:
+            fill(program.path(name), trouble)
+            mounted.append(program.path(name))
+        return program
+
+    yield make
+    for folder in mounted:
+        for name in ("filler", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7"):
+            path = os.path.join(folder, name)
+            if os.path.isdir(path):
+                os.rmdir(path) if os.access(folder, os.W_OK) else None
+        subprocess.run(["umount", folder], check=True)
+
+
+def spares():
+    return [f for shared in ("/tmp", "/var/tmp", "/dev/shm") for f in glob.glob("%s/sandpiper-%d/spare-*/*" % (shared, os.geteuid()))]
+
+
+def warned(err, program, name, trouble):
+    """Once, in one line: what is wrong where, and what to do."""
+    lines = [line for line in err.splitlines() if TROUBLE[trouble] in line]
+    assert len(lines) == 1, err
+    assert program.path(name) in lines[0] and WORD[name] in lines[0], err
+    assert ("Make it writable" if trouble == "read-only" else "Make room there") in lines[0], err
+
+
+CODE = {"answer": {"calls": [{"code": "print(6 * 7)"}]}}
+SEEN = {"expect": {"last": {"content": {"contains": ["42"]}}}, "answer": {"text": "It is 42."}}
+
+
+@pytest.mark.parametrize("trouble", DISKS)
+@pytest.mark.parametrize("name", sorted(WORD))
+def test_a_question(sandpiper, serve, full, name, trouble):
+    serve(sandpiper, [CODE, SEEN])
+    full(sandpiper, [name], trouble)
+    before = spares()
+    r = sandpiper.run("go")
+    assert r.code == 0 and r.out == "It is 42.\n", r
+    warned(r.err, sandpiper, name, trouble)
+    assert spares() == before
+
+
+@pytest.mark.parametrize("name", sorted(WORD))
+def test_a_question_without_code(sandpiper, serve, full, name):
+    serve(sandpiper, [{"answer": {"text": "Hello."}}])
+    full(sandpiper, [name])
+    r = sandpiper.run("-q", "go")
+    assert r.code == 0 and r.out == "Hello.\n" and r.err == "", r
+
+
+@pytest.mark.parametrize("name", sorted(WORD))
+def test_a_script(sandpiper, serve, full, name):
+    serve(sandpiper, [CODE, SEEN, {"answer": {"text": "Yes."}}])
+    full(sandpiper, [name])
+    r = sandpiper.run(stdin="one\ntwo\n")
+    assert r.code == 0 and "It is 42." in r.out and "Yes." in r.out, r
+    warned(r.err, sandpiper, name, "bytes")
+
+
+@pytest.mark.parametrize("trouble", DISKS)
+@pytest.mark.parametrize("name", sorted(WORD))
+def test_exec(sandpiper, full, name, trouble):
+    full(sandpiper, [name], trouble)
+    r = sandpiper.run("exec", "-c", "print(1)")
+    assert r.code == 0 and r.out == "1\n", r
+    warned(r.err, sandpiper, name, trouble)
+
+
+@pytest.mark.parametrize("name", sorted(WORD))
+def test_a_chat(sandpiper, serve, full, name):
+    serve(sandpiper, [CODE, SEEN, {"answer": {"text": "Yes."}}])
+    full(sandpiper, [name])
+    p = sandpiper.chat(size=(40, 400), env={"NO_COLOR": "1"})
+    said = ""
+    for question, answer in (("go", "It is 42."), ("again", "Yes.")):
+        p.expect("> ")
+        said += p.before
+        p.send(question + "\r")
+        p.expect(answer)
+        said += p.before
+    p.expect("> ")
+    p.send("\x04")
+    p.expect(pexpect.EOF)
+    said += p.before
+    p.close()
+    assert p.exitstatus == 0, said
+    warned(said.replace("\r", "\n"), sandpiper, name, "bytes")
+
+
+@pytest.mark.parametrize("trouble", DISKS)
+def test_everything_at_once(sandpiper, serve, full, trouble):
+    """One disk, and nothing else: still an answer. What the cache's part of it costs need not be said beside the state's."""
+    serve(sandpiper, [CODE, SEEN])
+    full(sandpiper, ["state", "cache", "run", "config"], trouble)
+    r = sandpiper.run("go")
+    assert r.code == 0 and r.out == "It is 42.\n", r
+    assert [TROUBLE[trouble] in line for line in r.err.splitlines()].count(True) == 2, r
+
+
+@pytest.mark.parametrize("home", ["nobody's to write to", "a file"])
+def test_a_home_that_cannot_be_written_to(sandpiper, serve, home):
+    """No XDG folders but the home's own, which cannot be made: no code is needed, or some is."""
+    env = {name: None for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")}
+    env["HOME"] = sandpiper.write("file", "") if home == "a file" else "/proc/1/task"      # not even by root
+    serve(sandpiper, [{"answer": {"text": "Hello."}}, CODE, SEEN])
+    r = sandpiper.run("go", env=env)
+    assert r.code == 0 and r.out == "Hello.\n" and len(r.err.splitlines()) == 1 and "XDG_STATE_HOME" in r.err, r
+    r = sandpiper.run("go", env=env)
+    assert r.code == 0 and r.out == "It is 42.\n", r
+
+
+def test_the_socket_on_each_engine(sandpiper_on, serve, full):
+    """Where the engine's own programs must find it, too."""
+    serve(sandpiper_on, [CODE, SEEN])
+    full(sandpiper_on, ["run"])
+    before = spares()
+    r = sandpiper_on.run("go", timeout=120)
+    assert r.code == 0 and r.out == "It is 42.\n" and "the sandbox's socket is kept in /tmp/sandpiper-" in r.err, r
+    r = sandpiper_on.run("gc")
+    assert r.code == 0, r
+    assert spares() == before
+
+
+@pytest.mark.parametrize("engine", ["docker", "bwrap"])
+def test_what_a_killed_program_leaves_there_is_found(sandpiper_on, full, engine):
+    need_engine(engine)
+    full(sandpiper_on, ["run"])
+    before = spares()
+    p = sandpiper_on.start("exec", "-c", "print(1, flush=True)\nimport time\ntime.sleep(60)")
+    assert p.stdout.readline() == b"1\n"
+    assert len(spares()) == len(before) + 1
+    p.kill()
+    p.wait()
+    r = sandpiper_on.run("gc")
+    assert r.code == 0 and spares() == before, (r, spares())
+
+
+def test_a_spare_place_is_ours_or_is_not_used(sandpiper, full):
+    """Somebody has put a link, or a folder that is open to others, where ours would be: another place is taken."""
+    full(sandpiper, ["run"])
+    h = 14695981039346656037
+    for c in sandpiper.path("run/sandpiper").encode():
+        h = (h ^ c) * 1099511628211 % 2**64
+    own = "/tmp/sandpiper-%d" % os.geteuid()
+    os.makedirs(own, mode=0o700, exist_ok=True)
+    place = own + "/spare-%016x" % h
+    trap = sandpiper.path("trap")
+    os.mkdir(trap, 0o700)
+    for make, remove in ((lambda: os.symlink(trap, place), os.unlink), (lambda: (os.mkdir(place), os.chmod(place, 0o777)), os.rmdir)):
+        make()
+        try:
+            r = sandpiper.run("exec", "-c", "print(1)")
+        finally:
+            remove(place)
+        assert r.code == 0 and r.out == "1\n" and "/var/tmp/sandpiper-" in r.err, r
+    assert os.listdir(trap) == []
+
+
+def test_files_are_lost_or_saved_elsewhere(sandpiper, serve, full):
+    """With nowhere to save them that is a loss, and never the working directory; --out on another disk is as ever."""
+    code = {"answer": {"calls": [{"code": "open('table.csv', 'w').write('a,b')"}]}}
+    serve(sandpiper, [code, {"answer": {"text": "done"}}] * 2)
+    full(sandpiper, ["state"])
+    r = sandpiper.run("go")
+    assert r.code == 1 and r.out == "done\n" and "table.csv" in r.err and "--out DIR" in r.err, r
+    assert os.listdir(sandpiper.work) == [], os.listdir(sandpiper.work)
+    r = sandpiper.run("--out", "out", "go")
+    assert r.code == 0 and open(sandpiper.path("work/out/table.csv")).read() == "a,b", r
+    assert "history are not kept" in r.err and "files" not in r.err.split("table.csv")[0].split("is full")[1], r
+
+
+@pytest.mark.parametrize("trouble", ["bytes", "inodes"])
+def test_a_name_that_cannot_be_kept(sandpiper, full, trouble):
+    full(sandpiper, ["run"], trouble)
+    r = sandpiper.run("exec", "--sandbox-name", "keeper", "-c", "print(1)")
+    assert r.code == 0 and r.out == "1\n" and '"keeper"' in r.err and "cannot be kept" in r.err, r
+    assert "it ends with this program" in r.err, r
+    assert "keeper" not in sandpiper.run("ps").out
+
+
+@pytest.mark.skipif(ASAN, reason="ASan wants to be loaded first")
+@pytest.mark.parametrize("name", sorted(WORD))
+def test_a_quota_that_is_used_up(sandpiper, name):
+    """EDQUOT is a full disk with a reason."""
+    source, shim = sandpiper.write("shim.c", SHIM), sandpiper.path("work/shim.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, source], check=True)
+    r = sandpiper.run("exec", "-c", "print(1)", env={"LD_PRELOAD": shim, "FULL": sandpiper.path(name)})
+    assert r.code == 0 and r.out == "1\n", r
+    warned(r.err, sandpiper, name, "quota")
+
+
+def test_other_commands(sandpiper, full):
+    full(sandpiper, ["state", "cache", "run"])
+    for words in (["ps"], ["gc"], ["config"], ["doctor"], ["--version"]):
+        r = sandpiper.run(*words)
+        assert r.code == 0 or words == ["doctor"], r

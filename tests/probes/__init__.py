@@ -1,0 +1,15 @@
+"""The containment probes: what hostile code tries in a real sandbox, each with what must come of it. One table for pytest (tests/e2e/test_probes.py,
+test_posture.py) and for `make probe` (probe.py). The standard library alone.
+
+  cell.py       a probe, and what the program told of a cell
+  limits.py, protocol.py, files.py    the hostile cells; session.py runs a table of them
+  posture.py    what one program in the sandbox saw (posture_inside.py tries), row by row
+  surface.py    the posture diff: all that a bare sandbox shows, from inside (surface_inside.py) and from outside
+  pair.py       two sandboxes at once, and the program's death by SIGKILL
+  weak.py       the self-test: places where probes must come out BROKEN
+"""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, os.path.join(HERE, "..", "e2e"))       # program.py, model_server.py, rootless.py

@@ -1,0 +1,115 @@
+"""session.py - a table of hostile cells as one session of the program, asked by a scripted model: after every probe a cell computes 42, so a
+probe that breaks the session, or whose effects are taken for the next cell's, is BROKEN."""
+import json
+import os
+import secrets
+import stat
+import time
+
+from . import files, limits, protocol
+from .cell import BROKEN, HELD, MARK, NOT_RUN, WEAKER, Cell, Finding, Probe, judge
+
+from model_server import ModelServer  # noqa: E402
+
+GROUPS = {"limits": limits.LIMIT_PROBES, "protocol": protocol.PROTOCOL_PROBES, "files": files.FILE_PROBES}
+LIMITS = ("--timeout", "2s", "--memory", "256m", "--pids", "40", "--data-size", "64m")
+ENDED = Probe("END", "what the code started ends with the session", None, None)
+SENT = Probe("SENT", "what goes to the model stays a conversation that a strict service accepts", None, None)
+CLEAN = Probe("WORK", "nothing appears in the working folder, nor at a path that an archive names", None, None)
+
+
+def cells_of(r):
+    """The cells in order, with what belongs to each."""
+    cells = {}
+    for e in map(json.loads, r.out.splitlines()):
+        if e["type"] == "tool_call":
+            cells[e["cell"]] = Cell(e)
+        elif e["type"] == "tool_output":
+            cells[e["cell"]].out += e["text"]
+        elif e["type"] == "tool_result":
+            cells[e["cell"]].finish(e)
+        elif e["type"] == "file":
+            cells[e["cell"]].files.append(e)
+    return [c for c in (cells[n] for n in sorted(cells)) if hasattr(c, "status")]
+
+
+def marked(mark):
+    """Processes, seen from outside, that carry that name."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/comm" % pid) as f:
+                found += [int(pid)] if f.read().strip() == mark else []
+        except OSError:
+            pass
+    return found
+
+
+def gone(mark, seconds=0):
+    end = time.monotonic() + seconds
+    while marked(mark):
+        if time.monotonic() >= end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def new_mark():
+    return "sp" + secrets.token_hex(5)      # a name has 15 bytes
+
+
+def play(there, codes, *args, timeout=150):
+    """One session, a cell a question: the cells as told, how the program ended, and what was wrong in what it sent."""
+    exchanges = []
+    for code in codes:
+        exchanges += [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done."}}]
+    with ModelServer(exchanges) as server:
+        there.url = server.url
+        r = there.run("--json", *LIMITS, *args, stdin="".join("%d?\n" % i for i in range(len(codes))), timeout=timeout)
+    return cells_of(r), r, server.verdict()
+
+
+def foreign(there, cell):
+    """Delivered files that are not the caller's own plain ones."""
+    return [f["path"] for f in cell.files if os.lstat(f["path"]).st_uid != there.uid or not stat.S_ISREG(os.lstat(f["path"]).st_mode)]
+
+
+def judge_pair(there, group, p, probe, after):
+    """A probe's cell, and the one behind it."""
+    found = judge(there.place, group, p, lambda: p.holds(probe), repr(probe))
+    if found.verdict == HELD and (after.status != "ok" or after.value != "42"):
+        found = Finding(there.place, group, p, BROKEN, "the cell after it: %r" % after)
+    bad = foreign(there, probe)
+    if found.verdict == HELD and bad:
+        found = Finding(there.place, group, p, BROKEN, "not the caller's own plain files: %s" % bad)
+    return found
+
+
+def judged(there, group, p, probe, after):
+    """One that was merely slow, on a machine that is busy with something else, has all the time it needs in a session of its own. What is locked
+    for good is so there too."""
+    found = judge_pair(there, group, p, probe, after)
+    if found.verdict != BROKEN or probe.status != "timeout":
+        return found
+    cells, _, _ = play(there, [p.code.replace(MARK, new_mark()), "6 * 7"], "--timeout", "20s")
+    return judge_pair(there, group, p, *cells) if len(cells) == 2 else found
+
+
+def run_group(there, group):
+    """Every probe of the group in that place."""
+    mark, probes = new_mark(), [p for p in GROUPS[group] if there.place not in p.weaker]
+    codes = [code for p in probes for code in (p.code.replace(MARK, mark), "6 * 7")]
+    cells, r, refused = play(there, codes)
+    found = []
+    for i, p in enumerate(probes):
+        if 2 * i + 1 < len(cells):
+            found.append(judged(there, group, p, cells[2 * i], cells[2 * i + 1]))
+        else:
+            found.append(Finding(there.place, group, p, NOT_RUN, "the session ended before it: %r" % r))
+    found.append(judge(there.place, group, SENT, lambda: not refused, refused))
+    left = [f for f in os.listdir(there.work)] + [f for f in ("/tmp/escaped",) if os.path.exists(f)]
+    found.append(judge(there.place, group, CLEAN, lambda: not left, "left: %s" % left))
+    if group == "limits":
+        found.append(judge(there.place, group, ENDED, lambda: gone(mark), "processes %s" % marked(mark)))
+    return found + [Finding(there.place, group, p, WEAKER, "docs/SECURITY.md promises less here")
+                    for p in GROUPS[group] if there.place in p.weaker]
