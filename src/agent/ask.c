@@ -1,4 +1,5 @@
-/* ask.c - one request to the model: what it is sent, what that costs, and a conversation that is made smaller until it fits. */
+/* ask.c - one request to the model: what it is sent, what that costs, and a conversation that is made smaller
+ * until it fits. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,10 +9,12 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 
-/* Of memory, whatever the model's window is: a request is this twice more, and six times as long where all of it must be escaped. */
+/* Of memory, whatever the model's window is: a request is this twice more, and six times as long where all of
+ * it must be escaped. */
 #define HISTORY_MAX ((size_t)8 << 20)
 
-/* What the request cost, asked for or not; where the service does not say, it is estimated so that --max-tokens-total bites. */
+/* What the request cost, asked for or not; where the service does not say, it is estimated so that
+ * --max-tokens-total bites. */
 static void account(struct agent *a, struct question *q, const struct llm_reply *r)
 {
     int64_t input = r->usage.input, output = r->usage.output;
@@ -49,8 +52,8 @@ static bool window_full(const struct agent *a, const struct question *q, const s
     return err->kind == ERROR_LIMIT && strstr(err->text, "context") && !q->late && !loop_cancelled(a->loop);
 }
 
-/* What a model whose output is its answer is shown before it writes code about data. A repair has code of its own to go by, and words
- * about output need none: examples would only be paid for again. */
+/* What a model whose output is its answer is shown before it writes code about data. A repair has code of its
+ * own to go by, and words about output need none: examples would only be paid for again. */
 static const char *examples(const struct agent *a, const struct texts *t)
 {
     if (!agent_output_answers(a) || a->c->v[a->c->n - 1].role == TURN_RESULT)
@@ -63,13 +66,20 @@ bool agent_output_answers(const struct agent *a)
     return llm_output_answers(a->llm) && text_blank(a->system);
 }
 
-static int request(struct agent *a, struct question *q, const char *about, struct llm_reply *r, struct error *err)
+static int request(struct agent *a, struct question *q, const char *about, struct llm_reply *r,
+                   struct error *err)
 {
     const struct texts *t = &q->texts;
     struct llm_prompts prompts = {
-        .system_native = t->system_native, .system_blocks = t->system_blocks, .nudge = t->nudge, .blocks_ok = t->blocks_ok,
-        .blocks_failed = t->blocks_failed, .blocks_malformed = t->blocks_malformed, .blocks_interrupted = t->blocks_interrupted,
-        .blocks_no_more = t->blocks_no_more, .examples = examples(a, t),
+        .system_native = t->system_native,
+        .system_blocks = t->system_blocks,
+        .nudge = t->nudge,
+        .blocks_ok = t->blocks_ok,
+        .blocks_failed = t->blocks_failed,
+        .blocks_malformed = t->blocks_malformed,
+        .blocks_interrupted = t->blocks_interrupted,
+        .blocks_no_more = t->blocks_no_more,
+        .examples = examples(a, t),
     };
     struct llm_tool tools[8];
     char *schemas[8];
@@ -78,12 +88,19 @@ static int request(struct agent *a, struct question *q, const char *about, struc
 
     for (size_t i = 0; i < n; i++) {
         schemas[i] = agent_tools[i].schema(t);
-        tools[i] = (struct llm_tool){agent_tools[i].name, t->tool_description, schemas[i], agent_tools[i].code_key};
+        tools[i] = (struct llm_tool){agent_tools[i].name, t->tool_description, schemas[i],
+                                     agent_tools[i].code_key};
     }
-    struct llm_request req = {.conversation = a->c, .prompts = &prompts, .tools = tools, .n_tools = n, .vary = q->vary, .about = about};
+    struct llm_request req = {.conversation = a->c,
+                              .prompts = &prompts,
+                              .tools = tools,
+                              .n_tools = n,
+                              .vary = q->vary,
+                              .about = about};
     q->vary = false;
     agent_listener(a, &listener);
-    if (about)                  /* only a call counts: what it says beside that is no news until there is one */
+    /* only a call counts: what it says beside that is no news until there is one */
+    if (about)
         listener.text = listener.reasoning = NULL;
     int status = llm_ask(a->llm, &req, &listener, r, err);
     for (size_t i = 0; i < n; i++)
@@ -106,8 +123,10 @@ static int bound_history(struct agent *a, struct question *q, struct error *err)
 {
     while (conversation_bytes(a->c) > HISTORY_MAX)
         if (!shrink(a, q))
-            return error_set(err, ERROR_LIMIT, 0, "%s has sent more for this question than is kept of a conversation (%zu MiB)\n%s",
-                             llm_model(a->llm), HISTORY_MAX >> 20, remedy(REMEDY_REPHRASE, a->o.chat));
+            return error_set(
+                err, ERROR_LIMIT, 0,
+                "%s has sent more for this question than is kept of a conversation (%zu MiB)\n%s",
+                llm_model(a->llm), HISTORY_MAX >> 20, remedy(REMEDY_REPHRASE, a->o.chat));
     return 0;
 }
 
@@ -122,7 +141,7 @@ int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct e
             return -1;
         q->reply++;
         if (a->no_sandbox.kind == ERROR_NONE)
-            sandbox_start(a->sandbox);  /* comes up while the model thinks */
+            sandbox_start(a->sandbox); /* comes up while the model thinks */
         int status = request(a, q, NULL, r, err);
         account(a, q, r);
         if (!status || !window_full(a, q, err))
@@ -139,7 +158,8 @@ int ask_about(struct agent *a, struct question *q, const char *text, struct llm_
 {
     if (budget_may_ask(&q->budget, err))
         return -1;
-    agent_notice(a, NOTICE_INFO, "the answer holds code; asking %s whether it is to be run", llm_model(a->llm));
+    agent_notice(a, NOTICE_INFO, "the answer holds code; asking %s whether it is to be run",
+                 llm_model(a->llm));
     int status = request(a, q, text, r, err);
     account(a, q, r);
     if (status)

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 
-#define FAILED_KEPT 64          /* failing codes remembered between two that succeed */
-#define RAN_KEPT 16             /* the latest codes that ran */
+#define FAILED_KEPT 64 /* failing codes remembered between two that succeed */
+#define RAN_KEPT    16 /* the latest codes that ran */
 
 void budget_init(struct budget *b, const struct budget_limits *max)
 {
@@ -54,8 +54,9 @@ int budget_may_ask(const struct budget *b, struct error *err)
         return error_set(err, ERROR_LIMIT, 0, "no answer after %u request%s to the model (%s)", b->requests,
                          b->requests == 1 ? "" : "s", remedy(REMEDY_MAX_ROUNDS, b->max.chat));
     if (b->max.tokens > 0 && b->tokens >= b->max.tokens)
-        return error_set(err, ERROR_LIMIT, 0, "no answer within %" PRId64 " tokens, %" PRId64 " were used (%s)",
-                         b->max.tokens, b->tokens, remedy(REMEDY_MAX_TOKENS_TOTAL, b->max.chat));
+        return error_set(err, ERROR_LIMIT, 0,
+                         "no answer within %" PRId64 " tokens, %" PRId64 " were used (%s)", b->max.tokens,
+                         b->tokens, remedy(REMEDY_MAX_TOKENS_TOTAL, b->max.chat));
     return 0;
 }
 
@@ -69,10 +70,11 @@ void budget_worked(struct budget *b)
 {
     b->failing = 0;
     b->round_failed = false;
-    forget_failed(b);           /* what failed before may work now: the variables are others */
+    forget_failed(b); /* what failed before may work now: the variables are others */
 }
 
-/* Code without trailing blanks and empty lines: one that sends its code again often changes no more than that. */
+/* Code without trailing blanks and empty lines: one that sends its code again often changes no more than
+ * that. */
 static char *plain_code(const char *code)
 {
     struct buf out = BUF_INIT(0);
@@ -190,8 +192,9 @@ int budget_bad_call(struct budget *b, const char *why, struct error *err)
 {
     if (++b->malformed <= b->max.malformed)
         return 0;
-    return error_set(err, ERROR_LIMIT, 0, "the model sent %u calls in a row that cannot be run; of the last: %.300s\n%s", b->malformed,
-                     why, remedy(REMEDY_REPHRASE, b->max.chat));
+    return error_set(err, ERROR_LIMIT, 0,
+                     "the model sent %u calls in a row that cannot be run; of the last: %.300s\n%s",
+                     b->malformed, why, remedy(REMEDY_REPHRASE, b->max.chat));
 }
 
 void budget_good_call(struct budget *b)

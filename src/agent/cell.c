@@ -1,5 +1,6 @@
-/* cell.c - run one cell with all its events, and put what came of it into words for the model: short, facts only, with exact counts.
- * A traceback is for the user; the model gets the exception's line, the place and the hint (measured: it repairs better with less).
+/* cell.c - run one cell with all its events, and put what came of it into words for the model: short, facts
+ * only, with exact counts. A traceback is for the user; the model gets the exception's line, the place and
+ * the hint (measured: it repairs better with less).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,10 +12,10 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define EXCEPTION_MAX 2048      /* of one exception's line; a message may be a whole data frame */
-#define HINT_MAX 1024
-#define FAILED_OUTPUT_MAX 4096  /* what failing code printed matters less than why it failed */
-#define FILES_NAMED 20
+#define EXCEPTION_MAX     2048 /* of one exception's line; a message may be a whole data frame */
+#define HINT_MAX          1024
+#define FAILED_OUTPUT_MAX 4096 /* what failing code printed matters less than why it failed */
+#define FILES_NAMED       20
 
 size_t told_max(const struct agent *a)
 {
@@ -87,7 +88,8 @@ static void add_files(const struct cell_result *r, struct buf *out)
         if (i == 0)
             new_line(out);
         buf_addf(out, "%s%.*s (%" PRIu64 " bytes)", i ? ", " : "Files made, and given to the user: ",
-                 (int)utf8_cut(r->files[i].name, strlen(r->files[i].name), 200), r->files[i].name, r->files[i].size);
+                 (int)utf8_cut(r->files[i].name, strlen(r->files[i].name), 200), r->files[i].name,
+                 r->files[i].size);
     }
     if (r->n_files > FILES_NAMED)
         buf_addf(out, " and %zu more", r->n_files - FILES_NAMED);
@@ -111,14 +113,19 @@ void cell_tell(const struct cell_result *r, const char *code, const char *output
     add_files(r, out);
     if (r->state_lost || r->files_lost) {
         new_line(out);
-        buf_addstr(out, r->files_lost ? "The sandbox was replaced: all variables, imports and the files in /mnt/data are lost."
-                                      : "The interpreter was restarted: all variables and imports are lost; the files in /mnt/data are still there.");
+        buf_addstr(
+            out, r->files_lost
+                     ? "The sandbox was replaced: all variables, imports and the files in /mnt/data are lost."
+                     : "The interpreter was restarted: all variables and imports are lost; the files in "
+                       "/mnt/data are still there.");
     } else if (r->state_restored) {
         new_line(out);
         buf_addstr(out, r->earlier || r->status == CELL_OK || r->status == CELL_EXCEPTION
-                   ? "The interpreter was replaced by a copy made after the last cell: variables and imports are as they were then."
-                   : "The interpreter was replaced by a copy made before this cell: variables and imports are as they were then, and nothing "
-                     "this cell defined exists; files it wrote in /mnt/data are still there.");
+                            ? "The interpreter was replaced by a copy made after the last cell: variables "
+                              "and imports are as they were then."
+                            : "The interpreter was replaced by a copy made before this cell: variables and "
+                              "imports are as they were then, and nothing "
+                              "this cell defined exists; files it wrote in /mnt/data are still there.");
     }
 }
 
@@ -157,7 +164,8 @@ static void send_result(struct agent *a, const char *id, const struct cell_resul
     struct event e = {.type = EVENT_TOOL_RESULT};
 
     /* Lost before this cell ran: its own error does not say so. */
-    if ((r->state_lost || r->state_restored) && r->what && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
+    if ((r->state_lost || r->state_restored) && r->what
+        && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
         agent_notice(a, NOTICE_WARNING, "%s", r->what);
     e.result.id = id;
     e.result.cell = a->cells;
@@ -166,7 +174,10 @@ static void send_result(struct agent *a, const char *id, const struct cell_resul
     e.result.value = r->value;
     /* Where a limit or the user ended it, that says more than the KeyboardInterrupt it raised. */
     if (r->status != CELL_OK)
-        e.result.error = r->status != CELL_EXCEPTION && r->what ? r->what : r->traceback ? r->traceback : r->what ? r->what : r->exception;
+        e.result.error = r->status != CELL_EXCEPTION && r->what ? r->what
+                         : r->traceback                         ? r->traceback
+                         : r->what                              ? r->what
+                                                                : r->exception;
     e.result.state_lost = r->state_lost || r->files_lost;
     e.result.state_restored = r->state_restored && !e.result.state_lost;
     e.result.seconds = r->seconds;
@@ -219,7 +230,8 @@ static void keep_code(struct agent *a, const char *code, size_t len)
     buf_add(&a->code, code, len);
 }
 
-/* The first loss of a question is told at its end, unless a later cell has made that file anew and it came out. */
+/* The first loss of a question is told at its end, unless a later cell has made that file anew and it came
+ * out. */
 static void note_undelivered(struct question *q, const struct cell_result *r)
 {
     for (size_t i = 0; q->undelivered && i < r->n_files; i++)
@@ -233,7 +245,8 @@ static void note_undelivered(struct question *q, const struct cell_result *r)
     q->undelivered_name = xstrdup(r->undelivered_name);
 }
 
-int cell_run(struct agent *a, const char *id, const char *tool, const char *code, size_t len, struct cell_told *told, struct error *err)
+int cell_run(struct agent *a, const char *id, const char *tool, const char *code, size_t len,
+             struct cell_told *told, struct error *err)
 {
     autorelease(cell_result_release) struct cell_result r = {0};
     struct cell_listener listener = {.ctx = a, .output = on_output, .interrupter = interrupter};
@@ -246,9 +259,11 @@ int cell_run(struct agent *a, const char *id, const char *tool, const char *code
     if (a->q && a->no_sandbox.kind != ERROR_NONE)
         e = a->no_sandbox;
     if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, code, len, &listener, &r, &e)) {
-        bool nowhere = e.kind == ERROR_SANDBOX;     /* the question ends with the cause; it need not be said twice */
-        send_not_run(a, id, a->cells, nowhere ? "not run" : e.text, nowhere ? "not run: there is no sandbox" : e.text);
-        if (e.kind == ERROR_USAGE) {            /* the code itself cannot be taken: for the model to mend */
+        /* the question ends with the cause; it need not be said twice */
+        bool nowhere = e.kind == ERROR_SANDBOX;
+        send_not_run(a, id, a->cells, nowhere ? "not run" : e.text,
+                     nowhere ? "not run: there is no sandbox" : e.text);
+        if (e.kind == ERROR_USAGE) { /* the code itself cannot be taken: for the model to mend */
             told->status = CELL_NOT_RUN;
             buf_addstr(&told->text, e.text);
             return 0;
@@ -261,7 +276,8 @@ int cell_run(struct agent *a, const char *id, const char *tool, const char *code
 
     struct buf output = BUF_INIT(TOLD_MAX + 4096);
     size_t max = told_max(a);
-    sandbox_output_text(a->sandbox, r.status == CELL_OK || max < FAILED_OUTPUT_MAX ? max : FAILED_OUTPUT_MAX, &output);
+    sandbox_output_text(a->sandbox, r.status == CELL_OK || max < FAILED_OUTPUT_MAX ? max : FAILED_OUTPUT_MAX,
+                        &output);
     cell_tell(&r, code, buf_str(&output), output.len, &told->text);
     told->status = r.status == CELL_EXIT && r.exit_code == 0 ? CELL_OK : r.status;
     if (output.len)

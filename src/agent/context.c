@@ -1,5 +1,6 @@
-/* context.c - make a conversation smaller when the model's window is full: old tool output first, then old questions. What the
- * present question needs goes last. Each call is one step; the caller asks the model again in between.
+/* context.c - make a conversation smaller when the model's window is full: old tool output first, then old
+ * questions. What the present question needs goes last. Each call is one step; the caller asks the model
+ * again in between.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 #define SHORT_HEAD 300
 #define SHORT_TAIL 300
-#define SHORT_MIN (SHORT_HEAD + SHORT_TAIL + 100)      /* shorter texts gain nothing */
+#define SHORT_MIN  (SHORT_HEAD + SHORT_TAIL + 100) /* shorter texts gain nothing */
 
 static bool shorten(struct turn *t)
 {
@@ -19,7 +20,8 @@ static bool shorten(struct turn *t)
     if (len <= SHORT_MIN)
         return false;
     size_t head = utf8_cut(t->text, len, SHORT_HEAD), tail = utf8_cut(t->text, len, len - SHORT_TAIL);
-    char *shorter = xasprintf("%.*s\n[... %zu bytes left out ...]\n%s", (int)head, t->text, tail - head, t->text + tail);
+    char *shorter = xasprintf("%.*s\n[... %zu bytes left out ...]\n%s", (int)head, t->text, tail - head,
+                              t->text + tail);
     free(t->text);
     t->text = shorter;
     return true;
@@ -70,6 +72,8 @@ bool context_shrink(struct conversation *c, size_t *start)
 
     while (last > *start && c->v[last - 1].role == TURN_RESULT)
         last--;
-    /* Old output, then old questions, then this question's earlier output, then the output the model has not seen yet. */
-    return shorten_results(c, *start) || drop_questions(c, start) || shorten_results(c, last) || shorten_results(c, c->n);
+    /* Old output, then old questions, then this question's earlier output, then the output the model has not
+     * seen yet. */
+    return shorten_results(c, *start) || drop_questions(c, start) || shorten_results(c, last)
+           || shorten_results(c, c->n);
 }

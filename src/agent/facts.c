@@ -1,6 +1,6 @@
 /* facts.c - what is known of the attached files, beyond the question they came with: the profile, for a model
- * that is stuck, and the lines that read the file. A small model now and then takes these for run; then they are
- * put in front of its code, where the user sees them too.
+ * that is stuck, and the lines that read the file. A small model now and then takes these for run; then they
+ * are put in front of its code, where the user sees them too.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "agent/private.h"
 #include "base/mem.h"
 
-#define KNOWN_MAX 16            /* files, the latest */
-#define SHOWN_MAX 6000          /* bytes of profiles that a stuck model is shown */
+#define KNOWN_MAX 16   /* files, the latest */
+#define SHOWN_MAX 6000 /* bytes of profiles that a stuck model is shown */
 
 static void known_release(struct known_file *k)
 {
@@ -105,7 +105,7 @@ static bool binds(const char *code, const char *at, size_t len)
     const char *next = at + len + strspn(at + len, " ");
 
     if (*next == '=' && next[1] != '=')
-        return !in_line(next, at, len);         /* "df = df[...]" makes a new one of what there is */
+        return !in_line(next, at, len); /* "df = df[...]" makes a new one of what there is */
     for (size_t i = 0; i < countof(before); i++) {
         size_t n = strlen(before[i]);
 

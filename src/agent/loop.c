@@ -1,4 +1,5 @@
-/* loop.c - the straight loop of one question. Every step either goes on or ends the question with a status. */
+/* loop.c - the straight loop of one question. Every step either goes on or ends the question with a status.
+ */
 #include "agent/loop.h"
 
 #include <ctype.h>
@@ -14,10 +15,10 @@
 #include "base/remedy.h"
 #include "base/utf8.h"
 
-#define GO_ON (-1)              /* no status yet: ask the model again */
-#define THOUGHT_SHOWN 300       /* bytes of reasoning in a line of ours */
-#define DECIMALS_SHOWN 6        /* of a number in such output */
-#define OUTPUT_ANSWER_MAX 200   /* bytes of output that can be an answer as they are */
+#define GO_ON             (-1) /* no status yet: ask the model again */
+#define THOUGHT_SHOWN     300  /* bytes of reasoning in a line of ours */
+#define DECIMALS_SHOWN    6    /* of a number in such output */
+#define OUTPUT_ANSWER_MAX 200  /* bytes of output that can be an answer as they are */
 
 static int failed(const struct agent *a, struct error *err)
 {
@@ -58,7 +59,8 @@ static void set_text(char **at, const char *text)
     *at = xstrdup(text);
 }
 
-static struct turn *store_reply(struct agent *a, struct llm_reply *r, const char *text, struct call *calls, size_t n)
+static struct turn *store_reply(struct agent *a, struct llm_reply *r, const char *text, struct call *calls,
+                                size_t n)
 {
     struct turn *t = conversation_assistant(a->c, text, calls, n);
 
@@ -101,12 +103,14 @@ static char *brief_thought(const struct question *q)
         size_t word = strcspn(line.data + from, " ");
         from += word < 40 ? word + 1 : 0;
     }
-    char *brief = line.len ? xasprintf(", only reasoning: \"%s%s\"", from ? "... " : "", line.data + from) : xstrdup("");
+    char *brief = line.len ? xasprintf(", only reasoning: \"%s%s\"", from ? "... " : "", line.data + from)
+                           : xstrdup("");
     buf_release(&line);
     return brief;
 }
 
-/* An empty reply: one nudge a question. It goes behind the last turn for one request only; the history never keeps it. */
+/* An empty reply: one nudge a question. It goes behind the last turn for one request only; the history never
+ * keeps it. */
 static int empty_reply(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
 {
     if (!text_blank(r->reasoning))
@@ -114,13 +118,17 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
     autofree char *thought = brief_thought(q);
     if (r->finish == LLM_FINISH_LENGTH) {
         agent_reply_end(a, REPLY_CUT);
-        error_set(err, ERROR_LIMIT, 0, "the reply was cut by length before it said anything%s; %s", thought, remedy(REMEDY_MAX_TOKENS, a->o.chat));
+        error_set(err, ERROR_LIMIT, 0, "the reply was cut by length before it said anything%s; %s", thought,
+                  remedy(REMEDY_MAX_TOKENS, a->o.chat));
         q->thought_told = true;
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_FILTER) {
         agent_reply_end(a, REPLY_CUT);
-        error_set(err, ERROR_API, 0, "the content filter of the service withheld the answer (%s)\nPut the question in other words", llm_origin(a->llm));
+        error_set(
+            err, ERROR_API, 0,
+            "the content filter of the service withheld the answer (%s)\nPut the question in other words",
+            llm_origin(a->llm));
         return QUESTION_NO_ANSWER;
     }
     agent_reply_end(a, REPLY_NUDGED);
@@ -129,8 +137,8 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
         q->nudge_now = true;
         return GO_ON;
     }
-    error_set(err, ERROR_API, 0, "%s returned no text (tried twice)%s\n%s", model_name(a), *thought ? thought : ": the reply was empty",
-              remedy(REMEDY_REPHRASE, a->o.chat));
+    error_set(err, ERROR_API, 0, "%s returned no text (tried twice)%s\n%s", model_name(a),
+              *thought ? thought : ": the reply was empty", remedy(REMEDY_REPHRASE, a->o.chat));
     q->thought_told = true;
     return QUESTION_NO_ANSWER;
 }
@@ -139,11 +147,13 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
 {
     set_text(&q->answer, r->text);
     if (r->endless) {
-        error_set(err, ERROR_LIMIT, 0, "the answer of %s had no end: it was cut after 1 MiB\n%s", model_name(a), remedy(REMEDY_REPHRASE, a->o.chat));
+        error_set(err, ERROR_LIMIT, 0, "the answer of %s had no end: it was cut after 1 MiB\n%s",
+                  model_name(a), remedy(REMEDY_REPHRASE, a->o.chat));
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_LENGTH) {
-        error_set(err, ERROR_LIMIT, 0, "the answer was cut by length; %s", remedy(REMEDY_MAX_TOKENS, a->o.chat));
+        error_set(err, ERROR_LIMIT, 0, "the answer was cut by length; %s",
+                  remedy(REMEDY_MAX_TOKENS, a->o.chat));
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_FILTER)
@@ -176,8 +186,9 @@ static void send_whole(struct agent *a, enum event_type type, const char *text)
 
 static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
 
-/* Its answer shows code, and nobody knows yet whether this model means such code to be run: it is asked. When it does, that reply takes the
- * place of the first one, which becomes talk; in every other case, an interrupt too, what it said first is the answer. */
+/* Its answer shows code, and nobody knows yet whether this model means such code to be run: it is asked. When
+ * it does, that reply takes the place of the first one, which becomes talk; in every other case, an interrupt
+ * too, what it said first is the answer. */
 static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *said, struct error *err)
 {
     struct llm_reply r = {0};
@@ -210,7 +221,8 @@ static bool may_run(const struct agent *a, const struct question *q)
 static int take_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     if (r->truncated) {
-        error_set(err, ERROR_NETWORK, 0, "the connection was lost in the middle of the answer of %s: %s\nAsk again",
+        error_set(err, ERROR_NETWORK, 0,
+                  "the connection was lost in the middle of the answer of %s: %s\nAsk again",
                   llm_origin(a->llm), r->cause ? r->cause : "no cause is known");
         return reply_cut(a, r, err);
     }
@@ -229,26 +241,31 @@ static void say_answer(struct agent *a, struct question *q, const char *text)
     set_text(&q->answer, text);
 }
 
-/* Calls although no more code runs: after the first the model is asked again, with the second the last text is the answer. */
+/* Calls although no more code runs: after the first the model is asked again, with the second the last text
+ * is the answer. */
 static int last_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     if (!text_blank(r->text))
         return take_answer(a, q, r, err);
     agent_reply_end(a, REPLY_CALLS);
-    error_set(err, ERROR_LIMIT, 0, "the code still failed after %u repairs, and the model gave no answer in words", a->o.max_repairs);
+    error_set(err, ERROR_LIMIT, 0,
+              "the code still failed after %u repairs, and the model gave no answer in words",
+              a->o.max_repairs);
     if (!q->last_text)
         return QUESTION_NO_ANSWER;
     say_answer(a, q, q->last_text);
     return QUESTION_CODE_FAILED;
 }
 
-/* The same code once more, though it was told what that gives: what the code gave is the best answer that there is. */
+/* The same code once more, though it was told what that gives: what the code gave is the best answer that
+ * there is. */
 static int stuck(struct agent *a, struct question *q, struct error *err)
 {
     autofree char *basis = xstrdup(q->good ? q->good : q->last_text);
 
-    error_set(err, ERROR_LIMIT, 0, "%s sent the same code again and again instead of an answer%s\n%s", model_name(a),
-              q->good ? "; what the code printed stands in its place" : "", remedy(REMEDY_REPHRASE, a->o.chat));
+    error_set(err, ERROR_LIMIT, 0, "%s sent the same code again and again instead of an answer%s\n%s",
+              model_name(a), q->good ? "; what the code printed stands in its place" : "",
+              remedy(REMEDY_REPHRASE, a->o.chat));
     if (!text_blank(basis)) {
         for (size_t n = strlen(basis); n && basis[n - 1] == '\n';)
             basis[--n] = '\0';
@@ -302,8 +319,9 @@ static bool long_fraction(const char *text, size_t len)
     return false;
 }
 
-/* What the only code of this round printed, where it can stand as the answer: all there is to tell of it, and one short line. A
- * table, a file that was made or a lost variable are for the model to put into words. The caller frees. */
+/* What the only code of this round printed, where it can stand as the answer: all there is to tell of it, and
+ * one short line. A table, a file that was made or a lost variable are for the model to put into words. The
+ * caller frees. */
 static char *answer_of_output(const struct agent *a, const struct question *q, const struct llm_reply *r)
 {
     const struct turn *t = &a->c->v[a->c->n - 1];
@@ -338,7 +356,9 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
 
     if (run_calls(a, r, a->c->n - 1, err)) {
         conversation_close_open_calls(a->c, err->kind != ERROR_CANCELLED ? err->text
-                                      : agent_out_of_time(a) ? "Not run: the time for the question was over." : "Not run: the user interrupted.");
+                                            : agent_out_of_time(a)
+                                                ? "Not run: the time for the question was over."
+                                                : "Not run: the user interrupted.");
         return failed(a, err);
     }
     if (budget_round_end(&q->budget))
@@ -352,7 +372,8 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
     return QUESTION_ANSWERED;
 }
 
-/* Behind the last turn for one request, then gone: a history full of nudges teaches a model to wait for them. */
+/* Behind the last turn for one request, then gone: a history full of nudges teaches a model to wait for them.
+ */
 static char *add_nudge(struct agent *a, struct question *q)
 {
     struct turn *t = &a->c->v[a->c->n - 1];

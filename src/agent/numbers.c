@@ -1,5 +1,6 @@
-/* numbers.c - does an answer hold any number of the output it should rest on? A small model now and then answers past its own
- * result; then that output deserves one look. A hint for people, never a judgement: rounding, per cent and grouping all count as the same.
+/* numbers.c - does an answer hold any number of the output it should rest on? A small model now and then
+ * answers past its own result; then that output deserves one look. A hint for people, never a judgement:
+ * rounding, per cent and grouping all count as the same.
  */
 #include <ctype.h>
 #include <math.h>
@@ -17,9 +18,11 @@ struct number {
     int decimals;
 };
 
-static const char *const words[] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"};
+static const char *const words[] = {"zero",  "one",   "two",  "three", "four",   "five",  "six",
+                                    "seven", "eight", "nine", "ten",   "eleven", "twelve"};
 
-/* One number at s: digits, grouped by , or _ in threes, one point, an exponent. Returns the bytes it takes, 0 for none. */
+/* One number at s: digits, grouped by , or _ in threes, one point, an exponent. Returns the bytes it takes, 0
+ * for none. */
 static size_t read_number(const char *s, struct number *n)
 {
     char digits[64];
@@ -28,8 +31,9 @@ static size_t read_number(const char *s, struct number *n)
     n->decimals = 0;
     while (isdigit((unsigned char)s[i]) && d < 40) {
         digits[d++] = s[i++];
-        if ((s[i] == ',' || s[i] == '_') && isdigit((unsigned char)s[i + 1]) && isdigit((unsigned char)s[i + 2]) &&
-            isdigit((unsigned char)s[i + 3]) && !isdigit((unsigned char)s[i + 4]))
+        if ((s[i] == ',' || s[i] == '_') && isdigit((unsigned char)s[i + 1])
+            && isdigit((unsigned char)s[i + 2]) && isdigit((unsigned char)s[i + 3])
+            && !isdigit((unsigned char)s[i + 4]))
             i++;
     }
     if (!d)
@@ -45,7 +49,9 @@ static size_t read_number(const char *s, struct number *n)
     while (isdigit((unsigned char)s[i]))
         i++;
     n->value = strtod(digits, NULL);
-    if ((s[i] == 'e' || s[i] == 'E') && (isdigit((unsigned char)s[i + 1]) || (strchr("+-", s[i + 1]) && s[i + 1] && isdigit((unsigned char)s[i + 2])))) {
+    if ((s[i] == 'e' || s[i] == 'E')
+        && (isdigit((unsigned char)s[i + 1])
+            || (strchr("+-", s[i + 1]) && s[i + 1] && isdigit((unsigned char)s[i + 2])))) {
         int exponent = (int)strtol(s + i + 1, NULL, 10);
 
         n->value *= pow(10, exponent);
@@ -74,7 +80,7 @@ static size_t read_word(const char *s, struct number *n)
 static size_t collect(const char *s, struct number *out, bool with_words)
 {
     size_t n = 0;
-    bool inside = false;        /* a word such as x1: its digits are no number */
+    bool inside = false; /* a word such as x1: its digits are no number */
 
     while (*s && n < NUMBERS_MAX) {
         size_t len = 0;

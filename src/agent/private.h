@@ -1,4 +1,5 @@
-/* private.h - what the files of src/agent share: the agent, one question, and the small steps between them. */
+/* private.h - what the files of src/agent share: the agent, one question, and the small steps between them.
+ */
 #ifndef AGENT_PRIVATE_H
 #define AGENT_PRIVATE_H
 
@@ -10,10 +11,11 @@
 #include "llm/llm.h"
 #include "sandbox/sandbox.h"
 
-#define QUESTION_MAX (1024 * 1024)      /* bytes of a prompt */
-#define ATTACH_WHOLE 4096               /* text of at most so many bytes is shown to the model whole, less where the window is small */
-#define TOLD_MAX (64 * 1024)            /* most bytes of a cell's output that a model is given */
-#define PENDING_MAX (128 * 1024)        /* most bytes of data blocks and notes before a question */
+#define QUESTION_MAX (1024 * 1024) /* bytes of a prompt */
+#define ATTACH_WHOLE \
+    4096 /* text of at most so many bytes is shown to the model whole, less where the window is small */
+#define TOLD_MAX    (64 * 1024)  /* most bytes of a cell's output that a model is given */
+#define PENDING_MAX (128 * 1024) /* most bytes of data blocks and notes before a question */
 
 struct json;
 
@@ -26,25 +28,27 @@ struct texts {
 
 struct question {
     unsigned number;
-    size_t start;               /* index of its user turn in the conversation */
-    int64_t began, deadline;    /* clock_ms(); deadline 0: none */
-    bool late;                  /* the deadline passed: the interrupt of the loop is our own */
-    unsigned reply;             /* the reply that streams, from 1 */
-    unsigned cells;             /* that ran */
+    size_t start;            /* index of its user turn in the conversation */
+    int64_t began, deadline; /* clock_ms(); deadline 0: none */
+    bool late;               /* the deadline passed: the interrupt of the loop is our own */
+    unsigned reply;          /* the reply that streams, from 1 */
+    unsigned cells;          /* that ran */
     struct budget budget;
     struct texts texts;
     int64_t input, output;
     bool estimated;
-    bool vary;                  /* the same failing code or the same error came again: greedy sampling would go round in a circle */
-    bool nudge_now;             /* the next request carries the nudge after an empty answer */
+    /* the same failing code or the same error came again: greedy sampling would go round in a circle */
+    bool vary;
+    bool nudge_now; /* the next request carries the nudge after an empty answer */
     bool told_no_output;
-    bool thought_told;          /* the error says what was thought */
-    char *answer;               /* or NULL */
-    char *last_text;            /* of the latest reply with a text, answer or not; or NULL */
-    char *thought;              /* the reasoning of the latest reply that had nothing else; or NULL */
-    char *good;                 /* last good output of code; or NULL */
-    char *undelivered;          /* why a file of its code is not on this machine, and what would help; or NULL */
-    char *undelivered_name;     /* which */
+    bool thought_told; /* the error says what was thought */
+    char *answer;      /* or NULL */
+    char *last_text;   /* of the latest reply with a text, answer or not; or NULL */
+    char *thought;     /* the reasoning of the latest reply that had nothing else; or NULL */
+    char *good;        /* last good output of code; or NULL */
+    /* why a file of its code is not on this machine, and what would help; or NULL */
+    char *undelivered;
+    char *undelivered_name; /* which */
 };
 
 /* A file that was attached, what its profile says, and whether code that ran has named it. */
@@ -54,7 +58,7 @@ struct known_file {
 };
 
 struct agent {
-    struct agent_options o;     /* strings owned below */
+    struct agent_options o; /* strings owned below */
     char *system;
     struct llm *llm;
     struct sandbox *sandbox;
@@ -62,46 +66,54 @@ struct agent {
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
-    unsigned number;            /* questions asked */
-    unsigned cells;             /* cells run in this session */
-    bool told_earlier;          /* the model knows what earlier programs left in the sandbox */
-    bool told_full;             /* the user was told that the window is full: once a session is enough */
-    struct question *q;         /* while one is asked, else NULL */
-    struct buf pending;         /* data blocks and notes for the next question */
-    struct buf profiles;        /* the same, of files that are shown by a profile alone; in front of it */
-    struct known_file *known;   /* files attached in this conversation that have a profile */
+    unsigned number;          /* questions asked */
+    unsigned cells;           /* cells run in this session */
+    bool told_earlier;        /* the model knows what earlier programs left in the sandbox */
+    bool told_full;           /* the user was told that the window is full: once a session is enough */
+    struct question *q;       /* while one is asked, else NULL */
+    struct buf pending;       /* data blocks and notes for the next question */
+    struct buf profiles;      /* the same, of files that are shown by a profile alone; in front of it */
+    struct known_file *known; /* files attached in this conversation that have a profile */
     size_t n_known;
-    char **attached;            /* names put since the last question that went into the history */
+    char **attached; /* names put since the last question that went into the history */
     size_t n_attached;
-    char *retry;                /* the last question when it failed, or NULL */
+    char *retry; /* the last question when it failed, or NULL */
     size_t retry_len;
-    struct buf code;            /* all code of the last question that ran any */
-    unsigned code_question;     /* which question that was */
-    struct error no_sandbox;    /* why it cannot start, when that is known */
-    bool sandbox_warned;        /* the user was told so */
+    struct buf code;         /* all code of the last question that ran any */
+    unsigned code_question;  /* which question that was */
+    struct error no_sandbox; /* why it cannot start, when that is known */
+    bool sandbox_warned;     /* the user was told so */
 };
 
 /* agent.c */
-bool agent_out_of_time(const struct agent *a);                 /* the interrupt of the loop is our own: the question's time is over */
+/* the interrupt of the loop is our own: the question's time is over */
+bool agent_out_of_time(const struct agent *a);
 
 /* ask.c */
-/* Short output of code is the answer: the profile of the model says so. A user's own instructions may want it put otherwise. */
+/* Short output of code is the answer: the profile of the model says so. A user's own instructions may want it
+ * put otherwise. */
 bool agent_output_answers(const struct agent *a);
-/* The next reply. When the window is full the conversation is made smaller, a step at a time, and the model asked again. */
+/* The next reply. When the window is full the conversation is made smaller, a step at a time, and the model
+ * asked again. */
 int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
 /* Is the code in text, an unsure reply, to be run? A call in r is yes. Its text was passed to no listener. */
 int ask_about(struct agent *a, struct question *q, const char *text, struct llm_reply *r, struct error *err);
 
 /* events.c */
-void agent_send(struct agent *a, struct event *e);             /* fills in the question's number */
-void agent_notice(struct agent *a, enum notice_level level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void agent_send(struct agent *a, struct event *e); /* fills in the question's number */
+void agent_notice(struct agent *a, enum notice_level level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 void agent_listener(struct agent *a, struct llm_listener *l);
 void agent_reply_end(struct agent *a, enum reply_kind kind);
 
 /* texts.c */
-struct text_var { const char *name, *value; };
-char *text_fill(const char *text, const struct text_var *vars, size_t n);   /* "{name}" of unknown names stays */
-int texts_make(struct agent *a, struct texts *t, struct error *err);   /* may wait for the sandbox; -1 only when cancelled */
+struct text_var {
+    const char *name, *value;
+};
+/* "{name}" of unknown names stays */
+char *text_fill(const char *text, const struct text_var *vars, size_t n);
+/* may wait for the sandbox; -1 only when cancelled */
+int texts_make(struct agent *a, struct texts *t, struct error *err);
 void texts_release(struct texts *t);
 
 /* tools.c */
@@ -112,42 +124,51 @@ struct tool_outcome {
 struct tool {
     const char *name;
     const char *code_key;
-    char *(*schema)(const struct texts *t);        /* JSON text, the caller frees */
-    /* 0: outcome is what the model is told, failures included. -1: the question cannot go on (no sandbox, interrupted before it ran). */
-    int (*run)(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out, struct error *err);
+    char *(*schema)(const struct texts *t); /* JSON text, the caller frees */
+    /* 0: outcome is what the model is told, failures included. -1: the question cannot go on (no sandbox,
+     * interrupted before it ran). */
+    int (*run)(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out,
+               struct error *err);
 };
 extern const struct tool agent_tools[];
 extern const size_t agent_n_tools;
-/* Decide and carry out one call of the present reply; index counts from 0 in it. problem: what the reader found wrong, or NULL. */
-int tool_call(struct agent *a, const struct call *call, const char *problem, size_t index, struct tool_outcome *out, struct error *err);
+/* Decide and carry out one call of the present reply; index counts from 0 in it. problem: what the reader
+ * found wrong, or NULL. */
+int tool_call(struct agent *a, const struct call *call, const char *problem, size_t index,
+              struct tool_outcome *out, struct error *err);
 
 /* cell.c */
 struct cell_told {
     enum cell_status status;
-    struct buf text;            /* for the model */
-    char *output;               /* what it printed, as the model sees it; or NULL */
+    struct buf text; /* for the model */
+    char *output;    /* what it printed, as the model sees it; or NULL */
 };
 /* Run code with all its events. -1: there is no sandbox, or it was interrupted before it ran. */
-int cell_run(struct agent *a, const char *id, const char *tool, const char *code, size_t len, struct cell_told *told, struct error *err);
+int cell_run(struct agent *a, const char *id, const char *tool, const char *code, size_t len,
+             struct cell_told *told, struct error *err);
 void cell_told_release(struct cell_told *told);
 /* The words for the model about one result. output: its own output, capped already. */
-void cell_tell(const struct cell_result *r, const char *code, const char *output, size_t len, struct buf *out);
+void cell_tell(const struct cell_result *r, const char *code, const char *output, size_t len,
+               struct buf *out);
 /* A call that is not run: its events. */
 void cell_refused(struct agent *a, const char *id, const char *tool, const char *code, const char *why);
-size_t told_max(const struct agent *a);            /* the cap on output for this model's window */
+size_t told_max(const struct agent *a); /* the cap on output for this model's window */
 
 /* attach.c */
-void attach_data(struct buf *out, const char *text);           /* between tags that the text cannot close */
+void attach_data(struct buf *out, const char *text); /* between tags that the text cannot close */
 
 /* facts.c */
 void facts_add(struct agent *a, const char *name, const char *profile);
 void facts_clear(struct agent *a);
-bool facts_last(const struct agent *a, const char *words);      /* do the lines that read the file attached last have these words? */
-void facts_show(const struct agent *a, struct buf *out);       /* the profiles again, for a model that is stuck */
+/* do the lines that read the file attached last have these words? */
+bool facts_last(const struct agent *a, const char *words);
+/* the profiles again, for a model that is stuck */
+void facts_show(const struct agent *a, struct buf *out);
 /* The code with the lines in front that read a file it uses and nothing has read yet; the caller frees. */
 char *facts_with_reading(struct agent *a, const char *code);
 
-/* context.c: make the conversation smaller by one step. false: nothing is left to shorten. *start is moved along. */
+/* context.c: make the conversation smaller by one step. false: nothing is left to shorten. *start is moved
+ * along. */
 bool context_shrink(struct conversation *c, size_t *start);
 
 /* numbers.c: does the answer hold any number of the output? true too when the output has none. */

@@ -1,4 +1,5 @@
-/* sniff.c - the kind of a file by its content: magic numbers, then JSON, then separators that repeat. Hostile input is the rule. */
+/* sniff.c - the kind of a file by its content: magic numbers, then JSON, then separators that repeat. Hostile
+ * input is the rule. */
 #include "agent/sniff.h"
 
 #include <stdint.h>
@@ -7,7 +8,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-#define LINES 20                /* records looked at */
+#define LINES 20 /* records looked at */
 
 static bool begins(const char *s, size_t len, const char *magic, size_t n)
 {
@@ -73,8 +74,8 @@ static const char *sniff_json(const char *s, size_t len, bool whole)
 
 struct separator {
     char c;
-    unsigned first, now;        /* how many a record has */
-    bool regular, tight;        /* the same in each; not always followed by a blank, as in prose */
+    unsigned first, now; /* how many a record has */
+    bool regular, tight; /* the same in each; not always followed by a blank, as in prose */
 };
 
 static bool record_end(struct separator *sep, size_t n, unsigned records)
@@ -91,7 +92,10 @@ static bool record_end(struct separator *sep, size_t n, unsigned records)
 
 static const char *sniff_table(const char *s, size_t len, bool whole)
 {
-    struct separator sep[] = {{'\t', 0, 0, true, true}, {';', 0, 0, true, false}, {',', 0, 0, true, false}, {'|', 0, 0, true, false}};
+    struct separator sep[] = {{'\t', 0, 0, true, true},
+                              {';', 0, 0, true, false},
+                              {',', 0, 0, true, false},
+                              {'|', 0, 0, true, false}};
     unsigned records = 0;
     bool quoted = false, empty = true, enough = false;
 

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-#define LINES 20                /* looked at */
+#define LINES       20 /* looked at */
 #define BINARY_HEAD 512
 
 static bool is_number(const char *s, size_t n)
@@ -69,7 +69,7 @@ static bool is_json_value(const char *s, size_t len, bool whole)
     struct error err = {0};
     autojson struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, &err);
 
-    return j || (!whole && err.code >= 0 && (size_t)err.code >= len);   /* it only ends too early */
+    return j || (!whole && err.code >= 0 && (size_t)err.code >= len); /* it only ends too early */
 }
 
 /* A whole value, the beginning of one, or one a line. */
@@ -110,15 +110,29 @@ static bool is_binary(const char *s, size_t len)
 
 static const char *file_kind(const char *s, size_t len, bool whole)
 {
-    static const struct { const char *kind, *name; } files[] = {
-        {"png", "a PNG image"}, {"jpg", "a JPEG image"}, {"pdf", "a PDF file"}, {"parquet", "a Parquet file"},
-        {"xlsx", "an Excel file"}, {"zip", "a ZIP archive"},
+    static const struct {
+        const char *kind, *name;
+    } files[] = {
+        {"png", "a PNG image"},        {"jpg", "a JPEG image"},   {"pdf", "a PDF file"},
+        {"parquet", "a Parquet file"}, {"xlsx", "an Excel file"}, {"zip", "a ZIP archive"},
     };
-    static const struct { const char *bytes, *name; } heads[] = {
-        {"\x1f\x8b", "gzip data"}, {"BZh", "bzip2 data"}, {"\xfd" "7zXZ", "xz data"},
-        {"\x28\xb5\x2f\xfd", "zstd data"}, {"GIF8", "a GIF image"}, {"SQLite format 3", "an SQLite database"},
-        {"\xd0\xcf\x11\xe0", "an old Excel or Word file"}, {"\x89HDF", "an HDF5 file"},
-        {"\x93NUMPY", "a NumPy array"}, {"\x7f" "ELF", "a program"},
+    static const struct {
+        const char *bytes, *name;
+    } heads[] = {
+        {"\x1f\x8b", "gzip data"},
+        {"BZh", "bzip2 data"},
+        {"\xfd"
+         "7zXZ",
+         "xz data"},
+        {"\x28\xb5\x2f\xfd", "zstd data"},
+        {"GIF8", "a GIF image"},
+        {"SQLite format 3", "an SQLite database"},
+        {"\xd0\xcf\x11\xe0", "an old Excel or Word file"},
+        {"\x89HDF", "an HDF5 file"},
+        {"\x93NUMPY", "a NumPy array"},
+        {"\x7f"
+         "ELF",
+         "a program"},
     };
     const char *kind = sniff_content(s, len, whole);
 
@@ -133,9 +147,11 @@ static const char *file_kind(const char *s, size_t len, bool whole)
 
 static const char *markup_kind(const char *s)
 {
-    static const struct { const char *head, *name; } kinds[] = {
-        {"<?xml", "XML"}, {"<!doctype html", "HTML"}, {"<html", "HTML"}, {"<svg", "an SVG image"},
-        {"{\\rtf", "an RTF document"},
+    static const struct {
+        const char *head, *name;
+    } kinds[] = {
+        {"<?xml", "XML"},         {"<!doctype html", "HTML"},    {"<html", "HTML"},
+        {"<svg", "an SVG image"}, {"{\\rtf", "an RTF document"},
     };
 
     for (size_t i = 0; i < countof(kinds); i++)
@@ -181,7 +197,7 @@ const char *sniff_data(const char *s, size_t len, bool whole)
         return "JSON";
     end = memrchr(s, '\n', len);
     if (!whole && end)
-        len = (size_t)(end - s) + 1;            /* of a line that is still to come nothing is known */
+        len = (size_t)(end - s) + 1; /* of a line that is still to come nothing is known */
     if (has_fence(s, len))
         return NULL;
     if (has_markdown(s, len))

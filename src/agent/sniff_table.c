@@ -9,24 +9,24 @@
 #include "agent/sniff_table.h"
 #include "base/mem.h"
 
-#define RECORDS 20              /* looked at */
-#define COLUMNS 32              /* of a record; more count, but are not looked at */
+#define RECORDS 20 /* looked at */
+#define COLUMNS 32 /* of a record; more count, but are not looked at */
 
 enum cell {
     EMPTY,
     VALUE,
     WORD,
-    PHRASE,                     /* two or three words */
-    MIXED,                      /* words with a number at an end: "sort 3" */
+    PHRASE, /* two or three words */
+    MIXED,  /* words with a number at an end: "sort 3" */
     SENTENCE,
 };
 
 struct record {
     unsigned separators;
     unsigned char cells[COLUMNS];
-    bool loose;                 /* a separator has a blank behind it */
-    bool blanks;                /* there is one anywhere outside quotes */
-    bool question;              /* ends with a question mark */
+    bool loose;    /* a separator has a blank behind it */
+    bool blanks;   /* there is one anywhere outside quotes */
+    bool question; /* ends with a question mark */
 };
 
 struct table {
@@ -51,7 +51,7 @@ static bool is_value(const char *s, size_t n)
         if (c < 0x80 && !isdigit(c) && !strchr(".,:/+-%$ 'eETZ", c))
             return false;
         if (c >= 0x80 && c != 0xc2 && c != 0xe2 && (i == 0 || (unsigned char)s[i - 1] < 0x80))
-            return false;       /* pound, yen, euro, a narrow blank; no letter */
+            return false; /* pound, yen, euro, a narrow blank; no letter */
         digits += isdigit(c) != 0;
     }
     return digits > 0;
@@ -122,8 +122,8 @@ static enum cell cell_of(const char *s, size_t n, bool first)
     if (is_value(s, n))
         return VALUE;
     words = sniff_words(s, n);
-    if (words > 3 || strchr("?!", s[n - 1]) || (words == 3 && strchr(".:;", s[n - 1])) || is_torn(s, n) ||
-        is_long_without_blanks(s, n))
+    if (words > 3 || strchr("?!", s[n - 1]) || (words == 3 && strchr(".:;", s[n - 1])) || is_torn(s, n)
+        || is_long_without_blanks(s, n))
         return SENTENCE;
     if (words == 1)
         return WORD;
@@ -214,7 +214,7 @@ static void read_table(const char *s, size_t len, char separator, struct table *
     for (t->n = 0; len > 0 && t->n < RECORDS;) {
         size_t blank = strspn(s, " \t\r"), n;
 
-        if (blank < len && (s[blank] == '\n' || *s == '#')) {   /* no question and no record */
+        if (blank < len && (s[blank] == '\n' || *s == '#')) { /* no question and no record */
             n = sniff_plain_end(s, len, '\n');
             n += n < len;
         } else {
@@ -275,17 +275,35 @@ static size_t count(const struct record *v, size_t n, bool (*so)(const struct re
     return m;
 }
 
-static bool is_prose(const struct record *r) { return r->loose || has(r, 1U << SENTENCE | 1U << MIXED); }
-static bool is_question(const struct record *r) { return r->question; }
-static bool is_compact(const struct record *r) { return !r->blanks; }
-static bool begins_short(const struct record *r) { return r->cells[0] != PHRASE; }
-static bool is_lone(const struct record *r) { return columns_of(r) - empty_cells(r) < 2; }
+static bool is_prose(const struct record *r)
+{
+    return r->loose || has(r, 1U << SENTENCE | 1U << MIXED);
+}
+static bool is_question(const struct record *r)
+{
+    return r->question;
+}
+static bool is_compact(const struct record *r)
+{
+    return !r->blanks;
+}
+static bool begins_short(const struct record *r)
+{
+    return r->cells[0] != PHRASE;
+}
+static bool is_lone(const struct record *r)
+{
+    return columns_of(r) - empty_cells(r) < 2;
+}
 static bool is_all_values(const struct record *r)
 {
     return has(r, 1U << VALUE) && !has(r, ~(1U << VALUE | 1U << EMPTY));
 }
 
-static bool is_header(const struct record *r) { return !has(r, 1U << VALUE | 1U << MIXED | 1U << SENTENCE); }
+static bool is_header(const struct record *r)
+{
+    return !has(r, 1U << VALUE | 1U << MIXED | 1U << SENTENCE);
+}
 
 /* n records with the same number of separators, the first perhaps a header. */
 static bool is_table(const struct record *v, size_t n)
@@ -298,8 +316,8 @@ static bool is_table(const struct record *v, size_t n)
     if (count(body, rows, is_all_values) == rows)
         return true;
     if (!value_column(body, rows, &column))
-        return n >= 3 && wordy == 0 && !is_prose(v) &&
-               (v->separators >= 2 || count(v, n, is_compact) * 2 >= n);
+        return n >= 3 && wordy == 0 && !is_prose(v)
+               && (v->separators >= 2 || count(v, n, is_compact) * 2 >= n);
     if (is_header(v) && n >= 3 && (count(v, n, is_prose) == 0 || v->separators >= 2 || n >= 5))
         return true;
     if (wordy > 0 || (n == 2 && is_prose(v)))

@@ -1,5 +1,5 @@
-/* texts.c - the prompts with their placeholders filled in. What is installed is asked of the sandbox, so that the system prompt
- * never promises a package that is not there.
+/* texts.c - the prompts with their placeholders filled in. What is installed is asked of the sandbox, so that
+ * the system prompt never promises a package that is not there.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,8 @@ static void today(char *out, size_t size)
         snprintf(out, size, "unknown");
 }
 
-/* The packages inside, "" when the sandbox cannot start: a question may need no code, so that is no error yet. */
+/* The packages inside, "" when the sandbox cannot start: a question may need no code, so that is no error
+ * yet. */
 static int packages(struct agent *a, const char **out, struct error *err)
 {
     struct error e = {0};
@@ -73,8 +74,8 @@ static char *with_user_system(struct agent *a, const char *text, const struct te
     return joined;
 }
 
-/* "numpy 1.24, scikit-learn 1.2" -> "numpy, sklearn": the names to import; versions cost a small model more tokens than they are worth,
- * and it imports what it reads. */
+/* "numpy 1.24, scikit-learn 1.2" -> "numpy, sklearn": the names to import; versions cost a small model more
+ * tokens than they are worth, and it imports what it reads. */
 static char *import_names(const char *packages)
 {
     struct buf out = BUF_INIT(4096);
@@ -112,9 +113,11 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
     autofree char *version = xstrdup(python && *python ? python : "3");
 
     today(date, sizeof date);
-    snprintf(limits, sizeof limits, "%.0f s a run, %.0f MiB of memory", (double)a->o.cell_ms / 1000, (double)a->o.memory / (1 << 20));
+    snprintf(limits, sizeof limits, "%.0f s a run, %.0f MiB of memory", (double)a->o.cell_ms / 1000,
+             (double)a->o.memory / (1 << 20));
     const struct text_var v[] = {
-        {"python", version}, {"packages", inside}, {"names", names}, {"limits", limits}, {"date", date}, {"tool", agent_tools[0].name},
+        {"python", version}, {"packages", inside}, {"names", names},
+        {"limits", limits},  {"date", date},       {"tool", agent_tools[0].name},
     };
     size_t n = countof(v);
 
@@ -140,8 +143,21 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
 void texts_release(struct texts *t)
 {
     char **all[] = {
-        &t->system_native, &t->system_blocks, &t->examples_table, &t->examples_json, &t->nudge, &t->blocks_ok, &t->blocks_failed, &t->blocks_malformed,
-        &t->blocks_interrupted, &t->blocks_no_more, &t->tool_description, &t->tool_code, &t->empty, &t->no_more_code, &t->same_code,
+        &t->system_native,
+        &t->system_blocks,
+        &t->examples_table,
+        &t->examples_json,
+        &t->nudge,
+        &t->blocks_ok,
+        &t->blocks_failed,
+        &t->blocks_malformed,
+        &t->blocks_interrupted,
+        &t->blocks_no_more,
+        &t->tool_description,
+        &t->tool_code,
+        &t->empty,
+        &t->no_more_code,
+        &t->same_code,
         &t->same_output,
     };
 

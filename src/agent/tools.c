@@ -1,5 +1,5 @@
-/* tools.c - the table of tools, and which calls of a reply are carried out. execute_python is the first; a new tool is a new
- * line in the table and a function, the loop does not change.
+/* tools.c - the table of tools, and which calls of a reply are carried out. execute_python is the first; a
+ * new tool is a new line in the table and a function, the loop does not change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static char *python_schema(const struct texts *t)
     return json_print(schema);
 }
 
-/* Code that printed nothing is told so once as if it had failed: a small model otherwise makes the missing output up. It is no
- * failing round: "set x to 21" is fine. */
+/* Code that printed nothing is told so once as if it had failed: a small model otherwise makes the missing
+ * output up. It is no failing round: "set x to 21" is fine. */
 static void no_output(struct question *q, struct tool_outcome *out)
 {
     if (q->told_no_output) {
@@ -54,15 +54,17 @@ static void python_worked(struct agent *a, struct cell_told *told, struct tool_o
     }
 }
 
-/* Run twice with one result: a third time would cost a round and say nothing new. In the words of code that worked, or a model of the
- * blocks dialect would be asked to mend it. */
-static void same_output(struct agent *a, const char *id, const char *code, const char *told, struct tool_outcome *out)
+/* Run twice with one result: a third time would cost a round and say nothing new. In the words of code that
+ * worked, or a model of the blocks dialect would be asked to mend it. */
+static void same_output(struct agent *a, const char *id, const char *code, const char *told,
+                        struct tool_outcome *out)
 {
     budget_known(&a->q->budget);
     a->q->vary = true;
     out->kind = RESULT_OK;
     buf_addf(&out->text, "%s\n\n%s", *told ? told : "(no output)", a->q->texts.same_output);
-    cell_refused(a, id, agent_tools[0].name, code, "skipped: the same code has already run twice with the same result");
+    cell_refused(a, id, agent_tools[0].name, code,
+                 "skipped: the same code has already run twice with the same result");
 }
 
 /* Failing code that came again: its error alone did not help, so what it works on is said with it. */
@@ -73,14 +75,16 @@ static void same_failed(struct agent *a, const char *why, struct tool_outcome *o
     facts_show(a, &out->text);
 }
 
-static int python_run(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out, struct error *err)
+static int python_run(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out,
+                      struct error *err)
 {
     struct question *q = a->q;
     const char *code = json_str(json_get(args, "code")), *why;
 
     if (text_blank(code)) {
         out->kind = RESULT_MALFORMED;
-        buf_addf(&out->text, "The argument \"code\" is missing or empty: %s takes {\"code\": \"...\"}.", agent_tools[0].name);
+        buf_addf(&out->text, "The argument \"code\" is missing or empty: %s takes {\"code\": \"...\"}.",
+                 agent_tools[0].name);
         cell_refused(a, id, agent_tools[0].name, "", buf_str(&out->text));
         return budget_bad_call(&q->budget, buf_str(&out->text), err);
     }
@@ -136,7 +140,8 @@ static void list_tools(struct buf *out)
         buf_addf(out, "%s%s", i ? ", " : "", agent_tools[i].name);
 }
 
-static int malformed(struct agent *a, const struct call *call, const char *problem, struct tool_outcome *out, struct error *err)
+static int malformed(struct agent *a, const struct call *call, const char *problem, struct tool_outcome *out,
+                     struct error *err)
 {
     out->kind = RESULT_MALFORMED;
     buf_addstr(&out->text, problem);
@@ -144,13 +149,17 @@ static int malformed(struct agent *a, const struct call *call, const char *probl
     return budget_bad_call(&a->q->budget, problem, err);
 }
 
-int tool_call(struct agent *a, const struct call *call, const char *problem, size_t index, struct tool_outcome *out, struct error *err)
+int tool_call(struct agent *a, const struct call *call, const char *problem, size_t index,
+              struct tool_outcome *out, struct error *err)
 {
     struct question *q = a->q;
 
     if (index >= a->o.max_calls) {
         out->kind = RESULT_FAILED;
-        buf_addf(&out->text, "Not run: at most %u calls of one reply are run. Send the rest again if they are still needed.", a->o.max_calls);
+        buf_addf(
+            &out->text,
+            "Not run: at most %u calls of one reply are run. Send the rest again if they are still needed.",
+            a->o.max_calls);
         return 0;
     }
     if (q->budget.no_more) {
@@ -164,12 +173,14 @@ int tool_call(struct agent *a, const struct call *call, const char *problem, siz
         return malformed(a, call, problem, out, err);
 
     const struct tool *tool = find_tool(call->name);
-    autojson struct json *args = json_parse(call->arguments, strlen(call->arguments), JSON_DUPLICATES, NULL, NULL);
+    autojson struct json *args = json_parse(call->arguments, strlen(call->arguments), JSON_DUPLICATES, NULL,
+                                            NULL);
     if (tool && args)
         return tool->run(a, call->id, args, out, err);
 
     struct buf text = BUF_INIT(1024);
-    buf_addf(&text, tool ? "The arguments of %.64s are no JSON object." : "There is no tool %.64s.", call->name);
+    buf_addf(&text, tool ? "The arguments of %.64s are no JSON object." : "There is no tool %.64s.",
+             call->name);
     buf_addstr(&text, " The tools are: ");
     list_tools(&text);
     int status = malformed(a, call, buf_str(&text), out, err);

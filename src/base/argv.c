@@ -34,7 +34,7 @@ void argv_pushl(struct argv *a, ...)
 {
     va_list ap;
     va_start(ap, a);
-    for (const char *s; (s = va_arg(ap, const char *)) != NULL; )
+    for (const char *s; (s = va_arg(ap, const char *)) != NULL;)
         argv_push(a, s);
     va_end(ap);
 }

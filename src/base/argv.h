@@ -7,16 +7,20 @@
 struct buf;
 
 struct argv {
-    char **v;               /* NULL-terminated when n > 0; the strings are owned */
+    char **v; /* NULL-terminated when n > 0; the strings are owned */
     size_t n, alloc;
 };
 
-#define ARGV_INIT {0}
+#define ARGV_INIT \
+    {             \
+        0         \
+    }
 
 void argv_push(struct argv *a, const char *s);
 void argv_pushf(struct argv *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void argv_pushl(struct argv *a, ...) __attribute__((sentinel));        /* strings up to NULL */
+void argv_pushl(struct argv *a, ...) __attribute__((sentinel)); /* strings up to NULL */
 void argv_release(struct argv *a);
-void argv_quote(const struct argv *a, struct buf *out);   /* one line for a POSIX shell, only for people to read and paste */
+/* one line for a POSIX shell, only for people to read and paste */
+void argv_quote(const struct argv *a, struct buf *out);
 
 #endif

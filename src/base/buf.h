@@ -9,26 +9,32 @@
 #include <stddef.h>
 
 struct buf {
-    char *data;             /* NULL until something was added; use buf_str() where "" is wanted */
+    char *data; /* NULL until something was added; use buf_str() where "" is wanted */
     size_t len, alloc;
-    size_t max;             /* most bytes it will hold; 0 means no cap (only for what we make ourselves) */
-    bool full;              /* something did not fit and was dropped */
+    size_t max; /* most bytes it will hold; 0 means no cap (only for what we make ourselves) */
+    bool full;  /* something did not fit and was dropped */
 };
 
-#define BUF_INIT(cap) {.max = (cap)}
+#define BUF_INIT(cap) \
+    {                 \
+        .max = (cap)  \
+    }
 
 void buf_init(struct buf *b, size_t max);
-void buf_release(struct buf *b);                               /* frees, keeps max */
-void buf_clear(struct buf *b);                                 /* len 0, full false, memory kept */
-bool buf_add(struct buf *b, const void *data, size_t len);     /* adds what fits; false and .full when not all did */
+void buf_release(struct buf *b); /* frees, keeps max */
+void buf_clear(struct buf *b);   /* len 0, full false, memory kept */
+/* adds what fits; false and .full when not all did */
+bool buf_add(struct buf *b, const void *data, size_t len);
 bool buf_addstr(struct buf *b, const char *s);
 bool buf_addch(struct buf *b, char c);
 bool buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool buf_vaddf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
-char *buf_space(struct buf *b, size_t want);   /* room for want bytes at the end, or NULL past the cap; then b->len += n, and buf_end() */
-void buf_end(struct buf *b);                                   /* write the NUL after data put by hand */
-void buf_drop(struct buf *b, size_t n);                        /* remove n bytes from the front */
-const char *buf_str(const struct buf *b);                      /* never NULL */
-char *buf_steal(struct buf *b, size_t *len);                   /* the bytes (never NULL), the buf empty after; len may be NULL */
+/* room for want bytes at the end, or NULL past the cap; then b->len += n, and buf_end() */
+char *buf_space(struct buf *b, size_t want);
+void buf_end(struct buf *b);              /* write the NUL after data put by hand */
+void buf_drop(struct buf *b, size_t n);   /* remove n bytes from the front */
+const char *buf_str(const struct buf *b); /* never NULL */
+/* the bytes (never NULL), the buf empty after; len may be NULL */
+char *buf_steal(struct buf *b, size_t *len);
 
 #endif

@@ -31,11 +31,11 @@
 /* What the child reports over the pipe when it cannot become the program. */
 struct start_failure {
     int code;
-    char step;              /* 'd' descriptors, 'c' directory, 'u' user, 'x' exec */
+    char step; /* 'd' descriptors, 'c' directory, 'u' user, 'x' exec */
 };
 
-/* The program's path. Only absolute folders of PATH are searched: the working directory may be hostile. Unlike execvp,
- * a file without an interpreter line is never handed to a shell. */
+/* The program's path. Only absolute folders of PATH are searched: the working directory may be hostile.
+ * Unlike execvp, a file without an interpreter line is never handed to a shell. */
 static char *find_program(const char *name)
 {
     if (strchr(name, '/') != NULL)
@@ -69,7 +69,8 @@ _Noreturn static void child_fail(int report, char step)
     _exit(127);
 }
 
-/* Put fds[0..2] on 0, 1, 2. First all are lifted above 2, so that no dup2 overwrites one that is still wanted. */
+/* Put fds[0..2] on 0, 1, 2. First all are lifted above 2, so that no dup2 overwrites one that is still
+ * wanted. */
 static int place_standard(const int fds[3], int *report)
 {
     int lifted[3];
@@ -132,15 +133,15 @@ static void close_others(const int *keep)
     }
 }
 
-/* Signals as a fresh program expects them. Ignored ones would be inherited through exec, and our handler would write into
- * the parent's signal pipe until then. All are blocked since before fork. */
+/* Signals as a fresh program expects them. Ignored ones would be inherited through exec, and our handler
+ * would write into the parent's signal pipe until then. All are blocked since before fork. */
 static void reset_signals(bool deaf)
 {
     static const int enders[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
     struct sigaction sa = {.sa_handler = SIG_DFL};
     for (int sig = 1; sig < NSIG; sig++)
         sigaction(sig, &sa, NULL);
-    sa.sa_handler = SIG_IGN;                /* one that came since fork goes with it */
+    sa.sa_handler = SIG_IGN; /* one that came since fork goes with it */
     for (size_t i = 0; deaf && i < countof(enders); i++)
         sigaction(enders[i], &sa, NULL);
     sigset_t none;
@@ -159,7 +160,7 @@ static int become_user(uid_t uid)
 _Noreturn static void child_main(const struct child_options *o, const char *program, pid_t parent, int report)
 {
     if (o->own_session)
-        setsid();               /* leads a group too */
+        setsid(); /* leads a group too */
     else
         setpgid(0, 0);
     reset_signals(o->deaf);
@@ -171,14 +172,14 @@ _Noreturn static void child_main(const struct child_options *o, const char *prog
     if (become_user(o->uid) < 0)
         child_fail(report, 'u');
     if (o->die_with_parent) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);       /* after setuid, which clears it */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid, which clears it */
         if (getppid() != parent)
-            _exit(127);                         /* it died before the line above */
+            _exit(127); /* it died before the line above */
     }
     if (o->setup != NULL && o->setup(o->setup_ctx) != 0)
         _exit(126);
     if (o->body != NULL) {
-        close_others(o->keep);  /* the report pipe too, which lets the parent go on */
+        close_others(o->keep); /* the report pipe too, which lets the parent go on */
         _exit(o->body(o->body_ctx));
     }
     if (mark_others(o->keep) < 0)
@@ -225,15 +226,16 @@ pid_t child_spawn(const struct child_options *o, struct error *err)
         errno = code;
         return error_errno(err, "cannot start %s", o->argv[0]);
     }
-    if (!o->own_session)        /* else its group would be there before its session, which then cannot be made */
-        setpgid(pid, pid);      /* in the parent too: the group must be there before anybody kills it */
+    /* else its group would be there before its session, which then cannot be made */
+    if (!o->own_session)
+        setpgid(pid, pid); /* in the parent too: the group must be there before anybody kills it */
     struct start_failure f;
     ssize_t n;
     do
         n = read(report, &f, sizeof(f));
     while (n < 0 && errno == EINTR);
     if (n != (ssize_t)sizeof(f))
-        return pid;             /* end of file: exec closed the pipe (or setup ended the child) */
+        return pid; /* end of file: exec closed the pipe (or setup ended the child) */
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
     return report_failure(o, &f, err);
@@ -250,7 +252,7 @@ void child_kill(pid_t pid, int sig)
 
 static int pidfd_of(pid_t pid)
 {
-    return (int)syscall(SYS_pidfd_open, pid, 0U);      /* CLOEXEC by itself; -1 before Linux 5.3 */
+    return (int)syscall(SYS_pidfd_open, pid, 0U); /* CLOEXEC by itself; -1 before Linux 5.3 */
 }
 
 /* -1: still runs, 0: gone (or never our child). */
@@ -311,12 +313,13 @@ void child_status_text(int status, char *out, size_t size)
 struct run {
     pid_t pid;
     int pidfd;
-    int fds[2];             /* read ends of stdout and stderr; -1 at their end */
+    int fds[2]; /* read ends of stdout and stderr; -1 at their end */
     struct loop *loop;
     struct child_result *r;
 };
 
-/* Read what is there now, but at most a MiB: a child that writes without end must not keep us from the clock. */
+/* Read what is there now, but at most a MiB: a child that writes without end must not keep us from the clock.
+ */
 static void drain(int *fd, struct buf *out)
 {
     char piece[16384];
@@ -337,7 +340,7 @@ static void run_poll(struct run *run, int timeout_ms)
     size_t n = 0;
     fds[n++] = (struct pollfd){.fd = run->fds[0], .events = POLLIN};
     fds[n++] = (struct pollfd){.fd = run->fds[1], .events = POLLIN};
-    fds[n++] = (struct pollfd){.fd = run->pidfd, .events = POLLIN};       /* a negative one is passed over */
+    fds[n++] = (struct pollfd){.fd = run->pidfd, .events = POLLIN}; /* a negative one is passed over */
     if (run->pidfd < 0 && (timeout_ms < 0 || timeout_ms > 20))
         timeout_ms = 20;
     size_t own = n;
@@ -352,24 +355,27 @@ static void run_poll(struct run *run, int timeout_ms)
         loop_serve(run->loop, fds + own, ready > 0 ? n - own : 0);
 }
 
-/* True when it ended. It stays a zombie, so that its number, and its group's, cannot become somebody else's. */
+/* True when it ended. It stays a zombie, so that its number, and its group's, cannot become somebody else's.
+ */
 static bool has_ended(pid_t pid)
 {
     siginfo_t info = {0};
-    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno != EINTR : info.si_pid != 0;
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno != EINTR
+                                                                            : info.si_pid != 0;
 }
 
-/* A polite signal, so that an engine's client can tidy up, then the hard one for whoever is left in the group. */
+/* A polite signal, so that an engine's client can tidy up, then the hard one for whoever is left in the
+ * group. */
 static void run_kill(struct run *run)
 {
     struct loop *loop = run->loop;
     int64_t until = clock_ms() + 300, left;
-    run->loop = NULL;                       /* the loop's callbacks have nothing to do with dying */
+    run->loop = NULL; /* the loop's callbacks have nothing to do with dying */
     child_kill(run->pid, SIGTERM);
     while (!has_ended(run->pid) && (left = until - clock_ms()) > 0)
         run_poll(run, (int)left);
     child_kill(run->pid, SIGKILL);
-    child_wait(run->pid, 5000, &run->r->status);       /* one in uninterruptible sleep is left behind */
+    child_wait(run->pid, 5000, &run->r->status); /* one in uninterruptible sleep is left behind */
     run->loop = loop;
     drain(&run->fds[0], &run->r->out);
     drain(&run->fds[1], &run->r->err);
@@ -397,7 +403,8 @@ static int run_start(char *const *argv, struct run *run, struct error *err)
     return 0;
 }
 
-int child_run(char *const *argv, int deadline_ms, size_t cap, struct loop *loop, struct child_result *r, struct error *err)
+int child_run(char *const *argv, int deadline_ms, size_t cap, struct loop *loop, struct child_result *r,
+              struct error *err)
 {
     *r = (struct child_result){.status = -1, .out = BUF_INIT(cap), .err = BUF_INIT(cap)};
     struct run run = {.pid = -1, .pidfd = -1, .fds = {-1, -1}, .loop = loop, .r = r};

@@ -1,5 +1,5 @@
-/* error.c - see error.h. Texts come partly from outside (a server's words, a file's name), so every text is repaired to
- * valid UTF-8 on its way in; it is scrubbed where it is shown.
+/* error.c - see error.h. Texts come partly from outside (a server's words, a file's name), so every text is
+ * repaired to valid UTF-8 on its way in; it is scrubbed where it is shown.
  */
 #include "base/error.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/utf8.h"
 
-enum { RAW_MAX = 2048 };    /* more than error.text holds, so a cut always falls on our side */
+enum { RAW_MAX = 2048 }; /* more than error.text holds, so a cut always falls on our side */
 
 /* Copy raw to out as valid UTF-8, whole characters only. Control bytes are left to the scrubber. */
 static void put_text(char *out, size_t size, const char *raw, size_t len)
@@ -36,7 +36,8 @@ static void put_text(char *out, size_t size, const char *raw, size_t len)
     out[n] = '\0';
 }
 
-static size_t format(char *raw, size_t size, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
+static size_t format(char *raw, size_t size, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
 static size_t format(char *raw, size_t size, const char *fmt, va_list ap)
 {
     int n = vsnprintf(raw, size, fmt, ap);
@@ -113,17 +114,25 @@ int error_exit_code(const struct error *err)
     if (err == NULL)
         return 1;
     switch (err->kind) {
-    case ERROR_NONE: return 0;
-    case ERROR_USAGE: return 2;
-    case ERROR_AUTH: return 77;
-    case ERROR_BUSY: return 75;
-    case ERROR_SANDBOX: return 3;
-    case ERROR_LIMIT: return 5;
-    case ERROR_CANCELLED: return 130;
+    case ERROR_NONE:
+        return 0;
+    case ERROR_USAGE:
+        return 2;
+    case ERROR_AUTH:
+        return 77;
+    case ERROR_BUSY:
+        return 75;
+    case ERROR_SANDBOX:
+        return 3;
+    case ERROR_LIMIT:
+        return 5;
+    case ERROR_CANCELLED:
+        return 130;
     case ERROR_NETWORK:
     case ERROR_API:
     case ERROR_PROTOCOL:
-    case ERROR_SYSTEM: return 1;
+    case ERROR_SYSTEM:
+        return 1;
     }
     return 1;
 }

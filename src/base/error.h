@@ -1,31 +1,32 @@
 /* error.h - bad news for the user, on the caller's stack.
  *
- * A function that can fail takes a struct error * last and returns 0 or -1 (or NULL). On success the struct is not
- * touched; there is nothing to free. Three kinds of bad news stay apart: what the model should read (a Python
- * exception is a normal result), what the user should read (this), what we got wrong (assert).
- * Only the edge (main, term, pipe) prints.
+ * A function that can fail takes a struct error * last and returns 0 or -1 (or NULL). On success the struct
+ * is not touched; there is nothing to free. Three kinds of bad news stay apart: what the model should read (a
+ * Python exception is a normal result), what the user should read (this), what we got wrong (assert). Only
+ * the edge (main, term, pipe) prints.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-enum error_kind {           /* what the program does about it; the exit code follows (docs: DESIGN 2) */
-    ERROR_NONE = 0,
-    ERROR_USAGE,            /*   2  the command line or the configuration is wrong */
-    ERROR_NETWORK,          /*   1  no answer came over the network */
-    ERROR_API,              /*   1  the service answered with an error */
-    ERROR_AUTH,             /*  77  the service refused the credentials */
-    ERROR_BUSY,             /*  75  rate limit or overload, after all retries */
-    ERROR_PROTOCOL,         /*   1  a peer sent what cannot be understood */
-    ERROR_SANDBOX,          /*   3  the sandbox could not be started */
-    ERROR_LIMIT,            /*   5  a limit was reached: rounds, tokens, time, length */
-    ERROR_CANCELLED,        /* 130  interrupted by the user (143 when a SIGTERM did it) */
-    ERROR_SYSTEM,           /*   1  the operating system refused: disk, memory, descriptors */
+enum error_kind { /* what the program does about it; the exit code follows (docs: DESIGN 2) */
+                  ERROR_NONE = 0,
+                  ERROR_USAGE,     /*   2  the command line or the configuration is wrong */
+                  ERROR_NETWORK,   /*   1  no answer came over the network */
+                  ERROR_API,       /*   1  the service answered with an error */
+                  ERROR_AUTH,      /*  77  the service refused the credentials */
+                  ERROR_BUSY,      /*  75  rate limit or overload, after all retries */
+                  ERROR_PROTOCOL,  /*   1  a peer sent what cannot be understood */
+                  ERROR_SANDBOX,   /*   3  the sandbox could not be started */
+                  ERROR_LIMIT,     /*   5  a limit was reached: rounds, tokens, time, length */
+                  ERROR_CANCELLED, /* 130  interrupted by the user (143 when a SIGTERM did it) */
+                  ERROR_SYSTEM,    /*   1  the operating system refused: disk, memory, descriptors */
 };
 
 struct error {
     enum error_kind kind;
-    int code;               /* errno, HTTP status or 0, by kind */
-    char text[1024];        /* one or two lines: what was wrong, where, what to do. Always valid UTF-8, not scrubbed */
+    int code; /* errno, HTTP status or 0, by kind */
+    /* one or two lines: what was wrong, where, what to do. Always valid UTF-8, not scrubbed */
+    char text[1024];
 };
 
 /* Fill in *err (may be NULL) and return -1. A text that does not fit is cut at a character. */
@@ -35,7 +36,8 @@ int error_set(struct error *err, enum error_kind kind, int code, const char *fmt
 /* Put "fmt: " before the text that is there; kind and code stay. Returns -1. */
 int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ERROR_SYSTEM with errno's text: "fmt: No space left on device". Returns -1. Call before anything changes errno. */
+/* ERROR_SYSTEM with errno's text: "fmt: No space left on device". Returns -1. Call before anything changes
+ * errno. */
 int error_errno(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 int error_exit_code(const struct error *err);

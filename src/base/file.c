@@ -48,7 +48,7 @@ void fd_close(int *fd)
     if (fd == NULL || *fd < 0)
         return;
     int saved = errno;
-    close(*fd);                 /* after EINTR Linux has closed it all the same */
+    close(*fd); /* after EINTR Linux has closed it all the same */
     *fd = -1;
     errno = saved;
 }
@@ -93,7 +93,8 @@ int fd_open_standard(void)
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) >= 0)
             continue;
-        /* The lowest free number is fd, since all below are open. Reading 1 or 2 is wrong anyway, so all get O_RDWR. */
+        /* The lowest free number is fd, since all below are open. Reading 1 or 2 is wrong anyway, so all get
+         * O_RDWR. */
         int got = open("/dev/null", O_RDWR);
         if (got == fd) {
             mask |= 1 << fd;
@@ -106,7 +107,8 @@ int fd_open_standard(void)
 
 int file_read(const char *path, size_t max, struct buf *out, struct error *err)
 {
-    /* O_NONBLOCK, so that a FIFO put in the place of a file does not hang us; it changes nothing for a file. */
+    /* O_NONBLOCK, so that a FIFO put in the place of a file does not hang us; it changes nothing for a file.
+     */
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return error_errno(err, "cannot open %s", path);
@@ -118,7 +120,8 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
         return error_errno(err, "cannot read %s", path);
     }
     if (S_ISREG(st.st_mode) && (uintmax_t)st.st_size > max)
-        return error_set(err, ERROR_USAGE, EFBIG, "%s is too long: %jd bytes, at most %zu are read", path, (intmax_t)st.st_size, max);
+        return error_set(err, ERROR_USAGE, EFBIG, "%s is too long: %jd bytes, at most %zu are read", path,
+                         (intmax_t)st.st_size, max);
     size_t got = 0;
     for (;;) {
         char piece[16384];
@@ -132,7 +135,8 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
         got += (size_t)n;
         /* Files in /proc, and files that grow while they are read, have no size beforehand. */
         if (got > max || !buf_add(out, piece, (size_t)n))
-            return error_set(err, ERROR_USAGE, EFBIG, "%s is too long: %zu bytes and more, at most %zu are read", path, got,
+            return error_set(err, ERROR_USAGE, EFBIG,
+                             "%s is too long: %zu bytes and more, at most %zu are read", path, got,
                              out->max != 0 && out->max < max ? out->max : max);
     }
 }
@@ -146,9 +150,10 @@ static int write_once(const char *path, const void *data, size_t len, int mode, 
     autoclose int fd = mkostemp(temp, O_CLOEXEC);
     if (fd < 0)
         return -1;
-    flock(fd, LOCK_EX | LOCK_NB);       /* it is being written: for file_sweep */
+    flock(fd, LOCK_EX | LOCK_NB); /* it is being written: for file_sweep */
     /* Data before name: after a crash the name holds the old text or the new one, never half of it. */
-    if (fchmod(fd, (mode_t)mode) == 0 && fd_write_all(fd, data, len) == 0 && (!sync || fdatasync(fd) == 0) && rename(temp, path) == 0)
+    if (fchmod(fd, (mode_t)mode) == 0 && fd_write_all(fd, data, len) == 0 && (!sync || fdatasync(fd) == 0)
+        && rename(temp, path) == 0)
         return 0;
     int code = errno;
     unlink(temp);
@@ -159,7 +164,8 @@ static int write_once(const char *path, const void *data, size_t len, int mode, 
 static int write_file(const char *path, const void *data, size_t len, int mode, bool sync, struct error *err)
 {
     /* Swept away before it was locked: once more. */
-    if (write_once(path, data, len, mode, sync) == 0 || (errno == ENOENT && write_once(path, data, len, mode, sync) == 0))
+    if (write_once(path, data, len, mode, sync) == 0
+        || (errno == ENOENT && write_once(path, data, len, mode, sync) == 0))
         return 0;
     return error_errno(err, "cannot write %s", path);
 }
@@ -198,7 +204,7 @@ int file_mkdirs(const char *path, int mode, struct error *err)
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return 0;
     autofree char *p = xstrdup(path);
-    for (char *s = p; *s != '\0'; ) {
+    for (char *s = p; *s != '\0';) {
         s += strspn(s, "/");
         s += strcspn(s, "/");
         char saved = *s;
@@ -221,7 +227,8 @@ static bool is_dot(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Open a directory for removal, also one of mode 000. By O_PATH first: fchmodat would follow a link put in its place. */
+/* Open a directory for removal, also one of mode 000. By O_PATH first: fchmodat would follow a link put in
+ * its place. */
 static int open_to_remove(int at, const char *name)
 {
     autoclose int path = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -235,8 +242,8 @@ static int open_to_remove(int at, const char *name)
     return openat(path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Remove what is in the directory name of top; its own directories are moved up into top, where later rounds find them.
- * So neither the stack nor the number of descriptors grows with the depth of the tree. */
+/* Remove what is in the directory name of top; its own directories are moved up into top, where later rounds
+ * find them. So neither the stack nor the number of descriptors grows with the depth of the tree. */
 static bool remove_dir(int top, const char *name, unsigned *serial, bool *progress)
 {
     if (unlinkat(top, name, AT_REMOVEDIR) == 0)
@@ -247,8 +254,9 @@ static bool remove_dir(int top, const char *name, unsigned *serial, bool *progre
         fd_close(&fd);
         return false;
     }
-    for (struct dirent *e; (e = readdir(d)) != NULL; ) {
-        if (is_dot(e->d_name) || unlinkat(dirfd(d), e->d_name, 0) == 0 || unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) == 0)
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        if (is_dot(e->d_name) || unlinkat(dirfd(d), e->d_name, 0) == 0
+            || unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) == 0)
             continue;
         /* Moving a directory rewrites its "..", for which it must be writable. */
         int sub = open_to_remove(dirfd(d), e->d_name);
@@ -275,12 +283,14 @@ int file_remove_tree(const char *path)
         return -1;
     }
     unsigned serial = 0;
-    bool progress = true;       /* each round removes something or brings it nearer to the top, else it ends */
+    /* each round removes something or brings it nearer to the top, else it ends */
+    bool progress = true;
     while (rmdir(path) < 0 && progress) {
         progress = false;
         rewinddir(d);
-        for (struct dirent *e; (e = readdir(d)) != NULL; ) {
-            if (!is_dot(e->d_name) && (unlinkat(top, e->d_name, 0) == 0 || remove_dir(top, e->d_name, &serial, &progress)))
+        for (struct dirent *e; (e = readdir(d)) != NULL;) {
+            if (!is_dot(e->d_name)
+                && (unlinkat(top, e->d_name, 0) == 0 || remove_dir(top, e->d_name, &serial, &progress)))
                 progress = true;
         }
     }
@@ -299,13 +309,13 @@ static bool roots_own(const char *path)
 
         if (slash == NULL)
             return true;
-        slash[slash == p] = '\0';       /* "/" is always there */
+        slash[slash == p] = '\0'; /* "/" is always there */
     }
     return st.st_uid == 0;
 }
 
-/* As root not the home of somebody else, which sudo leaves in place: what he can turn into links would lead root anywhere, and
- * what root made there would be in his way. */
+/* As root not the home of somebody else, which sudo leaves in place: what he can turn into links would lead
+ * root anywhere, and what root made there would be in his way. */
 static bool is_ours(const char *dir)
 {
     return dir != NULL && dir[0] == '/' && (geteuid() != 0 || roots_own(dir));
@@ -350,7 +360,8 @@ char *xdg_spare(unsigned i, bool make)
 {
     static const char *const shared[XDG_SPARES] = {"/tmp", "/var/tmp", "/dev/shm"};
     autofree char *runtime = runtime_dir(), *own = i < XDG_SPARES ? own_below(shared[i], make) : NULL;
-    uint64_t hash = 14695981039346656037u;      /* FNV-1a: one for each runtime folder, and no name longer than another */
+    /* FNV-1a: one for each runtime folder, and no name longer than another */
+    uint64_t hash = 14695981039346656037u;
 
     if (own == NULL)
         return NULL;
@@ -380,7 +391,7 @@ char *xdg_path(enum xdg which, const char *name)
     } else {
         const char *base = getenv(places[which].var);
         const char *home = home_dir();
-        if (is_ours(base))                          /* the specification: relative paths are to be ignored */
+        if (is_ours(base)) /* the specification: relative paths are to be ignored */
             dir = xasprintf("%s/sandpiper", base);
         else if (home != NULL)
             dir = xasprintf("%s/%s/sandpiper", home, places[which].below_home);

@@ -9,32 +9,45 @@
 struct buf;
 struct error;
 
-const char *disk_trouble(int code);                         /* an errno, in the words of a disk: "is full", "is read-only" */
-const char *disk_remedy(int code);                          /* "Make room there" */
-void fd_close(int *fd);                                    /* close if >= 0, set -1, errno kept */
-static inline void fd_closep(int *fd) { fd_close(fd); }
+/* an errno, in the words of a disk: "is full", "is read-only" */
+const char *disk_trouble(int code);
+const char *disk_remedy(int code); /* "Make room there" */
+void fd_close(int *fd);            /* close if >= 0, set -1, errno kept */
+static inline void fd_closep(int *fd)
+{
+    fd_close(fd);
+}
 #define autoclose __attribute__((cleanup(fd_closep)))
-bool fd_none_left(int code);                               /* an errno of open: it is us who can open nothing just now, so nothing is known of the file */
-int fd_write_all(int fd, const void *data, size_t len);    /* blocking, restarts after EINTR; -1 with errno */
+/* an errno of open: it is us who can open nothing just now, so nothing is known of the file */
+bool fd_none_left(int code);
+int fd_write_all(int fd, const void *data, size_t len); /* blocking, restarts after EINTR; -1 with errno */
 int fd_nonblock(int fd, bool on);
-int fd_open_standard(void);                                /* descriptors 0 to 2 opened on /dev/null where closed; returns a bit mask of those that were */
+/* descriptors 0 to 2 opened on /dev/null where closed; returns a bit mask of those that were */
+int fd_open_standard(void);
 
 /* Read the whole file, at most max bytes; a longer one is ERROR_USAGE naming both sizes. */
 int file_read(const char *path, size_t max, struct buf *out, struct error *err);
-int file_write(const char *path, const void *data, size_t len, int mode, struct error *err);   /* to a temporary name, then rename */
-/* The same, not waiting for the disk: for what is worth nothing after a crash of the machine, which may leave it empty. */
+/* to a temporary name, then rename */
+int file_write(const char *path, const void *data, size_t len, int mode, struct error *err);
+/* The same, not waiting for the disk: for what is worth nothing after a crash of the machine, which may leave
+ * it empty. */
 int file_write_soon(const char *path, const void *data, size_t len, int mode, struct error *err);
-void file_sweep(const char *path);                         /* remove the temporary files that killed writers of path left */
-int file_mkdirs(const char *path, int mode, struct error *err);   /* like mkdir -p; an existing directory is fine */
-int file_remove_tree(const char *path);                    /* iterative, by openat without following links; 0 also when it is not there */
+/* remove the temporary files that killed writers of path left */
+void file_sweep(const char *path);
+/* like mkdir -p; an existing directory is fine */
+int file_mkdirs(const char *path, int mode, struct error *err);
+/* iterative, by openat without following links; 0 also when it is not there */
+int file_remove_tree(const char *path);
 
 enum xdg { XDG_CONFIG, XDG_CACHE, XDG_STATE, XDG_DATA, XDG_RUNTIME };
-/* "$XDG_..._HOME/sandpiper/NAME" with the specification's default below $HOME; name may be NULL. XDG_RUNTIME falls back to
- * /tmp/sandpiper-UID, made 0700 and checked to be ours. NULL when there is no home at all, or, with errno, no such
- * folder. Nothing is created but that. As root a folder of another user's is passed over, for that of root's own home. */
+/* "$XDG_..._HOME/sandpiper/NAME" with the specification's default below $HOME; name may be NULL. XDG_RUNTIME
+ * falls back to /tmp/sandpiper-UID, made 0700 and checked to be ours. NULL when there is no home at all, or,
+ * with errno, no such folder. Nothing is created but that. As root a folder of another user's is passed over,
+ * for that of root's own home. */
 char *xdg_path(enum xdg which, const char *name);
-/* Where nothing can be written to XDG_RUNTIME: the i-th of other places for what only has to be found again by programs with the same
- * XDG_RUNTIME, as safe as that one; make: if it is not there. NULL: not this one. */
+/* Where nothing can be written to XDG_RUNTIME: the i-th of other places for what only has to be found again
+ * by programs with the same XDG_RUNTIME, as safe as that one; make: if it is not there. NULL: not this one.
+ */
 #define XDG_SPARES 3
 char *xdg_spare(unsigned i, bool make);
 

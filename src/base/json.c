@@ -1,5 +1,6 @@
-/* json.c - the one door for JSON. json_scan.c has made sure of the grammar; cJSON builds and prints the tree; here the
- * tree gets what cJSON does not do: duplicate keys, and numbers that a double cannot hold (kept as cJSON's raw text).
+/* json.c - the one door for JSON. json_scan.c has made sure of the grammar; cJSON builds and prints the tree;
+ * here the tree gets what cJSON does not do: duplicate keys, and numbers that a double cannot hold (kept as
+ * cJSON's raw text).
  */
 #include "base/json.h"
 
@@ -28,7 +29,7 @@ static const cJSON *peek(const struct json *j)
 static struct json *outer(cJSON *c)
 {
     if (c == NULL)
-        mem_gone();             /* the only way in which cJSON's constructors fail */
+        mem_gone(); /* the only way in which cJSON's constructors fail */
     return (struct json *)(void *)c;
 }
 
@@ -42,9 +43,9 @@ static const struct json *show(const cJSON *c)
 struct fix {
     const char *text;
     const struct json_scan *scan;
-    size_t number, odd;         /* how many numbers, and odd ones, the walk has passed */
+    size_t number, odd; /* how many numbers, and odd ones, the walk has passed */
     bool drop_duplicates;
-    const char *duplicate;      /* the key, when one was found and may not be */
+    const char *duplicate; /* the key, when one was found and may not be */
 };
 
 /* strtod of the C locale: main sets the user's locale for readline, and JSON has no decimal comma. */
@@ -110,8 +111,8 @@ static int by_key(const void *a, const void *b)
     return c != 0 ? c : x->index < y->index ? -1 : 1;
 }
 
-/* A hash table with open addressing could be driven to n^2 by a peer that picks its keys: after a bounded number of probes
- * the keys are sorted instead. */
+/* A hash table with open addressing could be driven to n^2 by a peer that picks its keys: after a bounded
+ * number of probes the keys are sorted instead. */
 static bool hashed_keys(struct fix *f, cJSON *obj, size_t n)
 {
     size_t size = 16, probes = 0;
@@ -182,17 +183,19 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
     struct json_scan scan;
     cJSON *c = NULL;
     if (json_scan(&scan, text, len, JSON_DEPTH, flags & JSON_PREFIX) < 0) {
-        error_set(err, ERROR_PROTOCOL, (int)scan.at, "no valid JSON: %s (at byte %zu of %zu)", scan.reason, scan.at, len);
+        error_set(err, ERROR_PROTOCOL, (int)scan.at, "no valid JSON: %s (at byte %zu of %zu)", scan.reason,
+                  scan.at, len);
         goto out;
     }
     const char *from = scan.repaired ? scan.copy.data : text + scan.start;
     c = cJSON_ParseWithLengthOpts(from, scan.repaired ? scan.copy.len : scan.end - scan.start, NULL, 0);
     if (c == NULL)
-        mem_gone();             /* the text is valid, so nothing else can be wrong */
+        mem_gone(); /* the text is valid, so nothing else can be wrong */
     struct fix f = {.text = text, .scan = &scan, .drop_duplicates = flags & JSON_DUPLICATES};
     fix_tree(&f, c);
     if (f.duplicate != NULL) {
-        error_set(err, ERROR_PROTOCOL, (int)scan.start, "no valid JSON: the key \"%.80s\" is there twice", f.duplicate);
+        error_set(err, ERROR_PROTOCOL, (int)scan.start, "no valid JSON: the key \"%.80s\" is there twice",
+                  f.duplicate);
         cJSON_Delete(c);
         c = NULL;
         goto out;
@@ -217,13 +220,19 @@ enum json_type json_type(const struct json *j)
         return JSON_NULL;
     switch (peek(j)->type & 0xff) {
     case cJSON_True:
-    case cJSON_False: return JSON_BOOL;
+    case cJSON_False:
+        return JSON_BOOL;
     case cJSON_Number:
-    case cJSON_Raw: return JSON_NUMBER;
-    case cJSON_String: return JSON_STRING;
-    case cJSON_Array: return JSON_ARRAY;
-    case cJSON_Object: return JSON_OBJECT;
-    default: return JSON_NULL;
+    case cJSON_Raw:
+        return JSON_NUMBER;
+    case cJSON_String:
+        return JSON_STRING;
+    case cJSON_Array:
+        return JSON_ARRAY;
+    case cJSON_Object:
+        return JSON_OBJECT;
+    default:
+        return JSON_NULL;
     }
 }
 
@@ -279,12 +288,17 @@ const char *json_str(const struct json *j)
 bool json_truthy(const struct json *j)
 {
     switch (json_type(j)) {
-    case JSON_NULL: return false;
-    case JSON_BOOL: return json_bool(j, false);
-    case JSON_NUMBER: return peek(j)->valuedouble != 0;
-    case JSON_STRING: return peek(j)->valuestring[0] != '\0';
+    case JSON_NULL:
+        return false;
+    case JSON_BOOL:
+        return json_bool(j, false);
+    case JSON_NUMBER:
+        return peek(j)->valuedouble != 0;
+    case JSON_STRING:
+        return peek(j)->valuestring[0] != '\0';
     case JSON_ARRAY:
-    case JSON_OBJECT: return peek(j)->child != NULL;
+    case JSON_OBJECT:
+        return peek(j)->child != NULL;
     }
     return false;
 }
@@ -305,7 +319,7 @@ int64_t json_int(const struct json *j, int64_t otherwise)
         return otherwise;
     const cJSON *c = peek(j);
     if ((c->type & 0xff) == cJSON_Raw && strpbrk(c->valuestring, ".eE") == NULL)
-        return strtoll(c->valuestring, NULL, 10);      /* all digits count; clamps */
+        return strtoll(c->valuestring, NULL, 10); /* all digits count; clamps */
     double v = c->valuedouble;
     if (!isfinite(v))
         return otherwise;
@@ -353,8 +367,8 @@ static char *good_text(const char *s, size_t len)
 
 struct json *json_string_n(const char *s, size_t len)
 {
-    /* The string is handed over instead of copied: tool output and prompts are long. cJSON frees it with free(), as no
-     * hooks are set. */
+    /* The string is handed over instead of copied: tool output and prompts are long. cJSON frees it with
+     * free(), as no hooks are set. */
     cJSON *c = inner(outer(cJSON_CreateNull()));
     c->type = cJSON_String;
     c->valuestring = len > 0 ? good_text(s, len) : xmemdup0("", 0);
@@ -370,7 +384,7 @@ struct json *json_integer(int64_t v)
 {
     cJSON *c = inner(outer(cJSON_CreateNumber((double)v)));
     if (v > 999999999999999 || v < -999999999999999) {
-        c->type = cJSON_Raw;            /* cJSON would print 1e+15 */
+        c->type = cJSON_Raw; /* cJSON would print 1e+15 */
         c->valuestring = xasprintf("%lld", (long long)v);
     }
     return outer(c);
@@ -440,7 +454,8 @@ void json_ascii(const char *s, size_t len, struct buf *out)
         else if (cp < 0x10000)
             buf_addf(out, "\\u%04x", (unsigned)cp);
         else
-            buf_addf(out, "\\u%04x\\u%04x", 0xd800 + (unsigned)((cp - 0x10000) >> 10), 0xdc00 + (unsigned)((cp - 0x10000) & 0x3ff));
+            buf_addf(out, "\\u%04x\\u%04x", 0xd800 + (unsigned)((cp - 0x10000) >> 10),
+                     0xdc00 + (unsigned)((cp - 0x10000) & 0x3ff));
         i += (size_t)n;
     }
 }

@@ -1,9 +1,10 @@
 /* json.h - the one door for JSON, strict where cJSON is not. cJSON is included only behind it.
  *
- * Parsing refuses: trailing text, nesting over the limit, duplicate keys (unless told otherwise), more bytes than the limit.
- * It repairs, so that nothing is lost silently: invalid UTF-8, \u0000 and lone surrogates become U+FFFD.
- * Key lookup is case-sensitive. Integers above 2^53 keep their digits when printed again (stored as raw text).
- * A const struct json * points into its document and lives as long as it. JSON is never put together by hand.
+ * Parsing refuses: trailing text, nesting over the limit, duplicate keys (unless told otherwise), more bytes
+ * than the limit. It repairs, so that nothing is lost silently: invalid UTF-8, \u0000 and lone surrogates
+ * become U+FFFD. Key lookup is case-sensitive. Integers above 2^53 keep their digits when printed again
+ * (stored as raw text). A const struct json * points into its document and lives as long as it. JSON is never
+ * put together by hand.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -14,40 +15,51 @@
 
 struct buf;
 struct error;
-struct json;                /* a value: document, member or element */
+struct json; /* a value: document, member or element */
 
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
-#define JSON_DEPTH 200
-#define JSON_BYTES (16u << 20)          /* longest text that is parsed: cJSON needs up to 40 times its size */
+#define JSON_DEPTH      200
+#define JSON_BYTES      (16u << 20) /* longest text that is parsed: cJSON needs up to 40 times its size */
 #define JSON_LONG_BYTES (64u << 20)
-#define JSON_DUPLICATES 1   /* flag: of two members with one key the first counts, instead of an error */
-#define JSON_PREFIX 2       /* flag: text after the value is no error; *used tells where the value ended */
-#define JSON_LONG 4         /* flag: up to JSON_LONG_BYTES; only for a caller that has seen to it that there are few values in it */
+#define JSON_DUPLICATES 1 /* flag: of two members with one key the first counts, instead of an error */
+#define JSON_PREFIX     2 /* flag: text after the value is no error; *used tells where the value ended */
+#define JSON_LONG                                                                                           \
+    4 /* flag: up to JSON_LONG_BYTES; only for a caller that has seen to it that there are few values in it \
+       */
 
 /* NULL with err (ERROR_PROTOCOL; code is the byte offset) when text is no JSON value. used may be NULL. */
 struct json *json_parse(const char *text, size_t len, int flags, size_t *used, struct error *err);
 void json_free(struct json *j);
-static inline void json_freep(struct json **j) { json_free(*j); }
+static inline void json_freep(struct json **j)
+{
+    json_free(*j);
+}
 #define autojson __attribute__((cleanup(json_freep)))
 
-enum json_type json_type(const struct json *j);                    /* NULL counts as JSON_NULL, here and below */
-const struct json *json_get(const struct json *obj, const char *key);   /* NULL when not there or obj is no object */
+/* NULL counts as JSON_NULL, here and below */
+enum json_type json_type(const struct json *j);
+/* NULL when not there or obj is no object */
+const struct json *json_get(const struct json *obj, const char *key);
 const struct json *json_at(const struct json *arr, size_t i);
-size_t json_size(const struct json *j);                            /* members or elements */
-const struct json *json_first(const struct json *j);               /* walk members or elements */
+size_t json_size(const struct json *j);              /* members or elements */
+const struct json *json_first(const struct json *j); /* walk members or elements */
 const struct json *json_next(const struct json *j);
 const char *json_key(const struct json *member);
-const char *json_str(const struct json *j);                        /* the string, or NULL when it is none. No NULs inside */
-bool json_truthy(const struct json *j);                            /* as Python would: not null, false, 0, "", [] or {} */
+/* the string, or NULL when it is none. No NULs inside */
+const char *json_str(const struct json *j);
+/* as Python would: not null, false, 0, "", [] or {} */
+bool json_truthy(const struct json *j);
 bool json_bool(const struct json *j, bool otherwise);
-double json_double(const struct json *j, double otherwise);        /* 1e999 counts as no number */
+double json_double(const struct json *j, double otherwise); /* 1e999 counts as no number */
 int64_t json_int(const struct json *j, int64_t otherwise);
-char *json_print(const struct json *j);                            /* compact text; the caller frees */
-/* JSON text with an escape for everything above U+007E: outside of ASCII it can only stand in strings, where that means the same. */
+char *json_print(const struct json *j); /* compact text; the caller frees */
+/* JSON text with an escape for everything above U+007E: outside of ASCII it can only stand in strings, where
+ * that means the same. */
 void json_ascii(const char *text, size_t len, struct buf *out);
 
-/* Building. Values given to set/add are owned by the container afterwards. Strings are repaired to valid UTF-8. */
+/* Building. Values given to set/add are owned by the container afterwards. Strings are repaired to valid
+ * UTF-8. */
 struct json *json_object(void);
 struct json *json_array(void);
 struct json *json_string(const char *s);
@@ -57,8 +69,8 @@ struct json *json_integer(int64_t v);
 struct json *json_boolean(bool v);
 struct json *json_null(void);
 struct json *json_copy(const struct json *j);
-void json_set(struct json *obj, const char *key, struct json *value);  /* replaces */
-void json_set_str(struct json *obj, const char *key, const char *s);   /* s NULL: null */
+void json_set(struct json *obj, const char *key, struct json *value); /* replaces */
+void json_set_str(struct json *obj, const char *key, const char *s);  /* s NULL: null */
 void json_set_int(struct json *obj, const char *key, int64_t v);
 void json_set_bool(struct json *obj, const char *key, bool v);
 void json_add(struct json *arr, struct json *value);

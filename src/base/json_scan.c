@@ -1,5 +1,6 @@
-/* json_scan.c - one linear pass that holds JSON text to RFC 8259 and repairs what would be lost silently. Nothing is copied
- * unless something needs repair. No recursion: the nesting is a string of brackets on the stack.
+/* json_scan.c - one linear pass that holds JSON text to RFC 8259 and repairs what would be lost silently.
+ * Nothing is copied unless something needs repair. No recursion: the nesting is a string of brackets on the
+ * stack.
  */
 #include "base/json_scan.h"
 
@@ -13,15 +14,15 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 
 enum {
-    SAFE_DIGITS = 15,       /* integers of so many digits survive a double and cJSON's %1.15g */
-    CJSON_NUMBER = 60,      /* cJSON reads at most 63 bytes of a number and takes the rest for garbage */
+    SAFE_DIGITS = 15,  /* integers of so many digits survive a double and cJSON's %1.15g */
+    CJSON_NUMBER = 60, /* cJSON reads at most 63 bytes of a number and takes the rest for garbage */
 };
 
 struct scanner {
     struct json_scan *r;
     const char *text;
     size_t i, len;
-    size_t done;            /* text before this is in r->copy, once something was repaired */
+    size_t done; /* text before this is in r->copy, once something was repaired */
 };
 
 static bool fail(struct scanner *s, const char *reason)
@@ -48,12 +49,12 @@ static void replace(struct scanner *s, size_t at, size_t len, const char *with)
 
 /* 1: ends a run of plain bytes in a string: quote, backslash, control, or a byte above ASCII. */
 static const unsigned char special[256] = {
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    ['"'] = 1, ['\\'] = 1,
-    [0x80] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, ['"'] = 1, ['\\'] = 1, [0x80] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 };
 
 /* The four digits of \uXXXX at s->i + 2. -1 when they are none, -2 when the text ends within them. */
@@ -64,7 +65,10 @@ static int hex4(const struct scanner *s, size_t at)
         if (at + k >= s->len)
             return -2;
         char c = s->text[at + k];
-        int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int d = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
         if (d < 0)
             return -1;
         v = v << 4 | d;
@@ -79,7 +83,8 @@ static bool scan_unicode_escape(struct scanner *s)
         return fail_early(s);
     if (v == -1)
         return fail(s, "bad \\u escape");
-    if (v >= 0xd800 && v <= 0xdbff && s->len - s->i >= 12 && s->text[s->i + 6] == '\\' && s->text[s->i + 7] == 'u') {
+    if (v >= 0xd800 && v <= 0xdbff && s->len - s->i >= 12 && s->text[s->i + 6] == '\\'
+        && s->text[s->i + 7] == 'u') {
         int low = hex4(s, s->i + 8);
         if (low >= 0xdc00 && low <= 0xdfff) {
             s->i += 12;
@@ -87,7 +92,8 @@ static bool scan_unicode_escape(struct scanner *s)
         }
     }
     if (v == 0 || (v >= 0xd800 && v <= 0xdfff))
-        replace(s, s->i, 6, "\\ufffd");         /* cJSON cuts the string at \u0000 and refuses lone surrogates */
+        /* cJSON cuts the string at \u0000 and refuses lone surrogates */
+        replace(s, s->i, 6, "\\ufffd");
     s->i += 6;
     return true;
 }
@@ -113,7 +119,7 @@ static void scan_above_ascii(struct scanner *s)
         s->i += (size_t)n;
         return;
     }
-    size_t bad = 1;         /* the longest beginning of a possible character becomes one U+FFFD */
+    size_t bad = 1; /* the longest beginning of a possible character becomes one U+FFFD */
     while (bad < 4 && bad < s->len - s->i && utf8_decode(s->text + s->i, bad + 1, &cp) == 0)
         bad++;
     replace(s, s->i, bad, REPLACEMENT);
@@ -200,8 +206,8 @@ static bool scan_number(struct scanner *s)
         if (!need_digits(s))
             return false;
     }
-    /* More digits than a double has, an exponent (it may lead to infinity, which cJSON would print as null), or more bytes than
-     * cJSON reads: the text is kept beside the value. */
+    /* More digits than a double has, an exponent (it may lead to infinity, which cJSON would print as null),
+     * or more bytes than cJSON reads: the text is kept beside the value. */
     if (whole > SAFE_DIGITS || exponent || s->i - from > CJSON_NUMBER)
         note_odd(s, from);
     s->r->numbers++;
@@ -223,20 +229,37 @@ static bool scan_word(struct scanner *s, const char *word)
 
 static void skip_space(struct scanner *s)
 {
-    while (s->i < s->len && (s->text[s->i] == ' ' || s->text[s->i] == '\n' || s->text[s->i] == '\r' || s->text[s->i] == '\t'))
+    while (
+        s->i < s->len
+        && (s->text[s->i] == ' ' || s->text[s->i] == '\n' || s->text[s->i] == '\r' || s->text[s->i] == '\t'))
         s->i++;
 }
 
 static bool scan_scalar(struct scanner *s)
 {
     switch (s->text[s->i]) {
-    case '"': return scan_string(s);
-    case 't': return scan_word(s, "true");
-    case 'f': return scan_word(s, "false");
-    case 'n': return scan_word(s, "null");
-    case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+    case '"':
+        return scan_string(s);
+    case 't':
+        return scan_word(s, "true");
+    case 'f':
+        return scan_word(s, "false");
+    case 'n':
+        return scan_word(s, "null");
+    case '-':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9':
         return scan_number(s);
-    default: return fail(s, "a value was expected");
+    default:
+        return fail(s, "a value was expected");
     }
 }
 
@@ -258,7 +281,8 @@ static bool scan_key(struct scanner *s)
     return true;
 }
 
-/* After a value: close what ends here. True when the next value (and its key) comes or the outermost is whole. */
+/* After a value: close what ends here. True when the next value (and its key) comes or the outermost is
+ * whole. */
 static bool scan_after(struct scanner *s, const char *open, unsigned *depth)
 {
     while (*depth > 0) {
@@ -317,7 +341,7 @@ int json_scan(struct json_scan *r, const char *text, size_t len, unsigned max_de
     if (max_depth > JSON_DEPTH)
         max_depth = JSON_DEPTH;
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        s.i = 3;                    /* a byte order mark may be ignored (RFC 8259, 8.1) */
+        s.i = 3; /* a byte order mark may be ignored (RFC 8259, 8.1) */
     skip_space(&s);
     r->start = s.done = s.i;
     if (!scan_value(&s, max_depth))

@@ -1,8 +1,8 @@
 /* loop.c - the one poll loop: plain poll(2) over small fixed arrays.
  *
- * Callbacks may do anything to the loop while it serves. Each watch and timer carries the number of its making: a round
- * serves only what was there when the round began, so a descriptor number that was closed and came back as another
- * watch within one round is not served with the old one's news.
+ * Callbacks may do anything to the loop while it serves. Each watch and timer carries the number of its
+ * making: a round serves only what was there when the round began, so a descriptor number that was closed and
+ * came back as another watch within one round is not served with the old one's news.
  */
 #include "base/loop.h"
 
@@ -41,14 +41,15 @@ struct loop {
     size_t n_watches;
     struct timer timers[MAX_TIMERS];
     size_t n_timers;
-    uint64_t made;              /* counts watches and timers */
+    uint64_t made; /* counts watches and timers */
 
-    int signal_fd;              /* the read end of the signal pipe, or -1 */
+    int signal_fd; /* the read end of the signal pipe, or -1 */
     unsigned interrupts;
     int64_t interrupt_at;
     int fatal;
     bool resized;
-    bool news;                  /* a signal was taken in outside of a wait: the next wait must not sleep over it */
+    /* a signal was taken in outside of a wait: the next wait must not sleep over it */
+    bool news;
 };
 
 /* The handler can only reach statics; there is one set of handlers in a process. */
@@ -188,7 +189,8 @@ static bool take_signals(struct loop *l)
     unsigned char got[64];
     ssize_t n;
     bool any = false;
-    while (l->signal_fd >= 0 && ((n = read(l->signal_fd, got, sizeof(got))) > 0 || (n < 0 && errno == EINTR))) {
+    while (l->signal_fd >= 0
+           && ((n = read(l->signal_fd, got, sizeof(got))) > 0 || (n < 0 && errno == EINTR))) {
         for (ssize_t i = 0; i < n; i++) {
             any = true;
             if (got[i] == SIGINT)
@@ -255,7 +257,7 @@ int loop_wait(struct loop *l, int timeout_ms)
         int ready = poll(fds, n, loop_timeout(l, left < 0 && timeout_ms >= 0 ? 0 : (int)left));
         if (ready < 0) {
             if (errno != EINTR && errno != EAGAIN && errno != ENOMEM)
-                abort();                /* EINVAL or EFAULT would be our own mistake */
+                abort(); /* EINVAL or EFAULT would be our own mistake */
             n = 0;
         }
         int served = loop_serve(l, fds, n);
@@ -264,7 +266,8 @@ int loop_wait(struct loop *l, int timeout_ms)
     }
 }
 
-/* Only a byte is written here. The pipe never blocks; when it is full, tens of thousands of signals wait in it already. */
+/* Only a byte is written here. The pipe never blocks; when it is full, tens of thousands of signals wait in
+ * it already. */
 static void on_signal(int sig)
 {
     int saved = errno;
@@ -286,8 +289,8 @@ int loop_signals(struct loop *l, struct error *err)
     struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&sa.sa_mask);
     for (size_t i = 0; i < countof(signals); i++) {
-        /* nohup leaves SIGHUP ignored, and means it. SIGINT is taken even when a shell's background job inherited it
-         * as ignored: whoever sends it by hand then wants it to work. */
+        /* nohup leaves SIGHUP ignored, and means it. SIGINT is taken even when a shell's background job
+         * inherited it as ignored: whoever sends it by hand then wants it to work. */
         struct sigaction old;
         if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
             continue;
@@ -329,7 +332,8 @@ bool loop_check(struct loop *l)
 
 void loop_poll(const struct loop *l, int fd, short events, int ms)
 {
-    struct pollfd fds[2] = {{.fd = fd, .events = events}, {.fd = l != NULL ? l->signal_fd : -1, .events = POLLIN}};
+    struct pollfd fds[2] = {{.fd = fd, .events = events},
+                            {.fd = l != NULL ? l->signal_fd : -1, .events = POLLIN}};
     (void)poll(fds, countof(fds), ms);
 }
 

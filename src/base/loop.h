@@ -17,42 +17,49 @@
 struct error;
 struct loop;
 
-typedef void loop_fn(void *ctx, short revents);        /* may add and remove watches and timers, also its own */
+/* may add and remove watches and timers, also its own */
+typedef void loop_fn(void *ctx, short revents);
 
 struct loop *loop_new(void);
 void loop_free(struct loop *l);
 
-/* Serve fd (not owned) when one of events (POLLIN, POLLOUT) or an error shows. Calling again changes it; at most 64.
- * With events 0 only errors and hang-up are reported. */
+/* Serve fd (not owned) when one of events (POLLIN, POLLOUT) or an error shows. Calling again changes it; at
+ * most 64. With events 0 only errors and hang-up are reported. */
 void loop_watch(struct loop *l, int fd, short events, loop_fn *fn, void *ctx);
-void loop_unwatch(struct loop *l, int fd);             /* unknown fd: nothing happens */
+void loop_unwatch(struct loop *l, int fd); /* unknown fd: nothing happens */
 
 /* One timer per ctx: fn(ctx, 0) once, at clock_ms() >= at_ms. Setting again moves it. */
 void loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx);
 void loop_timer_stop(struct loop *l, void *ctx);
 
-/* Wait until something was served or timeout_ms passed (-1: no limit), and serve it. Returns the number served. */
+/* Wait until something was served or timeout_ms passed (-1: no limit), and serve it. Returns the number
+ * served. */
 int loop_wait(struct loop *l, int timeout_ms);
 
 /* For a waiter with a poll of its own (curl_multi_poll): take the descriptors, poll, hand the result back.
- * loop_fds fills at most max entries and returns how many; loop_timeout is timeout_ms cut to the next timer. */
+ * loop_fds fills at most max entries and returns how many; loop_timeout is timeout_ms cut to the next timer.
+ */
 size_t loop_fds(const struct loop *l, struct pollfd *out, size_t max);
 int loop_timeout(const struct loop *l, int timeout_ms);
 int loop_serve(struct loop *l, const struct pollfd *fds, size_t n);
 
-/* Signals. SIGINT counts up; SIGTERM and SIGHUP are remembered for good; SIGWINCH sets a flag; SIGPIPE is ignored.
- * Installed once per process (by main). */
+/* Signals. SIGINT counts up; SIGTERM and SIGHUP are remembered for good; SIGWINCH sets a flag; SIGPIPE is
+ * ignored. Installed once per process (by main). */
 int loop_signals(struct loop *l, struct error *err);
-void loop_arm(struct loop *l);                         /* a new step begins: forget the interrupts so far */
-unsigned loop_interrupts(const struct loop *l);        /* SIGINTs since loop_arm */
-int64_t loop_interrupt_at(const struct loop *l);       /* clock_ms() of the latest SIGINT, 0 when there was none */
-void loop_interrupt(struct loop *l);                   /* as if SIGINT had come (an editor that reads Ctrl-C as a byte) */
-bool loop_check(struct loop *l);                       /* take signals in without serving anything else (for a callback that must wait); loop_cancelled */
-/* For such a callback too: wait until fd shows one of events or an error, a signal comes, or ms have passed. Serves nothing; l may be NULL. */
+void loop_arm(struct loop *l);                  /* a new step begins: forget the interrupts so far */
+unsigned loop_interrupts(const struct loop *l); /* SIGINTs since loop_arm */
+/* clock_ms() of the latest SIGINT, 0 when there was none */
+int64_t loop_interrupt_at(const struct loop *l);
+/* as if SIGINT had come (an editor that reads Ctrl-C as a byte) */
+void loop_interrupt(struct loop *l);
+/* take signals in without serving anything else (for a callback that must wait); loop_cancelled */
+bool loop_check(struct loop *l);
+/* For such a callback too: wait until fd shows one of events or an error, a signal comes, or ms have passed.
+ * Serves nothing; l may be NULL. */
 void loop_poll(const struct loop *l, int fd, short events, int ms);
-struct loop *loop_of_signals(void);                    /* the one with loop_signals, or NULL */
-int loop_fatal(const struct loop *l);                  /* SIGTERM or SIGHUP when one came, else 0 */
-bool loop_cancelled(const struct loop *l);             /* interrupts > 0 or a fatal signal */
-bool loop_resized(struct loop *l);                     /* true once after each SIGWINCH */
+struct loop *loop_of_signals(void);        /* the one with loop_signals, or NULL */
+int loop_fatal(const struct loop *l);      /* SIGTERM or SIGHUP when one came, else 0 */
+bool loop_cancelled(const struct loop *l); /* interrupts > 0 or a fatal signal */
+bool loop_resized(struct loop *l);         /* true once after each SIGWINCH */
 
 #endif

@@ -1,5 +1,5 @@
-/* mem.h - allocation that does not fail (the program ends with a line on stderr when memory is gone) and scope cleanup.
- * Who gets a char * from a function named ..._new, ..._steal, x... frees it with free().
+/* mem.h - allocation that does not fail (the program ends with a line on stderr when memory is gone) and
+ * scope cleanup. Who gets a char * from a function named ..._new, ..._steal, x... frees it with free().
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
@@ -9,22 +9,31 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-_Noreturn void mem_gone(void);                         /* a line on stderr and the end, for allocators of libraries */
+/* a line on stderr and the end, for allocators of libraries */
+_Noreturn void mem_gone(void);
 void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n);
-void *xreallocarray(void *p, size_t n, size_t size);   /* overflow of n * size ends the program */
-char *xstrdup(const char *s);                          /* NULL gives NULL */
-char *xmemdup0(const void *s, size_t len);             /* a copy of len bytes and a NUL */
+void *xreallocarray(void *p, size_t n, size_t size); /* overflow of n * size ends the program */
+char *xstrdup(const char *s);                        /* NULL gives NULL */
+char *xmemdup0(const void *s, size_t len);           /* a copy of len bytes and a NUL */
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
-static inline void free_charp(char **p) { free(*p); }
-#define autofree __attribute__((cleanup(free_charp)))              /* char * freed at the end of the scope */
-#define autorelease(fn) __attribute__((cleanup(fn)))              /* fn(&object) at the end of the scope */
+static inline void free_charp(char **p)
+{
+    free(*p);
+}
+#define autofree        __attribute__((cleanup(free_charp))) /* char * freed at the end of the scope */
+#define autorelease(fn) __attribute__((cleanup(fn)))         /* fn(&object) at the end of the scope */
 
 /* Hand a pointer over: returns it and leaves NULL behind. */
-#define steal(pp) __extension__({ __typeof__(*(pp)) s_ = *(pp); *(pp) = NULL; s_; })
+#define steal(pp)                     \
+    __extension__({                   \
+        __typeof__(*(pp)) s_ = *(pp); \
+        *(pp) = NULL;                 \
+        s_;                           \
+    })
 
 #define countof(a) (sizeof(a) / sizeof((a)[0]))
 

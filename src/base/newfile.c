@@ -18,15 +18,15 @@
 
 #define PREFIX ".sandpiper-"
 #define SUFFIX ".part"
-#define TRIES 100
+#define TRIES  100
 
 static bool is_hidden_name(const char *name)
 {
     size_t n = strlen(name);
 
-    return n == strlen(PREFIX) + 16 + strlen(SUFFIX) && strncmp(name, PREFIX, strlen(PREFIX)) == 0 &&
-           strspn(name + strlen(PREFIX), "0123456789abcdef") == 16 &&
-           strcmp(name + n - strlen(SUFFIX), SUFFIX) == 0;
+    return n == strlen(PREFIX) + 16 + strlen(SUFFIX) && strncmp(name, PREFIX, strlen(PREFIX)) == 0
+           && strspn(name + strlen(PREFIX), "0123456789abcdef") == 16
+           && strcmp(name + n - strlen(SUFFIX), SUFFIX) == 0;
 }
 
 /* What killed writers left: nobody holds its lock. */
@@ -71,8 +71,8 @@ static int open_hidden(int dir, int mode, char **name)
         *name = xasprintf(PREFIX "%016llx" SUFFIX, (unsigned long long)random);
         int fd = openat(dir, *name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode), code = errno;
         /* From the lock on nobody sweeps it away; who did so before is seen by the count of its names. */
-        if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fstat(fd, &st) == 0 &&
-            st.st_nlink > 0)
+        if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fstat(fd, &st) == 0
+            && st.st_nlink > 0)
             return fd;
         free(steal(name));
         if (fd < 0 && code != EEXIST) {
@@ -92,7 +92,8 @@ int newfile_open(struct newfile *f, const char *folder, int mode)
     if (f->dir < 0)
         return -1;
     f->fd = openat(f->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-    /* EISDIR: a kernel that takes it for a plain O_DIRECTORY; EINVAL, ENOENT: file systems that do not know it. */
+    /* EISDIR: a kernel that takes it for a plain O_DIRECTORY; EINVAL, ENOENT: file systems that do not know
+     * it. */
     if (f->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)) {
         sweep_once(f->dir);
         f->fd = open_hidden(f->dir, mode, &f->temp);
@@ -109,8 +110,8 @@ static int link_nameless(const struct newfile *f, const char *name)
     return linkat(AT_FDCWD, path, f->dir, name, AT_SYMLINK_FOLLOW);
 }
 
-/* There is neither a rename that replaces nothing nor a second name: the name is taken first, so that nothing of
- * anybody else's is replaced. A kill just here leaves an empty file. */
+/* There is neither a rename that replaces nothing nor a second name: the name is taken first, so that nothing
+ * of anybody else's is replaced. A kill just here leaves an empty file. */
 static int rename_over_own(struct newfile *f, const char *name)
 {
     autoclose int taken = openat(f->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -1,21 +1,23 @@
-/* newfile.h - a file that has its name only when it is whole, however its writer ends: a kill -9 leaves no half.
+/* newfile.h - a file that has its name only when it is whole, however its writer ends: a kill -9 leaves no
+ * half.
  *
- * Until newfile_name() it has none at all (O_TMPFILE) or, where the file system knows no such files, a hidden one,
+ * Until newfile_name() it has none at all (O_TMPFILE) or, where the file system knows no such files, a hidden
+ * one,
  * ".sandpiper-....part", which the next newfile in that folder removes. Nothing is ever replaced or followed.
  */
 #ifndef BASE_NEWFILE_H
 #define BASE_NEWFILE_H
 
 struct newfile {
-    int dir, fd;            /* its folder; the file, for reading and writing; -1: none */
-    char *temp;             /* its hidden name; NULL: it has none */
+    int dir, fd; /* its folder; the file, for reading and writing; -1: none */
+    char *temp;  /* its hidden name; NULL: it has none */
 };
 
 #define NEWFILE_INIT ((struct newfile){.dir = -1, .fd = -1})
 
-int newfile_open(struct newfile *f, const char *folder, int mode);      /* 0, or -1 with errno */
+int newfile_open(struct newfile *f, const char *folder, int mode); /* 0, or -1 with errno */
 /* Give it its name. -1 with errno: EEXIST, and it can be tried again with another. */
 int newfile_name(struct newfile *f, const char *name);
-void newfile_release(struct newfile *f);                                /* without a name it is gone */
+void newfile_release(struct newfile *f); /* without a name it is gone */
 
 #endif

@@ -1,10 +1,11 @@
 /* out.c - write to a stream whose reader may stall.
  *
- * How a write is kept from blocking, since the descriptor itself may not be made non-blocking: a socket is written to with
- * MSG_DONTWAIT, anything else with RWF_NOWAIT. What knows neither (a terminal, a FIFO, a pipe before Linux 6.4) is polled and
- * gets no more than PIPE_BUF at once: a pipe that polls writable takes that much, and a terminal that takes only a part of
- * it returns from write() when a signal comes. What is left is a pipe of an old kernel that another program fills between the two.
- * To open /proc/self/fd/N anew was the other way; it fails after su, on sockets and where /proc is not mounted.
+ * How a write is kept from blocking, since the descriptor itself may not be made non-blocking: a socket is
+ * written to with MSG_DONTWAIT, anything else with RWF_NOWAIT. What knows neither (a terminal, a FIFO, a pipe
+ * before Linux 6.4) is polled and gets no more than PIPE_BUF at once: a pipe that polls writable takes that
+ * much, and a terminal that takes only a part of it returns from write() when a signal comes. What is left is
+ * a pipe of an old kernel that another program fills between the two. To open /proc/self/fd/N anew was the
+ * other way; it fails after su, on sockets and where /proc is not mounted.
  */
 #include "base/out.h"
 
@@ -21,14 +22,17 @@
 #include "base/clock.h"
 #include "base/loop.h"
 
-#define STALL_MS 200            /* how long a stalled reader may hold up a cancelled program */
-#define SLOW_MS 2000            /* and one that reads, but slowly */
-#define PIECE ((size_t)64 * 1024)
+#define STALL_MS 200  /* how long a stalled reader may hold up a cancelled program */
+#define SLOW_MS  2000 /* and one that reads, but slowly */
+#define PIECE    ((size_t)64 * 1024)
 
 /* A reader that was given up once holds up nothing a second time, until it reads again. */
 static bool stalled[3];
 
-static bool given_up(int fd) { return fd >= 0 && fd < 3 && stalled[fd]; }
+static bool given_up(int fd)
+{
+    return fd >= 0 && fd < 3 && stalled[fd];
+}
 
 static void give_up(int fd, bool yes)
 {
@@ -40,7 +44,7 @@ struct out {
     int fd;
     mode_t kind;
     struct loop *loop;
-    int64_t cancelled_at, moved_at;     /* clock_ms(); 0: not cancelled */
+    int64_t cancelled_at, moved_at; /* clock_ms(); 0: not cancelled */
 };
 
 /* Bytes written, or -1 with errno; EAGAIN when it would have to wait. */

@@ -1,8 +1,9 @@
-/* out.h - the one place that writes to stdout and stderr. A write waits for its reader where a signal can end the wait.
+/* out.h - the one place that writes to stdout and stderr. A write waits for its reader where a signal can end
+ * the wait.
  *
- * A blocking write to a pipe nobody reads (less, a stopped job) would make the program deaf to Ctrl-C and to SIGTERM, and keep
- * its sandbox alive. Descriptors are left in the mode they came in: O_NONBLOCK belongs to everyone who shares them, the
- * user's shell among them.
+ * A blocking write to a pipe nobody reads (less, a stopped job) would make the program deaf to Ctrl-C and to
+ * SIGTERM, and keep its sandbox alive. Descriptors are left in the mode they came in: O_NONBLOCK belongs to
+ * everyone who shares them, the user's shell among them.
  */
 #ifndef BASE_OUT_H
 #define BASE_OUT_H
@@ -11,8 +12,9 @@
 
 struct loop;
 
-/* All of it, or -1 with errno: EPIPE when the reader went away, EINTR when it stalled and loop was cancelled. loop NULL: the
- * one that takes the process's signals, if there is one yet; before that a signal ends the process anyway. */
+/* All of it, or -1 with errno: EPIPE when the reader went away, EINTR when it stalled and loop was cancelled.
+ * loop NULL: the one that takes the process's signals, if there is one yet; before that a signal ends the
+ * process anyway. */
 int out_write(int fd, const void *data, size_t len, struct loop *loop);
 
 #endif

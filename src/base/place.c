@@ -16,20 +16,22 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-#define LINKS_MAX 40            /* as the kernel has it */
+#define LINKS_MAX 40 /* as the kernel has it */
 
 struct walk {
-    const char *path;           /* as it was asked for, for messages */
-    char *rest;                 /* what is still to be walked */
-    size_t own;                 /* of that the last bytes are the caller's, the others a link's */
-    int at;                     /* where we are */
+    const char *path; /* as it was asked for, for messages */
+    char *rest;       /* what is still to be walked */
+    size_t own;       /* of that the last bytes are the caller's, the others a link's */
+    int at;           /* where we are */
     int links;
 };
 
 static int refuse(const struct walk *w, uid_t owner, struct error *err)
 {
-    return error_set(err, ERROR_SYSTEM, ELOOP, "%s leads through a link of another user (uid %u), which is not "
-                     "followed", w->path, (unsigned)owner);
+    return error_set(err, ERROR_SYSTEM, ELOOP,
+                     "%s leads through a link of another user (uid %u), which is not "
+                     "followed",
+                     w->path, (unsigned)owner);
 }
 
 /* The link name in w->at: its text takes the place of its name. */
@@ -150,7 +152,7 @@ static char *link_target(int folder, const char *path, const char *shown, struct
     char *target = NULL;
 
     if (take_link(&w, name_of(path), err) == 0) {
-        size_t n = strlen(w.rest) - 1;          /* the slash before what followed, which was nothing */
+        size_t n = strlen(w.rest) - 1; /* the slash before what followed, which was nothing */
 
         target = *w.rest == '/' ? xmemdup0(w.rest, n) : xasprintf("%s/%.*s", base, (int)n, w.rest);
     }

@@ -3,11 +3,13 @@
 
 #include <stddef.h>
 
-#define START "Start sandpiper again with "
+#define START   "Start sandpiper again with "
 #define RESTART "start sandpiper again with "
-#define MODEL "choose another model: /model NAME"
+#define MODEL   "choose another model: /model NAME"
 
-struct words { const char *shell, *chat; };     /* chat NULL: the same */
+struct words {
+    const char *shell, *chat;
+}; /* chat NULL: the same */
 
 static const struct words table[REMEDY_END] = {
     [REMEDY_NONE] = {"", NULL},
@@ -15,20 +17,28 @@ static const struct words table[REMEDY_END] = {
     [REMEDY_USE_OTHER_MODEL] = {"use another model", MODEL},
     [REMEDY_NAME_MODEL] = {"Name another with -m MODEL", "Choose another: /model NAME"},
     [REMEDY_SMALLER_MODEL] = {"use a smaller model", "choose a smaller one: /model NAME"},
-    [REMEDY_REPHRASE] = {"Put the question in other words, or choose another model with -m MODEL", "Rephrase, or " MODEL},
+    [REMEDY_REPHRASE] = {"Put the question in other words, or choose another model with -m MODEL",
+                         "Rephrase, or " MODEL},
     [REMEDY_LESS_CONTEXT] = {"Ask for less at once, begin a new session, or use a model with a larger window",
-                             "Ask for less at once, forget the conversation with /clear, or choose a model with a larger window: /model NAME"},
+                             "Ask for less at once, forget the conversation with /clear, or choose a model "
+                             "with a larger window: /model NAME"},
     [REMEDY_ASK_OR_MODEL] = {"Ask again, or use another model", "Ask again, or " MODEL},
 
     [REMEDY_DIALECT_BLOCKS] = {"It takes no tools for this model; --dialect blocks asks for code as text",
-                               "It takes no tools for this model; choose another (/model NAME), or " RESTART "--dialect blocks"},
+                               "It takes no tools for this model; choose another (/model NAME), or " RESTART
+                               "--dialect blocks"},
     [REMEDY_BAD_CALL] = {"The model's call could not be read there; ask again, or try --dialect blocks",
-                         "The model's call could not be read there; ask again, or " RESTART "--dialect blocks"},
+                         "The model's call could not be read there; ask again, or " RESTART
+                         "--dialect blocks"},
     [REMEDY_NO_STREAM] = {"--no-stream does without", START "--no-stream"},
-    [REMEDY_NO_TEMPERATURE] = {"Leave --temperature out, or use another model", "Start sandpiper again without --temperature, or " MODEL},
-    [REMEDY_NO_SUMMARY] = {"Leave --show-reasoning out, or use another model", "Start sandpiper again without --show-reasoning, or " MODEL},
-    [REMEDY_NO_EFFORT] = {"Leave --reasoning-effort out, or use another model", "Start sandpiper again without --reasoning-effort, or " MODEL},
-    [REMEDY_ALLOWED_MAX_TOKENS] = {"Set --max-tokens to what it allows", START "a --max-tokens that it allows"},
+    [REMEDY_NO_TEMPERATURE] = {"Leave --temperature out, or use another model",
+                               "Start sandpiper again without --temperature, or " MODEL},
+    [REMEDY_NO_SUMMARY] = {"Leave --show-reasoning out, or use another model",
+                           "Start sandpiper again without --show-reasoning, or " MODEL},
+    [REMEDY_NO_EFFORT] = {"Leave --reasoning-effort out, or use another model",
+                          "Start sandpiper again without --reasoning-effort, or " MODEL},
+    [REMEDY_ALLOWED_MAX_TOKENS] = {"Set --max-tokens to what it allows",
+                                   START "a --max-tokens that it allows"},
     [REMEDY_API_CHAT] = {"Ask with --api chat_completions", START "--api chat_completions"},
     [REMEDY_USUAL_API] = {"it may not have this API; --api chat_completions is the usual one",
                           "it may not have this API; " RESTART "--api chat_completions, the usual one"},
@@ -40,33 +50,41 @@ static const struct words table[REMEDY_END] = {
     [REMEDY_MAX_TOKENS_TOTAL] = {"--max-tokens-total allows more", RESTART "more --max-tokens-total"},
     [REMEDY_MAX_ROUNDS] = {"--max-rounds allows more", RESTART "more --max-rounds"},
     [REMEDY_MAX_TIME] = {"--max-time allows more", RESTART "a longer --max-time"},
-    [REMEDY_IDLE_TIMEOUT] = {"Is it still at work? --idle-timeout allows more", "Is it still at work? " START "a longer --idle-timeout"},
+    [REMEDY_IDLE_TIMEOUT] = {"Is it still at work? --idle-timeout allows more",
+                             "Is it still at work? " START "a longer --idle-timeout"},
 
     [REMEDY_CHECK_NETWORK] = {"Check the network, then ask again", NULL},
     [REMEDY_CHECK_URL] = {"Check the base URL and the network", NULL},
     [REMEDY_HTTP_URL] = {"Should the base URL begin with http:// ?", NULL},
-    [REMEDY_REDIRECT_HOST] = {"That is another host, which your key was not made for: it gets nothing. Check the base URL", NULL},
+    [REMEDY_REDIRECT_HOST] =
+        {"That is another host, which your key was not made for: it gets nothing. Check the base URL", NULL},
     [REMEDY_SERVER_RUNNING] = {"Is the server running?", NULL},
     [REMEDY_NO_SERVICE] = {"Is it a model service? check the base URL", NULL},
-    [REMEDY_PROXY_CREDENTIALS] = {"The proxy wants credentials: http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY or http_proxy",
-                                  "The proxy wants credentials. Quit, export HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, start again"},
-    [REMEDY_PROXY_REFUSES] = {"HTTPS_PROXY names it; NO_PROXY leaves hosts out",
-                              "HTTPS_PROXY names it, NO_PROXY leaves hosts out. Quit, export either, start again"},
-    [REMEDY_PROXY_UNREACHABLE] = {"HTTPS_PROXY, http_proxy or ALL_PROXY names it; NO_PROXY leaves hosts out",
-                                  "HTTPS_PROXY, http_proxy or ALL_PROXY names it. Quit, mend that, start again"},
+    [REMEDY_PROXY_CREDENTIALS] =
+        {"The proxy wants credentials: http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY or http_proxy",
+         "The proxy wants credentials. Quit, export HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, start again"},
+    [REMEDY_PROXY_REFUSES] =
+        {"HTTPS_PROXY names it; NO_PROXY leaves hosts out",
+         "HTTPS_PROXY names it, NO_PROXY leaves hosts out. Quit, export either, start again"},
+    [REMEDY_PROXY_UNREACHABLE] =
+        {"HTTPS_PROXY, http_proxy or ALL_PROXY names it; NO_PROXY leaves hosts out",
+         "HTTPS_PROXY, http_proxy or ALL_PROXY names it. Quit, mend that, start again"},
     [REMEDY_PROXY_DOWN] = {"HTTPS_PROXY, http_proxy or ALL_PROXY names the proxy; is it running?", NULL},
     [REMEDY_CERTIFICATE] = {"Name the certificate of whoever signed it: --ca-cert FILE",
                             "Quit, start again with the certificate of whoever signed it: --ca-cert FILE"},
     [REMEDY_CERTIFICATE_FILE] = {"Name a readable file in PEM form: --ca-cert FILE",
                                  "Quit, start again with a readable file in PEM form: --ca-cert FILE"},
-    [REMEDY_CERTIFICATE_OLD] = {"The server's operator must renew it, unless this machine's clock is wrong (see date)", NULL},
-    [REMEDY_CERTIFICATE_HOST] = {"Check the host in the base URL: another server answers there (a proxy, a login page?)", NULL},
+    [REMEDY_CERTIFICATE_OLD] =
+        {"The server's operator must renew it, unless this machine's clock is wrong (see date)", NULL},
+    [REMEDY_CERTIFICATE_HOST] =
+        {"Check the host in the base URL: another server answers there (a proxy, a login page?)", NULL},
     [REMEDY_TLS_OLD] = {"The server must offer TLS 1.2 or newer; its operator can turn that on", NULL},
     [REMEDY_CLOCK] = {"Most likely this machine's clock is wrong (see date)", NULL},
     [REMEDY_KEY_BOUND] = {"none is bound to this base URL ('sandpiper config' tells why)",
                           "none is bound to this base URL. Quit; 'sandpiper config' tells why"},
 
-    [REMEDY_ADD_FILE] = {"--add FILE gives long text as data", RESTART "--add FILE to give long text as data"},
+    [REMEDY_ADD_FILE] = {"--add FILE gives long text as data",
+                         RESTART "--add FILE to give long text as data"},
 };
 
 const char *remedy(enum remedy r, bool chat)

@@ -1,5 +1,6 @@
-/* scrub.c - see scrub.h. Two stages: bytes become characters (invalid ones U+FFFD), characters run through the states of a
- * terminal's escape parser, so that what a terminal would take for a sequence is taken for one here, and dropped.
+/* scrub.c - see scrub.h. Two stages: bytes become characters (invalid ones U+FFFD), characters run through
+ * the states of a terminal's escape parser, so that what a terminal would take for a sequence is taken for
+ * one here, and dropped.
  */
 #include "base/scrub.h"
 
@@ -12,18 +13,18 @@
 #include "base/utf8.h"
 
 enum {
-    GIVE_UP = 4096,     /* bytes of a sequence without end */
-    MARKS = 8,          /* combining marks in a row */
+    GIVE_UP = 4096, /* bytes of a sequence without end */
+    MARKS = 8,      /* combining marks in a row */
 };
 
 enum state {
     GROUND,
-    ESCAPE,             /* after ESC */
-    ESCAPE_MIDDLE,      /* after ESC and 0x20..0x2f: charset choice and the like */
+    ESCAPE,        /* after ESC */
+    ESCAPE_MIDDLE, /* after ESC and 0x20..0x2f: charset choice and the like */
     CSI,
-    OSC,                /* ended by BEL or ST */
-    STRING,             /* DCS, APC, PM, SOS, and the window title of screen: ended by ST only */
-    OSC_ESCAPE,         /* ESC inside: the first half of ST, or the begin of another sequence */
+    OSC,        /* ended by BEL or ST */
+    STRING,     /* DCS, APC, PM, SOS, and the window title of screen: ended by ST only */
+    OSC_ESCAPE, /* ESC inside: the first half of ST, or the begin of another sequence */
     STRING_ESCAPE,
 };
 
@@ -35,14 +36,17 @@ void scrub_init(struct scrub *s, enum scrub_for target)
     *s = (struct scrub){.target = target};
 }
 
-/* Characters without a shape of their own that can hide text, or reorder it (Trojan Source, ASCII smuggling by tags and
- * variation selectors). Marks that combine are not among them. */
+/* Characters without a shape of their own that can hide text, or reorder it (Trojan Source, ASCII smuggling
+ * by tags and variation selectors). Marks that combine are not among them. */
 static bool invisible(uint32_t c)
 {
-    static const struct { uint32_t first, last; } ranges[] = {
-        {0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x200b, 0x200f},
-        {0x202a, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
-        {0xfff0, 0xfffb}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        {0xad, 0xad},       {0x34f, 0x34f},     {0x61c, 0x61c},     {0x115f, 0x1160}, {0x17b4, 0x17b5},
+        {0x180b, 0x180f},   {0x200b, 0x200f},   {0x202a, 0x202e},   {0x2060, 0x206f}, {0x3164, 0x3164},
+        {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb}, {0x13430, 0x1343f},
+        {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
     };
     if (c < 0xad)
         return false;
@@ -60,7 +64,8 @@ static void print(struct scrub *s, uint32_t c, struct buf *out)
         if (c == 0x2028 || c == 0x2029)
             c = '\n';
         if (invisible(c))
-            return;             /* and the count of marks goes on: a second scrubbing must find nothing left to do */
+            /* and the count of marks goes on: a second scrubbing must find nothing left to do */
+            return;
         if (c != '\n' && utf8_width(c) == 0) {
             if (++s->marks > MARKS)
                 return;
@@ -85,7 +90,7 @@ static void settle_cr(struct scrub *s, uint32_t next, struct buf *out)
         if (next == '\n')
             buf_addch(out, '\r');
     } else if (next != '\n') {
-        buf_addch(out, '\n');   /* a progress bar that overwrites its line */
+        buf_addch(out, '\n'); /* a progress bar that overwrites its line */
         s->marks = 0;
     }
 }
@@ -104,14 +109,24 @@ static void ground(struct scrub *s, uint32_t c, struct buf *out)
     case '\t':
         print(s, c, out);
         return;
-    case '\r': s->cr = CR_SEEN; return;
-    case 0x1b: begin(s, ESCAPE); return;
-    case 0x9b: begin(s, CSI); return;
-    case 0x9d: begin(s, OSC); return;
+    case '\r':
+        s->cr = CR_SEEN;
+        return;
+    case 0x1b:
+        begin(s, ESCAPE);
+        return;
+    case 0x9b:
+        begin(s, CSI);
+        return;
+    case 0x9d:
+        begin(s, OSC);
+        return;
     case 0x90:
     case 0x98:
     case 0x9e:
-    case 0x9f: begin(s, STRING); return;
+    case 0x9f:
+        begin(s, STRING);
+        return;
     default:
         if (c >= 0x20 && (c < 0x7f || c >= 0xa0))
             print(s, c, out);
@@ -122,14 +137,21 @@ static void ground(struct scrub *s, uint32_t c, struct buf *out)
 static bool escape(struct scrub *s, uint32_t c)
 {
     switch (c) {
-    case '[': begin(s, CSI); return true;
-    case ']': begin(s, OSC); return true;
+    case '[':
+        begin(s, CSI);
+        return true;
+    case ']':
+        begin(s, OSC);
+        return true;
     case 'P':
     case 'X':
     case '^':
     case '_':
-    case 'k': begin(s, STRING); return true;
-    case 0x1b: return true;
+    case 'k':
+        begin(s, STRING);
+        return true;
+    case 0x1b:
+        return true;
     default:
         if (c >= 0x20 && c <= 0x2f) {
             s->state = ESCAPE_MIDDLE;
@@ -157,9 +179,11 @@ static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *o
         return;
     }
     s->eaten += bytes;
-    bool ours = true;           /* the character was part of the sequence */
+    bool ours = true; /* the character was part of the sequence */
     switch ((enum state)s->state) {
-    case ESCAPE: ours = escape(s, c); break;
+    case ESCAPE:
+        ours = escape(s, c);
+        break;
     case ESCAPE_MIDDLE:
         if (c < 0x20 || c > 0x2f) {
             s->state = GROUND;
@@ -173,15 +197,18 @@ static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *o
         }
         break;
     case OSC:
-    case STRING: in_string(s, c); break;
+    case STRING:
+        in_string(s, c);
+        break;
     case OSC_ESCAPE:
     case STRING_ESCAPE:
         if (c == '\\')
             s->state = GROUND;
-        else                    /* a terminal gives the string up and begins the new sequence */
+        else /* a terminal gives the string up and begins the new sequence */
             ours = escape(s, c);
         break;
-    case GROUND: break;
+    case GROUND:
+        break;
     }
     if (!ours)
         ground(s, c, out);
@@ -193,7 +220,9 @@ static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *o
 static size_t plain_run(const char *text, size_t len)
 {
     size_t i = 0;
-    while (i < len && (((unsigned char)text[i] >= 0x20 && (unsigned char)text[i] < 0x7f) || text[i] == '\n' || text[i] == '\t'))
+    while (i < len
+           && (((unsigned char)text[i] >= 0x20 && (unsigned char)text[i] < 0x7f) || text[i] == '\n'
+               || text[i] == '\t'))
         i++;
     return i;
 }

@@ -1,11 +1,13 @@
-/* scrub.h - make untrusted text (a model's, a program's, a server's, a file name's) harmless before it is shown.
+/* scrub.h - make untrusted text (a model's, a program's, a server's, a file name's) harmless before it is
+ * shown.
  *
- * Terminal: invalid UTF-8 becomes U+FFFD; escape sequences (CSI with SGR, OSC, DCS, APC, PM, SOS, 7-bit and 8-bit) are
- * removed whole, a CR before LF is dropped and any other CR becomes LF; C0 but \n and \t, DEL, C1, bidi controls, tag
- * characters, other invisible format characters are removed; more than 8 combining marks in a row are cut.
- * Pipe: only escape sequences, C0 but \n \t and \r\n, DEL and C1 are removed; joiners and bidi marks stay; invalid UTF-8 becomes U+FFFD.
- * State lives across pieces: the same text gives the same result however it is cut. An unterminated sequence is given up
- * after 4096 bytes or at scrub_end, so it cannot swallow what follows.
+ * Terminal: invalid UTF-8 becomes U+FFFD; escape sequences (CSI with SGR, OSC, DCS, APC, PM, SOS, 7-bit and
+ * 8-bit) are removed whole, a CR before LF is dropped and any other CR becomes LF; C0 but \n and \t, DEL, C1,
+ * bidi controls, tag characters, other invisible format characters are removed; more than 8 combining marks
+ * in a row are cut. Pipe: only escape sequences, C0 but \n \t and \r\n, DEL and C1 are removed; joiners and
+ * bidi marks stay; invalid UTF-8 becomes U+FFFD. State lives across pieces: the same text gives the same
+ * result however it is cut. An unterminated sequence is given up after 4096 bytes or at scrub_end, so it
+ * cannot swallow what follows.
  */
 #ifndef BASE_SCRUB_H
 #define BASE_SCRUB_H
@@ -26,8 +28,10 @@ struct scrub {
 };
 
 void scrub_init(struct scrub *s, enum scrub_for target);
-void scrub_feed(struct scrub *s, const char *text, size_t len, struct buf *out);   /* appends to out */
-void scrub_end(struct scrub *s, struct buf *out);                                  /* flush; ready for the next text */
-char *scrub_line(const char *text, enum scrub_for target);   /* one whole string, newlines as spaces; the caller frees */
+void scrub_feed(struct scrub *s, const char *text, size_t len, struct buf *out); /* appends to out */
+/* flush; ready for the next text */
+void scrub_end(struct scrub *s, struct buf *out);
+/* one whole string, newlines as spaces; the caller frees */
+char *scrub_line(const char *text, enum scrub_for target);
 
 #endif

@@ -6,6 +6,6 @@
 
 #define SHA256_HEX 65
 
-void sha256_hex(const void *data, size_t len, char out[SHA256_HEX]);   /* in lower case, with a NUL */
+void sha256_hex(const void *data, size_t len, char out[SHA256_HEX]); /* in lower case, with a NUL */
 
 #endif

@@ -32,7 +32,8 @@ static void without_credentials(const char *url, const char **from, const char *
             *from = p + 1;
 }
 
-/* The host in its own buffer, brackets of IPv6 kept. False when it is empty, too long, or its port is none. */
+/* The host in its own buffer, brackets of IPv6 kept. False when it is empty, too long, or its port is none.
+ */
 static bool host_of(const char *url, char *host, size_t size)
 {
     const char *a, *end, *stop;
@@ -66,12 +67,18 @@ int url_check(const char *url, const char *where, struct error *err)
     if (strlen(url) > 2048)
         return error_set(err, ERROR_USAGE, 0, "%s: the URL is longer than 2048 bytes", where);
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        return error_set(err, ERROR_USAGE, 0, "%s: expected a URL that begins with https:// or http://, found \"%.80s\"", where, shown);
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s: expected a URL that begins with https:// or http://, found \"%.80s\"", where,
+                         shown);
     if (memchr(authority(url), '@', authority_len(url)))
-        return error_set(err, ERROR_USAGE, 0, "%s: a URL with a name or password in it is not taken\nKeys go into variables: see sandpiper(1), KEYS.", where);
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s: a URL with a name or password in it is not taken\nKeys go into variables: see "
+                         "sandpiper(1), KEYS.",
+                         where);
     for (const char *p = url; *p; p++)
         if (!isgraph((unsigned char)*p) || strchr("\\#\"<>^`{|}", *p))
-            return error_set(err, ERROR_USAGE, 0, "%s: the URL \"%.80s\" has a character that cannot be in one", where, shown);
+            return error_set(err, ERROR_USAGE, 0,
+                             "%s: the URL \"%.80s\" has a character that cannot be in one", where, shown);
     if (!host_of(url, host, sizeof host))
         return error_set(err, ERROR_USAGE, 0, "%s: the URL \"%.80s\" has no valid host", where, shown);
     return 0;
@@ -129,13 +136,16 @@ char *url_from_host(const char *text, int port)
     if (!end)
         return NULL;
     bool has_port = memchr(end, ':', (size_t)(rest - end)) != NULL;
-    size_t name = has_port ? (size_t)((const char *)memchr(end, ':', (size_t)(rest - end)) - p) : (size_t)(rest - p);
-    bool any = (name == 7 && strncmp(p, "0.0.0.0", 7) == 0) || name == 0;     /* where a server listens is not where one connects */
+    size_t name = has_port ? (size_t)((const char *)memchr(end, ':', (size_t)(rest - end)) - p)
+                           : (size_t)(rest - p);
+    /* where a server listens is not where one connects */
+    bool any = (name == 7 && strncmp(p, "0.0.0.0", 7) == 0) || name == 0;
     const char *path = strlen(rest) >= 3 && strcmp(rest + strlen(rest) - 3, "/v1") == 0 ? "" : "/v1";
 
     if (has_port || scheme)
-        return xasprintf("%.*s%.*s%.*s%s%s", scheme ? (int)(p - host) : 7, scheme ? host : "http://", any ? 9 : (int)name,
-                         any ? "127.0.0.1" : p, (int)((size_t)(rest - p) - name), p + name, rest, path);
+        return xasprintf("%.*s%.*s%.*s%s%s", scheme ? (int)(p - host) : 7, scheme ? host : "http://",
+                         any ? 9 : (int)name, any ? "127.0.0.1" : p, (int)((size_t)(rest - p) - name),
+                         p + name, rest, path);
     return xasprintf("http://%.*s:%d%s%s", any ? 9 : (int)name, any ? "127.0.0.1" : p, port, rest, path);
 }
 
@@ -146,7 +156,8 @@ char *url_endpoint(const char *base, const char *path, struct error *err)
     if (http)
         without_credentials(base, &from, &to);
     if (from == to || strpbrk(base, " \t\r\n")) {
-        error_set(err, ERROR_USAGE, 0, "base URL \"%.200s\" is not an http:// or https:// URL with a host", base ? base : "");
+        error_set(err, ERROR_USAGE, 0, "base URL \"%.200s\" is not an http:// or https:// URL with a host",
+                  base ? base : "");
         return NULL;
     }
     size_t len = strcspn(base, "?#");

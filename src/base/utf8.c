@@ -17,7 +17,8 @@ int utf8_decode(const char *s, size_t len, uint32_t *cp)
         *cp = c;
         return 1;
     }
-    /* The bounds of the second byte rule out overlong forms, surrogates and what lies above U+10FFFF (RFC 3629, 4). */
+    /* The bounds of the second byte rule out overlong forms, surrogates and what lies above U+10FFFF (RFC
+     * 3629, 4). */
     unsigned n, low = 0x80, high = 0xbf;
     uint32_t v;
     if (c >= 0xc2 && c <= 0xdf) {
@@ -109,8 +110,8 @@ void utf8_add(struct buf *out, uint32_t cp)
     buf_add(out, c, n);
 }
 
-/* Length of the begun character at s, which is invalid or incomplete: what one U+FFFD stands for (the longest prefix of
- * a possible character, at least one byte). */
+/* Length of the begun character at s, which is invalid or incomplete: what one U+FFFD stands for (the longest
+ * prefix of a possible character, at least one byte). */
 static size_t broken_span(const char *s, size_t len)
 {
     uint32_t cp;
@@ -157,5 +158,5 @@ size_t utf8_cut(const char *s, size_t len, size_t at)
     size_t cut = at;
     while (cut > 0 && at - cut < 3 && ((unsigned char)s[cut] & 0xc0) == 0x80)
         cut--;
-    return ((unsigned char)s[cut] & 0xc0) == 0x80 ? at : cut;      /* not valid text: any cut is as good */
+    return ((unsigned char)s[cut] & 0xc0) == 0x80 ? at : cut; /* not valid text: any cut is as good */
 }

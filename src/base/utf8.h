@@ -8,7 +8,8 @@
 
 struct buf;
 
-/* Decode one character. Returns its length 1..4, 0 when s is an incomplete beginning of one, -1 when invalid. */
+/* Decode one character. Returns its length 1..4, 0 when s is an incomplete beginning of one, -1 when invalid.
+ */
 int utf8_decode(const char *s, size_t len, uint32_t *cp);
 bool utf8_valid(const char *s, size_t len);
 void utf8_add(struct buf *out, uint32_t cp);
@@ -16,7 +17,8 @@ void utf8_add(struct buf *out, uint32_t cp);
 void utf8_repair(struct buf *out, const char *s, size_t len);
 /* The greatest cut <= at that does not split a character of valid text. */
 size_t utf8_cut(const char *s, size_t len, size_t at);
-/* Columns of a character in a terminal: 0 (control, combining, invisible), 1 or 2. By our own table, whatever the locale. */
+/* Columns of a character in a terminal: 0 (control, combining, invisible), 1 or 2. By our own table, whatever
+ * the locale. */
 int utf8_width(uint32_t cp);
 
 #endif

@@ -108,7 +108,8 @@ static char *make_id(void)
     static uint64_t count;
     unsigned char r[9];
     if (getrandom(r, sizeof(r), GRND_NONBLOCK) != (ssize_t)sizeof(r)) {
-        uint64_t v = (uint64_t)clock_us() * 1000 + ++count;        /* unique is enough: nobody has to guess it in vain */
+        /* unique is enough: nobody has to guess it in vain */
+        uint64_t v = (uint64_t)clock_us() * 1000 + ++count;
         for (size_t i = 0; i < sizeof(r); i++, v /= 62)
             r[i] = (unsigned char)(v % 62);
     }
@@ -126,8 +127,9 @@ static bool is_object(const char *text)
     return json_type(j) == JSON_OBJECT;
 }
 
-/* Services refuse a history with a missing or repeated id, or with arguments that are no object, for ever after. What gets
- * this far in such a state is made sendable here; src/llm has told the model about it before. */
+/* Services refuse a history with a missing or repeated id, or with arguments that are no object, for ever
+ * after. What gets this far in such a state is made sendable here; src/llm has told the model about it
+ * before. */
 static void make_sendable(struct call *calls, size_t i)
 {
     struct call *call = &calls[i];
@@ -150,7 +152,8 @@ static void make_sendable(struct call *calls, size_t i)
     }
 }
 
-struct turn *conversation_assistant(struct conversation *c, const char *text, struct call *calls, size_t n_calls)
+struct turn *conversation_assistant(struct conversation *c, const char *text, struct call *calls,
+                                    size_t n_calls)
 {
     if (text == NULL)
         text = "";
@@ -170,7 +173,8 @@ struct turn *conversation_assistant(struct conversation *c, const char *text, st
     return t;
 }
 
-static void insert_result(struct conversation *c, size_t at, const char *call_id, enum result_kind kind, const char *text, size_t len)
+static void insert_result(struct conversation *c, size_t at, const char *call_id, enum result_kind kind,
+                          const char *text, size_t len)
 {
     struct turn *t = insert(c, at, TURN_RESULT);
     t->call_id = xstrdup(call_id);
@@ -178,12 +182,15 @@ static void insert_result(struct conversation *c, size_t at, const char *call_id
     t->text = len > 0 ? good_text("", text, len) : xstrdup("(no output)");
 }
 
-void conversation_result(struct conversation *c, const char *call_id, enum result_kind kind, const char *text, size_t len)
+void conversation_result(struct conversation *c, const char *call_id, enum result_kind kind, const char *text,
+                         size_t len)
 {
     insert_result(c, c->n, call_id, kind, text, len);
 }
 
-#define INTERRUPTED "Interrupted."      /* between a result and the user's next words: Mistral takes no user turn right behind a result */
+#define INTERRUPTED                                                                                         \
+    "Interrupted." /* between a result and the user's next words: Mistral takes no user turn right behind a \
+                      result */
 
 void conversation_close_open_calls(struct conversation *c, const char *why)
 {
@@ -219,7 +226,8 @@ size_t conversation_bytes(const struct conversation *c)
         const struct turn *t = &c->v[i];
         n += length(t->text) + length(t->reasoning) + length(t->reasoning_items) + length(t->call_id);
         for (size_t k = 0; k < t->n_calls; k++)
-            n += sizeof(*t->calls) + length(t->calls[k].id) + length(t->calls[k].name) + length(t->calls[k].arguments) + length(t->calls[k].extra);
+            n += sizeof(*t->calls) + length(t->calls[k].id) + length(t->calls[k].name)
+                 + length(t->calls[k].arguments) + length(t->calls[k].extra);
     }
     return n;
 }
@@ -299,7 +307,10 @@ static int check_order(const struct conversation *c, size_t i, struct error *err
 {
     enum turn_role role = c->v[i].role;
     if (i == 0)
-        return role == TURN_USER ? 0 : broken(err, i, role == TURN_RESULT ? "a result without a call" : "the first turn is not the user's");
+        return role == TURN_USER ? 0
+                                 : broken(err, i,
+                                          role == TURN_RESULT ? "a result without a call"
+                                                              : "the first turn is not the user's");
     enum turn_role before = c->v[i - 1].role;
     if (role == TURN_USER && before == TURN_USER)
         return broken(err, i, "two user turns in a row");

@@ -4,17 +4,27 @@
 int question_exit_code(enum question_status s)
 {
     switch (s) {
-    case QUESTION_ANSWERED: return 0;
+    case QUESTION_ANSWERED:
+        return 0;
     case QUESTION_NO_ANSWER:
-    case QUESTION_UNDELIVERED: return 1;
-    case QUESTION_USAGE: return 2;
-    case QUESTION_NO_SANDBOX: return 3;
-    case QUESTION_CODE_FAILED: return 4;
-    case QUESTION_LIMIT: return 5;
-    case QUESTION_TRY_LATER: return 75;
-    case QUESTION_REFUSED: return 77;
-    case QUESTION_INTERRUPTED: return 130;
-    case QUESTION_TERMINATED: return 143;
+    case QUESTION_UNDELIVERED:
+        return 1;
+    case QUESTION_USAGE:
+        return 2;
+    case QUESTION_NO_SANDBOX:
+        return 3;
+    case QUESTION_CODE_FAILED:
+        return 4;
+    case QUESTION_LIMIT:
+        return 5;
+    case QUESTION_TRY_LATER:
+        return 75;
+    case QUESTION_REFUSED:
+        return 77;
+    case QUESTION_INTERRUPTED:
+        return 130;
+    case QUESTION_TERMINATED:
+        return 143;
     }
     return 1;
 }
@@ -32,7 +42,7 @@ static int rank(int code)
         if (order[i] == code)
             return i;
     }
-    return 2;       /* unknown: like 1 */
+    return 2; /* unknown: like 1 */
 }
 
 int exit_code_worse(int a, int b)

@@ -1,5 +1,7 @@
-/* event.h - what happens while a question is answered, as plain data: the one interface for listeners (terminal, pipe,
- * --json, store, tests). Pointers in an event are valid only during the callback. Text is untrusted and not scrubbed.
+/* event.h - what happens while a question is answered, as plain data: the one interface for listeners
+ * (terminal, pipe,
+ * --json, store, tests). Pointers in an event are valid only during the callback. Text is untrusted and not
+ * scrubbed.
  */
 #ifndef CHAT_EVENT_H
 #define CHAT_EVENT_H
@@ -9,92 +11,148 @@
 #include <stdint.h>
 
 enum event_type {
-    EVENT_SESSION,          /* first: what this session runs on */
-    EVENT_SANDBOX,          /* it is up, or was replaced: what code runs on */
-    EVENT_TEXT,             /* a piece of a reply's text, as it streams */
-    EVENT_REASONING,        /* a piece of a reply's reasoning */
-    EVENT_REPLY_END,        /* the reply is whole; now it is known what its text was */
-    EVENT_TOOL_CALL,        /* code about to run */
-    EVENT_TOOL_OUTPUT,      /* a piece of its output, live */
-    EVENT_TOOL_RESULT,      /* it ended */
-    EVENT_FILE,             /* a file it made or changed was copied out */
-    EVENT_NOTICE,           /* one line for the user */
-    EVENT_USAGE,            /* tokens and times of one request */
-    EVENT_DONE,             /* the question is closed */
-    EVENT_SESSION_END,      /* last */
+    EVENT_SESSION,     /* first: what this session runs on */
+    EVENT_SANDBOX,     /* it is up, or was replaced: what code runs on */
+    EVENT_TEXT,        /* a piece of a reply's text, as it streams */
+    EVENT_REASONING,   /* a piece of a reply's reasoning */
+    EVENT_REPLY_END,   /* the reply is whole; now it is known what its text was */
+    EVENT_TOOL_CALL,   /* code about to run */
+    EVENT_TOOL_OUTPUT, /* a piece of its output, live */
+    EVENT_TOOL_RESULT, /* it ended */
+    EVENT_FILE,        /* a file it made or changed was copied out */
+    EVENT_NOTICE,      /* one line for the user */
+    EVENT_USAGE,       /* tokens and times of one request */
+    EVENT_DONE,        /* the question is closed */
+    EVENT_SESSION_END, /* last */
 };
 
 enum reply_kind {
-    REPLY_ANSWER,           /* no call: this text is the answer */
-    REPLY_CALLS,            /* it made calls: the text was talk beside them */
-    REPLY_NUDGED,           /* no answer: it was empty, or the code that it shows was to be run; the next reply takes its place */
-    REPLY_THOUGHTS,         /* it was reasoning, as only its end told: what comes now is the reply */
-    REPLY_CUT,              /* ended early (interrupted, connection lost): text was shown, no call of it runs */
+    REPLY_ANSWER, /* no call: this text is the answer */
+    REPLY_CALLS,  /* it made calls: the text was talk beside them */
+    /* no answer: it was empty, or the code that it shows was to be run; the next reply takes its place */
+    REPLY_NUDGED,
+    REPLY_THOUGHTS, /* it was reasoning, as only its end told: what comes now is the reply */
+    /* ended early (interrupted, connection lost): text was shown, no call of it runs */
+    REPLY_CUT,
 };
 
-enum cell_status { CELL_OK, CELL_EXCEPTION, CELL_EXIT, CELL_TIMEOUT, CELL_INTERRUPTED, CELL_MEMORY, CELL_DIED, CELL_NOT_RUN };
+enum cell_status {
+    CELL_OK,
+    CELL_EXCEPTION,
+    CELL_EXIT,
+    CELL_TIMEOUT,
+    CELL_INTERRUPTED,
+    CELL_MEMORY,
+    CELL_DIED,
+    CELL_NOT_RUN
+};
 
 enum notice_level { NOTICE_INFO, NOTICE_WARNING, NOTICE_ERROR, NOTICE_DETAIL /* only with --verbose */ };
 
-enum question_status {      /* with the exit code each has */
-    QUESTION_ANSWERED,      /*   0 */
-    QUESTION_NO_ANSWER,     /*   1 */
-    QUESTION_NO_SANDBOX,    /*   3 */
-    QUESTION_CODE_FAILED,   /*   4: answered, but the code still failed after the last repair round */
-    QUESTION_UNDELIVERED,   /*   1: answered, but a file that the code made could not be written on this machine */
-    QUESTION_LIMIT,         /*   5: rounds, tokens, time, or cut by length (what there is was given) */
-    QUESTION_TRY_LATER,     /*  75 */
-    QUESTION_REFUSED,       /*  77: credentials */
-    QUESTION_USAGE,         /*   2 */
-    QUESTION_INTERRUPTED,   /* 130 */
-    QUESTION_TERMINATED,    /* 143 */
+enum question_status {                       /* with the exit code each has */
+                       QUESTION_ANSWERED,    /*   0 */
+                       QUESTION_NO_ANSWER,   /*   1 */
+                       QUESTION_NO_SANDBOX,  /*   3 */
+                       QUESTION_CODE_FAILED, /*   4: answered, but the code still failed after the last repair
+                                                round */
+                       /*   1: answered, but a file that the code made could not be written on this machine */
+                       QUESTION_UNDELIVERED,
+                       QUESTION_LIMIT,       /*   5: rounds, tokens, time, or cut by length (what there is was
+                                                given) */
+                       QUESTION_TRY_LATER,   /*  75 */
+                       QUESTION_REFUSED,     /*  77: credentials */
+                       QUESTION_USAGE,       /*   2 */
+                       QUESTION_INTERRUPTED, /* 130 */
+                       QUESTION_TERMINATED,  /* 143 */
 };
 
 struct event {
     enum event_type type;
-    unsigned question;      /* from 1; 0 before the first */
+    unsigned question; /* from 1; 0 before the first */
     union {
-        struct { const char *id, *model, *provider, *endpoint, *engine, *version; } session;   /* engine: "" where EVENT_SANDBOX has yet to tell */
-        struct { const char *engine, *image, *runtime, *python, *name; } sandbox;    /* image, runtime, name: or NULL */
-        struct { unsigned reply; const char *text; size_t len; } text;       /* TEXT and REASONING; replies count from 1 in a question */
-        struct { unsigned reply; enum reply_kind kind; } reply_end;
-        struct { const char *id, *tool, *code; unsigned cell; } call;        /* cells count from 1 in a session */
-        struct { unsigned cell; int stream; const char *text; size_t len; } output;   /* stream 1 stdout, 2 stderr; raw bytes */
+        /* engine: "" where EVENT_SANDBOX has yet to tell */
+        struct {
+            const char *id, *model, *provider, *endpoint, *engine, *version;
+        } session;
+        /* image, runtime, name: or NULL */
+        struct {
+            const char *engine, *image, *runtime, *python, *name;
+        } sandbox;
+        /* TEXT and REASONING; replies count from 1 in a question */
+        struct {
+            unsigned reply;
+            const char *text;
+            size_t len;
+        } text;
+        struct {
+            unsigned reply;
+            enum reply_kind kind;
+        } reply_end;
+        /* cells count from 1 in a session */
+        struct {
+            const char *id, *tool, *code;
+            unsigned cell;
+        } call;
+        /* stream 1 stdout, 2 stderr; raw bytes */
+        struct {
+            unsigned cell;
+            int stream;
+            const char *text;
+            size_t len;
+        } output;
         struct {
             const char *id;
             unsigned cell;
             enum cell_status status;
-            const char *value;          /* repr of the last expression, or NULL */
-            const char *error;          /* traceback cut to the user's frames, or what happened; or NULL */
-            bool state_lost, state_restored;    /* restored: the interpreter died, and goes on from before the cell */
-            bool by_user;               /* INTERRUPTED by Ctrl-C, and not by a time limit or the program's own end */
+            const char *value; /* repr of the last expression, or NULL */
+            const char *error; /* traceback cut to the user's frames, or what happened; or NULL */
+            /* restored: the interpreter died, and goes on from before the cell */
+            bool state_lost, state_restored;
+            /* INTERRUPTED by Ctrl-C, and not by a time limit or the program's own end */
+            bool by_user;
             double seconds;
-            uint64_t out_bytes;         /* all output, shown or not */
-            const char *output_path;    /* the full output on disk, when more than was shown; or NULL */
-            const char *model_text;     /* what the model is told */
+            uint64_t out_bytes;      /* all output, shown or not */
+            const char *output_path; /* the full output on disk, when more than was shown; or NULL */
+            const char *model_text;  /* what the model is told */
         } result;
-        struct { unsigned cell; const char *name, *path; uint64_t size; } file;   /* name in the sandbox, path on the host */
-        struct { enum notice_level level; const char *text; } notice;
-        struct { int64_t input, output, reasoning; bool estimated; double seconds; } usage;   /* tokens; -1 unknown */
+        /* name in the sandbox, path on the host */
+        struct {
+            unsigned cell;
+            const char *name, *path;
+            uint64_t size;
+        } file;
+        struct {
+            enum notice_level level;
+            const char *text;
+        } notice;
+        /* tokens; -1 unknown */
+        struct {
+            int64_t input, output, reasoning;
+            bool estimated;
+            double seconds;
+        } usage;
         struct {
             enum question_status status;
-            const char *answer;         /* "" when there is none */
-            const char *error;          /* why there is none, or what limit; or NULL */
-            const char *reasoning;      /* what was thought, where nothing was said; or NULL */
-            const char *last_output;    /* last good output of code, when no number of it stands in the answer; or NULL */
-            int64_t input, output;      /* tokens of the whole question */
+            const char *answer;    /* "" when there is none */
+            const char *error;     /* why there is none, or what limit; or NULL */
+            const char *reasoning; /* what was thought, where nothing was said; or NULL */
+            /* last good output of code, when no number of it stands in the answer; or NULL */
+            const char *last_output;
+            int64_t input, output; /* tokens of the whole question */
             bool estimated;
             unsigned requests, cells;
             double seconds;
         } done;
-        struct { int exit_code; } session_end;
+        struct {
+            int exit_code;
+        } session_end;
     };
 };
 
 typedef void event_fn(void *ctx, const struct event *e);
 
 int question_exit_code(enum question_status s);
-bool question_has_answer(enum question_status s);          /* there is an answer: nothing to ask again */
+bool question_has_answer(enum question_status s); /* there is an answer: nothing to ask again */
 /* Of two exit codes of a script, the one that counts: 2, 3, 77, 75, 5, 1, 4, 0 from worst to best. */
 int exit_code_worse(int a, int b);
 

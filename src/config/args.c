@@ -1,4 +1,5 @@
-/* args.c - see args.h. getopt_long is not used: it permutes, abbreviates, prints by itself, and cannot suggest. */
+/* args.c - see args.h. getopt_long is not used: it permutes, abbreviates, prints by itself, and cannot
+ * suggest. */
 #include "config/args.h"
 
 #include <string.h>
@@ -26,9 +27,12 @@ static int unknown(const char *word, size_t name_len, struct error *err)
     autofree char *shown = scrub_line(word, SCRUB_TERMINAL);
 
     if (strchr(word, ' '))
-        return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nPut -- before a question that begins with a dash.", shown);
+        return error_set(err, ERROR_USAGE, 0,
+                         "unknown option %.60s\nPut -- before a question that begins with a dash.", shown);
     if (near)
-        return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nDid you mean --%s? sandpiper help all lists them.", shown, near);
+        return error_set(err, ERROR_USAGE, 0,
+                         "unknown option %.60s\nDid you mean --%s? sandpiper help all lists them.", shown,
+                         near);
     return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nsandpiper help all lists them.", shown);
 }
 
@@ -82,10 +86,13 @@ static int short_options(struct args *a, char *const *argv, struct error *err)
 
 static int first_word(struct args *a, const char *word, bool *is_command, struct error *err)
 {
-    static const struct { const char *word; enum command command; } commands[] = {
-        {"exec", COMMAND_EXEC}, {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG}, {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},
-        {"help", COMMAND_HELP}, {"models", COMMAND_MODELS},
-        {"ps", COMMAND_PS}, {"rm", COMMAND_RM},
+    static const struct {
+        const char *word;
+        enum command command;
+    } commands[] = {
+        {"exec", COMMAND_EXEC},     {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG},
+        {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},         {"help", COMMAND_HELP},
+        {"models", COMMAND_MODELS}, {"ps", COMMAND_PS},         {"rm", COMMAND_RM},
     };
 
     *is_command = true;
@@ -96,13 +103,17 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
         }
     for (size_t i = 0; i < countof(reserved); i++)
         if (strcmp(word, reserved[i]) == 0)
-            return error_set(err, ERROR_USAGE, 0, "\"%s\" is kept for a command that this version does not have\n"
-                             "To ask it as a question: sandpiper -p %s", word, word);
+            return error_set(err, ERROR_USAGE, 0,
+                             "\"%s\" is kept for a command that this version does not have\n"
+                             "To ask it as a question: sandpiper -p %s",
+                             word, word);
     /* "doctr" is no question. A longer way from a command is left to the model. */
     for (size_t i = 0; i < countof(commands); i++)
         if (strlen(commands[i].word) >= 4 && name_one_edit_away(word, commands[i].word))
-            return error_set(err, ERROR_USAGE, 0, "there is no command \"%s\"; did you mean %s?\nTo ask it as a question: sandpiper -p \"%s\"", word,
-                             commands[i].word, word);
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "there is no command \"%s\"; did you mean %s?\nTo ask it as a question: sandpiper -p \"%s\"",
+                word, commands[i].word, word);
     *is_command = false;
     return 0;
 }
@@ -111,9 +122,17 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
 static void help_wanted(struct args *a, const char *next)
 {
     static const char *const names[] = {
-        [COMMAND_EXEC] = "exec", [COMMAND_CONFIG] = "config", [COMMAND_DOCTOR] = "doctor", [COMMAND_GC] = "gc",
-        [COMMAND_MODELS] = "models", [COMMAND_PS] = "ps", [COMMAND_RM] = "rm", [COMMAND_DEBUG] = "debug",
-        [COMMAND_DEBUG_REPLY] = "debug", [COMMAND_DEBUG_REQUEST] = "debug", [COMMAND_HELP] = NULL,
+        [COMMAND_EXEC] = "exec",
+        [COMMAND_CONFIG] = "config",
+        [COMMAND_DOCTOR] = "doctor",
+        [COMMAND_GC] = "gc",
+        [COMMAND_MODELS] = "models",
+        [COMMAND_PS] = "ps",
+        [COMMAND_RM] = "rm",
+        [COMMAND_DEBUG] = "debug",
+        [COMMAND_DEBUG_REPLY] = "debug",
+        [COMMAND_DEBUG_REQUEST] = "debug",
+        [COMMAND_HELP] = NULL,
     };
 
     a->help_topic = next ? help_find(next) : NULL;
@@ -125,31 +144,44 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
 {
     if (a->command == COMMAND_HELP) {
         if (a->help_topic || !(a->help_topic = help_find(word)))
-            return error_set(err, ERROR_USAGE, 0, "help knows all, exec, config, doctor, models, ps, rm, gc and debug\n"
+            return error_set(err, ERROR_USAGE, 0,
+                             "help knows all, exec, config, doctor, models, ps, rm, gc and debug\n"
                              "To ask a question: sandpiper -p \"help ...\"");
         return 0;
     }
     if (a->command == COMMAND_DEBUG) {
         if (strcmp(word, "reply") != 0 && strcmp(word, "request") != 0)
-            return error_set(err, ERROR_USAGE, 0, "debug knows reply and request, not \"%.40s\"\nTo ask a question: sandpiper -p \"debug ...\"", word);
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "debug knows reply and request, not \"%.40s\"\nTo ask a question: sandpiper -p \"debug ...\"",
+                word);
         a->command = strcmp(word, "reply") == 0 ? COMMAND_DEBUG_REPLY : COMMAND_DEBUG_REQUEST;
         return 0;
     }
     if (a->command == COMMAND_DEBUG_REPLY)
-        return error_set(err, ERROR_USAGE, 0, "debug reply takes no further words: the body is read from stdin");
+        return error_set(err, ERROR_USAGE, 0,
+                         "debug reply takes no further words: the body is read from stdin");
     if (a->command == COMMAND_RM) {
         argv_push(&a->names, word);
         return 0;
     }
-    if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC || a->command == COMMAND_PS) {
-        const char *name = a->command == COMMAND_CONFIG ? "config" : a->command == COMMAND_DOCTOR ? "doctor" : a->command == COMMAND_GC ? "gc" : "ps";
-        return error_set(err, ERROR_USAGE, 0, "%s takes no further words\nTo ask a question: sandpiper -p \"%s ...\"", name, name);
+    if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC
+        || a->command == COMMAND_PS) {
+        const char *name = a->command == COMMAND_CONFIG   ? "config"
+                           : a->command == COMMAND_DOCTOR ? "doctor"
+                           : a->command == COMMAND_GC     ? "gc"
+                                                          : "ps";
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s takes no further words\nTo ask a question: sandpiper -p \"%s ...\"", name, name);
     }
     if (a->operand && a->command == COMMAND_MODELS)
-        return error_set(err, ERROR_USAGE, 0, "models takes one word, a part of the names that you want to see\n"
+        return error_set(err, ERROR_USAGE, 0,
+                         "models takes one word, a part of the names that you want to see\n"
                          "To ask a question: sandpiper -p \"models ...\"");
     if (a->operand)
-        return error_set(err, ERROR_USAGE, 0, "more than one word: quote the question, as in sandpiper \"%.40s %.40s ...\"", a->operand, word);
+        return error_set(err, ERROR_USAGE, 0,
+                         "more than one word: quote the question, as in sandpiper \"%.40s %.40s ...\"",
+                         a->operand, word);
     a->operand = word;
     a->operand_is_stdin = !literal && strcmp(word, "-") == 0;
     return 0;
@@ -163,7 +195,8 @@ static const char *value_of(const struct args *a, const char *flag)
     return NULL;
 }
 
-/* From FILE or -c CODE on the words are the code's own, also those that begin with a dash: as python3 has it. */
+/* From FILE or -c CODE on the words are the code's own, also those that begin with a dash: as python3 has it.
+ */
 static bool code_named(const struct args *a)
 {
     return a->command == COMMAND_EXEC && (a->operand || value_of(a, "code"));
@@ -172,7 +205,8 @@ static bool code_named(const struct args *a)
 static int check_rm(const struct args *a, struct error *err)
 {
     if (!value_of(a, "all") != (a->names.n > 0))
-        return error_set(err, ERROR_USAGE, 0, "rm needs the names of sandboxes, or --all: sandpiper rm NAME...\n"
+        return error_set(err, ERROR_USAGE, 0,
+                         "rm needs the names of sandboxes, or --all: sandpiper rm NAME...\n"
                          "To ask it as a question: sandpiper -p rm");
     return 0;
 }
@@ -182,9 +216,11 @@ static int check_exec(const struct args *a, struct error *err)
     const char *how = value_of(a, "stdin"), *code = value_of(a, "code");
 
     if (how && strcmp(how, "script") == 0)
-        return error_set(err, ERROR_USAGE, 0, "--stdin script is for questions\nTo run stdin as Python: sandpiper exec -");
+        return error_set(err, ERROR_USAGE, 0,
+                         "--stdin script is for questions\nTo run stdin as Python: sandpiper exec -");
     if (how && strcmp(how, "data") == 0 && !code && (!a->operand || a->operand_is_stdin))
-        return error_set(err, ERROR_USAGE, 0, "--stdin data: stdin is already the code\n"
+        return error_set(err, ERROR_USAGE, 0,
+                         "--stdin data: stdin is already the code\n"
                          "Name a file of code: sandpiper exec FILE, or -c CODE");
     return 0;
 }
@@ -192,17 +228,28 @@ static int check_exec(const struct args *a, struct error *err)
 /* What only the whole line can show. */
 static int check(const struct args *a, bool prompt, const char *text, struct error *err)
 {
-    static const struct { int here; const char *name; } commands[] = {
-        [COMMAND_ASK] = {FOR_ASK, ""}, [COMMAND_EXEC] = {FOR_EXEC, "exec"}, [COMMAND_CONFIG] = {FOR_CONFIG, "config"},
-        [COMMAND_DEBUG_REPLY] = {FOR_REPLY, "debug reply"}, [COMMAND_DEBUG_REQUEST] = {FOR_REQUEST, "debug request"},
-        [COMMAND_DOCTOR] = {FOR_CONFIG | FOR_DOCTOR, "doctor"}, [COMMAND_GC] = {FOR_CONFIG, "gc"},       /* what config takes, they take */
-        [COMMAND_MODELS] = {FOR_CONFIG | FOR_MODELS, "models"}, [COMMAND_PS] = {FOR_CONFIG | FOR_PS, "ps"}, [COMMAND_RM] = {FOR_CONFIG | FOR_RM, "rm"},
+    static const struct {
+        int here;
+        const char *name;
+    } commands[] = {
+        [COMMAND_ASK] = {FOR_ASK, ""},
+        [COMMAND_EXEC] = {FOR_EXEC, "exec"},
+        [COMMAND_CONFIG] = {FOR_CONFIG, "config"},
+        [COMMAND_DEBUG_REPLY] = {FOR_REPLY, "debug reply"},
+        [COMMAND_DEBUG_REQUEST] = {FOR_REQUEST, "debug request"},
+        /* what config takes, they take */
+        [COMMAND_DOCTOR] = {FOR_CONFIG | FOR_DOCTOR, "doctor"},
+        [COMMAND_GC] = {FOR_CONFIG, "gc"},
+        [COMMAND_MODELS] = {FOR_CONFIG | FOR_MODELS, "models"},
+        [COMMAND_PS] = {FOR_CONFIG | FOR_PS, "ps"},
+        [COMMAND_RM] = {FOR_CONFIG | FOR_RM, "rm"},
     };
     const char *how = value_of(a, "stdin");
     int here = commands[a->command].here;
 
     if (a->command == COMMAND_DEBUG)
-        return error_set(err, ERROR_USAGE, 0, "debug needs a word: reply or request\nTo ask it as a question: sandpiper -p debug");
+        return error_set(err, ERROR_USAGE, 0,
+                         "debug needs a word: reply or request\nTo ask it as a question: sandpiper -p debug");
     for (size_t i = 0; i < a->n; i++)
         if (!(a->v[i].option->commands & here)) {
             const char *flag = a->v[i].option->flag;
@@ -210,9 +257,12 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
                 return of_exec_alone(err);
             if (here == FOR_ASK)
                 return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only", flag,
-                                 a->v[i].option->commands == FOR_REPLY ? "debug reply" : a->v[i].option->commands == FOR_RM ? "rm"
-                                 : a->v[i].option->commands & FOR_DOCTOR ? "doctor" : "exec");
-            return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", flag, commands[a->command].name);
+                                 a->v[i].option->commands == FOR_REPLY   ? "debug reply"
+                                 : a->v[i].option->commands == FOR_RM    ? "rm"
+                                 : a->v[i].option->commands & FOR_DOCTOR ? "doctor"
+                                                                         : "exec");
+            return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", flag,
+                             commands[a->command].name);
         }
     if (a->command == COMMAND_RM)
         return check_rm(a, err);
@@ -221,19 +271,24 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
     if (a->command != COMMAND_ASK && a->command != COMMAND_DEBUG_REQUEST)
         return 0;
     if (a->command == COMMAND_DEBUG_REQUEST && !prompt && !a->operand)
-        return error_set(err, ERROR_USAGE, 0, "debug request needs a question: sandpiper debug request \"how many?\"");
+        return error_set(err, ERROR_USAGE, 0,
+                         "debug request needs a question: sandpiper debug request \"how many?\"");
     if (prompt && a->operand)
-        return error_set(err, ERROR_USAGE, 0, "-p beside another question: quote the question and give it once");
+        return error_set(err, ERROR_USAGE, 0,
+                         "-p beside another question: quote the question and give it once");
     if ((prompt || a->operand) && how && strcmp(how, "script") == 0)
-        return error_set(err, ERROR_USAGE, 0, "--stdin script beside a question: with it stdin holds the questions\n"
+        return error_set(err, ERROR_USAGE, 0,
+                         "--stdin script beside a question: with it stdin holds the questions\n"
                          "To give stdin as data: --stdin data");
     if (!prompt)
         text = a->operand_is_stdin ? NULL : a->operand;
     if (text && strspn(text, " \t\r\n") == strlen(text))
         return error_set(err, ERROR_USAGE, 0, "the question is empty");
     if (text && strlen(text) > PROMPT_MAX)
-        return error_set(err, ERROR_USAGE, 0, "the question has %zu bytes, at most %zu are possible\nPut long text into a file and use --add.",
-                         strlen(text), PROMPT_MAX);
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "the question has %zu bytes, at most %zu are possible\nPut long text into a file and use --add.",
+            strlen(text), PROMPT_MAX);
     return 0;
 }
 
@@ -249,7 +304,7 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
         int used = 1;
 
         if (options && strcmp(word, "--") == 0)
-            options = first = false;        /* what follows is no command */
+            options = first = false; /* what follows is no command */
         else if (options && word[0] == '-' && word[1])
             used = word[1] == '-' ? long_option(a, argv + i, err) : short_options(a, argv + i, err);
         else if (first && first_word(a, word, &is_command, err) < 0)
@@ -278,7 +333,8 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
     for (size_t i = 0; i < a->n; i++)
         if (a->v[i].option->letter == 'p') {
             if (prompt)
-                return error_set(err, ERROR_USAGE, 0, "-p was given twice: quote the question and give it once");
+                return error_set(err, ERROR_USAGE, 0,
+                                 "-p was given twice: quote the question and give it once");
             prompt = true;
             text = a->v[i].value;
         }

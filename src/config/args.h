@@ -1,5 +1,5 @@
-/* args.h - the command line as words: which command, which options with which argument, which operand. Knows the option table, not the
- * meaning of any option.
+/* args.h - the command line as words: which command, which options with which argument, which operand. Knows
+ * the option table, not the meaning of any option.
  */
 #ifndef CONFIG_ARGS_H
 #define CONFIG_ARGS_H
@@ -12,25 +12,39 @@
 struct error;
 struct option;
 
-enum command { COMMAND_ASK, COMMAND_EXEC, COMMAND_CONFIG, COMMAND_DEBUG /* only while its next word is not read */, COMMAND_DEBUG_REPLY,
-               COMMAND_DEBUG_REQUEST, COMMAND_DOCTOR, COMMAND_GC, COMMAND_MODELS, COMMAND_PS, COMMAND_RM, COMMAND_HELP /* becomes args.help */ };
+enum command {
+    COMMAND_ASK,
+    COMMAND_EXEC,
+    COMMAND_CONFIG,
+    COMMAND_DEBUG /* only while its next word is not read */,
+    COMMAND_DEBUG_REPLY,
+    COMMAND_DEBUG_REQUEST,
+    COMMAND_DOCTOR,
+    COMMAND_GC,
+    COMMAND_MODELS,
+    COMMAND_PS,
+    COMMAND_RM,
+    COMMAND_HELP /* becomes args.help */
+};
 
 struct arg {
     const struct option *option;
-    const char *value;          /* NULL for flags without argument */
-    bool letter;                /* written as -m, not --model */
+    const char *value; /* NULL for flags without argument */
+    bool letter;       /* written as -m, not --model */
 };
 
-struct args {                   /* points into argv */
+struct args { /* points into argv */
     enum command command;
     const char *operand;
     bool operand_is_stdin;
-    struct argv names;          /* of rm: copies */
-    char *const *rest;          /* of exec: the words behind FILE or -c CODE, which are its code's; ended by NULL. NULL: none */
+    struct argv names; /* of rm: copies */
+    /* of exec: the words behind FILE or -c CODE, which are its code's; ended by NULL. NULL: none */
+    char *const *rest;
     struct arg *v;
     size_t n;
-    bool version, help;         /* one of them was met: the rest was not looked at, but for the word right behind --help */
-    const char *help_topic;     /* as option_help() wants it */
+    /* one of them was met: the rest was not looked at, but for the word right behind --help */
+    bool version, help;
+    const char *help_topic; /* as option_help() wants it */
 };
 
 #define PROMPT_MAX ((size_t)1 << 20)

@@ -16,7 +16,8 @@
 static bool has_certificate(const char *text)
 {
     static const char *const heads[] = {
-        "-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----",
+        "-----BEGIN CERTIFICATE-----",
+        "-----BEGIN TRUSTED CERTIFICATE-----",
         "-----BEGIN X509 CERTIFICATE-----",
     };
 

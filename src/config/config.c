@@ -58,7 +58,7 @@ const struct source *config_source(const struct config *c, const void *member)
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].offset == offset)
             return &c->source[i];
-    return &c->source[OPTION_MAX - 1];      /* always the default */
+    return &c->source[OPTION_MAX - 1]; /* always the default */
 }
 
 /* A numeric option's text as one double, for the range check; sizes and times stay far below 2^53. */
@@ -68,7 +68,9 @@ static bool read_numeric(const struct option *o, const char *text, double *v)
 
     if (o->type == OPTION_NUMBER)
         return value_number(text, v);
-    if (o->type == OPTION_SIZE ? !value_size(text, &n) : o->type == OPTION_TIME ? !value_time(text, &n) : !value_int(text, &n))
+    if (o->type == OPTION_SIZE   ? !value_size(text, &n)
+        : o->type == OPTION_TIME ? !value_time(text, &n)
+                                 : !value_int(text, &n))
         return false;
     *v = (double)n;
     return true;
@@ -99,17 +101,20 @@ int config_wrong(const struct option *o, const char *text, const char *where, st
     autofree char *range = NULL;
 
     if (o->type == OPTION_CHOICE)
-        return error_set(err, ERROR_USAGE, 0, "%s: expected one of %s, found \"%.60s\"", where, o->choices, shown);
+        return error_set(err, ERROR_USAGE, 0, "%s: expected one of %s, found \"%.60s\"", where, o->choices,
+                         shown);
     range = o->min || o->max ? xasprintf(" from %s to %s", o->min, o->max) : xstrdup("");
-    return error_set(err, ERROR_USAGE, 0, "%s: expected %s%s, found \"%.60s\"", where, config_expectation(o), range, shown);
+    return error_set(err, ERROR_USAGE, 0, "%s: expected %s%s, found \"%.60s\"", where, config_expectation(o),
+                     range, shown);
 }
 
-static int set_numeric(const struct option *o, const char *text, void *at, const char *where, struct error *err)
+static int set_numeric(const struct option *o, const char *text, void *at, const char *where,
+                       struct error *err)
 {
     double v, bound;
 
-    if (!read_numeric(o, text, &v) || (o->min && read_numeric(o, o->min, &bound) && v < bound) ||
-        (o->max && read_numeric(o, o->max, &bound) && v > bound))
+    if (!read_numeric(o, text, &v) || (o->min && read_numeric(o, o->min, &bound) && v < bound)
+        || (o->max && read_numeric(o, o->max, &bound) && v > bound))
         return config_wrong(o, text, where, err);
     if (o->type == OPTION_INT)
         *(int *)at = (int)v;
@@ -120,8 +125,8 @@ static int set_numeric(const struct option *o, const char *text, void *at, const
     return 0;
 }
 
-/* A path in a file is meant from where that is, not from a working directory that may be somebody else's; and no
- * shell expands its "~/". */
+/* A path in a file is meant from where that is, not from a working directory that may be somebody else's; and
+ * no shell expands its "~/". */
 static const char *keep_path(struct config *c, const char *path, const char *file)
 {
     const char *slash = strrchr(file, '/'), *home = config_env(c, "HOME");
@@ -134,7 +139,8 @@ static const char *keep_path(struct config *c, const char *path, const char *fil
     return config_keep(c, whole ? whole : path);
 }
 
-int config_set(struct config *c, const struct option *o, const char *text, const struct source *from, const char *where, struct error *err)
+int config_set(struct config *c, const struct option *o, const char *text, const struct source *from,
+               const char *where, struct error *err)
 {
     void *at = (char *)c + o->offset;
     bool on = true;
@@ -144,7 +150,7 @@ int config_set(struct config *c, const struct option *o, const char *text, const
     case OPTION_NOT:
         if (text && !value_bool(text, &on))
             return config_wrong(o, text, where, err);
-        *(bool *)at = text || o->type == OPTION_BOOL ? on : false;     /* the flag --no-stream has no text */
+        *(bool *)at = text || o->type == OPTION_BOOL ? on : false; /* the flag --no-stream has no text */
         break;
     case OPTION_CHOICE:
         if (!value_choice(text, o->choices))
@@ -160,7 +166,9 @@ int config_set(struct config *c, const struct option *o, const char *text, const
     case OPTION_SECRET:
         if (!*text && !(o->letter && strchr("cps", o->letter)))
             return error_set(err, ERROR_USAGE, 0, "%s: expected a string, found nothing", where);
-        *(const char **)at = o->type == OPTION_FILE && from->kind == SOURCE_FILE ? keep_path(c, text, from->name) : config_keep(c, text);
+        *(const char **)at = o->type == OPTION_FILE && from->kind == SOURCE_FILE
+                                 ? keep_path(c, text, from->name)
+                                 : config_keep(c, text);
         break;
     default:
         if (set_numeric(o, text, at, where, err) < 0)
@@ -183,7 +191,8 @@ static int apply_defaults(struct config *c, struct error *err)
 
     c->temperature = -1;
     for (size_t i = 0; i < option_count; i++)
-        if (option_table[i].def && config_set(c, &option_table[i], option_table[i].def, &from, "default", err) < 0)
+        if (option_table[i].def
+            && config_set(c, &option_table[i], option_table[i].def, &from, "default", err) < 0)
             return -1;
     return 0;
 }
@@ -230,7 +239,8 @@ static const char *named_early(const struct config *c, const struct args *a, siz
     return named;
 }
 
-/* Which config.yaml: --config, SANDPIPER_CONFIG, or the standard place. Those that were named must be there. */
+/* Which config.yaml: --config, SANDPIPER_CONFIG, or the standard place. Those that were named must be there.
+ */
 static bool find_file(struct config *c, const struct args *a)
 {
     const char *named = named_early(c, a, offsetof(struct config, config_path), "SANDPIPER_CONFIG");
@@ -261,7 +271,8 @@ static int load_layers(struct config *c, const struct args *a, struct error *err
         return -1;
     if (profiles_builtin(&c->builtin_profiles, err) < 0)
         return -1;
-    if ((wants_dotenv(c, a) && config_load_dotenv(c, err) < 0) || apply_environment(c, err) < 0 || apply_flags(c, a, err) < 0)
+    if ((wants_dotenv(c, a) && config_load_dotenv(c, err) < 0) || apply_environment(c, err) < 0
+        || apply_flags(c, a, err) < 0)
         return -1;
     return 0;
 }
@@ -293,7 +304,7 @@ int config_load(struct config *c, int argc, char *const *argv, char *const *env,
 
 void config_release(struct config *c)
 {
-    for (size_t i = 0; i < c->pool.n; i++)          /* keys among them */
+    for (size_t i = 0; i < c->pool.n; i++) /* keys among them */
         explicit_bzero(c->pool.v[i], strlen(c->pool.v[i]));
     argv_release(&c->pool);
     argv_release(&c->add);

@@ -1,8 +1,9 @@
-/* config.h - what is in force, and where each value came from. Read by main alone, which hands every room its own small option struct; this one is
- * never passed down. Layers, each over the one before: built-in default, config.yaml, .env of the working directory, environment, flags.
+/* config.h - what is in force, and where each value came from. Read by main alone, which hands every room its
+ * own small option struct; this one is never passed down. Layers, each over the one before: built-in default,
+ * config.yaml, .env of the working directory, environment, flags.
  *
- * A working directory may be hostile: of .env only the keys and base URLs of providers, SANDPIPER_PROVIDER and SANDPIPER_MODEL are taken.
- * Prints nothing: what the user should know lies in notices.
+ * A working directory may be hostile: of .env only the keys and base URLs of providers, SANDPIPER_PROVIDER
+ * and SANDPIPER_MODEL are taken. Prints nothing: what the user should know lies in notices.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -22,79 +23,87 @@
 struct buf;
 struct error;
 
-/* What each layer says about the endpoint. Kept apart because a key, and a model, belong to the endpoint of their own layer (endpoint.h). */
+/* What each layer says about the endpoint. Kept apart because a key, and a model, belong to the endpoint of
+ * their own layer (endpoint.h). */
 struct config_choice {
     struct chosen {
-        const char *value;      /* NULL: this layer says nothing */
+        const char *value; /* NULL: this layer says nothing */
         struct source from;
     } provider, base_url, model, api_key;
 };
 
 struct config {
     enum command command;
-    const char *operand;            /* the question, or exec's FILE; NULL: none was given */
-    bool operand_is_stdin;          /* it was a bare "-" */
-    struct argv names;              /* rm: which sandboxes */
-    bool all, force;                /* rm */
-    const char *code;               /* exec -c; NULL: a file */
-    struct argv arguments;          /* exec: of its code */
+    const char *operand;   /* the question, or exec's FILE; NULL: none was given */
+    bool operand_is_stdin; /* it was a bare "-" */
+    struct argv names;     /* rm: which sandboxes */
+    bool all, force;       /* rm */
+    const char *code;      /* exec -c; NULL: a file */
+    struct argv arguments; /* exec: of its code */
 
     /* questions */
     const char *prompt, *system, *stdin_mode;
     struct argv add;
     const char *out_dir;
     int max_rounds;
-    int64_t max_time;               /* ms; 0: no limit */
-    int max_tokens_total;           /* 0: no limit */
+    int64_t max_time;     /* ms; 0: no limit */
+    int max_tokens_total; /* 0: no limit */
     /* model */
-    const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert, *dotenv_how;
+    const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert,
+        *dotenv_how;
     struct argv api_key_command;
     bool stream, discover, allow_insecure, park, offline;
-    int max_tokens, context;        /* 0: not set */
-    double temperature;             /* < 0: not set */
+    int max_tokens, context; /* 0: not set */
+    double temperature;      /* < 0: not set */
     int64_t connect_timeout, idle_timeout, quiet_timeout;
     /* sandbox */
     const char *sandbox, *image, *runtime, *sandbox_name;
-    int64_t sandbox_idle;           /* ms */
+    int64_t sandbox_idle; /* ms */
     int64_t timeout, memory, data_size, max_file, max_files_total;
     double cpus;
     int pids;
     /* output and the rest */
     bool json, quiet, verbose, show_reasoning, dry_run, version, help;
-    const char *help_topic;         /* as option_help() wants it */
-    int status;                     /* debug reply; 0: 200 */
+    const char *help_topic; /* as option_help() wants it */
+    int status;             /* debug reply; 0: 200 */
     struct argv headers;
     const char *trace, *record, *replay;
     const char *color, *config_path;
 
-    struct source source[OPTION_MAX];       /* by index in option_table */
+    struct source source[OPTION_MAX]; /* by index in option_table */
     struct config_choice choice[SOURCE_KINDS];
     struct dotenv dotenv;
-    char dotenv_digest[SHA256_HEX];         /* of its text; "": there is none */
+    char dotenv_digest[SHA256_HEX]; /* of its text; "": there is none */
     /* Asks the user a question of yes or no, or says that there is nobody to ask. NULL: there is not. */
     enum folder_answer (*ask)(void *ctx, const char *question);
     void *ask_ctx;
-    const char *said;               /* a folder decides where questions go: to be said even when quiet; or NULL */
-    struct providers providers;     /* the built-in ones and those of config.yaml */
-    struct profiles profiles, builtin_profiles;     /* of models: those of config.yaml, and our own */
-    const char *file;               /* config.yaml as it was looked for; NULL: no home */
-    bool file_read;                 /* it was there */
-    struct argv notices;            /* warnings, one line each */
-    struct argv pool;               /* owns the strings above */
+    /* a folder decides where questions go: to be said even when quiet; or NULL */
+    const char *said;
+    struct providers providers;                 /* the built-in ones and those of config.yaml */
+    struct profiles profiles, builtin_profiles; /* of models: those of config.yaml, and our own */
+    const char *file;                           /* config.yaml as it was looked for; NULL: no home */
+    bool file_read;                             /* it was there */
+    struct argv notices;                        /* warnings, one line each */
+    struct argv pool;                           /* owns the strings above */
     char *const *env;
 };
 
-/* Everything: command line, config.yaml, .env, environment. --version and --help stop it before any file is read. Errors are ERROR_USAGE.
- * c is valid for config_release after a failure too. */
+/* Everything: command line, config.yaml, .env, environment. --version and --help stop it before any file is
+ * read. Errors are ERROR_USAGE. c is valid for config_release after a failure too. */
 int config_load(struct config *c, int argc, char *const *argv, char *const *env, struct error *err);
 void config_release(struct config *c);
 
-const struct source *config_source(const struct config *c, const void *member);    /* member: &c->model, ... */
-const char *config_env(const struct config *c, const char *name);                  /* environment; empty counts as not set */
-const char *config_keep(struct config *c, const char *s);                          /* a copy that lives as long as c */
+/* member: &c->model, ... */
+const struct source *config_source(const struct config *c, const void *member);
+/* environment; empty counts as not set */
+const char *config_env(const struct config *c, const char *name);
+/* a copy that lives as long as c */
+const char *config_keep(struct config *c, const char *s);
 
-/* Set one option from text. where goes in front of the message: "config.yaml:3: timeout", "SANDPIPER_TIMEOUT", "--timeout". */
-int config_set(struct config *c, const struct option *o, const char *text, const struct source *from, const char *where, struct error *err);
+/* Set one option from text. where goes in front of the message: "config.yaml:3: timeout",
+ * "SANDPIPER_TIMEOUT", "--timeout". */
+int config_set(struct config *c, const struct option *o, const char *text, const struct source *from,
+               const char *where, struct error *err);
 int config_apply_yaml(struct config *c, const char *text, size_t len, const char *name, struct error *err);
 int config_apply_dotenv(struct config *c, const char *text, size_t len, struct error *err);
 

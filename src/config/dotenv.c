@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-#define ENTRIES_MAX 1000         /* looking for twins is quadratic; nobody's .env has more */
+#define ENTRIES_MAX 1000 /* looking for twins is quadratic; nobody's .env has more */
 
 struct cursor {
     const char *p, *end;
@@ -53,7 +53,8 @@ static char escaped(char c)
     return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
 }
 
-/* Behind the opening quote. false when it is never closed: then only this line is given up, not the rest of the file. */
+/* Behind the opening quote. false when it is never closed: then only this line is given up, not the rest of
+ * the file. */
 static bool read_quoted(struct cursor *c, char quote, struct buf *out)
 {
     struct cursor at = *c;
@@ -142,7 +143,8 @@ int dotenv_parse(struct dotenv *d, const char *text, size_t len, struct error *e
 
     *d = (struct dotenv){0};
     if (len > DOTENV_MAX)
-        return error_set(err, ERROR_USAGE, 0, ".env: the file has %zu bytes, at most %zu are read", len, DOTENV_MAX);
+        return error_set(err, ERROR_USAGE, 0, ".env: the file has %zu bytes, at most %zu are read", len,
+                         DOTENV_MAX);
     if (len && memchr(text, 0, len))
         return error_set(err, ERROR_USAGE, 0, ".env: the file has a NUL in it; it is no text");
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)

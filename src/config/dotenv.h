@@ -1,8 +1,11 @@
-/* dotenv.h - the .env of the working directory: NAME=value lines, nothing is expanded, nothing is run, nothing gets into the environment.
+/* dotenv.h - the .env of the working directory: NAME=value lines, nothing is expanded, nothing is run,
+ * nothing gets into the environment.
  *
- *     export NAME=value   # comment        'as it is'        "with \n \t \" \\ \$"        quoted values may span lines
+ *     export NAME=value   # comment        'as it is'        "with \n \t \" \\ \$"        quoted values may
+ * span lines
  *
- * The later of two lines with one name counts. The directory may be hostile: config.c decides which names are taken at all.
+ * The later of two lines with one name counts. The directory may be hostile: config.c decides which names are
+ * taken at all.
  */
 #ifndef CONFIG_DOTENV_H
 #define CONFIG_DOTENV_H
@@ -21,13 +24,14 @@ struct dotenv_entry {
 struct dotenv {
     struct dotenv_entry *v;
     size_t n;
-    int bad_line;           /* the first that could not be understood; 0: none */
-    size_t bad;             /* how many */
+    int bad_line; /* the first that could not be understood; 0: none */
+    size_t bad;   /* how many */
 };
 
 /* Text to entries. Only a NUL, or more than 64 KiB, is an error: other programs' lines may be anything. */
 int dotenv_parse(struct dotenv *d, const char *text, size_t len, struct error *err);
 void dotenv_release(struct dotenv *d);
-const struct dotenv_entry *dotenv_get(const struct dotenv *d, const char *name);   /* a value that is not empty, or NULL */
+/* a value that is not empty, or NULL */
+const struct dotenv_entry *dotenv_get(const struct dotenv *d, const char *name);
 
 #endif

@@ -19,17 +19,20 @@ static bool is_there(const struct config *c, const struct provider *p, bool env)
 {
     struct source from;
 
-    return endpoint_key_variable(c, p, env, !env, &from) || (p->url_variable && endpoint_variable(c, p->url_variable, env, !env, &from)) ||
-           (p->host_variable && endpoint_variable(c, p->host_variable, env, !env, &from));
+    return endpoint_key_variable(c, p, env, !env, &from)
+           || (p->url_variable && endpoint_variable(c, p->url_variable, env, !env, &from))
+           || (p->host_variable && endpoint_variable(c, p->host_variable, env, !env, &from));
 }
 
-/* The user himself has a key or a URL of it, in the environment or in config.yaml: there a folder's .env has no say about where it is. */
+/* The user himself has a key or a URL of it, in the environment or in config.yaml: there a folder's .env has
+ * no say about where it is. */
 static bool is_own(const struct config *c, const struct provider *p)
 {
     return is_there(c, p, true) || p->api_key || p->api_key_command.n || p->url_line;
 }
 
-/* A value that becomes a part of a path must not be able to become anything else. At the very beginning it is a URL, which url_check reads. */
+/* A value that becomes a part of a path must not be able to become anything else. At the very beginning it is
+ * a URL, which url_check reads. */
 static bool path_part(const char *s)
 {
     for (const char *p = s; *p; p++)
@@ -39,7 +42,8 @@ static bool path_part(const char *s)
 }
 
 /* base_url with its {NAME}s filled in. *missing names the first that is not set. */
-static int fill_in(struct config *c, const char *text, bool folder, struct endpoint *e, const char **missing, struct error *err)
+static int fill_in(struct config *c, const char *text, bool folder, struct endpoint *e, const char **missing,
+                   struct error *err)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(4096);
 
@@ -64,7 +68,7 @@ static int fill_in(struct config *c, const char *text, bool folder, struct endpo
         buf_addstr(&out, trimmed);
         from.name = from.kind == SOURCE_ENV ? config_keep(c, name) : from.name;
         if (e->binding.url != URL_VARIABLE || from.kind < e->url_source.kind)
-            e->url_source = from;       /* the least trusted of its variables */
+            e->url_source = from; /* the least trusted of its variables */
         e->binding.url = URL_VARIABLE;
         p = close + 1;
     }
@@ -80,12 +84,14 @@ static bool usual_place(const struct endpoint *e, const struct provider *p)
 {
     autofree char *usual = url_trim(p->base_url);
 
-    return strcmp(e->base_url, usual) == 0 ||
-           (!url_is_plain(e->base_url) && !url_is_loopback(e->base_url) && url_same_service(e->base_url, p->base_url));
+    return strcmp(e->base_url, usual) == 0
+           || (!url_is_plain(e->base_url) && !url_is_loopback(e->base_url)
+               && url_same_service(e->base_url, p->base_url));
 }
 
 /* The URL of a provider's entry: a variable that replaces it, or its own text. */
-static int entry_url(struct config *c, const struct provider *p, struct endpoint *e, const char **missing, struct error *err)
+static int entry_url(struct config *c, const struct provider *p, struct endpoint *e, const char **missing,
+                     struct error *err)
 {
     struct source from = {0};
     bool folder = !is_own(c, p);
@@ -95,13 +101,15 @@ static int entry_url(struct config *c, const struct provider *p, struct endpoint
     e->folders_place = e->passed_over = false;
     free(e->base_url);
     e->base_url = value ? url_trim(value) : NULL;
-    if (!value && p->host_variable && (value = endpoint_variable(c, p->host_variable, true, folder, &from)) != NULL) {
+    if (!value && p->host_variable
+        && (value = endpoint_variable(c, p->host_variable, true, folder, &from)) != NULL) {
         e->base_url = url_from_host(value, strcmp(p->name, "ollama") == 0 ? 11434 : 80);
         if (!e->base_url)
             return error_set(err, ERROR_USAGE, 0, "%s: expected HOST, HOST:PORT or a URL", from.name);
     }
-    e->passed_over = !folder && ((p->url_variable && dotenv_get(&c->dotenv, p->url_variable)) ||
-                                 (p->host_variable && dotenv_get(&c->dotenv, p->host_variable)));
+    e->passed_over = !folder
+                     && ((p->url_variable && dotenv_get(&c->dotenv, p->url_variable))
+                         || (p->host_variable && dotenv_get(&c->dotenv, p->host_variable)));
     if (value) {
         e->url_source = from;
         e->elsewhere = p->url_variable && !url_same_service(e->base_url, p->base_url);
@@ -124,13 +132,16 @@ static int take_entry(struct config *c, const struct provider *p, struct endpoin
     if (entry_url(c, p, e, &missing, err) < 0)
         return -1;
     if (missing)
-        return error_set(err, ERROR_USAGE, 0, "%s: %s is not set; the URL of %s needs it\nSet it where its key is: in the environment, or in .env.",
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s: %s is not set; the URL of %s needs it\nSet it where its key is: in the "
+                         "environment, or in .env.",
                          p->name, missing, p->title ? p->title : p->name);
     e->found = true;
     return 0;
 }
 
-static int named_provider(const struct config *c, const char *name, const struct provider **p, const char *where, struct error *err)
+static int named_provider(const struct config *c, const char *name, const struct provider **p,
+                          const char *where, struct error *err)
 {
     autofree char *shown = scrub_line(name, SCRUB_TERMINAL);
     const char *near;
@@ -140,17 +151,20 @@ static int named_provider(const struct config *c, const char *name, const struct
         return 0;
     near = provider_nearest(&c->providers, name);
     if (near)
-        return error_set(err, ERROR_USAGE, 0, "%s: there is no provider \"%.60s\"; did you mean %s?", where, shown, near);
+        return error_set(err, ERROR_USAGE, 0, "%s: there is no provider \"%.60s\"; did you mean %s?", where,
+                         shown, near);
     struct buf names autorelease(buf_release) = BUF_INIT(4096);
     for (size_t i = 0; i < c->providers.n; i++)
         buf_addf(&names, "%s%s", i ? ", " : "", c->providers.v[i].name);
-    return error_set(err, ERROR_USAGE, 0, "%s: there is no provider \"%.60s\"\nKnown: %s. Others can be added in config.yaml.", where,
-                     shown, buf_str(&names));
+    return error_set(err, ERROR_USAGE, 0,
+                     "%s: there is no provider \"%.60s\"\nKnown: %s. Others can be added in config.yaml.",
+                     where, shown, buf_str(&names));
 }
 
 static int implicit_choice(struct config *c, struct endpoint *e, int first, int last, struct error *err);
 
-/* A folder may choose among the providers that the user has something of himself; others only where the environment chooses none. */
+/* A folder may choose among the providers that the user has something of himself; others only where the
+ * environment chooses none. */
 static bool folder_may_name(struct config *c, const char *name)
 {
     const struct provider *p = provider_find(&c->providers, name);
@@ -171,7 +185,8 @@ static bool layer_chooses(struct config *c, int k)
 {
     const struct config_choice *layer = &c->choice[k];
 
-    return (layer->provider.value || layer->base_url.value) && (k != SOURCE_DOTENV || folder_may_name(c, layer->provider.value));
+    return (layer->provider.value || layer->base_url.value)
+           && (k != SOURCE_DOTENV || folder_may_name(c, layer->provider.value));
 }
 
 /* Somebody said where: the highest layer with a provider or a base URL. 0 also when nobody did. */
@@ -200,12 +215,14 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
     e->provider = p ? p->name : "custom";
     e->base_url = url_trim(c->choice[k].base_url.value);
     e->url_source = c->choice[k].base_url.from;
-    e->binding = (struct binding){.url = URL_OPTION, .url_from = (enum source_kind)k, .provider_beside = p != NULL};
+    e->binding = (struct binding){
+        .url = URL_OPTION, .url_from = (enum source_kind)k, .provider_beside = p != NULL};
     e->found = true;
     return 0;
 }
 
-/* Nobody said where, but a key or a URL lies there: the environment's (layer 0) counts before .env's (1), both before config.yaml's (2). */
+/* Nobody said where, but a key or a URL lies there: the environment's (layer 0) counts before .env's (1),
+ * both before config.yaml's (2). */
 static int implicit_choice(struct config *c, struct endpoint *e, int first, int last, struct error *err)
 {
     struct error earlier = {0};
@@ -241,8 +258,8 @@ static void choose_model(struct config *c, struct endpoint *e)
 
         if (!layer->model.value)
             continue;
-        if (k < chosen && (layer->provider.value || layer->base_url.value) &&
-            !(layer->provider.value && e->entry && strcmp(layer->provider.value, e->entry->name) == 0))
+        if (k < chosen && (layer->provider.value || layer->base_url.value)
+            && !(layer->provider.value && e->entry && strcmp(layer->provider.value, e->entry->name) == 0))
             continue;
         e->model = layer->model.value;
         e->model_source = layer->model.from;
@@ -252,7 +269,8 @@ static void choose_model(struct config *c, struct endpoint *e)
     if (e->entry && e->entry->models.n && !(e->elsewhere && url_is_loopback(e->base_url))) {
         e->models = &e->entry->models;
         e->model = e->models->v[0];
-        e->model_source = (struct source){e->entry->models_line ? SOURCE_FILE : SOURCE_DEFAULT, e->entry->models_line, c->file};
+        e->model_source = (struct source){e->entry->models_line ? SOURCE_FILE : SOURCE_DEFAULT,
+                                          e->entry->models_line, c->file};
     }
 }
 
@@ -262,10 +280,13 @@ static void choose_api(struct config *c, struct endpoint *e)
     e->api = e->entry ? e->entry->api : PROVIDER_CHAT_COMPLETIONS;
     if (e->elsewhere && e->entry->has_api_elsewhere && !e->entry->api_line)
         e->api = e->entry->api_elsewhere;
-    e->api_source = (struct source){e->entry && e->entry->api_line ? SOURCE_FILE : SOURCE_DEFAULT, e->entry ? e->entry->api_line : 0, c->file};
+    e->api_source = (struct source){e->entry && e->entry->api_line ? SOURCE_FILE : SOURCE_DEFAULT,
+                                    e->entry ? e->entry->api_line : 0, c->file};
     if (!c->api)
         return;
-    e->api = strcmp(c->api, "responses") == 0 ? PROVIDER_RESPONSES : strcmp(c->api, "workers_ai") == 0 ? PROVIDER_WORKERS_AI : PROVIDER_CHAT_COMPLETIONS;
+    e->api = strcmp(c->api, "responses") == 0    ? PROVIDER_RESPONSES
+             : strcmp(c->api, "workers_ai") == 0 ? PROVIDER_WORKERS_AI
+                                                 : PROVIDER_CHAT_COMPLETIONS;
     e->api_source = *config_source(c, &c->api);
 }
 
@@ -276,10 +297,12 @@ static int check_url(const struct config *c, const struct endpoint *e, struct er
     source_text(&e->url_source, where, sizeof where);
     if (url_check(e->base_url, where, err) < 0)
         return -1;
-    if ((e->key || e->key_command) && url_is_plain(e->base_url) && !url_is_loopback(e->base_url) && !c->allow_insecure &&
-        !(e->entry && e->entry->allow_insecure))
-        return error_set(err, ERROR_USAGE, 0, "%s: a key would go over the network in clear text to %s\n"
-                         "Use https://, or set allow_insecure: true in config.yaml.", where, e->base_url);
+    if ((e->key || e->key_command) && url_is_plain(e->base_url) && !url_is_loopback(e->base_url)
+        && !c->allow_insecure && !(e->entry && e->entry->allow_insecure))
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s: a key would go over the network in clear text to %s\n"
+                         "Use https://, or set allow_insecure: true in config.yaml.",
+                         where, e->base_url);
     return 0;
 }
 
@@ -326,7 +349,8 @@ static void tell_passed_over(struct config *c, const struct endpoint *e)
     if (p && !d && p->host_variable)
         d = dotenv_get(&c->dotenv, p->host_variable);
     if (d)
-        argv_pushf(&c->notices, "./.env:%d: %s is passed over: you have a key or URL of %s yourself", d->line, d->name, e->provider);
+        argv_pushf(&c->notices, "./.env:%d: %s is passed over: you have a key or URL of %s yourself", d->line,
+                   d->name, e->provider);
 }
 
 int endpoint_choose(struct config *c, struct endpoint *e, struct error *err)
@@ -340,7 +364,8 @@ int endpoint_choose(struct config *c, struct endpoint *e, struct error *err)
     if (answer == FOLDER_NOBODY || answer == FOLDER_INTERRUPTED)
         return -1;
     if (answer == FOLDER_DENIED) {
-        argv_pushf(&c->notices, "./.env is left out: you did not allow that it sends questions to %.200s", e->base_url);
+        argv_pushf(&c->notices, "./.env is left out: you did not allow that it sends questions to %.200s",
+                   e->base_url);
         endpoint_release(e);
         folder_leave_out(c);
         return endpoint_look(c, e, err);
@@ -360,9 +385,10 @@ int endpoint_check_key(const struct endpoint *e, struct error *err)
         return 0;
     if (e->key || e->key_command || e->unbound || url_is_plain(e->base_url) || url_is_loopback(e->base_url))
         return 0;
-    return error_set(err, ERROR_USAGE, 0, "%s wants a key, and %s is not set\n"
-                     "export %s=..., or name it in .env, or give api_key_command: in config.yaml", endpoint_title(e), p->key_variable[0],
-                     p->key_variable[0]);
+    return error_set(err, ERROR_USAGE, 0,
+                     "%s wants a key, and %s is not set\n"
+                     "export %s=..., or name it in .env, or give api_key_command: in config.yaml",
+                     endpoint_title(e), p->key_variable[0], p->key_variable[0]);
 }
 
 void endpoint_take_local(struct config *c, struct endpoint *e, const struct provider *p)

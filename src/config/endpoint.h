@@ -1,10 +1,11 @@
 /* endpoint.h - which model, where, with which key: the decision over all layers.
  *
- * base_url and provider of the highest layer that has either count, and nothing of them from lower ones. With neither, the first known
- * provider whose key or URL is in the environment, then in .env, then in config.yaml. A model named in the same layer as another provider belongs to that one.
- * A folder's .env changes nothing that the user has chosen: of a provider that he has a key or URL for it has no say where that is, and where the
- * environment chooses, it may only name one of those. A place that is none of the provider's own is asked about (folder.h).
- * Keys as binding.h has it.
+ * base_url and provider of the highest layer that has either count, and nothing of them from lower ones. With
+ * neither, the first known provider whose key or URL is in the environment, then in .env, then in
+ * config.yaml. A model named in the same layer as another provider belongs to that one. A folder's .env
+ * changes nothing that the user has chosen: of a provider that he has a key or URL for it has no say where
+ * that is, and where the environment chooses, it may only name one of those. A place that is none of the
+ * provider's own is asked about (folder.h). Keys as binding.h has it.
  */
 #ifndef CONFIG_ENDPOINT_H
 #define CONFIG_ENDPOINT_H
@@ -20,29 +21,33 @@ struct error;
 struct loop;
 
 struct endpoint {
-    bool found;                     /* false: nothing is configured (a local server may be looked for) */
-    const struct provider *entry;   /* NULL: a bare base URL */
-    const char *provider;           /* its name, or "custom" */
+    bool found;                   /* false: nothing is configured (a local server may be looked for) */
+    const struct provider *entry; /* NULL: a bare base URL */
+    const char *provider;         /* its name, or "custom" */
     char *base_url;
     enum provider_api api;
-    bool by_folder;                 /* .env chose where questions go: provider or URL */
-    bool folders_place;             /* and the place itself is one that .env names, not a service's own */
-    bool passed_over;               /* .env's key belongs to a URL of its own that does not count */
-    bool elsewhere;                 /* the entry's URL variable leads to another host: what the entry says of its service does not hold */
+    bool by_folder;     /* .env chose where questions go: provider or URL */
+    bool folders_place; /* and the place itself is one that .env names, not a service's own */
+    bool passed_over;   /* .env's key belongs to a URL of its own that does not count */
+    /* the entry's URL variable leads to another host: what the entry says of its service does not hold */
+    bool elsewhere;
     const char *model;              /* NULL: none is known */
     const struct argv *models;      /* the preference list that it is the first of; NULL: the user named it */
     char *key;                      /* NULL: none is bound, or it comes from a command that was not run yet */
     const struct argv *key_command; /* the bound key comes from here */
     const char *ca_cert;            /* a file of certificates to trust, or NULL */
-    char *key_name;                 /* for messages: the variable or place it came from, or should come from */
-    char *unbound;                  /* a key there is that is not sent, and why; or NULL */
+    /* for messages: the variable or place it came from, or should come from */
+    char *key_name;
+    char *unbound; /* a key there is that is not sent, and why; or NULL */
     struct binding binding;
     struct source provider_source, url_source, api_source, model_source, key_source;
 };
 
-/* What the user knows it by: the service's title, or its URL where that leads elsewhere or nobody knows it. Lives as long as e. */
+/* What the user knows it by: the service's title, or its URL where that leads elsewhere or nobody knows it.
+ * Lives as long as e. */
 const char *endpoint_title(const struct endpoint *e);
-/* Everything known of a model at this endpoint, and how its service wants to be told about thinking where the model's profile does not say. */
+/* Everything known of a model at this endpoint, and how its service wants to be told about thinking where the
+ * model's profile does not say. */
 struct profile endpoint_profile(const struct config *c, const struct endpoint *e, const char *model);
 /* look: what it would be, with nobody asked and nothing said (folder.h). */
 int endpoint_look(struct config *c, struct endpoint *e, struct error *err);

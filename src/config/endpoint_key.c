@@ -1,4 +1,5 @@
-/* endpoint_key.c - the key that goes to an endpoint: looked for at each place in turn, taken where binding.h allows it. */
+/* endpoint_key.c - the key that goes to an endpoint: looked for at each place in turn, taken where binding.h
+ * allows it. */
 #include "config/endpoint_key.h"
 
 #include <ctype.h>
@@ -13,10 +14,11 @@
 #include "config/config.h"
 #include "config/endpoint.h"
 
-#define KEY_MAX 8192
+#define KEY_MAX        8192
 #define KEY_COMMAND_MS 60000
 
-const char *endpoint_variable(const struct config *c, const char *name, bool env, bool dotenv, struct source *from)
+const char *endpoint_variable(const struct config *c, const char *name, bool env, bool dotenv,
+                              struct source *from)
 {
     const char *value = env ? config_env(c, name) : NULL;
     const struct dotenv_entry *d;
@@ -32,7 +34,8 @@ const char *endpoint_variable(const struct config *c, const char *name, bool env
     return d->value;
 }
 
-const char *endpoint_key_variable(const struct config *c, const struct provider *p, bool env, bool dotenv, struct source *from)
+const char *endpoint_key_variable(const struct config *c, const struct provider *p, bool env, bool dotenv,
+                                  struct source *from)
 {
     for (char *const *name = p->key_variable; *name; name++) {
         const char *value = endpoint_variable(c, *name, env, dotenv, from);
@@ -42,8 +45,8 @@ const char *endpoint_key_variable(const struct config *c, const struct provider 
     return NULL;
 }
 
-static const char *key_from(const struct config *c, const struct endpoint *e, enum key_origin origin, const struct argv **command,
-                            struct source *from)
+static const char *key_from(const struct config *c, const struct endpoint *e, enum key_origin origin,
+                            const struct argv **command, struct source *from)
 {
     const struct provider *p = e->entry;
 
@@ -83,10 +86,12 @@ static int clean_key(const char *key, size_t len, const char *where, char **out,
     while (len && isspace((unsigned char)key[len - 1]))
         len--;
     if (len > KEY_MAX)
-        return error_set(err, ERROR_USAGE, 0, "%s: a key of %zu bytes; at most %d are taken", where, len, KEY_MAX);
+        return error_set(err, ERROR_USAGE, 0, "%s: a key of %zu bytes; at most %d are taken", where, len,
+                         KEY_MAX);
     for (size_t i = 0; i < len; i++)
         if (!isgraph((unsigned char)key[i]))
-            return error_set(err, ERROR_USAGE, 0, "%s: the key has a character that cannot be in one (byte %zu)", where, i + 1);
+            return error_set(err, ERROR_USAGE, 0,
+                             "%s: the key has a character that cannot be in one (byte %zu)", where, i + 1);
     *out = len ? xmemdup0(key, len) : NULL;
     return 0;
 }
@@ -107,8 +112,9 @@ int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
             char url[256];
             source_text(&e->url_source, url, sizeof url);
             free(e->unbound);
-            e->unbound = xasprintf("the key of %s is not sent to %s (URL of %s): a key goes only to the URL of the same place", text,
-                                   e->base_url, url);
+            e->unbound = xasprintf(
+                "the key of %s is not sent to %s (URL of %s): a key goes only to the URL of the same place",
+                text, e->base_url, url);
             continue;
         }
         e->key_source = from;
@@ -118,7 +124,9 @@ int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
             return -1;
     }
     if (!e->key_name)
-        e->key_name = xstrdup(e->binding.url != URL_OPTION && e->entry && e->entry->key_variable[0] ? e->entry->key_variable[0] : "SANDPIPER_API_KEY");
+        e->key_name = xstrdup(e->binding.url != URL_OPTION && e->entry && e->entry->key_variable[0]
+                                  ? e->entry->key_variable[0]
+                                  : "SANDPIPER_API_KEY");
     else {
         free(e->unbound);
         e->unbound = NULL;
@@ -137,16 +145,19 @@ int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err)
     if (child_run(e->key_command->v, KEY_COMMAND_MS, KEY_MAX, loop, &r, err) < 0) {
         error_wrap(err, "api_key_command");
     } else if (r.timed_out) {
-        error_set(err, ERROR_USAGE, 0, "api_key_command: %s did not end within %d s", e->key_command->v[0], KEY_COMMAND_MS / 1000);
+        error_set(err, ERROR_USAGE, 0, "api_key_command: %s did not end within %d s", e->key_command->v[0],
+                  KEY_COMMAND_MS / 1000);
     } else if (!WIFEXITED(r.status) || WEXITSTATUS(r.status) != 0) {
         autofree char *said = scrub_line(buf_str(&r.err), SCRUB_TERMINAL);
         child_status_text(r.status, what, sizeof what);
-        error_set(err, ERROR_USAGE, 0, "api_key_command: %s ended with %s%s%.200s", e->key_command->v[0], what, *said ? ": " : "", said);
+        error_set(err, ERROR_USAGE, 0, "api_key_command: %s ended with %s%s%.200s", e->key_command->v[0],
+                  what, *said ? ": " : "", said);
     } else {
         size_t len = strcspn(buf_str(&r.out), "\n");
         status = clean_key(buf_str(&r.out), len, "api_key_command", &e->key, err);
         if (status == 0 && !e->key)
-            status = error_set(err, ERROR_USAGE, 0, "api_key_command: %s printed nothing on its first line", e->key_command->v[0]);
+            status = error_set(err, ERROR_USAGE, 0, "api_key_command: %s printed nothing on its first line",
+                               e->key_command->v[0]);
     }
     if (r.out.data)
         explicit_bzero(r.out.data, r.out.len);

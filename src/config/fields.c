@@ -21,8 +21,10 @@ int fields_expected(const struct ydoc *y, const char *name, const char *what, st
     const char *key = y->key ? y->key : "this";
 
     if (y->type == YDOC_TEXT && !ydoc_nothing(y) && strcmp(key, "api_key") != 0)
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: %.60s: expected %s, found \"%.60s\"", name, y->line, key, what, y->text);
-    return error_set(err, ERROR_USAGE, 0, "%s:%d: %.60s: expected %s, found %s", name, y->line, key, what, ydoc_kind(y));
+        return error_set(err, ERROR_USAGE, 0, "%s:%d: %.60s: expected %s, found \"%.60s\"", name, y->line,
+                         key, what, y->text);
+    return error_set(err, ERROR_USAGE, 0, "%s:%d: %.60s: expected %s, found %s", name, y->line, key, what,
+                     ydoc_kind(y));
 }
 
 static bool is_text(const struct ydoc *y)
@@ -55,7 +57,8 @@ static int read_variables(char **at, const struct ydoc *y, const char *name, str
     for (size_t i = 0; i < KEY_VARIABLES; i++)
         replace(&at[i], NULL);
     if (n > KEY_VARIABLES)
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: %s: at most %d names", name, y->line, y->key, KEY_VARIABLES);
+        return error_set(err, ERROR_USAGE, 0, "%s:%d: %s: at most %d names", name, y->line, y->key,
+                         KEY_VARIABLES);
     for (size_t i = 0; i < n; i++) {
         const struct ydoc *item = y->type == YDOC_LIST ? &y->v[i] : y;
         if (!is_variable(item))
@@ -99,23 +102,26 @@ int fields_read_command(const struct ydoc *y, const char *name, struct argv *out
     return out->n ? 0 : fields_expected(y, name, what, err);
 }
 
-static int read_choice(const struct field *f, const struct ydoc *y, const char *name, char *at, struct error *err)
+static int read_choice(const struct field *f, const struct ydoc *y, const char *name, char *at,
+                       struct error *err)
 {
     autofree char *what = xasprintf("one of %s", f->choices);
     int index = 0;
 
     if (y->type != YDOC_TEXT || !value_choice(y->text, f->choices))
         return fields_expected(y, name, what, err);
-    for (const char *p = f->choices; strcspn(p, "|") != strlen(y->text) || strncmp(p, y->text, strlen(y->text)) != 0; index++)
+    for (const char *p = f->choices;
+         strcspn(p, "|") != strlen(y->text) || strncmp(p, y->text, strlen(y->text)) != 0; index++)
         p += strcspn(p, "|") + 1;
     if (f->type == F_CHOICE_BOOL)
         *(bool *)(void *)at = index == 0;
     else
-        *(unsigned *)(void *)at = (unsigned)index;      /* an enum, in the order of choices */
+        *(unsigned *)(void *)at = (unsigned)index; /* an enum, in the order of choices */
     return 0;
 }
 
-static int read_choices(const struct field *f, const struct ydoc *y, const char *name, char **at, struct error *err)
+static int read_choices(const struct field *f, const struct ydoc *y, const char *name, char **at,
+                        struct error *err)
 {
     autofree char *what = xasprintf("one or more of %s", f->choices);
     struct buf out autorelease(buf_release) = BUF_INIT(256);
@@ -176,13 +182,15 @@ static int read_json(const struct ydoc *y, const char *name, char **at, struct e
     return 0;
 }
 
-static int read_text(const struct field *f, const struct ydoc *y, const char *name, char **at, struct error *err)
+static int read_text(const struct field *f, const struct ydoc *y, const char *name, char **at,
+                     struct error *err)
 {
     bool good = is_text(y);
     const char *what = "a string";
 
     if (f->type == F_URL) {
-        good = good && (!strncmp(y->text, "http://", 7) || !strncmp(y->text, "https://", 8) || y->text[0] == '{');
+        good = good
+               && (!strncmp(y->text, "http://", 7) || !strncmp(y->text, "https://", 8) || y->text[0] == '{');
         what = "a URL that begins with https:// or http://";
     } else if (f->type == F_VARIABLE) {
         good = is_variable(y);
@@ -197,7 +205,8 @@ static int read_text(const struct field *f, const struct ydoc *y, const char *na
     return 0;
 }
 
-static int read_number(const struct field *f, const struct ydoc *y, const char *name, void *at, struct error *err)
+static int read_number(const struct field *f, const struct ydoc *y, const char *name, void *at,
+                       struct error *err)
 {
     int64_t n = 0;
 
@@ -215,7 +224,8 @@ static int read_number(const struct field *f, const struct ydoc *y, const char *
     return 0;
 }
 
-static int read_field(const struct field *f, const struct ydoc *y, const char *name, void *object, struct error *err)
+static int read_field(const struct field *f, const struct ydoc *y, const char *name, void *object,
+                      struct error *err)
 {
     void *at = (char *)object + f->offset;
 
@@ -250,7 +260,8 @@ static int read_field(const struct field *f, const struct ydoc *y, const char *n
     return 0;
 }
 
-static int unknown_field(const struct ydoc *y, const char *name, const struct field *fields, size_t n, struct error *err)
+static int unknown_field(const struct ydoc *y, const char *name, const struct field *fields, size_t n,
+                         struct error *err)
 {
     const char *names[32], *near;
 
@@ -259,13 +270,14 @@ static int unknown_field(const struct ydoc *y, const char *name, const struct fi
     names[n] = NULL;
     near = nearest_name(y->key, strlen(y->key), names);
     if (near)
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; did you mean %s?", name, y->key_line, y->key, near);
-    return error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; expected %s, %s, %s, ...", name, y->key_line, y->key, names[0],
-                     names[1], names[2]);
+        return error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; did you mean %s?", name, y->key_line,
+                         y->key, near);
+    return error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; expected %s, %s, %s, ...", name,
+                     y->key_line, y->key, names[0], names[1], names[2]);
 }
 
-int fields_read(const struct ydoc *map, const char *name, const struct field *fields, size_t n, bool builtin, void *object,
-                struct error *err)
+int fields_read(const struct ydoc *map, const char *name, const struct field *fields, size_t n, bool builtin,
+                void *object, struct error *err)
 {
     if (map->type != YDOC_MAP)
         return fields_expected(map, name, "a map of fields", err);

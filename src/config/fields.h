@@ -1,5 +1,5 @@
-/* fields.h - the members of a struct from a YAML map, each through a row of a table. What is unknown, of a wrong type or out of range is an
- * error that names file and line (ERROR_USAGE).
+/* fields.h - the members of a struct from a YAML map, each through a row of a table. What is unknown, of a
+ * wrong type or out of range is an error that names file and line (ERROR_USAGE).
  */
 #ifndef CONFIG_FIELDS_H
 #define CONFIG_FIELDS_H
@@ -12,21 +12,21 @@ struct error;
 struct ydoc;
 
 enum field_type {
-    F_STRING,               /* char * */
-    F_STRINGS,              /* struct argv: one string, or a list of them */
-    F_URL,                  /* char * */
-    F_VARIABLE,             /* char *: the name of an environment variable */
-    F_VARIABLES,            /* char *[KEY_VARIABLES + 1] */
-    F_COMMAND,              /* struct argv: words, or one string cut at blanks */
+    F_STRING,    /* char * */
+    F_STRINGS,   /* struct argv: one string, or a list of them */
+    F_URL,       /* char * */
+    F_VARIABLE,  /* char *: the name of an environment variable */
+    F_VARIABLES, /* char *[KEY_VARIABLES + 1] */
+    F_COMMAND,   /* struct argv: words, or one string cut at blanks */
     F_BOOL,
-    F_CHOICE,               /* an enum, in the order of choices */
-    F_CHOICE_BOOL,          /* bool: the first of choices is true */
-    F_CHOICES,              /* char *: one or more of choices, joined by | in the order of choices */
-    F_COUNT,                /* int: tokens */
-    F_NUMBER,               /* double from 0 to 2 */
-    F_DATE,                 /* char *: YYYY-MM-DD */
-    F_JSON,                 /* char *: a map, as the text of a JSON object */
-    F_PROFILES,             /* struct profiles */
+    F_CHOICE,      /* an enum, in the order of choices */
+    F_CHOICE_BOOL, /* bool: the first of choices is true */
+    F_CHOICES,     /* char *: one or more of choices, joined by | in the order of choices */
+    F_COUNT,       /* int: tokens */
+    F_NUMBER,      /* double from 0 to 2 */
+    F_DATE,        /* char *: YYYY-MM-DD */
+    F_JSON,        /* char *: a map, as the text of a JSON object */
+    F_PROFILES,    /* struct profiles */
 };
 
 #define KEY_VARIABLES 4
@@ -36,13 +36,14 @@ struct field {
     enum field_type type;
     size_t offset;
     const char *choices;
-    bool users_only;        /* a secret, or a permission: never built in */
-    size_t has;             /* offset of a bool that is set when the map has this key; 0: none */
+    bool users_only; /* a secret, or a permission: never built in */
+    size_t has;      /* offset of a bool that is set when the map has this key; 0: none */
 };
 
-/* The map's members into object; name is the file for messages. builtin: fields that are users_only count as unknown. */
-int fields_read(const struct ydoc *map, const char *name, const struct field *fields, size_t n, bool builtin, void *object,
-                struct error *err);
+/* The map's members into object; name is the file for messages. builtin: fields that are users_only count as
+ * unknown. */
+int fields_read(const struct ydoc *map, const char *name, const struct field *fields, size_t n, bool builtin,
+                void *object, struct error *err);
 /* "NAME:LINE: KEY: expected WHAT, found ..."; always -1. */
 int fields_expected(const struct ydoc *y, const char *name, const char *what, struct error *err);
 /* A command as YAML has it: a list of words, or one string cut at blanks. No shell. */

@@ -16,8 +16,8 @@
 #include "config/config.h"
 #include "config/endpoint.h"
 
-#define KEPT_MAX ((size_t)256 * 1024)
-#define KEPT_LINES 500          /* with the longest of paths they do not all fit; then the oldest go */
+#define KEPT_MAX   ((size_t)256 * 1024)
+#define KEPT_LINES 500 /* with the longest of paths they do not all fit; then the oldest go */
 
 static const char allow_word[] = "allow ", deny_word[] = "deny ";
 
@@ -44,7 +44,7 @@ static bool is_line(const char *line, size_t n, const char *word, const char *wh
     size_t w = strlen(word);
 
     return n >= w && strncmp(line, word, w) == 0 && n - w == strlen(who)
-        && strncmp(line + w, who, n - w) == 0;
+           && strncmp(line + w, who, n - w) == 0;
 }
 
 static enum folder_answer recall(const char *path, const char *who)
@@ -107,17 +107,20 @@ static enum folder_answer ask(struct config *c, const struct endpoint *e, const 
                               struct error *err)
 {
     autofree char *host = host_of(e);
-    autofree char *question = xasprintf("This folder's .env sends your questions to %.200s (%s); allow? [y/N] ",
-                                        host, e->url_source.name);
+    autofree char *question = xasprintf(
+        "This folder's .env sends your questions to %.200s (%s); allow? [y/N] ", host, e->url_source.name);
     enum folder_answer answer = c->ask ? c->ask(c->ask_ctx, question) : FOLDER_NOBODY;
     struct error why = {0};
 
     if (answer == FOLDER_INTERRUPTED)
         error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (answer == FOLDER_NOBODY)
-        error_set(err, ERROR_USAGE, 0, "this folder's .env sends your questions to %.200s (%s), and you have not "
-                  "allowed that\nStart sandpiper here at a terminal to be asked once, or give --dotenv allow, or "
-                  "--dotenv ignore to leave .env out.", host, e->url_source.name);
+        error_set(
+            err, ERROR_USAGE, 0,
+            "this folder's .env sends your questions to %.200s (%s), and you have not "
+            "allowed that\nStart sandpiper here at a terminal to be asked once, or give --dotenv allow, or "
+            "--dotenv ignore to leave .env out.",
+            host, e->url_source.name);
     if (answer <= FOLDER_INTERRUPTED)
         return answer;
     if (path && who && remember(path, who, answer == FOLDER_ALLOWED, &why) < 0)
@@ -137,7 +140,7 @@ enum folder_answer folder_verdict(struct config *c, const struct endpoint *e, st
 
 void folder_leave_out(struct config *c)
 {
-    for (size_t i = 0; i < c->dotenv.n; i++)            /* the names stay: sources point to them */
+    for (size_t i = 0; i < c->dotenv.n; i++) /* the names stay: sources point to them */
         explicit_bzero(c->dotenv.v[i].value, strlen(c->dotenv.v[i].value));
     c->choice[SOURCE_DOTENV] = (struct config_choice){0};
 }
@@ -154,7 +157,8 @@ void folder_tell(struct config *c, const struct endpoint *e)
     autofree char *url = scrub_line(e->base_url, SCRUB_TERMINAL);
     autofree char *line = xasprintf("Using %s from ./.env: %s at %.200s, %s", by->name, e->provider, url,
                                     e->key_source.kind == SOURCE_DOTENV ? "with the key beside it"
-                                    : e->key || e->key_command          ? "with your key" : "without a key");
+                                    : e->key || e->key_command          ? "with your key"
+                                                                        : "without a key");
     if (e->by_folder)
         c->said = config_keep(c, line);
     else

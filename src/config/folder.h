@@ -1,9 +1,9 @@
 /* folder.h - may the .env of this folder say where questions go? Somebody else may have written it, and a
  * question has the data with it.
  *
- * The user is asked once, by whoever set ask in struct config; his answer is kept by the path and the content of
- * the file, as shells do it for theirs, in $XDG_STATE_HOME/sandpiper/folders: one line a file,
- * "allow|deny DIGEST PATH", the newest first.
+ * The user is asked once, by whoever set ask in struct config; his answer is kept by the path and the content
+ * of the file, as shells do it for theirs, in $XDG_STATE_HOME/sandpiper/folders: one line a file, "allow|deny
+ * DIGEST PATH", the newest first.
  */
 #ifndef CONFIG_FOLDER_H
 #define CONFIG_FOLDER_H
@@ -13,8 +13,10 @@ struct endpoint;
 struct error;
 
 enum folder_answer {
-    FOLDER_NOBODY,          /* there is nobody to ask */
-    FOLDER_INTERRUPTED, FOLDER_DENIED, FOLDER_ALLOWED
+    FOLDER_NOBODY, /* there is nobody to ask */
+    FOLDER_INTERRUPTED,
+    FOLDER_DENIED,
+    FOLDER_ALLOWED
 };
 
 /* e goes where .env says. The first two are errors: err says how to allow it, or that it was interrupted. */

@@ -1,5 +1,5 @@
-/* help.c - the option table as text for --help: a first screen, a page for each command, and everything. 79 columns, so that no terminal breaks a
- * line for us.
+/* help.c - the option table as text for --help: a first screen, a page for each command, and everything. 79
+ * columns, so that no terminal breaks a line for us.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "config/option.h"
 
 #define COLUMNS 79
-#define TEXT_AT 28          /* column of the text beside an option */
+#define TEXT_AT 28 /* column of the text beside an option */
 
 static const char first_screen[] =
     "Usage: sandpiper [OPTION]... \"QUESTION\"  one question, one answer on stdout\n"
@@ -40,17 +40,18 @@ static const char everything[] =
     "       sandpiper debug request QUESTION  the request that would be sent\n"
     "       sandpiper help [COMMAND|all]      the usual options, a command, all\n";
 
-static const char more[] = "\nEvery option: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
-                           "config, doctor, models, ps, rm, gc, debug). The whole story: man sandpiper.\n";
+static const char more[] =
+    "\nEvery option: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
+    "config, doctor, models, ps, rm, gc, debug). The whole story: man sandpiper.\n";
 
-static const char codes[] =
-    "\nExit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
-    "4 the code still fails, 5 a limit was reached, 75 try again later,\n"
-    "77 credentials refused, 130 interrupted, 141 stdout is closed, 143 terminated.\n"
-    "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml.\n";
+static const char codes[] = "\nExit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
+                            "4 the code still fails, 5 a limit was reached, 75 try again later,\n"
+                            "77 credentials refused, 130 interrupted, 141 stdout is closed, 143 terminated.\n"
+                            "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml.\n";
 
-/* groups: those of which every option for this command is shown; also: single options beside them, between blanks. What is for one command alone
- * is always shown there. Options that mean nothing to a command but are taken (an alias may carry them) are not. */
+/* groups: those of which every option for this command is shown; also: single options beside them, between
+ * blanks. What is for one command alone is always shown there. Options that mean nothing to a command but are
+ * taken (an alias may carry them) are not. */
 static const struct topic {
     const char *name;
     int here;
@@ -105,7 +106,9 @@ static const struct topic {
      "       sandpiper rm --all [-f]\n\n"
      "Removes sandboxes with a name, with everything in them, and says which. At a\n"
      "terminal --all asks first.\n",
-     "", " config help ", "\nExit codes: 0, 1 the answer was no, 2 there is none of that name, 3 a program\nholds it, or its engine does not end it.\n"},
+     "", " config help ",
+     "\nExit codes: 0, 1 the answer was no, 2 there is none of that name, 3 a program\nholds it, or its "
+     "engine does not end it.\n"},
     {"gc", FOR_CONFIG,
      "Usage: sandpiper gc\n\n"
      "Removes at once what killed programs left: containers, control groups, folders.\n"
@@ -141,11 +144,14 @@ static void add_words(struct buf *out, const char *text, size_t column)
 
 static void add_option(struct buf *out, const struct option *o)
 {
-    bool shown = o->def && o->type != OPTION_NOT && strcmp(o->def, "0") != 0 && !(o->type == OPTION_CHOICE && strstr(o->help, "auto"));
-    autofree char *text = xasprintf("%s%s%s%s", o->help, shown ? " [" : "", shown ? o->def : "", shown ? "]" : "");
+    bool shown = o->def && o->type != OPTION_NOT && strcmp(o->def, "0") != 0
+                 && !(o->type == OPTION_CHOICE && strstr(o->help, "auto"));
+    autofree char *text = xasprintf("%s%s%s%s", o->help, shown ? " [" : "", shown ? o->def : "",
+                                    shown ? "]" : "");
     char left[64];
-    int n = snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ', o->letter ? "," : " ", o->flag,
-                     o->arg ? " " : "", o->arg ? o->arg : "");
+    int n = snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ',
+                     o->letter ? o->letter : ' ', o->letter ? "," : " ", o->flag, o->arg ? " " : "",
+                     o->arg ? o->arg : "");
 
     buf_addstr(out, left);
     if (n > TEXT_AT - 2)

@@ -1,4 +1,5 @@
-/* layer_dotenv.c - the .env of the working directory into struct config. The directory may be hostile: what may be set is a short list. */
+/* layer_dotenv.c - the .env of the working directory into struct config. The directory may be hostile: what
+ * may be set is a short list. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -23,8 +24,8 @@ static bool providers_variable(const struct config *c, const char *name)
         for (char *const *k = p->key_variable; *k; k++)
             if (strcmp(*k, name) == 0)
                 return true;
-        if ((p->url_variable && strcmp(p->url_variable, name) == 0) || (p->host_variable && strcmp(p->host_variable, name) == 0) ||
-            strstr(p->base_url, braced))
+        if ((p->url_variable && strcmp(p->url_variable, name) == 0)
+            || (p->host_variable && strcmp(p->host_variable, name) == 0) || strstr(p->base_url, braced))
             return true;
     }
     return false;
@@ -33,8 +34,10 @@ static bool providers_variable(const struct config *c, const char *name)
 /* What would change how we reach the endpoint or trust it: never from a folder. */
 static bool dangerous(const char *name)
 {
-    static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
-                                        "REQUESTS_CA_BUNDLE", "SSLKEYLOGFILE", "CURL_HOME", "LD_PRELOAD", "LD_LIBRARY_PATH"};
+    static const char *const names[] = {"HTTP_PROXY",     "HTTPS_PROXY",        "ALL_PROXY",
+                                        "NO_PROXY",       "SSL_CERT_FILE",      "SSL_CERT_DIR",
+                                        "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSLKEYLOGFILE",
+                                        "CURL_HOME",      "LD_PRELOAD",         "LD_LIBRARY_PATH"};
 
     for (size_t i = 0; i < countof(names); i++)
         if (strcasecmp(names[i], name) == 0)
@@ -50,7 +53,8 @@ int config_apply_dotenv(struct config *c, const char *text, size_t len, struct e
     if (c->dotenv.bad == 1)
         argv_pushf(&c->notices, ".env:%d: this line is not NAME=value; it is skipped", c->dotenv.bad_line);
     else if (c->dotenv.bad)
-        argv_pushf(&c->notices, ".env:%d: this line and %zu more are not NAME=value; they are skipped", c->dotenv.bad_line, c->dotenv.bad - 1);
+        argv_pushf(&c->notices, ".env:%d: this line and %zu more are not NAME=value; they are skipped",
+                   c->dotenv.bad_line, c->dotenv.bad - 1);
     for (size_t i = 0; i < c->dotenv.n; i++) {
         struct dotenv_entry *e = &c->dotenv.v[i];
         const struct option *o = option_by_env(e->name);
@@ -62,8 +66,11 @@ int config_apply_dotenv(struct config *c, const char *text, size_t len, struct e
                 return -1;
         } else if (!providers_variable(c, e->name)) {
             if (dangerous(e->name))
-                argv_pushf(&c->notices, ".env:%d: %.60s is ignored: a folder's .env may name provider, model, key and base URL only", e->line, e->name);
-            explicit_bzero(e->value, strlen(e->value));     /* not ours to keep */
+                argv_pushf(&c->notices,
+                           ".env:%d: %.60s is ignored: a folder's .env may name provider, model, key and "
+                           "base URL only",
+                           e->line, e->name);
+            explicit_bzero(e->value, strlen(e->value)); /* not ours to keep */
         }
     }
     return 0;
@@ -78,7 +85,9 @@ int config_load_dotenv(struct config *c, struct error *err)
     if (lstat(".env", &link) < 0)
         return 0;
     if (link.st_uid != geteuid())
-        return error_set(err, ERROR_USAGE, 0, ".env: the file belongs to another user (uid %u) and is not read\nLeave it out with --dotenv ignore, or start from another folder.",
+        return error_set(err, ERROR_USAGE, 0,
+                         ".env: the file belongs to another user (uid %u) and is not read\nLeave it out with "
+                         "--dotenv ignore, or start from another folder.",
                          (unsigned)link.st_uid);
     autoclose int fd = open(".env", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st) < 0) {
@@ -86,18 +95,23 @@ int config_load_dotenv(struct config *c, struct error *err)
             argv_pushf(&c->notices, ".env cannot be read: %s", strerror(errno));
         return 0;
     }
-    if (S_ISDIR(st.st_mode))        /* a virtual environment */
+    if (S_ISDIR(st.st_mode)) /* a virtual environment */
         return 0;
     if (!S_ISREG(st.st_mode)) {
         argv_push(&c->notices, ".env is no regular file; it is not read");
         return 0;
     }
     if (st.st_uid != geteuid())
-        return error_set(err, ERROR_USAGE, 0, ".env: it points to a file of another user (uid %u) and is not read\nLeave it out with --dotenv ignore, or start from another folder.",
+        return error_set(err, ERROR_USAGE, 0,
+                         ".env: it points to a file of another user (uid %u) and is not read\nLeave it out "
+                         "with --dotenv ignore, or start from another folder.",
                          (unsigned)st.st_uid);
     if (st.st_size > (off_t)DOTENV_MAX)
-        return error_set(err, ERROR_USAGE, 0, ".env: the file has %lld bytes, at most %zu are read", (long long)st.st_size, DOTENV_MAX);
-    for (char *at; (at = buf_space(&text, DOTENV_MAX + 1 - text.len)) != NULL && (n = read(fd, at, DOTENV_MAX + 1 - text.len)) > 0; buf_end(&text))
+        return error_set(err, ERROR_USAGE, 0, ".env: the file has %lld bytes, at most %zu are read",
+                         (long long)st.st_size, DOTENV_MAX);
+    for (char *at; (at = buf_space(&text, DOTENV_MAX + 1 - text.len)) != NULL
+                   && (n = read(fd, at, DOTENV_MAX + 1 - text.len)) > 0;
+         buf_end(&text))
         text.len += (size_t)n;
     return config_apply_dotenv(c, buf_str(&text), text.len, err);
 }

@@ -1,4 +1,5 @@
-/* layer_yaml.c - config.yaml into struct config: options, providers, models. Everything unknown or of a wrong type is an error with its line. */
+/* layer_yaml.c - config.yaml into struct config: options, providers, models. Everything unknown or of a wrong
+ * type is an error with its line. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 #include "config/layers.h"
 #include "config/ydoc.h"
 
-static int yaml_option(struct config *c, const struct option *o, const struct ydoc *y, const char *name, struct error *err)
+static int yaml_option(struct config *c, const struct option *o, const struct ydoc *y, const char *name,
+                       struct error *err)
 {
     autofree char *where = xasprintf("%s:%d: %s", name, y->line, o->key);
     struct source from = {SOURCE_FILE, y->key_line, name};
@@ -27,11 +29,14 @@ static int yaml_option(struct config *c, const struct option *o, const struct yd
         return 0;
     }
     if (!text)
-        return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found %s", where, o->type == OPTION_CHOICE ? o->choices : config_expectation(o), ydoc_kind(y));
-    if ((o->type == OPTION_BOOL || o->type == OPTION_NOT) && (y->quoted || (strcmp(y->text, "true") != 0 && strcmp(y->text, "false") != 0)))
+        return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found %s", where,
+                         o->type == OPTION_CHOICE ? o->choices : config_expectation(o), ydoc_kind(y));
+    if ((o->type == OPTION_BOOL || o->type == OPTION_NOT)
+        && (y->quoted || (strcmp(y->text, "true") != 0 && strcmp(y->text, "false") != 0)))
         return config_wrong(o, y->text, where, err);
     if (y->quoted && (o->type == OPTION_INT || o->type == OPTION_NUMBER))
-        return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found a string in quotes", where, config_expectation(o));
+        return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found a string in quotes", where,
+                         config_expectation(o));
     return config_set(c, o, y->text, &from, where, err);
 }
 
@@ -46,7 +51,8 @@ int config_apply_yaml(struct config *c, const char *text, size_t len, const char
     if (root && ydoc_nothing(root))
         status = 0;
     else if (root && root->type != YDOC_MAP)
-        status = error_set(err, ERROR_USAGE, 0, "%s:%d: expected a map of options (key: value), found %s", name, root->line, ydoc_kind(root));
+        status = error_set(err, ERROR_USAGE, 0, "%s:%d: expected a map of options (key: value), found %s",
+                           name, root->line, ydoc_kind(root));
     for (size_t i = 0; status == 0 && root && root->type == YDOC_MAP && i < root->n; i++) {
         const struct ydoc *y = &root->v[i];
         const struct option *o = option_by_key(y->key);
@@ -59,10 +65,13 @@ int config_apply_yaml(struct config *c, const char *text, size_t len, const char
         else if (o)
             status = yaml_option(c, o, y, name, err);
         else if ((near = nearest_key(y->key)) != NULL)
-            status = error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; did you mean %s?", name, y->key_line, y->key, near);
+            status = error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; did you mean %s?", name,
+                               y->key_line, y->key, near);
         else
-            status = error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; expected an option (sandpiper(1)), providers or models", name,
-                               y->key_line, y->key);
+            status = error_set(
+                err, ERROR_USAGE, 0,
+                "%s:%d: unknown key %.60s; expected an option (sandpiper(1)), providers or models", name,
+                y->key_line, y->key);
     }
     ydoc_free(root);
     return status;
@@ -78,7 +87,8 @@ static bool holds_key(const struct config *c)
     return false;
 }
 
-/* S06: another owner's file could send everything we say elsewhere; one that others can read gives the key away. */
+/* S06: another owner's file could send everything we say elsewhere; one that others can read gives the key
+ * away. */
 int config_load_yaml(struct config *c, bool must, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(YDOC_MAX + 1);
@@ -94,7 +104,8 @@ int config_load_yaml(struct config *c, bool must, struct error *err)
     if (fstat(fd, &st) < 0 || S_ISDIR(st.st_mode))
         return error_set(err, ERROR_USAGE, 0, "%s: this is no file", c->file);
     if (S_ISREG(st.st_mode) && st.st_uid != geteuid() && st.st_uid != 0)
-        return error_set(err, ERROR_USAGE, 0, "%s: the file belongs to another user (uid %u) and is not read", c->file, (unsigned)st.st_uid);
+        return error_set(err, ERROR_USAGE, 0, "%s: the file belongs to another user (uid %u) and is not read",
+                         c->file, (unsigned)st.st_uid);
     while (text.len <= YDOC_MAX) {
         char piece[8192];
         n = read(fd, piece, sizeof piece);

@@ -8,10 +8,11 @@ struct config;
 struct error;
 struct option;
 
-int config_load_yaml(struct config *c, bool must, struct error *err);      /* c->file; must: it was named, so it has to be there */
+/* c->file; must: it was named, so it has to be there */
+int config_load_yaml(struct config *c, bool must, struct error *err);
 int config_load_dotenv(struct config *c, struct error *err);
 
-const char *config_expectation(const struct option *o);                    /* "a size such as 512m or 1g" */
+const char *config_expectation(const struct option *o); /* "a size such as 512m or 1g" */
 /* "where: expected ..., found ...". Returns -1. */
 int config_wrong(const struct option *o, const char *text, const char *where, struct error *err);
 

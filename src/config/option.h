@@ -1,5 +1,6 @@
-/* option.h - the one table of options: flag, letter, YAML key, environment variable, type, default, range, help. The command line, the environment,
- * config.yaml, --help, "sandpiper config" and the check of the manual page all come from it. An option enters only when it works.
+/* option.h - the one table of options: flag, letter, YAML key, environment variable, type, default, range,
+ * help. The command line, the environment, config.yaml, --help, "sandpiper config" and the check of the
+ * manual page all come from it. An option enters only when it works.
  */
 #ifndef CONFIG_OPTION_H
 #define CONFIG_OPTION_H
@@ -10,39 +11,51 @@
 struct buf;
 
 enum option_type {
-    OPTION_BOOL,            /* bool; the flag takes no argument and sets it */
-    OPTION_NOT,             /* bool; the flag takes no argument and clears it (--no-stream); key and variable are the positive */
-    OPTION_STRING,          /* const char * */
-    OPTION_FILE,            /* the same, a path; in config.yaml from that file's folder, or from ~/ */
-    OPTION_SECRET,          /* const char *, masked when shown; never a flag: argv can be read by everyone */
-    OPTION_CHOICE,          /* const char *, one of choices */
-    OPTION_LIST,            /* struct argv; the flag adds to it */
-    OPTION_WORDS,           /* struct argv; a command in config.yaml: a list of words, or one string cut at blanks */
-    OPTION_INT,             /* int */
-    OPTION_NUMBER,          /* double */
-    OPTION_SIZE,            /* int64_t, bytes */
-    OPTION_TIME,            /* int64_t, milliseconds */
+    OPTION_BOOL, /* bool; the flag takes no argument and sets it */
+    /* bool; the flag takes no argument and clears it (--no-stream); key and variable are the positive */
+    OPTION_NOT,
+    OPTION_STRING, /* const char * */
+    OPTION_FILE,   /* the same, a path; in config.yaml from that file's folder, or from ~/ */
+    OPTION_SECRET, /* const char *, masked when shown; never a flag: argv can be read by everyone */
+    OPTION_CHOICE, /* const char *, one of choices */
+    OPTION_LIST,   /* struct argv; the flag adds to it */
+    /* struct argv; a command in config.yaml: a list of words, or one string cut at blanks */
+    OPTION_WORDS,
+    OPTION_INT,    /* int */
+    OPTION_NUMBER, /* double */
+    OPTION_SIZE,   /* int64_t, bytes */
+    OPTION_TIME,   /* int64_t, milliseconds */
 };
 
-enum { FOR_ASK = 1, FOR_EXEC = 2, FOR_CONFIG = 4, FOR_REPLY = 8, FOR_REQUEST = 16, FOR_ALL = 31, FOR_PS = 32, FOR_RM = 64, FOR_DOCTOR = 128,
-       FOR_MODELS = 256 };
+enum {
+    FOR_ASK = 1,
+    FOR_EXEC = 2,
+    FOR_CONFIG = 4,
+    FOR_REPLY = 8,
+    FOR_REQUEST = 16,
+    FOR_ALL = 31,
+    FOR_PS = 32,
+    FOR_RM = 64,
+    FOR_DOCTOR = 128,
+    FOR_MODELS = 256
+};
 
 struct option {
-    const char *flag;       /* without "--"; NULL: none */
-    char letter;            /* 0: none */
-    const char *key;        /* in config.yaml; NULL: none */
-    const char *env;        /* NULL: none */
+    const char *flag; /* without "--"; NULL: none */
+    char letter;      /* 0: none */
+    const char *key;  /* in config.yaml; NULL: none */
+    const char *env;  /* NULL: none */
     enum option_type type;
-    size_t offset;          /* in struct config */
-    const char *def;        /* as text; NULL: not set, 0, false */
-    const char *min, *max;  /* as text, of the numeric types; NULL: no bound */
+    size_t offset;         /* in struct config */
+    const char *def;       /* as text; NULL: not set, 0, false */
+    const char *min, *max; /* as text, of the numeric types; NULL: no bound */
     const char *choices;
-    const char *arg;        /* name of the argument in --help */
-    const char *help;       /* one line */
-    const char *group;      /* its heading in --help */
-    int commands;           /* where the flag means something; elsewhere it is a usage error */
-    bool dotenv;            /* .env may set its variable too */
-    bool usual;             /* on the first screen of --help */
+    const char *arg;   /* name of the argument in --help */
+    const char *help;  /* one line */
+    const char *group; /* its heading in --help */
+    int commands;      /* where the flag means something; elsewhere it is a usage error */
+    bool dotenv;       /* .env may set its variable too */
+    bool usual;        /* on the first screen of --help */
 };
 
 extern const struct option option_table[];
@@ -61,8 +74,9 @@ const char *nearest_name(const char *word, size_t len, const char *const *names)
 const char *nearest_flag(const char *word, size_t len);
 const char *nearest_key(const char *word);
 
-/* The text of --help. topic: what help_find() gave for a word ("all", the name of a command), or NULL for the first screen. */
+/* The text of --help. topic: what help_find() gave for a word ("all", the name of a command), or NULL for the
+ * first screen. */
 void option_help(struct buf *out, const char *topic);
-const char *help_find(const char *word);       /* NULL: there is no such page */
+const char *help_find(const char *word); /* NULL: there is no such page */
 
 #endif

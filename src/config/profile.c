@@ -81,12 +81,13 @@ static bool matches(const char *pattern, const char *model)
 {
     const char *slash = strrchr(model, '/');
 
-    return fnmatch(pattern, model, FNM_CASEFOLD) == 0 || (slash && fnmatch(pattern, slash + 1, FNM_CASEFOLD) == 0);
+    return fnmatch(pattern, model, FNM_CASEFOLD) == 0
+           || (slash && fnmatch(pattern, slash + 1, FNM_CASEFOLD) == 0);
 }
 
-#define TAKE(flag, member) \
+#define TAKE(flag, member)     \
     if (f->flag && !all->flag) \
-        all->member = f->member, all->flag = true
+    all->member = f->member, all->flag = true
 
 static void add(struct profile *all, const struct profile *f)
 {

@@ -1,4 +1,5 @@
-/* profile.h - what is known of models, by name pattern: data from YAML, built in (models.yaml, and the profiles of a provider's entry) and of the user.
+/* profile.h - what is known of models, by name pattern: data from YAML, built in (models.yaml, and the
+ * profiles of a provider's entry) and of the user.
  */
 #ifndef CONFIG_PROFILE_H
 #define CONFIG_PROFILE_H
@@ -12,7 +13,15 @@ struct ydoc;
 enum profile_dialect { PROFILE_AUTO, PROFILE_NATIVE, PROFILE_BLOCKS };
 
 /* Where a service wants to be told how long to think. Each in the order of its enum. */
-enum thinking { THINKING_EFFORT, THINKING_NONE, THINKING_TYPE, THINKING_ADAPTIVE, THINKING_ENABLE, THINKING_ENABLED, THINKING_REASONING };
+enum thinking {
+    THINKING_EFFORT,
+    THINKING_NONE,
+    THINKING_TYPE,
+    THINKING_ADAPTIVE,
+    THINKING_ENABLE,
+    THINKING_ENABLED,
+    THINKING_REASONING
+};
 #define THINKING_CHOICES "effort|none|type|adaptive|enable_thinking|enabled|reasoning"
 
 /* Which of its own thoughts a service wants back. */
@@ -21,17 +30,20 @@ enum reasoning_back { BACK_CALLS, BACK_ALWAYS, BACK_REQUIRED, BACK_NEVER, BACK_T
 
 #define EFFORTS "none|minimal|low|medium|high|xhigh|max"
 
-struct profile {            /* has_... says whether the pattern speaks of it; strings are owned, NULL where not set */
+/* has_... says whether the pattern speaks of it; strings are owned, NULL where not set */
+struct profile {
     char *pattern;
     enum profile_dialect dialect;
-    int context, max_tokens;        /* 0: unknown */
-    double temperature;             /* < 0: none */
-    bool output_answers;            /* in blocks: what its code prints is the answer, where that is one short line */
+    int context, max_tokens; /* 0: unknown */
+    double temperature;      /* < 0: none */
+    /* in blocks: what its code prints is the answer, where that is one short line */
+    bool output_answers;
     bool vision, reasoning;
-    char *efforts;                  /* those that the model knows, of EFFORTS or "default", joined by | */
+    char *efforts; /* those that the model knows, of EFFORTS or "default", joined by | */
     enum thinking thinking;
     enum reasoning_back reasoning_back;
-    char *ends, *replaced_by;       /* the day on which the service takes it away, YYYY-MM-DD; what it names instead */
+    /* the day on which the service takes it away, YYYY-MM-DD; what it names instead */
+    char *ends, *replaced_by;
     bool has_dialect, has_vision, has_reasoning, has_thinking, has_reasoning_back, has_output_answers;
 };
 
@@ -46,8 +58,8 @@ int profiles_read_before(struct profiles *p, const struct ydoc *map, const char 
 int profiles_builtin(struct profiles *p, struct error *err);
 void profiles_release(struct profiles *p);
 
-/* Every field from the first of the lists, and in a list from the first pattern, that matches the model and has it. The strings are those of the
- * lists; pattern is NULL. */
+/* Every field from the first of the lists, and in a list from the first pattern, that matches the model and
+ * has it. The strings are those of the lists; pattern is NULL. */
 struct profile profile_of(const struct profiles *const *lists, size_t n, const char *model);
 
 #endif

@@ -14,7 +14,7 @@
 #include "config/ydoc.h"
 
 struct text {
-    const char *section, *key;      /* section NULL: at the top */
+    const char *section, *key; /* section NULL: at the top */
     size_t offset;
     bool optional;
 };
@@ -65,25 +65,29 @@ static char *joined(const struct ydoc *y)
     return out.len ? buf_steal(&out, NULL) : NULL;
 }
 
-static int apply_one(struct prompt_texts *p, const char *section, const struct ydoc *y, const char *name, struct error *err)
+static int apply_one(struct prompt_texts *p, const char *section, const struct ydoc *y, const char *name,
+                     struct error *err)
 {
     for (size_t i = 0; i < countof(texts); i++) {
         const struct text *t = &texts[i];
 
-        if (strcmp(t->key, y->key) != 0 || (section ? !t->section || strcmp(t->section, section) != 0 : t->section != NULL))
+        if (strcmp(t->key, y->key) != 0
+            || (section ? !t->section || strcmp(t->section, section) != 0 : t->section != NULL))
             continue;
         bool list = strcmp(t->key, "tools") == 0;
         autofree char *text = list || y->type == YDOC_TEXT ? joined(y) : NULL;
         if (!text)
-            return error_set(err, ERROR_USAGE, 0, "%s:%d: %s: expected %s, found %s", name, y->line, y->key, list ? "a list of tools" : "a text",
-                             ydoc_kind(y));
+            return error_set(err, ERROR_USAGE, 0, "%s:%d: %s: expected %s, found %s", name, y->line, y->key,
+                             list ? "a list of tools" : "a text", ydoc_kind(y));
         if (list && strcmp(text, "execute_python") != 0)
-            return error_set(err, ERROR_USAGE, 0, "%s:%d: tools: there is one tool, execute_python", name, y->line);
+            return error_set(err, ERROR_USAGE, 0, "%s:%d: tools: there is one tool, execute_python", name,
+                             y->line);
         free(*at(p, t));
         *at(p, t) = steal(&text);
         return 0;
     }
-    return error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %s%s%.60s", name, y->key_line, section ? section : "", section ? "." : "", y->key);
+    return error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %s%s%.60s", name, y->key_line,
+                     section ? section : "", section ? "." : "", y->key);
 }
 
 static bool is_section(const char *key)
@@ -100,7 +104,8 @@ int prompts_apply(struct prompt_texts *p, const char *text, size_t len, const ch
     int status = ydoc_parse(text, len, name, &root, err);
 
     if (status == 0 && root && root->type != YDOC_MAP && !ydoc_nothing(root))
-        status = error_set(err, ERROR_USAGE, 0, "%s:%d: expected a map of texts, found %s", name, root->line, ydoc_kind(root));
+        status = error_set(err, ERROR_USAGE, 0, "%s:%d: expected a map of texts, found %s", name, root->line,
+                           ydoc_kind(root));
     for (size_t i = 0; status == 0 && root && i < root->n; i++) {
         const struct ydoc *y = &root->v[i];
 
@@ -109,7 +114,8 @@ int prompts_apply(struct prompt_texts *p, const char *text, size_t len, const ch
             continue;
         }
         if (y->type != YDOC_MAP)
-            status = error_set(err, ERROR_USAGE, 0, "%s:%d: %s: expected a map of texts, found %s", name, y->line, y->key, ydoc_kind(y));
+            status = error_set(err, ERROR_USAGE, 0, "%s:%d: %s: expected a map of texts, found %s", name,
+                               y->line, y->key, ydoc_kind(y));
         for (size_t k = 0; status == 0 && k < y->n; k++)
             status = apply_one(p, y->key, &y->v[k], name, err);
     }
@@ -127,7 +133,8 @@ static int apply_file(struct prompt_texts *p, struct error *err)
     if (!path || stat(path, &st) < 0)
         return 0;
     if (st.st_uid != geteuid() && st.st_uid != 0)
-        return error_set(err, ERROR_USAGE, 0, "%s: the file belongs to another user (uid %u) and is not read", path, (unsigned)st.st_uid);
+        return error_set(err, ERROR_USAGE, 0, "%s: the file belongs to another user (uid %u) and is not read",
+                         path, (unsigned)st.st_uid);
     if (file_read(path, YDOC_MAX, &text, err) < 0)
         return -1;
     return prompts_apply(p, buf_str(&text), text.len, path, err);
@@ -136,12 +143,14 @@ static int apply_file(struct prompt_texts *p, struct error *err)
 int prompts_load(struct prompt_texts *p, struct error *err)
 {
     *p = (struct prompt_texts){0};
-    if (prompts_apply(p, prompts_yaml, EMBED_SIZE(prompts_yaml), "prompts/python.yaml", err) < 0 || apply_file(p, err) < 0)
+    if (prompts_apply(p, prompts_yaml, EMBED_SIZE(prompts_yaml), "prompts/python.yaml", err) < 0
+        || apply_file(p, err) < 0)
         return -1;
     for (size_t i = 0; i < countof(texts); i++)
         if (!texts[i].optional && !*at(p, &texts[i]))
-            return error_set(err, ERROR_USAGE, 0, "prompts/python.yaml: %s%s%s is missing", texts[i].section ? texts[i].section : "",
-                             texts[i].section ? "." : "", texts[i].key);
+            return error_set(err, ERROR_USAGE, 0, "prompts/python.yaml: %s%s%s is missing",
+                             texts[i].section ? texts[i].section : "", texts[i].section ? "." : "",
+                             texts[i].key);
     if (p->model && strcmp(p->model, "any") == 0) {
         free(p->model);
         p->model = NULL;

@@ -1,5 +1,5 @@
-/* prompts.h - the agent's definition and texts: prompts/python.yaml compiled in, the file of the same name in the configuration folder over it,
- * key by key. main maps it to the agent's own struct.
+/* prompts.h - the agent's definition and texts: prompts/python.yaml compiled in, the file of the same name in
+ * the configuration folder over it, key by key. main maps it to the agent's own struct.
  */
 #ifndef CONFIG_PROMPTS_H
 #define CONFIG_PROMPTS_H
@@ -8,11 +8,12 @@
 
 struct error;
 
-struct prompt_texts {       /* strings are owned; after prompts_load only model and reasoning_effort may be NULL */
+/* strings are owned; after prompts_load only model and reasoning_effort may be NULL */
+struct prompt_texts {
     char *role;
-    char *model;            /* the model it asks for when nobody names one; "any" in the file is NULL here */
+    char *model; /* the model it asks for when nobody names one; "any" in the file is NULL here */
     char *reasoning_effort;
-    char *tools;            /* their names, separated by blanks */
+    char *tools; /* their names, separated by blanks */
     char *system_native, *system_blocks, *examples_table, *examples_json, *nudge;
     char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
     char *tool_description, *tool_code;

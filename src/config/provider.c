@@ -25,7 +25,8 @@ static const struct field provider_fields[] = {
     {"api", F_CHOICE, P(api), PROVIDER_APIS, false, 0},
     {"api_elsewhere", F_CHOICE, P(api_elsewhere), PROVIDER_APIS, false, P(has_api_elsewhere)},
     {"max_tokens", F_CHOICE_BOOL, P(send_max_tokens), "send|omit", false, 0},
-    {"max_tokens_field", F_CHOICE_BOOL, P(max_completion_tokens), "max_completion_tokens|max_tokens", false, 0},
+    {"max_tokens_field", F_CHOICE_BOOL, P(max_completion_tokens), "max_completion_tokens|max_tokens", false,
+     0},
     {"thinking", F_CHOICE, P(thinking), THINKING_CHOICES, false, 0},
     {"reasoning_back", F_CHOICE, P(reasoning_back), REASONING_BACK_CHOICES, false, 0},
     {"signatures", F_BOOL, P(signatures), NULL, false, 0},
@@ -49,12 +50,14 @@ static struct provider *provider_slot(struct providers *p, const char *name)
     return &p->v[p->n++];
 }
 
-int providers_read(struct providers *p, const struct ydoc *map, const char *name, bool builtin, struct error *err)
+int providers_read(struct providers *p, const struct ydoc *map, const char *name, bool builtin,
+                   struct error *err)
 {
     if (map->type != YDOC_MAP)
         return fields_expected(map, name, "a map: the names of providers, each with its fields", err);
     for (size_t i = 0; i < map->n; i++) {
-        const struct ydoc *entry = &map->v[i], *key = ydoc_get(entry, "api_key"), *url = ydoc_get(entry, "base_url");
+        const struct ydoc *entry = &map->v[i], *key = ydoc_get(entry, "api_key"),
+                          *url = ydoc_get(entry, "base_url");
         const struct ydoc *api = ydoc_get(entry, "api"), *models = ydoc_get(entry, "models");
         struct provider *slot = provider_slot(p, entry->key);
 
@@ -65,11 +68,12 @@ int providers_read(struct providers *p, const struct ydoc *map, const char *name
         if (fields_read(entry, name, provider_fields, countof(provider_fields), builtin, slot, err) < 0)
             return -1;
         if (!slot->base_url)
-            return error_set(err, ERROR_USAGE, 0, "%s:%d: providers: %.60s: base_url is missing", name, entry->key_line, entry->key);
+            return error_set(err, ERROR_USAGE, 0, "%s:%d: providers: %.60s: base_url is missing", name,
+                             entry->key_line, entry->key);
         if (builtin)
             continue;
         if (url && !ydoc_get(entry, "other_url"))
-            free(steal(&slot->other_url));          /* of the built-in place, which this one replaces */
+            free(steal(&slot->other_url)); /* of the built-in place, which this one replaces */
         slot->users = true;
         slot->key_line = key ? key->line : 0;
         slot->url_line = url ? url->line : 0;

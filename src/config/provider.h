@@ -1,4 +1,5 @@
-/* provider.h - what is known of model services: data from YAML, built in and of the user. No decisions here (endpoint.h).
+/* provider.h - what is known of model services: data from YAML, built in and of the user. No decisions here
+ * (endpoint.h).
  */
 #ifndef CONFIG_PROVIDER_H
 #define CONFIG_PROVIDER_H
@@ -14,30 +15,31 @@ struct error;
 struct ydoc;
 
 enum provider_api { PROVIDER_CHAT_COMPLETIONS, PROVIDER_RESPONSES, PROVIDER_WORKERS_AI };
-#define PROVIDER_APIS "chat_completions|responses|workers_ai"  /* in the order of the enum */
+#define PROVIDER_APIS "chat_completions|responses|workers_ai" /* in the order of the enum */
 
-struct provider {           /* strings are owned; NULL where not set */
+struct provider { /* strings are owned; NULL where not set */
     char *name, *title, *base_url, *other_url, *url_variable, *host_variable, *api_key;
     char *key_variable[KEY_VARIABLES + 1];
     struct argv api_key_command;
-    struct argv models;     /* the default, and what takes its place when the service has it no longer */
+    struct argv models; /* the default, and what takes its place when the service has it no longer */
     enum provider_api api;
-    enum provider_api api_elsewhere;    /* where url_variable leads to another host, which is another service then */
+    /* where url_variable leads to another host, which is another service then */
+    enum provider_api api_elsewhere;
     bool has_api_elsewhere;
-    bool header_auth;       /* api-key: KEY */
-    bool max_completion_tokens;         /* the name of max_tokens there */
+    bool header_auth;           /* api-key: KEY */
+    bool max_completion_tokens; /* the name of max_tokens there */
     enum thinking thinking;
     enum reasoning_back reasoning_back;
-    bool signatures;        /* a call without Google's thought signature is refused */
-    char *body;             /* JSON object: what else goes into every request; or NULL */
-    struct profiles profiles;           /* of models at this service; they come before the general ones */
+    bool signatures;          /* a call without Google's thought signature is refused */
+    char *body;               /* JSON object: what else goes into every request; or NULL */
+    struct profiles profiles; /* of models at this service; they come before the general ones */
     bool send_max_tokens, local, discover, allow_insecure;
-    bool by_name;           /* taken only when it is named: its key variable is set for much else */
-    bool users;             /* config.yaml has a say in it */
-    int key_line;           /* of api_key or api_key_command in config.yaml */
-    int api_line;           /* of api in config.yaml */
-    int models_line;        /* of models or model in config.yaml; 0: the built-in ones */
-    int url_line;           /* of base_url in config.yaml; 0: the built-in one */
+    bool by_name;    /* taken only when it is named: its key variable is set for much else */
+    bool users;      /* config.yaml has a say in it */
+    int key_line;    /* of api_key or api_key_command in config.yaml */
+    int api_line;    /* of api in config.yaml */
+    int models_line; /* of models or model in config.yaml; 0: the built-in ones */
+    int url_line;    /* of base_url in config.yaml; 0: the built-in one */
 };
 
 struct providers {
@@ -45,8 +47,10 @@ struct providers {
     size_t n;
 };
 
-/* Add to, or change field by field, what is there. name is the file for messages; builtin: line numbers and owners are not kept. */
-int providers_read(struct providers *p, const struct ydoc *map, const char *name, bool builtin, struct error *err);
+/* Add to, or change field by field, what is there. name is the file for messages; builtin: line numbers and
+ * owners are not kept. */
+int providers_read(struct providers *p, const struct ydoc *map, const char *name, bool builtin,
+                   struct error *err);
 int providers_builtin(struct providers *p, struct error *err);
 void providers_release(struct providers *p);
 

@@ -11,7 +11,8 @@
 #include "config/endpoint.h"
 #include "config/value.h"
 
-/* One line a value: untrusted text (a folder's .env) must not reach a terminal as it is, nor break the line. */
+/* One line a value: untrusted text (a folder's .env) must not reach a terminal as it is, nor break the line.
+ */
 static void quoted(struct buf *out, const char *s)
 {
     struct buf clean autorelease(buf_release) = BUF_INIT(0);
@@ -88,7 +89,8 @@ static bool has_value(const struct config *c, const struct option *o, size_t i)
 
     if (c->source[i].kind != SOURCE_DEFAULT || o->def)
         return true;
-    if (o->type == OPTION_STRING || o->type == OPTION_FILE || o->type == OPTION_CHOICE || o->type == OPTION_SECRET)
+    if (o->type == OPTION_STRING || o->type == OPTION_FILE || o->type == OPTION_CHOICE
+        || o->type == OPTION_SECRET)
         return *(const char *const *)(const void *)at != NULL;
     return o->type == OPTION_BOOL;
 }
@@ -104,14 +106,17 @@ static void from(struct buf *out, size_t start, const struct source *s)
 static void print_endpoint(const struct config *c, const struct endpoint *e, struct buf *out)
 {
     static const char *const apis[] = {
-        [PROVIDER_CHAT_COMPLETIONS] = "chat_completions", [PROVIDER_RESPONSES] = "responses", [PROVIDER_WORKERS_AI] = "workers_ai",
+        [PROVIDER_CHAT_COMPLETIONS] = "chat_completions",
+        [PROVIDER_RESPONSES] = "responses",
+        [PROVIDER_WORKERS_AI] = "workers_ai",
     };
     size_t start = out->len;
     struct profile p;
 
     buf_addstr(out, "\n# The endpoint these make\n");
     if (!e->found) {
-        buf_addf(out, "# none is configured%s\n", c->discover ? "; a model server on this machine is looked for" : "");
+        buf_addf(out, "# none is configured%s\n",
+                 c->discover ? "; a model server on this machine is looked for" : "");
         return;
     }
     start = out->len;
@@ -123,7 +128,8 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
     quoted(out, e->base_url);
     from(out, start, &e->url_source);
     if (e->folders_place)
-        buf_addstr(out, "# this place is the folder's own: you are asked before the first question goes there\n");
+        buf_addstr(out,
+                   "# this place is the folder's own: you are asked before the first question goes there\n");
     start = out->len;
     buf_addf(out, "# api: %s", apis[e->api]);
     from(out, start, &e->api_source);
@@ -134,7 +140,10 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
         from(out, start, &e->model_source);
         p = endpoint_profile(c, e, e->model);
         buf_addf(out, "# profile: {dialect: %s, context: %d, max_tokens: %d}\n",
-                 c->dialect ? c->dialect : p.dialect == PROFILE_NATIVE ? "native" : p.dialect == PROFILE_BLOCKS ? "blocks" : "auto",
+                 c->dialect                    ? c->dialect
+                 : p.dialect == PROFILE_NATIVE ? "native"
+                 : p.dialect == PROFILE_BLOCKS ? "blocks"
+                                               : "auto",
                  c->context ? c->context : p.context, c->max_tokens ? c->max_tokens : p.max_tokens);
     } else {
         buf_addstr(out, "# model: the first that the server lists\n");
@@ -158,7 +167,8 @@ int config_print(struct config *c, struct buf *out, struct error *err)
     int status = endpoint_look(c, &e, err);
 
     if (status == 0) {
-        buf_addf(out, "# %s%s\n", c->file ? c->file : "no home, so no config.yaml", !c->file || c->file_read ? "" : " (not there)");
+        buf_addf(out, "# %s%s\n", c->file ? c->file : "no home, so no config.yaml",
+                 !c->file || c->file_read ? "" : " (not there)");
         for (size_t i = 0; i < option_count; i++) {
             const struct option *o = &option_table[i];
             size_t start = out->len;
@@ -169,7 +179,8 @@ int config_print(struct config *c, struct buf *out, struct error *err)
                 buf_addf(out, "# %s: not set\n", o->key);
                 continue;
             }
-            buf_addf(out, "%s%s: ", o->type == OPTION_SECRET ? "# " : "", o->key);    /* masked, it is no value to be read again */
+            /* masked, it is no value to be read again */
+            buf_addf(out, "%s%s: ", o->type == OPTION_SECRET ? "# " : "", o->key);
             value_of(out, c, o);
             from(out, start, &c->source[i]);
         }

@@ -6,11 +6,12 @@ enum source_kind { SOURCE_DEFAULT, SOURCE_FILE, SOURCE_DOTENV, SOURCE_ENV, SOURC
 
 struct source {
     enum source_kind kind;
-    int line;               /* FILE and DOTENV */
-    const char *name;       /* FILE: path; DOTENV and ENV: variable; FLAG: as it was written, "--model" */
+    int line;         /* FILE and DOTENV */
+    const char *name; /* FILE: path; DOTENV and ENV: variable; FLAG: as it was written, "--model" */
 };
 
-/* "default", "/home/x/config.yaml:3", ".env:2 OPENAI_API_KEY", "environment OPENAI_API_KEY", "flag --model" */
+/* "default", "/home/x/config.yaml:3", ".env:2 OPENAI_API_KEY", "environment OPENAI_API_KEY", "flag --model"
+ */
 void source_text(const struct source *s, char *out, unsigned size);
 
 #endif

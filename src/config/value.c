@@ -1,4 +1,5 @@
-/* value.c - see value.h. Digits are read by hand: strtod knows locales, hex and "inf", none of which is meant here. */
+/* value.c - see value.h. Digits are read by hand: strtod knows locales, hex and "inf", none of which is meant
+ * here. */
 #include "config/value.h"
 
 #include <ctype.h>
@@ -54,16 +55,28 @@ static bool with_unit(const char *s, const struct unit *units, size_t n, int64_t
 bool value_size(const char *s, int64_t *bytes)
 {
     static const struct unit units[] = {
-        {"", 1},          {"b", 1},         {"k", 1024.0},    {"kb", 1024.0},         {"kib", 1024.0},
-        {"m", 1048576.0}, {"mb", 1048576.0}, {"mib", 1048576.0}, {"g", 1073741824.0}, {"gb", 1073741824.0},
-        {"gib", 1073741824.0}, {"t", 1099511627776.0}, {"tb", 1099511627776.0}, {"tib", 1099511627776.0},
+        {"", 1},
+        {"b", 1},
+        {"k", 1024.0},
+        {"kb", 1024.0},
+        {"kib", 1024.0},
+        {"m", 1048576.0},
+        {"mb", 1048576.0},
+        {"mib", 1048576.0},
+        {"g", 1073741824.0},
+        {"gb", 1073741824.0},
+        {"gib", 1073741824.0},
+        {"t", 1099511627776.0},
+        {"tb", 1099511627776.0},
+        {"tib", 1099511627776.0},
     };
     return with_unit(s, units, countof(units), bytes);
 }
 
 bool value_time(const char *s, int64_t *ms)
 {
-    static const struct unit units[] = {{"", 1000}, {"s", 1000}, {"ms", 1}, {"m", 60000}, {"min", 60000}, {"h", 3600000}};
+    static const struct unit units[] = {{"", 1000},   {"s", 1000},    {"ms", 1},
+                                        {"m", 60000}, {"min", 60000}, {"h", 3600000}};
     return with_unit(s, units, countof(units), ms);
 }
 
@@ -105,7 +118,8 @@ bool value_choice(const char *s, const char *choices)
 {
     size_t len = strlen(s);
 
-    for (const char *p = choices; len > 0 && !strchr(s, '|') && p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+    for (const char *p = choices; len > 0 && !strchr(s, '|') && p;
+         p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
         if (strncmp(p, s, len) == 0 && (p[len] == '|' || p[len] == '\0'))
             return true;
     return false;

@@ -1,5 +1,5 @@
-/* value.h - values of options as people write them: sizes (512m, 1g), times (90, 90s, 2m), numbers, yes and no, one word of several.
- * Pure text to value; the messages say what was expected, the caller says where.
+/* value.h - values of options as people write them: sizes (512m, 1g), times (90, 90s, 2m), numbers, yes and
+ * no, one word of several. Pure text to value; the messages say what was expected, the caller says where.
  */
 #ifndef CONFIG_VALUE_H
 #define CONFIG_VALUE_H
@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-bool value_size(const char *s, int64_t *bytes);        /* binary units: k, m, g, t, each with an optional b or ib; none: bytes */
-bool value_time(const char *s, int64_t *ms);           /* ms, s, m, h; none: seconds; a decimal part is allowed */
+/* binary units: k, m, g, t, each with an optional b or ib; none: bytes */
+bool value_size(const char *s, int64_t *bytes);
+/* ms, s, m, h; none: seconds; a decimal part is allowed */
+bool value_time(const char *s, int64_t *ms);
 bool value_int(const char *s, int64_t *v);
 bool value_number(const char *s, double *v);
 bool value_bool(const char *s, bool *v);               /* true false yes no on off 1 0, any case */

@@ -1,4 +1,5 @@
-/* ydoc.c - events of libyaml into a tree. Events, not libyaml's own documents: those resolve aliases silently. */
+/* ydoc.c - events of libyaml into a tree. Events, not libyaml's own documents: those resolve aliases
+ * silently. */
 #include "config/ydoc.h"
 
 #include <string.h>
@@ -25,7 +26,9 @@ static int next(struct reader *r, yaml_event_t *e)
 {
     if (yaml_parser_parse(&r->parser, e))
         return 0;
-    const yaml_mark_t *m = r->parser.problem_mark.line || r->parser.problem_mark.column ? &r->parser.problem_mark : &r->parser.context_mark;
+    const yaml_mark_t *m = r->parser.problem_mark.line || r->parser.problem_mark.column
+                               ? &r->parser.problem_mark
+                               : &r->parser.context_mark;
     return error_set(r->err, ERROR_USAGE, 0, "%s:%zu: this is no YAML: %s", r->name, m->line + 1,
                      r->parser.problem ? r->parser.problem : "it cannot be read");
 }
@@ -60,7 +63,8 @@ static int read_text(struct reader *r, const yaml_event_t *e, char **out)
     size_t len = e->data.scalar.length;
 
     if (memchr(s, 0, len) || !utf8_valid(s, len))
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value has a NUL or is no valid UTF-8", r->name, line_of(e));
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value has a NUL or is no valid UTF-8", r->name,
+                         line_of(e));
     *out = xmemdup0(s, len);
     return 0;
 }
@@ -72,7 +76,8 @@ static int read_key(struct reader *r, const yaml_event_t *e, struct ydoc *map, s
     autofree char *key = NULL;
 
     if (e->type == YAML_ALIAS_EVENT)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->name, line_of(e), e->data.alias.anchor);
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->name,
+                         line_of(e), e->data.alias.anchor);
     if (e->type != YAML_SCALAR_EVENT)
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key must be a word", r->name, line_of(e));
     if (read_text(r, e, &key) < 0)
@@ -81,7 +86,8 @@ static int read_key(struct reader *r, const yaml_event_t *e, struct ydoc *map, s
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key is empty", r->name, line_of(e));
     const struct ydoc *twin = ydoc_get(map, key);
     if (twin)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %.60s: this key is already on line %d", r->name, line_of(e), key, twin->key_line);
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %.60s: this key is already on line %d", r->name,
+                         line_of(e), key, twin->key_line);
     *member = grow(map);
     (*member)->key = steal(&key);
     (*member)->key_line = line_of(e);
@@ -123,7 +129,8 @@ static int read_value(struct reader *r, const yaml_event_t *e, struct ydoc *y, i
 
     y->line = line_of(e);
     if (depth > DEPTH_MAX)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: nested more than %d deep", r->name, y->line, DEPTH_MAX);
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: nested more than %d deep", r->name, y->line,
+                         DEPTH_MAX);
     switch (e->type) {
     case YAML_SCALAR_EVENT:
         anchor = e->data.scalar.anchor;
@@ -138,13 +145,14 @@ static int read_value(struct reader *r, const yaml_event_t *e, struct ydoc *y, i
         tag = e->data.mapping_start.tag;
         break;
     case YAML_ALIAS_EVENT:
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->name, y->line, e->data.alias.anchor);
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->name, y->line,
+                         e->data.alias.anchor);
     default:
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value was expected here", r->name, y->line);
     }
     if (anchor || tag)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %s (%s) are not supported", r->name, y->line, anchor ? "anchors" : "tags",
-                         anchor ? anchor : tag);
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %s (%s) are not supported", r->name, y->line,
+                         anchor ? "anchors" : "tags", anchor ? anchor : tag);
     if (e->type == YAML_SCALAR_EVENT) {
         y->type = YDOC_TEXT;
         y->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
@@ -165,8 +173,11 @@ static int read_stream(struct reader *r, struct ydoc **root)
             return -1;
         type = e.type;
         if (type == YAML_DOCUMENT_START_EVENT && *root)
-            status = error_set(r->err, ERROR_USAGE, 0, "%s:%d: a second document begins here; only one is read", r->name, line_of(&e));
-        else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT || type == YAML_ALIAS_EVENT) {
+            status = error_set(r->err, ERROR_USAGE, 0,
+                               "%s:%d: a second document begins here; only one is read", r->name,
+                               line_of(&e));
+        else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT
+                 || type == YAML_MAPPING_START_EVENT || type == YAML_ALIAS_EVENT) {
             *root = xcalloc(1, sizeof(**root));
             status = read_value(r, &e, *root, 1);
         }
@@ -185,7 +196,8 @@ int ydoc_parse(const char *text, size_t len, const char *name, struct ydoc **roo
 
     *root = NULL;
     if (len > YDOC_MAX)
-        return error_set(err, ERROR_USAGE, 0, "%s: the file has %zu bytes, at most %zu are read", name, len, YDOC_MAX);
+        return error_set(err, ERROR_USAGE, 0, "%s: the file has %zu bytes, at most %zu are read", name, len,
+                         YDOC_MAX);
     if (!yaml_parser_initialize(&r.parser))
         return error_set(err, ERROR_SYSTEM, 0, "%s: out of memory", name);
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
@@ -211,7 +223,8 @@ const struct ydoc *ydoc_get(const struct ydoc *map, const char *key)
 
 bool ydoc_nothing(const struct ydoc *y)
 {
-    return y->type == YDOC_TEXT && !y->quoted && (!*y->text || strcmp(y->text, "~") == 0 || strcmp(y->text, "null") == 0);
+    return y->type == YDOC_TEXT && !y->quoted
+           && (!*y->text || strcmp(y->text, "~") == 0 || strcmp(y->text, "null") == 0);
 }
 
 const char *ydoc_kind(const struct ydoc *y)

@@ -16,7 +16,8 @@ const char *adapt_effort(const struct llm *m)
     return m->learnt.effort_known ? m->learnt.effort : effort_nearest(m->o.efforts, m->o.reasoning_effort);
 }
 
-/* The values that it names instead, if it does; else none is sent. False: that was so before, or nothing was sent. */
+/* The values that it names instead, if it does; else none is sent. False: that was so before, or nothing was
+ * sent. */
 static bool other_effort(struct llm *m, const struct failure *f, char *line, size_t size)
 {
     const char *refused = adapt_effort(m);
@@ -28,13 +29,15 @@ static bool other_effort(struct llm *m, const struct failure *f, char *line, siz
     m->learnt.effort_known = true;
     m->learnt.effort = *named ? effort_nearest(named, refused) : NULL;
     if (m->learnt.effort)
-        snprintf(line, size, "the service does not know the effort %s; asking again with %s", refused, m->learnt.effort);
+        snprintf(line, size, "the service does not know the effort %s; asking again with %s", refused,
+                 m->learnt.effort);
     else
         snprintf(line, size, "the service refused reasoning_effort; asking again without it");
     return true;
 }
 
-static const char *other_limit(struct llm *m, enum max_tokens_field now, enum max_tokens_field next, const char *name)
+static const char *other_limit(struct llm *m, enum max_tokens_field now, enum max_tokens_field next,
+                               const char *name)
 {
     bool limit = request_max_tokens(&m->o, m->loopback, m->learnt.context) > 0;
 
@@ -44,7 +47,8 @@ static const char *other_limit(struct llm *m, enum max_tokens_field now, enum ma
     return name;
 }
 
-/* Items of turns that the model itself made a moment ago are refused for good; older ones may only be too old. */
+/* Items of turns that the model itself made a moment ago are refused for good; older ones may only be too
+ * old. */
 static const char *stale_items(struct llm *m, const struct exchange *x)
 {
     struct learnt *k = &m->learnt;
@@ -56,7 +60,8 @@ static const char *stale_items(struct llm *m, const struct exchange *x)
     return "the reasoning of earlier replies";
 }
 
-/* A bool that says that something is not sent: set it. name, or NULL where that was so before, or was not sent at all. */
+/* A bool that says that something is not sent: set it. name, or NULL where that was so before, or was not
+ * sent at all. */
 static const char *leave_out(bool *without, bool sent, const char *name)
 {
     bool before = *without;
@@ -65,7 +70,8 @@ static const char *leave_out(bool *without, bool sent, const char *name)
     return sent && !before ? name : NULL;
 }
 
-/* "use /v1/responses": models that call tools there alone. Where there is none, they do so here when they do not think. */
+/* "use /v1/responses": models that call tools there alone. Where there is none, they do so here when they do
+ * not think. */
 static int other_api(struct llm *m, const struct exchange *x, struct error *err)
 {
     struct learnt *k = &m->learnt;
@@ -74,7 +80,9 @@ static int other_api(struct llm *m, const struct exchange *x, struct error *err)
         if (llm_use_api(m, LLM_RESPONSES, err))
             return -1;
         llm_keep_tools(m);
-        exchange_notice(x->l, false, "%s calls tools by the Responses API only; it is asked by that from here on", m->o.model);
+        exchange_notice(x->l, false,
+                        "%s calls tools by the Responses API only; it is asked by that from here on",
+                        m->o.model);
         return 0;
     }
     if (k->effort_known && k->effort && !strcmp(k->effort, "none"))
@@ -84,7 +92,10 @@ static int other_api(struct llm *m, const struct exchange *x, struct error *err)
     if (m->o.api == LLM_RESPONSES && llm_use_api(m, LLM_CHAT_COMPLETIONS, err))
         return -1;
     llm_keep_tools(m);
-    exchange_notice(x->l, false, "there is no Responses API here; %s is asked to call tools without thinking (effort none)", m->o.model);
+    exchange_notice(
+        x->l, false,
+        "there is no Responses API here; %s is asked to call tools without thinking (effort none)",
+        m->o.model);
     return 0;
 }
 
@@ -94,14 +105,17 @@ static int blocks_instead(struct llm *m, const struct exchange *x, const struct 
         return 1;
     m->learnt.dialect = LLM_BLOCKS;
     if (failure_parser_flags(f))
-        exchange_notice(x->l, false, "vLLM reads no tool calls: start it with %s. Until then %s writes its code as text",
+        exchange_notice(x->l, false,
+                        "vLLM reads no tool calls: start it with %s. Until then %s writes its code as text",
                         failure_parser_flags(f), m->o.model);
     else
-        exchange_notice(x->l, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
+        exchange_notice(x->l, false, "%s takes no tools here; it is asked to write code in blocks",
+                        m->o.model);
     return 0;
 }
 
-int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool *streaming, struct error *err)
+int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool *streaming,
+          struct error *err)
 {
     struct learnt *k = &m->learnt;
     bool stream = *streaming;
@@ -119,11 +133,13 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
     case PARAM_TEMPERATURE:
         what = leave_out(&k->no_temperature, m->o.temperature >= 0, "temperature");
         break;
-    case PARAM_MAX_TOKENS:      /* where the API has no other name for it: neither */
-        what = other_limit(m, MAX_TOKENS_OLD, MAX_TOKENS_NEW, m->o.api == LLM_RESPONSES ? "max_output_tokens" : "max_tokens");
+    case PARAM_MAX_TOKENS: /* where the API has no other name for it: neither */
+        what = other_limit(m, MAX_TOKENS_OLD, MAX_TOKENS_NEW,
+                           m->o.api == LLM_RESPONSES ? "max_output_tokens" : "max_tokens");
         break;
     case PARAM_MAX_COMPLETION_TOKENS:
-        what = other_limit(m, MAX_TOKENS_NEW, m->o.max_completion_tokens ? MAX_TOKENS_OLD : MAX_TOKENS_NONE, "max_completion_tokens");
+        what = other_limit(m, MAX_TOKENS_NEW, m->o.max_completion_tokens ? MAX_TOKENS_OLD : MAX_TOKENS_NONE,
+                           "max_completion_tokens");
         break;
     case PARAM_STREAM:
         what = leave_out(&k->no_stream, stream, "stream");
@@ -142,7 +158,8 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
         if (k->thoughts_required || m->o.reasoning_back == LLM_BACK_REQUIRED)
             return 1;
         k->thoughts_required = true;
-        snprintf(line, sizeof line, "the service misses reasoning_content in the history; asking again with it");
+        snprintf(line, sizeof line,
+                 "the service misses reasoning_content in the history; asking again with it");
         break;
     case PARAM_TOOLS:
         return blocks_instead(m, x, f);
@@ -163,7 +180,8 @@ void adapt_failure(const struct llm *m, struct failure *f)
 {
     bool switched = m->o.api == LLM_RESPONSES && strstr(m->learnt.key, " responses") == NULL;
 
-    if (switched && (f->class == FAILURE_NOT_FOUND || f->param == PARAM_API || f->status == 405 || f->status == 501)) {
+    if (switched
+        && (f->class == FAILURE_NOT_FOUND || f->param == PARAM_API || f->status == 405 || f->status == 501)) {
         f->class = FAILURE_PARAMETER;
         f->param = PARAM_NO_API;
     }
@@ -185,13 +203,15 @@ bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f
     next.gone_ctx = m->o.gone_ctx;
     if (llm_reconfigure(m, &next, &err))
         return false;
-    exchange_notice(x->l, false, "%s has the model %s no longer; %s is asked instead", provider ? provider : "the service", gone, m->o.model);
+    exchange_notice(x->l, false, "%s has the model %s no longer; %s is asked instead",
+                    provider ? provider : "the service", gone, m->o.model);
     return true;
 }
 
 void adapt_tell_effort(struct llm *m, const struct exchange *x)
 {
-    const char *asked = m->o.reasoning_effort, *sent = m->o.thinking == LLM_THINKING_NONE ? NULL : adapt_effort(m);
+    const char *asked = m->o.reasoning_effort,
+               *sent = m->o.thinking == LLM_THINKING_NONE ? NULL : adapt_effort(m);
 
     if (!asked || m->learnt.told_effort || (sent && !strcmp(asked, sent)))
         return;
@@ -199,7 +219,8 @@ void adapt_tell_effort(struct llm *m, const struct exchange *x)
     if (sent)
         exchange_notice(x->l, true, "%s does not know the effort %s; %s is sent", m->o.model, asked, sent);
     else
-        exchange_notice(x->l, false, "the effort %s is not sent: %s cannot be told how long to think here", asked, m->o.model);
+        exchange_notice(x->l, false, "the effort %s is not sent: %s cannot be told how long to think here",
+                        asked, m->o.model);
 }
 
 /* What names a model without its maker in front and its date, tag or provider behind. */
@@ -214,7 +235,9 @@ static void bare_name(const char *model, char *out, size_t size)
 /* What may stand behind a model's name without making another of it: a date, a version, "preview". */
 static bool is_snapshot(const char *rest)
 {
-    return !*rest || (strchr("-_", *rest) && (isdigit((unsigned char)rest[1]) || !strncasecmp(rest + 1, "preview", 7)));
+    return !*rest
+           || (strchr("-_", *rest)
+               && (isdigit((unsigned char)rest[1]) || !strncasecmp(rest + 1, "preview", 7)));
 }
 
 void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_reply *r)
@@ -226,8 +249,10 @@ void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_
     bare_name(m->o.model, asked, sizeof asked);
     bare_name(r->model, answered, sizeof answered);
     size_t n = strlen(asked) < strlen(answered) ? strlen(asked) : strlen(answered);
-    if (!n || strcasestr(asked, "latest") || (!strncasecmp(asked, answered, n) && is_snapshot(asked[n] ? asked + n : answered + n)))
+    if (!n || strcasestr(asked, "latest")
+        || (!strncasecmp(asked, answered, n) && is_snapshot(asked[n] ? asked + n : answered + n)))
         return;
     m->learnt.told_model = true;
-    exchange_notice(x->l, m->loopback || m->o.any_model, "asked for %.100s, answered by %.100s", m->o.model, r->model);
+    exchange_notice(x->l, m->loopback || m->o.any_model, "asked for %.100s, answered by %.100s", m->o.model,
+                    r->model);
 }

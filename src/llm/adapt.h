@@ -1,5 +1,5 @@
-/* adapt.h - what is changed about the requests of a session when a service refuses one: a field is left out or gets its other name, the other API is
- * asked, the next model of the list. Private to src/llm.
+/* adapt.h - what is changed about the requests of a session when a service refuses one: a field is left out
+ * or gets its other name, the other API is asked, the next model of the list. Private to src/llm.
  */
 #ifndef LLM_ADAPT_H
 #define LLM_ADAPT_H
@@ -8,11 +8,14 @@
 
 #include "llm/exchange.h"
 
-/* f says which parameter: ask again without it. 0: it is worth another try; 1: it was not sent, or was changed already; -1: err. */
-int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool *streaming, struct error *err);
+/* f says which parameter: ask again without it. 0: it is worth another try; 1: it was not sent, or was
+ * changed already; -1: err. */
+int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool *streaming,
+          struct error *err);
 /* A refusal may be the consequence of an earlier change: f then says so. */
 void adapt_failure(const struct llm *m, struct failure *f);
-/* The service has the model no longer. True: another one is asked from here on. False: f has the advice for the user. */
+/* The service has the model no longer. True: another one is asked from here on. False: f has the advice for
+ * the user. */
 bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f);
 /* Tell once that the effort which the user asked for is not what is sent. */
 void adapt_tell_effort(struct llm *m, const struct exchange *x);

@@ -1,5 +1,5 @@
-/* answer.c - see answer.h. Text flows reader -> text_calls -> blocks -> listener; each stage holds back only what may still
- * turn out to be something else.
+/* answer.c - see answer.h. Text flows reader -> text_calls -> blocks -> listener; each stage holds back only
+ * what may still turn out to be something else.
  */
 #include "llm/answer.h"
 
@@ -11,16 +11,20 @@
 #include "base/utf8.h"
 
 /* What comes behind is not even read: whether it lay in the same piece must not decide. */
-static void stop(struct answer *a) { a->enough = a->reader.stopped = true; }
+static void stop(struct answer *a)
+{
+    a->enough = a->reader.stopped = true;
+}
 
-static void emit(struct answer *a, struct buf *all, const char *s, size_t n, void (*fn)(void *, const char *, size_t), bool *passed)
+static void emit(struct answer *a, struct buf *all, const char *s, size_t n,
+                 void (*fn)(void *, const char *, size_t), bool *passed)
 {
     if (!n || a->over)
         return;
     if (n > ANSWER_TEXT_MAX - all->len) {
         n = utf8_cut(s, n, ANSWER_TEXT_MAX - all->len);
         a->over = true;
-        stop(a);     /* a model that repeats itself without end */
+        stop(a); /* a model that repeats itself without end */
     }
     buf_add(all, s, n);
     if (n)
@@ -96,7 +100,8 @@ static void on_reasoning(void *ctx, const char *s, size_t n)
         emit_reasoning(a, s, n);
 }
 
-void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q, const struct llm_listener *l)
+void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q,
+                 const struct llm_listener *l)
 {
     *a = (struct answer){.mode = mode, .q = q, .l = l};
     struct reader_sink sink = {a, on_text, on_reasoning};
@@ -165,7 +170,8 @@ static bool blank(const struct buf *b)
     return !s[strspn(s, " \t\r\n")];
 }
 
-/* One that was asked whether its code is to be run may well repeat its answer, with the code in it: that is no. */
+/* One that was asked whether its code is to be run may well repeat its answer, with the code in it: that is
+ * no. */
 static bool block_counts(const struct answer *a)
 {
     return a->mode == ANSWER_BLOCKS || (blank(&a->text) && blank(&a->blocks.after));
@@ -195,7 +201,7 @@ static void take_calls(struct answer *a, struct llm_reply *r, bool cut)
         take_block(a, &c, cut);
         a->from_block = c.n > 0;
     } else if (block) {
-        struct buf shown = BUF_INIT(0);         /* it was only talk, perhaps beside a call */
+        struct buf shown = BUF_INIT(0); /* it was only talk, perhaps beside a call */
         buf_addf(&shown, "```python\n%s```\n", buf_str(&a->blocks.code));
         buf_add(&shown, buf_str(&a->blocks.after), a->blocks.after.len);
         emit_text(a, &shown);

@@ -12,7 +12,10 @@ static const struct api apis[] = {
     [LLM_WORKERS_AI] = {"workers_ai", NULL, workers_ai_url, true, request_workers_ai},
 };
 
-const struct api *api_of(enum llm_api a) { return &apis[a]; }
+const struct api *api_of(enum llm_api a)
+{
+    return &apis[a];
+}
 
 char *api_url(enum llm_api a, const char *base, const char *model, struct error *err)
 {
@@ -21,5 +24,7 @@ char *api_url(enum llm_api a, const char *base, const char *model, struct error 
 
 enum llm_api api_of_body(const struct json *body)
 {
-    return json_get(body, "input") ? LLM_RESPONSES : json_get(body, "model") ? LLM_CHAT_COMPLETIONS : LLM_WORKERS_AI;
+    return json_get(body, "input")   ? LLM_RESPONSES
+           : json_get(body, "model") ? LLM_CHAT_COMPLETIONS
+                                     : LLM_WORKERS_AI;
 }

@@ -1,5 +1,5 @@
-/* api.h - the APIs that can be sent. A row of the table is all that tells one from another: where it is asked and how its body is written.
- * What comes back is not chosen by it: the reader tells the shape from the body.
+/* api.h - the APIs that can be sent. A row of the table is all that tells one from another: where it is asked
+ * and how its body is written. What comes back is not chosen by it: the reader tells the shape from the body.
  */
 #ifndef LLM_API_H
 #define LLM_API_H
@@ -14,11 +14,12 @@ struct request_out;
 struct request_shape;
 
 struct api {
-    const char *name;           /* as "api:" of a provider has it */
-    const char *path;           /* behind the base URL; NULL: url makes the whole of it */
+    const char *name; /* as "api:" of a provider has it */
+    const char *path; /* behind the base URL; NULL: url makes the whole of it */
     char *(*url)(const char *base, const char *model, struct error *err);
-    bool bounded;               /* without max_tokens the service cuts a reply short */
-    void (*write)(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s);
+    bool bounded; /* without max_tokens the service cuts a reply short */
+    void (*write)(struct request_out *o, struct json *body, const struct llm_request *q,
+                  const struct request_shape *s);
 };
 
 const struct api *api_of(enum llm_api a);

@@ -1,4 +1,5 @@
-/* arguments.c - see arguments.h. Valid JSON is never altered, a truncation never repaired: code that runs is code that was sent. */
+/* arguments.c - see arguments.h. Valid JSON is never altered, a truncation never repaired: code that runs is
+ * code that was sent. */
 #include "llm/arguments.h"
 
 #include <ctype.h>
@@ -22,10 +23,17 @@ char *arguments_of_code(const char *code_key, const char *code, size_t len)
 static void escape_control(struct buf *out, unsigned char c)
 {
     switch (c) {
-    case '\n': buf_addstr(out, "\\n"); break;
-    case '\t': buf_addstr(out, "\\t"); break;
-    case '\r': buf_addstr(out, "\\r"); break;
-    default: buf_addf(out, "\\u%04x", c);
+    case '\n':
+        buf_addstr(out, "\\n");
+        break;
+    case '\t':
+        buf_addstr(out, "\\t");
+        break;
+    case '\r':
+        buf_addstr(out, "\\r");
+        break;
+    default:
+        buf_addf(out, "\\u%04x", c);
     }
 }
 
@@ -39,7 +47,7 @@ char *arguments_mend(const char *text, size_t len)
             escape_control(&out, c);
             changed = true;
         } else if (in_string && c == '\\' && i + 1 < len && (unsigned char)text[i + 1] < 0x20) {
-            buf_addstr(&out, "\\\\");          /* Python's line continuation, written raw */
+            buf_addstr(&out, "\\\\"); /* Python's line continuation, written raw */
             changed = true;
         } else if (in_string && c == '\\' && i + 1 < len) {
             buf_add(&out, text + i++, 2);
@@ -147,7 +155,7 @@ static void from_value(struct arguments *a, const struct json *j, const char *ke
     } else if (json_type(j) == JSON_NULL) {
         autojson struct json *empty = json_object();
         from_object(a, empty, key);
-    } else if (s && depth < 2) {               /* JSON inside a JSON string, or code in one */
+    } else if (s && depth < 2) { /* JSON inside a JSON string, or code in one */
         autojson struct json *inner = json_parse(s, strlen(s), 0, NULL, NULL);
         if (inner && json_type(inner) != JSON_NUMBER)
             from_value(a, inner, key, depth + 1);
@@ -185,7 +193,8 @@ void arguments_read(struct arguments *a, const char *text, size_t len, const cha
         autofree char *mended = arguments_mend(text, len);
         j = mended ? json_parse(mended, strlen(mended), 0, NULL, NULL) : NULL;
     }
-    bool bare = len && key && *text != '{' && *text != '[' && (*text != '"' || (len > 2 && !memcmp(text, "\"\"\"", 3)));
+    bool bare = len && key && *text != '{' && *text != '['
+                && (*text != '"' || (len > 2 && !memcmp(text, "\"\"\"", 3)));
     if (j)
         from_value(a, j, key, 0);
     else if (bare)

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define CODE_MAX (1u << 20)
-#define FENCE_LINE_MAX 256      /* a longer line is decided as it stands */
+#define CODE_MAX       (1u << 20)
+#define FENCE_LINE_MAX 256 /* a longer line is decided as it stands */
 
 void blocks_init(struct blocks *b)
 {
@@ -24,7 +24,12 @@ void blocks_release(struct blocks *b)
     buf_release(&b->after);
 }
 
-struct fence { char c; size_t indent, len; const char *info; size_t info_len; };
+struct fence {
+    char c;
+    size_t indent, len;
+    const char *info;
+    size_t info_len;
+};
 
 /* Is the line (without its end) a fence, or may it become one? 1 yes, 0 no, -1 not decided yet. */
 static int fence_read(const char *s, size_t n, struct fence *f)
@@ -52,7 +57,8 @@ static int fence_read(const char *s, size_t n, struct fence *f)
     f->info_len = n - i;
     while (f->info_len && (f->info[f->info_len - 1] == ' ' || f->info[f->info_len - 1] == '\t'))
         f->info_len--;
-    return f->c == '`' && memchr(f->info, '`', f->info_len) ? 0 : 1;     /* ```x``` on one line is code within text */
+    /* ```x``` on one line is code within text */
+    return f->c == '`' && memchr(f->info, '`', f->info_len) ? 0 : 1;
 }
 
 static bool is_python(const struct fence *f)
@@ -70,7 +76,8 @@ static bool is_python(const struct fence *f)
 static bool closes(const struct blocks *b, const char *s, size_t n)
 {
     struct fence f;
-    return fence_read(s, n, &f) == 1 && f.c == b->fence && f.len >= b->fence_len && !f.info_len && f.indent <= b->indent + 3;
+    return fence_read(s, n, &f) == 1 && f.c == b->fence && f.len >= b->fence_len && !f.info_len
+           && f.indent <= b->indent + 3;
 }
 
 /* A whole line (or one long enough) in TEXT whose beginning looked like a fence. */
@@ -136,7 +143,7 @@ static void code_line(struct blocks *b, bool newline)
     const char *s = buf_str(&b->line);
     size_t n = b->line.len, skip = 0;
     while (skip < b->indent && skip < n && (s[skip] == ' ' || s[skip] == '\t'))
-        skip++;                 /* a block inside a list is indented as a whole */
+        skip++; /* a block inside a list is indented as a whole */
     if (n > skip && s[n - 1] == '\r')
         n--;
     buf_add(&b->code, s + skip, n - skip);
@@ -147,7 +154,7 @@ static void code_line(struct blocks *b, bool newline)
 
 static size_t feed_code(struct blocks *b, const char *s, size_t n)
 {
-    if (b->mid_line) {          /* the rest of an overlong opening line */
+    if (b->mid_line) { /* the rest of an overlong opening line */
         const char *end = memchr(s, '\n', n);
         b->mid_line = !end;
         return end ? (size_t)(end - s) + 1 : n;
@@ -169,7 +176,9 @@ static size_t feed_code(struct blocks *b, const char *s, size_t n)
 bool blocks_feed(struct blocks *b, const char *s, size_t n, struct buf *out)
 {
     while (n && b->state != BLOCKS_CLOSED) {
-        size_t k = b->state == BLOCKS_TEXT ? feed_text(b, s, n, out) : b->state == BLOCKS_OTHER ? feed_other(b, s, n, out) : feed_code(b, s, n);
+        size_t k = b->state == BLOCKS_TEXT    ? feed_text(b, s, n, out)
+                   : b->state == BLOCKS_OTHER ? feed_other(b, s, n, out)
+                                              : feed_code(b, s, n);
         s += k;
         n -= k;
     }

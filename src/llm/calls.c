@@ -39,7 +39,7 @@ char *calls_new_id(void)
     static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     unsigned char raw[9] = {0};
     if (getrandom(raw, sizeof raw, 0) != (ssize_t)sizeof raw)
-        abort();                /* cannot fail for so few bytes once the system is up */
+        abort(); /* cannot fail for so few bytes once the system is up */
     char *id = xmalloc(10);
     for (int i = 0; i < 9; i++)
         id[i] = set[raw[i] % (sizeof set - 1)];
@@ -62,13 +62,16 @@ static void add_sent(struct llm_call *k, const char *name, const char *args, siz
 }
 
 /* Takes arguments, problem and extra over. */
-static struct llm_call *add(struct calls *c, const char *id, const char *name, char *arguments, char *extra, char *problem)
+static struct llm_call *add(struct calls *c, const char *id, const char *name, char *arguments, char *extra,
+                            char *problem)
 {
     if (c->n == c->alloc)
         c->v = xreallocarray(c->v, c->alloc = c->alloc ? c->alloc * 2 : 4, sizeof *c->v);
     char *own = id && *id && strlen(id) <= 256 && !id_used(c, id) ? xstrdup(id) : calls_new_id();
     struct llm_call *k = &c->v[c->n++];
-    *k = (struct llm_call){.call = {.id = own, .name = name_for_history(name), .arguments = arguments, .extra = extra}, .problem = problem};
+    *k = (struct llm_call){
+        .call = {.id = own, .name = name_for_history(name), .arguments = arguments, .extra = extra},
+        .problem = problem};
     return k;
 }
 
@@ -83,23 +86,26 @@ static char *tool_list(const struct llm_tool *tools, size_t n)
 static char *unknown_tool(const char *name, const struct llm_tool *tools, size_t n)
 {
     autofree char *list = tool_list(tools, n);
-    return xasprintf(n == 1 ? "unknown tool %.100s; the only tool is %s" : "unknown tool %.100s; the tools are: %s", name, list);
+    return xasprintf(n == 1 ? "unknown tool %.100s; the only tool is %s"
+                            : "unknown tool %.100s; the tools are: %s",
+                     name, list);
 }
 
 /* One call from a written name and arguments text. */
-static void add_written(struct calls *c, const char *id, const char *name, const char *args, size_t len, const char *extra,
-                        const struct llm_tool *tools, size_t n_tools, bool cut)
+static void add_written(struct calls *c, const char *id, const char *name, const char *args, size_t len,
+                        const char *extra, const struct llm_tool *tools, size_t n_tools, bool cut)
 {
     const struct llm_tool *t = calls_tool(name, tools, n_tools);
     if (!t && !*name && n_tools == 1)
-        t = tools;              /* arguments without a name: there is only one it can mean */
+        t = tools; /* arguments without a name: there is only one it can mean */
     if (!t) {
-        add_sent(add(c, id, name, xstrdup("{}"), xstrdup(extra), unknown_tool(name, tools, n_tools)), name, args, len);
+        add_sent(add(c, id, name, xstrdup("{}"), xstrdup(extra), unknown_tool(name, tools, n_tools)), name,
+                 args, len);
         return;
     }
     struct arguments a;
     arguments_read(&a, args, len, t->code_key, cut);
-    if (a.problem) {            /* with the tool's real name, which the call may have got wrong too */
+    if (a.problem) { /* with the tool's real name, which the call may have got wrong too */
         char *why = xasprintf("%s was not run: %s", t->name, a.problem);
         free(a.problem);
         a.problem = why;
@@ -107,10 +113,13 @@ static void add_written(struct calls *c, const char *id, const char *name, const
     add_sent(add(c, id, t->name, a.text, xstrdup(extra), a.problem), name, args, len);
 }
 
-/* Several objects glued into one slot become a call each; empty objects between them are dropped. True when that is what it was. */
+/* Several objects glued into one slot become a call each; empty objects between them are dropped. True when
+ * that is what it was. */
 static bool add_glued(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools)
 {
-    struct { size_t at, len; } part[32];
+    struct {
+        size_t at, len;
+    } part[32];
     size_t n = 0, i = 0, objects = 0;
     const char *text = buf_str(&s->args);
     while (i < s->args.len) {
@@ -119,7 +128,8 @@ static bool add_glued(struct calls *c, const struct slot *s, const struct llm_to
             continue;
         }
         size_t used = 0;
-        autojson struct json *j = json_parse(text + i, s->args.len - i, JSON_PREFIX | JSON_DUPLICATES, &used, NULL);
+        autojson struct json *j = json_parse(text + i, s->args.len - i, JSON_PREFIX | JSON_DUPLICATES, &used,
+                                             NULL);
         if (json_type(j) != JSON_OBJECT || !used)
             return false;
         objects++;
@@ -134,7 +144,8 @@ static bool add_glued(struct calls *c, const struct slot *s, const struct llm_to
     if (!n)
         add_written(c, s->id, buf_str(&s->name), "{}", 2, s->extra, tools, n_tools, false);
     for (size_t k = 0; k < n; k++)
-        add_written(c, k ? NULL : s->id, buf_str(&s->name), text + part[k].at, part[k].len, k ? NULL : s->extra, tools, n_tools, false);
+        add_written(c, k ? NULL : s->id, buf_str(&s->name), text + part[k].at, part[k].len,
+                    k ? NULL : s->extra, tools, n_tools, false);
     return true;
 }
 
@@ -144,13 +155,15 @@ static bool is_json(const char *s, size_t len)
     return j != NULL;
 }
 
-static void add_slot(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools, bool cut)
+static void add_slot(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools,
+                     bool cut)
 {
     const char *text = buf_str(&s->args);
     size_t len = s->args.len;
     if (s->args.full || s->too_long) {
         add_sent(add(c, s->id, buf_str(&s->name), xstrdup("{}"), xstrdup(s->extra),
-                     xstrdup("the arguments are too long (more than 1 MiB)")), buf_str(&s->name), text, len);
+                     xstrdup("the arguments are too long (more than 1 MiB)")),
+                 buf_str(&s->name), text, len);
         return;
     }
     if (len && !is_json(text, len)) {
@@ -166,7 +179,8 @@ static void add_slot(struct calls *c, const struct slot *s, const struct llm_too
     add_written(c, s->id, buf_str(&s->name), text, len, s->extra, tools, n_tools, cut);
 }
 
-/* The first ones keep what they have. A call without its arguments is one that the model is told about, not one that runs. */
+/* The first ones keep what they have. A call without its arguments is one that the model is told about, not
+ * one that runs. */
 static void bound(struct calls *c)
 {
     size_t bytes = 0;
@@ -181,11 +195,13 @@ static void bound(struct calls *c)
         free(steal(&k->call.extra));
         k->call.arguments = xstrdup("{}");
         if (!k->problem)
-            k->problem = xstrdup("the calls of this reply are too long together (more than 4 MiB); send fewer at once");
+            k->problem = xstrdup(
+                "the calls of this reply are too long together (more than 4 MiB); send fewer at once");
     }
 }
 
-void calls_from_slots(struct calls *c, const struct slots *s, const struct llm_tool *tools, size_t n_tools, bool cut)
+void calls_from_slots(struct calls *c, const struct slots *s, const struct llm_tool *tools, size_t n_tools,
+                      bool cut)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->v[i].name.len || s->v[i].args.len)
@@ -201,7 +217,8 @@ static const struct llm_tool *code_tool(const struct llm_tool *tools, size_t n)
     return NULL;
 }
 
-void calls_from_code(struct calls *c, const char *code, size_t len, const struct llm_tool *tools, size_t n_tools, const char *problem)
+void calls_from_code(struct calls *c, const char *code, size_t len, const struct llm_tool *tools,
+                     size_t n_tools, const char *problem)
 {
     const struct llm_tool *t = code_tool(tools, n_tools);
     if (!t)
@@ -211,7 +228,8 @@ void calls_from_code(struct calls *c, const char *code, size_t len, const struct
         blank = isspace((unsigned char)code[i]);
     if (!problem && blank)
         problem = "the block is empty";
-    add(c, NULL, t->name, problem ? xstrdup("{}") : arguments_of_code(t->code_key, code, len), NULL, problem ? xstrdup(problem) : NULL);
+    add(c, NULL, t->name, problem ? xstrdup("{}") : arguments_of_code(t->code_key, code, len), NULL,
+        problem ? xstrdup(problem) : NULL);
 }
 
 void calls_move(struct calls *to, struct calls *from)
@@ -231,7 +249,8 @@ void calls_move(struct calls *to, struct calls *from)
     *from = (struct calls){0};
 }
 
-int calls_from_named(struct calls *c, const char *name, const char *args, size_t len, const struct llm_tool *tools, size_t n_tools)
+int calls_from_named(struct calls *c, const char *name, const char *args, size_t len,
+                     const struct llm_tool *tools, size_t n_tools)
 {
     if (!calls_tool(name, tools, n_tools))
         return 0;
@@ -242,8 +261,10 @@ int calls_from_named(struct calls *c, const char *name, const char *args, size_t
 /* name and arguments of an object in the text, in the ways models write them. args: a new value or NULL. */
 static const char *text_call(const struct json *j, struct json **args)
 {
-    static const char *const name_keys[] = {"name", "tool", "tool_name", "function", "function_name", "action"};
-    static const char *const args_keys[] = {"arguments", "parameters", "args", "input", "tool_input", "params", "action_input"};
+    static const char *const name_keys[] = {"name",     "tool",          "tool_name",
+                                            "function", "function_name", "action"};
+    static const char *const args_keys[] = {"arguments",  "parameters", "args",        "input",
+                                            "tool_input", "params",     "action_input"};
     for (size_t i = 0; i < 2; i++) {
         const struct json *inner = json_get(j, i ? "function" : "tool_call");
         j = json_type(inner) == JSON_OBJECT ? inner : j;
@@ -261,23 +282,26 @@ static const char *text_call(const struct json *j, struct json **args)
             return name;
         }
     }
-    *args = json_object();      /* flat: the arguments lie beside the name */
+    *args = json_object(); /* flat: the arguments lie beside the name */
     for (const struct json *m = json_first(j); m; m = json_next(m))
         if (strcmp(json_key(m), name_key) && strcmp(json_key(m), "type") && strcmp(json_key(m), "id"))
             json_set(*args, json_key(m), json_copy(m));
     return name;
 }
 
-/* It does not parse, yet it plainly is meant as a call of ours: the model is told, instead of the user being shown JSON. */
-static const struct llm_tool *meant_for(const char *text, size_t len, const struct llm_tool *tools, size_t n_tools)
+/* It does not parse, yet it plainly is meant as a call of ours: the model is told, instead of the user being
+ * shown JSON. */
+static const struct llm_tool *meant_for(const char *text, size_t len, const struct llm_tool *tools,
+                                        size_t n_tools)
 {
-    static const char *const heads[] = {"{\"name\":\"", "{\"tool\":\"", "{\"function\":\"", "{\"tool_name\":\"", NULL};
+    static const char *const heads[] = {"{\"name\":\"", "{\"tool\":\"", "{\"function\":\"",
+                                        "{\"tool_name\":\"", NULL};
     char head[128];
     size_t n = 0;
     while (len && isspace((unsigned char)text[len - 1]))
         len--;
     if (!len || text[len - 1] != '}')
-        return NULL;            /* prose about a call */
+        return NULL; /* prose about a call */
     for (size_t i = 0; i < len && n + 1 < sizeof head; i++)
         if (!isspace((unsigned char)text[i]))
             head[n++] = text[i];
@@ -295,8 +319,10 @@ static const struct llm_tool *meant_for(const char *text, size_t len, const stru
     return NULL;
 }
 
-/* One object; unknown: that of a tool that is not there is an error for the model to read, beside one that is. */
-static bool from_object(struct calls *c, const struct json *j, bool unknown, const struct llm_tool *tools, size_t n_tools)
+/* One object; unknown: that of a tool that is not there is an error for the model to read, beside one that
+ * is. */
+static bool from_object(struct calls *c, const struct json *j, bool unknown, const struct llm_tool *tools,
+                        size_t n_tools)
 {
     struct json *args = NULL;
     const char *name = json_type(j) == JSON_OBJECT ? text_call(j, &args) : NULL;
@@ -311,7 +337,8 @@ static bool from_object(struct calls *c, const struct json *j, bool unknown, con
 
 #define LIST_MAX 64
 
-/* An object, a list of them, or {"tool_calls": [...]}. All of a list must be calls, and one at least of a known tool. */
+/* An object, a list of them, or {"tool_calls": [...]}. All of a list must be calls, and one at least of a
+ * known tool. */
 static int from_value(struct calls *c, const struct json *j, const struct llm_tool *tools, size_t n_tools)
 {
     const struct json *list = json_type(j) == JSON_ARRAY ? j : json_get(j, "tool_calls");
@@ -332,7 +359,8 @@ static int from_value(struct calls *c, const struct json *j, const struct llm_to
     return n;
 }
 
-int calls_from_text(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools)
+int calls_from_text(struct calls *c, const char *text, size_t len, const struct llm_tool *tools,
+                    size_t n_tools)
 {
     struct error err = {0};
     struct json *j = json_parse(text, len, 0, NULL, &err);
@@ -344,7 +372,8 @@ int calls_from_text(struct calls *c, const char *text, size_t len, const struct 
         const struct llm_tool *t = meant_for(text, len, tools, n_tools);
         if (t)
             add_sent(add(c, NULL, t->name, xstrdup("{}"), NULL,
-                         xasprintf("the call was written as text and is invalid JSON at byte %d: %.200s", err.code, err.text)),
+                         xasprintf("the call was written as text and is invalid JSON at byte %d: %.200s",
+                                   err.code, err.text)),
                      t->name, text, len);
         return t != NULL;
     }
@@ -371,14 +400,15 @@ static size_t harmony_call(struct calls *c, const char *to, const struct llm_too
     return (size_t)(brace - to) + used;
 }
 
-int calls_from_harmony(struct calls *c, const char *text, size_t len, const struct llm_tool *tools, size_t n_tools)
+int calls_from_harmony(struct calls *c, const char *text, size_t len, const struct llm_tool *tools,
+                       size_t n_tools)
 {
     autofree char *copy = xmemdup0(text, len);
     struct calls found = {0};
     const char *rest = NULL;
-    for (char *p = copy; (p = strstr(p, "to=")) && found.n < LIST_MAX; ) {
+    for (char *p = copy; (p = strstr(p, "to=")) && found.n < LIST_MAX;) {
         size_t used = harmony_call(&found, p, tools, n_tools);
-        p += used ? used : 3;   /* analysis channels come before the call, and name nobody */
+        p += used ? used : 3; /* analysis channels come before the call, and name nobody */
         rest = used ? p : rest;
     }
     rest = rest ? rest + strspn(rest, " \t\r\n") : "no call";

@@ -9,8 +9,8 @@
 #include "llm/failure.h"
 
 struct trust {
-    const char *file, *dir;     /* NULL: libcurl's own */
-    char text[520];             /* where they were named, for the user */
+    const char *file, *dir; /* NULL: libcurl's own */
+    char text[520];         /* where they were named, for the user */
 };
 
 static const char *variable(const char *name)
@@ -38,9 +38,9 @@ static struct trust trust_of(const char *ca_cert)
     if (!t.file && !t.dir)
         snprintf(t.text, sizeof t.text, "the system's certificates");
     else
-        snprintf(t.text, sizeof t.text, "%s%.200s%s%s%.200s",
-                 t.file ? "SSL_CERT_FILE=" : "", t.file ? t.file : "", t.file && t.dir ? ", " : "",
-                 t.dir ? "SSL_CERT_DIR=" : "", t.dir ? t.dir : "");
+        snprintf(t.text, sizeof t.text, "%s%.200s%s%s%.200s", t.file ? "SSL_CERT_FILE=" : "",
+                 t.file ? t.file : "", t.file && t.dir ? ", " : "", t.dir ? "SSL_CERT_DIR=" : "",
+                 t.dir ? t.dir : "");
     return t;
 }
 
@@ -59,9 +59,9 @@ void certificates_use(const struct curl_api *curl, CURL *easy, const char *ca_ce
 
 bool certificates_refused(CURLcode code)
 {
-    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR ||
-           code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_INVALIDCERTSTATUS ||
-           code == CURLE_SSL_CACERT_BADFILE;
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR
+           || code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_INVALIDCERTSTATUS
+           || code == CURLE_SSL_CACERT_BADFILE;
 }
 
 /* No retry helps, and each has its own next step. */

@@ -1,4 +1,5 @@
-/* choice.c - see choice.h. Wrong types read as absent; nothing here trusts that a field is what it should be. */
+/* choice.c - see choice.h. Wrong types read as absent; nothing here trusts that a field is what it should be.
+ */
 #include "llm/choice.h"
 
 #include <stdio.h>
@@ -11,7 +12,8 @@
 #include "llm/reader.h"
 #include "llm/responses.h"
 
-#define SLICE (256u << 10)     /* what follows copies it a few times: a whole answer in one string may have 64 MiB */
+#define SLICE \
+    (256u << 10) /* what follows copies it a few times: a whole answer in one string may have 64 MiB */
 
 static void in_slices(struct reader *r, void (*sink)(void *, const char *, size_t), const char *s)
 {
@@ -68,13 +70,15 @@ static void content(struct reader *r, const struct json *c)
             else if (is_type(e, "thinking") || is_type(e, "reasoning"))
                 thinking_part(r, e);
             else if (is_type(e, "refusal"))
-                buf_addstr(&r->refusal, json_str(json_get(e, "refusal")) ? json_str(json_get(e, "refusal")) : "");
+                buf_addstr(&r->refusal,
+                           json_str(json_get(e, "refusal")) ? json_str(json_get(e, "refusal")) : "");
             else if (is_type(e, "text") || is_type(e, "output_text") || !json_get(e, "type"))
                 choice_text(r, json_str(json_get(e, "text")));
         }
         return;
     default: {
-        char *s = json_print(c);        /* Workers AI gives an object when a schema was asked for, or a bare number */
+        /* Workers AI gives an object when a schema was asked for, or a bare number */
+        char *s = json_print(c);
         choice_text(r, s);
         free(s);
     }
@@ -85,7 +89,8 @@ static void content(struct reader *r, const struct json *c)
 static void all_reasoning(struct reader *r, const struct json *d)
 {
     static const char *const fields[] = {"reasoning_content", "reasoning"};
-    const struct json *details = json_get(d, "reasoning_details"), *first = json_type(details) == JSON_ARRAY ? json_first(details) : NULL;
+    const struct json *details = json_get(d, "reasoning_details"),
+                      *first = json_type(details) == JSON_ARRAY ? json_first(details) : NULL;
     for (const struct json *e = first; e; e = json_next(e))
         items_piece(&r->items, e);
     for (size_t i = 0; i < countof(fields); i++) {
@@ -107,7 +112,8 @@ static void tool_calls(struct reader *r, const struct json *calls)
         r->content += slots_delta(&r->slots, calls);
         return;
     }
-    for (const struct json *e = json_type(calls) == JSON_ARRAY ? json_first(calls) : NULL; e; e = json_next(e))
+    for (const struct json *e = json_type(calls) == JSON_ARRAY ? json_first(calls) : NULL; e;
+         e = json_next(e))
         r->content += slots_delta(&r->slots, e);
 }
 
@@ -132,10 +138,12 @@ void choice_usage(struct reader *r, const struct json *u)
 {
     if (json_type(u) != JSON_OBJECT)
         return;
-    struct reader_usage got = {tokens(u, "prompt_tokens", "input_tokens"), tokens(u, "completion_tokens", "output_tokens"), -1};
+    struct reader_usage got = {tokens(u, "prompt_tokens", "input_tokens"),
+                               tokens(u, "completion_tokens", "output_tokens"), -1};
     const struct json *details = json_get(u, "completion_tokens_details");
-    got.reasoning = json_int(json_get(details ? details : json_get(u, "output_tokens_details"), "reasoning_tokens"), -1);
-    if (got.input > 0 || got.output > 0)       /* a late one of zeros does not count */
+    got.reasoning = json_int(
+        json_get(details ? details : json_get(u, "output_tokens_details"), "reasoning_tokens"), -1);
+    if (got.input > 0 || got.output > 0) /* a late one of zeros does not count */
         r->usage = got;
 }
 
@@ -163,14 +171,14 @@ static void choice(struct reader *r, const struct json *c)
     if (json_type(delta) == JSON_OBJECT && json_size(delta) && (stream || json_type(whole) != JSON_OBJECT)) {
         r->delta_seen = true;
         message(r, delta);
-    } else if (!r->delta_seen) {        /* a message behind deltas repeats them */
+    } else if (!r->delta_seen) { /* a message behind deltas repeats them */
         message(r, whole);
     }
     if (!delta && !whole)
         content(r, json_get(c, "text"));
     finish(r, json_get(c, "finish_reason"));
     choice_usage(r, json_get(c, "usage"));
-    if (json_truthy(json_get(c, "error")) && !r->failed) {     /* OpenRouter: its provider broke off */
+    if (json_truthy(json_get(c, "error")) && !r->failed) { /* OpenRouter: its provider broke off */
         r->failed = true;
         failure_from_json(&r->failure, 200, c);
     }
@@ -185,7 +193,7 @@ static bool choices(struct reader *r, const struct json *o)
     for (const struct json *c = json_first(list); c; c = json_next(c))
         if (json_int(json_get(c, "index"), 0) == 0) {
             choice(r, c);
-            break;              /* one choice a chunk; others were not asked for */
+            break; /* one choice a chunk; others were not asked for */
         }
     return true;
 }
@@ -234,7 +242,7 @@ void choice_read_document(struct reader *r, const struct json *o)
     else if (json_get(o, "response") || json_get(o, "tool_calls"))
         native(r, o);
     else if (json_get(o, "message"))
-        message(r, json_get(o, "message"));    /* Ollama's own API */
+        message(r, json_get(o, "message")); /* Ollama's own API */
     else {
         r->failed = true;
         failure_set(&r->failure, FAILURE_NOT_API, "JSON without an answer in it");

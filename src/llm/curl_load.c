@@ -19,10 +19,14 @@ const struct curl_api *curl_load(struct error *err)
     for (size_t i = 0; i < countof(names) && !lib; i++)
         lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!lib) {
-        error_set(err, ERROR_SYSTEM, 0, "libcurl cannot be loaded: %s\ninstall it (Debian: apt install libcurl4)", dlerror());
+        error_set(err, ERROR_SYSTEM, 0,
+                  "libcurl cannot be loaded: %s\ninstall it (Debian: apt install libcurl4)", dlerror());
         return NULL;
     }
-    static const struct { const char *name; size_t offset; } table[] = {
+    static const struct {
+        const char *name;
+        size_t offset;
+    } table[] = {
 #define X(name) {"curl_" #name, offsetof(struct curl_api, name)},
         CURL_FUNCTIONS(X)
 #undef X
@@ -30,7 +34,8 @@ const struct curl_api *curl_load(struct error *err)
     for (size_t i = 0; i < countof(table); i++) {
         void *fn = dlsym(lib, table[i].name);
         if (!fn) {
-            error_set(err, ERROR_SYSTEM, 0, "this libcurl has no %s; version 7.66 or later is needed", table[i].name);
+            error_set(err, ERROR_SYSTEM, 0, "this libcurl has no %s; version 7.66 or later is needed",
+                      table[i].name);
             return NULL;
         }
         memcpy((char *)&api + table[i].offset, &fn, sizeof fn);

@@ -1,5 +1,5 @@
-/* curl_load.h - libcurl, loaded on first use: it drags in 39 shared objects, which `sandpiper --version` must not wait for.
- * Call as curl->easy_init(); the members have libcurl's own types.
+/* curl_load.h - libcurl, loaded on first use: it drags in 39 shared objects, which `sandpiper --version` must
+ * not wait for. Call as curl->easy_init(); the members have libcurl's own types.
  */
 #ifndef LLM_CURL_LOAD_H
 #define LLM_CURL_LOAD_H
@@ -13,10 +13,14 @@
 
 struct error;
 
+/* clang-format off */
 #define CURL_FUNCTIONS(X) \
-    X(global_init) X(easy_init) X(easy_setopt) X(easy_getinfo) X(easy_reset) X(easy_cleanup) X(easy_strerror) \
-    X(multi_init) X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll) X(multi_info_read) \
-    X(multi_setopt) X(multi_cleanup) X(slist_append) X(slist_free_all)
+    X(global_init) \
+    X(easy_init) X(easy_setopt) X(easy_getinfo) X(easy_reset) X(easy_cleanup) X(easy_strerror) \
+    X(multi_init) X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll) \
+    X(multi_info_read) X(multi_setopt) X(multi_cleanup) \
+    X(slist_append) X(slist_free_all)
+/* clang-format on */
 
 struct curl_api {
 #define X(name) __typeof__(&curl_##name) name;

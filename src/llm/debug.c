@@ -16,7 +16,8 @@
 #include "llm/answer.h"
 #include "llm/retry.h"
 
-#define PIECE 16384             /* as libcurl gives it: the caps are on what is not yet understood, not on a whole stream */
+#define PIECE \
+    16384 /* as libcurl gives it: the caps are on what is not yet understood, not on a whole stream */
 
 struct reading {
     int rc, status;
@@ -27,28 +28,31 @@ struct reading {
     struct failure f;
 };
 
-/* A body as a proxy recorded it. zlib comes with libcurl, and like it is loaded only when it is wanted; its file functions need no header. */
+/* A body as a proxy recorded it. zlib comes with libcurl, and like it is loaded only when it is wanted; its
+ * file functions need no header. */
 static bool unpack(const char *body, size_t len, struct buf *out)
 {
     void *lib = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
     void *(*open_fd)(int, const char *) = lib ? (void *(*)(int, const char *))dlsym(lib, "gzdopen") : NULL;
-    int (*read_some)(void *, void *, unsigned) = lib ? (int (*)(void *, void *, unsigned))dlsym(lib, "gzread") : NULL;
+    int (*read_some)(void *, void *, unsigned) = lib ? (int (*)(void *, void *, unsigned))dlsym(lib, "gzread")
+                                                     : NULL;
     int (*close_file)(void *) = lib ? (int (*)(void *))dlsym(lib, "gzclose") : NULL;
     autoclose int fd = memfd_create("body", MFD_CLOEXEC);
     int n = -1;
-    if (open_fd && read_some && close_file && fd >= 0 && !fd_write_all(fd, body, len) && !lseek(fd, 0, SEEK_SET)) {
+    if (open_fd && read_some && close_file && fd >= 0 && !fd_write_all(fd, body, len)
+        && !lseek(fd, 0, SEEK_SET)) {
         void *file = open_fd(fd, "rb");
         char piece[16384];
         while (file && (n = read_some(file, piece, sizeof piece)) > 0 && buf_add(out, piece, (size_t)n))
             ;
         if (file) {
-            close_file(file);   /* closes fd as well */
+            close_file(file); /* closes fd as well */
             fd = -1;
         }
     }
     if (lib)
         dlclose(lib);
-    return n >= 0;              /* also where the cap was met: the reader says so */
+    return n >= 0; /* also where the cap was met: the reader says so */
 }
 
 static const char *header(const struct debug_reply *d, const char *name)
@@ -60,9 +64,11 @@ static const char *header(const struct debug_reply *d, const char *name)
     return "";
 }
 
-static void read_error(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len, struct reading *o)
+static void read_error(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len,
+                       struct reading *o)
 {
-    struct failure_headers h = {header(d, "content-type"), header(d, "retry-after"), header(d, "retry-after-ms"), header(d, "x-should-retry"),
+    struct failure_headers h = {header(d, "content-type"), header(d, "retry-after"),
+                                header(d, "retry-after-ms"), header(d, "x-should-retry"),
                                 header(d, "location")};
     failure_from_response(&o->f, d->status, &h, body, len, d->now);
     o->rc = -1;
@@ -70,7 +76,8 @@ static void read_error(const struct debug_reply *d, const struct llm_request *q,
         o->rc = answer_failed_generation(q, body, len, &o->r);
 }
 
-static void read_body(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len, struct reading *o)
+static void read_body(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len,
+                      struct reading *o)
 {
     struct answer a;
     answer_init(&a, d->dialect == LLM_BLOCKS ? ANSWER_BLOCKS : ANSWER_NATIVE, q, NULL);
@@ -84,7 +91,7 @@ static void read_body(const struct debug_reply *d, const struct llm_request *q, 
     o->done = a.reader.done;
     snprintf(o->finish, sizeof o->finish, "%s", a.reader.finish);
     o->finished = a.reader.finished;
-    if (a.mode == ANSWER_NATIVE && a.text.len && !a.from_text) {    /* as sent, also where a call followed */
+    if (a.mode == ANSWER_NATIVE && a.text.len && !a.from_text) { /* as sent, also where a call followed */
         free(o->r.text);
         o->r.text = xmemdup0(a.text.data, a.text.len);
     }
@@ -93,7 +100,10 @@ static void read_body(const struct debug_reply *d, const struct llm_request *q, 
     answer_release(&a);
 }
 
-static bool blank(const char *s) { return !s || !s[strspn(s, " \t\r\n")]; }
+static bool blank(const char *s)
+{
+    return !s || !s[strspn(s, " \t\r\n")];
+}
 
 static const char *busy_class(const struct failure *f)
 {
@@ -107,28 +117,44 @@ static const char *busy_class(const struct failure *f)
 static const char *class_of(const struct failure *f)
 {
     switch (f->class) {
-    case FAILURE_AUTH: return "auth";
-    case FAILURE_QUOTA: return "quota";
-    case FAILURE_CONTEXT: return "context";
+    case FAILURE_AUTH:
+        return "auth";
+    case FAILURE_QUOTA:
+        return "quota";
+    case FAILURE_CONTEXT:
+        return "context";
     case FAILURE_TOO_LARGE:
-    case FAILURE_BUSY: return busy_class(f);
-    case FAILURE_LOADING: return "overloaded";
+    case FAILURE_BUSY:
+        return busy_class(f);
+    case FAILURE_LOADING:
+        return "overloaded";
     case FAILURE_NETWORK:
-    case FAILURE_EMPTY_RESULT: return "server";
-    case FAILURE_TRUNCATED: return "truncated";
+    case FAILURE_EMPTY_RESULT:
+        return "server";
+    case FAILURE_TRUNCATED:
+        return "truncated";
     case FAILURE_NOT_API:
-    case FAILURE_PROTOCOL: return "not_an_api";
-    default: return strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy") ? "content_filter" : "bad_request";
+    case FAILURE_PROTOCOL:
+        return "not_an_api";
+    default:
+        return strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy")
+                   ? "content_filter"
+                   : "bad_request";
     }
 }
 
-static struct json *text_or_null(const char *s) { return s && *s ? json_string(s) : json_null(); }
+static struct json *text_or_null(const char *s)
+{
+    return s && *s ? json_string(s) : json_null();
+}
 
 static struct json *code_of(const struct llm_call *c, const struct llm_tool *tools, size_t n)
 {
-    autojson struct json *args = json_parse(c->call.arguments, strlen(c->call.arguments), JSON_DUPLICATES, NULL, NULL);
+    autojson struct json *args = json_parse(c->call.arguments, strlen(c->call.arguments), JSON_DUPLICATES,
+                                            NULL, NULL);
     for (size_t i = 0; i < n && !c->problem; i++)
-        if (!strcmp(tools[i].name, c->call.name) && tools[i].code_key && json_str(json_get(args, tools[i].code_key)))
+        if (!strcmp(tools[i].name, c->call.name) && tools[i].code_key
+            && json_str(json_get(args, tools[i].code_key)))
             return json_string(json_str(json_get(args, tools[i].code_key)));
     return json_null();
 }
@@ -164,20 +190,30 @@ static struct json *usage_json(const struct llm_usage *u)
 static const char *param_name(enum failure_param p)
 {
     switch (p) {
-    case PARAM_STREAM_OPTIONS: return "stream_options";
-    case PARAM_REASONING_EFFORT: return "reasoning_effort";
-    case PARAM_MAX_TOKENS: return "max_tokens";
-    case PARAM_MAX_COMPLETION_TOKENS: return "max_completion_tokens";
-    case PARAM_TEMPERATURE: return "temperature";
-    case PARAM_TOOLS: return "tools";
-    case PARAM_ENCRYPTED: return "include";
-    case PARAM_SUMMARY: return "reasoning.summary";
-    case PARAM_ITEMS: return "reasoning items";
-    case PARAM_THOUGHTS:        /* these are no fields to leave out */
+    case PARAM_STREAM_OPTIONS:
+        return "stream_options";
+    case PARAM_REASONING_EFFORT:
+        return "reasoning_effort";
+    case PARAM_MAX_TOKENS:
+        return "max_tokens";
+    case PARAM_MAX_COMPLETION_TOKENS:
+        return "max_completion_tokens";
+    case PARAM_TEMPERATURE:
+        return "temperature";
+    case PARAM_TOOLS:
+        return "tools";
+    case PARAM_ENCRYPTED:
+        return "include";
+    case PARAM_SUMMARY:
+        return "reasoning.summary";
+    case PARAM_ITEMS:
+        return "reasoning items";
+    case PARAM_THOUGHTS: /* these are no fields to leave out */
     case PARAM_API:
     case PARAM_NO_API:
-    case PARAM_STREAM:          /* that is told by "stream": false */
-    case PARAM_NONE: break;
+    case PARAM_STREAM: /* that is told by "stream": false */
+    case PARAM_NONE:
+        break;
     }
     return NULL;
 }
@@ -189,7 +225,8 @@ static struct json *retry_json(const struct retry_choice *c, const struct failur
     struct json *j = json_object();
     json_set_int(j, "after_ms", c->wait_ms);
     json_set_str(j, "without", c->what == RETRY_DOWNGRADE ? param_name(f->param) : NULL);
-    bool unstreamed = c->what == RETRY_WITHOUT_STREAM || (c->what == RETRY_DOWNGRADE && f->param == PARAM_STREAM);
+    bool unstreamed = c->what == RETRY_WITHOUT_STREAM
+                      || (c->what == RETRY_DOWNGRADE && f->param == PARAM_STREAM);
     json_set(j, "stream", unstreamed ? json_boolean(false) : json_null());
     return j;
 }
@@ -209,7 +246,7 @@ static const char *action_of(const struct llm_reply *r, const char **error)
         return "nudge";
     if (r->finish == LLM_FINISH_FILTER)
         *error = "content_filter";
-    return "fail";              /* by length, finish_reason says why */
+    return "fail"; /* by length, finish_reason says why */
 }
 
 static char *print(const struct debug_reply *d, const struct reading *o)
@@ -223,8 +260,8 @@ static char *print(const struct debug_reply *d, const struct reading *o)
         action = action_of(&o->r, &class);
     } else {
         choice = retry_decide(&retry, &o->f, o->shown, true, 0, 0);
-        /* An answer that began and then told an error, or broke off, has failed. That the loop asks once more when nothing was shown
-         * of it stands in retry. */
+        /* An answer that began and then told an error, or broke off, has failed. That the loop asks once more
+         * when nothing was shown of it stands in retry. */
         bool began = o->status < 300 && o->f.class != FAILURE_EMPTY_RESULT && o->f.class != FAILURE_TOOL_USE;
         action = choice.what == RETRY_NO || began ? "fail" : "retry";
         class = class_of(&o->f);

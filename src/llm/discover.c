@@ -1,5 +1,5 @@
-/* discover.c - look for a model server on this machine: GET {base}/models at a few known places, all at once, within a fraction of
- * a second. What answers there may be anything; only a list of models counts.
+/* discover.c - look for a model server on this machine: GET {base}/models at a few known places, all at once,
+ * within a fraction of a second. What answers there may be anything; only a list of models counts.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct probe {
     CURL *easy;
     struct buf body;
     bool done;
-    char *model;                /* the first of the list, once done */
+    char *model; /* the first of the list, once done */
     enum llm_place place;
 };
 
@@ -50,8 +50,8 @@ static void read_list(struct probe *p)
     llm_models_release(&list);
 }
 
-static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const char *base, const char *ca_cert, int connect_ms,
-                  int answer_ms)
+static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const char *base,
+                  const char *ca_cert, int connect_ms, int answer_ms)
 {
     autofree char *url = url_endpoint(base, "/models", NULL);
     buf_init(&p->body, MODELS_BYTES_LOCAL);
@@ -97,7 +97,8 @@ static void finish(const struct curl_api *c, struct probe *v, size_t n, const CU
     }
 }
 
-/* The first in the caller's order that has a model, all before it being done unless it is late; n while it is not known yet. */
+/* The first in the caller's order that has a model, all before it being done unless it is late; n while it is
+ * not known yet. */
 static size_t winner(const struct probe *v, size_t n, bool late)
 {
     for (size_t i = 0; i < n; i++) {
@@ -130,19 +131,21 @@ static void wait_some(const struct curl_api *c, CURLM *multi, struct loop *loop,
         loop_serve(loop, fds, n);
 }
 
-static size_t wait_for_one(const struct curl_api *c, CURLM *multi, struct probe *v, size_t n, int connect_ms, int answer_ms, struct loop *loop)
+static size_t wait_for_one(const struct curl_api *c, CURLM *multi, struct probe *v, size_t n, int connect_ms,
+                           int answer_ms, struct loop *loop)
 {
     int64_t began = clock_ms();
     for (;;) {
         int running = 0, left = 0;
         c->multi_perform(multi, &running);
-        for (CURLMsg *m; (m = c->multi_info_read(multi, &left)); )
+        for (CURLMsg *m; (m = c->multi_info_read(multi, &left));)
             if (m->msg == CURLMSG_DONE)
                 finish(c, v, n, m);
         int64_t passed = clock_ms() - began;
         bool late = passed >= connect_ms;
         size_t won = winner(v, n, !running || late);
-        if (won < n || !running || passed >= answer_ms || (late && !somebody_listens(c, v, n)) || (loop && loop_cancelled(loop)))
+        if (won < n || !running || passed >= answer_ms || (late && !somebody_listens(c, v, n))
+            || (loop && loop_cancelled(loop)))
             return won;
         wait_some(c, multi, loop, (int)((late ? answer_ms : connect_ms) - passed));
     }

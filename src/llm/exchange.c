@@ -18,8 +18,9 @@
 #include "llm/retry.h"
 #include "llm/trace.h"
 
-#define AFTER_FINISH_MS 3000    /* usage may follow the finish; a server that keeps the connection open is not waited for longer */
-#define AFTER_DONE_MS 100       /* the last chunk mark, so that the connection can be used again */
+#define AFTER_FINISH_MS \
+    3000 /* usage may follow the finish; a server that keeps the connection open is not waited for longer */
+#define AFTER_DONE_MS 100 /* the last chunk mark, so that the connection can be used again */
 
 void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt, ...)
 {
@@ -34,12 +35,13 @@ void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt,
 
 struct attempt {
     struct answer a;
-    struct buf *raw;            /* the whole body, for the trace; or NULL */
+    struct buf *raw; /* the whole body, for the trace; or NULL */
     struct buf error_body;
     size_t prompt;
 };
 
-static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life)
+static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n,
+                    struct http_life *life)
 {
     struct attempt *t = ctx;
     if (t->raw)
@@ -67,17 +69,28 @@ static struct request_shape shape_of(const struct llm *m, const struct exchange 
 {
     const struct learnt *k = &m->learnt;
     return (struct request_shape){
-        .o = &m->o, .origin = m->origin, .blocks = k->dialect == LLM_BLOCKS, .stream = stream,
-        .stream_options = !k->no_stream_options, .temperature = !k->no_temperature, .effort = adapt_effort(m),
+        .o = &m->o,
+        .origin = m->origin,
+        .blocks = k->dialect == LLM_BLOCKS,
+        .stream = stream,
+        .stream_options = !k->no_stream_options,
+        .temperature = !k->no_temperature,
+        .effort = adapt_effort(m),
         .reasoning_back = k->thoughts_required ? LLM_BACK_REQUIRED : m->o.reasoning_back,
-        .max_tokens_field = k->max_tokens_field, .max_tokens = request_max_tokens(&m->o, m->loopback, k->context),
-        .nudged_text = x->nudged_text, .no_items = k->no_items, .stale = k->stale, .no_encrypted = k->no_encrypted,
+        .max_tokens_field = k->max_tokens_field,
+        .max_tokens = request_max_tokens(&m->o, m->loopback, k->context),
+        .nudged_text = x->nudged_text,
+        .no_items = k->no_items,
+        .stale = k->stale,
+        .no_encrypted = k->no_encrypted,
         .no_summary = k->no_summary,
     };
 }
 
-/* Prompt and answer must fit the window together. The estimate is rough: only what cannot fit is refused here. */
-static char *make_body(const struct llm *m, const struct exchange *x, bool stream, size_t *prompt, struct error *err)
+/* Prompt and answer must fit the window together. The estimate is rough: only what cannot fit is refused
+ * here. */
+static char *make_body(const struct llm *m, const struct exchange *x, bool stream, size_t *prompt,
+                       struct error *err)
 {
     struct request_shape s = shape_of(m, x, stream);
     char *body = request_body(x->q, &s, prompt);
@@ -87,8 +100,10 @@ static char *make_body(const struct llm *m, const struct exchange *x, bool strea
         free(body);
         char host[256];
         url_host(m->url, host, sizeof host);
-        error_set(err, ERROR_LIMIT, 0, "the context window of %s at %s is too small: about %zu tokens to read, the window is %d\n"
-                  "%s", m->o.model, host, *prompt / 4, m->learnt.context, remedy(REMEDY_LESS_CONTEXT, m->o.chat));
+        error_set(err, ERROR_LIMIT, 0,
+                  "the context window of %s at %s is too small: about %zu tokens to read, the window is %d\n"
+                  "%s",
+                  m->o.model, host, *prompt / 4, m->learnt.context, remedy(REMEDY_LESS_CONTEXT, m->o.chat));
         return NULL;
     }
     int64_t left = m->learnt.context - (int64_t)((double)*prompt / REQUEST_BYTES_PER_TOKEN) - 64;
@@ -101,10 +116,11 @@ static char *make_body(const struct llm *m, const struct exchange *x, bool strea
     return body;
 }
 
-static enum http_end post_traced(struct llm *m, struct attempt *t, struct http_request *q, struct http_reply *reply, struct failure *f,
-                                 struct error *err)
+static enum http_end post_traced(struct llm *m, struct attempt *t, struct http_request *q,
+                                 struct http_reply *reply, struct failure *f, struct error *err)
 {
-    static const char *const ends[] = {[HTTP_WHOLE] = "whole", [HTTP_STOPPED] = "stopped", [HTTP_LOST] = "lost", [HTTP_ABORTED] = "aborted"};
+    static const char *const ends[] = {
+        [HTTP_WHOLE] = "whole", [HTTP_STOPPED] = "stopped", [HTTP_LOST] = "lost", [HTTP_ABORTED] = "aborted"};
     struct buf lines = BUF_INIT(HTTP_HEADERS_MAX), raw = BUF_INIT(TRACE_BODY_MAX);
     char url[1024];
     url_show(m->url, url, sizeof url);
@@ -112,7 +128,8 @@ static enum http_end post_traced(struct llm *m, struct attempt *t, struct http_r
     q->header_lines = &lines;
     t->raw = &raw;
     trace_request(m->record, m->o.api_key, url, q->headers, q->n_headers, q->body, q->len);
-    enum http_end end = m->replay ? replay_post(m->replay, q, reply, f, err) : http_post(m->http, m->loop, q, reply, f, err);
+    enum http_end end = m->replay ? replay_post(m->replay, q, reply, f, err)
+                                  : http_post(m->http, m->loop, q, reply, f, err);
     trace_reply(m->trace, m->o.api_key, reply->status, &lines, &raw, ends[end]);
     trace_reply(m->record, m->o.api_key, reply->status, &lines, &raw, ends[end]);
     t->raw = NULL;
@@ -121,8 +138,8 @@ static enum http_end post_traced(struct llm *m, struct attempt *t, struct http_r
     return end;
 }
 
-static enum http_end post(struct llm *m, struct attempt *t, const char *body, bool stream, struct http_reply *reply, struct failure *f,
-                          struct error *err)
+static enum http_end post(struct llm *m, struct attempt *t, const char *body, bool stream,
+                          struct http_reply *reply, struct failure *f, struct error *err)
 {
     const char *headers[4];
     size_t n = 0;
@@ -131,11 +148,21 @@ static enum http_end post(struct llm *m, struct attempt *t, const char *body, bo
     if (m->auth)
         headers[n++] = m->auth;
     struct http_request q = {
-        .url = m->url, .body = body, .len = strlen(body), .headers = headers, .n_headers = n, .connect_ms = m->o.connect_ms,
-        .idle_ms = m->o.idle_ms, .quiet_ms = m->o.quiet_ms, .deadline = m->o.deadline, .ctx = t, .data = on_data,
+        .url = m->url,
+        .body = body,
+        .len = strlen(body),
+        .headers = headers,
+        .n_headers = n,
+        .connect_ms = m->o.connect_ms,
+        .idle_ms = m->o.idle_ms,
+        .quiet_ms = m->o.quiet_ms,
+        .deadline = m->o.deadline,
+        .ctx = t,
+        .data = on_data,
         .ca_cert = m->o.ca_cert,
     };
-    return m->trace || m->record || m->replay ? post_traced(m, t, &q, reply, f, err) : http_post(m->http, m->loop, &q, reply, f, err);
+    return m->trace || m->record || m->replay ? post_traced(m, t, &q, reply, f, err)
+                                              : http_post(m->http, m->loop, &q, reply, f, err);
 }
 
 static void estimate_usage(const struct attempt *t, struct llm_reply *r)
@@ -163,11 +190,14 @@ static int conclude(struct attempt *t, enum http_end end, const struct http_repl
         return -1;
     }
     if (end == HTTP_LOST && (!reply->began || reply->status < 200))
-        return 1;               /* of an answer nothing came but interim ones */
+        return 1; /* of an answer nothing came but interim ones */
     if (reply->status >= 300 || (reply->status && reply->status < 200)) {
-        struct failure_headers h = {reply->content_type, reply->retry_after, reply->retry_after_ms, reply->should_retry, reply->location};
-        failure_from_response(f, (int)reply->status, &h, buf_str(&t->error_body), t->error_body.len, time(NULL));
-        bool quoted = f->class == FAILURE_TOOL_USE && !answer_failed_generation(t->a.q, buf_str(&t->error_body), t->error_body.len, r);
+        struct failure_headers h = {reply->content_type, reply->retry_after, reply->retry_after_ms,
+                                    reply->should_retry, reply->location};
+        failure_from_response(f, (int)reply->status, &h, buf_str(&t->error_body), t->error_body.len,
+                              time(NULL));
+        bool quoted = f->class == FAILURE_TOOL_USE
+                      && !answer_failed_generation(t->a.q, buf_str(&t->error_body), t->error_body.len, r);
         return quoted ? 0 : 1;
     }
     struct failure why = {0};
@@ -177,7 +207,7 @@ static int conclude(struct attempt *t, enum http_end end, const struct http_repl
     if (!lost)
         *f = why;
     else if (t->a.reader.failed && why.class != FAILURE_TRUNCATED)
-        *f = why;               /* the service said what was wrong before the connection went */
+        *f = why; /* the service said what was wrong before the connection went */
     else if (f->class != FAILURE_PROTOCOL && !f->never)
         f->class = FAILURE_TRUNCATED;
     return 1;
@@ -191,8 +221,8 @@ static void tell_trouble(struct trace *t, const struct llm_listener *l)
 }
 
 /* One attempt; as conclude. shown, reasoned: what was passed on. */
-static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_reply *r, struct failure *f, bool *shown, bool *reasoned,
-                   struct error *err)
+static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_reply *r, struct failure *f,
+                   bool *shown, bool *reasoned, struct error *err)
 {
     struct attempt t = {.error_body = BUF_INIT(HTTP_ERROR_MAX)};
     autofree char *body = make_body(m, x, stream, &t.prompt, err);
@@ -202,7 +232,9 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
         m->o.unsent(m->o.unsent_ctx, body);
         return error_set(err, ERROR_CANCELLED, 0, "the request was not sent");
     }
-    enum answer_mode mode = m->learnt.dialect == LLM_BLOCKS ? ANSWER_BLOCKS : x->nudged_text ? ANSWER_NUDGED : ANSWER_NATIVE;
+    enum answer_mode mode = m->learnt.dialect == LLM_BLOCKS ? ANSWER_BLOCKS
+                            : x->nudged_text                ? ANSWER_NUDGED
+                                                            : ANSWER_NATIVE;
     struct http_reply reply;
     answer_init(&t.a, mode, x->q, x->l);
     t.a.text_calls.awaited = m->learnt.thoughts_unopened;
@@ -211,13 +243,14 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     tell_trouble(m->record, x->l);
     int rc = conclude(&t, end, &reply, r, f);
     if (rc == 0) {
-        bool quoted = reply.status >= 300 || t.a.reader.failed_generation;      /* a call all the same, only told in an error */
+        /* a call all the same, only told in an error */
+        bool quoted = reply.status >= 300 || t.a.reader.failed_generation;
         x->structured = r->n_calls && (t.a.reader.slots.n > 0 || quoted);
         m->learnt.thoughts_unopened = m->learnt.thoughts_unopened || t.a.unsaid;
         x->from_block = !x->structured && t.a.from_block;
     }
     if (rc == 0 || t.a.shown)
-        estimate_usage(&t, r);  /* a reply that broke off was paid for too */
+        estimate_usage(&t, r); /* a reply that broke off was paid for too */
     *shown = t.a.shown;
     *reasoned = t.a.reasoned;
     answer_release(&t.a);
@@ -227,12 +260,13 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
 
 static int wait_for(struct llm *m, int ms, struct error *err)
 {
-    int64_t until = clock_ms() + (m->replay ? 0 : ms);        /* what is played back is not worth a wait */
-    for (int64_t now; (now = clock_ms()) < until; ) {
+    int64_t until = clock_ms() + (m->replay ? 0 : ms); /* what is played back is not worth a wait */
+    for (int64_t now; (now = clock_ms()) < until;) {
         if (m->loop && loop_cancelled(m->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
         if (m->o.deadline && now >= m->o.deadline)
-            return error_set(err, ERROR_LIMIT, 0, "the time for this question is used up (waiting to ask again)");
+            return error_set(err, ERROR_LIMIT, 0,
+                             "the time for this question is used up (waiting to ask again)");
         int64_t left = until - now;
         if (m->o.deadline && m->o.deadline - now < left)
             left = m->o.deadline - now;
@@ -245,19 +279,24 @@ static int wait_for(struct llm *m, int ms, struct error *err)
 }
 
 /* Every wait is shown, so that nobody wonders what the time goes into. */
-static void tell_wait(const struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f, const struct retry *t)
+static void tell_wait(const struct llm *m, const struct exchange *x, struct retry_choice c,
+                      const struct failure *f, const struct retry *t)
 {
     char host[256], said[250];
-    bool rarely = f->class == FAILURE_TOOL_USE || f->once;     /* of that kind there is one more try */
+    bool rarely = f->class == FAILURE_TOOL_USE || f->once; /* of that kind there is one more try */
     unsigned most = rarely ? t->attempts + 1 : RETRY_MAX + 1;
     url_host(m->url, host, sizeof host);
     failure_brief(f, m->o.api_key, said, sizeof said);
     if (f->status)
         exchange_notice(x->l, false, "%s %s (%d: %s); try %u of %u in %.*f s", host,
-                        f->status == 400 ? "refused the model's call" : failure_is_busy(f->status) ? "is busy" : "failed", f->status, *said ? said : "no message", t->attempts + 1, most, c.wait_ms < 10000, c.wait_ms / 1000.0);
-    else
-        exchange_notice(x->l, false, "%s; try %u of %u in %.*f s", *said ? said : "no message", t->attempts + 1, most, c.wait_ms < 10000,
+                        f->status == 400             ? "refused the model's call"
+                        : failure_is_busy(f->status) ? "is busy"
+                                                     : "failed",
+                        f->status, *said ? said : "no message", t->attempts + 1, most, c.wait_ms < 10000,
                         c.wait_ms / 1000.0);
+    else
+        exchange_notice(x->l, false, "%s; try %u of %u in %.*f s", *said ? said : "no message",
+                        t->attempts + 1, most, c.wait_ms < 10000, c.wait_ms / 1000.0);
 }
 
 #define TELL_LOADING_MS 30000
@@ -266,13 +305,14 @@ static void tell_loading(const struct llm *m, const struct exchange *x, const st
 {
     int64_t waited = clock_ms() - t->poll_since;
     if (waited % TELL_LOADING_MS < RETRY_POLL_MS)
-        exchange_notice(x->l, false, "the server is loading %s; waiting, at most 5 minutes%s", *m->o.model ? m->o.model : "the model",
+        exchange_notice(x->l, false, "the server is loading %s; waiting, at most 5 minutes%s",
+                        *m->o.model ? m->o.model : "the model",
                         waited < RETRY_POLL_MS ? "" : " (it still is)");
 }
 
 /* Carry out a decision. 0 go on, 1 there is nothing to try, -1 err. */
-static int prepare(struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f, const struct retry *t, bool *stream,
-                   struct error *err)
+static int prepare(struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f,
+                   const struct retry *t, bool *stream, struct error *err)
 {
     char said[250];
     switch (c.what) {
@@ -286,7 +326,7 @@ static int prepare(struct llm *m, const struct exchange *x, struct retry_choice 
         *stream = false;
         return 0;
     case RETRY_POLL:
-        if (x->nudged_text)     /* there is an answer; what is asked about it is not worth a wait */
+        if (x->nudged_text) /* there is an answer; what is asked about it is not worth a wait */
             return 1;
         tell_loading(m, x, t);
         return wait_for(m, c.wait_ms, err);
@@ -299,7 +339,10 @@ static int prepare(struct llm *m, const struct exchange *x, struct retry_choice 
     return 1;
 }
 
-static double dice(void) { return (double)(clock_us() % 1009) / 1009; }
+static double dice(void)
+{
+    return (double)(clock_us() % 1009) / 1009;
+}
 
 static void add_usage(struct llm_usage *sum, const struct llm_usage *u)
 {
@@ -375,7 +418,7 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
         if (p < 0)
             return -1;
         if (f.class == FAILURE_EMPTY_RESULT)
-            m->learnt.no_stream = true;        /* it will not stream next time either */
+            m->learnt.no_stream = true; /* it will not stream next time either */
         if (reasoned && x->l && x->l->restarted)
             x->l->restarted(x->l->ctx);
     }

@@ -1,5 +1,6 @@
-/* failure.c - read error bodies in all the envelopes that services use, and classify them. Class is decided by the HTTP status
- * first; codes and words only where services agree on them. Everything in a body is hostile: short copies, one line.
+/* failure.c - read error bodies in all the envelopes that services use, and classify them. Class is decided
+ * by the HTTP status first; codes and words only where services agree on them. Everything in a body is
+ * hostile: short copies, one line.
  */
 #include "llm/failure.h"
 
@@ -19,7 +20,8 @@
 
 #define DOTS " ..."
 
-/* Cut a text of n bytes that is too long at a word, or where there is none near, at a character; size holds the dots too. */
+/* Cut a text of n bytes that is too long at a word, or where there is none near, at a character; size holds
+ * the dots too. */
 static size_t cut_at_word(char *out, size_t n, size_t size)
 {
     size_t most = size > sizeof DOTS ? size - sizeof DOTS : 0, at = utf8_cut(out, n, most), word = at;
@@ -66,7 +68,10 @@ void failure_set(struct failure *f, enum failure_class class, const char *fmt, .
     line_copy(f->message, sizeof f->message, text, strlen(text));
 }
 
-static bool has(const char *text, const char *word) { return strcasestr(text, word) != NULL; }
+static bool has(const char *text, const char *word)
+{
+    return strcasestr(text, word) != NULL;
+}
 
 static bool has_any(const char *text, const char *const *words)
 {
@@ -80,7 +85,7 @@ void failure_brief(const struct failure *f, const char *key, char *out, size_t s
 {
     struct buf b = BUF_INIT(0);
     size_t n = key ? strlen(key) : 0, whole = strlen(f->message);
-    for (const char *s = f->message; *s; ) {
+    for (const char *s = f->message; *s;) {
         const char *at = n >= 8 ? strstr(s, key) : NULL;
         buf_add(&b, s, at ? (size_t)(at - s) : strlen(s));
         if (!at)
@@ -90,7 +95,7 @@ void failure_brief(const struct failure *f, const char *key, char *out, size_t s
     }
     /* a key at which the message was cut is there in part */
     size_t dots = whole > 4 && !strcmp(f->message + whole - 4, DOTS) ? 4 : 0;
-    for (size_t k = n; k-- > 6 && dots; )
+    for (size_t k = n; k-- > 6 && dots;)
         if (b.len >= k + dots && !memcmp(b.data + b.len - dots - k, key, k)) {
             b.len -= k + dots;
             buf_addstr(&b, "[key]" DOTS);
@@ -142,7 +147,8 @@ static char *message_of(const struct json *j)
     if (inner)
         s = json_get(inner, "detail") ? detail_text(json_get(inner, "detail")) : text_of(inner);
     const char *raw = json_str(json_get(json_get(error, "metadata"), "raw"));
-    if (s && raw && *raw && !strcmp(s, "Provider returned error")) {   /* OpenRouter: the cause is one level down */
+    /* OpenRouter: the cause is one level down */
+    if (s && raw && *raw && !strcmp(s, "Provider returned error")) {
         char *both = xasprintf("%s: %s", s, raw);
         free(s);
         s = both;
@@ -179,13 +185,31 @@ static void code_copy(char *out, size_t size, const struct json *j)
 
 static bool is_context(const struct failure *f, const char *type)
 {
-    static const char *const codes[] = {"context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens", "context_window_exceeded",
-                                        "request_too_large", NULL};
-    static const char *const words[] = {
-        "maximum context length", "context window", "context size", "context length", "prompt is too long", "prompt too long",
-        "too many tokens", "input length", "reduce the length", "maximum prompt length", "input is too long", "input token count",
-        "maximum allowed input length", "maximum model length", "model's context", "model token limit", "token limit exceeded",
-        "request_too_large", "maximum number of tokens allowed", "max_new_tokens` must be", "context limit", NULL};
+    static const char *const codes[] = {"context_length_exceeded", "exceed_context_size_error",
+                                        "too_many_prompt_tokens",  "context_window_exceeded",
+                                        "request_too_large",       NULL};
+    static const char *const words[] = {"maximum context length",
+                                        "context window",
+                                        "context size",
+                                        "context length",
+                                        "prompt is too long",
+                                        "prompt too long",
+                                        "too many tokens",
+                                        "input length",
+                                        "reduce the length",
+                                        "maximum prompt length",
+                                        "input is too long",
+                                        "input token count",
+                                        "maximum allowed input length",
+                                        "maximum model length",
+                                        "model's context",
+                                        "model token limit",
+                                        "token limit exceeded",
+                                        "request_too_large",
+                                        "maximum number of tokens allowed",
+                                        "max_new_tokens` must be",
+                                        "context limit",
+                                        NULL};
     static const char *const rate[] = {"rate limit", "throttl", "per minute", "per day", "tpm", NULL};
     if (has_any(f->code, codes) || has_any(type, codes) || !strcmp(f->code, "3006"))
         return true;
@@ -193,16 +217,28 @@ static bool is_context(const struct failure *f, const char *type)
         return false;
     if (has_any(f->message, words))
         return true;
-    const char *exceeds = strcasestr(f->message, "exceeds the "), *limit = exceeds ? strcasestr(exceeds, "limit of ") : NULL;
+    const char *exceeds = strcasestr(f->message, "exceeds the "),
+               *limit = exceeds ? strcasestr(exceeds, "limit of ") : NULL;
     return limit && isdigit((unsigned char)limit[9]);
 }
 
-/* The window, where the error names it: "maximum context length is 8192 tokens", "context size (8192 tokens)". */
+/* The window, where the error names it: "maximum context length is 8192 tokens", "context size (8192
+ * tokens)". */
 static int context_named(const char *message)
 {
-    static const char *const before[] = {"context length is only ", "context length is ", "context size (", "context size of ",
-                                         "context window of ", "context window is ", "limit of ", "n_ctx = ", "maximum of ",
-                                         "maximum model length of ", "maximum number of tokens allowed (", "maximum prompt length is ", NULL};
+    static const char *const before[] = {"context length is only ",
+                                         "context length is ",
+                                         "context size (",
+                                         "context size of ",
+                                         "context window of ",
+                                         "context window is ",
+                                         "limit of ",
+                                         "n_ctx = ",
+                                         "maximum of ",
+                                         "maximum model length of ",
+                                         "maximum number of tokens allowed (",
+                                         "maximum prompt length is ",
+                                         NULL};
     for (const char *const *b = before; *b; b++) {
         const char *at = strcasestr(message, *b);
         if (!at)
@@ -214,26 +250,46 @@ static int context_named(const char *message)
     return 0;
 }
 
-/* Another key of the account, an alias that moved, a gateway that lost them: such an item would be refused for ever. */
+/* Another key of the account, an alias that moved, a gateway that lost them: such an item would be refused
+ * for ever. */
 static bool items_refused(const char *message)
 {
-    static const char *const words[] = {"encrypted content", "could not be verified", "could not be decrypted", NULL};
+    static const char *const words[] = {"encrypted content", "could not be verified",
+                                        "could not be decrypted", NULL};
     return (has(message, words[0]) && has_any(message, words + 1)) || has(message, "items are not persisted")
-        || has(message, "without its required") || (has(message, "item with id") && has(message, "not found"));
+           || has(message, "without its required")
+           || (has(message, "item with id") && has(message, "not found"));
 }
 
 static enum failure_param param_named(const char *message, const char *param)
 {
-    static const struct { const char *name; enum failure_param param; } fields[] = {
-        {"stream_options", PARAM_STREAM_OPTIONS}, {"reasoning_effort", PARAM_REASONING_EFFORT}, {"reasoning.effort", PARAM_REASONING_EFFORT},
-        {"max_tokens", PARAM_MAX_TOKENS}, {"max_completion_tokens", PARAM_MAX_COMPLETION_TOKENS}, {"temperature", PARAM_TEMPERATURE},
-        {"max_output_tokens", PARAM_MAX_TOKENS}, {"reasoning.summary", PARAM_SUMMARY}, {"reasoning summar", PARAM_SUMMARY},
-        {"reasoning.encrypted_content", PARAM_ENCRYPTED}, {"reasoning_details", PARAM_ITEMS},
+    static const struct {
+        const char *name;
+        enum failure_param param;
+    } fields[] = {
+        {"stream_options", PARAM_STREAM_OPTIONS},
+        {"reasoning_effort", PARAM_REASONING_EFFORT},
+        {"reasoning.effort", PARAM_REASONING_EFFORT},
+        {"max_tokens", PARAM_MAX_TOKENS},
+        {"max_completion_tokens", PARAM_MAX_COMPLETION_TOKENS},
+        {"temperature", PARAM_TEMPERATURE},
+        {"max_output_tokens", PARAM_MAX_TOKENS},
+        {"reasoning.summary", PARAM_SUMMARY},
+        {"reasoning summar", PARAM_SUMMARY},
+        {"reasoning.encrypted_content", PARAM_ENCRYPTED},
+        {"reasoning_details", PARAM_ITEMS},
         {"reasoning_content", PARAM_ITEMS},
     };
-    static const char *const tools[] = {"not support tools", "not support tool", "support tool use", "support function call",
-                                        "enable-auto-tool-choice", "tools is not supported", "tools are not supported",
-                                        "tool use is not supported", "tool calling is not supported", NULL};
+    static const char *const tools[] = {"not support tools",
+                                        "not support tool",
+                                        "support tool use",
+                                        "support function call",
+                                        "enable-auto-tool-choice",
+                                        "tools is not supported",
+                                        "tools are not supported",
+                                        "tool use is not supported",
+                                        "tool calling is not supported",
+                                        NULL};
     for (size_t i = 0; i < countof(fields); i++)
         if (param && !strcmp(param, fields[i].name))
             return fields[i].param;
@@ -245,10 +301,12 @@ static enum failure_param param_named(const char *message, const char *param)
         return PARAM_ENCRYPTED;
     if (has_any(message, tools))
         return PARAM_TOOLS;
-    /* "'max_tokens' is not supported. Use 'max_completion_tokens' instead": the one named first is the one refused */
+    /* "'max_tokens' is not supported. Use 'max_completion_tokens' instead": the one named first is the one
+     * refused */
     const char *first = NULL;
     enum failure_param found = PARAM_NONE;
-    bool stream = (param && !strcmp(param, "stream")) || (has(message, "stream") && !has(message, "stream_options"));
+    bool stream = (param && !strcmp(param, "stream"))
+                  || (has(message, "stream") && !has(message, "stream_options"));
     if (stream && (has(message, "not support") || has(message, "unsupported")))
         return PARAM_STREAM;
     for (size_t i = 0; i < countof(fields); i++) {
@@ -263,12 +321,14 @@ static enum failure_param param_named(const char *message, const char *param)
 
 static bool is_loading(const struct failure *f, const struct json *j)
 {
-    return has(f->message, "loading model") || json_get(j, "estimated_time") || has(f->message, "currently loading");
+    return has(f->message, "loading model") || json_get(j, "estimated_time")
+           || has(f->message, "currently loading");
 }
 
 static bool is_quota(const struct failure *f, const char *type)
 {
-    static const char *const codes[] = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", NULL};
+    static const char *const codes[] = {"insufficient_quota", "billing_hard_limit_reached",
+                                        "billing_not_active", NULL};
     return has_any(f->code, codes) || has_any(type, codes) || !strcmp(f->code, "3036");
 }
 
@@ -288,32 +348,49 @@ static bool is_too_large(const struct failure *f)
         return false;
     long limit = number_behind(f->message, "limit "), asked = number_behind(f->message, "requested ");
     bool never = limit > 0 && asked > limit;
-    return has(f->message, "request too large for") ? f->status == 429 || has_any(f->message, rate) : never && has_any(f->message, rate);
+    return has(f->message, "request too large for") ? f->status == 429 || has_any(f->message, rate)
+                                                    : never && has_any(f->message, rate);
 }
 
-/* The wordings of PROVIDERS: OpenAI and Groq by code, Workers AI by number, Fireworks, NVIDIA (410), Together, OpenRouter. */
+/* The wordings of PROVIDERS: OpenAI and Groq by code, Workers AI by number, Fireworks, NVIDIA (410),
+ * Together, OpenRouter. */
 static bool is_gone(const struct failure *f)
 {
-    static const char *const codes[] = {"model_not_found", "model_decommissioned", "model_not_available", "model_deprecated",
-                                        "DeploymentNotFound", NULL};
-    static const char *const words[] = {"no endpoints found for", "end of life", "end-of-life", "decommissioned", "has been deprecated",
-                                        "been retired", "no longer available", "no longer supported", "non-serverless model",
-                                        "model not found", "is not a valid model", "unknown model", "model_not_found", "model not exist",
-                                        "invalid model: ", "not found the model", NULL};
+    static const char *const codes[] = {"model_not_found",  "model_decommissioned", "model_not_available",
+                                        "model_deprecated", "DeploymentNotFound",   NULL};
+    static const char *const words[] = {"no endpoints found for",
+                                        "end of life",
+                                        "end-of-life",
+                                        "decommissioned",
+                                        "has been deprecated",
+                                        "been retired",
+                                        "no longer available",
+                                        "no longer supported",
+                                        "non-serverless model",
+                                        "model not found",
+                                        "is not a valid model",
+                                        "unknown model",
+                                        "model_not_found",
+                                        "model not exist",
+                                        "invalid model: ",
+                                        "not found the model",
+                                        NULL};
     bool model = has(f->message, "model");
 
     if (f->status == 410 || !strcmp(f->code, "5028") || has_any(f->code, codes))
         return true;
     if (f->status && f->status != 400 && f->status != 404 && f->status != 422)
         return false;
-    return has_any(f->message, words) || (model && has(f->message, "does not exist")) || (model && !strcmp(f->code, "NOT_FOUND"))
-        || (f->status == 404 && (model || has(f->code, "model") || has(f->message, "deployment")));
+    return has_any(f->message, words) || (model && has(f->message, "does not exist"))
+           || (model && !strcmp(f->code, "NOT_FOUND"))
+           || (f->status == 404 && (model || has(f->code, "model") || has(f->message, "deployment")));
 }
 
 /* Gemini and xAI answer so with a 400. */
 static bool is_wrong_key(const struct failure *f)
 {
-    static const char *const words[] = {"api key not valid", "incorrect api key", "invalid api key", "api key is invalid", NULL};
+    static const char *const words[] = {"api key not valid", "incorrect api key", "invalid api key",
+                                        "api key is invalid", NULL};
     return f->status == 401 || f->status == 403 || (f->status == 400 && has_any(f->message, words));
 }
 
@@ -325,8 +402,19 @@ static bool names_responses(const struct failure *f)
 
 static enum failure_class class_of_words(const struct failure *f, const char *type)
 {
-    static const char *const busy[] = {"server_error", "overloaded", "rate_limit", "rate limit", "unavailable", "internal", "timeout",
-                                       "timed out", "disconnected", "capacity", "error parsing tool call", "harmony", "unexpected tokens",
+    static const char *const busy[] = {"server_error",
+                                       "overloaded",
+                                       "rate_limit",
+                                       "rate limit",
+                                       "unavailable",
+                                       "internal",
+                                       "timeout",
+                                       "timed out",
+                                       "disconnected",
+                                       "capacity",
+                                       "error parsing tool call",
+                                       "harmony",
+                                       "unexpected tokens",
                                        NULL};
     if (has(type, "auth") || has(f->code, "invalid_api_key") || !strcmp(f->code, "10000"))
         return FAILURE_AUTH;
@@ -337,7 +425,8 @@ static enum failure_class class_of_words(const struct failure *f, const char *ty
     return FAILURE_FATAL;
 }
 
-static enum failure_class classify(struct failure *f, const char *type, const char *param, const struct json *j, const char *should_retry)
+static enum failure_class classify(struct failure *f, const char *type, const char *param,
+                                   const struct json *j, const char *should_retry)
 {
     int s = f->status;
     if (is_too_large(f))
@@ -372,7 +461,8 @@ static enum failure_class classify(struct failure *f, const char *type, const ch
         return FAILURE_FATAL;
     if (s >= 500 && is_loading(f, j))
         return FAILURE_LOADING;
-    if (s == 408 || s == 409 || s == 429 || s == 498 || s >= 500 || (should_retry && !strcasecmp(should_retry, "true")))
+    if (s == 408 || s == 409 || s == 429 || s == 498 || s >= 500
+        || (should_retry && !strcasecmp(should_retry, "true")))
         return FAILURE_BUSY;
     enum failure_class known = s < 300 ? failure_by_number(j) : FAILURE_NONE;
     return s >= 300 ? FAILURE_FATAL : known ? known : class_of_words(f, type);
@@ -401,7 +491,7 @@ static void from_json(struct failure *f, int status, const struct json *j, const
     code_copy(type, sizeof type, json_get(o, "type"));
     if (!*f->code)
         snprintf(f->code, sizeof f->code, "%s", type);
-    if (status < 300) {         /* the body carries the status that HTTP does not */
+    if (status < 300) { /* the body carries the status that HTTP does not */
         long named = strtol(f->code, NULL, 10);
         if (named < 400 || named > 599)
             named = (long)json_int(json_get(j, "httpCode"), 0);
@@ -425,7 +515,8 @@ void failure_from_json(struct failure *f, int status, const struct json *j)
 static void html_title(char *out, size_t size, const char *body, size_t len)
 {
     autofree char *copy = xmemdup0(body, len < 8192 ? len : 8192);
-    const char *t = strcasestr(copy, "<title"), *from = t ? strchr(t, '>') : NULL, *to = from ? strchr(from, '<') : NULL;
+    const char *t = strcasestr(copy, "<title"), *from = t ? strchr(t, '>') : NULL,
+               *to = from ? strchr(from, '<') : NULL;
     out[0] = '\0';
     if (to)
         line_copy(out, size, from + 1, (size_t)(to - from - 1));
@@ -450,7 +541,8 @@ static bool is_binary(const char *body, size_t len)
     return !utf8_valid(body, utf8_cut(body, len, n));
 }
 
-static void from_other(struct failure *f, int status, const struct failure_headers *h, const char *body, size_t len)
+static void from_other(struct failure *f, int status, const struct failure_headers *h, const char *body,
+                       size_t len)
 {
     *f = (struct failure){.status = status, .retry_after = -1};
     if (looks_html(body, len, h->content_type)) {
@@ -468,23 +560,25 @@ static void from_other(struct failure *f, int status, const struct failure_heade
     if (status < 300)
         f->class = FAILURE_NOT_API;
     else if (!len && (status == 400 || status == 413))
-        f->class = FAILURE_CONTEXT;             /* Cerebras answers an overlong prompt so */
+        f->class = FAILURE_CONTEXT; /* Cerebras answers an overlong prompt so */
     else
         f->class = classify(f, "", NULL, NULL, h->should_retry);
 }
 
-void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body, size_t len, time_t now)
+void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body,
+                           size_t len, time_t now)
 {
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
     if (!j && status >= 300)
-        j = failure_event(body, len);          /* LiteLLM: the error of a stream that never began, as a stream */
+        /* LiteLLM: the error of a stream that never began, as a stream */
+        j = failure_event(body, len);
     if (json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY)
         from_json(f, status, j, h->should_retry);
     else
         from_other(f, status, h, body, len);
     double wait = failure_retry_after(h->retry_after_ms, h->retry_after, now);
     if (wait >= 0 && (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA))
-        f->retry_after = wait;  /* the header wins over the body */
+        f->retry_after = wait; /* the header wins over the body */
     if (status >= 300 && status < 400 && h->location && *h->location) {
         line_copy(f->location, sizeof f->location, h->location, strlen(h->location));
         snprintf(f->message, sizeof f->message, "a redirect to %.160s, which is not followed", f->location);

@@ -25,24 +25,29 @@ bool failure_is(const struct json *j)
     const char *object = json_str(json_get(j, "object"));
     const struct json *success = json_get(j, "success");
     return json_truthy(json_get(j, "error")) || (object && !strcmp(object, "error"))
-        || (json_type(success) == JSON_BOOL && !json_bool(success, true))
-        || json_int(json_get(json_get(j, "base_resp"), "status_code"), 0)      /* MiniMax */
-        || json_truthy(json_get(j, "error_code"))                              /* Baidu */
-        || is_bare_message(j);
+           || (json_type(success) == JSON_BOOL && !json_bool(success, true))
+           || json_int(json_get(json_get(j, "base_resp"), "status_code"), 0) /* MiniMax */
+           || json_truthy(json_get(j, "error_code"))                         /* Baidu */
+           || is_bare_message(j);
 }
 
 /* Numbers that only their service understands. */
 enum failure_class failure_by_number(const struct json *j)
 {
-    static const struct { int code; enum failure_class class; } minimax[] = {
-        {1000, FAILURE_BUSY}, {1001, FAILURE_BUSY}, {1002, FAILURE_BUSY}, {1004, FAILURE_AUTH},
-        {1008, FAILURE_QUOTA}, {1013, FAILURE_BUSY}, {1024, FAILURE_BUSY}, {1033, FAILURE_BUSY},
-        {1039, FAILURE_BUSY}, {1041, FAILURE_BUSY}, {2049, FAILURE_AUTH}, {2056, FAILURE_QUOTA},
-    }, baidu[] = {
-        {2, FAILURE_BUSY}, {4, FAILURE_BUSY}, {17, FAILURE_QUOTA}, {18, FAILURE_BUSY}, {19, FAILURE_QUOTA},
-        {110, FAILURE_AUTH},
-        {111, FAILURE_AUTH}, {336100, FAILURE_BUSY}, {336501, FAILURE_BUSY}, {336502, FAILURE_BUSY},
-    };
+    static const struct {
+        int code;
+        enum failure_class class;
+    } minimax[] =
+        {
+            {1000, FAILURE_BUSY},  {1001, FAILURE_BUSY}, {1002, FAILURE_BUSY}, {1004, FAILURE_AUTH},
+            {1008, FAILURE_QUOTA}, {1013, FAILURE_BUSY}, {1024, FAILURE_BUSY}, {1033, FAILURE_BUSY},
+            {1039, FAILURE_BUSY},  {1041, FAILURE_BUSY}, {2049, FAILURE_AUTH}, {2056, FAILURE_QUOTA},
+        },
+      baidu[] = {
+          {2, FAILURE_BUSY},      {4, FAILURE_BUSY},      {17, FAILURE_QUOTA}, {18, FAILURE_BUSY},
+          {19, FAILURE_QUOTA},    {110, FAILURE_AUTH},    {111, FAILURE_AUTH}, {336100, FAILURE_BUSY},
+          {336501, FAILURE_BUSY}, {336502, FAILURE_BUSY},
+      };
     int64_t m = json_int(json_get(json_get(j, "base_resp"), "status_code"), 0);
     int64_t b = json_int(json_get(j, "error_code"), 0);
     for (size_t i = 0; m && i < countof(minimax); i++)
@@ -58,12 +63,28 @@ enum failure_class failure_by_number(const struct json *j)
 static bool is_phrase(const char *s)
 {
     static const char *const phrases[] = {
-        "Bad Request", "Unauthorized", "Payment Required", "Forbidden", "Not Found", "Method Not Allowed",
-        "Not Acceptable", "Request Timeout",
-        "Conflict", "Gone", "Payload Too Large", "Content Too Large", "Unsupported Media Type",
-        "Unprocessable Entity", "Unprocessable Content",
-        "Too Many Requests", "Internal Server Error", "Not Implemented", "Bad Gateway",
-        "Service Unavailable", "Gateway Timeout", "Error",
+        "Bad Request",
+        "Unauthorized",
+        "Payment Required",
+        "Forbidden",
+        "Not Found",
+        "Method Not Allowed",
+        "Not Acceptable",
+        "Request Timeout",
+        "Conflict",
+        "Gone",
+        "Payload Too Large",
+        "Content Too Large",
+        "Unsupported Media Type",
+        "Unprocessable Entity",
+        "Unprocessable Content",
+        "Too Many Requests",
+        "Internal Server Error",
+        "Not Implemented",
+        "Bad Gateway",
+        "Service Unavailable",
+        "Gateway Timeout",
+        "Error",
     };
     for (size_t i = 0; i < countof(phrases); i++)
         if (!strcasecmp(s, phrases[i]))

@@ -1,5 +1,5 @@
-/* failure_wait.c - how long a service wants to be left alone: Retry-After in its forms, and what stands in the body where the header is
- * missing ("try again in 1m26.4s", Gemini's retryDelay).
+/* failure_wait.c - how long a service wants to be left alone: Retry-After in its forms, and what stands in
+ * the body where the header is missing ("try again in 1m26.4s", Gemini's retryDelay).
  */
 #include <ctype.h>
 #include <math.h>
@@ -19,7 +19,9 @@ static time_t http_date(const char *s)
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     char mon[4];
     struct tm tm = {0};
-    if (sscanf(s, "%*[A-Za-z], %d %3[A-Za-z] %d %d:%d:%d", &tm.tm_mday, mon, &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6)
+    if (sscanf(s, "%*[A-Za-z], %d %3[A-Za-z] %d %d:%d:%d", &tm.tm_mday, mon, &tm.tm_year, &tm.tm_hour,
+               &tm.tm_min, &tm.tm_sec)
+        != 6)
         return (time_t)-1;
     const char *at = strlen(mon) == 3 ? strstr(months, mon) : NULL;
     if (!at)
@@ -43,7 +45,7 @@ double failure_retry_after(const char *ms, const char *s, time_t now)
     if (ms && *ms) {
         double v = number(ms);
         if (v >= 0)
-            return v / 1000;    /* also 0: it wins over Retry-After, and means the normal backoff */
+            return v / 1000; /* also 0: it wins over Retry-After, and means the normal backoff */
     }
     if (!s || !*s)
         return -1;
@@ -54,12 +56,29 @@ double failure_retry_after(const char *ms, const char *s, time_t now)
     return t == (time_t)-1 || t <= now ? -1 : (double)(t - now);
 }
 
-/* "7.66s", "1m26.4s", "20 seconds", "250ms"; -1 when s is no duration. Numbers by hand: strtod obeys the locale. */
+/* "7.66s", "1m26.4s", "20 seconds", "250ms"; -1 when s is no duration. Numbers by hand: strtod obeys the
+ * locale. */
 static double duration(const char *s)
 {
-    static const struct { const char *name; double s; } units[] = {
-        {"milliseconds", 0.001}, {"ms", 0.001}, {"seconds", 1}, {"second", 1}, {"secs", 1}, {"sec", 1}, {"s", 1},
-        {"minutes", 60}, {"minute", 60}, {"mins", 60}, {"min", 60}, {"m", 60}, {"hours", 3600}, {"hour", 3600}, {"h", 3600},
+    static const struct {
+        const char *name;
+        double s;
+    } units[] = {
+        {"milliseconds", 0.001},
+        {"ms", 0.001},
+        {"seconds", 1},
+        {"second", 1},
+        {"secs", 1},
+        {"sec", 1},
+        {"s", 1},
+        {"minutes", 60},
+        {"minute", 60},
+        {"mins", 60},
+        {"min", 60},
+        {"m", 60},
+        {"hours", 3600},
+        {"hour", 3600},
+        {"h", 3600},
     };
     double sum = -1;
     for (int part = 0; part < 3 && isdigit((unsigned char)*s); part++) {
@@ -71,7 +90,9 @@ static double duration(const char *s)
                 v += (*s - '0') * (place /= 10);
         s += *s == ' ';
         size_t u = 0, n = 0;
-        while (u < countof(units) && (n = strlen(units[u].name), strncasecmp(s, units[u].name, n) || islower((unsigned char)s[n])))
+        while (
+            u < countof(units)
+            && (n = strlen(units[u].name), strncasecmp(s, units[u].name, n) || islower((unsigned char)s[n])))
             u++;
         if (u == countof(units))
             return sum;
@@ -83,7 +104,8 @@ static double duration(const char *s)
 
 static double in_words(const char *text)
 {
-    static const char *const before[] = {"again in ", "retry after ", "retry in ", "again after ", "please wait "};
+    static const char *const before[] = {"again in ", "retry after ", "retry in ", "again after ",
+                                         "please wait "};
     for (size_t i = 0; i < countof(before); i++) {
         const char *at = strcasestr(text, before[i]);
         double s = at ? duration(at + strlen(before[i])) : -1;
@@ -96,7 +118,8 @@ static double in_words(const char *text)
 double failure_wait_in_body(const struct json *error, const char *message)
 {
     const struct json *details = json_get(error, "details");
-    for (const struct json *d = json_type(details) == JSON_ARRAY ? json_first(details) : NULL; d; d = json_next(d)) {
+    for (const struct json *d = json_type(details) == JSON_ARRAY ? json_first(details) : NULL; d;
+         d = json_next(d)) {
         const char *delay = json_str(json_get(d, "retryDelay"));
         if (delay && duration(delay) >= 0)
             return duration(delay);

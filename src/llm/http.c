@@ -1,5 +1,6 @@
-/* http.c - see http.h. libcurl's multi interface with one easy handle; the loop's descriptors ride along in its poll. Timers are ours:
- * libcurl's low-speed limit is inexact, and comments or one byte a second would defeat it.
+/* http.c - see http.h. libcurl's multi interface with one easy handle; the loop's descriptors ride along in
+ * its poll. Timers are ours: libcurl's low-speed limit is inexact, and comments or one byte a second would
+ * defeat it.
  */
 #include "llm/http.h"
 
@@ -31,12 +32,12 @@ struct transfer {
     const struct http_request *q;
     struct http_reply *reply;
     struct http_life life;
-    int64_t byte_at;            /* the latest byte either way */
+    int64_t byte_at; /* the latest byte either way */
     curl_off_t moved;
     size_t body, headers;
     bool stopped, too_big, headers_big;
-    bool interim;               /* the present head is one of status 1xx */
-    bool head;                  /* the head of an answer is whole, and of one that is final */
+    bool interim; /* the present head is one of status 1xx */
+    bool head;    /* the head of an answer is whole, and of one that is final */
 };
 
 struct http *http_new(struct error *err)
@@ -92,7 +93,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         t->headers_big = true;
         return 0;
     }
-    if (n > 5 && !strncmp(p, "HTTP/", 5)) {    /* a new head (after 100 Continue or a proxy's CONNECT): forget the last */
+    /* a new head (after 100 Continue or a proxy's CONNECT): forget the last */
+    if (n > 5 && !strncmp(p, "HTTP/", 5)) {
         const char *status = memchr(p, ' ', n);
         *r = (struct http_reply){.began = true};
         t->interim = status && status[1] == '1';
@@ -121,7 +123,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     t->body += n;
     if (t->body > (error ? HTTP_ERROR_MAX : HTTP_REPLY_MAX)) {
         t->too_big = !error;
-        t->stopped = error;     /* what came of an error is enough */
+        t->stopped = error; /* what came of an error is enough */
         return 0;
     }
     if (!t->q->data(t->q->ctx, t->reply, p, n, &t->life)) {
@@ -155,7 +157,8 @@ static struct curl_slist *set_options(struct http *h, struct transfer *t, const 
     c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     if (url_is_loopback(q->url))
-        c->easy_setopt(e, CURLOPT_PROXY, "");  /* a proxy cannot reach our loopback, and must not see what goes there */
+        /* a proxy cannot reach our loopback, and must not see what goes there */
+        c->easy_setopt(e, CURLOPT_PROXY, "");
     if (q->body) {
         c->easy_setopt(e, CURLOPT_POST, 1L);
         c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
@@ -180,17 +183,21 @@ static struct curl_slist *set_options(struct http *h, struct transfer *t, const 
     return headers;
 }
 
-/* libcurl's poll with the loop's descriptors. It reports no hang-ups of extra descriptors, so those are polled once more. */
+/* libcurl's poll with the loop's descriptors. It reports no hang-ups of extra descriptors, so those are
+ * polled once more. */
 static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms)
 {
-    struct pollfd fds[72];                     /* 64 watches and the signal pipe */
+    struct pollfd fds[72]; /* 64 watches and the signal pipe */
     struct curl_waitfd extra[72];
     size_t n = loop ? loop_fds(loop, fds, countof(fds)) : 0;
     for (size_t i = 0; i < n; i++)
-        extra[i] = (struct curl_waitfd){.fd = fds[i].fd, .events = (short)((fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0)
-                                                                          | (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0))};
+        extra[i] = (struct curl_waitfd){
+            .fd = fds[i].fd,
+            .events = (short)((fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0)
+                              | (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0))};
     int ready = 0;
-    h->curl->multi_poll(h->multi, extra, (unsigned)n, loop ? loop_timeout(loop, timeout_ms) : timeout_ms, &ready);
+    h->curl->multi_poll(h->multi, extra, (unsigned)n, loop ? loop_timeout(loop, timeout_ms) : timeout_ms,
+                        &ready);
     if (!loop)
         return;
     for (size_t i = 0; i < n; i++)
@@ -200,7 +207,10 @@ static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms)
     loop_serve(loop, fds, n);
 }
 
-static int64_t sooner(int64_t a, int64_t b) { return !a || (b && b < a) ? b : a; }
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return !a || (b && b < a) ? b : a;
+}
 
 /* 0 go on, 1 ended by end_by, -1 ended by f or err. */
 static int check_timers(struct transfer *t, int64_t now, struct failure *f, struct error *err, bool *abort)
@@ -222,7 +232,8 @@ static int check_timers(struct transfer *t, int64_t now, struct failure *f, stru
         return -1;
     }
     if (now - t->life.content_at >= q->quiet_ms) {
-        failure_set(f, FAILURE_NETWORK, "%s sent signs of life but no content for %d s", host, q->quiet_ms / 1000);
+        failure_set(f, FAILURE_NETWORK, "%s sent signs of life but no content for %d s", host,
+                    q->quiet_ms / 1000);
         f->hint = REMEDY_ASK_OR_MODEL;
         f->never = true;
         return -1;
@@ -240,25 +251,29 @@ static int next_timeout(const struct transfer *t, int64_t now)
 }
 
 /* A certain failure: with its next step, and not tried again. */
-#define CERTAIN(f, step, ...) (failure_set(f, FAILURE_NETWORK, __VA_ARGS__), (f)->hint = (step), (f)->never = true)
+#define CERTAIN(f, step, ...) \
+    (failure_set(f, FAILURE_NETWORK, __VA_ARGS__), (f)->hint = (step), (f)->never = true)
 
 /* The proxy said no, or there is none where one should be. True when that was it. */
-static bool describe_proxy(const struct transfer *t, CURLcode code, const char *why, const char *host, struct failure *f)
+static bool describe_proxy(const struct transfer *t, CURLcode code, const char *why, const char *host,
+                           struct failure *f)
 {
     long answered = 0;
     char name[256];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(host, ":"), host);
     t->h->curl->easy_getinfo(t->h->easy, CURLINFO_HTTP_CONNECTCODE, &answered);
     if (answered >= 300) {
-        CERTAIN(f, answered == 407 ? REMEDY_PROXY_CREDENTIALS : REMEDY_PROXY_REFUSES, "the proxy refused to connect to %s (%ld)", host, answered);
-        t->reply->began = false;        /* what came was the proxy's */
+        CERTAIN(f, answered == 407 ? REMEDY_PROXY_CREDENTIALS : REMEDY_PROXY_REFUSES,
+                "the proxy refused to connect to %s (%ld)", host, answered);
+        t->reply->began = false; /* what came was the proxy's */
         return true;
     }
     if (code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY) {
         CERTAIN(f, REMEDY_PROXY_UNREACHABLE, "cannot reach %s through the proxy: %s", host, why);
         return true;
     }
-    if (code == CURLE_COULDNT_CONNECT && host[0] != '[' && !strstr(why, name)) {   /* its words name what it could not connect to */
+    /* its words name what it could not connect to */
+    if (code == CURLE_COULDNT_CONNECT && host[0] != '[' && !strstr(why, name)) {
         CERTAIN(f, REMEDY_PROXY_DOWN, "cannot reach %s: the proxy does not answer: %s", host, why);
         return true;
     }
@@ -277,7 +292,8 @@ static bool describe_tls(CURLcode code, const char *why, const char *host, struc
 {
     if (code == CURLE_SSL_CONNECT_ERROR && strcasestr(why, "wrong version number"))
         CERTAIN(f, REMEDY_HTTP_URL, "%s does not speak TLS", host);
-    else if (code == CURLE_SSL_CONNECT_ERROR && (strcasestr(why, "unsupported protocol") || strcasestr(why, "protocol version")))
+    else if (code == CURLE_SSL_CONNECT_ERROR
+             && (strcasestr(why, "unsupported protocol") || strcasestr(why, "protocol version")))
         CERTAIN(f, REMEDY_TLS_OLD, "%s: its TLS is older than 1.2", host);
     else if (code == CURLE_SSL_CONNECT_ERROR)
         failure_set(f, FAILURE_NETWORK, "%s: no TLS connection: %s", host, tls_words(why));
@@ -287,7 +303,8 @@ static bool describe_tls(CURLcode code, const char *why, const char *host, struc
 }
 
 /* The connection stood, and then it did not. */
-static void describe_lost(const struct transfer *t, CURLcode code, const char *why, const char *host, struct failure *f)
+static void describe_lost(const struct transfer *t, CURLcode code, const char *why, const char *host,
+                          struct failure *f)
 {
     if (strcasestr(why, "reset"))
         failure_set(f, FAILURE_NETWORK, "%s reset the connection", host);
@@ -301,7 +318,9 @@ static void describe_lost(const struct transfer *t, CURLcode code, const char *w
         failure_set(f, FAILURE_NETWORK, "the connection to %s failed: %s", host, why);
 }
 
-#define TOO_LARGE ((CURLcode)100)       /* CURLE_TOO_LARGE of 8.6; before it a line that libcurl has no room for is "out of memory" */
+#define TOO_LARGE                                                                                       \
+    ((CURLcode)100) /* CURLE_TOO_LARGE of 8.6; before it a line that libcurl has no room for is "out of \
+                       memory" */
 
 static void describe(struct transfer *t, CURLcode code, struct failure *f)
 {
@@ -317,7 +336,8 @@ static void describe(struct transfer *t, CURLcode code, struct failure *f)
         failure_set(f, FAILURE_PROTOCOL, "headers larger than %u KiB", HTTP_HEADERS_MAX >> 10);
     } else if (!t->head && (code == CURLE_OUT_OF_MEMORY || code == TOO_LARGE)) {
         failure_set(f, FAILURE_PROTOCOL, "headers longer than any service needs");
-    } else if (describe_proxy(t, code, why, host, f) || certificates_describe(code, why, host, t->q->ca_cert, f)
+    } else if (describe_proxy(t, code, why, host, f)
+               || certificates_describe(code, why, host, t->q->ca_cert, f)
                || describe_tls(code, why, host, f)) {
         return;
     } else if (code == CURLE_COULDNT_CONNECT && os == ECONNREFUSED) {
@@ -327,11 +347,14 @@ static void describe(struct transfer *t, CURLcode code, struct failure *f)
     } else if (code == CURLE_COULDNT_RESOLVE_HOST) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s: unknown host", host);
         f->hint = REMEDY_CHECK_URL;
-        f->once = true;         /* libcurl does not tell a name that is not there from a resolver that is not; the second is tried once more */
+        /* libcurl does not tell a name that is not there from a resolver that is not; the second is tried
+         * once more */
+        f->once = true;
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
-        failure_set(f, FAILURE_NETWORK, "cannot reach %s: no connection within %d s", host, t->q->connect_ms / 1000);
-    } else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_BAD_CONTENT_ENCODING
-               || code == CURLE_URL_MALFORMAT) {
+        failure_set(f, FAILURE_NETWORK, "cannot reach %s: no connection within %d s", host,
+                    t->q->connect_ms / 1000);
+    } else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY
+               || code == CURLE_BAD_CONTENT_ENCODING || code == CURLE_URL_MALFORMAT) {
         failure_set(f, FAILURE_PROTOCOL, "%s", strstr(why, "HTTP/0.9") ? "an answer that is no HTTP" : why);
         f->hint = REMEDY_NO_SERVICE;
     } else {
@@ -345,11 +368,12 @@ static enum http_end run(struct transfer *t, struct loop *loop, struct failure *
     for (;;) {
         int running = 0, left = 0;
         h->curl->multi_perform(h->multi, &running);
-        for (CURLMsg *m; (m = h->curl->multi_info_read(h->multi, &left)); ) {
+        for (CURLMsg *m; (m = h->curl->multi_info_read(h->multi, &left));) {
             if (m->msg != CURLMSG_DONE)
                 continue;
             if (m->data.result == CURLE_OK && (t->head || !t->reply->began))
-                return HTTP_WHOLE;      /* libcurl takes an end in the middle of a head for that of an empty answer */
+                /* libcurl takes an end in the middle of a head for that of an empty answer */
+                return HTTP_WHOLE;
             if (t->stopped)
                 return HTTP_STOPPED;
             describe(t, m->data.result, f);
@@ -367,8 +391,8 @@ static enum http_end run(struct transfer *t, struct loop *loop, struct failure *
     }
 }
 
-enum http_end http_post(struct http *h, struct loop *loop, const struct http_request *q, struct http_reply *reply, struct failure *f,
-                        struct error *err)
+enum http_end http_post(struct http *h, struct loop *loop, const struct http_request *q,
+                        struct http_reply *reply, struct failure *f, struct error *err)
 {
     int64_t now = clock_ms();
     struct transfer t = {.h = h, .q = q, .reply = reply, .life = {.content_at = now}, .byte_at = now};
@@ -379,7 +403,8 @@ enum http_end http_post(struct http *h, struct loop *loop, const struct http_req
     enum http_end end = run(&t, loop, f, err);
     if (!reply->status)
         h->curl->easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &reply->status);
-    h->curl->multi_remove_handle(h->multi, h->easy);   /* closes the connection unless the answer was read to its end */
+    /* closes the connection unless the answer was read to its end */
+    h->curl->multi_remove_handle(h->multi, h->easy);
     h->curl->slist_free_all(headers);
     return end;
 }

@@ -1,5 +1,6 @@
-/* http.h - one POST, or GET, at a time over kept connections, with our own timers, serving the loop meanwhile. Knows nothing of JSON.
- * TLS is always verified; redirects are never followed; every size has a cap.
+/* http.h - one POST, or GET, at a time over kept connections, with our own timers, serving the loop
+ * meanwhile. Knows nothing of JSON. TLS is always verified; redirects are never followed; every size has a
+ * cap.
  */
 #ifndef LLM_HTTP_H
 #define LLM_HTTP_H
@@ -15,30 +16,30 @@ struct error;
 struct http;
 struct loop;
 
-#define HTTP_REPLY_MAX (64u << 20)      /* as READER_REPLY_MAX, for what never gets that far */
-#define HTTP_ERROR_MAX (1u << 20)       /* of a body with status >= 300 */
+#define HTTP_REPLY_MAX   (64u << 20) /* as READER_REPLY_MAX, for what never gets that far */
+#define HTTP_ERROR_MAX   (1u << 20)  /* of a body with status >= 300 */
 #define HTTP_HEADERS_MAX (256u << 10)
 
 struct http_reply {
     long status;
-    bool began;                 /* a byte of the answer came */
+    bool began; /* a byte of the answer came */
     char content_type[96], retry_after[64], retry_after_ms[32], should_retry[16], location[256];
 };
 
-struct http_life {              /* the receiver's side of the timers */
-    int64_t content_at;         /* clock_ms() when the latest bytes that meant something came */
-    int64_t end_by;             /* 0, or when to stop though the server keeps the connection open */
+struct http_life {      /* the receiver's side of the timers */
+    int64_t content_at; /* clock_ms() when the latest bytes that meant something came */
+    int64_t end_by;     /* 0, or when to stop though the server keeps the connection open */
 };
 
 struct http_request {
-    const char *url, *body;     /* body NULL: GET */
+    const char *url, *body; /* body NULL: GET */
     size_t len;
     const char *const *headers; /* "Name: value" */
     size_t n_headers;
-    const char *ca_cert;        /* certificates.h */
+    const char *ca_cert; /* certificates.h */
     int connect_ms, idle_ms, quiet_ms;
-    int64_t deadline;           /* clock_ms(), 0 none */
-    struct buf *header_lines;   /* gets the header lines of the answer as they come; or NULL */
+    int64_t deadline;         /* clock_ms(), 0 none */
+    struct buf *header_lines; /* gets the header lines of the answer as they come; or NULL */
     void *ctx;
     /* Decoded bytes of the body. False: enough, the connection is closed. */
     bool (*data)(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life);
@@ -48,9 +49,9 @@ struct http *http_new(struct error *err);
 void http_free(struct http *h);
 
 enum http_end { HTTP_WHOLE, HTTP_STOPPED, HTTP_LOST, HTTP_ABORTED };
-/* WHOLE: the body ended as it should. STOPPED: data or end_by ended it. LOST: f says why; reply->began tells whether anything came.
- * ABORTED: err (cancelled, deadline, system). */
-enum http_end http_post(struct http *h, struct loop *loop, const struct http_request *q, struct http_reply *reply, struct failure *f,
-                        struct error *err);
+/* WHOLE: the body ended as it should. STOPPED: data or end_by ended it. LOST: f says why; reply->began tells
+ * whether anything came. ABORTED: err (cancelled, deadline, system). */
+enum http_end http_post(struct http *h, struct loop *loop, const struct http_request *q,
+                        struct http_reply *reply, struct failure *f, struct error *err);
 
 #endif

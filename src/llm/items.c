@@ -26,12 +26,13 @@ static void add(struct items *k, struct json *item, int64_t place)
     k->n_places++;
 }
 
-#define VALUE_BYTES 96          /* what a value costs beside its text, as a node of a tree */
+#define VALUE_BYTES 96 /* what a value costs beside its text, as a node of a tree */
 
 /* What a value costs, with all that is in it. Its depth is that of a document, which is bounded. */
 static size_t cost(const struct json *j)
 {
-    size_t n = VALUE_BYTES + (json_key(j) ? strlen(json_key(j)) : 0) + (json_str(j) ? strlen(json_str(j)) : 0);
+    size_t n = VALUE_BYTES + (json_key(j) ? strlen(json_key(j)) : 0)
+               + (json_str(j) ? strlen(json_str(j)) : 0);
     for (const struct json *m = json_first(j); m; m = json_next(m))
         n += cost(m);
     return n;
@@ -48,9 +49,13 @@ static bool room(struct items *k, size_t bytes)
     return !k->lost;
 }
 
-static const char *type_of(const struct json *j) { return json_str(json_get(j, "type")) ? json_str(json_get(j, "type")) : ""; }
+static const char *type_of(const struct json *j)
+{
+    return json_str(json_get(j, "type")) ? json_str(json_get(j, "type")) : "";
+}
 
-/* A reasoning item whole, but for what only an answer may hold. Of the others what places them: their text and arguments are the turn's. */
+/* A reasoning item whole, but for what only an answer may hold. Of the others what places them: their text
+ * and arguments are the turn's. */
 void items_keep(struct items *k, const struct json *item, int64_t place)
 {
     static const char *const places[] = {"type", "id", "call_id", "phase"};
@@ -84,8 +89,8 @@ static void close_open(struct items *k)
 static bool goes_on(const struct items *k, const struct json *piece)
 {
     const struct json *a = json_get(k->open, "index"), *b = json_get(piece, "index");
-    return k->open && json_type(a) == JSON_NUMBER && json_type(b) == JSON_NUMBER && json_int(a, 0) == json_int(b, 0)
-        && !strcmp(type_of(k->open), type_of(piece));
+    return k->open && json_type(a) == JSON_NUMBER && json_type(b) == JSON_NUMBER
+           && json_int(a, 0) == json_int(b, 0) && !strcmp(type_of(k->open), type_of(piece));
 }
 
 void items_piece(struct items *k, const struct json *piece)
@@ -111,7 +116,8 @@ void items_piece(struct items *k, const struct json *piece)
             }
         if (grows)
             buf_addstr(&k->text, s);
-        else if (json_type(m) != JSON_NULL) {  /* the signature comes last, and nothing takes away what came before */
+        /* the signature comes last, and nothing takes away what came before */
+        else if (json_type(m) != JSON_NULL) {
             const struct json *was = json_get(k->open, json_key(m));
             size_t before = was ? cost(was) : 0, now = cost(m);
             bytes += now > before ? now - before : 0;
@@ -122,7 +128,11 @@ void items_piece(struct items *k, const struct json *piece)
     room(k, bytes);
 }
 
-struct placed { const struct json *item; int64_t place; size_t arrived; };
+struct placed {
+    const struct json *item;
+    int64_t place;
+    size_t arrived;
+};
 
 static int by_place(const void *a, const void *b)
 {

@@ -1,5 +1,6 @@
-/* learnt.c - see learnt.h. The file is a JSON array of objects {origin, fact, value, time}, newest first, so that another fact needs no
- * other form. It is written whole and renamed into place: of two programs that learn at once one loses, and learns it again.
+/* learnt.c - see learnt.h. The file is a JSON array of objects {origin, fact, value, time}, newest first, so
+ * that another fact needs no other form. It is written whole and renamed into place: of two programs that
+ * learn at once one loses, and learns it again.
  */
 #include "llm/learnt.h"
 
@@ -12,10 +13,10 @@
 #include "base/place.h"
 
 #define FILE_MAX_BYTES (256 * 1024)
-#define ENTRIES 64
-#define ORIGIN_MAX 512          /* ENTRIES of them fit, also where each byte is written as an escape */
-#define VALUE_MAX 64
-#define DAY (24 * 3600)
+#define ENTRIES        64
+#define ORIGIN_MAX     512 /* ENTRIES of them fit, also where each byte is written as an escape */
+#define VALUE_MAX      64
+#define DAY            (24 * 3600)
 
 static struct json *load_all(const char *path)
 {
@@ -43,12 +44,13 @@ static bool counts(const struct json *entry)
     int64_t age = (int64_t)time(NULL) - json_int(json_get(entry, "time"), 0);
 
     return age >= 0 && age <= DAY && text_at(entry, "origin", ORIGIN_MAX) && text_at(entry, "fact", VALUE_MAX)
-        && text_at(entry, "value", VALUE_MAX);
+           && text_at(entry, "value", VALUE_MAX);
 }
 
 static bool is_about(const struct json *entry, const char *origin, const char *fact)
 {
-    return strcmp(text_at(entry, "origin", ORIGIN_MAX), origin) == 0 && strcmp(text_at(entry, "fact", VALUE_MAX), fact) == 0;
+    return strcmp(text_at(entry, "origin", ORIGIN_MAX), origin) == 0
+           && strcmp(text_at(entry, "fact", VALUE_MAX), fact) == 0;
 }
 
 char *learnt_load(const char *path, const char *origin, const char *fact)

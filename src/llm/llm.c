@@ -40,7 +40,8 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->api_key = from->api_key && *from->api_key ? xstrdup(from->api_key) : NULL;
     to->key_name = xstrdup(from->key_name);
     to->ca_cert = xstrdup(from->ca_cert);
-    to->trace = to->record = to->replay = to->kept = NULL;   /* taken already; copies would be dangling pointers */
+    /* taken already; copies would be dangling pointers */
+    to->trace = to->record = to->replay = to->kept = NULL;
     to->reasoning_effort = xstrdup(from->reasoning_effort);
     to->efforts = xstrdup(from->efforts);
     to->body = xstrdup(from->body);
@@ -64,7 +65,8 @@ static int key_check(const struct llm_options *o, struct error *err)
 {
     for (const char *p = o->api_key; p && *p; p++)
         if (iscntrl((unsigned char)*p))
-            return error_set(err, ERROR_USAGE, 0, "the API key%s%s holds a line break or another control character",
+            return error_set(err, ERROR_USAGE, 0,
+                             "the API key%s%s holds a line break or another control character",
                              o->key_name ? " from " : "", o->key_name ? o->key_name : "");
     return 0;
 }
@@ -92,11 +94,11 @@ static void remember(struct llm *m)
     m->learnt = (struct learnt){0};
 }
 
-#define KEPT_BLOCKS "blocks"
-#define KEPT_NATIVE "native"
-#define KEPT_RESPONSES "responses"
+#define KEPT_BLOCKS       "blocks"
+#define KEPT_NATIVE       "native"
+#define KEPT_RESPONSES    "responses"
 #define KEPT_NO_RESPONSES "none"
-#define KEPT_GONE "gone"
+#define KEPT_GONE         "gone"
 
 static void recall_dialect(struct llm *m)
 {
@@ -121,7 +123,8 @@ static void recall_responses(struct llm *m)
     }
 }
 
-/* What another session found out within the last day. What the user or the profile says need not be found out. */
+/* What another session found out within the last day. What the user or the profile says need not be found
+ * out. */
 static void recall_kept(struct llm *m)
 {
     if (m->learnt.dialect == LLM_AUTO)
@@ -132,10 +135,12 @@ static void recall_kept(struct llm *m)
 
 void llm_keep_tools(struct llm *m)
 {
-    learnt_store(m->kept_file, m->learnt.key, "tools", m->learnt.api == LLM_RESPONSES ? KEPT_RESPONSES : KEPT_NO_RESPONSES);
+    learnt_store(m->kept_file, m->learnt.key, "tools",
+                 m->learnt.api == LLM_RESPONSES ? KEPT_RESPONSES : KEPT_NO_RESPONSES);
 }
 
-/* What was found out here, for the sessions of a day. What the user or the profile says need not be found out. */
+/* What was found out here, for the sessions of a day. What the user or the profile says need not be found
+ * out. */
 static void keep_dialect(struct llm *m)
 {
     struct learnt *k = &m->learnt;
@@ -151,9 +156,12 @@ static void recall(struct llm *m, const char *key)
 {
     const struct learnt *k = find_learnt(m, key);
     const struct llm_options *o = &m->o;
-    m->learnt = k ? *k : (struct learnt){
-        .api = o->api, .dialect = o->dialect, .max_tokens_field = o->max_completion_tokens ? MAX_TOKENS_NEW : MAX_TOKENS_OLD,
-    };
+    m->learnt = k ? *k
+                  : (struct learnt){
+                      .api = o->api,
+                      .dialect = o->dialect,
+                      .max_tokens_field = o->max_completion_tokens ? MAX_TOKENS_NEW : MAX_TOKENS_OLD,
+                  };
     m->learnt.key = xstrdup(key);
     if (o->context > 0)
         m->learnt.context = o->context;
@@ -167,7 +175,8 @@ static char *key_of(const struct llm_options *o)
 {
     char shown[512];
     url_show(o->base_url, shown, sizeof shown);
-    return xasprintf("%s %s%s%s", shown, o->model ? o->model : "", o->api ? " " : "", o->api ? api_of(o->api)->name : "");
+    return xasprintf("%s %s%s%s", shown, o->model ? o->model : "", o->api ? " " : "",
+                     o->api ? api_of(o->api)->name : "");
 }
 
 bool llm_is_gone(const struct llm_options *o)
@@ -176,7 +185,10 @@ bool llm_is_gone(const struct llm_options *o)
     return model && !strcmp(model, KEPT_GONE);
 }
 
-void llm_keep_gone(struct llm *m) { learnt_store(m->kept_file, m->learnt.key, "model", KEPT_GONE); }
+void llm_keep_gone(struct llm *m)
+{
+    learnt_store(m->kept_file, m->learnt.key, "model", KEPT_GONE);
+}
 
 int llm_use_api(struct llm *m, enum llm_api api, struct error *err)
 {
@@ -200,12 +212,13 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
     autofree char *key = key_of(o);
     struct llm_options copy;
     remember(m);
-    options_copy(&copy, o);            /* before the release: o may point into our own strings */
+    options_copy(&copy, o); /* before the release: o may point into our own strings */
     options_release(&m->o);
     endpoint_release(m);
     m->o = copy;
     if (m->o.api_key)
-        m->auth = m->o.auth == LLM_API_KEY_HEADER ? xasprintf("api-key: %s", m->o.api_key) : xasprintf("Authorization: Bearer %s", m->o.api_key);
+        m->auth = m->o.auth == LLM_API_KEY_HEADER ? xasprintf("api-key: %s", m->o.api_key)
+                                                  : xasprintf("Authorization: Bearer %s", m->o.api_key);
     recall(m, key);
     return llm_use_api(m, m->learnt.api, err);
 }
@@ -213,7 +226,8 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
 /* The recording that is played back is read before a new one may empty the same file. */
 static int open_files(struct llm *m, const struct llm_options *o, struct error *err)
 {
-    if ((o->replay && !(m->replay = replay_open(o->replay, err))) || (o->trace && !(m->trace = trace_open(o->trace, false, err)))
+    if ((o->replay && !(m->replay = replay_open(o->replay, err)))
+        || (o->trace && !(m->trace = trace_open(o->trace, false, err)))
         || (o->record && !(m->record = trace_open(o->record, true, err))))
         return -1;
     return 0;
@@ -249,12 +263,30 @@ void llm_free(struct llm *m)
     free(m);
 }
 
-void llm_set_deadline(struct llm *m, int64_t deadline) { m->o.deadline = deadline; }
-void llm_set_context(struct llm *m, int context) { m->learnt.context = m->o.context = context; }
-const char *llm_model(const struct llm *m) { return m->o.model; }
-const char *llm_origin(const struct llm *m) { return m->origin; }
-bool llm_output_answers(const struct llm *m) { return m->o.output_answers && m->learnt.dialect == LLM_BLOCKS; }
-int llm_context(const struct llm *m) { return m->learnt.context; }
+void llm_set_deadline(struct llm *m, int64_t deadline)
+{
+    m->o.deadline = deadline;
+}
+void llm_set_context(struct llm *m, int context)
+{
+    m->learnt.context = m->o.context = context;
+}
+const char *llm_model(const struct llm *m)
+{
+    return m->o.model;
+}
+const char *llm_origin(const struct llm *m)
+{
+    return m->origin;
+}
+bool llm_output_answers(const struct llm *m)
+{
+    return m->o.output_answers && m->learnt.dialect == LLM_BLOCKS;
+}
+int llm_context(const struct llm *m)
+{
+    return m->learnt.context;
+}
 
 void llm_reply_release(struct llm_reply *r)
 {
@@ -276,26 +308,31 @@ void llm_reply_release(struct llm_reply *r)
     *r = (struct llm_reply){0};
 }
 
-/* DESIGN 5, auto: an unknown model that has made no native call and ends a reply with a python block in it. */
+/* DESIGN 5, auto: an unknown model that has made no native call and ends a reply with a python block in it.
+ */
 static bool is_unsure(const struct llm *m, const struct llm_request *q, const struct llm_reply *r)
 {
-    return m->learnt.dialect == LLM_AUTO && !m->learnt.native_seen && !q->about && q->prompts->nudge && !r->n_calls && !r->truncated && !r->refusal
-        && r->finish == LLM_FINISH_STOP && answer_has_block(r->text);
+    return m->learnt.dialect == LLM_AUTO && !m->learnt.native_seen && !q->about && q->prompts->nudge
+           && !r->n_calls && !r->truncated && !r->refusal && r->finish == LLM_FINISH_STOP
+           && answer_has_block(r->text);
 }
 
-/* What this reply shows of how the model calls. A block that it sends when it is asked whether code is to be run means that it calls so. */
+/* What this reply shows of how the model calls. A block that it sends when it is asked whether code is to be
+ * run means that it calls so. */
 static void learn_dialect(struct llm *m, const struct exchange *x)
 {
     if (x->structured)
         m->learnt.native_seen = true;
     if (x->nudged_text && x->from_block && m->learnt.dialect != LLM_BLOCKS) {
         m->learnt.dialect = LLM_BLOCKS;
-        exchange_notice(x->l, false, "%s writes its code as text; its python blocks are run from here on", m->o.model);
+        exchange_notice(x->l, false, "%s writes its code as text; its python blocks are run from here on",
+                        m->o.model);
     }
     keep_dialect(m);
 }
 
-int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err)
+int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r,
+            struct error *err)
 {
     struct exchange x = {.q = q, .l = l, .nudged_text = q->about};
     int64_t start = clock_us();

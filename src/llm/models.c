@@ -28,7 +28,7 @@ void llm_models_release(struct llm_models *m)
 
 static struct llm_model *add(struct llm_models *m, struct llm_model one)
 {
-    if ((m->n & (m->n - 1)) == 0)       /* a power of two, or nothing: it is full */
+    if ((m->n & (m->n - 1)) == 0) /* a power of two, or nothing: it is full */
         m->v = xreallocarray(m->v, m->n ? 2 * m->n : 1, sizeof *m->v);
     m->v[m->n] = one;
     return &m->v[m->n++];
@@ -46,8 +46,12 @@ struct llm_model *models_add(struct llm_models *m, const char *id)
 /* Who made the list: the servers that people run themselves put their name into it. */
 static enum llm_server server_of(const struct json *entry)
 {
-    static const struct { const char *owner; enum llm_server server; } owners[] = {
-        {"library", LLM_SERVER_OLLAMA}, {"llamacpp", LLM_SERVER_LLAMA_CPP},
+    static const struct {
+        const char *owner;
+        enum llm_server server;
+    } owners[] = {
+        {"library", LLM_SERVER_OLLAMA},
+        {"llamacpp", LLM_SERVER_LLAMA_CPP},
         {"organization_owner", LLM_SERVER_LM_STUDIO},
         {"vllm", LLM_SERVER_VLLM},
     };
@@ -115,7 +119,8 @@ const struct llm_model *llm_models_find(const struct llm_models *m, const char *
 static bool mute(const char *id)
 {
     static const char *const words[] = {
-        "embed", "whisper", "tts", "audio", "image", "dall-e", "realtime", "transcribe", "moderation", "rerank",
+        "embed",  "whisper",  "tts",        "audio",      "image",
+        "dall-e", "realtime", "transcribe", "moderation", "rerank",
     };
     for (size_t i = 0; i < countof(words); i++)
         if (strcasestr(id, words[i]))
@@ -159,9 +164,9 @@ const struct llm_model *llm_models_nearest(const struct llm_models *m, const cha
     for (size_t i = 0; i < m->n; i++) {
         const struct llm_model *one = &m->v[i];
         unsigned like = likeness(own_name(one->id), own_name(id));
-        if (one == exact || mute(one->id) || like < 256)    /* at least one whole word, which is the family */
+        if (one == exact || mute(one->id) || like < 256) /* at least one whole word, which is the family */
             continue;
-        like += *one->ends ? 0 : 1u << 20;      /* one that ends too only where there is no other */
+        like += *one->ends ? 0 : 1u << 20; /* one that ends too only where there is no other */
         if (like > most) {
             most = like;
             best = one;

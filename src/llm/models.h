@@ -12,49 +12,53 @@
 
 #include "llm/llm.h"
 
-#define MODELS_BYTES (4u << 20)     /* of a list; OpenRouter's has somewhat over one MiB */
+#define MODELS_BYTES (4u << 20) /* of a list; OpenRouter's has somewhat over one MiB */
 /* of what nobody asked for: whatever listens here may cost 150 ms at most */
-#define MODELS_BYTES_LOCAL (256u << 10)
-#define MODELS_MAX 10000
-#define MODELS_ID_MAX 200           /* bytes of a name */
-#define MODELS_KEPT_S 86400         /* how long a list is believed */
-#define MODELS_SMALL_WINDOW 16384   /* tokens: with less an agent forgets the beginning of its work */
-#define MODELS_WARN_DAYS 60         /* before a model ends */
+#define MODELS_BYTES_LOCAL  (256u << 10)
+#define MODELS_MAX          10000
+#define MODELS_ID_MAX       200   /* bytes of a name */
+#define MODELS_KEPT_S       86400 /* how long a list is believed */
+#define MODELS_SMALL_WINDOW 16384 /* tokens: with less an agent forgets the beginning of its work */
+#define MODELS_WARN_DAYS    60    /* before a model ends */
 
 enum llm_server {
-    LLM_SERVER_OTHER, LLM_SERVER_OLLAMA, LLM_SERVER_LLAMA_CPP, LLM_SERVER_LM_STUDIO, LLM_SERVER_VLLM,
+    LLM_SERVER_OTHER,
+    LLM_SERVER_OLLAMA,
+    LLM_SERVER_LLAMA_CPP,
+    LLM_SERVER_LM_STUDIO,
+    LLM_SERVER_VLLM,
 };
 
 struct llm_model {
     char *id;
-    int context, max_output;        /* tokens; 0: not told */
-    int tools;                      /* it takes tools: 1, 0; -1: not told */
-    double price_input, price_cached, price_output;    /* dollars a million tokens; < 0: not told */
-    char ends[11];                  /* YYYY-MM-DD, or "" */
-    char *replaced_by;              /* or NULL */
+    int context, max_output;                        /* tokens; 0: not told */
+    int tools;                                      /* it takes tools: 1, 0; -1: not told */
+    double price_input, price_cached, price_output; /* dollars a million tokens; < 0: not told */
+    char ends[11];                                  /* YYYY-MM-DD, or "" */
+    char *replaced_by;                              /* or NULL */
     /* not in memory yet, so nobody knows the window that it will get (Ollama, LM Studio); context is 0 */
     bool unloaded;
-    enum llm_server server;         /* who runs it, as far as llm_models_ask_local() could tell */
+    enum llm_server server; /* who runs it, as far as llm_models_ask_local() could tell */
 };
 
 struct llm_models {
     struct llm_model *v;
     size_t n;
-    enum llm_server server;         /* as far as the list or its address tells */
+    enum llm_server server; /* as far as the list or its address tells */
 };
 
 struct llm_models_query {
-    const char *base_url, *api_key;     /* api_key NULL: none is sent */
-    const char *ca_cert;                /* as in llm_options */
-    const char *key_name;               /* for messages, or NULL */
+    const char *base_url, *api_key; /* api_key NULL: none is sent */
+    const char *ca_cert;            /* as in llm_options */
+    const char *key_name;           /* for messages, or NULL */
     enum llm_auth auth;
-    int timeout_ms;                     /* for all of it */
-    int max_age_s;                      /* a list that was kept no longer ago is taken instead; 0: ask anew */
+    int timeout_ms; /* for all of it */
+    int max_age_s;  /* a list that was kept no longer ago is taken instead; 0: ask anew */
 };
 
 /* Read a list, whatever its shape. 0, also when it is empty; -1 with err (ERROR_PROTOCOL) when it is none. */
 int llm_models_parse(const char *text, size_t len, struct llm_models *out, struct error *err);
-void llm_models_release(struct llm_models *m);                     /* also of a zeroed one */
+void llm_models_release(struct llm_models *m); /* also of a zeroed one */
 void llm_model_release(struct llm_model *m);
 
 /* Exact; Ollama's ":latest" may be left out. */

@@ -19,20 +19,21 @@
 #include "llm/models_private.h"
 
 #define TIMEOUT_MS 15000
-#define SHOWN_MAX 64            /* models of an Ollama of which more is asked */
+#define SHOWN_MAX  64 /* models of an Ollama of which more is asked */
 /* a question to a local server keeps its list too, for completion; not every time */
 #define KEPT_LOCAL_S 3600
 
 static const char *const auth_headers[] = {
-    [LLM_BEARER] = "Authorization: Bearer ", [LLM_API_KEY_HEADER] = "api-key: ",
+    [LLM_BEARER] = "Authorization: Bearer ",
+    [LLM_API_KEY_HEADER] = "api-key: ",
 };
 
 struct asking {
     const struct llm_models_query *q;
     struct http *http;
     struct loop *loop;
-    char *auth, *root;          /* root: the base URL without /v1, where a local server has its own calls */
-    const char *version;        /* a further header, or NULL */
+    char *auth, *root;   /* root: the base URL without /v1, where a local server has its own calls */
+    const char *version; /* a further header, or NULL */
     int64_t until;
     struct buf body;
 };
@@ -103,10 +104,18 @@ static enum http_end ask(struct asking *a, const char *url, const char *body, st
         headers[n++] = a->version;
     buf_clear(&a->body);
     struct http_request q = {
-        .url = url, .body = body, .len = body ? strlen(body) : 0, .headers = headers, .n_headers = n,
+        .url = url,
+        .body = body,
+        .len = body ? strlen(body) : 0,
+        .headers = headers,
+        .n_headers = n,
         .ca_cert = a->q->ca_cert,
-        .connect_ms = left > 1 ? (int)left : 1, .idle_ms = 3600000, .quiet_ms = 3600000, .deadline = a->until,
-        .ctx = a, .data = on_data,
+        .connect_ms = left > 1 ? (int)left : 1,
+        .idle_ms = 3600000,
+        .quiet_ms = 3600000,
+        .deadline = a->until,
+        .ctx = a,
+        .data = on_data,
     };
     *f = (struct failure){0};
     return http_post(a->http, a->loop, &q, reply, f, err);
@@ -267,20 +276,27 @@ static int refused(const struct llm_models_query *q, const char *host, const str
     const char *name = q->key_name ? q->key_name : "the configuration";
     failure_brief(f, q->api_key, said, sizeof said);
     if (f->class == FAILURE_AUTH && !q->api_key)
-        return error_set(err, ERROR_AUTH, f->status, "%s lists its models only to those with a key "
-                         "(%d)\nSet %.200s.", host, f->status, name);
+        return error_set(err, ERROR_AUTH, f->status,
+                         "%s lists its models only to those with a key "
+                         "(%d)\nSet %.200s.",
+                         host, f->status, name);
     if (f->class == FAILURE_AUTH)
-        return error_set(err, ERROR_AUTH, f->status, "%s refused the key from %.200s (%d): %s\nCheck it, or "
-                         "make a new one.", host, name, f->status,
-                         said);
+        return error_set(err, ERROR_AUTH, f->status,
+                         "%s refused the key from %.200s (%d): %s\nCheck it, or "
+                         "make a new one.",
+                         host, name, f->status, said);
     if (f->status == 404 || f->status == 405 || f->status == 501)
-        return error_set(err, ERROR_API, f->status, "%s has no list of models (%d)\nName a model with -m "
-                         "MODEL.", host, f->status);
+        return error_set(err, ERROR_API, f->status,
+                         "%s has no list of models (%d)\nName a model with -m "
+                         "MODEL.",
+                         host, f->status);
     if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA || f->class == FAILURE_LOADING)
         return error_set(err, ERROR_BUSY, f->status, "%s is busy (%d): %s\nTry again later.", host, f->status,
                          said);
-    return error_set(err, ERROR_API, f->status, "%s did not list its models (%d): %s\nCheck the base URL; "
-                     "most end in /v1.", host, f->status, said);
+    return error_set(err, ERROR_API, f->status,
+                     "%s did not list its models (%d): %s\nCheck the base URL; "
+                     "most end in /v1.",
+                     host, f->status, said);
 }
 
 /* The list itself. 0, or -1 with err. */
@@ -295,25 +311,29 @@ static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
     url_host(url, host, sizeof host);
     enum http_end end = ask(a, url, NULL, &reply, &f, err);
     if (end == HTTP_ABORTED && !(a->loop && clock_ms() < a->until))
-        return error_set(err, ERROR_NETWORK, 0, "%s did not answer within %g s\nCheck the network, then try "
-                         "again.", host,
-                         timeout(a->q) / 1000.0);
+        return error_set(err, ERROR_NETWORK, 0,
+                         "%s did not answer within %g s\nCheck the network, then try "
+                         "again.",
+                         host, timeout(a->q) / 1000.0);
     if (end == HTTP_ABORTED)
         return -1;
     if (end == HTTP_STOPPED && a->body.full)
         return error_set(err, ERROR_PROTOCOL, 0, "%s: a list of models of more than %u MiB", host,
                          MODELS_BYTES >> 20);
     if (end == HTTP_LOST)
-        return error_set(err, ERROR_NETWORK, 0, "%s\n%s", f.message, remedy(f.hint ? f.hint : REMEDY_CHECK_NETWORK, false));
+        return error_set(err, ERROR_NETWORK, 0, "%s\n%s", f.message,
+                         remedy(f.hint ? f.hint : REMEDY_CHECK_NETWORK, false));
     if (reply.status != 200) {
         struct failure_headers h = {reply.content_type, reply.retry_after, reply.retry_after_ms,
-            reply.should_retry, reply.location};
+                                    reply.should_retry, reply.location};
         failure_from_response(&f, (int)reply.status, &h, buf_str(&a->body), a->body.len, time(NULL));
         return refused(a->q, host, &f, err);
     }
     if (llm_models_parse(buf_str(&a->body), a->body.len, out, NULL) < 0)
-        return error_set(err, ERROR_PROTOCOL, 0, "%s sent no list of models\nCheck the base URL; most end "
-                         "in /v1.", host);
+        return error_set(err, ERROR_PROTOCOL, 0,
+                         "%s sent no list of models\nCheck the base URL; most end "
+                         "in /v1.",
+                         host);
     return 0;
 }
 
@@ -355,7 +375,7 @@ int llm_models_ask_local(const struct llm_models_query *q, const char *id, struc
         ask_more(&a, &m, one);
         keep_now_and_then(q->base_url, &m);
         *out = *one;
-        *one = models_unknown();        /* its strings are out's now */
+        *one = models_unknown(); /* its strings are out's now */
         out->server = m.server;
     }
     asking_release(&a);

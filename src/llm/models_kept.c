@@ -16,7 +16,7 @@
 #include "llm/models_private.h"
 
 #define KEPT_VERSION 1
-#define TOLD_BYTES 16384
+#define TOLD_BYTES   16384
 
 /* Credentials and a query are no part of the name, nor of what is in the file. The caller frees; NULL:
  * there is no home. */
@@ -139,7 +139,7 @@ bool llm_models_first_today(const char *base_url, const char *id, time_t now)
         size_t n = strcspn(p, "\n");
         if (n == strlen(line) && !strncmp(p, line, n))
             return false;
-        if (!strncmp(p, today, strlen(today)))      /* of other models; those of other days are forgotten */
+        if (!strncmp(p, today, strlen(today))) /* of other models; those of other days are forgotten */
             buf_addf(&next, "%.*s\n", (int)n, p);
         p += n;
     }

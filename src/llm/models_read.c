@@ -13,29 +13,32 @@
 #include "llm/models_private.h"
 
 #define TOKENS_MAX 1000000000
-#define PRICE_MAX 1e6               /* dollars a million tokens */
+#define PRICE_MAX  1e6 /* dollars a million tokens */
 
 /* The window that is in force goes before the one that is possible. */
 static const char *const context_paths[] = {
-    "loaded_context_length",        /* LM Studio, /api/v0 */
-    "meta.n_ctx",                   /* llama.cpp */
-    "max_model_len",                /* vLLM */
+    "loaded_context_length", /* LM Studio, /api/v0 */
+    "meta.n_ctx",            /* llama.cpp */
+    "max_model_len",         /* vLLM */
     /* OpenRouter: of the one that will answer; the next line is the largest of all */
     "top_provider.context_length",
-    "context_length",               /* OpenRouter, Together, Fireworks, Moonshot, Cohere; Ollama's /api/ps */
-    "context_window",               /* Groq */
-    "max_context_length",           /* Mistral, LM Studio */
-    "max_input_tokens",             /* Anthropic */
-    "metadata.context_length",      /* DeepInfra */
+    "context_length",          /* OpenRouter, Together, Fireworks, Moonshot, Cohere; Ollama's /api/ps */
+    "context_window",          /* Groq */
+    "max_context_length",      /* Mistral, LM Studio */
+    "max_input_tokens",        /* Anthropic */
+    "metadata.context_length", /* DeepInfra */
 };
 static const char *const output_paths[] = {
-    "top_provider.max_completion_tokens", "max_completion_tokens", "max_output_tokens", "max_output_length",
+    "top_provider.max_completion_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_output_length",
     "max_tokens",
 };
 static const char *const tools_paths[] = {"capabilities.function_calling", "supports_tools",
-    "supports_function_calling"};
+                                          "supports_function_calling"};
 static const char *const end_paths[] = {"shutdown_date", "deprecation", "deprecation.inference",
-    "deprecation_date", "expiration_date"};
+                                        "deprecation_date", "expiration_date"};
 static const char *const replaced_paths[] = {"replaced_by", "deprecation_replacement_model", "replacement"};
 
 static const struct json *at_path(const struct json *j, const char *path)
@@ -92,7 +95,8 @@ static int tools_of(const struct json *entry)
         return has_word(said, "tools");
     /* LM Studio gives every model tools; this one was trained for them */
     return json_bool(at_path(entry, "capabilities.trained_for_tool_use"), false) || has_word(said, "tool_use")
-        ? 1 : -1;
+               ? 1
+               : -1;
 }
 
 /* Strings are dollars for one token (OpenRouter), numbers dollars for a million. */
@@ -111,8 +115,9 @@ static double price_of(const struct json *pricing, const char *const *names)
 static void read_prices(const struct json *pricing, struct llm_model *m)
 {
     static const char *const input[] = {"prompt", "input", "input_tokens", NULL},
-                      *const output[] = {"completion", "output", "output_tokens", NULL},
-                      *const cached[] = {"input_cache_read", "cached_input", "cache_read_tokens", NULL};
+                             *const output[] = {"completion", "output", "output_tokens", NULL},
+                             *const cached[] = {"input_cache_read", "cached_input", "cache_read_tokens",
+                                                NULL};
     m->price_input = price_of(pricing, input);
     m->price_output = price_of(pricing, output);
     m->price_cached = price_of(pricing, cached);
@@ -234,8 +239,8 @@ static const char *id_of(const struct json *entry)
 /* What cannot talk, where the list itself says so. */
 static bool talks(const struct json *entry)
 {
-    static const char *const mute[] = {"embedding", "embeddings", "image", "audio", "video", "rerank",
-        "moderation", "transcribe"};
+    static const char *const mute[] = {"embedding", "embeddings", "image",      "audio",
+                                       "video",     "rerank",     "moderation", "transcribe"};
     const char *type = json_str(json_get(entry, "type")), *task = json_str(at_path(entry, "task.name"));
     const struct json *out = at_path(entry, "architecture.output_modalities");
     const struct json *said = json_get(entry, "capabilities");

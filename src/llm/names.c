@@ -1,5 +1,5 @@
-/* names.c - from "functions.execute_python<|channel|>commentary" and its like to the tool. Each step only cuts; a name that is
- * no tool's in the end is unknown, and the model is told so.
+/* names.c - from "functions.execute_python<|channel|>commentary" and its like to the tool. Each step only
+ * cuts; a name that is no tool's in the end is unknown, and the model is told so.
  */
 #include "llm/names.h"
 
@@ -13,9 +13,32 @@
 
 /* What models trained on a built-in interpreter call it. They mean the tool that takes code. */
 static const char *const aliases[] = {
-    "python", "python3", "py", "ipython", "jupyter", "python_interpreter", "python_repl", "python_exec", "python_execute",
-    "code_interpreter", "code_execution", "code_executor", "run_python", "run_python_code", "execute_python_code", "exec_python",
-    "python_code", "run_code", "execute_code", "exec_code", "execute", "exec", "interpreter", "tool_code", "pythonrepl", "repl",
+    "python",
+    "python3",
+    "py",
+    "ipython",
+    "jupyter",
+    "python_interpreter",
+    "python_repl",
+    "python_exec",
+    "python_execute",
+    "code_interpreter",
+    "code_execution",
+    "code_executor",
+    "run_python",
+    "run_python_code",
+    "execute_python_code",
+    "exec_python",
+    "python_code",
+    "run_code",
+    "execute_code",
+    "exec_code",
+    "execute",
+    "exec",
+    "interpreter",
+    "tool_code",
+    "pythonrepl",
+    "repl",
 };
 
 static const struct llm_tool *exact(const char *name, const struct llm_tool *tools, size_t n)
@@ -49,13 +72,14 @@ static void trim(char *s)
 
 static void strip_prefix(char *s)
 {
-    static const char *const prefixes[] = {"functions.", "functions:", "function.", "function:", "tools.", "tool.", "tool:", "default_api.",
-                                           "assistant.", "namespace.", "builtin."};
+    static const char *const prefixes[] = {
+        "functions.", "functions:",   "function.",  "function:",  "tools.",  "tool.",
+        "tool:",      "default_api.", "assistant.", "namespace.", "builtin."};
     for (size_t i = 0; i < countof(prefixes); i++) {
         size_t k = strlen(prefixes[i]);
         if (!strncasecmp(s, prefixes[i], k)) {
             memmove(s, s + k, strlen(s + k) + 1);
-            i = (size_t)-1;     /* again from the start: "functions.functions.x" was seen */
+            i = (size_t)-1; /* again from the start: "functions.functions.x" was seen */
         }
     }
 }

@@ -32,7 +32,10 @@ static bool next_is(struct reading *r, const char *word)
     return true;
 }
 
-static bool name_char(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
+static bool name_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
 
 /* Where the word at s ends. */
 static size_t word_length(const char *s, size_t n)
@@ -46,7 +49,7 @@ static size_t word_length(const char *s, size_t n)
 static const struct llm_tool *tool_named(const char *s, size_t n, const struct llm_tool *tools,
                                          size_t n_tools)
 {
-    static const char call[] = ".call";        /* Llama's way for the tools it was trained with */
+    static const char call[] = ".call"; /* Llama's way for the tools it was trained with */
     if (n > sizeof call && !memcmp(s + n - sizeof call + 1, call, sizeof call - 1))
         n -= sizeof call - 1;
     autofree char *name = xmemdup0(s, n);
@@ -97,7 +100,7 @@ static bool escaped_number(struct reading *r, char kind, struct buf *out)
     if (!hex(r, kind == 'x' ? 2 : kind == 'u' ? 4 : 8, &c))
         return false;
     if (kind == 'u' && c >= 0xd800 && c < 0xdc00 && r->end - r->s >= 6 && r->s[0] == '\\' && r->s[1] == 'u') {
-        struct reading ahead = *r;             /* two halves, as JSON writes them */
+        struct reading ahead = *r; /* two halves, as JSON writes them */
         ahead.s += 2;
         if (hex(&ahead, 4, &low) && low >= 0xdc00 && low < 0xe000) {
             c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
@@ -133,7 +136,7 @@ static bool escape(struct reading *r, struct buf *out)
         return escaped_number(r, c, out);
     if (c == 'N')
         return false;
-    buf_addch(out, '\\');       /* as in Python, an escape that is none stays as it is written */
+    buf_addch(out, '\\'); /* as in Python, an escape that is none stays as it is written */
     return buf_addch(out, c);
 }
 
@@ -148,7 +151,7 @@ static bool string_body(struct reading *r, bool raw, struct buf *out)
 {
     char quote[3] = {*r->s, *r->s, *r->s};
     size_t n = closes(r, quote, 3) ? 3 : 1;
-    for (r->s += n; r->s < r->end; ) {
+    for (r->s += n; r->s < r->end;) {
         if (closes(r, quote, n)) {
             r->s += n;
             return true;
@@ -215,8 +218,8 @@ static struct json *literal(struct reading *r)
     skip(r);
     if (strings(r, &out))
         j = out.full ? NULL : json_string_n(buf_str(&out), out.len);
-    else if (r->s < r->end && (isalpha((unsigned char)*r->s) || isdigit((unsigned char)*r->s)
-                               || *r->s == '-'))
+    else if (r->s < r->end
+             && (isalpha((unsigned char)*r->s) || isdigit((unsigned char)*r->s) || *r->s == '-'))
         j = word(r);
     buf_release(&out);
     return j;

@@ -10,7 +10,7 @@
 
 #include "llm/calls.h"
 
-#define PYTHON_HEAD_MAX 160     /* undecided beyond that, it is none */
+#define PYTHON_HEAD_MAX 160 /* undecided beyond that, it is none */
 
 /* The beginning of such a text: 1 it calls a known tool, 0 it does not, -1 more is needed. list: it begins
  * with a bracket. */

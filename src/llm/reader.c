@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "llm/choice.h"
 
-#define MEMBERS_MAX 200000      /* values in one document: each costs a hundred bytes once parsed */
+#define MEMBERS_MAX 200000 /* values in one document: each costs a hundred bytes once parsed */
 
 static void on_event(void *ctx, const struct sse_event *e);
 
@@ -97,7 +97,7 @@ static void bad_event(struct reader *r, const struct error *err)
     char why[256];
     snprintf(why, sizeof why, "an event that is not valid JSON: %.200s", what_is_wrong(err));
     fail(r, FAILURE_PROTOCOL, why);
-    r->failure.once = !r->content;      /* nothing is lost when the whole is asked for again */
+    r->failure.once = !r->content; /* nothing is lost when the whole is asked for again */
 }
 
 static void take_error(struct reader *r, const struct json *j)
@@ -134,7 +134,7 @@ static bool looks_json(const char *s)
 static void try_lines(struct reader *r, const struct sse_event *e)
 {
     struct error err = {0};
-    for (const char *s = e->data, *end = s + e->len; s < end; ) {
+    for (const char *s = e->data, *end = s + e->len; s < end;) {
         const char *lf = memchr(s, '\n', (size_t)(end - s)), *stop = lf ? lf : end;
         autojson struct json *j = parse(r, s, (size_t)(stop - s), &err);
         if (json_type(j) == JSON_OBJECT)
@@ -186,7 +186,7 @@ static void read_document(struct reader *r, bool lost)
     autojson struct json *j = parse(r, buf_str(&r->body), r->body.len, &err);
     if (r->failed)
         return;
-    buf_release(&r->body);      /* what is read of it may be as long again */
+    buf_release(&r->body); /* what is read of it may be as long again */
     if (!j) {
         char why[256];
         snprintf(why, sizeof why, "broken JSON: %.200s", what_is_wrong(&err));
@@ -245,11 +245,11 @@ static void feed_sniff(struct reader *r, const char *p, size_t n)
     buf_add(&r->body, p, n);
     int mode = sniff(r->body.data, r->body.len, !r->trimmed);
     if (!mode) {
-        trim_front(r);          /* keep-alive blanks before a JSON answer: they must not add up */
+        trim_front(r); /* keep-alive blanks before a JSON answer: they must not add up */
         return;
     }
     r->mode = mode;
-    trim_front(r);              /* all of it, here too: in small pieces it has gone already */
+    trim_front(r); /* all of it, here too: in small pieces it has gone already */
     if (mode == READ_SSE) {
         if (sse_feed(&r->sse, r->body.data, r->body.len))
             too_big(r);
@@ -257,7 +257,8 @@ static void feed_sniff(struct reader *r, const char *p, size_t n)
     }
 }
 
-#define SNIFF_PIECE 4096        /* what it is shows early: a stream of any length may come in one piece, and is not to be kept */
+#define SNIFF_PIECE \
+    4096 /* what it is shows early: a stream of any length may come in one piece, and is not to be kept */
 
 static void feed(struct reader *r, const char *p, size_t n)
 {
@@ -274,7 +275,7 @@ static void feed(struct reader *r, const char *p, size_t n)
             too_big(r);
         break;
     case READ_OTHER:
-        buf_add(&r->body, p, r->body.len < 65536 ? n : 0);     /* enough for a title */
+        buf_add(&r->body, p, r->body.len < 65536 ? n : 0); /* enough for a title */
         break;
     }
 }
@@ -311,4 +312,7 @@ void reader_end(struct reader *r, bool lost)
     }
 }
 
-bool reader_complete(const struct reader *r) { return !r->failed && (r->done || r->finished || r->whole); }
+bool reader_complete(const struct reader *r)
+{
+    return !r->failed && (r->done || r->finished || r->whole);
+}

@@ -9,8 +9,14 @@
 #include "base/mem.h"
 #include "base/url.h"
 
-static bool is_https(const char *url) { return !strncasecmp(url, "https://", 8); }
-static bool is_http(const char *url) { return !strncasecmp(url, "http://", 7); }
+static bool is_https(const char *url)
+{
+    return !strncasecmp(url, "https://", 8);
+}
+static bool is_http(const char *url)
+{
+    return !strncasecmp(url, "http://", 7);
+}
 
 /* Without its port: http and https never share one. */
 static bool same_name(const char *a, const char *b)
@@ -55,7 +61,8 @@ static size_t tail(const char *url, const char *base_url)
     return b < n && !strncmp(url, base_url, b) ? n - b : 0;
 }
 
-enum redirect redirect_read(const char *url, const char *base_url, const char *location, char *base, size_t size)
+enum redirect redirect_read(const char *url, const char *base_url, const char *location, char *base,
+                            size_t size)
 {
     *base = '\0';
     if (!location || !*location)

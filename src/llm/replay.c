@@ -18,7 +18,7 @@
 struct replay {
     struct buf file;
     size_t at;
-    unsigned number;            /* of the latest request */
+    unsigned number; /* of the latest request */
 };
 
 static int bad(const struct replay *p, const char *what, struct error *err)
@@ -26,7 +26,10 @@ static int bad(const struct replay *p, const char *what, struct error *err)
     return error_set(err, ERROR_USAGE, 0, "the replay parts at request %u: %s", p->number, what);
 }
 
-static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
+static const char *str(const struct json *j)
+{
+    return json_str(j) ? json_str(j) : "";
+}
 
 /* The next line of a type, or NULL at the end. The caller frees. */
 static struct json *next_line(struct replay *p, const char *type)
@@ -78,7 +81,8 @@ int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks
     autojson struct json *line = next_line(p, "request");
     autojson struct json *body = body_of(line);
     *api = api_of_body(body);
-    *model = *api == LLM_WORKERS_AI ? workers_ai_model(str(json_get(line, "url"))) : xstrdup(json_str(json_get(body, "model")));
+    *model = *api == LLM_WORKERS_AI ? workers_ai_model(str(json_get(line, "url")))
+                                    : xstrdup(json_str(json_get(body, "model")));
     *blocks = !json_get(body, "tools");
     replay_close(p);
     return *model ? 0 : error_set(err, ERROR_USAGE, 0, "--replay %.200s: no request is recorded in it", path);
@@ -87,11 +91,13 @@ int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks
 static void add_content(struct buf *b, const struct json *content)
 {
     buf_addstr(b, str(content));
-    for (const struct json *p = json_type(content) == JSON_ARRAY ? json_first(content) : NULL; p; p = json_next(p))
+    for (const struct json *p = json_type(content) == JSON_ARRAY ? json_first(content) : NULL; p;
+         p = json_next(p))
         buf_addstr(b, str(json_get(p, "text")));
 }
 
-/* One text for what a message or an input item says: its ids are left out, since some are made anew in each run. */
+/* One text for what a message or an input item says: its ids are left out, since some are made anew in each
+ * run. */
 static char *said(const struct json *m)
 {
     struct buf b = BUF_INIT(0);
@@ -100,23 +106,30 @@ static char *said(const struct json *m)
     add_content(&b, json_get(m, "content"));
     buf_addstr(&b, str(json_get(m, "output")));
     for (const struct json *c = json_first(json_get(m, "tool_calls")); c; c = json_next(c))
-        buf_addf(&b, " [%s %s]", str(json_get(json_get(c, "function"), "name")), str(json_get(json_get(c, "function"), "arguments")));
+        buf_addf(&b, " [%s %s]", str(json_get(json_get(c, "function"), "name")),
+                 str(json_get(json_get(c, "function"), "arguments")));
     if (!strcmp(str(json_get(m, "type")), "function_call"))
         buf_addf(&b, "[%s %s]", str(json_get(m, "name")), str(json_get(m, "arguments")));
     return buf_steal(&b, NULL);
 }
 
-static int message_differs(const struct replay *p, size_t i, const char *was, const char *is, struct error *err)
+static int message_differs(const struct replay *p, size_t i, const char *was, const char *is,
+                           struct error *err)
 {
     size_t same = 0;
     while (was[same] && was[same] == is[same])
         same++;
     size_t from = same > 20 ? same - 20 : 0;
-    autofree char *what = xasprintf("message %zu was \"...%.60s\" when it was recorded, and is \"...%.60s\" now", i + 1, was + from, is + from);
+    autofree char *what = xasprintf(
+        "message %zu was \"...%.60s\" when it was recorded, and is \"...%.60s\" now", i + 1, was + from,
+        is + from);
     return bad(p, what, err);
 }
 
-static const struct json *said_in(const struct json *body) { return json_get(body, "input") ? json_get(body, "input") : json_get(body, "messages"); }
+static const struct json *said_in(const struct json *body)
+{
+    return json_get(body, "input") ? json_get(body, "input") : json_get(body, "messages");
+}
 
 static const char *tool_name(const struct json *tool)
 {
@@ -126,11 +139,13 @@ static const char *tool_name(const struct json *tool)
 
 static int compare(const struct replay *p, const struct json *was, const struct json *is, struct error *err)
 {
-    const struct json *a = said_in(was), *b = said_in(is), *ta = json_get(was, "tools"), *tb = json_get(is, "tools");
+    const struct json *a = said_in(was), *b = said_in(is), *ta = json_get(was, "tools"),
+                      *tb = json_get(is, "tools");
     for (size_t i = 0; i < json_size(ta) || i < json_size(tb); i++) {
         const char *x = tool_name(json_at(ta, i)), *y = tool_name(json_at(tb, i));
         if (strcmp(x, y)) {
-            autofree char *what = xasprintf("tool %zu was %s when it was recorded, and is %s now", i + 1, *x ? x : "none", *y ? y : "none");
+            autofree char *what = xasprintf("tool %zu was %s when it was recorded, and is %s now", i + 1,
+                                            *x ? x : "none", *y ? y : "none");
             return bad(p, what, err);
         }
     }
@@ -142,7 +157,8 @@ static int compare(const struct replay *p, const struct json *was, const struct 
     }
     if (json_size(a) == json_size(b))
         return 0;
-    autofree char *what = xasprintf("it had %zu messages when it was recorded, and has %zu now", json_size(a), json_size(b));
+    autofree char *what = xasprintf("it had %zu messages when it was recorded, and has %zu now", json_size(a),
+                                    json_size(b));
     return bad(p, what, err);
 }
 
@@ -157,8 +173,8 @@ static void header(const struct json *line, const char *name, char *out, size_t 
     }
 }
 
-static enum http_end give(const struct json *line, const struct http_request *q, struct http_reply *reply, struct failure *f,
-                          struct error *err)
+static enum http_end give(const struct json *line, const struct http_request *q, struct http_reply *reply,
+                          struct failure *f, struct error *err)
 {
     const char *body = str(json_get(line, "body")), *end = str(json_get(line, "end"));
     struct http_life life = {.content_at = clock_ms()};
@@ -181,7 +197,8 @@ static enum http_end give(const struct json *line, const struct http_request *q,
     return more ? HTTP_WHOLE : HTTP_STOPPED;
 }
 
-enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply, struct failure *f, struct error *err)
+enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply,
+                          struct failure *f, struct error *err)
 {
     *reply = (struct http_reply){0};
     p->number++;

@@ -1,4 +1,5 @@
-/* request.c - see request.h. What all bodies share, and chat completions: calls and results as that API has them. */
+/* request.c - see request.h. What all bodies share, and chat completions: calls and results as that API has
+ * them. */
 #include "llm/request.h"
 
 #include <stdlib.h>
@@ -27,15 +28,21 @@ struct json *request_message(struct request_out *o, const char *role, const char
     if (parts)
         json_set_str(m, "type", "message");
     json_set_str(m, "role", role);
-    json_set(m, "content", parts ? request_text_parts(content) : json_string(content));     /* never null: Workers AI and Gemini refuse that */
+    /* never null: Workers AI and Gemini refuse that */
+    json_set(m, "content", parts ? request_text_parts(content) : json_string(content));
     json_add(o->messages, m);
     o->prompt += strlen(content) + 16;
     return m;
 }
 
-static bool nine(const char *id) { return strlen(id) == 9 && strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == 9; }
+static bool nine(const char *id)
+{
+    return strlen(id) == 9
+           && strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == 9;
+}
 
-/* Another service made this id: give it a form that all accept (Mistral: nine letters and digits). The same id gives the same. */
+/* Another service made this id: give it a form that all accept (Mistral: nine letters and digits). The same
+ * id gives the same. */
 static void foreign_id(char out[10], const char *id, size_t turn)
 {
     static const char set[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -66,7 +73,10 @@ size_t request_question(const struct conversation *c)
     return question;
 }
 
-bool request_own(const struct turn *t, const char *origin) { return t->origin && origin && !strcmp(t->origin, origin); }
+bool request_own(const struct turn *t, const char *origin)
+{
+    return t->origin && origin && !strcmp(t->origin, origin);
+}
 
 const char *request_system(const struct llm_request *q, const struct request_shape *s)
 {
@@ -76,10 +86,14 @@ const char *request_system(const struct llm_request *q, const struct request_sha
 
 #define THOUGHT_FIELD "reasoning_content"
 
-/* OpenRouter and MiniMax give a list of pieces, which goes back as it is; a gateway may have answered with the items of Responses: not those. */
+/* OpenRouter and MiniMax give a list of pieces, which goes back as it is; a gateway may have answered with
+ * the items of Responses: not those. */
 static bool thought_pieces(struct request_out *o, struct json *m, const struct turn *t)
 {
-    autojson struct json *kept = t->reasoning_items ? json_parse(t->reasoning_items, strlen(t->reasoning_items), JSON_DUPLICATES, NULL, NULL) : NULL;
+    autojson struct json *kept = t->reasoning_items
+                                     ? json_parse(t->reasoning_items, strlen(t->reasoning_items),
+                                                  JSON_DUPLICATES, NULL, NULL)
+                                     : NULL;
     const char *type = json_str(json_get(json_at(kept, 0), "type"));
     if (!type || strncmp(type, "reasoning.", 10))
         return false;
@@ -88,7 +102,8 @@ static bool thought_pieces(struct request_out *o, struct json *m, const struct t
     return true;
 }
 
-/* The reasoning under the name it came under. Where it is required, it is required as reasoning_content, beside a list of pieces too. */
+/* The reasoning under the name it came under. Where it is required, it is required as reasoning_content,
+ * beside a list of pieces too. */
 static void thoughts(struct request_out *o, struct json *m, const struct turn *t, bool required)
 {
     const char *field = required ? THOUGHT_FIELD : t->reasoning_field;
@@ -98,7 +113,8 @@ static void thoughts(struct request_out *o, struct json *m, const struct turn *t
     o->prompt += strlen(t->reasoning);
 }
 
-/* Gemini refuses a call without its signature. The stand-in for calls of another model is Google's own: ai.google.dev/gemini-api/docs/thought-signatures. */
+/* Gemini refuses a call without its signature. The stand-in for calls of another model is Google's own:
+ * ai.google.dev/gemini-api/docs/thought-signatures. */
 static struct json *stand_in(void)
 {
     struct json *extra = json_object(), *google = json_object();
@@ -117,9 +133,10 @@ static char *thought_text(const struct turn *t)
     return xasprintf("<think>\n%.*s\n</think>\n\n%s", (int)n, from, t->text);
 }
 
-/* What goes back of the reasoning of one message. open: the question that it belongs to is not answered yet. */
-static void add_thoughts(struct request_out *o, struct json *m, const struct turn *t, const struct request_shape *s, bool own,
-                         size_t index, bool open)
+/* What goes back of the reasoning of one message. open: the question that it belongs to is not answered yet.
+ */
+static void add_thoughts(struct request_out *o, struct json *m, const struct turn *t,
+                         const struct request_shape *s, bool own, size_t index, bool open)
 {
     enum llm_reasoning_back back = s->reasoning_back;
     bool required = back == LLM_BACK_REQUIRED;
@@ -127,14 +144,16 @@ static void add_thoughts(struct request_out *o, struct json *m, const struct tur
         autofree char *text = thought_text(t);
         json_set_str(m, "content", text);
         o->prompt += strlen(t->reasoning);
-    } else if (own && !s->no_items && index >= s->stale && back != LLM_BACK_NEVER && (t->n_calls || back == LLM_BACK_ALWAYS || required)) {
+    } else if (own && !s->no_items && index >= s->stale && back != LLM_BACK_NEVER
+               && (t->n_calls || back == LLM_BACK_ALWAYS || required)) {
         thoughts(o, m, t, required);
     }
     if (required && !json_get(m, THOUGHT_FIELD))
-        json_set_str(m, THOUGHT_FIELD, " ");   /* an empty one is refused as well */
+        json_set_str(m, THOUGHT_FIELD, " "); /* an empty one is refused as well */
 }
 
-static void add_calls(struct request_out *o, struct json *m, const struct turn *t, const struct request_shape *s, bool own, size_t index)
+static void add_calls(struct request_out *o, struct json *m, const struct turn *t,
+                      const struct request_shape *s, bool own, size_t index)
 {
     struct json *list = json_array();
     for (size_t i = 0; i < t->n_calls; i++) {
@@ -145,7 +164,9 @@ static void add_calls(struct request_out *o, struct json *m, const struct turn *
         json_set_str(f, "name", k->name);
         json_set_str(f, "arguments", k->arguments);
         json_set(c, "function", f);
-        struct json *extra = own && k->extra ? json_parse(k->extra, strlen(k->extra), JSON_DUPLICATES, NULL, NULL) : NULL;
+        struct json *extra = own && k->extra
+                                 ? json_parse(k->extra, strlen(k->extra), JSON_DUPLICATES, NULL, NULL)
+                                 : NULL;
         if (!extra && s->o->signatures && i == 0)
             extra = stand_in();
         if (extra)
@@ -156,8 +177,8 @@ static void add_calls(struct request_out *o, struct json *m, const struct turn *
     json_set(m, "tool_calls", list);
 }
 
-static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s, struct request_style style, size_t index,
-                      bool open)
+static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s,
+                      struct request_style style, size_t index, bool open)
 {
     struct json *m = request_message(o, "assistant", t->text);
     bool own = request_own(t, s->origin);
@@ -175,9 +196,10 @@ static const char *tool_name(const struct turn *t, const char *id)
     return NULL;
 }
 
-static void native_messages(struct request_out *o, const struct conversation *c, const struct request_shape *s, struct request_style style)
+static void native_messages(struct request_out *o, const struct conversation *c,
+                            const struct request_shape *s, struct request_style style)
 {
-    size_t index = 0;           /* of the turn whose calls the results answer */
+    size_t index = 0; /* of the turn whose calls the results answer */
     size_t question = request_question(c);
     for (size_t i = 0; i < c->n; i++) {
         const struct turn *t = &c->v[i];
@@ -196,7 +218,8 @@ static void native_messages(struct request_out *o, const struct conversation *c,
     }
 }
 
-void request_messages(struct request_out *o, const struct llm_request *q, const struct request_shape *s, struct request_style style)
+void request_messages(struct request_out *o, const struct llm_request *q, const struct request_shape *s,
+                      struct request_style style)
 {
     if (request_system(q, s))
         request_message(o, "system", request_system(q, s));
@@ -242,12 +265,13 @@ void request_temperature(struct json *body, const struct llm_request *q, const s
 {
     double t = s->o->temperature;
     if (s->temperature && t >= 0)
-        json_set(body, "temperature", json_number(q->vary && t < TEMPERATURE_VARIED ? TEMPERATURE_VARIED : t));
+        json_set(body, "temperature",
+                 json_number(q->vary && t < TEMPERATURE_VARIED ? TEMPERATURE_VARIED : t));
 }
 
 static void set_member(struct json *body, const char *key, const char *member, struct json *value)
 {
-    const struct json *there = json_get(body, key);        /* what the provider's entry says of it stays */
+    const struct json *there = json_get(body, key); /* what the provider's entry says of it stays */
     struct json *o = json_type(there) == JSON_OBJECT ? json_copy(there) : json_object();
     json_set(o, member, value);
     json_set(body, key, o);
@@ -275,7 +299,10 @@ static void request_thinking(struct json *body, const struct request_shape *s)
         break;
     case LLM_THINKING_TYPE:
     case LLM_THINKING_ADAPTIVE:
-        set_member(body, "thinking", "type", json_string(off ? "disabled" : how == LLM_THINKING_TYPE ? "enabled" : "adaptive"));
+        set_member(body, "thinking", "type",
+                   json_string(off                        ? "disabled"
+                               : how == LLM_THINKING_TYPE ? "enabled"
+                                                          : "adaptive"));
         break;
     case LLM_THINKING_EFFORT:
         break;
@@ -292,7 +319,8 @@ static void add_fields(struct json *body, const char *fields)
         json_set(body, json_key(e), json_copy(e));
 }
 
-void request_chat(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s)
+void request_chat(struct request_out *o, struct json *body, const struct llm_request *q,
+                  const struct request_shape *s)
 {
     json_set_str(body, "model", s->o->model);
     request_messages(o, q, s, (struct request_style){.thoughts = true});
@@ -300,7 +328,8 @@ void request_chat(struct request_out *o, struct json *body, const struct llm_req
     if (!s->blocks)
         request_tools(o, body, q);
     if (s->max_tokens > 0 && s->max_tokens_field != MAX_TOKENS_NONE)
-        json_set_int(body, s->max_tokens_field == MAX_TOKENS_NEW ? "max_completion_tokens" : "max_tokens", s->max_tokens);
+        json_set_int(body, s->max_tokens_field == MAX_TOKENS_NEW ? "max_completion_tokens" : "max_tokens",
+                     s->max_tokens);
     request_temperature(body, q, s);
     request_thinking(body, s);
     json_set_bool(body, "stream", s->stream);

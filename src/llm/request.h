@@ -7,21 +7,26 @@
 
 #include "llm/llm.h"
 
-enum max_tokens_field { MAX_TOKENS_OLD, MAX_TOKENS_NEW, MAX_TOKENS_NONE };     /* max_tokens, max_completion_tokens, neither */
+/* max_tokens, max_completion_tokens, neither */
+enum max_tokens_field { MAX_TOKENS_OLD, MAX_TOKENS_NEW, MAX_TOKENS_NONE };
 
-struct request_shape {                  /* what this request is like: options, what was learnt, what was downgraded */
+/* what this request is like: options, what was learnt, what was downgraded */
+struct request_shape {
     const struct llm_options *o;
     const char *origin;
     enum llm_reasoning_back reasoning_back;
-    const char *effort;                 /* to be sent, or NULL */
-    size_t stale;                       /* turns before this one are sent without the items that the service gave with them */
-    bool blocks;                        /* dialect of calling */
+    const char *effort; /* to be sent, or NULL */
+    /* turns before this one are sent without the items that the service gave with them */
+    size_t stale;
+    bool blocks; /* dialect of calling */
     bool stream, stream_options, temperature;
-    bool no_items;                      /* the service refused what it had given: reasoning stays out of the history */
-    bool no_encrypted, no_summary;      /* Responses: these are not asked for */
+    /* the service refused what it had given: reasoning stays out of the history */
+    bool no_items;
+    bool no_encrypted, no_summary; /* Responses: these are not asked for */
     enum max_tokens_field max_tokens_field;
-    int max_tokens;                     /* 0: not sent */
-    const char *nudged_text;            /* a reply that is answered by the nudge, neither being in the conversation; or NULL */
+    int max_tokens; /* 0: not sent */
+    /* a reply that is answered by the nudge, neither being in the conversation; or NULL */
+    const char *nudged_text;
 };
 
 /* The body; the caller frees. *prompt is set to the bytes of text the model is to read, for estimates. */

@@ -1,5 +1,6 @@
-/* request_blocks.c - a conversation in the dialect of blocks: calls as fenced python in the assistant's text, results as headed user turns; user
- * turns in a row are joined, because strict templates refuse them. The same for every API: a list of roles with texts.
+/* request_blocks.c - a conversation in the dialect of blocks: calls as fenced python in the assistant's text,
+ * results as headed user turns; user turns in a row are joined, because strict templates refuse them. The
+ * same for every API: a list of roles with texts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,11 +29,21 @@ static void add_result(struct request_out *o, const struct llm_prompts *p, const
 {
     const char *template = NULL;
     switch (t->result) {
-    case RESULT_OK: template = p->blocks_ok; break;
-    case RESULT_FAILED: template = p->blocks_failed; break;
-    case RESULT_MALFORMED: template = p->blocks_malformed; break;
-    case RESULT_INTERRUPTED: template = p->blocks_interrupted; break;
-    case RESULT_NO_MORE: template = p->blocks_no_more; break;
+    case RESULT_OK:
+        template = p->blocks_ok;
+        break;
+    case RESULT_FAILED:
+        template = p->blocks_failed;
+        break;
+    case RESULT_MALFORMED:
+        template = p->blocks_malformed;
+        break;
+    case RESULT_INTERRUPTED:
+        template = p->blocks_interrupted;
+        break;
+    case RESULT_NO_MORE:
+        template = p->blocks_no_more;
+        break;
     }
     if (!template)
         template = "[Output of the code]\n{output}";
@@ -135,8 +146,9 @@ static bool repeats(const struct conversation *c, size_t i)
     return false;
 }
 
-/* A small model copies what it reads. So a failed try that another try followed is not sent again, and of one that repeats an earlier
- * try only the failure is: it stands behind the question. It keeps the prompt short too, where every round is paid for again. */
+/* A small model copies what it reads. So a failed try that another try followed is not sent again, and of one
+ * that repeats an earlier try only the failure is: it stands behind the question. It keeps the prompt short
+ * too, where every round is paid for again. */
 static size_t blocks_failed(struct request_out *o, const struct llm_request *q, size_t i)
 {
     const struct conversation *c = q->conversation;
@@ -149,13 +161,15 @@ static size_t blocks_failed(struct request_out *o, const struct llm_request *q, 
     return n;
 }
 
-/* Code has given its output and a sentence is wanted: what only helped to write that code is not sent again. */
+/* Code has given its output and a sentence is wanted: what only helped to write that code is not sent again.
+ */
 static bool answer_wanted(const struct conversation *c)
 {
     return c->n && c->v[c->n - 1].role == TURN_RESULT && c->v[c->n - 1].result == RESULT_OK;
 }
 
-/* Questions with their blocks, as if they had been asked and answered so: a small model does what was done before, not what it is told. */
+/* Questions with their blocks, as if they had been asked and answered so: a small model does what was done
+ * before, not what it is told. */
 static void add_examples(struct request_out *o, const char *text)
 {
     static const char open[] = "```python\n", close[] = "\n```";

@@ -1,5 +1,5 @@
-/* responses.c - see responses.h. Deltas are shown as they come; what they did not bring is taken from the item once it is done, and from
- * the whole response when there were no items before it.
+/* responses.c - see responses.h. Deltas are shown as they come; what they did not bring is taken from the
+ * item once it is done, and from the whole response when there were no items before it.
  */
 #include "llm/responses.h"
 
@@ -11,11 +11,17 @@
 #include "llm/choice.h"
 #include "llm/reader.h"
 
-static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
+static const char *str(const struct json *j)
+{
+    return json_str(j) ? json_str(j) : "";
+}
 
-#define ITEMS_MOST 1024         /* more share the last */
+#define ITEMS_MOST 1024 /* more share the last */
 
-static struct responses_item *item_of(struct reader *r) { return &r->responses.item[r->responses.at]; }
+static struct responses_item *item_of(struct reader *r)
+{
+    return &r->responses.item[r->responses.at];
+}
 
 /* The item that an event is about. Where no place is told it is the one before; fresh: another begins. */
 static void find_item(struct reader *r, const struct json *event, bool fresh)
@@ -34,14 +40,18 @@ static void find_item(struct reader *r, const struct json *event, bool fresh)
         return;
     }
     if (r->responses.n_items < ITEMS_MOST) {
-        r->responses.item = xreallocarray(r->responses.item, r->responses.n_items + 1, sizeof *r->responses.item);
+        r->responses.item = xreallocarray(r->responses.item, r->responses.n_items + 1,
+                                          sizeof *r->responses.item);
         r->responses.n_items++;
     }
     r->responses.at = r->responses.n_items - 1;
     r->responses.item[r->responses.at] = (struct responses_item){.place = place};
 }
 
-static bool is(const struct json *o, const char *type) { return !strcmp(str(json_get(o, "type")), type); }
+static bool is(const struct json *o, const char *type)
+{
+    return !strcmp(str(json_get(o, "type")), type);
+}
 
 /* ---- text, refusal, reasoning: from a delta or from a whole part ---- */
 
@@ -131,7 +141,7 @@ static void end_item(struct reader *r, const struct json *event, const struct js
         reasoning_parts(r, item);
     items_keep(&r->items, item, item_of(r)->place);
     if (item_of(r)->place < 0)
-        find_item(r, NULL, true);              /* what comes without a place is about another */
+        find_item(r, NULL, true); /* what comes without a place is about another */
 }
 
 static void whole_items(struct reader *r, const struct json *response)
@@ -141,7 +151,8 @@ static void whole_items(struct reader *r, const struct json *response)
         if (is(e, "function_call")) {
             const char *id = json_str(json_get(e, "call_id"));
             r->content++;
-            slots_whole(&r->slots, id ? id : json_str(json_get(e, "id")), json_str(json_get(e, "name")), json_get(e, "arguments"));
+            slots_whole(&r->slots, id ? id : json_str(json_get(e, "id")), json_str(json_get(e, "name")),
+                        json_get(e, "arguments"));
             items_keep(&r->items, e, -1);
         } else {
             end_item(r, NULL, e);
@@ -155,7 +166,8 @@ static void finish(struct reader *r, const struct json *response)
     choice_usage(r, json_get(response, "usage"));
     if (strcmp(str(json_get(response, "status")), "incomplete") && !*reason)
         return;
-    snprintf(r->finish, sizeof r->finish, "%s", strcmp(reason, "content_filter") ? "length" : "content_filter");
+    snprintf(r->finish, sizeof r->finish, "%s",
+             strcmp(reason, "content_filter") ? "length" : "content_filter");
 }
 
 /* ---- events ---- */
@@ -168,7 +180,10 @@ static void on_added(struct reader *r, const struct json *o)
         r->content += slots_item(&r->slots, o, item, false);
 }
 
-static void on_done(struct reader *r, const struct json *o) { end_item(r, o, json_get(o, "item")); }
+static void on_done(struct reader *r, const struct json *o)
+{
+    end_item(r, o, json_get(o, "item"));
+}
 
 static void on_text(struct reader *r, const struct json *o)
 {
@@ -188,8 +203,14 @@ static void on_summary_part(struct reader *r, const struct json *o)
     r->responses.thought_gap = r->responses.thought != 0;
 }
 
-static void on_summary(struct reader *r, const struct json *o) { think(r, str(json_get(o, "delta")), RESPONSES_SUMMARY); }
-static void on_reasoning(struct reader *r, const struct json *o) { think(r, str(json_get(o, "delta")), RESPONSES_TEXT); }
+static void on_summary(struct reader *r, const struct json *o)
+{
+    think(r, str(json_get(o, "delta")), RESPONSES_SUMMARY);
+}
+static void on_reasoning(struct reader *r, const struct json *o)
+{
+    think(r, str(json_get(o, "delta")), RESPONSES_TEXT);
+}
 
 static void on_arguments(struct reader *r, const struct json *o)
 {
@@ -221,7 +242,10 @@ static void on_failed(struct reader *r, const struct json *o)
     failure_from_json(&r->failure, 200, response ? response : o);
 }
 
-static const struct { const char *type; void (*read)(struct reader *r, const struct json *o); } events[] = {
+static const struct {
+    const char *type;
+    void (*read)(struct reader *r, const struct json *o);
+} events[] = {
     {"response.output_text.delta", on_text},
     {"response.function_call_arguments.delta", on_arguments},
     {"response.reasoning_summary_text.delta", on_summary},

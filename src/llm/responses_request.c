@@ -1,10 +1,12 @@
 /* responses_request.c - a conversation as the input items of the Responses API.
  *
- * Nothing is stored by the service (store: false), so reasoning comes encrypted and goes back as it came, in its place in front of the call
- * or text that it belongs to: OpenAI refuses the one without the other, both ways ("Item 'fc_...' of type 'function_call' was provided
- * without its required 'reasoning' item", continue#10018). What cannot stand by itself is left out together with the ids of its turn, for an id
- * alone is looked for among stored items ("Items are not persisted when `store` is set to false", openai-agents-js#546). Shapes:
- * openai/openai-python, src/openai/types/responses/response_input_item_param.py.
+ * Nothing is stored by the service (store: false), so reasoning comes encrypted and goes back as it came, in
+ * its place in front of the call or text that it belongs to: OpenAI refuses the one without the other, both
+ * ways ("Item 'fc_...' of type 'function_call' was provided without its required 'reasoning' item",
+ * continue#10018). What cannot stand by itself is left out together with the ids of its turn, for an id alone
+ * is looked for among stored items ("Items are not persisted when `store` is set to false",
+ * openai-agents-js#546). Shapes: openai/openai-python,
+ * src/openai/types/responses/response_input_item_param.py.
  */
 #include <string.h>
 
@@ -12,11 +14,17 @@
 #include "base/mem.h"
 #include "llm/request_parts.h"
 
-#define LEAST_TOKENS 16         /* the API refuses a smaller max_output_tokens */
+#define LEAST_TOKENS 16 /* the API refuses a smaller max_output_tokens */
 
-static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
+static const char *str(const struct json *j)
+{
+    return json_str(j) ? json_str(j) : "";
+}
 
-static bool is(const struct json *o, const char *type) { return !strcmp(str(json_get(o, "type")), type); }
+static bool is(const struct json *o, const char *type)
+{
+    return !strcmp(str(json_get(o, "type")), type);
+}
 
 static struct json *item(struct request_out *o, const char *type)
 {
@@ -34,11 +42,13 @@ static const struct call *call_of(const struct turn *t, const char *id)
     return NULL;
 }
 
-/* Everything that was given to be carried over can be: no reasoning without its content, no call that the turn does not have. */
+/* Everything that was given to be carried over can be: no reasoning without its content, no call that the
+ * turn does not have. */
 static bool stands(const struct json *kept, const struct turn *t)
 {
     for (const struct json *e = json_first(kept); e; e = json_next(e)) {
-        if (is(e, "reasoning") && !*str(json_get(e, "encrypted_content")) && !json_size(json_get(e, "content")))
+        if (is(e, "reasoning") && !*str(json_get(e, "encrypted_content"))
+            && !json_size(json_get(e, "content")))
             return false;
         if (is(e, "function_call") && !call_of(t, str(json_get(e, "call_id"))))
             return false;
@@ -50,7 +60,8 @@ static struct json *kept_of(const struct turn *t, const struct request_shape *s,
 {
     if (s->no_items || index < s->stale || !t->reasoning_items || !request_own(t, s->origin))
         return NULL;
-    struct json *kept = json_parse(t->reasoning_items, strlen(t->reasoning_items), JSON_DUPLICATES, NULL, NULL);
+    struct json *kept = json_parse(t->reasoning_items, strlen(t->reasoning_items), JSON_DUPLICATES, NULL,
+                                   NULL);
     if (stands(kept, t))
         return kept;
     json_free(kept);
@@ -108,7 +119,8 @@ static void kept_items(struct request_out *o, const struct turn *t, const struct
     }
 }
 
-static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s, size_t index, bool counts)
+static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s,
+                      size_t index, bool counts)
 {
     autojson struct json *kept = kept_of(t, s, index);
     if (kept) {
@@ -124,7 +136,8 @@ static void assistant(struct request_out *o, const struct turn *t, const struct 
 static void input(struct request_out *o, const struct llm_request *q, const struct request_shape *s)
 {
     const struct conversation *c = q->conversation;
-    size_t index = 0, question = request_question(c);      /* reasoning of earlier questions is taken off by the service */
+    /* reasoning of earlier questions is taken off by the service */
+    size_t index = 0, question = request_question(c);
     for (size_t i = 0; i < c->n; i++) {
         const struct turn *t = &c->v[i];
         if (t->role == TURN_USER) {
@@ -141,7 +154,8 @@ static void input(struct request_out *o, const struct llm_request *q, const stru
     }
 }
 
-/* strict is on where nothing is said, which would have the arguments of every model fit the schema word by word. */
+/* strict is on where nothing is said, which would have the arguments of every model fit the schema word by
+ * word. */
 static void tools(struct request_out *o, struct json *body, const struct llm_request *q)
 {
     if (!q->n_tools)
@@ -179,7 +193,8 @@ static void reasoning(struct json *body, const struct request_shape *s)
     json_set(body, "include", include);
 }
 
-void request_responses(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s)
+void request_responses(struct request_out *o, struct json *body, const struct llm_request *q,
+                       const struct request_shape *s)
 {
     const char *system = request_system(q, s);
     json_set_str(body, "model", s->o->model);

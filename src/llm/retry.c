@@ -1,5 +1,6 @@
-/* retry.c - the policy of WIRE 6: three attempts after the first with backoff, one downgrade a parameter, polling while a
- * server loads its model, one try without stream when a stream broke before anything was shown, nothing after text was shown.
+/* retry.c - the policy of WIRE 6: three attempts after the first with backoff, one downgrade a parameter,
+ * polling while a server loads its model, one try without stream when a stream broke before anything was
+ * shown, nothing after text was shown.
  */
 #include "llm/retry.h"
 
@@ -31,8 +32,10 @@ static struct retry_choice poll_more(struct retry *t, int64_t now_ms)
     return (struct retry_choice){RETRY_POLL, RETRY_POLL_MS};
 }
 
-/* A stream that broke may do without being one; what was none may be asked for once more, where nothing at all came. */
-static struct retry_choice without_stream(struct retry *t, const struct failure *f, bool streaming, double random)
+/* A stream that broke may do without being one; what was none may be asked for once more, where nothing at
+ * all came. */
+static struct retry_choice without_stream(struct retry *t, const struct failure *f, bool streaming,
+                                          double random)
 {
     if (t->unstreamed || (!streaming && !f->once))
         return (struct retry_choice){RETRY_NO, 0};
@@ -40,7 +43,8 @@ static struct retry_choice without_stream(struct retry *t, const struct failure 
     return streaming ? (struct retry_choice){RETRY_WITHOUT_STREAM, 0} : wait_more(t, f, random);
 }
 
-struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming, int64_t now_ms, double random)
+struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming,
+                                 int64_t now_ms, double random)
 {
     struct retry_choice no = {RETRY_NO, 0};
     if (shown)

@@ -1,4 +1,5 @@
-/* retry.h - what to do after a failure: a pure function of what happened so far, so that it is tested without a clock. */
+/* retry.h - what to do after a failure: a pure function of what happened so far, so that it is tested without
+ * a clock. */
 #ifndef LLM_RETRY_H
 #define LLM_RETRY_H
 
@@ -7,17 +8,17 @@
 
 #include "llm/failure.h"
 
-#define RETRY_MAX 3                     /* attempts after the first */
-#define RETRY_POLL_MS 2000
+#define RETRY_MAX           3 /* attempts after the first */
+#define RETRY_POLL_MS       2000
 #define RETRY_POLL_LIMIT_MS 300000
-#define RETRY_AFTER_MAX 120.0           /* seconds */
+#define RETRY_AFTER_MAX     120.0 /* seconds */
 
 enum retry_what { RETRY_NO, RETRY_WAIT, RETRY_POLL, RETRY_DOWNGRADE, RETRY_WITHOUT_STREAM };
 
-struct retry {                          /* of one request; zeroed at its start */
-    unsigned attempts;                  /* waits taken so far */
-    unsigned once;                      /* retries taken of the kind that gets one */
-    unsigned params;                    /* bits of enum failure_param that were downgraded */
+struct retry {         /* of one request; zeroed at its start */
+    unsigned attempts; /* waits taken so far */
+    unsigned once;     /* retries taken of the kind that gets one */
+    unsigned params;   /* bits of enum failure_param that were downgraded */
     bool unstreamed;
     bool polling;
     int64_t poll_since;
@@ -29,6 +30,7 @@ struct retry_choice {
 };
 
 /* shown: text of this reply was already passed on. random: 0 to 1. */
-struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming, int64_t now_ms, double random);
+struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming,
+                                 int64_t now_ms, double random);
 
 #endif

@@ -8,7 +8,8 @@
 #include "base/mem.h"
 
 #define NAME_MAX_BYTES 256
-#define ARGS_MAX (4u << 20)     /* raw; cumulative senders repeat themselves. What is kept is capped at 1 MiB in calls.c */
+#define ARGS_MAX \
+    (4u << 20) /* raw; cumulative senders repeat themselves. What is kept is capped at 1 MiB in calls.c */
 
 void slots_release(struct slots *s)
 {
@@ -40,7 +41,7 @@ static struct slot *add(struct slots *s, int64_t index)
 
 static struct slot *by_index(struct slots *s, int64_t index)
 {
-    for (size_t i = s->n; i-- > 0; )           /* the latest: one index may have opened several calls */
+    for (size_t i = s->n; i-- > 0;) /* the latest: one index may have opened several calls */
         if (s->v[i].index == index)
             return &s->v[i];
     return NULL;
@@ -48,7 +49,7 @@ static struct slot *by_index(struct slots *s, int64_t index)
 
 static struct slot *by_id(struct slots *s, const char *id)
 {
-    for (size_t i = s->n; i-- > 0; )
+    for (size_t i = s->n; i-- > 0;)
         if (s->v[i].id && !strcmp(s->v[i].id, id))
             return &s->v[i];
     return NULL;
@@ -59,7 +60,8 @@ static struct slot *find(struct slots *s, const struct json *index, const char *
     if (json_type(index) == JSON_NUMBER) {
         int64_t i = json_int(index, 0);
         struct slot *t = by_index(s, i);
-        bool other = t && *id && *name && t->id && strcmp(t->id, id);   /* Ollama, lmdeploy: all calls under index 0 */
+        /* Ollama, lmdeploy: all calls under index 0 */
+        bool other = t && *id && *name && t->id && strcmp(t->id, id);
         return t && !other ? t : add(s, i);
     }
     struct slot *t = *id ? by_id(s, id) : NULL;
@@ -73,7 +75,7 @@ static struct slot *find(struct slots *s, const struct json *index, const char *
 static void add_name(struct slot *t, const char *name)
 {
     if (!*name || t->args.len)
-        return;                 /* once arguments have begun, a name is a repeat */
+        return; /* once arguments have begun, a name is a repeat */
     if (t->name.len && !strcmp(buf_str(&t->name), name))
         return;
     buf_addstr(&t->name, name);
@@ -116,7 +118,7 @@ static bool add_args(struct slots *all, struct slot *t, const struct json *args)
     }
     if (json_type(args) == JSON_NULL)
         return false;
-    char *whole = json_print(args);            /* an object: it stands for all that came before */
+    char *whole = json_print(args); /* an object: it stands for all that came before */
     forget_args(all, t);
     add_fragment(all, t, whole, strlen(whole));
     free(whole);
@@ -158,7 +160,7 @@ bool slots_delta(struct slots *s, const struct json *d)
     bool args_null = json_type(args) == JSON_NULL || (json_str(args) && !*json_str(args));
     const struct json *extra = json_get(d, "extra_content");
     if (!*id && !*name && args_null && json_type(extra) == JSON_NULL)
-        return false;           /* Workers AI ends a call with a delta of nulls; it must not open a slot */
+        return false; /* Workers AI ends a call with a delta of nulls; it must not open a slot */
     struct slot *t = find(s, json_get(d, "index"), id, name);
     if (!t)
         return true;
@@ -180,13 +182,14 @@ void slots_whole(struct slots *s, const char *id, const char *name, const struct
     add_args(s, t, args);
 }
 
-/* By its place in the output; by its id only where no place is told, for some gateways give each event another. */
+/* By its place in the output; by its id only where no place is told, for some gateways give each event
+ * another. */
 static struct slot *item_slot(struct slots *s, const struct json *event, const char *item)
 {
     const struct json *place = json_get(event, "output_index");
     int64_t index = json_type(place) == JSON_NUMBER ? json_int(place, 0) : -1;
     struct slot *t = index >= 0 ? by_index(s, index) : NULL;
-    for (size_t i = s->n; !t && index < 0 && *item && i-- > 0; )
+    for (size_t i = s->n; !t && index < 0 && *item && i-- > 0;)
         if (s->v[i].item && !strcmp(s->v[i].item, item))
             t = &s->v[i];
     if (!t && index < 0 && !*item && s->n)
@@ -237,9 +240,10 @@ bool slots_item_arguments(struct slots *s, const struct json *event, const struc
 
 bool slots_function_call(struct slots *s, const struct json *f)
 {
-    const char *name = string_or_empty(json_get(f, "name")), *args = string_or_empty(json_get(f, "arguments"));
+    const char *name = string_or_empty(json_get(f, "name")),
+               *args = string_or_empty(json_get(f, "arguments"));
     if (!*name && (!s->n || !*args))
-        return false;           /* Snowflake sends a zero-valued one with every text */
+        return false; /* Snowflake sends a zero-valued one with every text */
     struct slot *t = by_index(s, -2);
     if (!t)
         t = add(s, -2);

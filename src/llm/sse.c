@@ -1,4 +1,5 @@
-/* sse.c - the cutter: lines by CR, LF or CRLF, fields, events. Lines that lie whole in the fed piece are not copied first. */
+/* sse.c - the cutter: lines by CR, LF or CRLF, fields, events. Lines that lie whole in the fed piece are not
+ * copied first. */
 #include "llm/sse.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 void sse_init(struct sse *s, size_t max_event, sse_fn *fn, void *ctx)
 {
     *s = (struct sse){.fn = fn, .ctx = ctx};
-    buf_init(&s->line, max_event + 16);        /* the field's name and a blank beside the data */
+    buf_init(&s->line, max_event + 16); /* the field's name and a blank beside the data */
     buf_init(&s->data, max_event);
     buf_init(&s->name, 256);
 }
@@ -23,8 +24,11 @@ void sse_release(struct sse *s)
 static void dispatch(struct sse *s, bool at_end)
 {
     if (s->has_data && (s->data.len || s->is_error)) {
-        struct sse_event e = {.name = buf_str(&s->name), .data = buf_str(&s->data), .len = s->data.len,
-                              .error = s->is_error, .at_end = at_end};
+        struct sse_event e = {.name = buf_str(&s->name),
+                              .data = buf_str(&s->data),
+                              .len = s->data.len,
+                              .error = s->is_error,
+                              .at_end = at_end};
         s->fn(s->ctx, &e);
     }
     buf_clear(&s->data);
@@ -42,7 +46,7 @@ static bool take_value(struct sse *s, const char *line, size_t len, size_t name_
 {
     const char *v = line + name_len, *end = line + len;
     if (v < end)
-        v++;                    /* the colon */
+        v++; /* the colon */
     if (v < end && *v == ' ')
         v++;
     if (s->has_data && !buf_addch(&s->data, '\n'))
@@ -64,7 +68,8 @@ static int take_line(struct sse *s, const char *line, size_t len)
         dispatch(s, false);
     } else if (is_field(line, len, "data")) {
         return take_value(s, line, len, 4) ? 0 : -1;
-    } else if (is_field(line, len, "error")) {         /* llama.cpp before #16109: an error is a field, not an event */
+        /* llama.cpp before #16109: an error is a field, not an event */
+    } else if (is_field(line, len, "error")) {
         if (s->has_data)
             dispatch(s, false);
         s->is_error = true;
@@ -76,7 +81,7 @@ static int take_line(struct sse *s, const char *line, size_t len)
         buf_clear(&s->name);
         buf_add(&s->name, line + skip, len - skip);
     }
-    return 0;                   /* comments and unknown fields are ignored */
+    return 0; /* comments and unknown fields are ignored */
 }
 
 static size_t line_length(const char *p, size_t n)
@@ -103,7 +108,7 @@ int sse_feed(struct sse *s, const char *p, size_t n)
         s->after_cr = p[k] == '\r';
         int rc;
         if (k > s->line.max)
-            return -1;          /* also where it is not copied: the cut must not decide */
+            return -1; /* also where it is not copied: the cut must not decide */
         if (s->line.len) {
             if (!buf_add(&s->line, p, k))
                 return -1;

@@ -9,17 +9,19 @@
 #include "base/mem.h"
 #include "llm/text_cursor.h"
 
-#define HELD_MAX (512u << 10)   /* beyond, it is text */
-#define PIECE (64u << 10)       /* fed at a time, so that held stays near its limit */
-#define LATE 512                /* bytes; what fails behind so many costs a try */
-#define SPACE_MAX 4096          /* in front of the first word */
-#define TRIES 16
-#define CALLS_MAX 64            /* the agent runs 32 of a reply at most */
+#define HELD_MAX  (512u << 10) /* beyond, it is text */
+#define PIECE     (64u << 10)  /* fed at a time, so that held stays near its limit */
+#define LATE      512          /* bytes; what fails behind so many costs a try */
+#define SPACE_MAX 4096         /* in front of the first word */
+#define TRIES     16
+#define CALLS_MAX 64 /* the agent runs 32 of a reply at most */
 #define TAKEN_MAX (1u << 20)
 /* so much is read behind a call, for the end of a thought or a call as the API has it */
 #define INVENTED_MAX 4096
 
-struct out { struct buf *text, *thoughts; };
+struct out {
+    struct buf *text, *thoughts;
+};
 
 void text_calls_init(struct text_calls *k, const struct llm_tool *tools, size_t n_tools)
 {
@@ -75,7 +77,7 @@ static void follow(struct text_calls *k, char b)
     } else {
         k->line_tail++;
         if (b == '`' && k->run_of == '`' && k->run >= 3)
-            k->run = 0;         /* ```x``` on one line is code within text */
+            k->run = 0; /* ```x``` on one line is code within text */
     }
     k->code = k->code != (b == '`');
     k->blank = false;
@@ -98,7 +100,7 @@ static void pass(struct text_calls *k, const char *s, size_t n, struct out *o)
         bool first = !k->begun;
         follow(k, s[i]);
         if (first && !k->begun && k->space.len < SPACE_MAX) {
-            if (!k->thought_over)      /* the blank lines behind a thought are not text */
+            if (!k->thought_over) /* the blank lines behind a thought are not text */
                 buf_addch(&k->space, s[i]);
             continue;
         }
@@ -122,9 +124,15 @@ static void give_back(struct text_calls *k, struct out *o)
     buf_release(&was);
 }
 
-static bool behind(const struct text_calls *k) { return k->calls.n > 0; }
+static bool behind(const struct text_calls *k)
+{
+    return k->calls.n > 0;
+}
 
-static bool between_calls(char b) { return isspace((unsigned char)b) || (b && strchr("`;,]", b)); }
+static bool between_calls(char b)
+{
+    return isspace((unsigned char)b) || (b && strchr("`;,]", b));
+}
 
 /* A byte of a reply that has a call in it already. False: those were none, and it is text. */
 static bool pass_behind(struct text_calls *k, char b, struct out *o)
@@ -171,9 +179,12 @@ static bool may_begin(const struct text_calls *k, const struct form *f)
 static bool may_open(const char *mark, const char *s, size_t n)
 {
     switch (*mark) {
-    case AT_CALLS: return *s == '{' || *s == '[';
-    case AT_PYTHON_LIST: return *s == '[';
-    case AT_FENCE: return *s == '`';
+    case AT_CALLS:
+        return *s == '{' || *s == '[';
+    case AT_PYTHON_LIST:
+        return *s == '[';
+    case AT_FENCE:
+        return *s == '`';
     default:
         while (n && (unsigned char)*mark > ' ' && *mark == *s)
             mark++, s++, n--;
@@ -227,7 +238,7 @@ static void keep_cursors(struct text_calls *k, const bool *dead, size_t n)
 static void step_cursors(struct text_calls *k, int b)
 {
     bool dead[TEXT_CURSORS] = {false};
-    for (size_t i = 0; i < k->n_cursors; i++)  /* some may be added on the way */
+    for (size_t i = 0; i < k->n_cursors; i++) /* some may be added on the way */
         dead[i] = text_cursor_step(k, i, b) != TEXT_ON;
     keep_cursors(k, dead, k->n_cursors);
 }
@@ -252,7 +263,7 @@ static void take_calls(struct text_calls *k, const struct form *f, struct calls 
                        size_t n)
 {
     if (!behind(k))
-        buf_add(&k->taken, buf_str(&k->space), k->space.len);   /* white space before a call is no text */
+        buf_add(&k->taken, buf_str(&k->space), k->space.len); /* white space before a call is no text */
     buf_release(&k->space);
     calls_move(&k->calls, found);
     k->sure = f->alone ? k->sure : k->calls.n;
@@ -284,7 +295,7 @@ static void take(struct text_calls *k, struct out *o)
         buf_release(&k->space);
     } else {
         k->opened = true;
-        for (size_t i = 0; i < n; i++)         /* talk about the tag */
+        for (size_t i = 0; i < n; i++) /* talk about the tag */
             pass_byte(k, s[i], o);
     }
 }
@@ -405,7 +416,7 @@ bool text_calls_feed(struct text_calls *k, const char *s, size_t n, struct buf *
 void text_calls_end(struct text_calls *k, enum text_end how, struct buf *text, struct buf *thoughts)
 {
     struct out o = {text, thoughts};
-    if (how != TEXT_WHOLE) {    /* what is half there is none */
+    if (how != TEXT_WHOLE) { /* what is half there is none */
         k->tries = 0;
         k->n_cursors = 0;
         k->best.form = NULL;

@@ -16,32 +16,43 @@
 #include "llm/calls.h"
 #include "llm/text_forms.h"
 
-#define TEXT_CURSORS 64
-#define TEXT_ARGUMENTS 8        /* of one call between tags */
+#define TEXT_CURSORS   64
+#define TEXT_ARGUMENTS 8 /* of one call between tags */
 
-struct text_slice { size_t at, len; };
+struct text_slice {
+    size_t at, len;
+};
 
 /* How far one form fits. */
 struct text_cursor {
     const struct form *form;
-    const char *step, *loop;            /* in its template; where what repeats begins */
-    bool outer, open;                   /* in an outer mark; in a slot */
+    const char *step, *loop; /* in its template; where what repeats begins */
+    bool outer, open;        /* in an outer mark; in a slot */
     /* len: bytes of the slot, or of the mark behind it, as far as it was seen */
     struct text_slice slot;
     /* in brackets and strings */
-    struct { int depth; char quote; unsigned char quotes, run; bool escaped, decided; } in;
+    struct {
+        int depth;
+        char quote;
+        unsigned char quotes, run;
+        bool escaped, decided;
+    } in;
     struct text_slice name, body, key[TEXT_ARGUMENTS], value[TEXT_ARGUMENTS];
-    size_t n;                           /* of key and value */
+    size_t n; /* of key and value */
 };
 
 struct text_calls {
     const struct llm_tool *tools;
     size_t n_tools;
-    struct buf held;                    /* what is not decided yet */
-    size_t from, at;                    /* in held: the first such byte; the one that the cursors want */
+    struct buf held; /* what is not decided yet */
+    size_t from, at; /* in held: the first such byte; the one that the cursors want */
     struct text_cursor cursor[TEXT_CURSORS];
     size_t n_cursors;
-    struct { const struct form *form; size_t end; struct calls calls; } best;      /* what fits so far */
+    struct {
+        const struct form *form;
+        size_t end;
+        struct calls calls;
+    } best; /* what fits so far */
     /* left; a form that fails late costs one, so that hostile text costs no more than a few passes */
     unsigned tries;
 
@@ -51,16 +62,16 @@ struct text_calls {
     char fence, run_of, before;
     /* of the fence that is open; of the line's first run of ` or ~; visible bytes behind that */
     size_t fence_len, run, line_tail;
-    const struct form *thought;         /* in it */
-    size_t close_len;                   /* bytes of its end that were seen */
-    bool thought_over, opened;          /* one ended; the tag of one was seen, anywhere */
-    struct buf space;                   /* white space in front of the first word */
+    const struct form *thought; /* in it */
+    size_t close_len;           /* bytes of its end that were seen */
+    bool thought_over, opened;  /* one ended; the tag of one was seen, anywhere */
+    struct buf space;           /* white space in front of the first word */
 
-    struct calls calls;                 /* found so far */
-    size_t sure;                        /* of them; the others count only if nothing else follows */
-    struct buf taken;                   /* the text of the calls, and what was between them */
-    size_t invented;                    /* bytes behind them */
-    bool enough;                        /* nothing more is wanted */
+    struct calls calls; /* found so far */
+    size_t sure;        /* of them; the others count only if nothing else follows */
+    struct buf taken;   /* the text of the calls, and what was between them */
+    size_t invented;    /* bytes behind them */
+    bool enough;        /* nothing more is wanted */
 
     /* all text that was passed on before was reasoning; the caller resets it */
     bool unsaid;
@@ -70,9 +81,9 @@ struct text_calls {
 };
 
 enum text_end {
-    TEXT_WHOLE,                 /* a call at the end counts too */
-    TEXT_CUT,                   /* only those that something followed, or that showed their end */
-    TEXT_ONLY,                  /* there are other calls, or the reply is broken: all is text */
+    TEXT_WHOLE, /* a call at the end counts too */
+    TEXT_CUT,   /* only those that something followed, or that showed their end */
+    TEXT_ONLY,  /* there are other calls, or the reply is broken: all is text */
 };
 
 void text_calls_init(struct text_calls *k, const struct llm_tool *tools, size_t n_tools);

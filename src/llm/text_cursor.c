@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "llm/python_call.h"
 
-#define NAME_LONGEST 128
-#define KEY_LONGEST 64
-#define TAG_LONGEST 64
+#define NAME_LONGEST  128
+#define KEY_LONGEST   64
+#define TAG_LONGEST   64
 #define JSON_HEAD_MAX 256
 
 /* ---- heads: what may still become a call ---- */
@@ -26,11 +26,11 @@ static int starts(const char *s, size_t n, const char *word)
 static int json_head(const char *s, size_t n)
 {
     static const char *const keys[] = {
-        "\"name\"", "\"tool\"", "\"tool_name\"", "\"function\"", "\"function_name\"", "\"arguments\"",
-        "\"parameters\"", "\"type\"", "\"id\"", "\"tool_call\"", "\"tool_calls\"", "\"action\"",
+        "\"name\"",       "\"tool\"", "\"tool_name\"", "\"function\"",  "\"function_name\"", "\"arguments\"",
+        "\"parameters\"", "\"type\"", "\"id\"",        "\"tool_call\"", "\"tool_calls\"",    "\"action\"",
     };
     size_t i = 0;
-    for (bool object = false; !object; ) {
+    for (bool object = false; !object;) {
         while (i < n && isspace((unsigned char)s[i]))
             i++;
         if (i == n)
@@ -55,9 +55,12 @@ static int head(const struct text_calls *k, const struct text_cursor *c)
     const char *s = k->held.data + c->slot.at;
     size_t n = k->at + 1 - c->slot.at;
     switch (*c->step) {
-    case AT_CALLS: return json_head(s, n);
-    case AT_ARGUMENTS: return *s == '{';
-    default: return python_call_head(s, n, *c->step == AT_PYTHON_LIST, k->tools, k->n_tools);
+    case AT_CALLS:
+        return json_head(s, n);
+    case AT_ARGUMENTS:
+        return *s == '{';
+    default:
+        return python_call_head(s, n, *c->step == AT_PYTHON_LIST, k->tools, k->n_tools);
     }
 }
 
@@ -146,7 +149,10 @@ static bool name_known(struct text_calls *k, struct text_cursor *c)
     return *name && calls_tool(name, k->tools, k->n_tools);
 }
 
-static bool word_byte(int b) { return b != TEXT_EOF && (isalnum(b) || strchr("_-.", b)) && b; }
+static bool word_byte(int b)
+{
+    return b != TEXT_EOF && (isalnum(b) || strchr("_-.", b)) && b;
+}
 
 /* Up to the mark behind the slot. 1: b ends it. */
 static int up_to_mark(struct text_calls *k, struct text_cursor *c, char b, struct text_slice *s)
@@ -156,7 +162,7 @@ static int up_to_mark(struct text_calls *k, struct text_cursor *c, char b, struc
     if (b == mark[c->slot.len])
         c->slot.len++;
     else
-        c->slot.len = b == mark[0];            /* no mark has its first byte in it again */
+        c->slot.len = b == mark[0]; /* no mark has its first byte in it again */
     if (c->slot.len < n)
         return 0;
     *s = (struct text_slice){c->slot.at, k->at + 1 - n - c->slot.at};
@@ -181,7 +187,7 @@ static enum text_fit fenced(struct text_calls *k, struct text_cursor *c, int b)
         return b == TEXT_EOF ? TEXT_DEAD : TEXT_ON;
     }
     if (b == '{' && !c->in.decided)
-        return TEXT_DEAD;       /* JSON of a tool that is none of ours */
+        return TEXT_DEAD; /* JSON of a tool that is none of ours */
     c->in.decided = c->in.decided || !isspace(b);
     if (b == '`' && c->in.quotes <= TICKS) {
         c->in.quotes = TICKS;
@@ -408,15 +414,20 @@ static bool in_attributes(struct text_calls *k, struct text_cursor *c, int b, bo
 static enum text_fit in_slot(struct text_calls *k, struct text_cursor *c, int b)
 {
     switch (*c->step) {
-    case AT_VALUE: return value(k, c, b);
-    case AT_CODE: return code(k, c, b);
-    case AT_TAG: return tag(k, c, b);
-    case AT_FENCED: return fenced(k, c, b);
+    case AT_VALUE:
+        return value(k, c, b);
+    case AT_CODE:
+        return code(k, c, b);
+    case AT_TAG:
+        return tag(k, c, b);
+    case AT_FENCED:
+        return fenced(k, c, b);
     case AT_HARMONY:
         if (b == TEXT_EOF)
             leave(c);
         return b == TEXT_EOF ? TEXT_DONE : TEXT_ON;
-    default: return brackets(k, c, b);
+    default:
+        return brackets(k, c, b);
     }
 }
 
@@ -433,7 +444,7 @@ static bool pass_over(struct text_calls *k, size_t i, int b, bool *dead)
     struct text_cursor *c = &k->cursor[i];
     switch (*c->step) {
     case '\0':
-        *dead = !c->outer;      /* it was offered already */
+        *dead = !c->outer; /* it was offered already */
         c->outer = false;
         c->step = c->form->mark;
         return !*dead;
@@ -454,8 +465,9 @@ static bool pass_over(struct text_calls *k, size_t i, int b, bool *dead)
         c->step++;
         return !*dead;
     default: {
-        bool inside = *c->step == AT_FENCE ? in_fence(k, c, b, dead)
-                    : *c->step == AT_ATTRIBUTES ? in_attributes(k, c, b, dead) : in_word(k, c, b, dead);
+        bool inside = *c->step == AT_FENCE        ? in_fence(k, c, b, dead)
+                      : *c->step == AT_ATTRIBUTES ? in_attributes(k, c, b, dead)
+                                                  : in_word(k, c, b, dead);
         if (!inside)
             leave(c);
         return !inside;
@@ -470,8 +482,8 @@ static bool takes_no_byte(char step)
 
 static bool is_entered(char step)
 {
-    static const char slots[] = NAME KEY FENCE ATTRIBUTES VALUE CODE TAG FENCED HARMONY CALLS ARGUMENTS
-                                PYTHON_LIST PYTHON_CALL;
+    static const char slots[] =
+        NAME KEY FENCE ATTRIBUTES VALUE CODE TAG FENCED HARMONY CALLS ARGUMENTS PYTHON_LIST PYTHON_CALL;
     return step && strchr(slots, step);
 }
 
@@ -503,7 +515,10 @@ enum text_fit text_cursor_step(struct text_calls *k, size_t i, int b)
     return offer(k, c, b == TEXT_EOF ? k->held.len : k->at + 1);
 }
 
-static void shift(struct text_slice *s, size_t by) { s->at -= s->at < by ? 0 : by; }
+static void shift(struct text_slice *s, size_t by)
+{
+    s->at -= s->at < by ? 0 : by;
+}
 
 void text_cursor_shift(struct text_cursor *c, size_t by)
 {

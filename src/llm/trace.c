@@ -16,13 +16,13 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-#define KEY_LEAST 4             /* a shorter one is no secret, and would take every "a" out of the texts */
+#define KEY_LEAST 4 /* a shorter one is no secret, and would take every "a" out of the texts */
 
 struct trace {
     int fd;
     unsigned number;
-    char *name;                 /* option and file, for the user */
-    int trouble;                /* errno of the first write that failed */
+    char *name;  /* option and file, for the user */
+    int trouble; /* errno of the first write that failed */
     bool told;
 };
 
@@ -36,7 +36,8 @@ struct trace *trace_open(const char *path, bool fresh, struct error *err)
         return NULL;
     }
     /* what was asked and answered is for this user alone, whatever the file was before */
-    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || fchmod(fd, 0600) < 0 || (fresh && ftruncate(fd, 0) < 0)) {
+    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || fchmod(fd, 0600) < 0
+        || (fresh && ftruncate(fd, 0) < 0)) {
         error_set(err, ERROR_USAGE, 0, "%s %.200s: it is no regular file of yours", option, path);
         return NULL;
     }
@@ -100,8 +101,9 @@ static struct json *clean(const char *s, size_t len, const char *key)
 /* Names only: what identifies a user's session to the service is as good as a key. */
 static bool is_secret(const char *line, size_t len)
 {
-    static const char *const names[] = {"authorization", "proxy-authorization", "api-key", "x-api-key", "cookie", "set-cookie",
-                                        "x-auth-token", "x-goog-api-key"};
+    static const char *const names[] = {
+        "authorization", "proxy-authorization", "api-key",      "x-api-key",
+        "cookie",        "set-cookie",          "x-auth-token", "x-goog-api-key"};
     for (size_t i = 0; i < countof(names); i++) {
         size_t n = strlen(names[i]);
         if (len > n && line[n] == ':' && !strncasecmp(line, names[i], n))
@@ -142,8 +144,9 @@ static struct json *line_new(const struct trace *t, const char *type)
     return line;
 }
 
-/* One write a line, so that two programs may share a file. A full disk is no reason to lose the answer: trace_trouble tells of it.
- * A body may be long, and in JSON six times as long: no second copy is made of either. */
+/* One write a line, so that two programs may share a file. A full disk is no reason to lose the answer:
+ * trace_trouble tells of it. A body may be long, and in JSON six times as long: no second copy is made of
+ * either. */
 static void put(struct trace *t, struct json *line)
 {
     char *text = json_print(line);
@@ -156,8 +159,8 @@ static void put(struct trace *t, struct json *line)
     free(text);
 }
 
-void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers, size_t n_headers, const char *body,
-                   size_t len)
+void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers,
+                   size_t n_headers, const char *body, size_t len)
 {
     if (!t)
         return;
@@ -173,13 +176,14 @@ void trace_request(struct trace *t, const char *key, const char *url, const char
     put(t, o);
 }
 
-void trace_reply(struct trace *t, const char *key, long status, const struct buf *headers, const struct buf *body, const char *end)
+void trace_reply(struct trace *t, const char *key, long status, const struct buf *headers,
+                 const struct buf *body, const char *end)
 {
     if (!t)
         return;
     struct json *o = line_new(t, "reply"), *list = json_array();
     const char *s = buf_str(headers);
-    for (size_t left = headers->len; left; ) {
+    for (size_t left = headers->len; left;) {
         const char *eol = memchr(s, '\n', left);
         size_t n = eol ? (size_t)(eol - s) + 1 : left;
         add_header(list, s, n, key);

@@ -1,5 +1,6 @@
-/* trace.h - a file with every request and reply as JSON lines, for looking into a service's behaviour. Without secrets: headers that
- * carry credentials, and whatever is equal to the key wherever it stands, are taken out before anything is written.
+/* trace.h - a file with every request and reply as JSON lines, for looking into a service's behaviour.
+ * Without secrets: headers that carry credentials, and whatever is equal to the key wherever it stands, are
+ * taken out before anything is written.
  */
 #ifndef LLM_TRACE_H
 #define LLM_TRACE_H
@@ -11,17 +12,20 @@ struct buf;
 struct error;
 struct trace;
 
-#define TRACE_BODY_MAX (16u << 20)      /* of one body; the rest is left out, which the line says */
+#define TRACE_BODY_MAX (16u << 20) /* of one body; the rest is left out, which the line says */
 
-/* Opens path for appending (fresh: emptied first), mode 0600. NULL with err (ERROR_USAGE) when it cannot be, or is no regular file of ours. */
+/* Opens path for appending (fresh: emptied first), mode 0600. NULL with err (ERROR_USAGE) when it cannot be,
+ * or is no regular file of ours. */
 struct trace *trace_open(const char *path, bool fresh, struct error *err);
-void trace_close(struct trace *t);                              /* also NULL */
-char *trace_trouble(struct trace *t);                           /* once, a line when something could not be written; the caller frees it; else NULL */
+void trace_close(struct trace *t); /* also NULL */
+/* once, a line when something could not be written; the caller frees it; else NULL */
+char *trace_trouble(struct trace *t);
 
 /* All do nothing when t is NULL. key: NULL or the secret; url: without credentials and query. */
-void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers, size_t n_headers, const char *body,
-                   size_t len);
+void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers,
+                   size_t n_headers, const char *body, size_t len);
 /* headers: the lines as they came; end: how the transfer ended. */
-void trace_reply(struct trace *t, const char *key, long status, const struct buf *headers, const struct buf *body, const char *end);
+void trace_reply(struct trace *t, const char *key, long status, const struct buf *headers,
+                 const struct buf *body, const char *end);
 
 #endif

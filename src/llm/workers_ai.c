@@ -18,17 +18,21 @@ static bool ends(const char *s, size_t len, const char *with)
     return len >= n && !strncmp(s + len - n, with, n);
 }
 
-/* A model's name becomes a part of the path, and may come from a hostile folder's .env: it must not lead anywhere else. */
+/* A model's name becomes a part of the path, and may come from a hostile folder's .env: it must not lead
+ * anywhere else. */
 static char *path_of(const char *model, struct error *err)
 {
     struct buf b = BUF_INIT(4096);
     for (const char *p = model; *p; p++)
         buf_addf(&b, isalnum((unsigned char)*p) || strchr("@/._:-", *p) ? "%c" : "%%%02X", (unsigned char)*p);
-    for (const char *p = buf_str(&b); ; p++) {
+    for (const char *p = buf_str(&b);; p++) {
         size_t n = strcspn(p, "/");
         if (!n || (n <= 2 && !strncmp(p, "..", n))) {
             buf_release(&b);
-            error_set(err, ERROR_USAGE, 0, "model \"%.100s\": the name is a part of the URL here, like @cf/meta/llama-3.1-8b-instruct", model);
+            error_set(
+                err, ERROR_USAGE, 0,
+                "model \"%.100s\": the name is a part of the URL here, like @cf/meta/llama-3.1-8b-instruct",
+                model);
             return NULL;
         }
         p += n;
@@ -53,7 +57,8 @@ char *workers_ai_url(const char *base, const char *model, struct error *err)
         between = "/run/";
     else if (ends(base, len, "/ai/run") || ends(base, len, "/workers-ai"))
         between = "/";
-    autofree char *root = xasprintf("%.*s%s", (int)len, base, query), *path = xasprintf("%s%s", between, name);
+    autofree char *root = xasprintf("%.*s%s", (int)len, base, query),
+                  *path = xasprintf("%s%s", between, name);
     return url_endpoint(root, path, err);
 }
 
@@ -65,7 +70,8 @@ char *workers_ai_model(const char *url)
 }
 
 /* max_tokens always: its default here is 256. Usage comes by itself. */
-void request_workers_ai(struct request_out *o, struct json *body, const struct llm_request *q, const struct request_shape *s)
+void request_workers_ai(struct request_out *o, struct json *body, const struct llm_request *q,
+                        const struct request_shape *s)
 {
     request_messages(o, q, s, (struct request_style){.names = true});
     json_set(body, "messages", o->messages);

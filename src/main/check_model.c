@@ -18,15 +18,17 @@
 #include "main/command.h"
 #include "show/show.h"
 
-#define LIST_MS 10000
-#define CALL_MS 120000          /* a local server may have to load the model first */
-#define CALL_TOKENS 1024        /* a model that thinks first needs some */
+#define LIST_MS     10000
+#define CALL_MS     120000 /* a local server may have to load the model first */
+#define CALL_TOKENS 1024   /* a model that thinks first needs some */
 
 static const char question[] = "Use execute_python to compute 6 * 7. Run print(6 * 7).";
 
 static const struct llm_tool tool = {
-    "execute_python", "Run Python code and return what it prints.",
-    "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\"}},\"required\":[\"code\"]}", "code",
+    "execute_python",
+    "Run Python code and return what it prints.",
+    "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\"}},\"required\":[\"code\"]}",
+    "code",
 };
 static const struct llm_prompts prompts = {
     .system_native = "You compute by calling the tool execute_python. Call it at once.",
@@ -106,7 +108,8 @@ static void tell_model(struct check *k)
         add_line(k, days <= MODELS_WARN_DAYS ? "weaker" : "note", text);
     }
     if (k->list.server == LLM_SERVER_OLLAMA && k->o.context > 0 && k->o.context < MODELS_SMALL_WINDOW)
-        add_line(k, "weaker", "so small a window is soon full; widen it: OLLAMA_CONTEXT_LENGTH=65536 ollama "
+        add_line(k, "weaker",
+                 "so small a window is soon full; widen it: OLLAMA_CONTEXT_LENGTH=65536 ollama "
                  "serve");
 }
 
@@ -114,7 +117,8 @@ static void tell_model(struct check *k)
 static void tell_nearest(struct check *k)
 {
     const struct llm_model *near = k->listed && k->model && !in_list(k)
-        ? llm_models_nearest(&k->list, k->model) : NULL;
+                                       ? llm_models_nearest(&k->list, k->model)
+                                       : NULL;
 
     if (near) {
         autofree char *text = xasprintf("it lists %s: -m %s", near->id, near->id);
@@ -209,17 +213,22 @@ static int judge(const struct check *k, const struct llm_reply *r, const char **
     else if (k->o.dialect == LLM_AUTO && answer_has_block(r->text))
         *how = "code as text";
     else if (r->n_calls)
-        return error_set(err, ERROR_API, 0, "%s sent a tool call that cannot be used: %s\nUse another "
+        return error_set(err, ERROR_API, 0,
+                         "%s sent a tool call that cannot be used: %s\nUse another "
                          "model, or --dialect blocks, "
-                         "which asks for code as text.", k->model, r->calls[0].problem);
+                         "which asks for code as text.",
+                         k->model, r->calls[0].problem);
     else if (r->finish == LLM_FINISH_LENGTH)
-        return error_set(err, ERROR_API, 0, "%s had not called the tool after %d tokens\nUse another model, "
+        return error_set(err, ERROR_API, 0,
+                         "%s had not called the tool after %d tokens\nUse another model, "
                          "or a lower --reasoning-effort.",
                          k->model, CALL_TOKENS);
     else
-        return error_set(err, ERROR_API, 0, "%s answers, but does not call the tool that it is offered\nUse "
+        return error_set(err, ERROR_API, 0,
+                         "%s answers, but does not call the tool that it is offered\nUse "
                          "another model, or --dialect blocks, "
-                         "which asks for code as text.", k->model);
+                         "which asks for code as text.",
+                         k->model);
     return 0;
 }
 

@@ -1,5 +1,6 @@
-/* cmd_ask.c - a question, a script of questions, or a chat: everything that has a model. Wires the rooms together and takes them down again in
- * the opposite order; the order is the point (the sandbox is gone before the last event says so).
+/* cmd_ask.c - a question, a script of questions, or a chat: everything that has a model. Wires the rooms
+ * together and takes them down again in the opposite order; the order is the point (the sandbox is gone
+ * before the last event says so).
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +25,8 @@ struct ask {
     struct loop *loop;
     struct endpoint endpoint;
     struct known known;
-    struct argv names;          /* of models, for the chat's Tab */
-    char *model, *found;        /* found: one line when the model was found, not named */
+    struct argv names;   /* of models, for the chat's Tab */
+    char *model, *found; /* found: one line when the model was found, not named */
     struct prompt_texts texts;
     struct prompts prompts;
     struct session session;
@@ -34,13 +35,13 @@ struct ask {
     struct conversation conversation;
     struct agent *agent;
     bool chat;
-    struct pipe *pipe;          /* one of these two */
+    struct pipe *pipe; /* one of these two */
     struct term *term;
-    bool begun;                 /* the session event is out: what follows goes the same way */
-    enum llm_api replay_api;    /* how the session that is played back was asked */
+    bool begun;              /* the session event is out: what follows goes the same way */
+    enum llm_api replay_api; /* how the session that is played back was asked */
     bool replay_blocks;
-    char *place;                /* what code runs in, as the user was told; or NULL */
-    struct buf *unsent;         /* debug request: gets the body, nothing is sent and nothing shown; or NULL */
+    char *place;        /* what code runs in, as the user was told; or NULL */
+    struct buf *unsent; /* debug request: gets the body, nothing is sent and nothing shown; or NULL */
 };
 
 static void learn_window(struct ask *a);
@@ -50,7 +51,8 @@ static void on_event(void *ctx, const struct event *e)
 {
     struct ask *a = ctx;
 
-    if ((e->type == EVENT_FILE && !a->session.out_dir) || (e->type == EVENT_TOOL_RESULT && e->result.output_path))
+    if ((e->type == EVENT_FILE && !a->session.out_dir)
+        || (e->type == EVENT_TOOL_RESULT && e->result.output_path))
         session_keep(&a->session);
     if (a->unsent)
         return;
@@ -58,13 +60,15 @@ static void on_event(void *ctx, const struct event *e)
         pipe_event(a->pipe, e);
     else if (a->term)
         term_event(a->term, e);
-    if (e->type == EVENT_USAGE && a->known.waits_for_window)    /* it has answered, so now it is in memory */
+    if (e->type == EVENT_USAGE && a->known.waits_for_window) /* it has answered, so now it is in memory */
         learn_window(a);
 }
 
 static void notice(struct ask *a, enum notice_level level, const char *line)
 {
-    struct event e = {.type = EVENT_NOTICE, .question = a->agent ? agent_question_number(a->agent) : 0, .notice = {level, line}};
+    struct event e = {.type = EVENT_NOTICE,
+                      .question = a->agent ? agent_question_number(a->agent) : 0,
+                      .notice = {level, line}};
 
     on_event(a, &e);
 }
@@ -116,13 +120,21 @@ static void on_sandbox_up(void *ctx, const struct sandbox *s)
 static void map_prompts(const struct prompt_texts *t, struct prompts *p)
 {
     *p = (struct prompts){
-        .system_native = t->system_native, .system_blocks = t->system_blocks,
+        .system_native = t->system_native,
+        .system_blocks = t->system_blocks,
         .examples_table = t->examples_table,
-        .examples_json = t->examples_json, .nudge = t->nudge,
-        .blocks_ok = t->blocks_ok, .blocks_failed = t->blocks_failed, .blocks_malformed = t->blocks_malformed,
-        .blocks_interrupted = t->blocks_interrupted, .blocks_no_more = t->blocks_no_more,
-        .tool_description = t->tool_description, .tool_code = t->tool_code,
-        .empty = t->empty, .no_more_code = t->no_more_code, .same_code = t->same_code,
+        .examples_json = t->examples_json,
+        .nudge = t->nudge,
+        .blocks_ok = t->blocks_ok,
+        .blocks_failed = t->blocks_failed,
+        .blocks_malformed = t->blocks_malformed,
+        .blocks_interrupted = t->blocks_interrupted,
+        .blocks_no_more = t->blocks_no_more,
+        .tool_description = t->tool_description,
+        .tool_code = t->tool_code,
+        .empty = t->empty,
+        .no_more_code = t->no_more_code,
+        .same_code = t->same_code,
         .same_output = t->same_output,
     };
 }
@@ -172,10 +184,10 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
     }
     size_t len = strlen(name);
 
-    while (len && name[len - 1] == ' ')         /* Tab leaves one behind */
+    while (len && name[len - 1] == ' ') /* Tab leaves one behind */
         len--;
     autofree char *trimmed = xmemdup0(name, len);
-    a->endpoint.models = NULL;      /* the user has named one */
+    a->endpoint.models = NULL; /* the user has named one */
     model_options(a, trimmed, &o);
     if (llm_reconfigure(a->llm, &o, err) < 0)
         return -1;
@@ -210,9 +222,16 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
 {
     const struct config *c = a->c;
     struct pipe_options o = {
-        .json = c->json, .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,
+        .json = c->json,
+        .quiet = c->quiet,
+        .verbose = c->verbose,
+        .reasoning = c->show_reasoning && !c->quiet,
+        .color = c->color,
         .prompt = question_of(c),
-        .prompt_is_stdin = c->operand_is_stdin, .stdin_mode = setup_stdin(c), .closed = closed, .files = files_of(c),
+        .prompt_is_stdin = c->operand_is_stdin,
+        .stdin_mode = setup_stdin(c),
+        .closed = closed,
+        .files = files_of(c),
         .data_size = c->data_size,
     };
 
@@ -225,15 +244,24 @@ static int open_term(struct ask *a, struct error *err)
     const struct config *c = a->c;
     autofree char *history = xdg_path(XDG_STATE, "history");
     if (history && a->session.dir_lost && access(history, W_OK) < 0)
-        free(steal(&history));          /* it has been said */
+        free(steal(&history)); /* it has been said */
     a->place = sandbox_place(a->sandbox);
-    autofree char *greeting = xasprintf("sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
-                                        endpoint_title(&a->endpoint),
-                                        a->place ? "Code runs in " : "", a->place ? a->place : "", a->place ? ".\n" : "");
+    autofree char *greeting = xasprintf(
+        "sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
+        endpoint_title(&a->endpoint), a->place ? "Code runs in " : "", a->place ? a->place : "",
+        a->place ? ".\n" : "");
     struct term_options o = {
-        .quiet = c->quiet, .verbose = c->verbose, .reasoning = c->show_reasoning && !c->quiet, .color = c->color,
-        .history_path = history, .greeting = greeting, .files = files_of(c),
-        .system = c->system, .model = change_model, .models = model_names, .ctx = a,
+        .quiet = c->quiet,
+        .verbose = c->verbose,
+        .reasoning = c->show_reasoning && !c->quiet,
+        .color = c->color,
+        .history_path = history,
+        .greeting = greeting,
+        .files = files_of(c),
+        .system = c->system,
+        .model = change_model,
+        .models = model_names,
+        .ctx = a,
     };
 
     a->term = term_new(&o, a->loop, err);
@@ -242,17 +270,20 @@ static int open_term(struct ask *a, struct error *err)
 
 static int choose_model(struct ask *a, struct error *err)
 {
-    if (a->c->replay) {         /* no endpoint, no key: the recording says which model it was */
+    if (a->c->replay) { /* no endpoint, no key: the recording says which model it was */
         a->endpoint.provider = "replay";
         a->endpoint.base_url = xstrdup("http://replay.invalid/v1");
-        return prompts_load(&a->texts, err) < 0 ? -1 : replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
+        return prompts_load(&a->texts, err) < 0
+                   ? -1
+                   : replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
     }
     if (prompts_load(&a->texts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
         return -1;
     if (!a->unsent && endpoint_check_key(&a->endpoint, err) < 0)
         return -1;
     if (a->texts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
-        a->endpoint.model = a->texts.model, a->endpoint.models = NULL;     /* the agent's definition, where the user has named none */
+        /* the agent's definition, where the user has named none */
+        a->endpoint.model = a->texts.model, a->endpoint.models = NULL;
     return model_settle(a->c, &a->endpoint, a->loop, &a->model, &a->found, err);
 }
 
@@ -267,7 +298,8 @@ static void skip_gone(struct ask *a, struct llm_options *o)
     char advice[LLM_ADVICE];
 
     while (a->endpoint.models && llm_is_gone(o)) {
-        const char *name = model_after(a->c, &a->endpoint, a->model, a->loop, false, advice, sizeof advice), *kept = o->kept;
+        const char *name = model_after(a->c, &a->endpoint, a->model, a->loop, false, advice, sizeof advice),
+                   *kept = o->kept;
         if (!name)
             return;
         free(a->model);
@@ -294,7 +326,7 @@ static int open_rooms(struct ask *a, struct error *err)
     if (sandbox_claim(a->sandbox, err) < 0)
         return -1;
     model_options(a, a->model, &lo);
-    lo.kept = a->c->replay ? NULL : kept;       /* what is played back is as it was */
+    lo.kept = a->c->replay ? NULL : kept; /* what is played back is as it was */
     skip_gone(a, &lo);
     if (loop_cancelled(a->loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
@@ -312,7 +344,7 @@ static int open_rooms(struct ask *a, struct error *err)
         return -1;
     map_prompts(&a->texts, &a->prompts);
     setup_agent(a->c, &ao);
-    ao.memory = sandbox_options(a->sandbox)->memory;        /* that of the one that runs already */
+    ao.memory = sandbox_options(a->sandbox)->memory; /* that of the one that runs already */
     ao.data_size = sandbox_options(a->sandbox)->data_size;
     ao.prompts = &a->prompts;
     ao.chat = a->chat;
@@ -332,7 +364,7 @@ static void begin(struct ask *a)
     e.session.version = VERSION;
     a->begun = true;
     on_event(a, &e);
-    if (a->c->quiet && !a->c->json)     /* a quiet stderr has no room for a notice, but for this one */
+    if (a->c->quiet && !a->c->json) /* a quiet stderr has no room for a notice, but for this one */
         print_notices(a->c);
     for (size_t i = 0; i < a->c->notices.n; i++)
         notice(a, NOTICE_WARNING, a->c->notices.v[i]);
@@ -378,7 +410,7 @@ static int ask(struct ask *a, int closed, struct error *err)
         return -1;
     begin(a);
     if (a->chat)
-        sandbox_start(a->sandbox);      /* up by the time that the first question is typed */
+        sandbox_start(a->sandbox); /* up by the time that the first question is typed */
     status = a->chat ? term_run(a->term, a->agent) : pipe_run(a->pipe, a->agent);
     end(a, status);
     return status;
@@ -419,7 +451,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
     if (status < 0) {
         status = err.kind == ERROR_CANCELLED ? (loop_fatal(a.loop) ? 143 : 130) : error_exit_code(&err);
         if (a.term)
-            term_free(steal(&a.term));      /* the terminal's modes first, then words */
+            term_free(steal(&a.term)); /* the terminal's modes first, then words */
         if (!a.begun)
             print_notices(c);
         if (err.kind != ERROR_CANCELLED)

@@ -1,4 +1,5 @@
-/* cmd_debug.c - "sandpiper debug reply": a raw answer of a service on stdin, what is understood of it on stdout. */
+/* cmd_debug.c - "sandpiper debug reply": a raw answer of a service on stdin, what is understood of it on
+ * stdout. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -15,7 +16,9 @@ static int read_body(int closed, struct buf *body, struct error *err)
     ssize_t n;
 
     if ((closed & 1) || isatty(0))
-        return error_set(err, ERROR_USAGE, 0, "debug reply reads the raw body from stdin: sandpiper debug reply --status 429 < body");
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "debug reply reads the raw body from stdin: sandpiper debug reply --status 429 < body");
     while ((n = read(0, piece, sizeof piece)) != 0) {
         if (n < 0 && errno != EINTR)
             return error_set(err, ERROR_USAGE, errno, "stdin: %s", strerror(errno));
@@ -31,19 +34,26 @@ static int check_headers(const struct argv *headers, struct error *err)
         const char *colon = strchr(headers->v[i], ':');
 
         if (!colon || colon == headers->v[i])
-            return error_set(err, ERROR_USAGE, 0, "--header %.60s: no colon\nWrite it as --header 'Retry-After: 2'.", headers->v[i]);
+            return error_set(err, ERROR_USAGE, 0,
+                             "--header %.60s: no colon\nWrite it as --header 'Retry-After: 2'.",
+                             headers->v[i]);
     }
     return 0;
 }
 
 int cmd_debug_reply(struct config *c, int closed)
 {
-    static const struct llm_tool python = {"execute_python", "", "{}", "code"};     /* the agent's one tool */
+    static const struct llm_tool python = {"execute_python", "", "{}", "code"}; /* the agent's one tool */
     struct buf body autorelease(buf_release) = BUF_INIT(DEBUG_BODY_MAX);
     struct error err = {0};
     struct debug_reply d = {
-        .status = c->status, .headers = (const char *const *)c->headers.v, .n_headers = c->headers.n,
-        .dialect = c->dialect && strcmp(c->dialect, "blocks") == 0 ? LLM_BLOCKS : LLM_NATIVE, .tools = &python, .n_tools = 1, .now = time(NULL),
+        .status = c->status,
+        .headers = (const char *const *)c->headers.v,
+        .n_headers = c->headers.n,
+        .dialect = c->dialect && strcmp(c->dialect, "blocks") == 0 ? LLM_BLOCKS : LLM_NATIVE,
+        .tools = &python,
+        .n_tools = 1,
+        .now = time(NULL),
     };
 
     print_notices(c);

@@ -1,5 +1,6 @@
-/* cmd_doctor.c - "sandpiper doctor": which engines work here, by a real start of each with the options in force; which limits they hold and
- * which are weaker; for what does not work the one command that mends it; and whether the model can be asked (check_model.c).
+/* cmd_doctor.c - "sandpiper doctor": which engines work here, by a real start of each with the options in
+ * force; which limits they hold and which are weaker; for what does not work the one command that mends it;
+ * and whether the model can be asked (check_model.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,9 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
 
     if (!c->works) {
         size_t n = strlen(engine);
-        const char *text = c->err.text + (strncmp(c->err.text, engine, n) == 0 && strncmp(c->err.text + n, ": ", 2) == 0 ? n + 2 : 0);
+        const char *text =
+            c->err.text
+            + (strncmp(c->err.text, engine, n) == 0 && strncmp(c->err.text + n, ": ", 2) == 0 ? n + 2 : 0);
         const char *end = strchrnul(text, '\n');
         autofree char *cause = xmemdup0(text, (size_t)(end - text));
         autofree char *clean = scrub_line(cause, SCRUB_TERMINAL);
@@ -36,8 +39,8 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
             add_line(out, "remedy", end + 1);
         return;
     }
-    buf_addf(out, "%-8sworks: Python %s, first result after %.2f s%s%s\n", engine, c->python, c->seconds, c->runtime ? ", runtime " : "",
-             c->runtime ? c->runtime : "");
+    buf_addf(out, "%-8sworks: Python %s, first result after %.2f s%s%s\n", engine, c->python, c->seconds,
+             c->runtime ? ", runtime " : "", c->runtime ? c->runtime : "");
     add_line(out, "packages", c->packages && *c->packages ? c->packages : "none beyond Python's own");
     for (size_t i = 0; i < c->holds.n; i++)
         buf_addf(&holds, "%s%s", i ? ", " : "", c->holds.v[i]);
@@ -45,7 +48,8 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
     for (size_t i = 0; i < c->weaker.n; i++)
         add_line(out, "weaker", c->weaker.v[i]);
     if (c->gvisor)
-        add_line(out, "note", "gVisor (runsc) is installed: --runtime runsc keeps the code away from the host's kernel");
+        add_line(out, "note",
+                 "gVisor (runsc) is installed: --runtime runsc keeps the code away from the host's kernel");
     buf_release(&holds);
 }
 
@@ -79,7 +83,7 @@ int cmd_doctor(struct config *c, int closed)
     if (loop_signals(loop, &err) < 0)
         print_error(&err);
     setup_sandbox(c, &o);
-    o.name = NULL;              /* what is started here ends here */
+    o.name = NULL; /* what is started here ends here */
     for (size_t i = 0; i < countof(engines) && status == 0 && !loop_cancelled(loop); i++) {
         struct sandbox_check check;
 
@@ -91,7 +95,7 @@ int cmd_doctor(struct config *c, int closed)
         if (!loop_cancelled(loop)) {
             out.len = 0;
             tell(engines[i], &check, &out);
-            status = print_wrapped(&out);      /* each as soon as it is known: a start may take its time */
+            status = print_wrapped(&out); /* each as soon as it is known: a start may take its time */
         }
         sandbox_check_release(&check);
     }

@@ -1,6 +1,6 @@
-/* cmd_exec.c - "sandpiper exec FILE", "exec -c CODE": Python in the sandbox, no model. stdout and stderr are the
- * code's own, live and apart: byte for byte, or scrubbed where they are a terminal. A slow reader slows the code
- * down; nothing is cut.
+/* cmd_exec.c - "sandpiper exec FILE", "exec -c CODE": Python in the sandbox, no model. stdout and stderr are
+ * the code's own, live and apart: byte for byte, or scrubbed where they are a terminal. A slow reader slows
+ * the code down; nothing is cut.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,17 +20,17 @@
 #include "pipe/stdin.h"
 #include "sandbox/sandbox.h"
 
-#define SHOWN_MAX 2000          /* bytes of one argument in --dry-run */
+#define SHOWN_MAX 2000 /* bytes of one argument in --dry-run */
 
 struct exec {
     const struct config *c;
     struct loop *loop;
     struct scrub scrub[3];
     bool terminal[3];
-    bool gone;                  /* nobody reads stdout any more */
-    struct stdin_data data;     /* stdin beside the code */
-    int write_error;            /* errno of stdout when it failed otherwise */
-    bool unread;                /* interrupted with output on its way, which is then lost */
+    bool gone;              /* nobody reads stdout any more */
+    struct stdin_data data; /* stdin beside the code */
+    int write_error;        /* errno of stdout when it failed otherwise */
+    bool unread;            /* interrupted with output on its way, which is then lost */
 };
 
 /* All of it, waiting for the reader but not past an interrupt. */
@@ -43,7 +43,7 @@ static void write_out(struct exec *x, int fd, const char *p, size_t len)
     else if (out_write(fd, p, len, x->loop) < 0) {
         if (errno == EINTR)
             x->unread = true;
-        else if (fd == 1) {     /* a stderr that is gone stops nothing */
+        else if (fd == 1) { /* a stderr that is gone stops nothing */
             x->gone = errno == EPIPE;
             x->write_error = x->gone ? 0 : errno;
             loop_interrupt(x->loop);
@@ -88,14 +88,16 @@ static void on_notice(void *ctx, bool detail, const char *line)
 static void on_up(void *ctx, const struct sandbox *s)
 {
     const char *image = sandbox_image(s);
-    autofree char *line = xasprintf("Code runs in %s%s%s", sandbox_engine(s), image ? ", image " : "", image ? image : "");
+    autofree char *line = xasprintf("Code runs in %s%s%s", sandbox_engine(s), image ? ", image " : "",
+                                    image ? image : "");
 
     on_notice(ctx, true, line);
 }
 
 static int too_long(struct error *err, const char *name)
 {
-    return error_set(err, ERROR_USAGE, EFBIG, "%s: over %u MiB of code, the most that one run takes", name, SANDBOX_CODE_MAX >> 20);
+    return error_set(err, ERROR_USAGE, EFBIG, "%s: over %u MiB of code, the most that one run takes", name,
+                     SANDBOX_CODE_MAX >> 20);
 }
 
 /* Blocking, but an interrupt ends it: a terminal or a pipe may never send anything. */
@@ -125,7 +127,8 @@ static bool code_is_stdin(const struct config *c)
     return !c->code && (!c->operand || c->operand_is_stdin);
 }
 
-static int read_code(const struct config *c, int closed, struct loop *loop, struct buf *code, struct error *err)
+static int read_code(const struct config *c, int closed, struct loop *loop, struct buf *code,
+                     struct error *err)
 {
     const char *name = c->code ? "-c" : code_is_stdin(c) ? "stdin" : c->operand;
 
@@ -138,7 +141,8 @@ static int read_code(const struct config *c, int closed, struct loop *loop, stru
             return err->code == EFBIG ? too_long(err, name) : -1;
         }
     } else if (!c->operand && ((closed & 1) || isatty(0))) {
-        return error_set(err, ERROR_USAGE, 0, "exec needs Python: sandpiper exec FILE, exec -c CODE, or exec - for stdin");
+        return error_set(err, ERROR_USAGE, 0,
+                         "exec needs Python: sandpiper exec FILE, exec -c CODE, or exec - for stdin");
     } else if (read_stdin(loop, code, err) < 0) {
         return -1;
     }
@@ -158,7 +162,13 @@ static void say(void *exec, enum notice_level level, const char *line)
 static int take_data(struct exec *x, int closed, struct error *err)
 {
     struct stdin_rules rules = {
-        .fd = 0, .mode = setup_stdin(x->c), .closed = closed & 1, .max = (uint64_t)x->c->data_size, .loop = x->loop, .say = say, .ctx = x,
+        .fd = 0,
+        .mode = setup_stdin(x->c),
+        .closed = closed & 1,
+        .max = (uint64_t)x->c->data_size,
+        .loop = x->loop,
+        .say = say,
+        .ctx = x,
     };
 
     if (code_is_stdin(x->c))
@@ -166,13 +176,15 @@ static int take_data(struct exec *x, int closed, struct error *err)
     return stdin_take(&rules, &x->data, err);
 }
 
-static int put_file(struct exec *x, struct sandbox *s, const char *from, const char *name, int fd, bool detail, struct error *err)
+static int put_file(struct exec *x, struct sandbox *s, const char *from, const char *name, int fd,
+                    bool detail, struct error *err)
 {
     uint64_t size = 0;
 
     if (sandbox_put(s, name, fd, &size, err) < 0)
         return -1;
-    autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", from, (unsigned long long)size, name);
+    autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", from,
+                                    (unsigned long long)size, name);
     on_notice(x, detail, line);
     return 0;
 }
@@ -182,7 +194,8 @@ static int put_files(struct exec *x, struct inputs *in, struct sandbox *s, struc
     struct argv names autorelease(argv_release) = ARGV_INIT;
 
     for (size_t i = 0; i < in->n; i++) {
-        const char *slash = strrchr(in->v[i].path, '/'), *last = slash && slash[1] ? slash + 1 : in->v[i].path;
+        const char *slash = strrchr(in->v[i].path, '/'),
+                   *last = slash && slash[1] ? slash + 1 : in->v[i].path;
         autofree char *name = name_not_taken(last, (const char *const *)names.v, names.n);
 
         if (put_file(x, s, in->v[i].path, name, in->v[i].fd, !strcmp(name, last), err) < 0)
@@ -204,7 +217,7 @@ static int put_arguments(const struct config *c, struct sandbox *s, struct error
     argv_push(&v, c->code ? "-c" : c->operand ? c->operand : "");
     for (size_t i = 0; i < c->arguments.n; i++)
         argv_push(&v, c->arguments.v[i]);
-    if (v.n == 1 && !*v.v[0] && !c->sandbox_name)       /* so it is in a new interpreter */
+    if (v.n == 1 && !*v.v[0] && !c->sandbox_name) /* so it is in a new interpreter */
         return 0;
     return sandbox_set_arguments(s, v.v, v.n, err);
 }
@@ -231,42 +244,47 @@ static void tell_result(const struct config *c, const struct cell_result *r)
 {
     if (r->traceback)
         print_plain(r->traceback);
-    if (r->exception && r->status != CELL_INTERRUPTED && !(r->traceback && strstr(r->traceback, r->exception)))
+    if (r->exception && r->status != CELL_INTERRUPTED
+        && !(r->traceback && strstr(r->traceback, r->exception)))
         print_plain(r->exception);
     if (r->what && r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
-        const char *state = c->sandbox_name ? NULL : strstr(r->what, "; variables are ");     /* nothing runs after this, so it is no news */
-        autofree char *line = xasprintf("%.*s", (int)(state ? (size_t)(state - r->what) : strlen(r->what)), r->what);
+        /* nothing runs after this, so it is no news */
+        const char *state = c->sandbox_name ? NULL : strstr(r->what, "; variables are ");
+        autofree char *line = xasprintf("%.*s", (int)(state ? (size_t)(state - r->what) : strlen(r->what)),
+                                        r->what);
 
         print_line(line);
     }
     for (size_t i = 0; i < r->n_files && !c->quiet; i++)
         print_plain(r->files[i].path);
-    if (r->files_note)          /* with -q as well: what is lost is no news but an error */
+    if (r->files_note) /* with -q as well: what is lost is no news but an error */
         print_line(r->files_note);
 }
 
 /* The code has been read; the sandbox is there or err says why not. */
-static int run(struct exec *x, struct sandbox *s, struct session *session, struct inputs *in, const struct buf *code, struct error *err)
+static int run(struct exec *x, struct sandbox *s, struct session *session, struct inputs *in,
+               const struct buf *code, struct error *err)
 {
     struct cell_listener listener = {.ctx = x, .output = on_output};
     struct cell_result r = {0};
     int status;
 
     sandbox_start(s);
-    if (put_files(x, in, s, err) < 0 || put_arguments(x->c, s, err) < 0 ||
-        sandbox_run(s, buf_str(code), code->len, &listener, &r, err) < 0)
+    if (put_files(x, in, s, err) < 0 || put_arguments(x->c, s, err) < 0
+        || sandbox_run(s, buf_str(code), code->len, &listener, &r, err) < 0)
         return -1;
     flush_scrub(x);
     if (r.n_files > 0 && !session->out_dir)
         session_keep(session);
-    if (!x->gone && !x->write_error)    /* the interrupt was ours then */
+    if (!x->gone && !x->write_error) /* the interrupt was ours then */
         tell_result(x->c, &r);
     status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : x->unread ? 130 : code_of(&r);
     if (status == 0 && r.undelivered)
         status = 1;
     if (x->write_error) {
         cell_result_release(&r);
-        return error_set(err, ERROR_SYSTEM, x->write_error, "cannot write to stdout: %s", strerror(x->write_error));
+        return error_set(err, ERROR_SYSTEM, x->write_error, "cannot write to stdout: %s",
+                         strerror(x->write_error));
     }
     cell_result_release(&r);
     return status;
@@ -279,7 +297,8 @@ static int dry_run(const struct sandbox_options *o, struct error *err)
     int status = sandbox_dry_run(o, &v, err);
 
     for (size_t i = 0; status == 0 && i < v.n; i++)
-        if (strlen(v.v[i]) > SHOWN_MAX) {       /* the supervisor's text: nobody wants to read the rest behind it */
+        /* the supervisor's text: nobody wants to read the rest behind it */
+        if (strlen(v.v[i]) > SHOWN_MAX) {
             char *name = xasprintf("<the supervisor, %zu bytes of Python>", strlen(v.v[i]));
             free(v.v[i]);
             v.v[i] = name;
@@ -306,7 +325,7 @@ static int with_session(struct exec *x, int closed, struct error *err)
 
     setup_sandbox(c, &o);
     if (!o.name)
-        o.park = false;                         /* nothing follows that could need a copy */
+        o.park = false; /* nothing follows that could need a copy */
     o.notice = on_notice;
     o.up = on_up;
     o.notice_ctx = x;
@@ -316,8 +335,9 @@ static int with_session(struct exec *x, int closed, struct error *err)
     }
     if (o.name && sandbox_name_check(o.name, err) < 0)
         return -1;
-    if (read_code(c, closed, x->loop, &code, err) < 0 || inputs_open(&in, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0 ||
-        take_data(x, closed, err) < 0)
+    if (read_code(c, closed, x->loop, &code, err) < 0
+        || inputs_open(&in, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
+        || take_data(x, closed, err) < 0)
         return -1;
     if (session_open(&session, c, err) == 0) {
         if (session.dir_lost)

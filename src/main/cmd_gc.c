@@ -1,4 +1,5 @@
-/* cmd_gc.c - "sandpiper gc": remove at once what killed programs left. Every start does it too, in the background. */
+/* cmd_gc.c - "sandpiper gc": remove at once what killed programs left. Every start does it too, in the
+ * background. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 
 int cmd_gc(struct config *c, int closed)
 {
-    struct loop *loop = loop_new();         /* Ctrl-C ends this program as any other: there is nothing to put in order */
+    /* Ctrl-C ends this program as any other: there is nothing to put in order */
+    struct loop *loop = loop_new();
     struct sandbox_swept swept;
     char line[200];
 
@@ -18,16 +20,20 @@ int cmd_gc(struct config *c, int closed)
     sandbox_gc(loop, &swept);
     loop_free(loop);
     if (swept.sandboxes > 0)
-        snprintf(line, sizeof line, "removed %u sandbox%s that killed programs left\n", swept.sandboxes, swept.sandboxes == 1 ? "" : "es");
+        snprintf(line, sizeof line, "removed %u sandbox%s that killed programs left\n", swept.sandboxes,
+                 swept.sandboxes == 1 ? "" : "es");
     else if (swept.ended > 0)
-        snprintf(line, sizeof line, "removed what was left of %u sandbox%s with a name\n", swept.ended, swept.ended == 1 ? "" : "es");
+        snprintf(line, sizeof line, "removed what was left of %u sandbox%s with a name\n", swept.ended,
+                 swept.ended == 1 ? "" : "es");
     else if (swept.groups > 0)
-        snprintf(line, sizeof line, "removed %u control group%s that killed programs left\n", swept.groups, swept.groups == 1 ? "" : "s");
+        snprintf(line, sizeof line, "removed %u control group%s that killed programs left\n", swept.groups,
+                 swept.groups == 1 ? "" : "s");
     else
         snprintf(line, sizeof line, "nothing to remove\n");
     if (swept.failed > 0) {
         autofree char *more = swept.failed > 1 ? xasprintf(" and %u more", swept.failed - 1) : xstrdup("");
-        autofree char *failed = xasprintf("could not be removed: %s%s; does the engine run? (sandpiper doctor)", swept.left, more);
+        autofree char *failed = xasprintf(
+            "could not be removed: %s%s; does the engine run? (sandpiper doctor)", swept.left, more);
         print_line(failed);
     }
     int status = print_out(line, strlen(line));

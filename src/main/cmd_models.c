@@ -14,9 +14,9 @@
 #include "main/command.h"
 #include "show/show.h"
 
-#define LIST_MS 15000
-#define LOCAL_MS 1000           /* a server on this machine that nobody named */
-#define COLUMNS 7
+#define LIST_MS  15000
+#define LOCAL_MS 1000 /* a server on this machine that nobody named */
+#define COLUMNS  7
 
 struct listing {
     struct config *c;
@@ -27,7 +27,7 @@ struct listing {
 
 /* One model as the words of its columns; told numbers only. */
 struct row {
-    char *id;                   /* scrubbed */
+    char *id; /* scrubbed */
     char window[32], tools[8], in[24], out[24], ends[16];
     bool is_default;
 };
@@ -94,7 +94,7 @@ static void add_cells(struct buf *out, const char *const cells[COLUMNS], const i
 {
     for (int k = 0; k < COLUMNS; k++) {
         int pad = widths[k] - show_columns(cells[k], strlen(cells[k]));
-        bool right = k == 1 || k == 3 || k == 4;        /* numbers */
+        bool right = k == 1 || k == 3 || k == 4; /* numbers */
 
         if (!widths[k])
             continue;
@@ -235,8 +235,10 @@ static int ask(struct listing *l, const struct endpoint *e, int timeout_ms, stru
         return llm_models_get(&q, l->loop, m, err);
     if (llm_models_cached(e->base_url, MODELS_KEPT_S, m) == 0)
         return 0;
-    return error_set(err, ERROR_USAGE, 0, "no list of the models at %s is kept\nLeave --offline out to ask "
-                     "for it.", e->base_url);
+    return error_set(err, ERROR_USAGE, 0,
+                     "no list of the models at %s is kept\nLeave --offline out to ask "
+                     "for it.",
+                     e->base_url);
 }
 
 /* Nothing is configured: every server on this machine that tells what it has. */
@@ -246,8 +248,9 @@ static int list_local(struct listing *l, struct error *err)
     size_t n = l->c->discover ? local_places(l->c, places) : 0, answered = 0;
 
     for (size_t i = 0; i < n && !loop_cancelled(l->loop); i++) {
-        struct endpoint e = {.entry = places[i].provider, .provider = places[i].provider->name,
-            .base_url = (char *)places[i].url};
+        struct endpoint e = {.entry = places[i].provider,
+                             .provider = places[i].provider->name,
+                             .base_url = (char *)places[i].url};
         struct llm_models m;
 
         if (ask(l, &e, LOCAL_MS, &m, NULL) == 0) {

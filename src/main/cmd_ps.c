@@ -75,8 +75,10 @@ static void add_line(void *ctx, const struct sandbox_info *s)
         age_text(s->since + s->idle - now, ends, sizeof ends);
     }
     if (p->out.len == 0)
-        buf_addf(&p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", "NAME", "ENGINE", "STATE", "AGE", "IDLE", "ENDS IN", "MEMORY");
-    buf_addf(&p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", s->name, *s->engine ? s->engine : "-", state, age, idle, ends, memory);
+        buf_addf(&p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", "NAME", "ENGINE", "STATE", "AGE", "IDLE",
+                 "ENDS IN", "MEMORY");
+    buf_addf(&p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", s->name, *s->engine ? s->engine : "-", state,
+             age, idle, ends, memory);
 }
 
 int cmd_ps(struct config *c, int closed)

@@ -1,4 +1,5 @@
-/* command.h - what main and the commands share. Only here do struct config and the rooms meet: each room is handed its own option struct. */
+/* command.h - what main and the commands share. Only here do struct config and the rooms meet: each room is
+ * handed its own option struct. */
 #ifndef MAIN_COMMAND_H
 #define MAIN_COMMAND_H
 
@@ -28,23 +29,25 @@ int cmd_models(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);
 int cmd_debug_reply(struct config *c, int closed);
-int cmd_debug_request(struct config *c, int closed);    /* in cmd_ask.c: all of ask but the sending */
+int cmd_debug_request(struct config *c, int closed); /* in cmd_ask.c: all of ask but the sending */
 
 /* print.c: the only place where main writes to stderr. Everything may be untrusted and is scrubbed. */
 void print_error(const struct error *err);
-void print_line(const char *text);                      /* "sandpiper: text" */
-void print_plain(const char *text);                     /* the text alone, ended by a newline */
-void tell_runtime_dir(struct config *c);        /* one that is passed over, where sandboxes with a name are looked for: a notice */
-void print_notices(struct config *c);                   /* each once; what a folder decides also when quiet */
-/* To stdout, as it is; scrubbed for a terminal, or for JSON with escapes, which mean the same. The exit code: 0, 1, or 141 when nobody
- * reads. */
+void print_line(const char *text);  /* "sandpiper: text" */
+void print_plain(const char *text); /* the text alone, ended by a newline */
+/* one that is passed over, where sandboxes with a name are looked for: a notice */
+void tell_runtime_dir(struct config *c);
+void print_notices(struct config *c); /* each once; what a folder decides also when quiet */
+/* To stdout, as it is; scrubbed for a terminal, or for JSON with escapes, which mean the same. The exit code:
+ * 0, 1, or 141 when nobody reads. */
 int print_out(const char *text, size_t len);
 int print_json(const char *text, size_t len);
 
 /* confirm.c: on stderr, answered at the terminal on stdin. NOBODY: one of them is no terminal. */
 enum confirm { CONFIRM_NOBODY, CONFIRM_INTERRUPTED, CONFIRM_NO, CONFIRM_YES };
-enum confirm confirm(const char *question, struct loop *loop);      /* loop NULL: an interrupt ends the program */
-enum folder_answer ask_about_folder(void *loop, const char *question);      /* for struct config */
+/* loop NULL: an interrupt ends the program */
+enum confirm confirm(const char *question, struct loop *loop);
+enum folder_answer ask_about_folder(void *loop, const char *question); /* for struct config */
 
 /* setup.c */
 enum stdin_mode setup_stdin(const struct config *c);
@@ -53,25 +56,34 @@ void setup_agent(const struct config *c, struct agent_options *o);
 /* Points into c and e; model decides the profile. */
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o);
 
-/* known.c: what the service itself says of the model goes over what is built in, and under what the user said. */
+/* known.c: what the service itself says of the model goes over what is built in, and under what the user
+ * said. */
 struct known {
-    bool waits_for_window;      /* the model is not in memory yet: known_window() after its first reply */
-    struct argv notices;        /* warnings, one line each, to be shown and dropped */
+    bool waits_for_window; /* the model is not in memory yet: known_window() after its first reply */
+    struct argv notices;   /* warnings, one line each, to be shown and dropped */
 };
-void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o, struct known *k);
-bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o);     /* false: the window is the user's own */
-int known_window(const struct endpoint *e, const char *model, struct known *k);        /* 0: it is still not told */
-int known_listed(const struct endpoint *e, const char *model);     /* in the list that is kept: 1, 0; -1: none is kept */
-void known_names(const struct endpoint *e, struct argv *out);      /* of the models there are, those that can be shown as they are */
+void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o,
+                 struct known *k);
+/* false: the window is the user's own */
+bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o);
+/* 0: it is still not told */
+int known_window(const struct endpoint *e, const char *model, struct known *k);
+/* in the list that is kept: 1, 0; -1: none is kept */
+int known_listed(const struct endpoint *e, const char *model);
+/* of the models there are, those that can be shown as they are */
+void known_names(const struct endpoint *e, struct argv *out);
 /* A model that is gone: the service's list is asked for the one that is nearest to it. */
 bool known_nearest(const struct endpoint *e, const char *model, struct loop *loop, char *id, size_t size);
-void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);   /* points into e */
+/* points into e */
+void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);
 
-/* model.c: settle which model at which endpoint; may ask local servers for their list. *model is owned by the caller; notice gets one line
- * when something was found that nobody named. */
-int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice, struct error *err);
+/* model.c: settle which model at which endpoint; may ask local servers for their list. *model is owned by the
+ * caller; notice gets one line when something was found that nobody named. */
+int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice,
+                 struct error *err);
 
-/* check_model.c: doctor's second half, one small question to the model. Lines for doctor into out; 0 or the exit code of what is wrong. */
+/* check_model.c: doctor's second half, one small question to the model. Lines for doctor into out; 0 or the
+ * exit code of what is wrong. */
 int check_model(struct config *c, struct loop *loop, struct buf *out);
 
 /* The rest of model.c, for commands that need an endpoint and no model. */
@@ -80,25 +92,33 @@ struct local_place {
     const struct provider *provider;
     const char *url;
 };
-size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX]);      /* where model servers are looked for on this machine */
-int endpoint_ready(struct endpoint *e, struct loop *loop, struct error *err);      /* its key is fetched, its server found */
-int none_configured(const char *looked, struct error *err);                        /* how to get a model; looked: "" or where it was looked */
+/* where model servers are looked for on this machine */
+size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX]);
+/* its key is fetched, its server found */
+int endpoint_ready(struct endpoint *e, struct loop *loop, struct error *err);
+/* how to get a model; looked: "" or where it was looked */
+int none_configured(const char *looked, struct error *err);
 
-/* The service has a model no longer: what to ask instead, from the provider's list, or NULL with advice for the user (or an empty one). chat: the user
- * can change the model by /model. */
-const char *model_after(struct config *c, const struct endpoint *e, const char *model, struct loop *loop, bool chat, char *advice, size_t size);
+/* The service has a model no longer: what to ask instead, from the provider's list, or NULL with advice for
+ * the user (or an empty one). chat: the user can change the model by /model. */
+const char *model_after(struct config *c, const struct endpoint *e, const char *model, struct loop *loop,
+                        bool chat, char *advice, size_t size);
 
 /* session.c: the folder of this session, 0700, with a fresh id as its name. */
 struct session {
     char id[40];
-    char *dir;              /* or NULL */
-    char *dir_lost;         /* there is no dir: what is wrong with that disk, and what that means. One line for the user; or NULL */
-    char *out_dir;          /* --out, made; or NULL */
-    bool keep;              /* session_keep() was called */
+    char *dir; /* or NULL */
+    /* there is no dir: what is wrong with that disk, and what that means. One line for the user; or NULL */
+    char *dir_lost;
+    char *out_dir; /* --out, made; or NULL */
+    bool keep;     /* session_keep() was called */
 };
-int session_open(struct session *s, const struct config *c, struct error *err);        /* -1: --out; without a dir it goes on */
-char *session_cache_lost(const struct session *s);      /* the same of the cache, where that alone is lost; or NULL. The caller frees */
-void session_keep(struct session *s);                   /* something in it is named to the user now: it stays, whatever happens to us */
-void session_close(struct session *s);                  /* removes the folder unless keep */
+/* -1: --out; without a dir it goes on */
+int session_open(struct session *s, const struct config *c, struct error *err);
+/* the same of the cache, where that alone is lost; or NULL. The caller frees */
+char *session_cache_lost(const struct session *s);
+/* something in it is named to the user now: it stays, whatever happens to us */
+void session_keep(struct session *s);
+void session_close(struct session *s); /* removes the folder unless keep */
 
 #endif

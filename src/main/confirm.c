@@ -45,7 +45,7 @@ enum confirm confirm(const char *question, struct loop *loop)
 
     if (!isatty(0) || !isatty(2))
         return CONFIRM_NOBODY;
-    tcflush(0, TCIFLUSH);       /* what was typed before the question is no answer to it */
+    tcflush(0, TCIFLUSH); /* what was typed before the question is no answer to it */
     out_write(2, clean, strlen(clean), loop);
     bool yes = read_yes(loop);
     return loop && loop_cancelled(loop) ? CONFIRM_INTERRUPTED : yes ? CONFIRM_YES : CONFIRM_NO;

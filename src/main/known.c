@@ -14,22 +14,25 @@
 #include "main/command.h"
 #include "show/show.h"
 
-#define LOCAL_MS 150            /* nobody waits longer for something that nobody asked for */
-#define GONE_MS 5000            /* a model is gone: what else is there? */
-#define NAMES_MS 2000           /* but for a Tab, a little */
+#define LOCAL_MS 150  /* nobody waits longer for something that nobody asked for */
+#define GONE_MS  5000 /* a model is gone: what else is there? */
+#define NAMES_MS 2000 /* but for a Tab, a little */
 
 /* Over TLS nothing is cheap, and nobody runs a model behind it on his own machine. */
 static bool is_local(const struct endpoint *e)
 {
     return strncmp(e->base_url, "http://", 7) == 0
-        && (url_is_loopback(e->base_url) || (e->entry && e->entry->local));
+           && (url_is_loopback(e->base_url) || (e->entry && e->entry->local));
 }
 
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q)
 {
     *q = (struct llm_models_query){
-        .base_url = e->base_url, .api_key = e->key, .key_name = e->key_name,
-        .ca_cert = e->ca_cert, .timeout_ms = timeout_ms,
+        .base_url = e->base_url,
+        .api_key = e->key,
+        .key_name = e->key_name,
+        .ca_cert = e->ca_cert,
+        .timeout_ms = timeout_ms,
         .max_age_s = max_age_s,
         .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
     };
@@ -98,11 +101,15 @@ static void tell_window(const struct endpoint *e, const struct llm_model *m, str
         return;
     show_count((unsigned long long)m->context, window);
     if (ollama)
-        argv_pushf(notices, "Ollama runs %s with a window of %s tokens, too small for longer work. "
-                   "Widen it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve", m->id, window);
+        argv_pushf(notices,
+                   "Ollama runs %s with a window of %s tokens, too small for longer work. "
+                   "Widen it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve",
+                   m->id, window);
     else
-        argv_pushf(notices, "LM Studio runs %s with a window of %s tokens, too small for longer work. "
-                   "Widen it: lms load %s --context-length 65536", m->id, window, m->id);
+        argv_pushf(notices,
+                   "LM Studio runs %s with a window of %s tokens, too small for longer work. "
+                   "Widen it: lms load %s --context-length 65536",
+                   m->id, window, m->id);
 }
 
 /* What config.yaml says of this model. */
@@ -154,7 +161,7 @@ int known_window(const struct endpoint *e, const char *model, struct known *k)
 
     k->waits_for_window = false;
     models_query(e, LOCAL_MS, 0, &q);
-    if (llm_models_ask_local(&q, model, NULL, &m) == 0) {       /* no loop: this is called from an event */
+    if (llm_models_ask_local(&q, model, NULL, &m) == 0) { /* no loop: this is called from an event */
         tell_window(e, &m, &k->notices);
         window = m.context;
         llm_model_release(&m);
@@ -165,7 +172,9 @@ int known_window(const struct endpoint *e, const char *model, struct known *k)
 int known_listed(const struct endpoint *e, const char *model)
 {
     struct llm_models kept;
-    int listed = llm_models_cached(e->base_url, MODELS_KEPT_S, &kept) < 0 ? -1 : llm_models_find(&kept, model) != NULL;
+    int listed = llm_models_cached(e->base_url, MODELS_KEPT_S, &kept) < 0
+                     ? -1
+                     : llm_models_find(&kept, model) != NULL;
 
     llm_models_release(&kept);
     return listed;

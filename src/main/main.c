@@ -1,4 +1,5 @@
-/* main.c - sandpiper: ask a model in plain words; the Python it writes runs in a locked-down container; see the answer. */
+/* main.c - sandpiper: ask a model in plain words; the Python it writes runs in a locked-down container; see
+ * the answer. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -31,8 +32,9 @@ static void keep_secrets(void)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* Whoever started us may ignore or block signals, which a program inherits: without SIGCHLD no child would have an exit code, a blocked SIGINT would
- * never come. A file at the user's own limit of size is an error to tell, like a full disk, and not our end. */
+/* Whoever started us may ignore or block signals, which a program inherits: without SIGCHLD no child would
+ * have an exit code, a blocked SIGINT would never come. A file at the user's own limit of size is an error to
+ * tell, like a full disk, and not our end. */
 static void fresh_signals(void)
 {
     sigset_t none;
@@ -58,7 +60,8 @@ static int help(const char *topic)
 /* Nothing that we have to say would arrive, so nothing is asked, run or removed either. */
 static int refuse_closed_stdout(void)
 {
-    print_line("stdout is closed (>&-), so there is nowhere to write to\nTo throw the output away: >/dev/null");
+    print_line(
+        "stdout is closed (>&-), so there is nowhere to write to\nTo throw the output away: >/dev/null");
     return 1;
 }
 

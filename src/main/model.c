@@ -11,9 +11,9 @@
 #include "llm/models.h"
 #include "main/command.h"
 
-#define DISCOVER_MS 150         /* nobody waits longer for something that nobody asked for */
-#define BUSY_MS 2000            /* but where something listens, it may be busy */
-#define LIST_MS 3000            /* a server of the user's choice may take its time */
+#define DISCOVER_MS 150  /* nobody waits longer for something that nobody asked for */
+#define BUSY_MS     2000 /* but where something listens, it may be busy */
+#define LIST_MS     3000 /* a server of the user's choice may take its time */
 
 static size_t add_place(struct local_place *v, size_t n, const struct provider *p, const char *url)
 {
@@ -38,12 +38,16 @@ size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX])
 }
 
 /* Where it was looked, and what was there instead of a model. */
-static void tell_places(const struct local_place *local, const enum llm_place *places, size_t n, struct buf *out)
+static void tell_places(const struct local_place *local, const enum llm_place *places, size_t n,
+                        struct buf *out)
 {
     static const char *const words[] = {
-        [LLM_NOBODY] = "", [LLM_SILENT] = ", which gives no answer", [LLM_UNTRUSTED] = ", whose certificate is not trusted",
+        [LLM_NOBODY] = "",
+        [LLM_SILENT] = ", which gives no answer",
+        [LLM_UNTRUSTED] = ", whose certificate is not trusted",
         [LLM_OTHER] = ", where something else answers",
-        [LLM_NO_MODEL] = ", which has no model yet", [LLM_MODEL] = "",
+        [LLM_NO_MODEL] = ", which has no model yet",
+        [LLM_MODEL] = "",
     };
 
     buf_addstr(out, ", and no model server answers on this machine (looked for ");
@@ -80,15 +84,20 @@ static void find_place(struct endpoint *e, struct loop *loop)
 
 int none_configured(const char *looked, struct error *err)
 {
-    return error_set(err, ERROR_USAGE, 0, "no model is configured%s. Any of these gives one:\n"
-                     "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: man sandpiper)\n"
-                     "  your machine:  ollama pull qwen3.5:4b && ollama serve  (or llama.cpp, LM Studio; any other: --base-url URL -m MODEL)\n"
-                     "  nothing yet:   make run, in sandpiper's source folder, fetches a small model (1.1 GB) and starts it",
+    return error_set(err, ERROR_USAGE, 0,
+                     "no model is configured%s. Any of these gives one:\n"
+                     "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: "
+                     "man sandpiper)\n"
+                     "  your machine:  ollama pull qwen3.5:4b && ollama serve  (or llama.cpp, LM Studio; any "
+                     "other: --base-url URL -m MODEL)\n"
+                     "  nothing yet:   make run, in sandpiper's source folder, fetches a small model (1.1 "
+                     "GB) and starts it",
                      looked);
 }
 
 /* Nobody said anything: Ollama, llama.cpp, LM Studio, whichever answers first in that order. */
-static int discover(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice, struct error *err)
+static int discover(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice,
+                    struct error *err)
 {
     const char *urls[LOCAL_MAX];
     struct local_place local[LOCAL_MAX];
@@ -99,7 +108,8 @@ static int discover(struct config *c, struct endpoint *e, struct loop *loop, cha
 
     for (size_t i = 0; i < n; i++)
         urls[i] = local[i].url;
-    found = c->discover && n ? llm_discover(urls, n, c->ca_cert, DISCOVER_MS, BUSY_MS, loop, model, places) : -1;
+    found = c->discover && n ? llm_discover(urls, n, c->ca_cert, DISCOVER_MS, BUSY_MS, loop, model, places)
+                             : -1;
     if (loop_cancelled(loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (found < 0) {
@@ -131,7 +141,8 @@ static bool is_pattern(const char *entry)
     return strpbrk(entry, "*?") != NULL;
 }
 
-/* The first of the service's list that is like the pattern, which nobody else knows; NULL when there is none. */
+/* The first of the service's list that is like the pattern, which nobody else knows; NULL when there is none.
+ */
 static const char *listed(struct config *c, const struct llm_models *m, const char *pattern)
 {
     for (size_t i = 0; i < m->n; i++)
@@ -140,9 +151,10 @@ static const char *listed(struct config *c, const struct llm_models *m, const ch
     return NULL;
 }
 
-/* A model from entry i of the preference list on. The service is asked for its list only where a pattern stands there; a list that it gave
- * today will do. NULL: there is none, or with err, it did not say. */
-static const char *preferred(struct config *c, const struct endpoint *e, size_t i, struct loop *loop, struct error *err)
+/* A model from entry i of the preference list on. The service is asked for its list only where a pattern
+ * stands there; a list that it gave today will do. NULL: there is none, or with err, it did not say. */
+static const char *preferred(struct config *c, const struct endpoint *e, size_t i, struct loop *loop,
+                             struct error *err)
 {
     const char *found = i < e->models->n ? e->models->v[i] : NULL;
     struct llm_models_query q;
@@ -159,8 +171,8 @@ static const char *preferred(struct config *c, const struct endpoint *e, size_t 
     return found;
 }
 
-const char *model_after(struct config *c, const struct endpoint *e, const char *model, struct loop *loop, bool chat, char *advice,
-                        size_t size)
+const char *model_after(struct config *c, const struct endpoint *e, const char *model, struct loop *loop,
+                        bool chat, char *advice, size_t size)
 {
     struct profile p = endpoint_profile(c, e, model);
     const char *next = NULL;
@@ -176,7 +188,8 @@ const char *model_after(struct config *c, const struct endpoint *e, const char *
     return NULL;
 }
 
-int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice, struct error *err)
+int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice,
+                 struct error *err)
 {
     *model = *notice = NULL;
     if (!e->found)
@@ -184,8 +197,11 @@ int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char *
     if (endpoint_ready(e, loop, err) < 0)
         return -1;
     if (e->models && (e->model = preferred(c, e, 0, loop, err)) == NULL)
-        return err->kind ? -1 : error_set(err, ERROR_USAGE, 0, "%s lists no model that is a default of %s\n"
-                                          "Name one: -m MODEL; sandpiper models lists them.", e->base_url, e->provider);
+        return err->kind ? -1
+                         : error_set(err, ERROR_USAGE, 0,
+                                     "%s lists no model that is a default of %s\n"
+                                     "Name one: -m MODEL; sandpiper models lists them.",
+                                     e->base_url, e->provider);
     if (e->model) {
         *model = xstrdup(e->model);
         return 0;
@@ -200,12 +216,19 @@ int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char *
         if (loop_cancelled(loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
         if (place == LLM_UNTRUSTED)
-            return error_set(err, ERROR_USAGE, 0, "no model is named, and the certificate of %s is not trusted, so "
-                             "it was not asked for its list\n"
-                             "Name a model (-m MODEL) to be told why, or the certificates to trust: --ca-cert FILE", e->base_url);
-        return error_set(err, ERROR_USAGE, 0, "no model is named, and %s gives no list of its models\nStart the server, or name one: -m MODEL",
-                         e->base_url);
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "no model is named, and the certificate of %s is not trusted, so "
+                "it was not asked for its list\n"
+                "Name a model (-m MODEL) to be told why, or the certificates to trust: --ca-cert FILE",
+                e->base_url);
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "no model is named, and %s gives no list of its models\nStart the server, or name one: -m MODEL",
+            e->base_url);
     }
-    return error_set(err, ERROR_USAGE, 0, "%s at %s: no model is named, and it has no default\nName one: -m MODEL, SANDPIPER_MODEL, or model: in config.yaml",
+    return error_set(err, ERROR_USAGE, 0,
+                     "%s at %s: no model is named, and it has no default\nName one: -m MODEL, "
+                     "SANDPIPER_MODEL, or model: in config.yaml",
                      e->provider, e->base_url);
 }

@@ -31,11 +31,11 @@ static void print(const char *prefix, const char *text, int width)
         bool first = line == buf_str(&clean), indent = !first && *prefix && *line != ' ';
 
         next = line[len] ? line + len + 1 : NULL;
-        buf_addstr(&out, indent ? "  " : "");       /* a remedy, not another program's line */
+        buf_addstr(&out, indent ? "  " : ""); /* a remedy, not another program's line */
         show_wrap(&out, line, len, first ? (int)strlen(prefix) : indent ? 2 : 0, width);
         buf_addch(&out, '\n');
     }
-    out_write(2, buf_str(&out), out.len, NULL);     /* nothing can be done about a stderr that is gone */
+    out_write(2, buf_str(&out), out.len, NULL); /* nothing can be done about a stderr that is gone */
 }
 
 void print_line(const char *text)
@@ -69,7 +69,7 @@ static int write_out(const char *text, size_t len)
         return 0;
     if (errno == EPIPE)
         return 141;
-    if (errno == EINTR)         /* interrupted while the reader stalled */
+    if (errno == EINTR) /* interrupted while the reader stalled */
         return loop_fatal(loop_of_signals()) ? 143 : 130;
     autofree char *line = xasprintf("cannot write to stdout: %s", strerror(errno));
     print_line(line);

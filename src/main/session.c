@@ -48,10 +48,12 @@ static int make_out_dir(struct session *s, const struct config *c, struct error 
     if (access(c->out_dir, W_OK | X_OK) < 0)
         return error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->out_dir, strerror(errno));
     s->out_dir = realpath(c->out_dir, NULL);
-    return s->out_dir ? 0 : error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->out_dir, strerror(errno));
+    return s->out_dir ? 0
+                      : error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->out_dir, strerror(errno));
 }
 
-/* A program that was killed could not remove its folder; we do, when we end: nobody waits for that. One of which something was told to the user has no mark any more, and stays. */
+/* A program that was killed could not remove its folder; we do, when we end: nobody waits for that. One of
+ * which something was told to the user has no mark any more, and stays. */
 static void sweep(const char *sessions)
 {
     DIR *d = opendir(sessions);
@@ -97,14 +99,16 @@ static int make_dir(struct session *s, const char *sessions, struct error *err)
 static char *what_is_lost(const struct session *s, const struct error *why)
 {
     autofree char *state = xdg_path(XDG_STATE, NULL);
-    const char *what = s->out_dir ? "full output and history are not kept"
-                                  : "full output, history and files that code makes are not kept (--out DIR saves files)";
+    const char *what =
+        s->out_dir ? "full output and history are not kept"
+                   : "full output, history and files that code makes are not kept (--out DIR saves files)";
 
     if (!state)
         return xasprintf("There is no home folder: %s. Set HOME or XDG_STATE_HOME.", what);
-    if (why->code == ELOOP)         /* whose link it is */
+    if (why->code == ELOOP) /* whose link it is */
         return xasprintf("%.300s: %s. Set XDG_STATE_HOME to another folder.", why->text, what);
-    return xasprintf("%s %s: %s. %s, or set XDG_STATE_HOME.", state, disk_trouble(why->code), what, disk_remedy(why->code));
+    return xasprintf("%s %s: %s. %s, or set XDG_STATE_HOME.", state, disk_trouble(why->code), what,
+                     disk_remedy(why->code));
 }
 
 int session_open(struct session *s, const struct config *c, struct error *err)
@@ -121,7 +125,7 @@ int session_open(struct session *s, const struct config *c, struct error *err)
         s->dir_lost = what_is_lost(s, &why);
     if (!s->dir_lost || !fd_none_left(why.code))
         return 0;
-    *err = why;             /* it is not the disk */
+    *err = why; /* it is not the disk */
     return -1;
 }
 
@@ -131,8 +135,10 @@ char *session_cache_lost(const struct session *s)
 
     if (!cache_trouble() || !cache || s->dir_lost)
         return NULL;
-    return xasprintf("%s %s: what was learned about models and engines is not kept, so the next start may take longer. %s, "
-                     "or set XDG_CACHE_HOME.", cache, disk_trouble(cache_trouble()), disk_remedy(cache_trouble()));
+    return xasprintf("%s %s: what was learned about models and engines is not kept, so the next start may "
+                     "take longer. %s, "
+                     "or set XDG_CACHE_HOME.",
+                     cache, disk_trouble(cache_trouble()), disk_remedy(cache_trouble()));
 }
 
 void session_keep(struct session *s)
@@ -140,7 +146,7 @@ void session_keep(struct session *s)
     autofree char *mark = s->dir && !s->keep ? xasprintf("%s/owner", s->dir) : NULL;
 
     if (mark)
-        unlink(mark);                       /* it is the user's now */
+        unlink(mark); /* it is the user's now */
     s->keep = true;
 }
 

@@ -1,4 +1,5 @@
-/* setup.c - struct config into the option structs of the rooms. Straight copies; every decision was made in src/config. */
+/* setup.c - struct config into the option structs of the rooms. Straight copies; every decision was made in
+ * src/config. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,13 @@
 
 enum stdin_mode setup_stdin(const struct config *c)
 {
-    static const struct { const char *word; enum stdin_mode mode; } modes[] = {
-        {"data", STDIN_DATA}, {"ignore", STDIN_IGNORE}, {"script", STDIN_SCRIPT},
+    static const struct {
+        const char *word;
+        enum stdin_mode mode;
+    } modes[] = {
+        {"data", STDIN_DATA},
+        {"ignore", STDIN_IGNORE},
+        {"script", STDIN_SCRIPT},
     };
 
     for (size_t i = 0; i < countof(modes); i++)
@@ -36,18 +42,24 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     o->max_file = c->max_file;
     o->max_files_total = c->max_files_total;
     if (o->file_size < c->data_size)
-        o->file_size = c->data_size;        /* what /mnt/data holds may be one file */
+        o->file_size = c->data_size; /* what /mnt/data holds may be one file */
     o->cell_ms = (int)c->timeout;
     o->name = c->sandbox_name;
     o->idle_ms = c->sandbox_idle;
-    const struct { const void *member; unsigned bit; } asked[] = {
-        {&c->image, SANDBOX_ASKED_IMAGE}, {&c->memory, SANDBOX_ASKED_MEMORY}, {&c->cpus, SANDBOX_ASKED_CPUS}, {&c->pids, SANDBOX_ASKED_PIDS},
+    const struct {
+        const void *member;
+        unsigned bit;
+    } asked[] = {
+        {&c->image, SANDBOX_ASKED_IMAGE},         {&c->memory, SANDBOX_ASKED_MEMORY},
+        {&c->cpus, SANDBOX_ASKED_CPUS},           {&c->pids, SANDBOX_ASKED_PIDS},
         {&c->data_size, SANDBOX_ASKED_DATA_SIZE},
     };
     for (size_t i = 0; i < countof(asked); i++)
         o->asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
-    /* An image named in config.yaml, say, and bwrap for this run on the command line: the nearer one counts. */
-    if (strcmp(c->sandbox, "bwrap") == 0 && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
+    /* An image named in config.yaml, say, and bwrap for this run on the command line: the nearer one counts.
+     */
+    if (strcmp(c->sandbox, "bwrap") == 0
+        && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
         o->asked &= ~(unsigned)SANDBOX_ASKED_IMAGE;
     o->park = c->park;
 }
@@ -68,16 +80,19 @@ void setup_agent(const struct config *c, struct agent_options *o)
 static enum llm_dialect dialect_of(const struct config *c, const struct profile *p)
 {
     if (c->dialect)
-        return strcmp(c->dialect, "native") == 0 ? LLM_NATIVE : strcmp(c->dialect, "blocks") == 0 ? LLM_BLOCKS : LLM_AUTO;
+        return strcmp(c->dialect, "native") == 0   ? LLM_NATIVE
+               : strcmp(c->dialect, "blocks") == 0 ? LLM_BLOCKS
+                                                   : LLM_AUTO;
     return p->dialect == PROFILE_NATIVE ? LLM_NATIVE : p->dialect == PROFILE_BLOCKS ? LLM_BLOCKS : LLM_AUTO;
 }
 
 static enum llm_thinking thinking_of(enum thinking t)
 {
     static const enum llm_thinking all[] = {
-        [THINKING_EFFORT] = LLM_THINKING_EFFORT, [THINKING_NONE] = LLM_THINKING_NONE, [THINKING_TYPE] = LLM_THINKING_TYPE,
-        [THINKING_ADAPTIVE] = LLM_THINKING_ADAPTIVE, [THINKING_ENABLE] = LLM_THINKING_ENABLE,
-        [THINKING_ENABLED] = LLM_THINKING_ENABLED, [THINKING_REASONING] = LLM_THINKING_REASONING,
+        [THINKING_EFFORT] = LLM_THINKING_EFFORT,       [THINKING_NONE] = LLM_THINKING_NONE,
+        [THINKING_TYPE] = LLM_THINKING_TYPE,           [THINKING_ADAPTIVE] = LLM_THINKING_ADAPTIVE,
+        [THINKING_ENABLE] = LLM_THINKING_ENABLE,       [THINKING_ENABLED] = LLM_THINKING_ENABLED,
+        [THINKING_REASONING] = LLM_THINKING_REASONING,
     };
 
     return all[t];
@@ -96,7 +111,7 @@ static enum llm_reasoning_back reasoning_back_of(enum reasoning_back b)
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o)
 {
     struct profile p = endpoint_profile(c, e, model);
-    const struct provider *service = e->elsewhere ? NULL : e->entry;    /* whose facts hold */
+    const struct provider *service = e->elsewhere ? NULL : e->entry; /* whose facts hold */
 
     *o = (struct llm_options){
         .provider = endpoint_title(e),
@@ -106,7 +121,9 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .key_name = e->key_name,
         .ca_cert = c->ca_cert,
         .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
-        .api = e->api == PROVIDER_RESPONSES ? LLM_RESPONSES : e->api == PROVIDER_WORKERS_AI ? LLM_WORKERS_AI : LLM_CHAT_COMPLETIONS,
+        .api = e->api == PROVIDER_RESPONSES    ? LLM_RESPONSES
+               : e->api == PROVIDER_WORKERS_AI ? LLM_WORKERS_AI
+                                               : LLM_CHAT_COMPLETIONS,
         .dialect = dialect_of(c, &p),
         .stream = c->stream,
         .send_max_tokens = service && service->send_max_tokens,
@@ -130,16 +147,21 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
     };
 }
 
-/* A folder of the wrong mode or owner cannot be used, and then sandboxes with a name seem to be new, or gone. */
+/* A folder of the wrong mode or owner cannot be used, and then sandboxes with a name seem to be new, or gone.
+ */
 void tell_runtime_dir(struct config *c)
 {
     const char *set = getenv("XDG_RUNTIME_DIR");
     autofree char *own = xasprintf("%s/sandpiper", set ? set : ""), *used = xdg_path(XDG_RUNTIME, NULL);
-    bool wanted = c->sandbox_name || c->command == COMMAND_PS || c->command == COMMAND_RM || c->command == COMMAND_GC;
+    bool wanted = c->sandbox_name || c->command == COMMAND_PS || c->command == COMMAND_RM
+                  || c->command == COMMAND_GC;
 
     if (!wanted || !set || !*set || (used && strcmp(own, used) == 0))
         return;
     autofree char *shown = scrub_line(set, SCRUB_TERMINAL);
-    argv_pushf(&c->notices, "XDG_RUNTIME_DIR=%.200s is passed over: it is no folder of yours alone. Sandboxes with a name are kept in %s\n"
-               "Make it yours and chmod 700 it, or unset it", shown, used ? used : "no place at all");
+    argv_pushf(&c->notices,
+               "XDG_RUNTIME_DIR=%.200s is passed over: it is no folder of yours alone. Sandboxes with a name "
+               "are kept in %s\n"
+               "Make it yours and chmod 700 it, or unset it",
+               shown, used ? used : "no place at all");
 }

@@ -1,7 +1,7 @@
 /* answer.c - where events go.
  *
- * At a terminal all text streams. When stdout is none, a reply's text is held until it is known what it was: text beside calls is talk
- * and goes to stderr, so a script that reads stdout gets answers only.
+ * At a terminal all text streams. When stdout is none, a reply's text is held until it is known what it was:
+ * text beside calls is talk and goes to stderr, so a script that reads stdout gets answers only.
  */
 #include "pipe/answer.h"
 
@@ -18,19 +18,19 @@
 #include "pipe/json_lines.h"
 #include "show/show.h"
 
-#define HELD_MAX (4 * 1024 * 1024)      /* a reply is cut at 1 MiB before it gets here */
+#define HELD_MAX (4 * 1024 * 1024) /* a reply is cut at 1 MiB before it gets here */
 
 struct answer {
     struct show *show;
     struct show_text *text;
-    struct json_lines *json;    /* or NULL */
+    struct json_lines *json; /* or NULL */
     struct loop *loop;
     bool terminal;
     struct buf held;
-    bool cut;                   /* held is a reply that was cut: what it counts as is told by DONE */
-    bool given;                 /* this question's answer is on stdout; at a terminal: some text is */
+    bool cut;   /* held is a reply that was cut: what it counts as is told by DONE */
+    bool given; /* this question's answer is on stdout; at a terminal: some text is */
     int broken;
-    bool lost;                  /* interrupted while the reader of stdout stalled: not all of it was given */
+    bool lost; /* interrupted while the reader of stdout stalled: not all of it was given */
     bool watched;
 };
 
@@ -77,7 +77,7 @@ bool answer_lost(const struct answer *a)
 /* A write on stdout failed: nothing more can be delivered, so the question is ended too. */
 static void write_failed(struct answer *a, int why)
 {
-    if (why == EINTR) {         /* cancelled while the reader stalled: that has its own exit code */
+    if (why == EINTR) { /* cancelled while the reader stalled: that has its own exit code */
         a->lost = true;
         return;
     }
@@ -122,7 +122,7 @@ static void give(struct answer *a, const char *text, size_t len)
 {
     if (a->broken || !len)
         return;
-    show_clear(a->show);        /* stdout may end on the same screen: not behind a status line or a thought */
+    show_clear(a->show); /* stdout may end on the same screen: not behind a status line or a thought */
     if (show_text_whole(a->text, text, len) < 0)
         write_failed(a, errno);
     a->given = true;
@@ -168,7 +168,7 @@ static void question_end(struct answer *a, const struct event *e)
 {
     const char *answer = e->done.answer ? e->done.answer : "";
 
-    if (a->terminal && a->given) {      /* all of it streamed */
+    if (a->terminal && a->given) { /* all of it streamed */
         if (!a->broken && show_text_end(a->text) < 0)
             write_failed(a, errno);
     } else if (!a->given && *answer) {
@@ -188,7 +188,7 @@ static void text_event(struct answer *a, const struct event *e)
         a->given = true;
         return;
     }
-    if (a->cut) {               /* the question went on after all: what was cut is no part of the new reply */
+    if (a->cut) { /* the question went on after all: what was cut is no part of the new reply */
         tell_held(a);
         buf_clear(&a->held);
         a->cut = false;
@@ -200,7 +200,8 @@ static void text_event(struct answer *a, const struct event *e)
 static void event_json(struct answer *a, const struct event *e)
 {
     if (e->type != EVENT_REASONING)
-        show_clear(a->show);    /* a line of JSON begins at the beginning of one, also where stderr goes the same way */
+        /* a line of JSON begins at the beginning of one, also where stderr goes the same way */
+        show_clear(a->show);
     if (!a->broken && json_lines_event(a->json, e) < 0)
         write_failed(a, errno);
     if (!a->broken && (e->type == EVENT_NOTICE || e->type == EVENT_DONE))
@@ -214,13 +215,14 @@ void answer_event(struct answer *a, const struct event *e)
     } else if (e->type == EVENT_TEXT) {
         text_event(a, e);
     } else if (e->type == EVENT_REPLY_END && e->reply_end.kind == REPLY_THOUGHTS && !a->terminal) {
-        tell_thoughts(a, e);    /* held so far, so nobody saw it as the answer */
+        tell_thoughts(a, e); /* held so far, so nobody saw it as the answer */
     } else {
         if (e->type == EVENT_REPLY_END)
             reply_end(a, e->reply_end.kind);
         if (e->type == EVENT_DONE)
             question_end(a, e);
-        if (!a->broken)         /* that was told, and quietly for 141: how the question then ends is of no interest */
+        /* that was told, and quietly for 141: how the question then ends is of no interest */
+        if (!a->broken)
             show_event(a->show, e);
     }
     /* again with each event: the next step of the agent may have forgotten the one before */

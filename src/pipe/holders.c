@@ -1,7 +1,8 @@
 /* holders.c - who could write to the pipe or socket we read from, as far as /proc tells.
  *
- * A pipe's ends share one inode, so the link text of /proc/PID/fd/N ("pipe:[123]", or a fifo's path) finds the other holders, and the
- * link's own mode says whether it is open for writing. A unix socket's peer has another inode, which the kernel tells over netlink.
+ * A pipe's ends share one inode, so the link text of /proc/PID/fd/N ("pipe:[123]", or a fifo's path) finds
+ * the other holders, and the link's own mode says whether it is open for writing. A unix socket's peer has
+ * another inode, which the kernel tells over netlink.
  */
 #include "pipe/holders.h"
 
@@ -25,7 +26,7 @@
 #include "base/file.h"
 
 #define MAX_ANCESTORS 128
-#define SCAN_MS 3000            /* a machine with very many processes: rather give up than stall */
+#define SCAN_MS       3000 /* a machine with very many processes: rather give up than stall */
 
 struct process {
     long parent, group;
@@ -93,7 +94,8 @@ static int holds_writing(long pid, const char *want)
         if (n <= 0)
             continue;
         link[n] = '\0';
-        if (!strcmp(link, want) && fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & S_IWUSR))
+        if (!strcmp(link, want) && fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0
+            && (st.st_mode & S_IWUSR))
             found = 1;
     }
     closedir(dir);
@@ -108,7 +110,10 @@ static unsigned socket_peer(unsigned ino)
         struct unix_diag_req req;
     } q = {
         .head = {.nlmsg_len = sizeof q, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
-        .req = {.sdiag_family = AF_UNIX, .udiag_states = ~0U, .udiag_ino = ino, .udiag_show = UDIAG_SHOW_PEER,
+        .req = {.sdiag_family = AF_UNIX,
+                .udiag_states = ~0U,
+                .udiag_ino = ino,
+                .udiag_show = UDIAG_SHOW_PEER,
                 .udiag_cookie = {~0U, ~0U}},
     };
     struct timeval patience = {.tv_sec = 1};
@@ -119,14 +124,15 @@ static unsigned socket_peer(unsigned ino)
     int len;
     autoclose int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 || send(fd, &q, sizeof q, 0) < 0)
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0
+        || send(fd, &q, sizeof q, 0) < 0)
         return 0;
     len = (int)recv(fd, reply, sizeof reply, 0);
     if (len < 0 || !NLMSG_OK(h, (unsigned)len) || h->nlmsg_type != SOCK_DIAG_BY_FAMILY)
         return 0;
     len = (int)NLMSG_PAYLOAD(h, sizeof(struct unix_diag_msg));
-    for (a = (const void *)((const char *)NLMSG_DATA(h) + NLMSG_ALIGN(sizeof(struct unix_diag_msg))); RTA_OK(a, len);
-         a = RTA_NEXT(a, len))
+    for (a = (const void *)((const char *)NLMSG_DATA(h) + NLMSG_ALIGN(sizeof(struct unix_diag_msg)));
+         RTA_OK(a, len); a = RTA_NEXT(a, len))
         if (a->rta_type == UNIX_DIAG_PEER)
             memcpy(&peer, RTA_DATA(a), sizeof peer);
     return peer;
@@ -192,5 +198,6 @@ bool holders_parent_reads(int fd)
     char path[64];
 
     snprintf(path, sizeof path, "/proc/%ld/fd/0", (long)getppid());
-    return fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+    return fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev
+           && ours.st_ino == theirs.st_ino;
 }

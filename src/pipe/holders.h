@@ -5,13 +5,15 @@
 #include <stdbool.h>
 
 enum holder {
-    HOLDER_OTHER,       /* a process that is no ancestor of ours holds the write end: someone means to write */
-    HOLDER_ANCESTORS,   /* only processes that started us: most likely they forgot to close it */
-    HOLDER_UNKNOWN,     /* nobody that can be seen: another container, another machine */
+    /* a process that is no ancestor of ours holds the write end: someone means to write */
+    HOLDER_OTHER,
+    HOLDER_ANCESTORS, /* only processes that started us: most likely they forgot to close it */
+    HOLDER_UNKNOWN,   /* nobody that can be seen: another container, another machine */
 };
 
 enum holder holders_find(int fd);
-/* Our parent has the same pipe or socket as its own stdin (a shell's "while read", a script that is itself read from there). */
+/* Our parent has the same pipe or socket as its own stdin (a shell's "while read", a script that is itself
+ * read from there). */
 bool holders_parent_reads(int fd);
 
 #endif

@@ -1,22 +1,22 @@
 /* json_lines.c - the event stream as one JSON object a line.
  *
- * Every line has "type", "v" (1; a change that breaks readers raises it) and "question" (from 1, 0 before the first). Readers
- * skip types and members they do not know. What does not apply is null. Text is not scrubbed: it is data.
+ * Every line has "type", "v" (1; a change that breaks readers raises it) and "question" (from 1, 0 before the
+ * first). Readers skip types and members they do not know. What does not apply is null. Text is not scrubbed:
+ * it is data.
  *
- *   session       model, provider, endpoint, engine ("" where none was named: the next tells), session (id or null), version (of sandpiper)
- *   sandbox       engine, image (null: it has none), runtime (null: the engine's own), python, name (null: none); when it is up, and again when it was replaced
- *   text          reply (number in the question), text (a piece)
- *   tool_call     id, tool, cell (number in the session), code
- *   tool_output   cell, stream ("stdout", "stderr"), text (a piece; at most 16 MiB a cell)
- *   tool_result   id, cell, status ("ok", "exception", "exit", "timeout", "interrupted", "memory", "died", "not_run"), value, error,
- *                 state_lost, state_restored, seconds, output_bytes (all of it), output_path, model_text (what the model is told)
- *   file          cell, name (in the sandbox), path (here), bytes
- *   notice        level ("info", "warning", "error", "detail"), text
- *   usage         input_tokens, output_tokens, reasoning_tokens (null: unknown), estimated, seconds: of one request
- *   done          status ("answered", "no_answer", "no_sandbox", "code_failed", "limit", "try_later", "refused", "usage", "interrupted",
- *                 "terminated"), exit_code (of this question), answer, error, reasoning (where there is no answer), last_output,
- *                 usage {input_tokens, output_tokens, estimated, requests, cells, seconds}
- *   session_end   exit_code
+ *   session       model, provider, endpoint, engine ("" where none was named: the next tells), session (id or
+ * null), version (of sandpiper) sandbox       engine, image (null: it has none), runtime (null: the engine's
+ * own), python, name (null: none); when it is up, and again when it was replaced text          reply (number
+ * in the question), text (a piece) tool_call     id, tool, cell (number in the session), code tool_output
+ * cell, stream ("stdout", "stderr"), text (a piece; at most 16 MiB a cell) tool_result   id, cell, status
+ * ("ok", "exception", "exit", "timeout", "interrupted", "memory", "died", "not_run"), value, error,
+ *                 state_lost, state_restored, seconds, output_bytes (all of it), output_path, model_text
+ * (what the model is told) file          cell, name (in the sandbox), path (here), bytes notice        level
+ * ("info", "warning", "error", "detail"), text usage         input_tokens, output_tokens, reasoning_tokens
+ * (null: unknown), estimated, seconds: of one request done          status ("answered", "no_answer",
+ * "no_sandbox", "code_failed", "limit", "try_later", "refused", "usage", "interrupted", "terminated"),
+ * exit_code (of this question), answer, error, reasoning (where there is no answer), last_output, usage
+ * {input_tokens, output_tokens, estimated, requests, cells, seconds} session_end   exit_code
  */
 #include "pipe/json_lines.h"
 
@@ -37,11 +37,11 @@ struct json_lines {
     bool ascii;
     struct loop *loop;
     struct {
-        char part[4];           /* the beginning of a character that the last piece was cut in */
+        char part[4]; /* the beginning of a character that the last piece was cut in */
         size_t n;
     } stream[2];
     unsigned cell;
-    uint64_t output;            /* of this cell so far */
+    uint64_t output; /* of this cell so far */
 };
 
 struct json_lines *json_lines_new(int fd, bool ascii, struct loop *loop)
@@ -194,8 +194,9 @@ static int take_output(struct json_lines *j, const struct event *e)
 static const char *cell_status_name(enum cell_status s)
 {
     static const char *const names[] = {
-        [CELL_OK] = "ok", [CELL_EXCEPTION] = "exception", [CELL_EXIT] = "exit", [CELL_TIMEOUT] = "timeout",
-        [CELL_INTERRUPTED] = "interrupted", [CELL_MEMORY] = "memory", [CELL_DIED] = "died", [CELL_NOT_RUN] = "not_run",
+        [CELL_OK] = "ok",           [CELL_EXCEPTION] = "exception",     [CELL_EXIT] = "exit",
+        [CELL_TIMEOUT] = "timeout", [CELL_INTERRUPTED] = "interrupted", [CELL_MEMORY] = "memory",
+        [CELL_DIED] = "died",       [CELL_NOT_RUN] = "not_run",
     };
 
     return names[s];
@@ -238,7 +239,10 @@ static int write_file(struct json_lines *j, const struct event *e)
 static int write_notice(struct json_lines *j, const struct event *e)
 {
     static const char *const levels[] = {
-        [NOTICE_INFO] = "info", [NOTICE_WARNING] = "warning", [NOTICE_ERROR] = "error", [NOTICE_DETAIL] = "detail",
+        [NOTICE_INFO] = "info",
+        [NOTICE_WARNING] = "warning",
+        [NOTICE_ERROR] = "error",
+        [NOTICE_DETAIL] = "detail",
     };
     struct json *o = line_new("notice", e->question);
 
@@ -262,10 +266,17 @@ static int write_usage(struct json_lines *j, const struct event *e)
 static const char *question_status_name(enum question_status s)
 {
     static const char *const names[] = {
-        [QUESTION_ANSWERED] = "answered", [QUESTION_NO_ANSWER] = "no_answer", [QUESTION_NO_SANDBOX] = "no_sandbox",
-        [QUESTION_CODE_FAILED] = "code_failed", [QUESTION_LIMIT] = "limit", [QUESTION_TRY_LATER] = "try_later",
-        [QUESTION_REFUSED] = "refused", [QUESTION_USAGE] = "usage", [QUESTION_INTERRUPTED] = "interrupted",
-        [QUESTION_TERMINATED] = "terminated", [QUESTION_UNDELIVERED] = "undelivered",
+        [QUESTION_ANSWERED] = "answered",
+        [QUESTION_NO_ANSWER] = "no_answer",
+        [QUESTION_NO_SANDBOX] = "no_sandbox",
+        [QUESTION_CODE_FAILED] = "code_failed",
+        [QUESTION_LIMIT] = "limit",
+        [QUESTION_TRY_LATER] = "try_later",
+        [QUESTION_REFUSED] = "refused",
+        [QUESTION_USAGE] = "usage",
+        [QUESTION_INTERRUPTED] = "interrupted",
+        [QUESTION_TERMINATED] = "terminated",
+        [QUESTION_UNDELIVERED] = "undelivered",
     };
 
     return names[s];

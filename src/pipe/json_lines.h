@@ -12,6 +12,7 @@ struct loop;
 /* ascii: everything above U+007E is escaped (stdout is a terminal, and the text is not scrubbed). */
 struct json_lines *json_lines_new(int fd, bool ascii, struct loop *loop);
 void json_lines_free(struct json_lines *j);
-int json_lines_event(struct json_lines *j, const struct event *e);     /* -1 with errno when the write failed */
+/* -1 with errno when the write failed */
+int json_lines_event(struct json_lines *j, const struct event *e);
 
 #endif

@@ -28,17 +28,23 @@ struct pipe {
     struct inputs files;
     struct script script;
     bool scripted;
-    unsigned asked, total;      /* questions of the script; total 0: not known yet */
-    struct buf question;        /* the first one, or the next of a script */
-    bool was_error;             /* the present question's cause was shown */
+    unsigned asked, total; /* questions of the script; total 0: not known yet */
+    struct buf question;   /* the first one, or the next of a script */
+    bool was_error;        /* the present question's cause was shown */
 };
 
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
 {
     struct pipe *p = xcalloc(1, sizeof *p);
     struct show_options so = {
-        .fd = 2, .terminal = show_is_terminal(2), .colour = show_wants_colour(2, o->color), .width = show_width(2),
-        .quiet = o->quiet, .verbose = o->verbose, .reasoning = o->reasoning, .loop = loop,
+        .fd = 2,
+        .terminal = show_is_terminal(2),
+        .colour = show_wants_colour(2, o->color),
+        .width = show_width(2),
+        .quiet = o->quiet,
+        .verbose = o->verbose,
+        .reasoning = o->reasoning,
+        .loop = loop,
     };
 
     p->o = *o;
@@ -70,10 +76,12 @@ static bool own_doing(const struct pipe *p, const struct event *e)
     return e->type == EVENT_TOOL_RESULT && e->result.by_user && !p->o.json;
 }
 
-/* After an interrupted cell of a one-shot question nothing follows: what became of its variables is no news. */
+/* After an interrupted cell of a one-shot question nothing follows: what became of its variables is no news.
+ */
 static char *without_variables(const struct pipe *p, const struct event *e)
 {
-    const char *text = e->type == EVENT_TOOL_RESULT && e->result.status == CELL_INTERRUPTED ? e->result.error : NULL;
+    const char *text = e->type == EVENT_TOOL_RESULT && e->result.status == CELL_INTERRUPTED ? e->result.error
+                                                                                            : NULL;
     const char *state = text && !p->scripted && !p->o.json ? strstr(text, "; variables are ") : NULL;
 
     return state ? xmemdup0(text, (size_t)(state - text)) : NULL;
@@ -96,7 +104,7 @@ void pipe_event(void *ctx, const struct event *e)
         p->was_error = p->was_error || e->type == EVENT_NOTICE || (e->done.error && *e->done.error);
     answer_event(p->answer, e);
     if (p->o.json && p->o.reasoning && (e->type == EVENT_REASONING || e->type == EVENT_REPLY_END))
-        show_event(p->show, e);     /* the lines of JSON are for a program, this is for a person */
+        show_event(p->show, e); /* the lines of JSON are for a program, this is for a person */
 }
 
 static void say(void *ctx, enum notice_level level, const char *line)
@@ -110,10 +118,12 @@ static void say(void *ctx, enum notice_level level, const char *line)
 static int check_mode(const struct pipe *p, struct error *err)
 {
     if (p->o.stdin_mode == STDIN_DATA)
-        return error_set(err, ERROR_USAGE, 0, "no question: --stdin data makes stdin the data for one\n"
+        return error_set(err, ERROR_USAGE, 0,
+                         "no question: --stdin data makes stdin the data for one\n"
                          "Try: sandpiper --stdin data \"how many rows?\" < FILE");
     if (p->o.stdin_mode == STDIN_IGNORE)
-        return error_set(err, ERROR_USAGE, 0, "no question: --stdin ignore leaves stdin alone\n"
+        return error_set(err, ERROR_USAGE, 0,
+                         "no question: --stdin ignore leaves stdin alone\n"
                          "Try: sandpiper \"how many primes below a million?\"");
     return 0;
 }
@@ -136,10 +146,14 @@ static int prepare_script(struct pipe *p, struct error *err)
     int r;
 
     if (p->o.closed & 1)
-        return error_set(err, ERROR_USAGE, 0, "no question: stdin is closed.\nTry: sandpiper \"how many primes below a million?\"");
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "no question: stdin is closed.\nTry: sandpiper \"how many primes below a million?\"");
     if (isatty(0))
-        return error_set(err, ERROR_USAGE, 0, "no question: stdin is a terminal, and a chat needs one on stdout too%s.\n"
-                         "Try: sandpiper \"how many primes below a million?\"", p->o.json ? " and no --json" : "");
+        return error_set(err, ERROR_USAGE, 0,
+                         "no question: stdin is a terminal, and a chat needs one on stdout too%s.\n"
+                         "Try: sandpiper \"how many primes below a million?\"",
+                         p->o.json ? " and no --json" : "");
     if (check_mode(p, err) < 0)
         return -1;
     script_init(&p->script, 0, p->loop);
@@ -148,15 +162,21 @@ static int prepare_script(struct pipe *p, struct error *err)
         return -1;
     r = next_question(p, err);
     if (r == 0)
-        return error_set(err, ERROR_USAGE, 0, "no question: stdin is empty.\nTry: sandpiper \"how many primes below a million?\"");
+        return error_set(err, ERROR_USAGE, 0,
+                         "no question: stdin is empty.\nTry: sandpiper \"how many primes below a million?\"");
     return r < 0 ? -1 : 0;
 }
 
 int pipe_prepare(struct pipe *p, struct error *err)
 {
     struct stdin_rules rules = {
-        .fd = 0, .mode = p->o.stdin_mode, .closed = p->o.closed & 1, .max = (uint64_t)p->o.data_size, .loop = p->loop,
-        .say = say, .ctx = p,
+        .fd = 0,
+        .mode = p->o.stdin_mode,
+        .closed = p->o.closed & 1,
+        .max = (uint64_t)p->o.data_size,
+        .loop = p->loop,
+        .say = say,
+        .ctx = p,
     };
 
     if (inputs_open(&p->files, p->o.files, err) < 0)
@@ -198,7 +218,7 @@ static int fail(struct pipe *p, const struct error *err)
 
     show_status(p->show, NULL);
     show_question(p->show, 0, 0, NULL);
-    if (err->kind == ERROR_CANCELLED)       /* in the words that a question under way would have had */
+    if (err->kind == ERROR_CANCELLED) /* in the words that a question under way would have had */
         e.notice.text = fatal == SIGHUP ? "hung up" : fatal ? "terminated" : "interrupted";
     answer_event(p->answer, &e);
     if (err->kind == ERROR_CANCELLED)
@@ -245,7 +265,7 @@ int pipe_run(struct pipe *p, struct agent *a)
     struct error err = {0};
     int code = 0, r = 1;
 
-    answer_watch(p->answer);    /* ends the question when the reader of stdout goes away */
+    answer_watch(p->answer); /* ends the question when the reader of stdout goes away */
     if (attach(p, a, &err) < 0 || check_script(p, &err) < 0)
         code = fail(p, &err);
     while (!ends_script(code) && r > 0 && !answer_broken(p->answer) && err.kind == ERROR_NONE) {

@@ -1,4 +1,5 @@
-/* pipe.h - the front ends without an editor: one-shot, a script of questions, JSON lines, and stdin as data. */
+/* pipe.h - the front ends without an editor: one-shot, a script of questions, JSON lines, and stdin as data.
+ */
 #ifndef PIPE_PIPE_H
 #define PIPE_PIPE_H
 
@@ -13,28 +14,35 @@ struct error;
 struct loop;
 struct pipe;
 
-enum stdin_mode { STDIN_AUTO, STDIN_DATA, STDIN_IGNORE, STDIN_SCRIPT /* of questions, whatever it looks like */ };
+enum stdin_mode {
+    STDIN_AUTO,
+    STDIN_DATA,
+    STDIN_IGNORE,
+    STDIN_SCRIPT /* of questions, whatever it looks like */
+};
 
 struct pipe_options {
     bool json, quiet, verbose;
-    bool reasoning;                 /* show it on stderr */
-    const char *color;              /* "auto", "always", "never" */
-    const char *prompt;             /* the question; NULL: a script of questions on stdin */
-    bool prompt_is_stdin;           /* "-": the question is all of stdin */
+    bool reasoning;       /* show it on stderr */
+    const char *color;    /* "auto", "always", "never" */
+    const char *prompt;   /* the question; NULL: a script of questions on stdin */
+    bool prompt_is_stdin; /* "-": the question is all of stdin */
     enum stdin_mode stdin_mode;
-    int closed;                     /* fd_open_standard()'s mask: a closed stdin is no data, without notice */
-    const char *const *files;       /* --add, ended by NULL; or NULL */
-    int64_t data_size;              /* bytes that /mnt/data takes; 0: 256 MiB */
+    int closed;               /* fd_open_standard()'s mask: a closed stdin is no data, without notice */
+    const char *const *files; /* --add, ended by NULL; or NULL */
+    int64_t data_size;        /* bytes that /mnt/data takes; 0: 256 MiB */
 };
 
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop);
 void pipe_free(struct pipe *p);
-void pipe_event(void *pipe, const struct event *e);                /* the agent's event_fn */
+void pipe_event(void *pipe, const struct event *e); /* the agent's event_fn */
 
-/* Find the question and the data, before anything is started: everything that is exit 2 shows here (no question, empty, too long, bad UTF-8
- * in "-"). May wait for stdin as DESIGN section 2 says. 0, or -1 with err (ERROR_USAGE or ERROR_CANCELLED). */
+/* Find the question and the data, before anything is started: everything that is exit 2 shows here (no
+ * question, empty, too long, bad UTF-8 in "-"). May wait for stdin as DESIGN section 2 says. 0, or -1 with
+ * err (ERROR_USAGE or ERROR_CANCELLED). */
 int pipe_prepare(struct pipe *p, struct error *err);
-bool pipe_has_data(const struct pipe *p);                          /* the sandbox must be started before the first request */
+/* the sandbox must be started before the first request */
+bool pipe_has_data(const struct pipe *p);
 /* Ask everything; the exit code. session_end is the caller's to send, after the sandbox is gone. */
 int pipe_run(struct pipe *p, struct agent *a);
 

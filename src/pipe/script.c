@@ -13,8 +13,10 @@
 #include "show/show.h"
 
 #define HEAD_MAX ((size_t)64 * 1024)
-#define PIECE 16384
-#define COUNT_MAX ((uint64_t)64 * 1024 * 1024)     /* how far an endless line is read on only to name its size */
+#define PIECE    16384
+#define COUNT_MAX                                                                            \
+    ((uint64_t)64 * 1024 * 1024) /* how far an endless line is read on only to name its size \
+                                  */
 
 static int too_long(const char *what, uint64_t len, bool whole, struct error *err)
 {
@@ -22,9 +24,10 @@ static int too_long(const char *what, uint64_t len, bool whole, struct error *er
 
     show_count(len, have);
     show_count(PROMPT_MAX, may);
-    return error_set(err, ERROR_USAGE, 0, "%s is %s%s bytes long, a question may have %s.\n"
-                     "Give long text as data instead: sandpiper \"QUESTION\" < FILE, or --add FILE", what, whole ? "" : "more than ",
-                     have, may);
+    return error_set(err, ERROR_USAGE, 0,
+                     "%s is %s%s bytes long, a question may have %s.\n"
+                     "Give long text as data instead: sandpiper \"QUESTION\" < FILE, or --add FILE",
+                     what, whole ? "" : "more than ", have, may);
 }
 
 /* Where the first byte is that is no part of valid UTF-8. */
@@ -44,11 +47,15 @@ static int check_text(const char *what, const char *s, size_t len, struct error 
     const char *nul = memchr(s, 0, len);
 
     if (nul)
-        return error_set(err, ERROR_USAGE, 0, "%s holds a NUL (byte %zu): it is no text.\n"
-                         "Give such data beside a question: sandpiper \"QUESTION\" < FILE", what, (size_t)(nul - s) + 1);
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s holds a NUL (byte %zu): it is no text.\n"
+                         "Give such data beside a question: sandpiper \"QUESTION\" < FILE",
+                         what, (size_t)(nul - s) + 1);
     if (!utf8_valid(s, len))
-        return error_set(err, ERROR_USAGE, 0, "%s is not valid UTF-8 (byte %zu).\n"
-                         "Convert it (iconv -f LATIN1 -t UTF-8), or give it as data beside a question", what, bad_byte(s, len) + 1);
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s is not valid UTF-8 (byte %zu).\n"
+                         "Convert it (iconv -f LATIN1 -t UTF-8), or give it as data beside a question",
+                         what, bad_byte(s, len) + 1);
     return 0;
 }
 
@@ -65,7 +72,9 @@ int prompt_check(const char *text, size_t len, struct error *err)
     if (len > PROMPT_MAX)
         return too_long("the question", len, true, err);
     if (prompt_blank(text, len))
-        return error_set(err, ERROR_USAGE, 0, "no question: the prompt is empty.\nTry: sandpiper \"how many primes below a million?\"");
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "no question: the prompt is empty.\nTry: sandpiper \"how many primes below a million?\"");
     return check_text("the question", text, len, err);
 }
 
@@ -95,7 +104,8 @@ int prompt_read(int fd, struct loop *loop, struct buf *q, struct error *err)
         return -1;
     drop_bom(q);
     if (prompt_blank(buf_str(q), q->len))
-        return error_set(err, ERROR_USAGE, 0, "no question: stdin is empty.\nTry: sandpiper \"how many primes below a million?\"");
+        return error_set(err, ERROR_USAGE, 0,
+                         "no question: stdin is empty.\nTry: sandpiper \"how many primes below a million?\"");
     return prompt_check(q->data, q->len, err);
 }
 
@@ -126,7 +136,7 @@ static int script_fill(struct script *s, struct error *err)
     buf_drop(&s->raw, s->at);
     s->at = 0;
     buf_add(&s->raw, piece, (size_t)n);
-    buf_add(&s->head, piece, (size_t)n);       /* as much as it may have */
+    buf_add(&s->head, piece, (size_t)n); /* as much as it may have */
     s->ended = n == 0;
     return 0;
 }
@@ -148,7 +158,8 @@ static bool can_be_judged(const struct script *s)
 {
     const struct buf *h = &s->head;
 
-    return s->ended || h->len == HEAD_MAX || (h->len && (memchr(h->data, '\n', h->len) || memchr(h->data, 0, h->len)));
+    return s->ended || h->len == HEAD_MAX
+           || (h->len && (memchr(h->data, '\n', h->len) || memchr(h->data, 0, h->len)));
 }
 
 int script_check(struct script *s, bool suspect, struct error *err)
@@ -164,8 +175,10 @@ int script_check(struct script *s, bool suspect, struct error *err)
     kind = sniff_data(buf_str(&s->head), s->head.len, s->ended && s->head.len < HEAD_MAX);
     if (!kind)
         return 0;
-    return error_set(err, ERROR_USAGE, 0, "this looks like %s, not questions: sandpiper \"...\" < FILE\n"
-                     "To ask each line of it all the same: sandpiper --stdin script < FILE", kind);
+    return error_set(err, ERROR_USAGE, 0,
+                     "this looks like %s, not questions: sandpiper \"...\" < FILE\n"
+                     "To ask each line of it all the same: sandpiper --stdin script < FILE",
+                     kind);
 }
 
 long script_left(const struct script *s)
@@ -187,7 +200,8 @@ long script_left(const struct script *s)
     return r < 0 ? -1 : n;
 }
 
-/* The next line without its end; *len is its whole length, though line keeps only what it may. 1, 0 at the end, -1. */
+/* The next line without its end; *len is its whole length, though line keeps only what it may. 1, 0 at the
+ * end, -1. */
 static int line_next(struct script *s, struct buf *line, uint64_t *len, struct error *err)
 {
     buf_clear(line);
@@ -224,8 +238,8 @@ static bool is_fence(const struct buf *line)
 {
     const char *q = memmem(buf_str(line), line->len, "\"\"\"", 3);
 
-    return q && prompt_blank(line->data, (size_t)(q - line->data)) &&
-           prompt_blank(q + 3, line->len - (size_t)(q + 3 - line->data));
+    return q && prompt_blank(line->data, (size_t)(q - line->data))
+           && prompt_blank(q + 3, line->len - (size_t)(q + 3 - line->data));
 }
 
 static int line_checked(struct script *s, struct buf *line, uint64_t *len, struct error *err)
@@ -236,7 +250,9 @@ static int line_checked(struct script *s, struct buf *line, uint64_t *len, struc
     if (r <= 0)
         return r;
     snprintf(what, sizeof what, "line %lu of the questions", s->line);
-    if (check_text(what, buf_str(line), *len > PROMPT_MAX ? utf8_cut(buf_str(line), line->len, line->len) : line->len, err) < 0)
+    if (check_text(what, buf_str(line),
+                   *len > PROMPT_MAX ? utf8_cut(buf_str(line), line->len, line->len) : line->len, err)
+        < 0)
         return -1;
     return 1;
 }
@@ -258,8 +274,10 @@ static int block_next(struct script *s, struct buf *q, struct buf *line, struct 
     if (r < 0)
         return -1;
     if (r == 0)
-        return error_set(err, ERROR_USAGE, 0, "the block that begins at line %lu of the questions is not closed.\n"
-                         "End it with a line of three double quotes", opened);
+        return error_set(err, ERROR_USAGE, 0,
+                         "the block that begins at line %lu of the questions is not closed.\n"
+                         "End it with a line of three double quotes",
+                         opened);
     snprintf(what, sizeof what, "the block that begins at line %lu", opened);
     if (total > PROMPT_MAX)
         return too_long(what, total, total <= COUNT_MAX, err);

@@ -19,9 +19,9 @@
 #include "pipe/input.h"
 #include "show/show.h"
 
-#define HEAD_MAX 65536          /* of which its kind is told */
-#define FIRST_MS 200            /* a pipe that shows nothing for so long is looked at more closely */
-#define LINE_MS 1000            /* the user is told what is waited for; then who writes is looked at again, as often */
+#define HEAD_MAX 65536 /* of which its kind is told */
+#define FIRST_MS 200   /* a pipe that shows nothing for so long is looked at more closely */
+#define LINE_MS  1000  /* the user is told what is waited for; then who writes is looked at again, as often */
 
 static void say(const struct stdin_rules *r, enum notice_level level, const char *line)
 {
@@ -34,8 +34,10 @@ static int too_big(const struct stdin_rules *r, uint64_t size, bool whole, struc
 
     show_count(size, have);
     show_count(r->max, may);
-    return error_set(err, ERROR_USAGE, 0, "stdin is %s%s bytes of data, but /mnt/data in the sandbox takes %s.\n"
-                     "Give it less, or a larger place: --data-size", whole ? "" : "more than ", have, may);
+    return error_set(err, ERROR_USAGE, 0,
+                     "stdin is %s%s bytes of data, but /mnt/data in the sandbox takes %s.\n"
+                     "Give it less, or a larger place: --data-size",
+                     whole ? "" : "more than ", have, may);
 }
 
 /* A file that is gone when we are. On disk, not in memory: there may be 256 MiB of it. */
@@ -51,7 +53,8 @@ static int temporary_file(struct error *err)
     return fd >= 0 ? fd : error_errno(err, "no place to keep the data of stdin");
 }
 
-/* Whoever could write. The look takes a while: what was written, and closed, just before or during it counts, not who is left then. */
+/* Whoever could write. The look takes a while: what was written, and closed, just before or during it counts,
+ * not who is left then. */
 static enum holder holders_now(const struct stdin_rules *r)
 {
     enum holder h = holders_find(r->fd);
@@ -62,11 +65,12 @@ static enum holder holders_now(const struct stdin_rules *r)
 
 struct spool {
     const struct stdin_rules *r;
-    int64_t line_at;            /* when the user is told that we wait; 0: was told */
-    bool other_writer;          /* a writer that is no ancestor was seen */
+    int64_t line_at;   /* when the user is told that we wait; 0: was told */
+    bool other_writer; /* a writer that is no ancestor was seen */
 };
 
-/* Nothing came for a while. True: whoever wrote is gone and only a parent keeps the pipe open, so this is the end. */
+/* Nothing came for a while. True: whoever wrote is gone and only a parent keeps the pipe open, so this is the
+ * end. */
 static bool only_parents_left(struct spool *s, uint64_t size)
 {
     enum holder h = holders_now(s->r);
@@ -75,7 +79,8 @@ static bool only_parents_left(struct spool *s, uint64_t size)
     if (h == HOLDER_OTHER) {
         s->other_writer = true;
     } else if (h == HOLDER_ANCESTORS && s->other_writer) {
-        say(s->r, NOTICE_WARNING, "whoever wrote to stdin is gone, but a parent keeps it open: taken as its end");
+        say(s->r, NOTICE_WARNING,
+            "whoever wrote to stdin is gone, but a parent keeps it open: taken as its end");
         return true;
     }
     if (s->line_at) {
@@ -128,19 +133,21 @@ static int spool(struct spool *s, struct stdin_data *d, struct error *err)
     return 0;
 }
 
-static int take_regular(const struct stdin_rules *r, const struct stat *st, struct stdin_data *d, struct error *err)
+static int take_regular(const struct stdin_rules *r, const struct stat *st, struct stdin_data *d,
+                        struct error *err)
 {
     struct spool s = {.r = r};
     off_t at = lseek(r->fd, 0, SEEK_CUR);
     uint64_t left = at >= 0 && st->st_size > at ? (uint64_t)(st->st_size - at) : 0;
 
     if (at != 0 && r->mode != STDIN_DATA) {
-        say(r, NOTICE_WARNING, "stdin is a file that a parent is reading from, so it was left alone; --stdin data reads it");
+        say(r, NOTICE_WARNING,
+            "stdin is a file that a parent is reading from, so it was left alone; --stdin data reads it");
         return 0;
     }
     if (left > r->max)
         return too_big(r, left, true, err);
-    if (at != 0 || !left)       /* files of /proc say they are empty and are not */
+    if (at != 0 || !left) /* files of /proc say they are empty and are not */
         return spool(&s, d, err);
     d->fd = fcntl(r->fd, F_DUPFD_CLOEXEC, 3);
     if (d->fd < 0)
@@ -156,10 +163,13 @@ static int worth_waiting(const struct stdin_rules *r)
     enum holder h = r->mode == STDIN_DATA ? HOLDER_OTHER : holders_now(r);
 
     if (h == HOLDER_ANCESTORS)
-        say(r, NOTICE_WARNING, "nothing came from stdin, which only a parent of this program could write to, so it was left alone; "
+        say(r, NOTICE_WARNING,
+            "nothing came from stdin, which only a parent of this program could write to, so it was left "
+            "alone; "
             "--stdin data waits for it");
     if (h == HOLDER_UNKNOWN)
-        say(r, NOTICE_WARNING, "nothing came from stdin, and nobody is seen who could write to it, so it was left alone; "
+        say(r, NOTICE_WARNING,
+            "nothing came from stdin, and nobody is seen who could write to it, so it was left alone; "
             "--stdin data waits for it");
     return h == HOLDER_OTHER;
 }
@@ -184,7 +194,8 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
     if (ready < 0 || spool(&s, d, err) < 0)
         return -1;
     if (d->size && r->mode != STDIN_DATA && holders_parent_reads(r->fd))
-        say(r, NOTICE_INFO, "the program that started this one reads the same stdin and will find nothing left of it; "
+        say(r, NOTICE_INFO,
+            "the program that started this one reads the same stdin and will find nothing left of it; "
             "--stdin ignore leaves it alone");
     return 0;
 }
@@ -209,7 +220,7 @@ static int take(const struct stdin_rules *r, struct stdin_data *d, struct error 
         say(r, NOTICE_WARNING, "stdin is a directory and was left alone");
         return 0;
     }
-    return asked ? spool(&s, d, err) : 0;      /* a device: a terminal, /dev/null */
+    return asked ? spool(&s, d, err) : 0; /* a device: a terminal, /dev/null */
 }
 
 int stdin_take(const struct stdin_rules *r, struct stdin_data *d, struct error *err)
@@ -231,7 +242,8 @@ int stdin_take(const struct stdin_rules *r, struct stdin_data *d, struct error *
 char *stdin_data_name(const struct stdin_data *d)
 {
     autofree char *head = xmalloc(HEAD_MAX + 1);
-    ssize_t n = pread(d->fd, head, HEAD_MAX, 0);    /* it is a file of ours, or one that nobody has read from */
+    /* it is a file of ours, or one that nobody has read from */
+    ssize_t n = pread(d->fd, head, HEAD_MAX, 0);
     const char *kind = "";
 
     if (n > 0) {

@@ -1,5 +1,6 @@
-/* stdin.h - is stdin data for the question? It never hangs on a pipe that a parent forgot to close, never takes what a parent
- * still reads, and never loses "curl ... | sandpiper question". For exec's code it is data by the same rules.
+/* stdin.h - is stdin data for the question? It never hangs on a pipe that a parent forgot to close, never
+ * takes what a parent still reads, and never loses "curl ... | sandpiper question". For exec's code it is
+ * data by the same rules.
  */
 #ifndef PIPE_STDIN_H
 #define PIPE_STDIN_H
@@ -16,8 +17,8 @@ struct loop;
 struct stdin_rules {
     int fd;
     enum stdin_mode mode;
-    bool closed;                /* it was closed when the program began */
-    uint64_t max;               /* bytes that /mnt/data takes */
+    bool closed;  /* it was closed when the program began */
+    uint64_t max; /* bytes that /mnt/data takes */
     struct loop *loop;
     void (*say)(void *ctx, enum notice_level level, const char *line);
     void *ctx;
@@ -25,7 +26,7 @@ struct stdin_rules {
 
 struct stdin_data {
     bool any;
-    int fd;                     /* to be read from where it stands to its end; -1: none. Owned */
+    int fd; /* to be read from where it stands to its end; -1: none. Owned */
     uint64_t size;
 };
 

@@ -1,4 +1,5 @@
-/* cell.c - collect what comes back from a cell. Every value is the code's: cut to a size and repaired to valid UTF-8 here. */
+/* cell.c - collect what comes back from a cell. Every value is the code's: cut to a size and repaired to
+ * valid UTF-8 here. */
 #include "sandbox/cell.h"
 
 #include <limits.h>
@@ -9,7 +10,14 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 
-enum { VALUE_MAX = 20000, LINE_MAX_ = 4000, TRACE_MAX = 20000, HINT_MAX = 4000, NOTES_MAX = 8192, NAME_MAX_ = 1024 };
+enum {
+    VALUE_MAX = 20000,
+    LINE_MAX_ = 4000,
+    TRACE_MAX = 20000,
+    HINT_MAX = 4000,
+    NOTES_MAX = 8192,
+    NAME_MAX_ = 1024
+};
 
 static const char *on_output(struct cell *c, int stream, const struct frame *f)
 {
@@ -27,8 +35,13 @@ static const char *on_output(struct cell *c, int stream, const struct frame *f)
 
 static enum cell_status status_of(const struct tagged *t)
 {
-    static const struct { const char *name; enum cell_status status; } names[] = {
-        {"ok", CELL_OK}, {"exit", CELL_EXIT}, {"interrupted", CELL_INTERRUPTED},
+    static const struct {
+        const char *name;
+        enum cell_status status;
+    } names[] = {
+        {"ok", CELL_OK},
+        {"exit", CELL_EXIT},
+        {"interrupted", CELL_INTERRUPTED},
     };
 
     for (size_t i = 0; i < countof(names); i++)
@@ -54,19 +67,35 @@ static const char *on_result(struct cell *c, const struct frame *f)
     c->answered = true;
     c->answered_at = clock_ms();
     c->claimed = CELL_EXCEPTION;
-    /* A body that ends in the middle of a value comes from code that writes to the worker's socket: what was read stands. */
+    /* A body that ends in the middle of a value comes from code that writes to the worker's socket: what was
+     * read stands. */
     while (tagged_next(&p, &left, &t) > 0) {
         int64_t n = tagged_int(&t);
 
         switch (t.tag) {
-        case 's': c->claimed = status_of(&t); break;
-        case 'v': take_text(&c->r->value, &t, VALUE_MAX); break;
-        case 'e': take_text(&c->r->exception, &t, LINE_MAX_); break;
-        case 't': take_text(&c->r->traceback, &t, TRACE_MAX); break;
-        case 'h': take_text(&c->r->hint, &t, HINT_MAX); break;
-        case 'l': c->r->line = n > 0 && n < 10000000 ? (int)n : 0; break;
-        case 'x': c->r->exit_code = n > INT_MIN && n <= INT_MAX ? (int)n : -1; break;
-        default: break;
+        case 's':
+            c->claimed = status_of(&t);
+            break;
+        case 'v':
+            take_text(&c->r->value, &t, VALUE_MAX);
+            break;
+        case 'e':
+            take_text(&c->r->exception, &t, LINE_MAX_);
+            break;
+        case 't':
+            take_text(&c->r->traceback, &t, TRACE_MAX);
+            break;
+        case 'h':
+            take_text(&c->r->hint, &t, HINT_MAX);
+            break;
+        case 'l':
+            c->r->line = n > 0 && n < 10000000 ? (int)n : 0;
+            break;
+        case 'x':
+            c->r->exit_code = n > INT_MIN && n <= INT_MAX ? (int)n : -1;
+            break;
+        default:
+            break;
         }
     }
     return NULL;
@@ -84,7 +113,7 @@ static void begin_delivery(struct cell *c, uint64_t size)
     autofree char *safe = file_safe_name(c->file_name), *figure = NULL;
 
     if (c->figure)
-        figure = xasprintf("\n%u", ++c->figures);        /* no file is called so: a name is one line */
+        figure = xasprintf("\n%u", ++c->figures); /* no file is called so: a name is one line */
     delivery_begin(&c->delivery, &s->ledger, s->o.out_dir, figure ? figure : c->file_name, safe, size);
     c->delivering = true;
 }
@@ -112,12 +141,14 @@ static const char *on_file(struct cell *c, const struct frame *f)
     }
     if (rc < 0 || !c->file_name || size < 0)
         return "it sent a malformed file";
-    scrubbed = scrub_line(c->file_name, SCRUB_TERMINAL);    /* it goes into lines that people and models read */
+    /* it goes into lines that people and models read */
+    scrubbed = scrub_line(c->file_name, SCRUB_TERMINAL);
     free(c->file_name);
     c->file_name = scrubbed;
     c->file_count++;
     c->file_bytes += (uint64_t)size;
-    if (c->file_count > FILES_CELL_COUNT || c->file_bytes > (uint64_t)sandbox_most_delivered(&c->sandbox->o) + FILES_CELL_SLACK)
+    if (c->file_count > FILES_CELL_COUNT
+        || c->file_bytes > (uint64_t)sandbox_most_delivered(&c->sandbox->o) + FILES_CELL_SLACK)
         return "it sent more files than allowed";
     begin_delivery(c, (uint64_t)size);
     return NULL;
@@ -150,8 +181,9 @@ static void warn_of_quota(struct sandbox *s)
 
     if (!ledger_warns(&s->ledger) || !s->o.notice)
         return;
-    autofree char *line = xasprintf("80 %% of the %s of files that one session may save are used; --max-files-total SIZE allows more",
-                                    size_text(s->o.max_files_total, most, sizeof most));
+    autofree char *line = xasprintf(
+        "80 %% of the %s of files that one session may save are used; --max-files-total SIZE allows more",
+        size_text(s->o.max_files_total, most, sizeof most));
     s->o.notice(s->o.notice_ctx, false, line);
 }
 
@@ -168,12 +200,15 @@ static const char *on_file_end(struct cell *c)
         lose(&c->request, 'q', c->delivery.size, c->file_name);
     } else if (!path) {
         note(c, c->file_name, c->delivery.why);
-        undelivered(r, c->file_name, xasprintf("a file that the code made could not be written: %s: %s", c->file_name, c->delivery.why),
-                    c->sandbox->o.out_dir ? "Make room there, or name another folder with --out DIR" : "Name a folder with --out DIR");
+        undelivered(r, c->file_name,
+                    xasprintf("a file that the code made could not be written: %s: %s", c->file_name,
+                              c->delivery.why),
+                    c->sandbox->o.out_dir ? "Make room there, or name another folder with --out DIR"
+                                          : "Name a folder with --out DIR");
     } else {
         r->files = xreallocarray(r->files, r->n_files + 1, sizeof *r->files);
-        r->files[r->n_files++] =
-            (struct cell_file){.name = steal(&c->file_name), .path = path, .size = c->delivery.got, .figure = c->figure};
+        r->files[r->n_files++] = (struct cell_file){
+            .name = steal(&c->file_name), .path = path, .size = c->delivery.got, .figure = c->figure};
         warn_of_quota(c->sandbox);
     }
     delivery_release(&c->delivery);
@@ -186,22 +221,28 @@ static const char *on_frame(struct request *q, const struct frame *f)
     struct tagged t = {.data = f->data, .len = f->len};
 
     switch (f->type) {
-    case 'O': return on_output(c, 1, f);
-    case 'E': return on_output(c, 2, f);
-    case 'R': return on_result(c, f);
-    case 'F': return on_file(c, f);
+    case 'O':
+        return on_output(c, 1, f);
+    case 'E':
+        return on_output(c, 2, f);
+    case 'R':
+        return on_result(c, f);
+    case 'F':
+        return on_file(c, f);
     case 'D':
         if (!c->delivering || !delivery_add(&c->delivery, f->data, f->len))
             return "it sent more of a file than it had announced";
         return NULL;
-    case 'G': return on_file_end(c);
+    case 'G':
+        return on_file_end(c);
     case 'N': {
         autofree char *text = tagged_text(&t, NOTES_MAX);
 
         note(c, "", text);
         return NULL;
     }
-    default: return "it sent a frame of an unknown kind";
+    default:
+        return "it sent a frame of an unknown kind";
     }
 }
 
@@ -224,10 +265,12 @@ static char *lost_many(const struct sandbox_options *o, const struct lost_file *
     autofree char *which = one ? xstrdup(f->name) : xasprintf("%llu files (%s and others)", f->size, f->name);
     const char *were = one ? "was" : "were", *they = one ? "It is" : "They are";
 
-    return o->name ? xasprintf("%s %s not copied out: at most 100 files are, after one run of code. %s still in the sandbox \"%s\".", which, were,
-                               they, o->name)
-                   : xasprintf("%s %s NOT saved: at most 100 files are copied out after one run of code. %s lost when sandpiper ends.", which, were,
-                               they);
+    return o->name ? xasprintf("%s %s not copied out: at most 100 files are, after one run of code. %s still "
+                               "in the sandbox \"%s\".",
+                               which, were, they, o->name)
+                   : xasprintf("%s %s NOT saved: at most 100 files are copied out after one run of code. %s "
+                               "lost when sandpiper ends.",
+                               which, were, they);
 }
 
 /* What is too big, or too much, is lost with the sandbox; one with a name still has it. */
@@ -239,25 +282,31 @@ static char *lost_line(const struct sandbox_options *o, const struct lost_file *
     if (f->why == 'c')
         return lost_many(o, f);
     if (f->why == 'm')
-        snprintf(most, sizeof most, "files over %s are not copied out (--max-file)", size_text(o->max_file, limit, sizeof limit));
+        snprintf(most, sizeof most, "files over %s are not copied out (--max-file)",
+                 size_text(o->max_file, limit, sizeof limit));
     else if (f->why == 'q')
         snprintf(most, sizeof most, "one session saves at most %s of files (--max-files-total)",
                  size_text(o->max_files_total, limit, sizeof limit));
     else
-        snprintf(most, sizeof most, "at most %s are copied out after one run of code", size_text(sandbox_most_delivered(o), limit, sizeof limit));
-    return o->name ? xasprintf("%s (%s) was not copied out: %s. It is still in the sandbox \"%s\".", f->name, size, most, o->name)
-                   : xasprintf("%s (%s) was NOT saved: %s. It is lost when sandpiper ends.", f->name, size, most);
+        snprintf(most, sizeof most, "at most %s are copied out after one run of code",
+                 size_text(sandbox_most_delivered(o), limit, sizeof limit));
+    return o->name
+               ? xasprintf("%s (%s) was not copied out: %s. It is still in the sandbox \"%s\".", f->name,
+                           size, most, o->name)
+               : xasprintf("%s (%s) was NOT saved: %s. It is lost when sandpiper ends.", f->name, size, most);
 }
 
 static char *lost_remedy(const struct sandbox *s, const struct lost_file *f)
 {
     const struct sandbox_options *o = &s->o;
-    unsigned long long mib = (f->size >> 20) + 1, over = (unsigned long long)sandbox_most_delivered(o) / 4 >> 20;
+    unsigned long long mib = (f->size >> 20) + 1,
+                       over = (unsigned long long)sandbox_most_delivered(o) / 4 >> 20;
 
     if (f->why == 'c')
         return xstrdup("Have the code make one archive of them");
     if (f->why == 'q')
-        return xasprintf("--max-files-total %llum would save it", (unsigned long long)((s->ledger.written + f->size) >> 20) + 1);
+        return xasprintf("--max-files-total %llum would save it",
+                         (unsigned long long)((s->ledger.written + f->size) >> 20) + 1);
     return xasprintf("--max-file %llum would copy it out", f->why == 'm' || mib > 2 * over ? mib : 2 * over);
 }
 
@@ -274,7 +323,8 @@ static void tell_lost(struct cell *c)
         undelivered(c->r, q->lost[i].name, line, remedy);
     }
     if (q->lost_unnamed > 0) {
-        autofree char *more = xasprintf("%lld more files were %s for such reasons", (long long)q->lost_unnamed, o->name ? "not copied out" : "NOT saved");
+        autofree char *more = xasprintf("%lld more files were %s for such reasons",
+                                        (long long)q->lost_unnamed, o->name ? "not copied out" : "NOT saved");
         note(c, "", more);
     }
 }
@@ -294,7 +344,8 @@ void cell_end(struct cell *c)
 
     output_end(&s->output);
     if (s->output.disk_errno && s->o.notice) {
-        autofree char *line = xasprintf("the full output could not be kept on disk: %s", strerror(s->output.disk_errno));
+        autofree char *line = xasprintf("the full output could not be kept on disk: %s",
+                                        strerror(s->output.disk_errno));
         s->o.notice(s->o.notice_ctx, false, line);
     }
     c->r->output_path = xstrdup(s->output.path);

@@ -1,6 +1,6 @@
-/* cgroup.c - see cgroup.h. v1: a directory for each controller below our own group (so that limits set on us go on holding), which
- * only root can make. v2: a sibling of our own group, because a group with processes may have no limited children; root, or a user
- * to whom systemd has delegated a part of the tree.
+/* cgroup.c - see cgroup.h. v1: a directory for each controller below our own group (so that limits set on us
+ * go on holding), which only root can make. v2: a sibling of our own group, because a group with processes
+ * may have no limited children; root, or a user to whom systemd has delegated a part of the tree.
  */
 #include "sandbox/cgroup.h"
 
@@ -20,8 +20,8 @@
 #include "base/mem.h"
 
 #define FILE_MAX_BYTES (64 * 1024)
-#define PERIOD_US 100000
-#define REMOVE_MS 1000          /* for what was killed to be dead */
+#define PERIOD_US      100000
+#define REMOVE_MS      1000 /* for what was killed to be dead */
 
 static const char *root_of(const struct cgroup_place *p)
 {
@@ -50,7 +50,8 @@ static char *read_in(const char *dir, const char *name)
     return read_text(path);
 }
 
-/* O_CREAT does nothing in a real tree, where the kernel makes the files; it is what lets a plain directory stand in for one. */
+/* O_CREAT does nothing in a real tree, where the kernel makes the files; it is what lets a plain directory
+ * stand in for one. */
 static bool write_in(const char *dir, const char *name, const char *text)
 {
     autofree char *path = xasprintf("%s/%s", dir, name);
@@ -101,7 +102,8 @@ static bool find_line(const char *text, const char *controller, char **controlle
     return false;
 }
 
-/* The directory of a v1 controller for the process described by text; inside a container the path may name what is not mounted here. */
+/* The directory of a v1 controller for the process described by text; inside a container the path may name
+ * what is not mounted here. */
 static char *v1_dir(const struct cgroup_place *place, const char *text, const char *controller)
 {
     autofree char *list = NULL, *path = NULL;
@@ -139,7 +141,8 @@ static bool write_number(const char *dir, const char *name, int64_t value)
     return write_in(dir, name, text);
 }
 
-static void make_v1(struct cgroup *c, const struct cgroup_place *place, const char *text, const char *name, const struct cgroup_limits *l)
+static void make_v1(struct cgroup *c, const struct cgroup_place *place, const char *text, const char *name,
+                    const struct cgroup_limits *l)
 {
     static const char *const controllers[CGROUP_DIRS] = {"memory", "pids", "cpu"};
 
@@ -151,13 +154,14 @@ static void make_v1(struct cgroup *c, const struct cgroup_place *place, const ch
         const char *dir = c->dirs[c->n - 1];
         if (i == 0) {
             c->memory = write_number(dir, "memory.limit_in_bytes", l->memory);
-            if (!write_number(dir, "memory.memsw.limit_in_bytes", l->memory))      /* a kernel without swap accounting */
+            /* a kernel without swap accounting */
+            if (!write_number(dir, "memory.memsw.limit_in_bytes", l->memory))
                 write_in(dir, "memory.swappiness", "0");
         } else if (i == 1) {
             c->pids = write_number(dir, "pids.max", l->pids);
         } else {
-            c->cpu = write_number(dir, "cpu.cfs_period_us", PERIOD_US) &&
-                     write_number(dir, "cpu.cfs_quota_us", (int64_t)(l->cpus * PERIOD_US));
+            c->cpu = write_number(dir, "cpu.cfs_period_us", PERIOD_US)
+                     && write_number(dir, "cpu.cfs_quota_us", (int64_t)(l->cpus * PERIOD_US));
         }
     }
 }
@@ -167,16 +171,19 @@ static bool v2_usable(const char *dir)
 {
     autofree char *there = read_in(dir, "cgroup.controllers");
 
-    if (!there || !has_word(there, "memory", " \n") || !has_word(there, "pids", " \n") || access(dir, W_OK) != 0)
+    if (!there || !has_word(there, "memory", " \n") || !has_word(there, "pids", " \n")
+        || access(dir, W_OK) != 0)
         return false;
     autofree char *on = read_in(dir, "cgroup.subtree_control");
     if (!has_word(on, "cpu", " \n") && has_word(there, "cpu", " \n"))
-        write_in(dir, "cgroup.subtree_control", "+cpu");       /* not delegated everywhere; memory and pids matter more */
-    return (has_word(on, "memory", " \n") && has_word(on, "pids", " \n")) ||
-           write_in(dir, "cgroup.subtree_control", "+memory +pids");
+        /* not delegated everywhere; memory and pids matter more */
+        write_in(dir, "cgroup.subtree_control", "+cpu");
+    return (has_word(on, "memory", " \n") && has_word(on, "pids", " \n"))
+           || write_in(dir, "cgroup.subtree_control", "+memory +pids");
 }
 
-static void make_v2(struct cgroup *c, const struct cgroup_place *place, const char *own, const char *name, const struct cgroup_limits *l)
+static void make_v2(struct cgroup *c, const struct cgroup_place *place, const char *own, const char *name,
+                    const struct cgroup_limits *l)
 {
     autofree char *path = xstrdup(strcmp(own, "/") == 0 ? "" : own);
     bool cpu = false;
@@ -205,7 +212,8 @@ static void make_v2(struct cgroup *c, const struct cgroup_place *place, const ch
     c->cpu = cpu && write_in(c->dirs[0], "cpu.max", text);
 }
 
-void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char *name, const struct cgroup_limits *limits)
+void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char *name,
+                 const struct cgroup_limits *limits)
 {
     autofree char *text = read_text(place && place->self ? place->self : "/proc/self/cgroup");
     autofree char *list = NULL, *path = NULL;
@@ -273,7 +281,8 @@ static bool remove_until(const char *path, int64_t until)
         if (errno != EBUSY || clock_ms() >= until)
             return false;
         kill_inside(path);
-        nanosleep(&(struct timespec){.tv_nsec = (i < 20 ? 1 : 10) * 1000 * 1000}, NULL);     /* mostly it is dead at once */
+        /* mostly it is dead at once */
+        nanosleep(&(struct timespec){.tv_nsec = (i < 20 ? 1 : 10) * 1000 * 1000}, NULL);
     }
 }
 
@@ -360,7 +369,8 @@ static int64_t read_limit(const char *dir, const char *name, int64_t *second)
 
 static void limits_v1(const struct cgroup_place *place, const char *text, struct cgroup_limits *held)
 {
-    autofree char *memory = v1_dir(place, text, "memory"), *pids = v1_dir(place, text, "pids"), *cpu = v1_dir(place, text, "cpu");
+    autofree char *memory = v1_dir(place, text, "memory"), *pids = v1_dir(place, text, "pids"),
+                  *cpu = v1_dir(place, text, "cpu");
     int64_t period = cpu ? read_limit(cpu, "cpu.cfs_period_us", NULL) : 0;
 
     held->memory = memory ? read_limit(memory, "memory.limit_in_bytes", NULL) : 0;
@@ -399,7 +409,7 @@ static unsigned sweep_dir(const char *parent, const char *prefix, bool (*dead)(c
         if (strncmp(e->d_name, prefix, strlen(prefix)) != 0 || !dead(e->d_name))
             continue;
         autofree char *path = xasprintf("%s/%s", parent, e->d_name);
-        n += rmdir(path) == 0;  /* a name alone is no proof that what runs inside is ours to kill */
+        n += rmdir(path) == 0; /* a name alone is no proof that what runs inside is ours to kill */
     }
     if (d)
         closedir(d);

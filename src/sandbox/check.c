@@ -1,5 +1,5 @@
-/* check.c - what an engine really does here, for "sandpiper doctor": a start of the real configuration, a cell, and the limits as the
- * kernel has them. Says nothing of what it did not see.
+/* check.c - what an engine really does here, for "sandpiper doctor": a start of the real configuration, a
+ * cell, and the limits as the kernel has them. Says nothing of what it did not see.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,8 @@ static bool runc_is_old(const char *version)
 
     if (sscanf(version, "%u.%u.%u", &v[0], &v[1], &v[2]) < 2 || v[0] != 1)
         return false;
-    return v[1] < 2 || (v[1] == 2 && v[2] < 8) || (v[1] == 3 && v[2] < 3) || (v[1] == 4 && v[2] == 0 && strstr(version, "-rc"));
+    return v[1] < 2 || (v[1] == 2 && v[2] < 8) || (v[1] == 3 && v[2] < 3)
+           || (v[1] == 4 && v[2] == 0 && strstr(version, "-rc"));
 }
 
 /* What a client says on stdout, or NULL. */
@@ -45,8 +46,9 @@ static void check_runc(const char *engine, const char *runtime, struct sandbox_c
 
     if (runtime && strcmp(runtime, "runc") != 0)
         return;
-    if (strcmp(engine, "docker") == 0) {        /* the daemon's own, wherever that is */
-        argv_pushl(&argv, "docker", "version", "-f", "{{range .Server.Components}}{{.Name}} version {{.Version}}\n{{end}}", NULL);
+    if (strcmp(engine, "docker") == 0) { /* the daemon's own, wherever that is */
+        argv_pushl(&argv, "docker", "version", "-f",
+                   "{{range .Server.Components}}{{.Name}} version {{.Version}}\n{{end}}", NULL);
     } else if (runtime && strcmp(runtime, "runc") == 0) {
         argv_pushl(&argv, "runc", "--version", NULL);
     } else if (strcmp(engine, "podman") == 0) {
@@ -61,8 +63,11 @@ static void check_runc(const char *engine, const char *runtime, struct sandbox_c
     autofree char *version = xmemdup0(p + strlen(mark), strcspn(p + strlen(mark), " \n"));
     autofree char *shown = scrub_line(version, SCRUB_TERMINAL);
     if (runc_is_old(version))
-        argv_pushf(&out->weaker, "runc %.40s: by its number it has CVE-2025-31133, -52565 and -52881, which our code, not being root, cannot use as "
-                   "published; update it: sudo apt install --only-upgrade runc", shown);
+        argv_pushf(&out->weaker,
+                   "runc %.40s: by its number it has CVE-2025-31133, -52565 and -52881, which our code, not "
+                   "being root, cannot use as "
+                   "published; update it: sudo apt install --only-upgrade runc",
+                   shown);
 }
 
 static void check_limits(const struct sandbox_options *o, struct engine_run *run, struct sandbox_check *out)
@@ -78,17 +83,21 @@ static void check_limits(const struct sandbox_options *o, struct engine_run *run
     if (held.memory > 0 && held.memory <= o->memory)
         argv_pushf(&out->holds, "memory %s", size_text(held.memory, size, sizeof size));
     else if (!weakness || !strstr(weakness, "memory"))
-        argv_pushf(&out->weaker, peer > 0 ? "memory: the kernel shows no limit for the whole sandbox" : "the limits of %s cannot be seen from here",
+        argv_pushf(&out->weaker,
+                   peer > 0 ? "memory: the kernel shows no limit for the whole sandbox"
+                            : "the limits of %s cannot be seen from here",
                    engine);
     /* Where no group counts processes, the supervisor's own limit in the user namespace does. */
-    argv_pushf(&out->holds, "%d processes", held.pids > 0 && held.pids < given->pids ? held.pids : given->pids);
+    argv_pushf(&out->holds, "%d processes",
+               held.pids > 0 && held.pids < given->pids ? held.pids : given->pids);
     if (held.cpus > 0)
         argv_pushf(&out->holds, "%g CPU%s", held.cpus, held.cpus == 1 ? "" : "s");
     argv_pushf(&out->holds, "%s in /mnt/data", size_text(o->data_size, size, sizeof size));
     if (strcmp(engine, "docker") == 0)
         argv_pushf(&out->holds, "%d files", o->data_files);
     else
-        argv_pushf(&out->weaker, "%d files in /mnt/data: counted after each cell, not held during it", o->data_files);
+        argv_pushf(&out->weaker, "%d files in /mnt/data: counted after each cell, not held during it",
+                   o->data_files);
     argv_pushf(&out->holds, "%d s a cell", o->cell_ms / 1000);
     for (const char *line = engine_fewer(run); *line; line += strcspn(line, "\n"), line += *line == '\n')
         argv_pushf(&out->weaker, "%.*s", (int)strcspn(line, "\n"), line);
@@ -104,8 +113,14 @@ static int first_cell(struct sandbox *s, struct error *err)
         return -1;
     bool right = r.status == CELL_OK && r.value && strcmp(r.value, "42") == 0;
     if (!right)
-        error_set(err, ERROR_SANDBOX, 0, "%s starts, but a cell does not work: %.300s\nis it short of memory or processes? try --memory 1g "
-                  "--pids 128", s->o.engine, r.what ? r.what : r.exception ? r.exception : "wrong result");
+        error_set(err, ERROR_SANDBOX, 0,
+                  "%s starts, but a cell does not work: %.300s\nis it short of memory or processes? try "
+                  "--memory 1g "
+                  "--pids 128",
+                  s->o.engine,
+                  r.what        ? r.what
+                  : r.exception ? r.exception
+                                : "wrong result");
     cell_result_release(&r);
     return right ? 0 : -1;
 }

@@ -1,5 +1,5 @@
-/* docker.c - the descriptions of docker and podman, which take nearly the same words. docs/SECURITY.md has the reason of each flag.
- * No path of the host is bound but the directory with the socket, read-only.
+/* docker.c - the descriptions of docker and podman, which take nearly the same words. docs/SECURITY.md has
+ * the reason of each flag. No path of the host is bound but the directory with the socket, read-only.
  */
 #include "sandbox/engine_plan.h"
 
@@ -18,7 +18,8 @@ static void set_env(void *ctx, const char *name, const char *value)
     argv_pushf(ctx, "%s=%s", name, value);
 }
 
-/* docker copies the proxies of ~/.docker/config.json, password and all, into every container, unless they are set. */
+/* docker copies the proxies of ~/.docker/config.json, password and all, into every container, unless they are
+ * set. */
 static void push_proxies(struct argv *out)
 {
     static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
@@ -46,8 +47,9 @@ static void push_limits(const struct engine_plan *p, bool podman, struct argv *o
         argv_pushl(out, "--ulimit", NULL);
         argv_pushf(out, "data=%lld:%lld", (long long)o->memory, (long long)o->memory);
     }
-    argv_pushl(out, "--oom-score-adj", "100", "--ulimit", "core=0:0", "--ulimit", "memlock=0:0", "--ulimit", "msgqueue=0:0",
-               "--ulimit", "sigpending=256:256", "--ulimit", "stack=8388608:8388608", "--ulimit", NULL);
+    argv_pushl(out, "--oom-score-adj", "100", "--ulimit", "core=0:0", "--ulimit", "memlock=0:0", "--ulimit",
+               "msgqueue=0:0", "--ulimit", "sigpending=256:256", "--ulimit", "stack=8388608:8388608",
+               "--ulimit", NULL);
     argv_pushf(out, "nofile=%d:%d", o->open_files, o->open_files);
     /* A second fence, for the uid over the whole host; the first is pids-limit. */
     argv_push(out, "--ulimit");
@@ -80,13 +82,16 @@ static void push_places(const struct engine_plan *p, bool podman, struct argv *o
     argv_pushl(out, "--read-only", "--shm-size", NULL);
     argv_pushf(out, "%lld", (long long)o->tmp_size);
     argv_push(out, "--tmpfs");
-    argv_pushf(out, "/tmp:rw,nosuid,nodev,exec,mode=1777,size=%lld%s", (long long)o->tmp_size, podman ? "" : ",nr_inodes=10000");
+    argv_pushf(out, "/tmp:rw,nosuid,nodev,exec,mode=1777,size=%lld%s", (long long)o->tmp_size,
+               podman ? "" : ",nr_inodes=10000");
     argv_push(out, "--tmpfs");
-    if (podman)         /* it takes neither an owner nor a number of files; the code runs under one uid, so 1777 says the same */
-        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,notmpcopyup,mode=1777,size=%lld", (long long)o->data_size);
+    /* it takes neither an owner nor a number of files; the code runs under one uid, so 1777 says the same */
+    if (podman)
+        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,notmpcopyup,mode=1777,size=%lld",
+                   (long long)o->data_size);
     else
-        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,mode=0700,uid=%u,gid=%u,size=%lld,nr_inodes=%d", p->uid, p->uid,
-                   (long long)o->data_size, o->data_files);
+        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,mode=0700,uid=%u,gid=%u,size=%lld,nr_inodes=%d",
+                   p->uid, p->uid, (long long)o->data_size, o->data_files);
     if (!p->stdio) {
         autofree char *source = mount_source(p->dir);
 
@@ -104,8 +109,8 @@ static void push_run(const struct engine_plan *p, bool podman, struct argv *out)
     argv_push(out, "run");
     if (!podman && p->runtime)
         argv_pushl(out, "--runtime", p->runtime, NULL);
-    argv_pushl(out, p->stdio ? "-i" : "-d", "--rm", "--pull", "never", "--log-driver", "none", "--name", p->name,
-               "--label", "sandpiper=1", "--label", NULL);
+    argv_pushl(out, p->stdio ? "-i" : "-d", "--rm", "--pull", "never", "--log-driver", "none", "--name",
+               p->name, "--label", "sandpiper=1", "--label", NULL);
     argv_pushf(out, "sandpiper.owner=%s", p->owner);
     if (p->o->name) {
         argv_push(out, "--label");
@@ -123,7 +128,8 @@ static void push_run(const struct engine_plan *p, bool podman, struct argv *out)
     push_proxies(out);
     engine_environment(p, set_env, out);
     argv_pushl(out, "--entrypoint", "python3", p->o->image, NULL);
-    /* Processes are counted by the engine, or by the supervisor's own rlimit where it cannot; files in /mnt/data by docker's tmpfs. */
+    /* Processes are counted by the engine, or by the supervisor's own rlimit where it cannot; files in
+     * /mnt/data by docker's tmpfs. */
     engine_guest_words(p, p->stdio ? "stdio" : "unix:" INSIDE_DIR "/s", p->no_limits ? p->o->pids : 0,
                        podman ? p->o->data_files : 0, !p->no_limits, out);
 }
@@ -146,7 +152,8 @@ static bool says(const char *said, const char *const *phrases)
     return false;
 }
 
-static const char *const no_daemon[] = {"Cannot connect to the Docker daemon", "Is the docker daemon running", "connection refused", NULL};
+static const char *const no_daemon[] = {"Cannot connect to the Docker daemon", "Is the docker daemon running",
+                                        "connection refused", NULL};
 
 static bool denied(const char *said)
 {
@@ -160,51 +167,69 @@ bool engine_nobody(const char *said)
     return denied(said) || says(said, no_daemon);
 }
 
-static enum engine_fault explain(const char *name, const struct engine_plan *p, const char *said, struct error *err)
+static enum engine_fault explain(const char *name, const struct engine_plan *p, const char *said,
+                                 struct error *err)
 {
-    static const char *const no_image[] = {"No such image", "image not known", "unable to find image", "short-name", NULL};
-    static const char *const no_share[] = {"bind source path does not exist", "Mounts denied", "is not shared from the host",
-                                           "no such file or directory: invalid mount", "statfs", NULL};
+    static const char *const no_image[] = {"No such image", "image not known", "unable to find image",
+                                           "short-name", NULL};
+    static const char *const no_share[] = {
+        "bind source path does not exist",          "Mounts denied", "is not shared from the host",
+        "no such file or directory: invalid mount", "statfs",        NULL};
     static const char *const no_python[] = {"\"python3\"", "`python3`", "'python3'", NULL};
-    static const char *const no_runtime[] = {"Unknown runtime specified", "unknown or invalid runtime", "OCI runtime \"", NULL};
-    static const char *const runtime[] = {"hybrid mode not supported", "drop all controllers", "crun:", "crun\"", NULL};
+    static const char *const no_runtime[] = {"Unknown runtime specified", "unknown or invalid runtime",
+                                             "OCI runtime \"", NULL};
+    static const char *const runtime[] = {"hybrid mode not supported", "drop all controllers",
+                                          "crun:", "crun\"", NULL};
 
     if (says(said, no_image)) {
         if (strncmp(p->o->image, "sandpiper:", 10) == 0)
-            error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nmake it with: make image", name, p->o->image);
-        else        /* one that the user named: never fetched unasked */
-            error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nfetch it (%s pull %s), or check --image", name, p->o->image, name,
+            error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nmake it with: make image", name,
                       p->o->image);
+        else /* one that the user named: never fetched unasked */
+            error_set(err, ERROR_SANDBOX, 0,
+                      "%s: image %s is missing\nfetch it (%s pull %s), or check --image", name, p->o->image,
+                      name, p->o->image);
         return FAULT_ABSENT;
     }
     if (denied(said)) {
-        error_set(err, ERROR_SANDBOX, 0, "%s: no permission to use its daemon's socket\njoin its group (sudo usermod -aG docker $USER, then "
-                  "log in again), or use --sandbox podman or bwrap", name);
+        error_set(err, ERROR_SANDBOX, 0,
+                  "%s: no permission to use its daemon's socket\njoin its group (sudo usermod -aG docker "
+                  "$USER, then "
+                  "log in again), or use --sandbox podman or bwrap",
+                  name);
         return FAULT_ABSENT;
     }
     if (says(said, no_daemon)) {
-        error_set(err, ERROR_SANDBOX, 0, "%s: its daemon does not run\nstart it (sudo systemctl start docker), or use --sandbox podman or "
-                  "bwrap", name);
+        error_set(
+            err, ERROR_SANDBOX, 0,
+            "%s: its daemon does not run\nstart it (sudo systemctl start docker), or use --sandbox podman or "
+            "bwrap",
+            name);
         return FAULT_ABSENT;
     }
     if (!p->stdio && says(said, no_share)) {
-        error_set(err, ERROR_SANDBOX, 0, "%s cannot share %s with a container\nuse --sandbox bwrap", name, p->dir);
+        error_set(err, ERROR_SANDBOX, 0, "%s cannot share %s with a container\nuse --sandbox bwrap", name,
+                  p->dir);
         return FAULT_SHARE;
     }
     if (p->o->runtime && says(said, no_runtime)) {
         bool gvisor = strncmp(p->o->runtime, "runsc", 5) == 0, docker = strcmp(name, "docker") == 0;
 
-        error_set(err, ERROR_SANDBOX, 0, "%s: it has no runtime %.100s\n%s%s, or leave --runtime out", name, p->o->runtime,
-                  gvisor ? "install gVisor" : "check its name", gvisor && docker ? " (sudo runsc install, then restart the daemon)" : "");
+        error_set(err, ERROR_SANDBOX, 0, "%s: it has no runtime %.100s\n%s%s, or leave --runtime out", name,
+                  p->o->runtime, gvisor ? "install gVisor" : "check its name",
+                  gvisor && docker ? " (sudo runsc install, then restart the daemon)" : "");
         return FAULT_ABSENT;
     }
     if (says(said, no_python)) {
-        error_set(err, ERROR_SANDBOX, 0, "%s: image %s has no python3\nuse an image that has one (--image), or make ours: make image", name,
-                  p->o->image);
+        error_set(
+            err, ERROR_SANDBOX, 0,
+            "%s: image %s has no python3\nuse an image that has one (--image), or make ours: make image",
+            name, p->o->image);
         return FAULT_OTHER;
     }
     autofree char *line = scrub_line(said + (strncmp(said, "docker: ", 8) == 0 ? 8 : 0), SCRUB_TERMINAL);
-    error_set(err, ERROR_SANDBOX, 0, "%s: %.400s\ntry by hand: %s run --rm %s python3 -c 1", name, line, name, p->o->image);
+    error_set(err, ERROR_SANDBOX, 0, "%s: %.400s\ntry by hand: %s run --rm %s python3 -c 1", name, line, name,
+              p->o->image);
     return says(said, runtime) ? FAULT_RUNTIME : FAULT_OTHER;
 }
 
@@ -218,5 +243,7 @@ static enum engine_fault podman_explain(const struct engine_plan *p, const char 
     return explain("podman", p, said, err);
 }
 
-const struct engine_description engine_docker = {.name = "docker", .container = true, .vector = docker_vector, .explain = docker_explain};
-const struct engine_description engine_podman = {.name = "podman", .container = true, .vector = podman_vector, .explain = podman_explain};
+const struct engine_description engine_docker = {
+    .name = "docker", .container = true, .vector = docker_vector, .explain = docker_explain};
+const struct engine_description engine_podman = {
+    .name = "podman", .container = true, .vector = podman_vector, .explain = podman_explain};

@@ -1,4 +1,5 @@
-/* engine.c - see engine.h: which engines are tried and in what order, what is remembered, what the user is told. */
+/* engine.c - see engine.h: which engines are tried and in what order, what is remembered, what the user is
+ * told. */
 #include "sandbox/engine.h"
 
 #include <poll.h>
@@ -24,7 +25,7 @@
 #include "sandbox/sandbox.h"
 
 #define ENGINES 3
-#define END_MS 10000
+#define END_MS  10000
 
 struct engine_run {
     const struct sandbox_options *o;
@@ -34,16 +35,17 @@ struct engine_run {
     void *ctx;
     const struct engine_description *candidates[ENGINES];
     size_t n, at;
-    bool remembered;            /* the first candidate worked within the last day */
+    bool remembered; /* the first candidate worked within the last day */
     struct engine_memory memory;
-    struct buf causes;          /* of all that failed, for the last word of auto */
+    struct buf causes; /* of all that failed, for the last word of auto */
     struct attempt attempt;
-    bool ended;                 /* candidates are used up, or done has been told */
+    bool ended; /* candidates are used up, or done has been told */
 };
 
 static const struct engine_description *find_engine(const char *name)
 {
-    static const struct engine_description *const all[ENGINES] = {&engine_docker, &engine_podman, &engine_bwrap};
+    static const struct engine_description *const all[ENGINES] = {&engine_docker, &engine_podman,
+                                                                  &engine_bwrap};
 
     for (size_t i = 0; i < countof(all); i++)
         if (strcmp(all[i]->name, name) == 0)
@@ -57,12 +59,14 @@ static bool can_honour(const struct sandbox_options *o, const struct engine_desc
     return d->container || (!o->runtime && !(o->asked & SANDBOX_ASKED_IMAGE));
 }
 
-/* Rootless first: an escape from it is an ordinary user. podman of root comes after docker, which more people have set up. */
+/* Rootless first: an escape from it is an ordinary user. podman of root comes after docker, which more people
+ * have set up. */
 static void list_candidates(struct engine_run *r)
 {
     const struct engine_description *first = r->remembered ? find_engine(r->memory.engine) : NULL;
     const struct engine_description *const order[2][ENGINES] = {
-        {&engine_podman, &engine_docker, &engine_bwrap}, {&engine_docker, &engine_podman, &engine_bwrap},
+        {&engine_podman, &engine_docker, &engine_bwrap},
+        {&engine_docker, &engine_podman, &engine_bwrap},
     };
     bool root = geteuid() == 0;
 
@@ -91,7 +95,8 @@ static int cannot_honour(const struct sandbox_options *o, const char *engine, st
 {
     const char *what = o->runtime ? "runtime" : "image";
 
-    return error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave --%s out, or use --sandbox docker or podman", engine, what, what);
+    return error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave --%s out, or use --sandbox docker or podman",
+                     engine, what, what);
 }
 
 /* None of those that could honour what was named works. */
@@ -101,24 +106,33 @@ static void tell_named(const struct engine_run *r, struct error *err)
     bool image = o->asked & SANDBOX_ASKED_IMAGE;
 
     if (o->runtime)
-        error_set(err, ERROR_SANDBOX, 0, "no sandbox engine works with the runtime %.100s%s%.100s (%.500s)\ninstall it, or leave --runtime out",
+        error_set(err, ERROR_SANDBOX, 0,
+                  "no sandbox engine works with the runtime %.100s%s%.100s (%.500s)\ninstall it, or leave "
+                  "--runtime out",
                   o->runtime, image ? " and the image " : "", image ? o->image : "", buf_str(&r->causes));
     else
-        error_set(err, ERROR_SANDBOX, 0, "no sandbox engine works with the image %.100s (%.600s)\nfetch it (docker pull %.100s), or leave --image "
-                  "out", o->image, buf_str(&r->causes), o->image);
+        error_set(err, ERROR_SANDBOX, 0,
+                  "no sandbox engine works with the image %.100s (%.600s)\nfetch it (docker pull %.100s), or "
+                  "leave --image "
+                  "out",
+                  o->image, buf_str(&r->causes), o->image);
 }
 
 /* The effect first, then the cause, then the shortest way out. */
 static void tell_none(const struct engine_run *r, struct error *err)
 {
-    autofree char *bwrap = job_find_program("bwrap"), *docker = job_find_program("docker"), *podman = job_find_program("podman");
-    const char *way = bwrap ? "What mends each: sandpiper doctor"
-                            : "Quickest: sudo apt install bubblewrap python3-numpy python3-pandas python3-matplotlib";
+    autofree char *bwrap = job_find_program("bwrap"), *docker = job_find_program("docker"),
+                  *podman = job_find_program("podman");
+    const char *way =
+        bwrap ? "What mends each: sandpiper doctor"
+              : "Quickest: sudo apt install bubblewrap python3-numpy python3-pandas python3-matplotlib";
 
     if (!bwrap && !docker && !podman)
-        error_set(err, ERROR_SANDBOX, 0, "cannot run code: none of docker, podman and bubblewrap is installed\n%s", way);
+        error_set(err, ERROR_SANDBOX, 0,
+                  "cannot run code: none of docker, podman and bubblewrap is installed\n%s", way);
     else
-        error_set(err, ERROR_SANDBOX, 0, "cannot run code: no sandbox engine works here (%.700s)\n%s", buf_str(&r->causes), way);
+        error_set(err, ERROR_SANDBOX, 0, "cannot run code: no sandbox engine works here (%.700s)\n%s",
+                  buf_str(&r->causes), way);
 }
 
 static void tell_failure(struct engine_run *r)
@@ -128,7 +142,8 @@ static void tell_failure(struct engine_run *r)
     if (r->n == 0 && find_engine(r->o->engine))
         cannot_honour(r->o, r->o->engine, &err);
     else if (r->n == 0)
-        error_set(&err, ERROR_USAGE, 0, "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", r->o->engine);
+        error_set(&err, ERROR_USAGE, 0,
+                  "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", r->o->engine);
     else if (!automatic(r))
         err = r->attempt.err;
     else if (r->o->runtime || (r->o->asked & SANDBOX_ASKED_IMAGE))
@@ -140,7 +155,8 @@ static void tell_failure(struct engine_run *r)
     r->done(r->ctx, -1, &err);
 }
 
-/* First line of an error, without the engine's name: "docker: its daemon ..." or "docker is not installed". */
+/* First line of an error, without the engine's name: "docker: its daemon ..." or "docker is not installed".
+ */
 static void first_line(const struct error *err, const char *engine, char *out, size_t size)
 {
     const char *p = err->text;
@@ -163,7 +179,8 @@ static void candidate_failed(struct engine_run *r)
     bool absent = r->attempt.fault == FAULT_ABSENT && !(r->remembered && r->at == 0);
     attempt_abandon(&r->attempt);
     if (++r->at < r->n && r->o->notice) {
-        snprintf(line, sizeof line, "%s cannot start (%s); trying %s", name, cause, r->candidates[r->at]->name);
+        snprintf(line, sizeof line, "%s cannot start (%s); trying %s", name, cause,
+                 r->candidates[r->at]->name);
         r->o->notice(r->o->notice_ctx, absent, line);
     }
     loop_timer(r->loop, clock_ms(), begin_next, r);
@@ -204,7 +221,8 @@ static void begin_next(void *ctx, short revents)
     attempt_begin(a);
 }
 
-struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest, engine_done_fn *done, void *ctx)
+struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest,
+                                engine_done_fn *done, void *ctx)
 {
     struct engine_run *r = xcalloc(1, sizeof *r);
 
@@ -252,8 +270,9 @@ static bool known(const struct engine_run *r, const struct engine_memory *m)
     const struct engine_memory *old = &r->memory;
     int64_t age = (int64_t)time(NULL) - old->time;
 
-    return r->remembered && age >= 0 && age < 3600 && same(old->engine, m->engine) && same(old->python, m->python) &&
-           same(old->packages, m->packages) && same(old->runtime, m->runtime) && old->stdio == m->stdio;
+    return r->remembered && age >= 0 && age < 3600 && same(old->engine, m->engine)
+           && same(old->python, m->python) && same(old->packages, m->packages)
+           && same(old->runtime, m->runtime) && old->stdio == m->stdio;
 }
 
 static void tell(struct engine_run *r, bool detail, const char *text)
@@ -274,22 +293,28 @@ static void tell_spare(struct engine_run *r)
     if (!code || told || !r->o->notice)
         return;
     told = true;
-    line = xasprintf("%s %s: the sandbox's socket is kept in %.*s instead. %s, or set XDG_RUNTIME_DIR.", runtime ? runtime : "/tmp",
-                     disk_trouble(code), (int)(strlen(r->attempt.dir.path) - strlen(r->attempt.dir.id) - 1), r->attempt.dir.path,
+    line = xasprintf("%s %s: the sandbox's socket is kept in %.*s instead. %s, or set XDG_RUNTIME_DIR.",
+                     runtime ? runtime : "/tmp", disk_trouble(code),
+                     (int)(strlen(r->attempt.dir.path) - strlen(r->attempt.dir.id) - 1), r->attempt.dir.path,
                      disk_remedy(code));
     r->o->notice(r->o->notice_ctx, false, line);
 }
 
 void engine_accept(struct engine_run *r, const char *python, const char *packages)
 {
-    struct engine_memory m = {.engine = xstrdup(engine_name(r)), .python = xstrdup(python), .packages = xstrdup(packages),
-                              .runtime = xstrdup(r->attempt.runtime), .stdio = r->attempt.stdio};
+    struct engine_memory m = {.engine = xstrdup(engine_name(r)),
+                              .python = xstrdup(python),
+                              .packages = xstrdup(packages),
+                              .runtime = xstrdup(r->attempt.runtime),
+                              .stdio = r->attempt.stdio};
     const char *weakness = engine_weakness(r);
     bool told = r->remembered && r->at == 0;
 
-    /* Told at the first start here, and to who has named such a limit; then only to who wants details: it is the same every day. */
+    /* Told at the first start here, and to who has named such a limit; then only to who wants details: it is
+     * the same every day. */
     if (weakness)
-        tell(r, told && !(r->o->asked & (SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS | SANDBOX_ASKED_PIDS)), weakness);
+        tell(r, told && !(r->o->asked & (SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS | SANDBOX_ASKED_PIDS)),
+             weakness);
     for (const char *line = engine_fewer(r); *line; line += strcspn(line, "\n"), line += *line == '\n') {
         autofree char *one = xmemdup0(line, strcspn(line, "\n"));
         tell(r, told, one);
@@ -415,7 +440,8 @@ int engine_describe(struct engine_run *r, struct name_record *out, struct error 
     return attempt_describe(&r->attempt, out, err);
 }
 
-struct engine_run *engine_known(const struct sandbox_options *o, struct loop *loop, const struct name_record *record, struct error *err)
+struct engine_run *engine_known(const struct sandbox_options *o, struct loop *loop,
+                                const struct name_record *record, struct error *err)
 {
     struct engine_run *r = xcalloc(1, sizeof *r);
 
@@ -428,7 +454,8 @@ struct engine_run *engine_known(const struct sandbox_options *o, struct loop *lo
         return r;
     }
     if (!r->attempt.engine)
-        error_set(err, ERROR_SANDBOX, 0, "its engine is \"%.40s\", which this version does not know", record->engine);
+        error_set(err, ERROR_SANDBOX, 0, "its engine is \"%.40s\", which this version does not know",
+                  record->engine);
     free_run(r);
     return NULL;
 }
@@ -438,7 +465,8 @@ int engine_connect(struct engine_run *r)
     return attempt_connect(&r->attempt);
 }
 
-int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out, struct error *err)
+int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out,
+                struct error *err)
 {
     const struct engine_description *d = find_engine(engine);
     struct engine_memory m = {0};
@@ -457,20 +485,35 @@ int engine_argv(const struct sandbox_options *o, const char *engine, const char 
         }
         engine_memory_release(&r.memory);
         if (!d)
-            return error_set(err, ERROR_SANDBOX, 0, "no sandbox engine is installed\nthe quickest to set up: sudo apt install bubblewrap");
+            return error_set(
+                err, ERROR_SANDBOX, 0,
+                "no sandbox engine is installed\nthe quickest to set up: sudo apt install bubblewrap");
     }
     if (!d)
-        return error_set(err, ERROR_USAGE, 0, "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", engine);
+        return error_set(err, ERROR_USAGE, 0,
+                         "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", engine);
     if (!can_honour(o, d))
         return cannot_honour(o, d->name, err);
     engine_memory_load(o, &m);
     bool ours = m.engine && strcmp(m.engine, d->name) == 0;
     autofree char *owner = owner_self();
     struct engine_plan p = {
-        .o = o, .guest = guest, .program = d->name, .name = "sandpiper-ID", .owner = owner, .dir = "RUNTIME/ID/in",
-        .profile = "RUNTIME/ID/seccomp", .runtime = ours ? m.runtime : o->runtime,
-        .stdio = ours ? m.stdio : o->runtime && strncmp(o->runtime, "runsc", 5) == 0, .hard_nproc = 4096,
-        .uid = ENGINE_UID_FIRST, .channel = 3, .seccomp = 4, .info = 5, .holds_pids = geteuid() == 0, .holds_memory = geteuid() == 0,
+        .o = o,
+        .guest = guest,
+        .program = d->name,
+        .name = "sandpiper-ID",
+        .owner = owner,
+        .dir = "RUNTIME/ID/in",
+        .profile = "RUNTIME/ID/seccomp",
+        .runtime = ours ? m.runtime : o->runtime,
+        .stdio = ours ? m.stdio : o->runtime && strncmp(o->runtime, "runsc", 5) == 0,
+        .hard_nproc = 4096,
+        .uid = ENGINE_UID_FIRST,
+        .channel = 3,
+        .seccomp = 4,
+        .info = 5,
+        .holds_pids = geteuid() == 0,
+        .holds_memory = geteuid() == 0,
         .shares_user = geteuid() != 0,
     };
     d->vector(&p, out);

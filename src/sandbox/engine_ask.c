@@ -1,4 +1,5 @@
-/* engine_ask.c - what can be asked about a sandbox that an attempt has started: does it live, what was killed in it, what does it not hold. */
+/* engine_ask.c - what can be asked about a sandbox that an attempt has started: does it live, what was killed
+ * in it, what does it not hold. */
 #include "sandbox/engine_attempt.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "sandbox/owner.h"
 #include "sandbox/private.h"
 
-#define CLIENT_MS 10000         /* a call of an engine's client */
+#define CLIENT_MS 10000 /* a call of an engine's client */
 
 static bool inspect_running(struct attempt *a)
 {
@@ -57,8 +58,13 @@ int64_t attempt_memory_kills(struct attempt *a)
 /* What docker's daemon could not hold it says when the container is made. */
 static unsigned discarded(const char *said)
 {
-    static const struct { const char *words; unsigned bit; } rows[] = {
-        {"memory limit", SANDBOX_ASKED_MEMORY}, {"cpu", SANDBOX_ASKED_CPUS}, {"pids limit", SANDBOX_ASKED_PIDS},
+    static const struct {
+        const char *words;
+        unsigned bit;
+    } rows[] = {
+        {"memory limit", SANDBOX_ASKED_MEMORY},
+        {"cpu", SANDBOX_ASKED_CPUS},
+        {"pids limit", SANDBOX_ASKED_PIDS},
     };
     unsigned bits = 0;
 
@@ -85,8 +91,11 @@ bool attempt_refused(const struct attempt *a, struct error *err)
 
     if (!which)
         return false;
-    error_set(err, ERROR_SANDBOX, 0, "%s: it cannot hold --%s here (%.200s)\nleave --%s out, or use another engine: sandpiper doctor says what each "
-              "holds", a->engine->name, which, weakness ? weakness : "see: docker info", which);
+    error_set(err, ERROR_SANDBOX, 0,
+              "%s: it cannot hold --%s here (%.200s)\nleave --%s out, or use another engine: sandpiper "
+              "doctor says what each "
+              "holds",
+              a->engine->name, which, weakness ? weakness : "see: docker info", which);
     return true;
 }
 
@@ -95,13 +104,18 @@ const char *attempt_weakness(const struct attempt *a)
     if (a->engine == &engine_bwrap) {
         if (!a->cgroup.memory)
             return a->cgroup.cpu ? "no control group for memory: it is limited for each process, not in all"
-                                 : "no right to make a control group: memory is limited for each process, not in all, and CPU time is not";
+                                 : "no right to make a control group: memory is limited for each process, "
+                                   "not in all, and CPU time is not";
         return a->cgroup.cpu ? NULL : "no control group for CPU time: it is not limited";
     }
     if (a->no_limits)
-        return "podman without root has no control groups here: memory is limited for each process, not in all, and CPU time is not";
+        return "podman without root has no control groups here: memory is limited for each process, not in "
+               "all, and CPU time is not";
     /* The daemon itself knows what it cannot hold, and says so when the container starts. */
-    if (a->client && (strstr(buf_str(&a->client->err_text), "imitation discarded") || strstr(buf_str(&a->client->err_text), "not supported")))
-        return "the engine does not hold every limit here (rootless, or a kernel without the controllers); see: docker info";
+    if (a->client
+        && (strstr(buf_str(&a->client->err_text), "imitation discarded")
+            || strstr(buf_str(&a->client->err_text), "not supported")))
+        return "the engine does not hold every limit here (rootless, or a kernel without the controllers); "
+               "see: docker info";
     return NULL;
 }

@@ -1,5 +1,6 @@
-/* engine_attempt.c - see engine_attempt.h. The container's road: directory, socket, "docker run -d", the supervisor connects, it is handed
- * the listener. Where it never connects although it runs (a remote or virtual engine), the same again with attached pipes.
+/* engine_attempt.c - see engine_attempt.h. The container's road: directory, socket, "docker run -d", the
+ * supervisor connects, it is handed the listener. Where it never connects although it runs (a remote or
+ * virtual engine), the same again with attached pipes.
  */
 #include "sandbox/engine_attempt.h"
 
@@ -25,11 +26,12 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/seccomp.h"
 
-#define RUN_MS 60000            /* "docker run"; a cold daemon on a slow disk takes its time */
-#define CLIENT_MS 10000         /* any other call of a client */
-#define LOOK_MS 1000            /* between looks at a container that runs but has not connected */
-#define CONNECT_MS 10000        /* then it never will: the socket is not shared */
-#define JOIN_MS 20000           /* bwrap builds its sandbox in some ms; but a mount of the host that hangs makes it hang too */
+#define RUN_MS     60000 /* "docker run"; a cold daemon on a slow disk takes its time */
+#define CLIENT_MS  10000 /* any other call of a client */
+#define LOOK_MS    1000  /* between looks at a container that runs but has not connected */
+#define CONNECT_MS 10000 /* then it never will: the socket is not shared */
+#define JOIN_MS \
+    20000 /* bwrap builds its sandbox in some ms; but a mount of the host that hangs makes it hang too */
 
 static void begin(struct attempt *a);
 
@@ -74,11 +76,22 @@ static void fill_plan(struct attempt *a, struct engine_plan *p)
 
     getrlimit(RLIMIT_NPROC, &nproc);
     *p = (struct engine_plan){
-        .o = &a->given, .guest = a->guest, .program = a->program, .name = a->name, .dir = a->dir.in, .profile = a->dir.profile,
+        .o = &a->given,
+        .guest = a->guest,
+        .program = a->program,
+        .name = a->name,
+        .dir = a->dir.in,
+        .profile = a->dir.profile,
         .uid = a->uid,
-        .runtime = a->runtime, .stdio = a->stdio, .no_limits = a->no_limits, .info = -1,
-        .hard_nproc = nproc.rlim_max > 4096 ? 4096 : (int)nproc.rlim_max, .channel = -1, .seccomp = -1,
-        .holds_pids = a->cgroup.pids, .holds_memory = a->cgroup.memory,
+        .runtime = a->runtime,
+        .stdio = a->stdio,
+        .no_limits = a->no_limits,
+        .info = -1,
+        .hard_nproc = nproc.rlim_max > 4096 ? 4096 : (int)nproc.rlim_max,
+        .channel = -1,
+        .seccomp = -1,
+        .holds_pids = a->cgroup.pids,
+        .holds_memory = a->cgroup.memory,
         .shares_user = a->engine == &engine_bwrap && geteuid() != 0,
     };
 }
@@ -104,14 +117,17 @@ void attempt_blame(struct attempt *a, const char *why)
     fill_plan(a, &plan);
     a->err = (struct error){0};
     /* A bwrap that failed ends at once, and its last words are the cause. */
-    if (a->client && (!a->engine->container || a->stdio) && job_wait(a->client, 300) && a->client->err_text.len > 0) {
+    if (a->client && (!a->engine->container || a->stdio) && job_wait(a->client, 300)
+        && a->client->err_text.len > 0) {
         autofree char *said = job_complaint(a->client);
         a->fault = a->engine->explain(&plan, said, &a->err);
         return;
     }
-    error_set(&a->err, ERROR_SANDBOX, 0, "%s: %s\n%s", a->engine->name, why, a->engine->container
-              ? "use an image with python3 3.8 or newer (--image), or make ours: make image"
-              : "bwrap runs /usr/bin/python3, which must be 3.8 or newer; else use --sandbox docker or podman");
+    error_set(
+        &a->err, ERROR_SANDBOX, 0, "%s: %s\n%s", a->engine->name, why,
+        a->engine->container
+            ? "use an image with python3 3.8 or newer (--image), or make ours: make image"
+            : "bwrap runs /usr/bin/python3, which must be 3.8 or newer; else use --sandbox docker or podman");
     a->fault = FAULT_OTHER;
 }
 
@@ -130,7 +146,8 @@ static void connected(struct attempt *a, int fd)
     if (rc == 0)
         finish_soon(a);
     else {
-        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox hung up at once\ntry again", a->engine->name);
+        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox hung up at once\ntry again",
+                  a->engine->name);
         fail(a, FAULT_OTHER);
     }
 }
@@ -156,7 +173,7 @@ static void looked(void *ctx, struct job *j)
     a->inspect = NULL;
     if (runs && clock_ms() - a->started < CONNECT_MS)
         loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
-    else        /* refused, or never tried; if it is the image's fault, attached pipes let us read why */
+    else /* refused, or never tried; if it is the image's fault, attached pipes let us read why */
         again(a, true, NULL);
 }
 
@@ -181,7 +198,8 @@ static void client_failed(struct attempt *a, struct job *j)
 
     fill_plan(a, &plan);
     if (j->timed_out) {
-        error_set(&a->err, ERROR_SANDBOX, 0, "%s did not start the container within %d s\nis it stuck? try: %s info", a->engine->name,
+        error_set(&a->err, ERROR_SANDBOX, 0,
+                  "%s did not start the container within %d s\nis it stuck? try: %s info", a->engine->name,
                   RUN_MS / 1000, a->engine->name);
         fail(a, FAULT_OTHER);
         return;
@@ -200,7 +218,8 @@ static void client_done(void *ctx, struct job *j)
     struct attempt *a = ctx;
 
     a->unmade = !job_ok(j);
-    if (a->up || a->stdio)      /* the client of attached pipes lives as long as the container; the kernel sees the end of the channel */
+    /* the client of attached pipes lives as long as the container; the kernel sees the end of the channel */
+    if (a->up || a->stdio)
         return;
     if (!job_ok(j))
         client_failed(a, j);
@@ -208,15 +227,18 @@ static void client_done(void *ctx, struct job *j)
         loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
 }
 
-/* podman without root has no control groups to limit in the v1 hierarchy, nor in v2 where systemd has not delegated memory. */
+/* podman without root has no control groups to limit in the v1 hierarchy, nor in v2 where systemd has not
+ * delegated memory. */
 static bool rootless_without_limits(void)
 {
     if (geteuid() == 0)
         return false;
-    autofree char *path = xasprintf("/sys/fs/cgroup/user.slice/user-%u.slice/user@%u.service/cgroup.controllers", (unsigned)geteuid(),
-                                    (unsigned)geteuid());
+    autofree char *path = xasprintf(
+        "/sys/fs/cgroup/user.slice/user-%u.slice/user@%u.service/cgroup.controllers", (unsigned)geteuid(),
+        (unsigned)geteuid());
     struct buf text = BUF_INIT(4096);
-    bool has = file_read(path, 4096, &text, NULL) == 0 && strstr(buf_str(&text), "memory") && strstr(buf_str(&text), "pids");
+    bool has = file_read(path, 4096, &text, NULL) == 0 && strstr(buf_str(&text), "memory")
+               && strstr(buf_str(&text), "pids");
 
     buf_release(&text);
     return !has;
@@ -230,19 +252,24 @@ static int make_dir(struct attempt *a)
     if (fd_none_left(a->err.code) || strchr(a->err.text, '\n'))
         return -1;
     struct error e = a->err;
-    return error_set(&a->err, ERROR_SYSTEM, e.code, "%s\nset XDG_RUNTIME_DIR to a folder of yours that has room and the mode 0700", e.text);
+    return error_set(&a->err, ERROR_SYSTEM, e.code,
+                     "%s\nset XDG_RUNTIME_DIR to a folder of yours that has room and the mode 0700", e.text);
 }
 
 static int start_container(struct attempt *a)
 {
     struct argv argv = ARGV_INIT;
     struct engine_plan plan;
-    autofree char *owner = a->o->name ? xstrdup("") : owner_self();     /* with a name it does not end with us: engine_named.c */
+    /* with a name it does not end with us: engine_named.c */
+    autofree char *owner = a->o->name ? xstrdup("") : owner_self();
     int in[2] = {-1, -1}, out[2] = {-1, -1};
 
     if (a->stdio && a->o->name)
-        return error_set(&a->err, ERROR_SANDBOX, 0, "%s can share no socket with its containers here, which a sandbox with a name needs\n"
-                         "leave --sandbox-name out, or use --sandbox bwrap", a->engine->name);
+        return error_set(
+            &a->err, ERROR_SANDBOX, 0,
+            "%s can share no socket with its containers here, which a sandbox with a name needs\n"
+            "leave --sandbox-name out, or use --sandbox bwrap",
+            a->engine->name);
     a->no_limits = a->engine == &engine_podman && rootless_without_limits();
     if (make_dir(a) != 0)
         return -1;
@@ -254,15 +281,22 @@ static int start_container(struct attempt *a)
     autoclose int hold = engine_dir_hold(&a->dir, &a->err);
     if (hold < 0)
         return -1;
-    if (a->stdio ? pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 : (a->listener = engine_dir_listen(&a->dir, true, &a->err)) < 0)
+    if (a->stdio ? pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0
+                 : (a->listener = engine_dir_listen(&a->dir, true, &a->err)) < 0)
         return a->err.kind ? -1 : error_errno(&a->err, "pipe");
     fill_plan(a, &plan);
     plan.owner = owner;
     a->engine->vector(&plan, &argv);
-    /* If the directory went while the client is at work docker's would hang, and podman's leave a container. */
+    /* If the directory went while the client is at work docker's would hang, and podman's leave a container.
+     */
     int keep[] = {hold, -1};
-    struct job_options o = {.argv = argv.v, .deadline_ms = a->stdio ? 0 : RUN_MS, .in = in[0], .out = out[1], .cwd = a->dir.path,
-                            .keep = keep, .own_env = true};
+    struct job_options o = {.argv = argv.v,
+                            .deadline_ms = a->stdio ? 0 : RUN_MS,
+                            .in = in[0],
+                            .out = out[1],
+                            .cwd = a->dir.path,
+                            .keep = keep,
+                            .own_env = true};
     a->client = job_start(&o, a->loop, client_done, a, &a->err);
     argv_release(&argv);
     a->started = clock_ms();
@@ -313,7 +347,9 @@ static void joined(void *ctx, struct job *j)
         return;
     }
     if (j->timed_out) {
-        error_set(&a->err, ERROR_SANDBOX, 0, "bwrap did not start the sandbox within %d s\ndoes a mount of this machine hang? else use --sandbox docker or podman",
+        error_set(&a->err, ERROR_SANDBOX, 0,
+                  "bwrap did not start the sandbox within %d s\ndoes a mount of this machine hang? else use "
+                  "--sandbox docker or podman",
                   JOIN_MS / 1000);
         fail(a, FAULT_OTHER);
         return;
@@ -323,7 +359,8 @@ static void joined(void *ctx, struct job *j)
     fail(a, a->fault);
 }
 
-/* A pipe whose writing end reads too: bwrap must not die of SIGPIPE when we have, its child would wait for it for ever. */
+/* A pipe whose writing end reads too: bwrap must not die of SIGPIPE when we have, its child would wait for it
+ * for ever. */
 static int info_pipe(int ends[2])
 {
     char path[32];
@@ -354,7 +391,13 @@ static int start_join(struct attempt *a, int info)
 {
     struct bwrap_join join = {.cgroup = &a->cgroup, .bwrap = a->client->pid};
     char *const argv[] = {(char *)"the control group", NULL};
-    struct job_options o = {.argv = argv, .deadline_ms = JOIN_MS, .in = info, .out = -1, .die_with_parent = true, .body = bwrap_join, .body_ctx = &join};
+    struct job_options o = {.argv = argv,
+                            .deadline_ms = JOIN_MS,
+                            .in = info,
+                            .out = -1,
+                            .die_with_parent = true,
+                            .body = bwrap_join,
+                            .body_ctx = &join};
 
     a->join = job_start(&o, a->loop, joined, a, &a->err);
     return a->join ? 0 : -1;
@@ -362,19 +405,22 @@ static int start_join(struct attempt *a, int info)
 
 static int start_bwrap(struct attempt *a)
 {
-    struct cgroup_limits limits = {.memory = a->o->memory, .cpus = a->o->cpus, .pids = engine_pids(&a->given)};
+    struct cgroup_limits limits = {
+        .memory = a->o->memory, .cpus = a->o->cpus, .pids = engine_pids(&a->given)};
     struct argv argv = ARGV_INIT;
     struct engine_plan plan;
     autofree char *group = owner_group_name();
     int ends[2], info[2] = {-1, -1};
 
     if (access("/usr/bin/python3", X_OK) != 0)
-        return error_set(&a->err, ERROR_SANDBOX, errno, "bwrap: this host has no /usr/bin/python3\ninstall it (apt install python3), or use "
+        return error_set(&a->err, ERROR_SANDBOX, errno,
+                         "bwrap: this host has no /usr/bin/python3\ninstall it (apt install python3), or use "
                          "--sandbox docker or podman");
     if (make_dir(a) != 0)
         return -1;
     cgroup_make(&a->cgroup, NULL, group, &limits);
-    if (engine_dir_record(&a->dir, &(struct engine_record){.engine = "bwrap", .cgroup = &a->cgroup}, &a->err) != 0)
+    if (engine_dir_record(&a->dir, &(struct engine_record){.engine = "bwrap", .cgroup = &a->cgroup}, &a->err)
+        != 0)
         return -1;
     if (a->o->name && (a->listener = engine_dir_listen(&a->dir, false, &a->err)) < 0)
         return -1;
@@ -393,15 +439,23 @@ static int start_bwrap(struct attempt *a)
     plan.seccomp = filter;
     plan.info = info_out;
     a->engine->vector(&plan, &argv);
-    struct bwrap_setup setup = {.o = &a->given, .uid = geteuid() == 0 ? bwrap_pick_uid(a->o->name != NULL) : 0,
+    struct bwrap_setup setup = {.o = &a->given,
+                                .uid = geteuid() == 0 ? bwrap_pick_uid(a->o->name != NULL) : 0,
                                 .limit_memory = !a->cgroup.memory};
     int keep[] = {theirs, filter, info_out, -1};
-    struct job_options o = {.argv = argv.v, .in = -1, .out = -1, .keep = keep, .own_session = a->o->name != NULL, .own_env = true, .setup = bwrap_setup, .setup_ctx = &setup};
+    struct job_options o = {.argv = argv.v,
+                            .in = -1,
+                            .out = -1,
+                            .keep = keep,
+                            .own_session = a->o->name != NULL,
+                            .own_env = true,
+                            .setup = bwrap_setup,
+                            .setup_ctx = &setup};
     a->client = job_start(&o, a->loop, NULL, NULL, &a->err);
     argv_release(&argv);
     if (!a->client)
         return -1;
-    fd_close(&info_out);        /* the reader sees the end when bwrap has closed its own */
+    fd_close(&info_out); /* the reader sees the end when bwrap has closed its own */
     keeper_start(a);
     if (fd_nonblock(a->channel, true) != 0)
         return error_errno(&a->err, "the sandbox's channel");
@@ -439,10 +493,12 @@ static void begin(struct attempt *a)
     a->fault = FAULT_OTHER;
     a->program = job_find_program(a->engine->name);
     if (strlen(a->guest) > GUEST_MAX) {
-        error_set(&a->err, ERROR_SANDBOX, 0, "the supervisor's text is too long for an argument\nthis is a bug of sandpiper");
+        error_set(&a->err, ERROR_SANDBOX, 0,
+                  "the supervisor's text is too long for an argument\nthis is a bug of sandpiper");
         fail(a, FAULT_OTHER);
     } else if (!a->program) {
-        error_set(&a->err, ERROR_SANDBOX, ENOENT, "%s is not installed\ninstall it: sudo apt install %s%s", a->engine->name, package_of(a->engine->name),
+        error_set(&a->err, ERROR_SANDBOX, ENOENT, "%s is not installed\ninstall it: sudo apt install %s%s",
+                  a->engine->name, package_of(a->engine->name),
                   a->engine->container ? ", or use another engine (--sandbox auto)" : "");
         fail(a, FAULT_ABSENT);
     } else if (look_for_room(a) != 0) {

@@ -25,7 +25,7 @@
 #include "sandbox/seccomp.h"
 
 #define RECORD_MAX (16 * 1024)
-#define ROOM (64 * 1024)        /* what a directory may come to hold */
+#define ROOM       (64 * 1024) /* what a directory may come to hold */
 
 /* What is yet to come: records, the profile, the socket. */
 static int check_room(const char *dir)
@@ -34,7 +34,7 @@ static int check_room(const char *dir)
     int rc;
 
     if (fd < 0)
-        return 0;       /* where that cannot be asked, it will show */
+        return 0; /* where that cannot be asked, it will show */
     do
         rc = fallocate(fd, 0, 0, ROOM);
     while (rc != 0 && errno == EINTR);
@@ -66,7 +66,7 @@ static int make_below(struct engine_dir *d, const char *runtime, struct error *e
     free(d->path);
     d->path = steal(&final);
     d->in = xasprintf("%s/in", d->path);
-    if (mkdir(d->in, 0711) != 0 || chmod(d->in, 0711) != 0)     /* whatever our umask */
+    if (mkdir(d->in, 0711) != 0 || chmod(d->in, 0711) != 0) /* whatever our umask */
         return error_errno(err, "%s", d->in);
     return 0;
 }
@@ -78,7 +78,7 @@ int engine_dir_make(struct engine_dir *d, struct error *err)
 
     if (runtime && make_below(d, runtime, &why) == 0)
         return 0;
-    if (fd_none_left(why.code)) {       /* no other place helps */
+    if (fd_none_left(why.code)) { /* no other place helps */
         if (err)
             *err = why;
         return -1;
@@ -95,7 +95,8 @@ int engine_dir_make(struct engine_dir *d, struct error *err)
         d->runtime_errno = why.code;
         engine_dir_remove(d);
     }
-    return error_set(err, ERROR_SANDBOX, why.code, "there is no place for the sandbox's socket: %s %s\n"
+    return error_set(err, ERROR_SANDBOX, why.code,
+                     "there is no place for the sandbox's socket: %s %s\n"
                      "%s, or set XDG_RUNTIME_DIR to a folder of yours with mode 0700",
                      runtime ? runtime : "/tmp", disk_trouble(why.code), disk_remedy(why.code));
 }
@@ -132,7 +133,7 @@ void engine_dir_remove(struct engine_dir *d)
 {
     if (d->path)
         owner_erase(d->path);
-    if (d->path && d->runtime_errno) {      /* the spare place too, if it was only for us */
+    if (d->path && d->runtime_errno) { /* the spare place too, if it was only for us */
         *strrchr(d->path, '/') = '\0';
         rmdir(d->path);
     }
@@ -227,8 +228,8 @@ int engine_dir_listen(const struct engine_dir *d, bool open_to_all, struct error
     autoclose int dir = -1;
     int fd = open_socket(d, &address, &dir);
 
-    if (dir < 0 || fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || fchmodat(dir, "s", open_to_all ? 0666 : 0600, 0) != 0 ||
-        listen(fd, 8) != 0) {
+    if (dir < 0 || fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0
+        || fchmodat(dir, "s", open_to_all ? 0666 : 0600, 0) != 0 || listen(fd, 8) != 0) {
         error_errno(err, "the sandbox's socket in %s", d->in);
         fd_close(&fd);
         return -1;
@@ -267,7 +268,8 @@ int engine_dir_accept(const struct engine_dir *d, int listener, pid_t *peer)
 
     if (fd < 0)
         return -1;
-    /* Only root and we can reach the socket from outside, and neither has business here: the container's uid is another. */
+    /* Only root and we can reach the socket from outside, and neither has business here: the container's uid
+     * is another. */
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.uid == 0 || who.uid == geteuid()) {
         close(fd);
         errno = EPERM;
@@ -328,27 +330,33 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
     bool gone = false;
 
     if (file_read(path, RECORD_MAX, &text, &err) != 0) {
-        /* It cannot be read: not one of ours, or of an older version; or it is us who cannot, and it may be somebody's who lives. */
+        /* It cannot be read: not one of ours, or of an older version; or it is us who cannot, and it may be
+         * somebody's who lives. */
         buf_release(&text);
         return !fd_none_left(err.code) && is_old(dir);
     }
     autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
     const char *owner = json_str(json_get(record, "owner"));
     enum owner_state state = owner ? owner_check(owner) : OWNER_ELSEWHERE;
-    if (!owner)         /* empty after a crash of the machine: it was not waited for to be on the disk */
+    if (!owner) /* empty after a crash of the machine: it was not waited for to be on the disk */
         gone = is_old(dir);
     if (state == OWNER_BEFORE_BOOT || (state == OWNER_DEAD && !locked_in(dir, "keep"))) {
         char *groups[CGROUP_DIRS];
         unsigned n = 0;
 
-        for (const struct json *g = json_first(json_get(record, "cgroups")); g && n < CGROUP_DIRS; g = json_next(g)) {
+        for (const struct json *g = json_first(json_get(record, "cgroups")); g && n < CGROUP_DIRS;
+             g = json_next(g)) {
             const char *name = json_str(g) ? strrchr(json_str(g), '/') : NULL;
 
             if (name && strncmp(name, "/sandpiper-", 11) == 0)
                 groups[n++] = xstrdup(json_str(g));
         }
-        struct engine_left left = {.dir = dir, .engine = json_str(json_get(record, "engine")), .container = json_str(json_get(record, "container")),
-                                   .inside = json_str(json_get(record, "inside")), .cgroups = groups, .n = n,
+        struct engine_left left = {.dir = dir,
+                                   .engine = json_str(json_get(record, "engine")),
+                                   .container = json_str(json_get(record, "container")),
+                                   .inside = json_str(json_get(record, "inside")),
+                                   .cgroups = groups,
+                                   .n = n,
                                    .named = json_bool(json_get(record, "named"), false)};
         gone = fn(ctx, &left);
         for (unsigned i = 0; i < n; i++)
@@ -369,7 +377,8 @@ static bool is_ending(const char *dir, unsigned unused)
     autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
     const char *owner = json_str(json_get(record, "owner"));
     enum owner_state state = owner ? owner_check(owner) : OWNER_ELSEWHERE;
-    return state == OWNER_ALIVE ? json_bool(json_get(record, "ending"), false) : state == OWNER_DEAD && locked_in(dir, "keep");
+    return state == OWNER_ALIVE ? json_bool(json_get(record, "ending"), false)
+                                : state == OWNER_DEAD && locked_in(dir, "keep");
 }
 
 static bool has_uid(const char *dir, unsigned uid)
@@ -429,7 +438,8 @@ static void find_dead(const char *runtime, engine_dir_fn *fn, void *ctx)
     DIR *d = opendir(runtime);
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        bool unfinished = owner_check_group(e->d_name) == OWNER_DEAD;     /* killed before there was a record, or when it was removed */
+        /* killed before there was a record, or when it was removed */
+        bool unfinished = owner_check_group(e->d_name) == OWNER_DEAD;
 
         if (!unfinished && !hex_name(e->d_name))
             continue;

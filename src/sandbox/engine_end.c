@@ -1,10 +1,11 @@
-/* engine_end.c - the end of a start: the channel closed, the container or the namespace gone, its control group and its directory
- * removed.
+/* engine_end.c - the end of a start: the channel closed, the container or the namespace gone, its control
+ * group and its directory removed.
  *
- * While the program goes on it waits for that. At its own end nobody should: closing the channel ends the supervisor and everything
- * inside, and what an engine then takes to remove the container (0.1 s, and many times that on a busy machine) is the keeper's business
- * (engine_keep.h), as all of it is when the program is killed. The keeper leans on nobody inside: it kills the first process there. If it is
- * killed too, the next start finds what there is by its record.
+ * While the program goes on it waits for that. At its own end nobody should: closing the channel ends the
+ * supervisor and everything inside, and what an engine then takes to remove the container (0.1 s, and many
+ * times that on a busy machine) is the keeper's business (engine_keep.h), as all of it is when the program is
+ * killed. The keeper leans on nobody inside: it kills the first process there. If it is killed too, the next
+ * start finds what there is by its record.
  */
 #include "sandbox/engine_attempt.h"
 
@@ -23,13 +24,15 @@
 #include "sandbox/job.h"
 #include "sandbox/owner.h"
 
-#define CLIENT_MS 10000         /* a call of an engine's client */
-#define AT_ONCE_MS 30           /* what the program's end waits for itself: bwrap is gone after 2 ms */
-#define ENDING_MS 300           /* for the first process inside to end, where we may not kill it ourselves */
-#define SETTLE_MS 100           /* then for the engine, which removes the container by itself (--rm) and may refuse us while it is at it */
-#define STEP_MS 10              /* between looks for the first process inside */
-#define PATIENCE_MS 1500        /* with an engine that refuses to remove a container */
-#define AFTER_MS 10000          /* for all the rest of what goes on after us */
+#define CLIENT_MS  10000 /* a call of an engine's client */
+#define AT_ONCE_MS 30    /* what the program's end waits for itself: bwrap is gone after 2 ms */
+#define ENDING_MS  300   /* for the first process inside to end, where we may not kill it ourselves */
+#define SETTLE_MS                                                                                          \
+    100 /* then for the engine, which removes the container by itself (--rm) and may refuse us while it is \
+           at it */
+#define STEP_MS     10    /* between looks for the first process inside */
+#define PATIENCE_MS 1500  /* with an engine that refuses to remove a container */
+#define AFTER_MS    10000 /* for all the rest of what goes on after us */
 
 static void close_channel(struct attempt *a)
 {
@@ -57,7 +60,8 @@ static int left_ms(int64_t until)
     return left < 0 ? 0 : left > CLIENT_MS ? CLIENT_MS : (int)left;
 }
 
-/* True when it is gone. A busy engine may refuse us for seconds while it removes one that ended by itself: so long it is asked again. */
+/* True when it is gone. A busy engine may refuse us for seconds while it removes one that ended by itself: so
+ * long it is asked again. */
 static bool remove_container(struct attempt *a, int64_t until, int patience_ms)
 {
     struct job *j = engine_rm(a->engine->name, a->name, NULL, NULL, NULL);
@@ -82,8 +86,8 @@ static bool has_container(const struct attempt *a)
 
 static bool end_container(struct attempt *a, int64_t until)
 {
-    /* A client that is killed in the middle of a start leaves a container that nobody asked for; so let it come to its end. It does soon:
-     * the supervisor finds no listener. */
+    /* A client that is killed in the middle of a start leaves a container that nobody asked for; so let it
+     * come to its end. It does soon: the supervisor finds no listener. */
     if (a->client && !a->stdio)
         job_wait(a->client, left_ms(until) / 2);
     return !has_container(a) || remove_container(a, until, PATIENCE_MS);
@@ -117,7 +121,8 @@ static void find_peer(struct attempt *a)
     a->peer_start = a->peer > 1 ? owner_start_time(a->peer) : 0;
 }
 
-/* A bwrap that hangs. Stopped, it makes no first process any more: what it has made is found, and both are killed. */
+/* A bwrap that hangs. Stopped, it makes no first process any more: what it has made is found, and both are
+ * killed. */
 static bool end_hung(struct attempt *a)
 {
     kill(a->client->pid, SIGSTOP);
@@ -128,8 +133,8 @@ static bool end_hung(struct attempt *a)
     return gone;
 }
 
-/* Whoever hangs in there does not see that the channel has ended. True: nothing runs any more. wait: job_wait for a child of ours, else
- * job_attend. */
+/* Whoever hangs in there does not see that the channel has ended. True: nothing runs any more. wait: job_wait
+ * for a child of ours, else job_attend. */
 static bool end_namespace(struct attempt *a, int wait_ms, bool (*wait)(struct job *, int))
 {
     int64_t end = clock_ms() + wait_ms;
@@ -138,7 +143,7 @@ static bool end_namespace(struct attempt *a, int wait_ms, bool (*wait)(struct jo
         bool ended = !a->client || wait(a->client, 0);
 
         if (!ended)
-            find_peer(a);       /* bwrap may be about to make it */
+            find_peer(a); /* bwrap may be about to make it */
         if (knows_peer(a) ? attempt_kill_peer(a, (int)(end - clock_ms())) : ended)
             return true;
         if (clock_ms() >= end)
@@ -165,7 +170,8 @@ static bool clear(struct attempt *a, int64_t until)
     loop_timer_stop(a->loop, a);
     close_channel(a);
     bool gone = a->engine->container ? end_container(a, until) : end_namespace(a, 1000, job_wait);
-    /* What a client that does not end may still make is for the next start, which finds it by its directory. */
+    /* What a client that does not end may still make is for the next start, which finds it by its directory.
+     */
     bool unsure = a->engine->container ? a->client && !a->stdio && !a->client->ended : !gone;
     stop_jobs(a);
     cgroup_remove(&a->cgroup);
@@ -193,7 +199,8 @@ static bool see_off_container(struct attempt *a, int64_t until)
     if (attempt_kill_peer(a, ENDING_MS))
         poll(NULL, 0, SETTLE_MS);
     bool ended = !a->client || job_attend(a->client, left_ms(until) / 2);
-    bool sure = a->up || !a->client || !ended || !a->unmade;    /* a client that failed has made none, or has removed it */
+    /* a client that failed has made none, or has removed it */
+    bool sure = a->up || !a->client || !ended || !a->unmade;
     bool gone = remove_container(a, until, sure ? AFTER_MS : 0) || !sure;
     if (!ended && a->stdio)
         child_kill(a->client->pid, SIGKILL);
@@ -221,8 +228,13 @@ void attempt_see_off(struct attempt *a)
 int attempt_record(const struct attempt *a, const char *owner, bool named, struct error *err)
 {
     autofree char *inside = a->peer > 1 && a->peer_start ? owner_of(a->peer) : NULL;
-    const struct engine_record record = {.owner = owner, .named = named, .ending = owner && !named, .inside = inside,
-                                         .engine = a->engine->name, .container = a->name, .cgroup = &a->cgroup,
+    const struct engine_record record = {.owner = owner,
+                                         .named = named,
+                                         .ending = owner && !named,
+                                         .inside = inside,
+                                         .engine = a->engine->name,
+                                         .container = a->name,
+                                         .cgroup = &a->cgroup,
                                          .uid = a->uid};
 
     return engine_dir_record(&a->dir, &record, err);
@@ -249,7 +261,7 @@ static bool hand_over(struct attempt *a)
         return false;
     autofree char *owner = owner_of(keeper);
     if (a->dir.path)
-        attempt_record(a, owner, false, NULL);      /* cannot be written where it has done its work already */
+        attempt_record(a, owner, false, NULL); /* cannot be written where it has done its work already */
     job_abandon(a->client);
     a->client = NULL;
     for (unsigned i = 0; i < a->cgroup.n; i++)

@@ -11,11 +11,11 @@
 #include "sandbox/engine_attempt.h"
 #include "sandbox/job.h"
 
-#define NAME "sp-keeper"        /* so that "killall sandpiper" leaves it to its work */
+#define NAME "sp-keeper" /* so that "killall sandpiper" leaves it to its work */
 
 /* Written whole or not at all: it is shorter than a pipe's least. */
 struct word {
-    bool go;                    /* nothing is left to do */
+    bool go; /* nothing is left to do */
     bool up, unmade;
     pid_t peer;
     unsigned long long peer_start;
@@ -61,13 +61,21 @@ bool keeper_start(struct attempt *a)
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    a->keeper.pipe = ends[0];                   /* in its copy of all this */
+    a->keeper.pipe = ends[0]; /* in its copy of all this */
     keep_open[n++] = ends[0];
     if (lock >= 0)
         keep_open[n++] = lock;
     keep_open[n] = -1;
-    struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1, .cwd = "/", .keep = keep_open,
-                              .own_session = true, .deaf = true, .body = keep, .body_ctx = a};
+    struct child_options o = {.argv = argv,
+                              .in = -1,
+                              .out = -1,
+                              .err = -1,
+                              .cwd = "/",
+                              .keep = keep_open,
+                              .own_session = true,
+                              .deaf = true,
+                              .body = keep,
+                              .body_ctx = a};
     pid_t pid = child_spawn(&o, NULL);
     fd_close(&ends[0]);
     if (pid < 0)
@@ -78,8 +86,8 @@ bool keeper_start(struct attempt *a)
 
 static void say(const struct attempt *a, bool go)
 {
-    const struct word w = {.go = go, .up = a->up, .unmade = a->unmade, .peer = a->peer,
-                           .peer_start = a->peer_start};
+    const struct word w = {
+        .go = go, .up = a->up, .unmade = a->unmade, .peer = a->peer, .peer_start = a->peer_start};
 
     if (a->keeper.pid > 0)
         (void)!write(a->keeper.pipe, &w, sizeof w);

@@ -14,12 +14,12 @@
 struct attempt;
 
 struct keeper {
-    pid_t pid;                  /* 0: none */
+    pid_t pid; /* 0: none */
     int pipe;
 };
 
-bool keeper_start(struct attempt *a);               /* false: none could be made */
-void keeper_tell(const struct attempt *a);          /* who is inside, and whether there is anything at all */
+bool keeper_start(struct attempt *a);      /* false: none could be made */
+void keeper_tell(const struct attempt *a); /* who is inside, and whether there is anything at all */
 /* Nothing is left, or it lives on: the keeper has nothing to do and goes. */
 void keeper_dismiss(struct attempt *a, int wait_ms);
 /* It does the rest from now on, though we are still here. Its pid, or 0: there is none. */

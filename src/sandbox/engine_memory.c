@@ -1,5 +1,6 @@
-/* engine_memory.c - see engine_memory.h. The key of an entry is the options and the client's file (path, size, time: a new version has
- * another), so a changed machine is simply not found. What is wrong with the file is never an error: it is then made anew.
+/* engine_memory.c - see engine_memory.h. The key of an entry is the options and the client's file (path,
+ * size, time: a new version has another), so a changed machine is simply not found. What is wrong with the
+ * file is never an error: it is then made anew.
  */
 #include "sandbox/engine_memory.h"
 
@@ -21,17 +22,17 @@
 #include "sandbox/sandbox.h"
 
 #define FILE_MAX_BYTES (64 * 1024)
-#define ENTRIES 8
-#define DAY (24 * 3600)
+#define ENTRIES        8
+#define DAY            (24 * 3600)
 
 static char *options_key(const struct sandbox_options *o)
 {
     autofree char *room = engine_room_key();
 
-    return xasprintf("1 %s %u %s %s %lld %g %d %lld %d %lld %lld %d room %s uid %u", o->engine, o->asked, o->image,
-                     o->runtime ? o->runtime : "-", (long long)o->memory, o->cpus, o->pids,
-                     (long long)o->data_size, o->data_files, (long long)o->tmp_size, (long long)o->file_size, o->open_files, room,
-                     (unsigned)geteuid());
+    return xasprintf("1 %s %u %s %s %lld %g %d %lld %d %lld %lld %d room %s uid %u", o->engine, o->asked,
+                     o->image, o->runtime ? o->runtime : "-", (long long)o->memory, o->cpus, o->pids,
+                     (long long)o->data_size, o->data_files, (long long)o->tmp_size, (long long)o->file_size,
+                     o->open_files, room, (unsigned)geteuid());
 }
 
 static char *client_key(const char *engine)
@@ -42,8 +43,8 @@ static char *client_key(const char *engine)
 
     if (!path || stat(path, &st) != 0)
         return NULL;
-    return xasprintf("%s %lld %lld.%09ld %s", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
-                     host ? host : "");
+    return xasprintf("%s %lld %lld.%09ld %s", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+                     st.st_mtim.tv_nsec, host ? host : "");
 }
 
 static struct json *load_all(void)
@@ -99,7 +100,8 @@ bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m
 
 void engine_memory_store(const struct sandbox_options *o, const struct engine_memory *m)
 {
-    autofree char *key = options_key(o), *client = client_key(m->engine), *path = xdg_path(XDG_CACHE, "engine");
+    autofree char *key = options_key(o), *client = client_key(m->engine),
+                  *path = xdg_path(XDG_CACHE, "engine");
     autojson struct json *old = load_all();
     autojson struct json *all = json_array();
     struct json *entry = json_object();
@@ -169,7 +171,8 @@ static size_t packages_wanted(struct found list[FOUND_MAX])
     return n;
 }
 
-/* Is this the metadata's file of that package? It is named in the other spelling: "scikit_learn-1.2.1.dist-info". */
+/* Is this the metadata's file of that package? It is named in the other spelling:
+ * "scikit_learn-1.2.1.dist-info". */
 static bool metadata_of(const char *file, const char *name)
 {
     for (; *name; file++, name++)
@@ -215,7 +218,8 @@ bool engine_host_python(const char *root, char **python, char **packages)
     if (!version)
         return false;
     version += strlen("python");
-    char *places[] = {xasprintf("%s/usr/lib/python3/dist-packages", root), xasprintf("%s/usr/lib/python%s/site-packages", root, version),
+    char *places[] = {xasprintf("%s/usr/lib/python3/dist-packages", root),
+                      xasprintf("%s/usr/lib/python%s/site-packages", root, version),
                       xasprintf("%s/usr/local/lib/python%s/dist-packages", root, version)};
     for (size_t i = 0; i < countof(places); i++) {
         DIR *d = opendir(places[i]);

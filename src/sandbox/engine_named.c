@@ -1,6 +1,7 @@
-/* engine_named.c - the part of an attempt that is for sandboxes with a name: what a later program must know to find one, to reach it, and to
- * end it; and letting go of one. From the moment it is described the sandbox owns its own directory: the reaper looks whether the first process inside
- * lives, and no longer whether we do.
+/* engine_named.c - the part of an attempt that is for sandboxes with a name: what a later program must know
+ * to find one, to reach it, and to end it; and letting go of one. From the moment it is described the sandbox
+ * owns its own directory: the reaper looks whether the first process inside lives, and no longer whether we
+ * do.
  */
 #include "sandbox/engine_attempt.h"
 
@@ -17,7 +18,7 @@
 #include "sandbox/owner.h"
 #include "sandbox/sandbox.h"
 
-#define CLIENT_MS 5000          /* "docker run -d" may still have to print its last word */
+#define CLIENT_MS 5000 /* "docker run -d" may still have to print its last word */
 
 void attempt_init(struct attempt *a)
 {
@@ -45,11 +46,24 @@ int attempt_describe(struct attempt *a, struct name_record *r, struct error *err
     const struct sandbox_options *o = &a->given;
 
     *r = (struct name_record){
-        .engine = xstrdup(a->engine->name), .id = xstrdup(a->dir.id), .container = xstrdup(a->name), .runtime = xstrdup(a->runtime),
-        .image = xstrdup(a->engine->container ? o->image : NULL), .owner = a->peer > 0 ? owner_of(a->peer) : xstrdup(""), .pid = a->peer,
-        .uid = a->uid, .memory = o->memory,
-        .data_size = o->data_size, .created = (int64_t)time(NULL), .idle = o->idle_ms / 1000, .cpus = o->cpus, .pids = o->pids,
-        .no_limits = a->no_limits, .holds_memory = a->cgroup.memory, .holds_pids = a->cgroup.pids, .holds_cpu = a->cgroup.cpu,
+        .engine = xstrdup(a->engine->name),
+        .id = xstrdup(a->dir.id),
+        .container = xstrdup(a->name),
+        .runtime = xstrdup(a->runtime),
+        .image = xstrdup(a->engine->container ? o->image : NULL),
+        .owner = a->peer > 0 ? owner_of(a->peer) : xstrdup(""),
+        .pid = a->peer,
+        .uid = a->uid,
+        .memory = o->memory,
+        .data_size = o->data_size,
+        .created = (int64_t)time(NULL),
+        .idle = o->idle_ms / 1000,
+        .cpus = o->cpus,
+        .pids = o->pids,
+        .no_limits = a->no_limits,
+        .holds_memory = a->cgroup.memory,
+        .holds_pids = a->cgroup.pids,
+        .holds_cpu = a->cgroup.cpu,
     };
     for (unsigned i = 0; i < a->cgroup.n; i++)
         argv_push(&r->cgroups, a->cgroup.dirs[i]);

@@ -13,9 +13,11 @@ int engine_pids(const struct sandbox_options *o)
     return o->pids + o->park;
 }
 
-void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, bool memory, struct argv *out)
+void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, bool memory,
+                        struct argv *out)
 {
-    /* -I: nothing from the environment or the working directory; -S: no site, which saves the supervisor 10 ms; -u: no buffering */
+    /* -I: nothing from the environment or the working directory; -S: no site, which saves the supervisor 10
+     * ms; -u: no buffering */
     argv_pushl(out, "-I", "-S", "-u", "-c", p->guest, channel, NULL);
     argv_pushf(out, "nproc=%d", nproc > 0 ? engine_pids(p->o) : 0);
     /* Where others have the same uid the supervisor keeps more for itself: see bwrap_setup. */
@@ -33,14 +35,24 @@ void engine_guest_words(const struct engine_plan *p, const char *channel, int np
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);
 }
 
-void engine_environment(const struct engine_plan *p, void (*each)(void *ctx, const char *name, const char *value), void *ctx)
+void engine_environment(const struct engine_plan *p,
+                        void (*each)(void *ctx, const char *name, const char *value), void *ctx)
 {
     static const char *const fixed[][2] = {
-        {"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", "/tmp"}, {"USER", "sandpiper"}, {"LOGNAME", "sandpiper"}, {"TMPDIR", "/tmp"}, {"LANG", "C.UTF-8"},
-        {"PYTHONDONTWRITEBYTECODE", "1"}, {"MPLBACKEND", "Agg"}, {"MPLCONFIGDIR", "/tmp"}, {"XDG_CACHE_HOME", "/tmp"},
+        {"PATH", "/usr/local/bin:/usr/bin:/bin"},
+        {"HOME", "/tmp"},
+        {"USER", "sandpiper"},
+        {"LOGNAME", "sandpiper"},
+        {"TMPDIR", "/tmp"},
+        {"LANG", "C.UTF-8"},
+        {"PYTHONDONTWRITEBYTECODE", "1"},
+        {"MPLBACKEND", "Agg"},
+        {"MPLCONFIGDIR", "/tmp"},
+        {"XDG_CACHE_HOME", "/tmp"},
     };
     /* Else these make a thread for each core of the host, which then share one CPU and count as processes. */
-    static const char *const pools[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
+    static const char *const pools[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
+                                        "NUMEXPR_NUM_THREADS"};
     char threads[16];
 
     snprintf(threads, sizeof threads, "%d", p->o->cpus > 1 ? (int)ceil(p->o->cpus) : 1);

@@ -1,5 +1,6 @@
-/* engine_reap.c - remove what killed programs left. A bwrap sandbox dies with its program and a container when its supervisor loses its
- * last client, so this is for the rest: directories, control groups, containers whose supervisor hung.
+/* engine_reap.c - remove what killed programs left. A bwrap sandbox dies with its program and a container
+ * when its supervisor loses its last client, so this is for the rest: directories, control groups, containers
+ * whose supervisor hung.
  */
 #include "sandbox/engine.h"
 
@@ -26,27 +27,28 @@
 #include "sandbox/owner.h"
 #include "sandbox/sandbox.h"
 
-#define CLIENT_MS 10000
-#define SCAN_AFTER_MS 1500      /* not while the first question is on its way */
-#define SCAN_EVERY_S 3600
-#define AT_ONCE 4               /* the others wait their turn */
-#define LOOK_MS 20              /* to the second look at one that is being started or is ending; doubled each time */
-#define LOOKS_MOST 6            /* then it is removed all the same: podman's conmon holds the directory while the container lives */
-#define KILL_MS 1000            /* a process that was sent SIGKILL is gone in a millisecond, or hangs in the kernel */
-#define AGAIN_MS 200            /* to another try of one that failed; doubled each time */
-#define TRIES_MOST 4
-#define ENDING_MS 15000         /* for those that are just being removed; each has a bounded life */
-#define IDLE_SPARE_S 5          /* past its idle limit, for one with a name */
-#define END_MS 3000             /* at our own end, for what is under way */
+#define CLIENT_MS     10000
+#define SCAN_AFTER_MS 1500 /* not while the first question is on its way */
+#define SCAN_EVERY_S  3600
+#define AT_ONCE       4  /* the others wait their turn */
+#define LOOK_MS       20 /* to the second look at one that is being started or is ending; doubled each time */
+#define LOOKS_MOST \
+    6 /* then it is removed all the same: podman's conmon holds the directory while the container lives */
+#define KILL_MS      1000 /* a killed process is gone in a millisecond, or hangs in the kernel */
+#define AGAIN_MS     200  /* to another try of one that failed; doubled each time */
+#define TRIES_MOST   4
+#define ENDING_MS    15000 /* for those that are just being removed; each has a bounded life */
+#define IDLE_SPARE_S 5     /* past its idle limit, for one with a name */
+#define END_MS       3000  /* at our own end, for what is under way */
 
-struct removal {                /* one "rm -f", or one "ps", in the background */
+struct removal { /* one "rm -f", or one "ps", in the background */
     struct loop *loop;
-    struct sandbox_swept *count;    /* NULL: nobody waits for it */
-    char *engine, *name, *dir;  /* dir: removed when the container is gone */
-    char *inside;               /* its first process, where it was written down */
-    bool named;                 /* it had come to its own end */
+    struct sandbox_swept *count; /* NULL: nobody waits for it */
+    char *engine, *name, *dir;   /* dir: removed when the container is gone */
+    char *inside;                /* its first process, where it was written down */
+    bool named;                  /* it had come to its own end */
     bool begun;
-    bool late;                  /* an earlier start has tried: at the end it is not waited for again */
+    bool late; /* an earlier start has tried: at the end it is not waited for again */
     int looks, tries;
     struct job *job;
     struct removal *next;
@@ -71,7 +73,8 @@ static void removal_free(struct removal *r)
     free(r);
 }
 
-static void count_failed(struct sandbox_swept *count, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void count_failed(struct sandbox_swept *count, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 static void count_failed(struct sandbox_swept *count, const char *fmt, ...)
 {
@@ -93,7 +96,8 @@ static bool usable(const char *engine)
 /* Our own names only, for they come from a file or from labels that anybody may set. */
 static bool our_name(const char *name)
 {
-    return name && strncmp(name, "sandpiper-", 10) == 0 && strlen(name) == 26 && strspn(name + 10, "0123456789abcdef") == 16;
+    return name && strncmp(name, "sandpiper-", 10) == 0 && strlen(name) == 26
+           && strspn(name + 10, "0123456789abcdef") == 16;
 }
 
 static struct removal *removal_new(struct loop *loop, struct sandbox_swept *count)
@@ -174,8 +178,10 @@ static void removed(void *ctx, struct job *j)
 {
     struct removal *r = ctx;
     enum engine_rm_end end = engine_rm_end(j);
-    /* While it is held there may be none yet, and soon one. And an engine's word is not all there is: what was inside is looked for. */
-    bool gone = end == RM_GONE && !(r->dir && engine_dir_held(r->dir)) && !(r->inside && owner_check(r->inside) == OWNER_ALIVE);
+    /* While it is held there may be none yet, and soon one. And an engine's word is not all there is: what
+     * was inside is looked for. */
+    bool gone = end == RM_GONE && !(r->dir && engine_dir_held(r->dir))
+                && !(r->inside && owner_check(r->inside) == OWNER_ALIVE);
 
     job_free(j);
     r->job = NULL;
@@ -189,8 +195,9 @@ static void removed(void *ctx, struct job *j)
     start_some();
 }
 
-/* Not while it is being started: a killed program's "docker run" goes on without it, and holds the directory. Were that taken from under it, the
- * container would be made but could not start, and neither it nor the client would ever end. */
+/* Not while it is being started: a killed program's "docker run" goes on without it, and holds the directory.
+ * Were that taken from under it, the container would be made but could not start, and neither it nor the
+ * client would ever end. */
 static void start_removal(void *ctx, short revents)
 {
     struct removal *r = ctx;
@@ -207,8 +214,8 @@ static void start_removal(void *ctx, short revents)
     start_some();
 }
 
-static void remove_container(struct loop *loop, struct sandbox_swept *count, const char *engine, const char *name,
-                             const struct engine_left *left)
+static void remove_container(struct loop *loop, struct sandbox_swept *count, const char *engine,
+                             const char *name, const struct engine_left *left)
 {
     struct removal *r = removal_new(loop, count);
 
@@ -235,8 +242,8 @@ static bool end_inside(const struct reaper *reaper, const struct engine_left *le
     if (!left->inside || usable(left->engine) || owner_kill(left->inside, KILL_MS))
         return true;
     const char *pid = strchr(left->inside, ':');
-    count_failed(reaper->count, "process %.*s of a bwrap sandbox, which still runs", pid ? (int)strcspn(pid + 1, ":") : 0,
-                 pid ? pid + 1 : "");
+    count_failed(reaper->count, "process %.*s of a bwrap sandbox, which still runs",
+                 pid ? (int)strcspn(pid + 1, ":") : 0, pid ? pid + 1 : "");
     return false;
 }
 
@@ -251,7 +258,9 @@ static bool dead_dir(void *ctx, const struct engine_left *left)
             count_failed(reaper->count, "the control group %s", strrchr(left->cgroups[i], '/') + 1);
             return false;
         }
-    autofree char *program = usable(left->engine) && our_name(left->container) ? job_find_program(left->engine) : NULL;
+    autofree char *program = usable(left->engine) && our_name(left->container)
+                                 ? job_find_program(left->engine)
+                                 : NULL;
     if (program) {
         remove_container(reaper->loop, reaper->count, left->engine, left->container, left);
         return false;
@@ -286,7 +295,7 @@ static void listed(void *ctx, struct job *j)
     for (const char *p = buf_str(&j->out_text); job_ok(j) && *p;) {
         size_t n = strcspn(p, "\n");
 
-        if (p[n] == '\0')       /* cut by the cap: half a start time would be that of a dead program */
+        if (p[n] == '\0') /* cut by the cap: half a start time would be that of a dead program */
             break;
         autofree char *line = xmemdup0(p, n);
         char *owner = strchr(line, ' ');
@@ -296,7 +305,8 @@ static void listed(void *ctx, struct job *j)
         if (owner && our_name(line) && !engine_dir_ends(line + strlen("sandpiper-"))) {
             enum owner_state state = owner_check(owner);
 
-            /* docker itself removes those of before a boot; one that it has may be another machine's of our name, at the same remote daemon. */
+            /* docker itself removes those of before a boot; one that it has may be another machine's of our
+             * name, at the same remote daemon. */
             if (state == OWNER_DEAD || (state == OWNER_BEFORE_BOOT && strcmp(r->engine, "podman") == 0))
                 remove_container(r->loop, r->count, r->engine, line, NULL);
         }
@@ -306,12 +316,14 @@ static void listed(void *ctx, struct job *j)
     removal_free(r);
 }
 
-static void list_containers(struct loop *loop, struct sandbox_swept *count, const char *engine, const char *format)
+static void list_containers(struct loop *loop, struct sandbox_swept *count, const char *engine,
+                            const char *format)
 {
     autofree char *program = job_find_program(engine);
     struct argv argv = ARGV_INIT;
 
-    /* Not where we never ran anything: the mere question makes podman set up a user's storage and leave a process behind. */
+    /* Not where we never ran anything: the mere question makes podman set up a user's storage and leave a
+     * process behind. */
     if (!program || !engine_memory_uses(engine))
         return;
     struct removal *r = removal_new(loop, count);
@@ -330,15 +342,16 @@ static void list_all(struct loop *loop, struct sandbox_swept *count)
     list_containers(loop, count, "podman", "{{.Names}} {{index .Labels \"sandpiper.owner\"}}");
 }
 
-/* The labels tell of containers whose directory is lost. Rarely, since each client costs 50 ms of CPU time. */
+/* The labels tell of containers whose directory is lost. Rarely, since each client costs 50 ms of CPU time.
+ */
 static void scan_labels(void *ctx, short revents)
 {
     (void)revents;
     list_all(ctx, NULL);
 }
 
-/* Its idle limit was reached (with a while to spare), and it still runs without answering. The clock alone proves nothing: ours goes on while
- * the machine sleeps, its own does not. */
+/* Its idle limit was reached (with a while to spare), and it still runs without answering. The clock alone
+ * proves nothing: ours goes on while the machine sleeps, its own does not. */
 static void note_silent(void *ctx, const struct sandbox_info *s)
 {
     if (s->silent && s->idle > 0 && (int64_t)time(NULL) > s->since + s->idle + IDLE_SPARE_S)
@@ -366,15 +379,16 @@ void sandbox_gc(struct loop *loop, struct sandbox_swept *out)
 
     *out = (struct sandbox_swept){0};
     end_silent(loop, out);
-    /* Programs that have just ended left the rest to processes which are at it: nobody's orphans, but after us they are to be gone too. */
+    /* Programs that have just ended left the rest to processes which are at it: nobody's orphans, but after
+     * us they are to be gone too. */
     for (int64_t end = clock_ms() + ENDING_MS; engine_dir_ending() > 0 && clock_ms() < end;)
         loop_wait(loop, LOOK_MS);
     engine_dir_dead(dead_dir, &reaper);
     name_sweep();
     sweep_cache();
-    while (out->running > 0)            /* each has a deadline */
+    while (out->running > 0) /* each has a deadline */
         loop_wait(loop, -1);
-    list_all(loop, out);                /* afterwards, so that nothing is counted twice */
+    list_all(loop, out); /* afterwards, so that nothing is counted twice */
     while (out->running > 0)
         loop_wait(loop, -1);
     engine_dir_tidy();
@@ -392,7 +406,8 @@ void engine_reap(struct loop *loop)
     name_sweep();
     sweep_cache();
     cgroup_sweep(NULL, "sandpiper-", dead_group);
-    if (!stamp || (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < SCAN_EVERY_S && st.st_mtime <= time(NULL)))
+    if (!stamp
+        || (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < SCAN_EVERY_S && st.st_mtime <= time(NULL)))
         return;
     if (cache_keep(stamp, "", 0))
         loop_timer(loop, clock_ms() + SCAN_AFTER_MS, scan_labels, loop);
@@ -424,7 +439,8 @@ void engine_reap_end(struct loop *loop)
             mark_late(r);
 }
 
-/* In a process of its own, which has a copy of the list. What the clients under way are about to do is done once more: the answer says that it is. */
+/* In a process of its own, which has a copy of the list. What the clients under way are about to do is done
+ * once more: the answer says that it is. */
 static int reap_after(void *ctx)
 {
     struct loop *loop = loop_new();
@@ -444,7 +460,14 @@ static int reap_after(void *ctx)
 void engine_reap_part(struct loop *loop)
 {
     char *const argv[] = {(char *)"the end of what killed programs left", NULL};
-    struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1, .cwd = "/", .own_session = true, .deaf = true, .body = reap_after};
+    struct child_options o = {.argv = argv,
+                              .in = -1,
+                              .out = -1,
+                              .err = -1,
+                              .cwd = "/",
+                              .own_session = true,
+                              .deaf = true,
+                              .body = reap_after};
 
     if (removing() && child_spawn(&o, NULL) < 0)
         engine_reap_end(loop);

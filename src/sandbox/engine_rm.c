@@ -14,7 +14,8 @@ struct job *engine_rm(const char *engine, const char *name, struct loop *loop, j
 
     argv_pushl(&argv, engine, "rm", "-f", NULL);
     if (strcmp(engine, "podman") == 0)
-        argv_pushl(&argv, "-t", "0", NULL);         /* else a supervisor that hangs is asked politely first, for longer than we wait */
+        /* else a supervisor that hangs is asked politely first, for longer than we wait */
+        argv_pushl(&argv, "-t", "0", NULL);
     argv_push(&argv, name);
     struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
     struct job *j = job_start(&o, loop, done, ctx, NULL);
@@ -26,7 +27,8 @@ enum engine_rm_end engine_rm_end(const struct job *j)
 {
     const char *said = buf_str(&j->err_text);
 
-    /* A container whose supervisor has just ended removes itself (--rm). "Already in progress" is not gone: it is asked for again. */
+    /* A container whose supervisor has just ended removes itself (--rm). "Already in progress" is not gone:
+     * it is asked for again. */
     if (job_ok(j) || strcasestr(said, "no such container"))
         return RM_GONE;
     return j->timed_out || engine_nobody(said) ? RM_NOBODY : RM_REFUSED;

@@ -12,10 +12,11 @@ struct job *engine_rm(const char *engine, const char *name, struct loop *loop, j
 
 enum engine_rm_end {
     RM_GONE,
-    /* Worth another try: docker may refuse because the container was just then ending by itself, and at the same moment leave off removing it
-     * because we asked ("Could not kill running container", docker 20.10). */
+    /* Worth another try: docker may refuse because the container was just then ending by itself, and at the
+     * same moment leave off removing it because we asked ("Could not kill running container", docker 20.10).
+     */
     RM_REFUSED,
-    RM_NOBODY,          /* no daemon, or none that answers us: asking again changes nothing */
+    RM_NOBODY, /* no daemon, or none that answers us: asking again changes nothing */
 };
 enum engine_rm_end engine_rm_end(const struct job *j);
 

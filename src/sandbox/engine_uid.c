@@ -13,8 +13,8 @@
 
 #define TRIES 64
 
-/* Other people's records we cannot read, but what runs can be seen. Where it runs under other ids outside, that is no
- * loss: they are its user's. */
+/* Other people's records we cannot read, but what runs can be seen. Where it runs under other ids outside,
+ * that is no loss: they are its user's. */
 static bool runs(unsigned uid)
 {
     DIR *d = opendir("/proc");
@@ -22,8 +22,8 @@ static bool runs(unsigned uid)
     struct stat st;
 
     for (struct dirent *e; d && !found && (e = readdir(d)) != NULL;)
-        found = e->d_name[0] >= '1' && e->d_name[0] <= '9' && fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
-                st.st_uid == uid;
+        found = e->d_name[0] >= '1' && e->d_name[0] <= '9' && fstatat(dirfd(d), e->d_name, &st, 0) == 0
+                && st.st_uid == uid;
     if (d)
         closedir(d);
     return found;

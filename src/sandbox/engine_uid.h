@@ -1,10 +1,11 @@
-/* engine_uid.h - a uid for each container that no other has. What the kernel counts per user (descriptors in flight,
- * pipes, pending signals, watches, processes) one sandbox could else use up for all.
+/* engine_uid.h - a uid for each container that no other has. What the kernel counts per user (descriptors in
+ * flight, pipes, pending signals, watches, processes) one sandbox could else use up for all.
  */
 #ifndef SANDBOX_ENGINE_UID_H
 #define SANDBOX_ENGINE_UID_H
 
-/* Within the 65536 ids of a rootless user's or a remapped daemon's namespace; where there is none, outside as well. */
+/* Within the 65536 ids of a rootless user's or a remapped daemon's namespace; where there is none, outside as
+ * well. */
 #define ENGINE_UID_FIRST 20000u
 #define ENGINE_UID_COUNT 40000u
 

@@ -16,7 +16,7 @@
 #include "sandbox/ledger.h"
 
 #define NAME_MOST 200
-#define TRIES 10000
+#define TRIES     10000
 
 char *file_safe_name(const char *name)
 {
@@ -27,7 +27,8 @@ char *file_safe_name(const char *name)
     while (name[0] == '.' && name[1] == '/')
         name += 2;
     clean = scrub_line(name, SCRUB_TERMINAL);
-    /* Hidden files configure programs and a leading dash is an option to them: neither may come from a sandbox. */
+    /* Hidden files configure programs and a leading dash is an option to them: neither may come from a
+     * sandbox. */
     if (clean[0] == '.' || clean[0] == '-')
         buf_addch(&b, '_');
     buf_addstr(&b, clean);
@@ -99,7 +100,8 @@ static void start_writing(struct delivery *d)
     }
 }
 
-void delivery_begin(struct delivery *d, struct ledger *l, const char *folder, const char *name, const char *safe, uint64_t size)
+void delivery_begin(struct delivery *d, struct ledger *l, const char *folder, const char *name,
+                    const char *safe, uint64_t size)
 {
     const char *before = NULL;
 
@@ -153,7 +155,7 @@ static void part_ways(struct delivery *d)
 
         n = pread(same, piece, want, (off_t)at);
         if (n <= 0) {
-            errno = n < 0 ? errno : EIO;        /* somebody has just made it shorter */
+            errno = n < 0 ? errno : EIO; /* somebody has just made it shorter */
             fail(d, "its earlier copy cannot be read");
             return;
         }
@@ -173,14 +175,16 @@ bool delivery_add(struct delivery *d, const char *data, size_t len)
     return true;
 }
 
-/* name, name-1, name-2 ... before the extension, whichever is not taken; never an existing file, never through a link. */
+/* name, name-1, name-2 ... before the extension, whichever is not taken; never an existing file, never
+ * through a link. */
 static char *give_name(struct delivery *d)
 {
     const char *dot = strrchr(d->safe, '.');
     size_t stem = dot && dot != d->safe ? (size_t)(dot - d->safe) : strlen(d->safe);
 
     for (int i = 0; i < TRIES; i++) {
-        autofree char *name = i ? xasprintf("%.*s-%d%s", (int)stem, d->safe, i, d->safe + stem) : xstrdup(d->safe);
+        autofree char *name = i ? xasprintf("%.*s-%d%s", (int)stem, d->safe, i, d->safe + stem)
+                                : xstrdup(d->safe);
 
         if (newfile_name(&d->file, name) == 0)
             return xasprintf("%s/%s", d->folder, name);
@@ -196,13 +200,13 @@ char *delivery_end(struct delivery *d)
     char *path;
 
     if (d->same >= 0 && d->got < d->size)
-        part_ways(d);                       /* it became shorter while it was read in there */
+        part_ways(d); /* it became shorter while it was read in there */
     if (d->same >= 0)
         return steal(&d->before);
     path = d->file.fd >= 0 ? give_name(d) : NULL;
     if (path) {
         ledger_note(d->ledger, d->name, path, d->file.fd);
-        d->taken = false;                   /* it stays on the ledger */
+        d->taken = false; /* it stays on the ledger */
     }
     return path;
 }

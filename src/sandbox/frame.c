@@ -40,7 +40,8 @@ static int deliver(const char *whole, uint32_t len, frame_fn *fn, void *ctx)
 }
 
 /* Complete the frame that was begun in an earlier piece. Sets *used. */
-static int feed_part(struct frame_reader *r, const char *data, size_t len, size_t *used, frame_fn *fn, void *ctx)
+static int feed_part(struct frame_reader *r, const char *data, size_t len, size_t *used, frame_fn *fn,
+                     void *ctx)
 {
     size_t take, want;
     int rc;
@@ -76,8 +77,9 @@ int frame_feed(struct frame_reader *r, const char *data, size_t len, frame_fn *f
     if (r->bad)
         return -1;
     while (len > 0) {
-        if (r->part.len == 0 && len >= FRAME_HEAD && get_u32(data) <= FRAME_IN_MAX && len >= FRAME_HEAD + (size_t)get_u32(data)) {
-            used = FRAME_HEAD + (size_t)get_u32(data);      /* whole as it lies there: no copy */
+        if (r->part.len == 0 && len >= FRAME_HEAD && get_u32(data) <= FRAME_IN_MAX
+            && len >= FRAME_HEAD + (size_t)get_u32(data)) {
+            used = FRAME_HEAD + (size_t)get_u32(data); /* whole as it lies there: no copy */
             rc = deliver(data, get_u32(data), fn, ctx) ? 1 : 0;
         } else {
             rc = feed_part(r, data, len, &used, fn, ctx);
@@ -90,7 +92,8 @@ int frame_feed(struct frame_reader *r, const char *data, size_t len, frame_fn *f
     return 0;
 }
 
-void frame_add(struct buf *out, char type, const unsigned char *nonce, const void *a, size_t a_len, const void *b, size_t b_len)
+void frame_add(struct buf *out, char type, const unsigned char *nonce, const void *a, size_t a_len,
+               const void *b, size_t b_len)
 {
     unsigned char head[FRAME_HEAD] = {0};
 

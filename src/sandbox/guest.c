@@ -1,4 +1,5 @@
-/* guest.c - put the guest's text together: what "python3 -c" is given, and what it then takes from the channel. */
+/* guest.c - put the guest's text together: what "python3 -c" is given, and what it then takes from the
+ * channel. */
 #include "sandbox/guest.h"
 
 #include <string.h>
@@ -21,8 +22,8 @@ EMBED(guest_packages_py, "src/guest/packages.py")
 EMBED(guest_named_py, "src/guest/named.py")
 EMBED(guest_worker_py, "src/guest/worker.py")
 EMBED(guest_rare_py, "src/guest/rare.py")
-EMBED(guest_profile_py, GUEST_PROFILE)  /* profile*.py, one text */
-EMBED(guest_code, GUEST_CODE)           /* all but boot and profile, compiled: guest_code.py. May be empty */
+EMBED(guest_profile_py, GUEST_PROFILE) /* profile*.py, one text */
+EMBED(guest_code, GUEST_CODE)          /* all but boot and profile, compiled: guest_code.py. May be empty */
 
 char *guest_text(void)
 {
@@ -31,10 +32,15 @@ char *guest_text(void)
 
 void guest_parts(struct buf *out)
 {
-    static const struct { const char *name, *text; } parts[] = {
-        {"start", guest_start_py}, {"supervisor", guest_supervisor_py}, {"deaths", guest_deaths_py}, {"parked", guest_parked_py}, {"park", guest_park_py},
-        {"flood", guest_flood_py}, {"files", guest_files_py}, {"requests", guest_requests_py}, {"packages", guest_packages_py},
-        {"named", guest_named_py}, {"worker", guest_worker_py}, {"rare", guest_rare_py},
+    static const struct {
+        const char *name, *text;
+    } parts[] = {
+        {"start", guest_start_py},       {"supervisor", guest_supervisor_py},
+        {"deaths", guest_deaths_py},     {"parked", guest_parked_py},
+        {"park", guest_park_py},         {"flood", guest_flood_py},
+        {"files", guest_files_py},       {"requests", guest_requests_py},
+        {"packages", guest_packages_py}, {"named", guest_named_py},
+        {"worker", guest_worker_py},     {"rare", guest_rare_py},
     };
 
     if (EMBED_SIZE(guest_code) > 0) {

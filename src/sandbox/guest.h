@@ -4,8 +4,9 @@
 
 struct buf;
 
-char *guest_text(void);                 /* for "python3 -c": it dials, and takes the rest from the channel. The caller frees */
-void guest_parts(struct buf *out);      /* the rest: body of the first frame */
-const char *guest_profile(void);        /* source of profile(path) -> str */
+/* for "python3 -c": it dials, and takes the rest from the channel. The caller frees */
+char *guest_text(void);
+void guest_parts(struct buf *out); /* the rest: body of the first frame */
+const char *guest_profile(void);   /* source of profile(path) -> str */
 
 #endif

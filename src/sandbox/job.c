@@ -21,8 +21,8 @@
 #include "base/scrub.h"
 
 #define TEXT_MAX (16 * 1024)
-#define OUT_MAX (256 * 1024)    /* "ps": 110 bytes for each of all users' containers */
-#define TICK_MS 20              /* where the kernel has no pidfd */
+#define OUT_MAX  (256 * 1024) /* "ps": 110 bytes for each of all users' containers */
+#define TICK_MS  20           /* where the kernel has no pidfd */
 
 extern char **environ;
 
@@ -30,9 +30,26 @@ extern char **environ;
 static bool env_passes(const char *entry)
 {
     static const char *const names[] = {
-        "PATH=", "HOME=", "USER=", "LOGNAME=", "LANG=", "LC_ALL=", "TMPDIR=", "XDG_RUNTIME_DIR=", "XDG_CONFIG_HOME=", "XDG_DATA_HOME=",
-        "XDG_CACHE_HOME=", "DBUS_SESSION_BUS_ADDRESS=", "SSH_AUTH_SOCK=", "DOCKER_", "CONTAINER", "PODMAN_", "BUILDAH_", "STORAGE_",
-        "_CONTAINERS_", "REGISTRY_AUTH_FILE=",
+        "PATH=",
+        "HOME=",
+        "USER=",
+        "LOGNAME=",
+        "LANG=",
+        "LC_ALL=",
+        "TMPDIR=",
+        "XDG_RUNTIME_DIR=",
+        "XDG_CONFIG_HOME=",
+        "XDG_DATA_HOME=",
+        "XDG_CACHE_HOME=",
+        "DBUS_SESSION_BUS_ADDRESS=",
+        "SSH_AUTH_SOCK=",
+        "DOCKER_",
+        "CONTAINER",
+        "PODMAN_",
+        "BUILDAH_",
+        "STORAGE_",
+        "_CONTAINERS_",
+        "REGISTRY_AUTH_FILE=",
     };
 
     for (size_t i = 0; i < countof(names); i++)
@@ -53,11 +70,12 @@ static void read_pipe(struct job *j, int *fd, struct buf *into)
 {
     char part[8192];
 
-    for (int i = 0; *fd >= 0 && i < 16; i++) {      /* a flood must not keep the loop here */
+    for (int i = 0; *fd >= 0 && i < 16; i++) { /* a flood must not keep the loop here */
         ssize_t n = read(*fd, part, sizeof part);
 
         if (n > 0) {
-            buf_add(into, part, (size_t)n);         /* past the cap it is dropped, but always read: a full pipe would stop the child */
+            /* past the cap it is dropped, but always read: a full pipe would stop the child */
+            buf_add(into, part, (size_t)n);
             continue;
         }
         if (n < 0 && errno == EINTR)
@@ -103,7 +121,7 @@ static bool reap(struct job *j, int timeout_ms)
 {
     if (!j->ended && child_wait(j->pid, timeout_ms, &j->status)) {
         j->ended = true;
-        read_pipe(j, &j->out, &j->out_text);        /* what it said last */
+        read_pipe(j, &j->out, &j->out_text); /* what it said last */
         read_pipe(j, &j->err, &j->err_text);
         unwatch(j);
         fd_close(&j->pidfd);
@@ -151,7 +169,8 @@ static int make_pipe(int ends[2], struct error *err)
     return fd_nonblock(ends[0], true) == 0 ? 0 : error_errno(err, "pipe");
 }
 
-struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *done, void *ctx, struct error *err)
+struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *done, void *ctx,
+                      struct error *err)
 {
     int out[2] = {-1, -1}, errs[2] = {-1, -1};
     struct argv env = ARGV_INIT;
@@ -165,9 +184,19 @@ struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *do
     if ((o->out < 0 && make_pipe(out, err) != 0) || make_pipe(errs, err) != 0)
         goto fail;
     struct child_options c = {
-        .argv = o->argv, .env = o->own_env ? env.v : NULL, .in = o->in, .out = o->out < 0 ? out[1] : o->out, .err = errs[1],
-        .keep = o->keep, .cwd = o->cwd ? o->cwd : "/", .die_with_parent = o->die_with_parent,
-        .own_session = o->own_session, .setup = o->setup, .setup_ctx = o->setup_ctx, .body = o->body, .body_ctx = o->body_ctx,
+        .argv = o->argv,
+        .env = o->own_env ? env.v : NULL,
+        .in = o->in,
+        .out = o->out < 0 ? out[1] : o->out,
+        .err = errs[1],
+        .keep = o->keep,
+        .cwd = o->cwd ? o->cwd : "/",
+        .die_with_parent = o->die_with_parent,
+        .own_session = o->own_session,
+        .setup = o->setup,
+        .setup_ctx = o->setup_ctx,
+        .body = o->body,
+        .body_ctx = o->body_ctx,
     };
     j->pid = child_spawn(&c, err);
     if (j->pid < 0)
@@ -177,7 +206,7 @@ struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *do
     fd_close(&errs[1]);
     j->out = out[0];
     j->err = errs[0];
-    j->pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0);     /* CLOEXEC by birth */
+    j->pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0); /* CLOEXEC by birth */
     j->deadline = o->deadline_ms > 0 ? clock_ms() + o->deadline_ms : 0;
     if (loop) {
         if (j->out >= 0)
@@ -205,7 +234,9 @@ bool job_wait(struct job *j, int timeout_ms)
 
     while (!reap(j, 0)) {
         int64_t left = end - clock_ms();
-        struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN}, {.fd = j->out, .events = POLLIN}, {.fd = j->err, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN},
+                               {.fd = j->out, .events = POLLIN},
+                               {.fd = j->err, .events = POLLIN}};
 
         if (left <= 0)
             return false;
@@ -238,10 +269,12 @@ bool job_attend(struct job *j, int timeout_ms)
 {
     int64_t end = clock_ms() + timeout_ms;
 
-    j->loop = NULL;             /* it is our parent's */
+    j->loop = NULL; /* it is our parent's */
     while (!process_ended(j)) {
         int64_t left = end - clock_ms();
-        struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN}, {.fd = j->out, .events = POLLIN}, {.fd = j->err, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN},
+                               {.fd = j->out, .events = POLLIN},
+                               {.fd = j->err, .events = POLLIN}};
 
         if (left <= 0)
             return false;
@@ -280,7 +313,8 @@ bool job_ok(const struct job *j)
     return j->ended && !j->timed_out && WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
 }
 
-/* Clients print usage hints after the cause and warnings before it; what says most is the last line that names an error. */
+/* Clients print usage hints after the cause and warnings before it; what says most is the last line that
+ * names an error. */
 char *job_complaint(const struct job *j)
 {
     const char *text = buf_str(&j->err_text), *best = NULL, *first = NULL;
@@ -289,7 +323,8 @@ char *job_complaint(const struct job *j)
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, "\n");
 
-        if (n > 0 && strncmp(p, "See '", 5) != 0 && strncmp(p, "WARNING", 7) != 0 && strncmp(p, "time=", 5) != 0) {
+        if (n > 0 && strncmp(p, "See '", 5) != 0 && strncmp(p, "WARNING", 7) != 0
+            && strncmp(p, "time=", 5) != 0) {
             if (!first) {
                 first = p;
                 first_len = n;
@@ -326,7 +361,8 @@ char *job_find_program(const char *name)
     for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p;) {
         size_t n = strcspn(p, ":");
 
-        if (n > 0 && *p == '/') {       /* a relative entry would take programs from a working directory that may be hostile */
+        /* a relative entry would take programs from a working directory that may be hostile */
+        if (n > 0 && *p == '/') {
             char *file = xasprintf("%.*s/%s", (int)n, p, name);
 
             if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)

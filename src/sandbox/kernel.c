@@ -16,10 +16,10 @@ struct kernel {
     struct kernel_listener listener;
     struct frame_reader reader;
     struct buf queue;
-    size_t written;             /* of the queue */
-    const char *fault;          /* what a callback found wrong, during frame_feed */
+    size_t written;    /* of the queue */
+    const char *fault; /* what a callback found wrong, during frame_feed */
     bool broken;
-    bool busy, doomed;          /* inside a callback; freed there */
+    bool busy, doomed; /* inside a callback; freed there */
     char buffer[READ_SIZE];
 };
 
@@ -109,7 +109,8 @@ static bool flush(struct kernel *k)
     return true;
 }
 
-void kernel_send(struct kernel *k, char type, const unsigned char *nonce, const void *a, size_t a_len, const void *b, size_t b_len)
+void kernel_send(struct kernel *k, char type, const unsigned char *nonce, const void *a, size_t a_len,
+                 const void *b, size_t b_len)
 {
     if (k->broken)
         return;
@@ -118,7 +119,8 @@ void kernel_send(struct kernel *k, char type, const unsigned char *nonce, const 
         k->written = 0;
     }
     frame_add(&k->queue, type, nonce, a, a_len, b, b_len);
-    /* A write that fails is left to the loop: the hang-up shows there, and callers here do not expect to be called back. */
+    /* A write that fails is left to the loop: the hang-up shows there, and callers here do not expect to be
+     * called back. */
     flush(k);
     watch(k);
 }

@@ -70,7 +70,8 @@ bool ledger_warns(struct ledger *l)
 
 static size_t row_of(const char *name)
 {
-    uint32_t h = 2166136261u;           /* FNV-1a; code that makes names meet only makes its own cells slower */
+    /* FNV-1a; code that makes names meet only makes its own cells slower */
+    uint32_t h = 2166136261u;
 
     for (; *name; name++)
         h = (h ^ (unsigned char)*name) * 16777619u;
@@ -88,8 +89,8 @@ static struct ledger_file *find(const struct ledger *l, const char *name)
 
 static bool is_as_left(const struct ledger_file *f, const struct stat *st)
 {
-    return S_ISREG(st->st_mode) && st->st_dev == f->dev && st->st_ino == f->ino && st->st_size == f->size &&
-           st->st_mtim.tv_sec == f->changed.tv_sec && st->st_mtim.tv_nsec == f->changed.tv_nsec;
+    return S_ISREG(st->st_mode) && st->st_dev == f->dev && st->st_ino == f->ino && st->st_size == f->size
+           && st->st_mtim.tv_sec == f->changed.tv_sec && st->st_mtim.tv_nsec == f->changed.tv_nsec;
 }
 
 int ledger_open(const struct ledger *l, const char *name, uint64_t size, const char **path)

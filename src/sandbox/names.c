@@ -1,5 +1,5 @@
-/* names.c - see names.h. A name's directory may be removed by whoever holds its lock, so a lock counts only while it is still the file of
- * that name.
+/* names.c - see names.h. A name's directory may be removed by whoever holds its lock, so a lock counts only
+ * while it is still the file of that name.
  */
 #include "sandbox/names.h"
 
@@ -19,10 +19,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-#define RECORD_MAX (16 * 1024)
+#define RECORD_MAX  (16 * 1024)
 #define HOLDER_SIZE 33
-#define TRIES 20                /* "sandpiper ps" looks at a lock for a moment; a holder keeps it */
-#define TRY_NS 5000000
+#define TRIES       20 /* "sandpiper ps" looks at a lock for a moment; a holder keeps it */
+#define TRY_NS      5000000
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
@@ -32,7 +32,9 @@ int name_check(const char *name, struct error *err)
 
     if (n >= 1 && n <= NAME_MAX_LEN && name[0] != '.' && name[0] != '-' && strspn(name, letters) == n)
         return 0;
-    return error_set(err, ERROR_USAGE, 0, "a sandbox's name has 1 to %d letters, digits, dots, dashes or underscores, and begins with no dot or dash",
+    return error_set(err, ERROR_USAGE, 0,
+                     "a sandbox's name has 1 to %d letters, digits, dots, dashes or underscores, and begins "
+                     "with no dot or dash",
                      NAME_MAX_LEN);
 }
 
@@ -42,7 +44,8 @@ static bool ours_alone(int fd, mode_t type)
 {
     struct stat st;
 
-    return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == type && st.st_uid == geteuid() && (st.st_mode & 022) == 0;
+    return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == type && st.st_uid == geteuid()
+           && (st.st_mode & 022) == 0;
 }
 
 static int open_dir(int at, const char *name)
@@ -113,8 +116,8 @@ static void write_holder(int lock, pid_t pid)
 {
     char text[HOLDER_SIZE + 1];
 
-    /* Always as long, so that nothing is to be cut off, which can cost milliseconds. Only to tell people: a full disk must not keep anybody from his
-     * sandbox. */
+    /* Always as long, so that nothing is to be cut off, which can cost milliseconds. Only to tell people: a
+     * full disk must not keep anybody from his sandbox. */
     snprintf(text, sizeof text, "%-11d %-20lld\n", (int)pid, (long long)time(NULL));
     (void)!pwrite(lock, text, HOLDER_SIZE, 0);
 }
@@ -135,13 +138,18 @@ static int tell_held(const char *name, int lock, struct error *err)
 
     read_holder(lock, &h);
     if (h.pid <= 0)
-        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" is held by another program\nuse another --sandbox-name, or none", name);
+        return error_set(err, ERROR_SANDBOX, 0,
+                         "the sandbox \"%s\" is held by another program\nuse another --sandbox-name, or none",
+                         name);
     time_text(h.since, since, sizeof since);
-    return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" is held by process %ld since %s\nend that program, or use another --sandbox-name",
-                     name, h.pid, since);
+    return error_set(
+        err, ERROR_SANDBOX, 0,
+        "the sandbox \"%s\" is held by process %ld since %s\nend that program, or use another --sandbox-name",
+        name, h.pid, since);
 }
 
-/* 1: locked, and still the file of that name. 0: somebody holds it; -1: it was removed meanwhile, or cannot be opened. */
+/* 1: locked, and still the file of that name. 0: somebody holds it; -1: it was removed meanwhile, or cannot
+ * be opened. */
 static int lock_once(int dir, int *lock)
 {
     struct stat mine, there;
@@ -154,7 +162,8 @@ static int lock_once(int dir, int *lock)
             return 0;
         nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
     }
-    if (fstat(*lock, &mine) == 0 && fstatat(dir, "lock", &there, AT_SYMLINK_NOFOLLOW) == 0 && mine.st_ino == there.st_ino && mine.st_nlink == 1)
+    if (fstat(*lock, &mine) == 0 && fstatat(dir, "lock", &there, AT_SYMLINK_NOFOLLOW) == 0
+        && mine.st_ino == there.st_ino && mine.st_nlink == 1)
         return 1;
     fd_close(lock);
     errno = ENOENT;
@@ -181,7 +190,7 @@ int name_take(struct name_hold *h, const char *name, struct error *err)
         if (got < 0 && errno != ENOENT) {
             error_errno(err, "the folder of the sandbox \"%s\"", name);
             if (dir >= 0)
-                unlinkat(names, name, AT_REMOVEDIR);        /* where it is empty: the disk is full */
+                unlinkat(names, name, AT_REMOVEDIR); /* where it is empty: the disk is full */
             return -1;
         }
         if (got < 0)
@@ -243,7 +252,8 @@ static char *text_of(const struct json *o, const char *key)
 
 static bool sound(const struct name_record *r)
 {
-    return r->engine && r->owner && r->id && strlen(r->id) == 16 && strspn(r->id, "0123456789abcdef") == 16 && r->memory > 0 && r->pid >= 0;
+    return r->engine && r->owner && r->id && strlen(r->id) == 16 && strspn(r->id, "0123456789abcdef") == 16
+           && r->memory > 0 && r->pid >= 0;
 }
 
 static int load(int dir, struct name_record *r)
@@ -321,7 +331,8 @@ int name_store(const struct name_hold *h, const struct name_record *r, struct er
 
     unlinkat(h->dir, "record.new", 0);
     autoclose int fd = open_file(h->dir, "record.new", O_WRONLY | O_CREAT | O_EXCL);
-    if (fd < 0 || fd_write_all(fd, text, strlen(text)) != 0 || renameat(h->dir, "record.new", h->dir, "record") != 0)
+    if (fd < 0 || fd_write_all(fd, text, strlen(text)) != 0
+        || renameat(h->dir, "record.new", h->dir, "record") != 0)
         return error_errno(err, "the record of the sandbox \"%s\"", h->name);
     return 0;
 }
@@ -367,7 +378,8 @@ static void walk(bool remove_dead, name_fn *fn, void *ctx)
         autoclose int dir = open_dir(names, e->d_name);
         autoclose int lock = dir < 0 ? -1 : open_file(dir, "lock", O_RDWR);
         if (lock < 0 && dir >= 0 && remove_dead)
-            unlinkat(names, e->d_name, AT_REMOVEDIR);       /* where it is empty: killed before it had a lock; who is about to make one begins again */
+            /* where it is empty: killed before it had a lock; who is about to make one begins again */
+            unlinkat(names, e->d_name, AT_REMOVEDIR);
         if (lock < 0)
             continue;
         bool held = flock(lock, LOCK_EX | LOCK_NB) != 0;

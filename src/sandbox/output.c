@@ -11,10 +11,11 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* What is shorter is shown and told whole, so no file is made for it (and no session's folder kept). Less than the head, which has it. */
+/* What is shorter is shown and told whole, so no file is made for it (and no session's folder kept). Less
+ * than the head, which has it. */
 #define SHORT_BYTES (8u << 10)
 #define SHORT_LINES 100
-#define MARK_ROOM 96                        /* the line that counts what was left out */
+#define MARK_ROOM   96 /* the line that counts what was left out */
 
 void output_init(struct output *o)
 {
@@ -64,10 +65,11 @@ static void copy(struct output *o, const char *data, size_t len)
         len = (size_t)left;
     if (len == 0)
         return;
-    if ((o->file.fd < 0 && newfile_open(&o->file, o->dir, 0600) < 0) || fd_write_all(o->file.fd, data, len) < 0) {
+    if ((o->file.fd < 0 && newfile_open(&o->file, o->dir, 0600) < 0)
+        || fd_write_all(o->file.fd, data, len) < 0) {
         o->disk_errno = errno;
-        newfile_release(&o->file);          /* half a copy would be taken for all of it */
-        o->cell_disk = OUTPUT_DISK_CELL;    /* no further try in this cell */
+        newfile_release(&o->file);       /* half a copy would be taken for all of it */
+        o->cell_disk = OUTPUT_DISK_CELL; /* no further try in this cell */
         return;
     }
     o->cell_disk += len;
@@ -90,7 +92,7 @@ void output_add(struct output *o, const char *data, size_t len)
 
     if (!o->copying && (o->bytes + len > SHORT_BYTES || o->lines + lines > SHORT_LINES)) {
         o->copying = true;
-        copy(o, o->head, o->head_len);      /* all there was so far */
+        copy(o, o->head, o->head_len); /* all there was so far */
     }
     if (o->copying)
         copy(o, data, len);
@@ -100,7 +102,7 @@ void output_add(struct output *o, const char *data, size_t len)
     o->head_len += n;
     data += n;
     len -= n;
-    if (len > OUTPUT_HALF) {                /* only its end can be in the tail */
+    if (len > OUTPUT_HALF) { /* only its end can be in the tail */
         data += len - OUTPUT_HALF;
         len = OUTPUT_HALF;
     }
@@ -159,7 +161,7 @@ static size_t fit_back(const char *s, size_t len, size_t max)
     size_t at = 0, size = 0, step;
 
     while (at < len && at < 4 && ((unsigned char)s[at] & 0xc0) == 0x80)
-        at++;                               /* the ring may begin in the middle of a character */
+        at++; /* the ring may begin in the middle of a character */
     for (size_t i = at; i < len; i += step)
         size += unit(s + i, len - i, &step);
     while (at < len && size > max) {
@@ -187,7 +189,8 @@ void output_text(const struct output *o, size_t max, struct buf *out)
     if (o->bytes == all.len && fit_front(all.data, all.len, max) == all.len) {
         utf8_repair(out, all.data, all.len);
     } else {
-        size_t room = max > MARK_ROOM ? max - MARK_ROOM : 0, most = o->bytes == all.len ? all.len / 2 : o->head_len;
+        size_t room = max > MARK_ROOM ? max - MARK_ROOM : 0,
+               most = o->bytes == all.len ? all.len / 2 : o->head_len;
         uint64_t shown, lines;
 
         head = fit_front(all.data, most, room / 2);
@@ -196,7 +199,8 @@ void output_text(const struct output *o, size_t max, struct buf *out)
         shown = head + tail;
         lines = count_lines(all.data, head) + count_lines(all.data + tail_from, tail);
         utf8_repair(&text, all.data, head);
-        buf_addf(&text, "\n[... %" PRIu64 " bytes (%" PRIu64 " lines) left out ...]\n", o->bytes - shown, o->lines - lines);
+        buf_addf(&text, "\n[... %" PRIu64 " bytes (%" PRIu64 " lines) left out ...]\n", o->bytes - shown,
+                 o->lines - lines);
         utf8_repair(&text, all.data + tail_from, tail);
         if (text.len > max)
             text.len = utf8_cut(text.data, text.len, max);

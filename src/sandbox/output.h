@@ -1,4 +1,5 @@
-/* output.h - what a cell wrote: head and tail for a model with exact counts, and of a long one a full copy on disk up to a size. */
+/* output.h - what a cell wrote: head and tail for a model with exact counts, and of a long one a full copy on
+ * disk up to a size. */
 #ifndef SANDBOX_OUTPUT_H
 #define SANDBOX_OUTPUT_H
 
@@ -9,20 +10,23 @@
 #include "base/buf.h"
 #include "base/newfile.h"
 
-#define OUTPUT_HALF (32u << 10)             /* head and tail are this long each */
-#define OUTPUT_DISK_CELL (16u << 20)
+#define OUTPUT_HALF         (32u << 10) /* head and tail are this long each */
+#define OUTPUT_DISK_CELL    (16u << 20)
 #define OUTPUT_DISK_SESSION (256u << 20)
 
 struct output {
-    char *head, *tail;                      /* tail: a ring of what does not fit the head */
-    size_t head_len, tail_len, tail_at;     /* tail_at: where the ring goes on */
+    char *head, *tail;                  /* tail: a ring of what does not fit the head */
+    size_t head_len, tail_len, tail_at; /* tail_at: where the ring goes on */
     uint64_t bytes, lines;
-    struct newfile file;                    /* the copy, while it grows: it has no name before the cell's end */
-    bool copying;                           /* it is long enough for a copy */
+    /* the copy, while it grows: it has no name before the cell's end */
+    struct newfile file;
+    bool copying; /* it is long enough for a copy */
     char *dir, *name;
-    char *path;                             /* of the copy; NULL before output_end(), and when there is none */
+    /* of the copy; NULL before output_end(), and when there is none */
+    char *path;
     uint64_t cell_disk, *session_disk;
-    int disk_errno;                         /* the copy could not be written to its end and was removed; 0: it could */
+    /* the copy could not be written to its end and was removed; 0: it could */
+    int disk_errno;
 };
 
 void output_init(struct output *o);
@@ -30,7 +34,7 @@ void output_release(struct output *o);
 /* A cell begins. The copy will be dir/cell-N.txt, counted in *session_disk. */
 void output_begin(struct output *o, const char *dir, unsigned cell, uint64_t *session_disk);
 void output_add(struct output *o, const char *data, size_t len);
-void output_end(struct output *o);          /* close the copy; head, tail and counts stay */
+void output_end(struct output *o); /* close the copy; head, tail and counts stay */
 /* At most max bytes of valid UTF-8. */
 void output_text(const struct output *o, size_t max, struct buf *out);
 

@@ -18,7 +18,7 @@ int sandbox_run_own(struct sandbox *s, const struct own_cell *o, struct cell_res
     int status = sandbox_run(s, o->code, strlen(o->code), NULL, r, err);
     s->o.cell_ms = cell_ms;
     if (s->cells > 0 && s->stage == STAGE_READY)
-        s->cells--;                             /* it was not one of anybody's */
+        s->cells--; /* it was not one of anybody's */
     if (status == 0 && (r->state_lost || r->files_lost)) {
         s->lost_files |= r->files_lost;
         snprintf(s->lost_why, sizeof s->lost_why, "the interpreter ended when %s", o->doing);
@@ -58,7 +58,9 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
     }
     buf_addstr(&code, ")]");
     struct own_cell o = {
-        .code = buf_str(&code), .ms = s->o.cell_ms, .doing = "it was handed the arguments",
+        .code = buf_str(&code),
+        .ms = s->o.cell_ms,
+        .doing = "it was handed the arguments",
     };
     if (sandbox_run_own(s, &o, &r, err) < 0)
         return err && err->kind == ERROR_USAGE ? error_wrap(err, "the arguments, as code") : -1;
@@ -66,6 +68,8 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (r.status != CELL_OK)
         return error_set(err, ERROR_SANDBOX, 0, "the arguments could not be handed over: %.300s",
-                         r.exception ? r.exception : r.what ? r.what : "the interpreter did not take them");
+                         r.exception ? r.exception
+                         : r.what    ? r.what
+                                     : "the interpreter did not take them");
     return 0;
 }

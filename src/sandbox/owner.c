@@ -25,7 +25,8 @@ static ssize_t read_small(const char *path, char *out, size_t size)
     return n;
 }
 
-/* 0: there is no such process, or /proc hides it; *dead: it has ended, and only its parent has not taken note yet. */
+/* 0: there is no such process, or /proc hides it; *dead: it has ended, and only its parent has not taken note
+ * yet. */
 static unsigned long long start_time(pid_t pid, bool *dead)
 {
     char path[64], text[2048], *p;
@@ -33,7 +34,8 @@ static unsigned long long start_time(pid_t pid, bool *dead)
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     if (read_small(path, text, sizeof text) <= 0)
         return 0;
-    /* The name in parentheses may hold anything, so count from the last one: state is field 3, the start time field 22. */
+    /* The name in parentheses may hold anything, so count from the last one: state is field 3, the start time
+     * field 22. */
     p = strrchr(text, ')');
     *dead = p && (p[2] == 'Z' || p[2] == 'X');
     for (int field = 2; p && field < 22; field++)
@@ -94,7 +96,7 @@ static enum owner_state check_pid(long long pid, unsigned long long start)
     unsigned long long now = start_time((pid_t)pid, &dead);
     if (dead)
         return OWNER_DEAD;
-    if (now == 0)       /* hidden by /proc's mount options? then kill knows */
+    if (now == 0) /* hidden by /proc's mount options? then kill knows */
         return kill((pid_t)pid, 0) == 0 || errno != ESRCH ? OWNER_ALIVE : OWNER_DEAD;
     return now == start ? OWNER_ALIVE : OWNER_DEAD;
 }
@@ -105,7 +107,8 @@ enum owner_state owner_check(const char *owner)
     long long pid;
     unsigned long long start;
 
-    if (sscanf(owner, "%255[^/]/%15[^/]/%31[^:]:%lld:%llu", theirs, their_boot, their_space, &pid, &start) != 5)
+    if (sscanf(owner, "%255[^/]/%15[^/]/%31[^:]:%lld:%llu", theirs, their_boot, their_space, &pid, &start)
+        != 5)
         return OWNER_ELSEWHERE;
     gethostname(host, sizeof host - 1);
     for (char *p = host; *p; p++)
@@ -131,7 +134,7 @@ bool owner_kill_pid(pid_t pid, unsigned long long start, int wait_ms)
     /* Looked at after the descriptor was opened: a pid that was given out again is not killed. */
     if (pid <= 1 || owner_start_time(pid) != start)
         return pid > 1;
-    if (fd < 0)                 /* before Linux 5.3 */
+    if (fd < 0) /* before Linux 5.3 */
         kill(pid, SIGKILL);
     else
         syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0U);
@@ -171,7 +174,7 @@ enum owner_state owner_check_group(const char *name)
     int n = sscanf(name, "sandpiper-%lld-%llu-%x-%23[0-9]", &pid, &start, &random, theirs);
 
     pid_space(space);
-    if (n < 3 || (n == 4 && strcmp(space, theirs) != 0))        /* 3: of an older version */
+    if (n < 3 || (n == 4 && strcmp(space, theirs) != 0)) /* 3: of an older version */
         return OWNER_ELSEWHERE;
     return check_pid(pid, start);
 }
@@ -179,7 +182,8 @@ enum owner_state owner_check_group(const char *name)
 void owner_erase(const char *dir)
 {
     const char *slash = strrchr(dir, '/');
-    autofree char *name = owner_group_name(), *ours = xasprintf("%.*s/%s", slash ? (int)(slash - dir) : 1, slash ? dir : ".", name);
+    autofree char *name = owner_group_name(),
+                  *ours = xasprintf("%.*s/%s", slash ? (int)(slash - dir) : 1, slash ? dir : ".", name);
 
     file_remove_tree(rename(dir, ours) == 0 ? ours : dir);
 }

@@ -1,4 +1,5 @@
-/* private.h - struct sandbox for the files that make up its facade: sandbox.c (life), run.c (cells), transfer.c (put, profile). */
+/* private.h - struct sandbox for the files that make up its facade: sandbox.c (life), run.c (cells),
+ * transfer.c (put, profile). */
 #ifndef SANDBOX_PRIVATE_H
 #define SANDBOX_PRIVATE_H
 
@@ -11,44 +12,49 @@
 #include "sandbox/sandbox.h"
 
 enum stage {
-    STAGE_NONE,             /* nothing runs; a start is wanted before the next request */
-    STAGE_STARTING,         /* the engine is at it */
-    STAGE_HELLO,            /* the channel is up; the supervisor has not spoken yet */
+    STAGE_NONE,     /* nothing runs; a start is wanted before the next request */
+    STAGE_STARTING, /* the engine is at it */
+    STAGE_HELLO,    /* the channel is up; the supervisor has not spoken yet */
     STAGE_READY,
-    STAGE_BROKEN,           /* it was ready and is gone; the engine's remains are not cleared away yet */
-    STAGE_FAILED,           /* no engine could start; error says why */
+    STAGE_BROKEN, /* it was ready and is gone; the engine's remains are not cleared away yet */
+    STAGE_FAILED, /* no engine could start; error says why */
 };
 
 #define LOST_NAMED 10
 
 struct lost_file {
-    char why;                           /* 'm' over max_file, 't' over what is copied after one cell, 'c' too many, 'q' over max_files_total */
-    unsigned long long size;            /* 'c': how many files, of which name is the first */
-    char *name;                         /* one clean line */
+    /* 'm' over max_file, 't' over what is copied after one cell, 'c' too many, 'q' over max_files_total */
+    char why;
+    unsigned long long size; /* 'c': how many files, of which name is the first */
+    char *name;              /* one clean line */
 };
 
 /* One request to the supervisor: from its first frame to 'Z'. Embedded in what knows the kind of request. */
 struct request {
     unsigned char nonce[NONCE_SIZE];
     bool done;
-    int64_t progress_at;                                        /* when its last frame came */
-    const char *(*frame)(struct request *q, const struct frame *f);   /* frames but Z; NULL: none are allowed */
+    int64_t progress_at; /* when its last frame came */
+    /* frames but Z; NULL: none are allowed */
+    const char *(*frame)(struct request *q, const struct frame *f);
     /* from Z */
     char *error, *text;
-    int64_t wait_status;                                        /* of the worker, when it died in this request; else -1 */
+    /* of the worker, when it died in this request; else -1 */
+    int64_t wait_status;
     bool sigint_sent, closed, files_cut;
-    bool restored;                                              /* ... and a copy from before the cell has taken its place */
-    char *unkept;                                               /* why none has */
-    int64_t copies_killed;                                      /* copies that others than the supervisor killed */
+    /* ... and a copy from before the cell has taken its place */
+    bool restored;
+    char *unkept; /* why none has */
+    /* copies that others than the supervisor killed */
+    int64_t copies_killed;
     int64_t micros;
-    struct lost_file lost[LOST_NAMED];                          /* files that were not copied out */
+    struct lost_file lost[LOST_NAMED]; /* files that were not copied out */
     size_t n_lost;
-    int64_t lost_unnamed;                                       /* ... and so many more */
+    int64_t lost_unnamed; /* ... and so many more */
 };
 
 struct sandbox {
     struct sandbox_options o;
-    char *strings[6];                   /* engine, image, session_dir, out_dir, runtime, name of o */
+    char *strings[6]; /* engine, image, session_dir, out_dir, runtime, name of o */
     struct loop *loop;
     char *guest;
     enum stage stage;
@@ -58,37 +64,40 @@ struct sandbox {
     char engine[32], python[32];
     char *image;
     char *packages;
-    struct request *request;            /* the one under way */
-    struct name_hold hold;              /* o.name, once it is ours */
-    bool kept;                          /* recorded: it lives on when we go */
-    bool taken;                         /* it ran before us */
-    char *keeps;                        /* to be told: options that no longer count; or NULL */
-    bool told_named;                    /* the user knows whether it is new */
-    bool reaped;                        /* what killed programs left was looked for */
-    bool touched;                       /* a cell ran: there is state to lose */
-    bool has_files;                     /* ... and files */
-    bool lost_state, lost_files;        /* to be told with the next cell */
-    bool revived;                       /* the interpreter died between cells, a copy goes on: the same */
+    struct request *request;     /* the one under way */
+    struct name_hold hold;       /* o.name, once it is ours */
+    bool kept;                   /* recorded: it lives on when we go */
+    bool taken;                  /* it ran before us */
+    char *keeps;                 /* to be told: options that no longer count; or NULL */
+    bool told_named;             /* the user knows whether it is new */
+    bool reaped;                 /* what killed programs left was looked for */
+    bool touched;                /* a cell ran: there is state to lose */
+    bool has_files;              /* ... and files */
+    bool lost_state, lost_files; /* to be told with the next cell */
+    bool revived;                /* the interpreter died between cells, a copy goes on: the same */
     char lost_why[200];
     char broken_why[200];
     unsigned cells;
-    uint64_t disk;                      /* bytes of output on disk, this session */
-    struct ledger ledger;               /* files that were delivered, this session */
-    int64_t memory_kills;               /* as last read */
-    struct output output;               /* of the last cell */
-    char *last_value;                   /* and its value */
+    uint64_t disk;        /* bytes of output on disk, this session */
+    struct ledger ledger; /* files that were delivered, this session */
+    int64_t memory_kills; /* as last read */
+    struct output output; /* of the last cell */
+    char *last_value;     /* and its value */
     char *output_dir;
 };
 
-void request_begin(struct sandbox *s, struct request *q, const char *(*frame)(struct request *, const struct frame *));
-void request_end(struct sandbox *s, struct request *q);        /* also when it is not done: it is then forgotten */
+void request_begin(struct sandbox *s, struct request *q,
+                   const char *(*frame)(struct request *, const struct frame *));
+/* also when it is not done: it is then forgotten */
+void request_end(struct sandbox *s, struct request *q);
 
-/* The supervisor is gone or cannot be trusted: end the container. What that loses is told with the next cell. */
+/* The supervisor is gone or cannot be trusted: end the container. What that loses is told with the next cell.
+ */
 void sandbox_break(struct sandbox *s, const char *why);
 
 /* own_cell.c: run code of our own, of which no cell of the user's is to know. As sandbox_run(). */
 struct own_cell {
-    const char *code, *doing;           /* "the interpreter ended when DOING" */
+    const char *code, *doing; /* "the interpreter ended when DOING" */
     int ms;
 };
 int sandbox_run_own(struct sandbox *s, const struct own_cell *o, struct cell_result *r, struct error *err);
@@ -96,17 +105,23 @@ int sandbox_run_own(struct sandbox *s, const struct own_cell *o, struct cell_res
 /* sandbox_named.c. What the greeting says beyond the usual when another program was here before. */
 struct earlier {
     unsigned cells;
-    bool unfinished, died;              /* its last cell was cut short; the interpreter ended after it had gone */
-    bool restored;                      /* ... and a copy from before that went on */
+    /* its last cell was cut short; the interpreter ended after it had gone */
+    bool unfinished, died;
+    bool restored; /* ... and a copy from before that went on */
 };
-/* Is there one of that name? True: connected, the greeting is awaited; or STAGE_FAILED. False: a fresh one is to be started. */
+/* Is there one of that name? True: connected, the greeting is awaited; or STAGE_FAILED. False: a fresh one is
+ * to be started. */
 bool named_begin(struct sandbox *s);
-void named_greeted(struct sandbox *s, const struct earlier *e);        /* either kind is up */
-void named_refused(struct sandbox *s, const char *why);                 /* the one that runs is not to be had */
-void named_silent(struct sandbox *s);                                   /* it says nothing at all: it is ended, and a new one starts */
-void sandbox_opened(struct sandbox *s);                                 /* sandbox.c: there is a channel; await the greeting */
+void named_greeted(struct sandbox *s, const struct earlier *e); /* either kind is up */
+/* the one that runs is not to be had */
+void named_refused(struct sandbox *s, const char *why);
+/* it says nothing at all: it is ended, and a new one starts */
+void named_silent(struct sandbox *s);
+/* sandbox.c: there is a channel; await the greeting */
+void sandbox_opened(struct sandbox *s);
 
-/* The first of these limits (SANDBOX_ASKED_...) that the user has named and does not just want more of: "cpus"; or NULL. */
+/* The first of these limits (SANDBOX_ASKED_...) that the user has named and does not just want more of:
+ * "cpus"; or NULL. */
 const char *sandbox_restricts(const struct sandbox_options *o, unsigned limits);
 
 /* "1 GiB", "512 MiB", "300 bytes" into out; returns out. */

@@ -1,7 +1,8 @@
 /* run.c - run a cell: send it, hold the deadlines, and find the words for how it ended.
  *
- * The ladder (time-out and Ctrl-C alike): SIGINT to the code; after 2 s, or at a second Ctrl-C, SIGKILL by the supervisor and a new
- * interpreter; after 2 s more without an answer the container goes. Every deadline is measured out here.
+ * The ladder (time-out and Ctrl-C alike): SIGINT to the code; after 2 s, or at a second Ctrl-C, SIGKILL by
+ * the supervisor and a new interpreter; after 2 s more without an answer the container goes. Every deadline
+ * is measured out here.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -16,8 +17,8 @@
 #include "base/utf8.h"
 #include "sandbox/cell.h"
 
-#define STEP_MS 2000            /* from one rung to the next */
-#define FILES_IDLE_MS 10000     /* files are coming, but nothing came for so long */
+#define STEP_MS       2000  /* from one rung to the next */
+#define FILES_IDLE_MS 10000 /* files are coming, but nothing came for so long */
 
 enum reason { REASON_NONE, REASON_TIMEOUT, REASON_INTERRUPT };
 enum rung { RUNG_NONE, RUNG_SIGINT, RUNG_KILL, RUNG_GONE };
@@ -25,8 +26,8 @@ enum rung { RUNG_NONE, RUNG_SIGINT, RUNG_KILL, RUNG_GONE };
 struct ladder {
     enum rung rung;
     enum reason reason;
-    int64_t began, stepped;         /* ms; when the cell began, when the present rung was taken */
-    unsigned interrupts;            /* of the loop, seen so far */
+    int64_t began, stepped; /* ms; when the cell began, when the present rung was taken */
+    unsigned interrupts;    /* of the loop, seen so far */
 };
 
 static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reason reason)
@@ -52,15 +53,17 @@ static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
     if (loop_fatal(s->loop) && l->rung < RUNG_KILL) {
         step(s, l, RUNG_KILL, REASON_INTERRUPT);
     } else if (interrupts != l->interrupts) {
-        /* The second press while the cell still runs kills, also one that comes later than a second after the first: the
-         * user has waited longer for the same thing. */
+        /* The second press while the cell still runs kills, also one that comes later than a second after the
+         * first: the user has waited longer for the same thing. */
         l->interrupts = interrupts;
         if (l->rung < RUNG_KILL)
             step(s, l, l->rung == RUNG_NONE && interrupts < 2 ? RUNG_SIGINT : RUNG_KILL, REASON_INTERRUPT);
     }
     switch (l->rung) {
     case RUNG_NONE:
-        due = c->answered ? c->request.progress_at + FILES_IDLE_MS : s->o.cell_ms > 0 ? l->began + s->o.cell_ms + c->blocked_ms : INT64_MAX;
+        due = c->answered        ? c->request.progress_at + FILES_IDLE_MS
+              : s->o.cell_ms > 0 ? l->began + s->o.cell_ms + c->blocked_ms
+                                 : INT64_MAX;
         if (now >= due)
             step(s, l, RUNG_SIGINT, c->answered ? REASON_NONE : REASON_TIMEOUT);
         break;
@@ -88,8 +91,8 @@ static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
 
     if (!grew || (r->status != CELL_OK && r->status != CELL_EXCEPTION))
         return;
-    more = xasprintf("%s%sa process of the code was killed: out of memory (limit %s)", r->hint ? r->hint : "", r->hint ? "\n" : "",
-                     size_text(s->o.memory, limit, sizeof limit));
+    more = xasprintf("%s%sa process of the code was killed: out of memory (limit %s)", r->hint ? r->hint : "",
+                     r->hint ? "\n" : "", size_text(s->o.memory, limit, sizeof limit));
     free(r->hint);
     r->hint = more;
 }
@@ -99,7 +102,8 @@ static char *what_remains(const struct request *q)
 {
     if (q->restored)
         return xstrdup("the session goes on with the variables from before this cell");
-    return q->unkept ? xasprintf("variables are gone (no copy to go on from: %s)", q->unkept) : xstrdup("variables are gone");
+    return q->unkept ? xasprintf("variables are gone (no copy to go on from: %s)", q->unkept)
+                     : xstrdup("variables are gone");
 }
 
 static const char *interrupter(const struct cell *c)
@@ -108,7 +112,8 @@ static const char *interrupter(const struct cell *c)
 }
 
 /* The worker died in this cell: why, as seen from outside. */
-static void explain_death(struct sandbox *s, const struct cell *c, const struct ladder *l, bool memory, struct cell_result *r)
+static void explain_death(struct sandbox *s, const struct cell *c, const struct ladder *l, bool memory,
+                          struct cell_result *r)
 {
     int status = (int)c->request.wait_status;
     char limit[32], how[64];
@@ -122,50 +127,65 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     /* It can have died by itself, and the interrupt have met its files on their way out. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
-        r->what = xasprintf("the code was killed: it ran longer than %g s, the limit of a cell, and did not stop when interrupted; %s",
+        r->what = xasprintf("the code was killed: it ran longer than %g s, the limit of a cell, and did not "
+                            "stop when interrupted; %s",
                             s->o.cell_ms / 1000.0, left);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
-        r->what = loop_fatal(s->loop) ? xasprintf("the program was told to end, so the code was killed; %s", left)
-                  : xasprintf("%s interrupted the code and it did not stop by itself, so it was killed; %s", interrupter(c), left);
+        r->what = loop_fatal(s->loop)
+                      ? xasprintf("the program was told to end, so the code was killed; %s", left)
+                      : xasprintf(
+                          "%s interrupted the code and it did not stop by itself, so it was killed; %s",
+                          interrupter(c), left);
     } else if (memory) {
         r->status = CELL_MEMORY;
         r->what = xasprintf("the code was killed: out of memory (limit %s); %s", limit, left);
     } else if (c->request.closed) {
         r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter was ended: the code closed or replaced the descriptors it works with; %s", left);
+        r->what = xasprintf(
+            "the interpreter was ended: the code closed or replaced the descriptors it works with; %s", left);
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 70) {
         r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter ended (exit code 70): code closed or replaced the descriptors or modules it works with, or called "
-                            "os._exit; %s", left);
+        r->what = xasprintf("the interpreter ended (exit code 70): code closed or replaced the descriptors "
+                            "or modules it works with, or called "
+                            "os._exit; %s",
+                            left);
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 71) {
         r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter could not be set up in the sandbox, or the code called os._exit (exit code 71); %s", left);
+        r->what = xasprintf("the interpreter could not be set up in the sandbox, or the code called os._exit "
+                            "(exit code 71); %s",
+                            left);
     } else if (WIFEXITED(status)) {
         r->status = CELL_DIED;
         r->what = xasprintf("the code ended the interpreter itself (os._exit, %s); %s", how, left);
     } else if (WTERMSIG(status) == SIGKILL && s->memory_kills < 0) {
         r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s); %s", how, limit, left);
+        r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s); %s", how, limit,
+                            left);
     } else {
         r->status = CELL_DIED;
         r->what = xasprintf("the interpreter was %s; %s", how, left);
     }
 }
 
-static void explain_answer(struct sandbox *s, const struct cell *c, const struct ladder *l, struct cell_result *r)
+static void explain_answer(struct sandbox *s, const struct cell *c, const struct ladder *l,
+                           struct cell_result *r)
 {
     r->status = c->claimed;
     /* That SIGINT was sent is the supervisor's word, given before it read the worker's answer. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
-        r->what = xasprintf("the code was interrupted: it ran longer than %g s, the limit of a cell; variables are kept", s->o.cell_ms / 1000.0);
+        r->what = xasprintf(
+            "the code was interrupted: it ran longer than %g s, the limit of a cell; variables are kept",
+            s->o.cell_ms / 1000.0);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
-        r->what = loop_fatal(s->loop) ? xstrdup("the program was told to end, so the code was interrupted; variables are kept")
-                  : xasprintf("%s interrupted the code; variables are kept", interrupter(c));
+        r->what = loop_fatal(s->loop)
+                      ? xstrdup(
+                          "the program was told to end, so the code was interrupted; variables are kept")
+                      : xasprintf("%s interrupted the code; variables are kept", interrupter(c));
     } else if (r->status == CELL_INTERRUPTED) {
-        r->status = CELL_EXCEPTION;             /* the code raised KeyboardInterrupt itself */
+        r->status = CELL_EXCEPTION; /* the code raised KeyboardInterrupt itself */
     } else if (r->status == CELL_EXIT) {
         r->what = xasprintf("the code ended with exit code %d; variables are kept", r->exit_code);
     }
@@ -177,13 +197,18 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
     char limit[32];
 
     r->state_lost = r->files_lost = true;
-    s->lost_state = s->lost_files = false;      /* told here */
-    r->status = l->reason == REASON_TIMEOUT ? CELL_TIMEOUT : l->reason == REASON_INTERRUPT ? CELL_INTERRUPTED : memory ? CELL_MEMORY : CELL_DIED;
+    s->lost_state = s->lost_files = false; /* told here */
+    r->status = l->reason == REASON_TIMEOUT     ? CELL_TIMEOUT
+                : l->reason == REASON_INTERRUPT ? CELL_INTERRUPTED
+                : memory                        ? CELL_MEMORY
+                                                : CELL_DIED;
     if (r->status == CELL_MEMORY)
-        r->what = xasprintf("the sandbox was killed: out of memory (limit %s); variables and the files in /mnt/data are gone",
-                            size_text(s->o.memory, limit, sizeof limit));
+        r->what = xasprintf(
+            "the sandbox was killed: out of memory (limit %s); variables and the files in /mnt/data are gone",
+            size_text(s->o.memory, limit, sizeof limit));
     else
-        r->what = xasprintf("the sandbox was lost (%s); variables and the files in /mnt/data are gone", s->broken_why);
+        r->what = xasprintf("the sandbox was lost (%s); variables and the files in /mnt/data are gone",
+                            s->broken_why);
 }
 
 /* Something was lost before this cell and nobody was told yet. */
@@ -194,7 +219,8 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
     if (!s->lost_state && !s->lost_files && !s->revived)
         return;
     more = s->lost_state || s->lost_files
-               ? xasprintf("before this cell ran, %s were lost (%s)", s->lost_files ? "variables and the files in /mnt/data" : "variables", s->lost_why)
+               ? xasprintf("before this cell ran, %s were lost (%s)",
+                           s->lost_files ? "variables and the files in /mnt/data" : "variables", s->lost_why)
                : xasprintf("%s; the session went on with the variables of that moment", s->lost_why);
     free(r->what);
     r->what = more;
@@ -207,7 +233,8 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
 
 static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, struct cell_result *r)
 {
-    int64_t kills = s->run ? engine_memory_kills(s->run) : -1, grew = s->memory_kills >= 0 ? kills - s->memory_kills : 0;
+    int64_t kills = s->run ? engine_memory_kills(s->run) : -1,
+            grew = s->memory_kills >= 0 ? kills - s->memory_kills : 0;
     /* A copy that was taken to make room is not the cell's trouble, if the cell lived. */
     bool memory = grew > 0, process = grew > c->request.copies_killed;
     char *before;
@@ -222,10 +249,14 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, s
     tell_old_loss(s, r);
     before = steal(&r->what);
     if (!c->answered || c->request.wait_status >= 0) {
-        explain_death(s, c, l, process || (memory && WIFSIGNALED((int)c->request.wait_status) && WTERMSIG((int)c->request.wait_status) == SIGKILL), r);
+        explain_death(s, c, l,
+                      process
+                          || (memory && WIFSIGNALED((int)c->request.wait_status)
+                              && WTERMSIG((int)c->request.wait_status) == SIGKILL),
+                      r);
         s->touched = r->state_restored;
         if (!r->state_restored)
-            free(steal(&before));               /* what was lost before no longer matters */
+            free(steal(&before)); /* what was lost before no longer matters */
     } else {
         explain_answer(s, c, l, r);
         note_memory(s, r, process);
@@ -241,10 +272,13 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, s
     }
     /* The code may have killed it as well; then nothing ran short. */
     if (c->request.copies_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
-        s->o.notice(s->o.notice_ctx, true, "memory ran short, so the copy of the interpreter was given up; a new one is made after the cell");
+        s->o.notice(s->o.notice_ctx, true,
+                    "memory ran short, so the copy of the interpreter was given up; a new one is made after "
+                    "the cell");
 }
 
-int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener, struct cell_result *r, struct error *err)
+int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener,
+                struct cell_result *r, struct error *err)
 {
     struct ladder l = {0};
     struct cell c;
@@ -253,7 +287,8 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
 
     *r = (struct cell_result){0};
     if (len > SANDBOX_CODE_MAX)
-        return error_set(err, ERROR_USAGE, 0, "the code is too long: %zu bytes, the limit is %u", len, SANDBOX_CODE_MAX);
+        return error_set(err, ERROR_USAGE, 0, "the code is too long: %zu bytes, the limit is %u", len,
+                         SANDBOX_CODE_MAX);
     if (sandbox_wait(s, err) < 0)
         return -1;
     if (loop_cancelled(s->loop))
@@ -275,7 +310,7 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     explain(s, &c, &l, r);
     cell_end(&c);
     if (s->stage != STAGE_READY && !loop_fatal(s->loop))
-        sandbox_start(s);                       /* while the others read the bad news */
+        sandbox_start(s); /* while the others read the bad news */
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* sandbox.c - the life of a sandbox: start, hello, loss, restart, end. What is asked of it is in run.c and transfer.c. */
+/* sandbox.c - the life of a sandbox: start, hello, loss, restart, end. What is asked of it is in run.c and
+ * transfer.c. */
 #include "sandbox/sandbox.h"
 
 #include <inttypes.h>
@@ -15,12 +16,16 @@
 #include "sandbox/guest.h"
 #include "sandbox/private.h"
 
-#define HELLO_MS 20000          /* from the channel to the supervisor's first frame; a loaded machine is slow, a dead one is seen by its hang-up */
-#define KNOWN_HELLO_MS 8000     /* one that ran before is only held up by the end of a cell: 2 s to SIGKILL, 2 s to go on from a copy */
-#define PACKAGES_MAX 1000
-#define UNKEPT_MAX 100
+#define HELLO_MS                                                                                            \
+    20000 /* from the channel to the supervisor's first frame; a loaded machine is slow, a dead one is seen \
+             by its hang-up */
+#define KNOWN_HELLO_MS                                                                                    \
+    8000 /* one that ran before is only held up by the end of a cell: 2 s to SIGKILL, 2 s to go on from a \
+            copy */
+#define PACKAGES_MAX  1000
+#define UNKEPT_MAX    100
 #define LOST_NAME_MAX 1100
-#define OLDEST_PYTHON 8         /* 3.8: what the guest is written for */
+#define OLDEST_PYTHON 8 /* 3.8: what the guest is written for */
 
 static void engine_done(void *ctx, int status, const struct error *err);
 
@@ -91,8 +96,9 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     s->o.name = s->strings[5] = xstrdup(o->name);
     s->hold = (struct name_hold)NAME_HOLD_INIT;
     s->o.session_dir = s->strings[2] = xstrdup(o->session_dir);
-    s->o.out_dir = s->strings[3] =
-        o->out_dir ? xstrdup(o->out_dir) : o->session_dir ? xasprintf("%s/files", o->session_dir) : NULL;
+    s->o.out_dir = s->strings[3] = o->out_dir       ? xstrdup(o->out_dir)
+                                   : o->session_dir ? xasprintf("%s/files", o->session_dir)
+                                                    : NULL;
     s->o.runtime = s->strings[4] = xstrdup(o->runtime);
     s->loop = loop;
     s->guest = guest_text();
@@ -101,7 +107,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     if (o->session_dir) {
         s->output_dir = xasprintf("%s/output", o->session_dir);
         if (file_mkdirs(s->output_dir, 0700, &err) < 0)
-            free(steal(&s->output_dir));        /* no copies on disk then; everything else works */
+            free(steal(&s->output_dir)); /* no copies on disk then; everything else works */
     }
     return s;
 }
@@ -146,7 +152,8 @@ void sandbox_free(struct sandbox *s)
 
 /* ---- frames */
 
-/* The body of the request's end that nobody heard: did the worker die, and is there something to go on from? */
+/* The body of the request's end that nobody heard: did the worker die, and is there something to go on from?
+ */
 static void read_news(const struct tagged *news, struct earlier *e)
 {
     const char *p = news->data;
@@ -187,14 +194,17 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
         return "another version of sandpiper has started it";
     if (rc < 0 || !version || strcmp(version, "1") != 0 || !python)
         return "its greeting cannot be understood";
-    if (sscanf(python, "%u.%u", &major, &minor) == 2 && (major < 3 || (major == 3 && minor < OLDEST_PYTHON))) {
+    if (sscanf(python, "%u.%u", &major, &minor) == 2
+        && (major < 3 || (major == 3 && minor < OLDEST_PYTHON))) {
         autofree char *shown = scrub_line(python, SCRUB_TERMINAL);
 
-        snprintf(s->broken_why, sizeof s->broken_why, "its python3 is %.20s, older than 3.%d", shown, OLDEST_PYTHON);
+        snprintf(s->broken_why, sizeof s->broken_why, "its python3 is %.20s, older than 3.%d", shown,
+                 OLDEST_PYTHON);
         return s->broken_why;
     }
     if (closed)
-        return "its own /mnt/data cannot be written to by the code: an image must have none, or one of mode 1777";
+        return "its own /mnt/data cannot be written to by the code: an image must have none, or one of mode "
+               "1777";
     /* These go into a prompt and onto a screen: one clean line each. */
     free(s->packages);
     s->packages = scrub_line(packages ? packages : "", SCRUB_TERMINAL);
@@ -215,7 +225,8 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
     if (s->o.up)
         s->o.up(s->o.notice_ctx, s);
     if (!hidden && s->o.notice)
-        s->o.notice(s->o.notice_ctx, true, "this Python has no ctypes: the code can look at the supervisor in its own sandbox");
+        s->o.notice(s->o.notice_ctx, true,
+                    "this Python has no ctypes: the code can look at the supervisor in its own sandbox");
     return NULL;
 }
 
@@ -252,8 +263,8 @@ static void take_lost(struct request *q, const struct tagged *t)
     if (q->n_lost == LOST_NAMED || !name)
         return;
     *name++ = '\0';
-    q->lost[q->n_lost++] = (struct lost_file){text[0] == 'm' || text[0] == 'c' ? text[0] : 't', strtoull(text + 1, NULL, 10),
-                                                scrub_line(name, SCRUB_TERMINAL)};
+    q->lost[q->n_lost++] = (struct lost_file){text[0] == 'm' || text[0] == 'c' ? text[0] : 't',
+                                              strtoull(text + 1, NULL, 10), scrub_line(name, SCRUB_TERMINAL)};
 }
 
 static const char *on_end(struct request *q, const struct frame *f)
@@ -265,19 +276,48 @@ static const char *on_end(struct request *q, const struct frame *f)
 
     while ((rc = tagged_next(&p, &left, &t)) > 0) {
         switch (t.tag) {
-        case 'e': free(q->error); q->error = tagged_text(&t, 1000); break;
-        case 't': free(q->text); q->text = tagged_text(&t, 4096); break;
-        case 'w': q->wait_status = tagged_int(&t); break;
-        case 'i': q->sigint_sent = true; break;
-        case 'c': q->closed = true; break;
-        case 'f': q->files_cut = true; break;
-        case 'r': q->restored = true; break;
-        case 'u': free(q->unkept); q->unkept = tagged_text(&t, UNKEPT_MAX); break;
-        case 'o': q->copies_killed = tagged_int(&t) > 0 ? tagged_int(&t) : 0; break;      /* fewer than none would be a kill that we saw */
-        case 'l': take_lost(q, &t); break;
-        case 'm': q->lost_unnamed += tagged_int(&t) > 0 && tagged_int(&t) < INT32_MAX ? tagged_int(&t) : 0; break;
-        case 'd': q->micros = tagged_int(&t); break;
-        default: break;             /* a newer supervisor may say more */
+        case 'e':
+            free(q->error);
+            q->error = tagged_text(&t, 1000);
+            break;
+        case 't':
+            free(q->text);
+            q->text = tagged_text(&t, 4096);
+            break;
+        case 'w':
+            q->wait_status = tagged_int(&t);
+            break;
+        case 'i':
+            q->sigint_sent = true;
+            break;
+        case 'c':
+            q->closed = true;
+            break;
+        case 'f':
+            q->files_cut = true;
+            break;
+        case 'r':
+            q->restored = true;
+            break;
+        case 'u':
+            free(q->unkept);
+            q->unkept = tagged_text(&t, UNKEPT_MAX);
+            break;
+        /* fewer than none would be a kill that we saw */
+        case 'o':
+            q->copies_killed = tagged_int(&t) > 0 ? tagged_int(&t) : 0;
+            break;
+        case 'l':
+            take_lost(q, &t);
+            break;
+        case 'm':
+            q->lost_unnamed += tagged_int(&t) > 0 && tagged_int(&t) < INT32_MAX ? tagged_int(&t) : 0;
+            break;
+        case 'd':
+            q->micros = tagged_int(&t);
+            break;
+        default:
+            break; /* a newer supervisor may say more */
         }
     }
     q->done = true;
@@ -293,7 +333,8 @@ static const char *on_frame(void *ctx, const struct frame *f)
         return f->type == 'H' ? on_hello(s, f) : "it did not begin with a greeting";
     if (f->type == 'X')
         return on_idle_death(s, f);
-    /* Only frames of the request under way: the nonce is made out here for each, so late or invented ones do not fit. */
+    /* Only frames of the request under way: the nonce is made out here for each, so late or invented ones do
+     * not fit. */
     if (!q || q->done || memcmp(f->nonce, q->nonce, NONCE_SIZE) != 0)
         return "it sent a frame that nobody asked for";
     q->progress_at = clock_ms();
@@ -319,7 +360,8 @@ static void on_broken(void *ctx, const char *why)
         snprintf(line, sizeof line, "the supervisor did not start (%s)", why);
         kernel_free(steal(&s->kernel));
         s->stage = STAGE_STARTING;
-        engine_reject(s->run, line);        /* may call engine_done, with the next candidate or the end, from the loop */
+        /* may call engine_done, with the next candidate or the end, from the loop */
+        engine_reject(s->run, line);
         return;
     }
     if (s->stage != STAGE_READY)
@@ -384,7 +426,8 @@ static void settle(struct sandbox *s)
         s->stage = STAGE_NONE;
     } else if (s->stage == STAGE_FAILED) {
         clear_run(s, false);
-        s->stage = STAGE_NONE;              /* tried again when it is asked for again: a daemon may have been started */
+        /* tried again when it is asked for again: a daemon may have been started */
+        s->stage = STAGE_NONE;
     }
 }
 
@@ -413,14 +456,15 @@ void sandbox_start(struct sandbox *s)
         s->run = engine_begin(&s->o, s->loop, s->guest, engine_done, s);
     }
     if (!s->reaped)
-        engine_reap(s->loop);           /* what killed programs left; in the background, beside our own start */
+        /* what killed programs left; in the background, beside our own start */
+        engine_reap(s->loop);
     s->reaped = true;
 }
 
 int sandbox_wait(struct sandbox *s, struct error *err)
 {
     if (s->stage == STAGE_READY)
-        loop_wait(s->loop, 0);              /* see a hang-up now, not after code was sent into nothing */
+        loop_wait(s->loop, 0); /* see a hang-up now, not after code was sent into nothing */
     sandbox_start(s);
     while (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO) {
         if (loop_cancelled(s->loop))
@@ -516,7 +560,8 @@ int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct er
 
 /* ---- requests */
 
-void request_begin(struct sandbox *s, struct request *q, const char *(*frame)(struct request *, const struct frame *))
+void request_begin(struct sandbox *s, struct request *q,
+                   const char *(*frame)(struct request *, const struct frame *))
 {
     *q = (struct request){.frame = frame, .wait_status = -1, .micros = -1, .progress_at = clock_ms()};
     /* Cannot fail: 16 bytes of an initialised pool. Were it not, the program would have to stop. */

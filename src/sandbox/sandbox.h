@@ -1,9 +1,10 @@
 /* sandbox.h - one locked-down, long-lived place where Python runs; its variables live from cell to cell.
  *
- * sandbox_start() begins the start-up and returns; the loop carries it on while the caller waits for something else.
- * Everything that needs the sandbox waits for it first. A worker that dies is replaced, by a copy from before the cell where there is one
- * (state_restored); a container that is gone is replaced too; all is told in the result (state_lost). Everything from inside is hostile: deadlines, exit status, memory kills and sizes are
- * measured out here. Prints nothing.
+ * sandbox_start() begins the start-up and returns; the loop carries it on while the caller waits for
+ * something else. Everything that needs the sandbox waits for it first. A worker that dies is replaced, by a
+ * copy from before the cell where there is one (state_restored); a container that is gone is replaced too;
+ * all is told in the result (state_lost). Everything from inside is hostile: deadlines, exit status, memory
+ * kills and sizes are measured out here. Prints nothing.
  */
 #ifndef SANDBOX_SANDBOX_H
 #define SANDBOX_SANDBOX_H
@@ -15,146 +16,178 @@
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "chat/event.h"     /* enum cell_status */
+#include "chat/event.h" /* enum cell_status */
 
 struct error;
 struct loop;
 struct sandbox;
 
-struct sandbox_options {        /* strings are copied */
-    const char *name;           /* it lives on when we go, and is found by it again; NULL: it ends with us */
-    int64_t idle_ms;            /* how long it lives with nobody there */
-    unsigned asked;             /* SANDBOX_ASKED_...: the user has said so, and did not just leave the default */
-    const char *engine;         /* "auto", "docker", "podman", "bwrap" */
-    const char *image;          /* for docker and podman */
-    const char *runtime;        /* of docker and podman, "runsc" is gVisor; NULL: theirs. Given, nothing else is used instead: not bwrap either */
-    int64_t memory;             /* bytes, with swap none beside it */
+struct sandbox_options { /* strings are copied */
+    const char *name;    /* it lives on when we go, and is found by it again; NULL: it ends with us */
+    int64_t idle_ms;     /* how long it lives with nobody there */
+    /* SANDBOX_ASKED_...: the user has said so, and did not just leave the default */
+    unsigned asked;
+    const char *engine; /* "auto", "docker", "podman", "bwrap" */
+    const char *image;  /* for docker and podman */
+    /* of docker and podman, "runsc" is gVisor; NULL: theirs. Given, nothing else is used instead: not bwrap
+     * either */
+    const char *runtime;
+    int64_t memory; /* bytes, with swap none beside it */
     double cpus;
     int pids;
-    int64_t data_size;          /* bytes of /mnt/data */
-    int data_files;             /* files in it */
-    int64_t tmp_size;           /* bytes of /tmp, and of /dev/shm */
-    int64_t file_size;          /* one file inside; more where data_size is more */
-    int64_t max_file;           /* bytes of a file that is copied out */
-    int64_t max_files_total;    /* bytes that are written to this machine, all files of this program's run */
+    int64_t data_size;       /* bytes of /mnt/data */
+    int data_files;          /* files in it */
+    int64_t tmp_size;        /* bytes of /tmp, and of /dev/shm */
+    int64_t file_size;       /* one file inside; more where data_size is more */
+    int64_t max_file;        /* bytes of a file that is copied out */
+    int64_t max_files_total; /* bytes that are written to this machine, all files of this program's run */
     int open_files;
-    int cell_ms;                /* wall clock of one cell */
-    bool park;                  /* keep a copy of the interpreter between cells, to go on from when a cell ends it */
-    const char *session_dir;    /* ours, 0700, made by the caller; holds output and delivered files; NULL: nothing is kept. Never bound into the sandbox */
-    const char *out_dir;        /* where delivered files go; NULL: session_dir/files */
-    void (*up)(void *ctx, const struct sandbox *s);             /* it runs, and what it runs on is known; again when it was replaced. May be NULL */
-    void (*notice)(void *ctx, bool detail, const char *line);  /* "podman cannot start (...); using docker" */
+    int cell_ms; /* wall clock of one cell */
+    /* keep a copy of the interpreter between cells, to go on from when a cell ends it */
+    bool park;
+    /* ours, 0700, made by the caller; holds output and delivered files; NULL: nothing is kept. Never bound
+     * into the sandbox */
+    const char *session_dir;
+    const char *out_dir; /* where delivered files go; NULL: session_dir/files */
+    /* it runs, and what it runs on is known; again when it was replaced. May be NULL */
+    void (*up)(void *ctx, const struct sandbox *s);
+    void (*notice)(void *ctx, bool detail, const char *line); /* "podman cannot start (...); using docker" */
     void *notice_ctx;
 };
 
-enum { SANDBOX_ASKED_IMAGE = 1, SANDBOX_ASKED_MEMORY = 2, SANDBOX_ASKED_CPUS = 4, SANDBOX_ASKED_PIDS = 8, SANDBOX_ASKED_DATA_SIZE = 16 };
+enum {
+    SANDBOX_ASKED_IMAGE = 1,
+    SANDBOX_ASKED_MEMORY = 2,
+    SANDBOX_ASKED_CPUS = 4,
+    SANDBOX_ASKED_PIDS = 8,
+    SANDBOX_ASKED_DATA_SIZE = 16
+};
 
-/* How much is copied out after one cell: 64 MiB, or four of the largest files that are; never more than /mnt/data holds beyond that. */
+/* How much is copied out after one cell: 64 MiB, or four of the largest files that are; never more than
+ * /mnt/data holds beyond that. */
 int64_t sandbox_most_delivered(const struct sandbox_options *o);
 
 /* The defaults of DESIGN section 6. */
 void sandbox_defaults(struct sandbox_options *o);
 
 struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop);
-/* Ends it; one with a name lives on. The engine may take a moment longer to remove a container, which a process of its own waits for. */
+/* Ends it; one with a name lives on. The engine may take a moment longer to remove a container, which a
+ * process of its own waits for. */
 void sandbox_free(struct sandbox *s);
 
 /* May a sandbox be called so? ERROR_USAGE, one line. */
 int sandbox_name_check(const char *name, struct error *err);
-/* Take the name in o->name, so that nobody else gets it meanwhile; without one there is nothing to do. ERROR_SANDBOX: another program holds it; or one runs
- * whose engine is another than asked for by name, or that allows more than asked for. Else the options become those of the one that runs. */
+/* Take the name in o->name, so that nobody else gets it meanwhile; without one there is nothing to do.
+ * ERROR_SANDBOX: another program holds it; or one runs whose engine is another than asked for by name, or
+ * that allows more than asked for. Else the options become those of the one that runs. */
 int sandbox_claim(struct sandbox *s, struct error *err);
 /* The limits in force, which are those of the one that runs. */
 const struct sandbox_options *sandbox_options(const struct sandbox *s);
 
-void sandbox_start(struct sandbox *s);                 /* in the background; calling again does nothing */
-int sandbox_wait(struct sandbox *s, struct error *err);    /* until it is ready. ERROR_SANDBOX: cause and remedy, two lines */
-bool sandbox_failed(const struct sandbox *s, struct error *err);   /* has the start been given up? err: why. Does not wait */
-const char *sandbox_engine(const struct sandbox *s);   /* "docker", ...; "" before it is known */
-const char *sandbox_image(const struct sandbox *s);    /* NULL: before it is known, and where the engine has none */
-const char *sandbox_runtime(const struct sandbox *s);  /* the one it was started under, where that is not the engine's own; or NULL */
-/* "docker, image sandpiper:latest": what it runs on, or what it will most likely, as it did the last time; NULL when nobody can say. The caller frees. */
+void sandbox_start(struct sandbox *s); /* in the background; calling again does nothing */
+/* until it is ready. ERROR_SANDBOX: cause and remedy, two lines */
+int sandbox_wait(struct sandbox *s, struct error *err);
+/* has the start been given up? err: why. Does not wait */
+bool sandbox_failed(const struct sandbox *s, struct error *err);
+const char *sandbox_engine(const struct sandbox *s); /* "docker", ...; "" before it is known */
+/* NULL: before it is known, and where the engine has none */
+const char *sandbox_image(const struct sandbox *s);
+/* the one it was started under, where that is not the engine's own; or NULL */
+const char *sandbox_runtime(const struct sandbox *s);
+/* "docker, image sandpiper:latest": what it runs on, or what it will most likely, as it did the last time;
+ * NULL when nobody can say. The caller frees. */
 char *sandbox_place(struct sandbox *s);
 bool sandbox_running(const struct sandbox *s);
 
-/* What the interpreter inside can import of the packages worth naming to a model: "numpy 1.24, pandas 1.5" or "". Known without a start
- * where it is remembered or can be seen from outside, else waits for the start. Valid until the next call. */
+/* What the interpreter inside can import of the packages worth naming to a model: "numpy 1.24, pandas 1.5" or
+ * "". Known without a start where it is remembered or can be seen from outside, else waits for the start.
+ * Valid until the next call. */
 const char *sandbox_packages(struct sandbox *s, struct error *err);
-const char *sandbox_python(struct sandbox *s);         /* "3.11" or "" */
+const char *sandbox_python(struct sandbox *s); /* "3.11" or "" */
 
-#define SANDBOX_CODE_MAX (1u << 20)     /* bytes of code that one cell takes */
+#define SANDBOX_CODE_MAX (1u << 20) /* bytes of code that one cell takes */
 
-struct cell_listener {          /* may be NULL */
+struct cell_listener { /* may be NULL */
     void *ctx;
-    /* output as it comes, raw bytes; false: stop reading until the loop serves it again (back-pressure, only exec wants it) */
+    /* output as it comes, raw bytes; false: stop reading until the loop serves it again (back-pressure, only
+     * exec wants it) */
     void (*output)(void *ctx, int stream, const char *text, size_t len);
-    const char *(*interrupter)(void *ctx);      /* whose interrupt of the loop ended the code; NULL: the user's */
+    /* whose interrupt of the loop ended the code; NULL: the user's */
+    const char *(*interrupter)(void *ctx);
 };
 
 struct cell_file {
-    char *name;                 /* as made in /mnt/data (relative), valid UTF-8 repaired for showing */
-    char *path;                 /* where the copy is on the host */
+    char *name; /* as made in /mnt/data (relative), valid UTF-8 repaired for showing */
+    char *path; /* where the copy is on the host */
     uint64_t size;
-    bool figure;                /* a PNG of matplotlib's open figures */
+    bool figure; /* a PNG of matplotlib's open figures */
 };
 
 struct cell_result {
     enum cell_status status;
-    char *value;                /* repr of the last expression when it is not None; or NULL. Capped */
-    char *exception;            /* "KeyError: 'x'" one line; or NULL */
-    char *traceback;            /* the user's own frames; or NULL */
-    char *hint;                 /* names that do exist, the line that failed; for the model; or NULL */
-    int line;                   /* in the cell, of the error; 0 unknown */
-    int exit_code;              /* CELL_EXIT: SystemExit's code */
-    char *what;                 /* for every status but OK and EXCEPTION: one line, which limit and how much it had */
-    bool state_lost;            /* variables are gone */
-    bool state_restored;        /* the interpreter died; variables are those from before the cell */
-    bool earlier;               /* either was so before this cell ran: what it defined is there */
-    bool files_lost;            /* /mnt/data is gone too (the container was replaced) */
+    char *value;     /* repr of the last expression when it is not None; or NULL. Capped */
+    char *exception; /* "KeyError: 'x'" one line; or NULL */
+    char *traceback; /* the user's own frames; or NULL */
+    char *hint;      /* names that do exist, the line that failed; for the model; or NULL */
+    int line;        /* in the cell, of the error; 0 unknown */
+    int exit_code;   /* CELL_EXIT: SystemExit's code */
+    /* for every status but OK and EXCEPTION: one line, which limit and how much it had */
+    char *what;
+    bool state_lost;     /* variables are gone */
+    bool state_restored; /* the interpreter died; variables are those from before the cell */
+    bool earlier;        /* either was so before this cell ran: what it defined is there */
+    bool files_lost;     /* /mnt/data is gone too (the container was replaced) */
     double seconds;
-    uint64_t out_bytes, err_bytes;     /* everything it wrote */
-    char *output_path;          /* the full output on disk (16 MiB at most), NULL when it was short */
+    uint64_t out_bytes, err_bytes; /* everything it wrote */
+    char *output_path;             /* the full output on disk (16 MiB at most), NULL when it was short */
     struct cell_file *files;
     size_t n_files;
-    char *files_note;           /* what was not delivered and why (too big, too many, a symlink); or NULL */
-    char *undelivered;          /* the first of those that are the user's loss: too big to be copied, or the disk of this machine is full. A line; or NULL */
-    char *undelivered_name;     /* its name inside */
-    char *undelivered_remedy;   /* what would have helped: a line */
+    char *files_note; /* what was not delivered and why (too big, too many, a symlink); or NULL */
+    /* the first of those that are the user's loss: too big to be copied, or the disk of this machine is full.
+     * A line; or NULL */
+    char *undelivered;
+    char *undelivered_name;   /* its name inside */
+    char *undelivered_remedy; /* what would have helped: a line */
 };
 
-/* Run one cell. 0: it was run, see r->status (an exception is a normal result). -1: there is no sandbox (ERROR_SANDBOX).
- * An interrupt of the loop sends SIGINT to the code; a second within a second, or code that does not end within 2 s, kills the worker.
- * Reaching cell_ms takes the same ladder. */
-int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l, struct cell_result *r, struct error *err);
+/* Run one cell. 0: it was run, see r->status (an exception is a normal result). -1: there is no sandbox
+ * (ERROR_SANDBOX). An interrupt of the loop sends SIGINT to the code; a second within a second, or code that
+ * does not end within 2 s, kills the worker. Reaching cell_ms takes the same ladder. */
+int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l,
+                struct cell_result *r, struct error *err);
 void cell_result_release(struct cell_result *r);
 
 /* sys.argv of the cells that follow, byte for byte as os.fsencode() gives it back. -1: ERROR_SANDBOX,
  * ERROR_CANCELLED, ERROR_USAGE (too long). */
 int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err);
 
-/* Head and tail of the cell's output for a model: stdout and stderr in the order they came, the value, cut to max bytes with exact counts of
- * what was left out. Call before cell_result_release of the same cell; the sandbox keeps the last cell's head and tail. */
+/* Head and tail of the cell's output for a model: stdout and stderr in the order they came, the value, cut to
+ * max bytes with exact counts of what was left out. Call before cell_result_release of the same cell; the
+ * sandbox keeps the last cell's head and tail. */
 void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
 
-/* Put a file into /mnt/data from fd (read to its end, at most data_size bytes: more is ERROR_USAGE with both sizes). */
+/* Put a file into /mnt/data from fd (read to its end, at most data_size bytes: more is ERROR_USAGE with both
+ * sizes). */
 int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, struct error *err);
-/* A profile of such a file, made inside: how to read it, columns, first rows, about 70 tokens. Untrusted text, at most 4 KiB. */
+/* A profile of such a file, made inside: how to read it, columns, first rows, about 70 tokens. Untrusted
+ * text, at most 4 KiB. */
 int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err);
 
-/* What earlier programs left in a sandbox with a name: "variables df (DataFrame), n (int); files in /mnt/data: a.csv". At most some 300 bytes of
- * untrusted text on one line; nothing when it is new or has no name. Does not wait for a start. */
+/* What earlier programs left in a sandbox with a name: "variables df (DataFrame), n (int); files in
+ * /mnt/data: a.csv". At most some 300 bytes of untrusted text on one line; nothing when it is new or has no
+ * name. Does not wait for a start. */
 void sandbox_inventory(struct sandbox *s, struct buf *out);
-unsigned sandbox_cells(const struct sandbox *s);       /* that ran in it, those of earlier programs too */
+unsigned sandbox_cells(const struct sandbox *s); /* that ran in it, those of earlier programs too */
 
-int sandbox_reset(struct sandbox *s, struct error *err);       /* a fresh interpreter; files stay */
+int sandbox_reset(struct sandbox *s, struct error *err); /* a fresh interpreter; files stay */
 
 struct sandbox_swept {
-    unsigned sandboxes;             /* removed: what killed programs had started */
-    unsigned ended;                 /* what was left of sandboxes with a name that had come to their end */
-    unsigned groups;                /* control groups of which nothing else was left */
-    unsigned failed;                /* could not be removed now; the next start tries again */
-    char left[120];                 /* what the first of those is: one line; "" none */
-    unsigned running;               /* private */
+    unsigned sandboxes; /* removed: what killed programs had started */
+    unsigned ended;     /* what was left of sandboxes with a name that had come to their end */
+    unsigned groups;    /* control groups of which nothing else was left */
+    unsigned failed;    /* could not be removed now; the next start tries again */
+    char left[120];     /* what the first of those is: one line; "" none */
+    unsigned running;   /* private */
 };
 
 /* Remove at once what killed programs left, and wait for it. A start does the same in the background. */
@@ -162,26 +195,28 @@ void sandbox_gc(struct loop *loop, struct sandbox_swept *out);
 
 /* Sandboxes with a name. */
 struct sandbox_info {
-    const char *name, *engine, *image;      /* engine "": it is only just being made */
-    long holder;                    /* pid of the program at it; 0: nobody */
-    int64_t since;                  /* time(): when it came, or when the last one went */
-    int64_t created, idle;          /* time(); seconds it lives with nobody there */
-    int64_t memory, memory_used;    /* limit; -1: cannot be seen */
-    bool silent;                    /* nobody holds it, and it does not answer */
+    const char *name, *engine, *image; /* engine "": it is only just being made */
+    long holder;                       /* pid of the program at it; 0: nobody */
+    int64_t since;                     /* time(): when it came, or when the last one went */
+    int64_t created, idle;             /* time(); seconds it lives with nobody there */
+    int64_t memory, memory_used;       /* limit; -1: cannot be seen */
+    bool silent;                       /* nobody holds it, and it does not answer */
 };
 void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *ctx);
 /* End one. ERROR_SANDBOX: a program holds it; ERROR_USAGE: there is none of that name. */
 int sandbox_remove(const char *name, struct loop *loop, struct error *err);
 
-/* What one engine does here, found out by a real start with these options (o->engine: not auto) and one cell. */
+/* What one engine does here, found out by a real start with these options (o->engine: not auto) and one cell.
+ */
 struct sandbox_check {
     bool works;
-    struct error err;               /* when not: cause, remedy */
-    double seconds;                 /* from nothing to the first result */
+    struct error err; /* when not: cause, remedy */
+    double seconds;   /* from nothing to the first result */
     char python[32];
-    char *packages, *runtime;       /* runtime: the one it was started under, where it is not the engine's own */
-    bool gvisor;                    /* runsc is installed, and the engine could use it */
-    struct argv holds, weaker;      /* a line each: limits as the kernel has them; what is weaker, and why */
+    /* runtime: the one it was started under, where it is not the engine's own */
+    char *packages, *runtime;
+    bool gvisor;               /* runsc is installed, and the engine could use it */
+    struct argv holds, weaker; /* a line each: limits as the kernel has them; what is weaker, and why */
 };
 void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sandbox_check *out);
 void sandbox_check_release(struct sandbox_check *c);

@@ -1,5 +1,6 @@
-/* sandbox_named.c - a sandbox with a name: taken by one program at a time, found again by the next, listed, removed. What must be the same on both
- * sides of such a gap is told here: limits, what was lost, what is there.
+/* sandbox_named.c - a sandbox with a name: taken by one program at a time, found again by the next, listed,
+ * removed. What must be the same on both sides of such a gap is told here: limits, what was lost, what is
+ * there.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,17 +16,19 @@
 #include "sandbox/engine_dir.h"
 #include "sandbox/private.h"
 
-#define INVENTORY_MS 2000
-#define PROBE_MS 1000           /* a supervisor with nothing to do answers within some ms */
+#define INVENTORY_MS  2000
+#define PROBE_MS      1000 /* a supervisor with nothing to do answers within some ms */
 #define VARIABLES_MAX 200
-#define FILES_MAX 80
+#define FILES_MAX     80
 
 /* Run as a cell. In a namespace of its own: the code may have variables called print and list. */
 static const char inventory[] =
     "__builtins__.exec('''\n"
     "import os\n"
-    "print(', '.join(['%s (%s)' % (k, type(v).__name__) for k, v in reversed(list(g.items())) if k[:1] != '_' and type(v).__name__ != 'module'][:50])[:1000])\n"
-    "print(', '.join(sorted(f for f in os.listdir('/mnt/data') if f[:1] != '.' and f != '__pycache__')[:50])[:1000])\n"
+    "print(', '.join(['%s (%s)' % (k, type(v).__name__) for k, v in reversed(list(g.items())) if k[:1] != "
+    "'_' and type(v).__name__ != 'module'][:50])[:1000])\n"
+    "print(', '.join(sorted(f for f in os.listdir('/mnt/data') if f[:1] != '.' and f != "
+    "'__pycache__')[:50])[:1000])\n"
     "''', {'g': __builtins__.globals()});";
 
 int sandbox_name_check(const char *name, struct error *err)
@@ -53,9 +56,15 @@ static void tell(struct sandbox *s, bool detail, char *line)
 /* ---- taking it ---- */
 
 /* What the user has asked for, beside what runs. more: that allows more; other: it is only not the same. */
-static void compare(const struct sandbox_options *o, const struct name_record *r, struct buf *more, struct buf *other)
+static void compare(const struct sandbox_options *o, const struct name_record *r, struct buf *more,
+                    struct buf *other)
 {
-    const struct { unsigned bit; const char *what; double asked, has; bool bytes; } rows[] = {
+    const struct {
+        unsigned bit;
+        const char *what;
+        double asked, has;
+        bool bytes;
+    } rows[] = {
         {SANDBOX_ASKED_MEMORY, "memory", (double)o->memory, (double)r->memory, true},
         {SANDBOX_ASKED_CPUS, "cpus", o->cpus, r->cpus, false},
         {SANDBOX_ASKED_PIDS, "pids", o->pids, r->pids, false},
@@ -86,20 +95,30 @@ static int check_options(struct sandbox *s, const struct name_record *r, struct 
     struct buf more autorelease(buf_release) = BUF_INIT(600), other autorelease(buf_release) = BUF_INIT(600);
 
     if (strcmp(s->o.engine, "auto") != 0 && strcmp(s->o.engine, r->engine) != 0)
-        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs on %s, not on %s\nleave --sandbox %s out, or end it first: sandpiper rm %s",
+        return error_set(err, ERROR_SANDBOX, 0,
+                         "the sandbox \"%s\" runs on %s, not on %s\nleave --sandbox %s out, or end it first: "
+                         "sandpiper rm %s",
                          s->o.name, r->engine, s->o.engine, s->o.engine, s->o.name);
     if (s->o.runtime && (!r->runtime || strcmp(s->o.runtime, r->runtime) != 0))
-        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs under %s, not under %s\nleave --runtime out, or end it first: sandpiper rm %s",
-                         s->o.name, r->runtime ? r->runtime : "its engine's own runtime", s->o.runtime, s->o.name);
+        return error_set(err, ERROR_SANDBOX, 0,
+                         "the sandbox \"%s\" runs under %s, not under %s\nleave --runtime out, or end it "
+                         "first: sandpiper rm %s",
+                         s->o.name, r->runtime ? r->runtime : "its engine's own runtime", s->o.runtime,
+                         s->o.name);
     bool no_cpu = r->no_limits || (!r->container && !r->holds_cpu);
     const char *which = sandbox_restricts(&s->o, no_cpu ? SANDBOX_ASKED_CPUS : 0);
     if (which)
-        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" runs where --%s cannot be held\nleave --%s out, or end it first: sandpiper rm %s",
+        return error_set(err, ERROR_SANDBOX, 0,
+                         "the sandbox \"%s\" runs where --%s cannot be held\nleave --%s out, or end it "
+                         "first: sandpiper rm %s",
                          s->o.name, which, which, s->o.name);
     compare(&s->o, r, &more, &other);
     if (more.len > 0)
-        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" was started with more than is asked for now: %s\nask for no less, or end it first: "
-                         "sandpiper rm %s", s->o.name, buf_str(&more), s->o.name);
+        return error_set(err, ERROR_SANDBOX, 0,
+                         "the sandbox \"%s\" was started with more than is asked for now: %s\nask for no "
+                         "less, or end it first: "
+                         "sandpiper rm %s",
+                         s->o.name, buf_str(&more), s->o.name);
     return 0;
 }
 
@@ -118,11 +137,13 @@ int sandbox_claim(struct sandbox *s, struct error *err)
         return 0;
     if (name_take(&s->hold, s->o.name, err) < 0) {
         if (is_full(err) && !name_exists(s->o.name)) {
-            tell(s, false, xasprintf("the sandbox \"%s\" is new and cannot be kept: %s; it ends with this program", s->o.name, err->text));
+            tell(s, false,
+                 xasprintf("the sandbox \"%s\" is new and cannot be kept: %s; it ends with this program",
+                           s->o.name, err->text));
             s->o.name = NULL;
             return 0;
         }
-        if (err->kind == ERROR_SYSTEM)          /* as for any other start */
+        if (err->kind == ERROR_SYSTEM) /* as for any other start */
             err->kind = ERROR_SANDBOX;
         return -1;
     }
@@ -131,11 +152,13 @@ int sandbox_claim(struct sandbox *s, struct error *err)
     if (name_alive(&r))
         status = check_options(s, &r, err);
     if (name_alive(&r) && status == 0) {
-        struct buf more autorelease(buf_release) = BUF_INIT(600), other autorelease(buf_release) = BUF_INIT(600);
+        struct buf more autorelease(buf_release) = BUF_INIT(600),
+                        other autorelease(buf_release) = BUF_INIT(600);
 
         compare(&s->o, &r, &more, &other);
         if (other.len > 0)
-            s->keeps = xasprintf("the sandbox \"%s\" keeps what it was started with: %s", s->o.name, buf_str(&other));
+            s->keeps = xasprintf("the sandbox \"%s\" keeps what it was started with: %s", s->o.name,
+                                 buf_str(&other));
         s->o.memory = r.memory;
         s->o.cpus = r.cpus;
         s->o.pids = r.pids;
@@ -159,8 +182,11 @@ static void tell_ended(struct sandbox *s, const struct name_record *r)
     if (owner_check(r->owner) == OWNER_BEFORE_BOOT)
         snprintf(how, sizeof how, "the machine was restarted");
     else if (s->hold.used > 0 && r->idle > 0 && now - s->hold.used >= r->idle)
-        snprintf(how, sizeof how, "nobody used it for %lld %s", (long long)(r->idle >= 120 ? r->idle / 60 : r->idle), r->idle >= 120 ? "min" : "s");
-    tell(s, false, xasprintf("the sandbox \"%s\" has ended (%s): its variables and files are gone, a new one starts", s->o.name, how));
+        snprintf(how, sizeof how, "nobody used it for %lld %s",
+                 (long long)(r->idle >= 120 ? r->idle / 60 : r->idle), r->idle >= 120 ? "min" : "s");
+    tell(s, false,
+         xasprintf("the sandbox \"%s\" has ended (%s): its variables and files are gone, a new one starts",
+                   s->o.name, how));
     s->told_named = true;
 }
 
@@ -188,7 +214,8 @@ static void send_word(struct sandbox *s)
 
 static void fail(struct sandbox *s, const struct error *err)
 {
-    error_set(&s->error, ERROR_SANDBOX, err->code, "the sandbox \"%s\": %s\nend it: sandpiper rm %s", s->o.name, err->text, s->o.name);
+    error_set(&s->error, ERROR_SANDBOX, err->code, "the sandbox \"%s\": %s\nend it: sandpiper rm %s",
+              s->o.name, err->text, s->o.name);
     s->stage = STAGE_FAILED;
 }
 
@@ -204,7 +231,9 @@ bool named_begin(struct sandbox *s)
             return true;
         }
         if (!s->told_named)
-            tell(s, false, xasprintf("the sandbox \"%s\" is new: there are no variables and no files in it", s->o.name));
+            tell(
+                s, false,
+                xasprintf("the sandbox \"%s\" is new: there are no variables and no files in it", s->o.name));
         s->told_named = true;
         return false;
     }
@@ -214,7 +243,8 @@ bool named_begin(struct sandbox *s)
         return true;
     }
     bool alive = s->run && name_alive(&r), up = alive && engine_connect(s->run) == 0;
-    /* Only where nobody listens any more has it ended. Else it is us who cannot: it is stopped and its queue full, or we have no descriptor left. */
+    /* Only where nobody listens any more has it ended. Else it is us who cannot: it is stopped and its queue
+     * full, or we have no descriptor left. */
     if (alive && !up && errno != ECONNREFUSED && errno != ENOENT) {
         error_errno(&err, "it runs, but cannot be reached");
         engine_leave(steal(&s->run));
@@ -222,7 +252,7 @@ bool named_begin(struct sandbox *s)
         return true;
     }
     if (!up) {
-        engine_end(steal(&s->run));             /* what is left of it */
+        engine_end(steal(&s->run)); /* what is left of it */
         name_forget(&s->hold);
         tell_ended(s, &r);
         return false;
@@ -232,12 +262,13 @@ bool named_begin(struct sandbox *s)
     send_word(s);
     if (r.idle != s->o.idle_ms / 1000) {
         r.idle = s->o.idle_ms / 1000;
-        name_store(&s->hold, &r, &err);         /* only to explain its end later */
+        name_store(&s->hold, &r, &err); /* only to explain its end later */
     }
     return true;
 }
 
-/* It came to its end just as we came: its idle limit was reached, or its program was killed before it was told to stay. */
+/* It came to its end just as we came: its idle limit was reached, or its program was killed before it was
+ * told to stay. */
 static bool ended_meanwhile(struct sandbox *s)
 {
     struct name_record r autorelease(name_record_release) = {0};
@@ -257,10 +288,14 @@ static bool ended_meanwhile(struct sandbox *s)
 static int tell_left(const struct name_record *r, const char *name, struct error *err)
 {
     if (r->container)
-        return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" could not be ended: its container %.60s is still there\n"
-                         "does %s run? try: sandpiper doctor", name, r->container, r->engine);
-    return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" could not be ended: its process %d still runs\n"
-                     "end it by hand: kill -9 %d", name, (int)r->pid, (int)r->pid);
+        return error_set(err, ERROR_SANDBOX, 0,
+                         "the sandbox \"%s\" could not be ended: its container %.60s is still there\n"
+                         "does %s run? try: sandpiper doctor",
+                         name, r->container, r->engine);
+    return error_set(err, ERROR_SANDBOX, 0,
+                     "the sandbox \"%s\" could not be ended: its process %d still runs\n"
+                     "end it by hand: kill -9 %d",
+                     name, (int)r->pid, (int)r->pid);
 }
 
 void named_silent(struct sandbox *s)
@@ -275,8 +310,10 @@ void named_silent(struct sandbox *s)
         return;
     }
     name_forget(&s->hold);
-    tell(s, false, xasprintf("the sandbox \"%s\" did not answer and was ended: its variables and files are gone, a new one starts",
-                             s->o.name));
+    tell(s, false,
+         xasprintf("the sandbox \"%s\" did not answer and was ended: its variables and files are gone, a new "
+                   "one starts",
+                   s->o.name));
     s->told_named = true;
     s->kept = s->taken = false;
     s->stage = STAGE_NONE;
@@ -312,30 +349,41 @@ static void keep(struct sandbox *s)
         send_word(s);
         return;
     }
-    tell(s, false, xasprintf("the sandbox \"%s\" cannot be kept: %s; it ends with this program", s->o.name, err.text));
+    tell(s, false,
+         xasprintf("the sandbox \"%s\" cannot be kept: %s; it ends with this program", s->o.name, err.text));
 }
 
 static void resume(struct sandbox *s, const struct earlier *e)
 {
     s->cells = e->cells;
     s->touched = e->cells > 0 && (!e->died || e->restored);
-    s->has_files = true;                        /* as far as we know */
+    s->has_files = true; /* as far as we know */
     if (s->keeps)
         tell(s, false, steal(&s->keeps));
     if (e->died && e->restored) {
-        tell(s, false, xasprintf("the sandbox \"%s\": %s; variables are those from before that", s->o.name,
-                                 e->unfinished ? "the program before was ended while its code ran, which then had to be killed"
-                                 : "the interpreter died while nobody was there"));
+        tell(s, false,
+             xasprintf("the sandbox \"%s\": %s; variables are those from before that", s->o.name,
+                       e->unfinished
+                           ? "the program before was ended while its code ran, which then had to be killed"
+                           : "the interpreter died while nobody was there"));
     } else if (e->died) {
         s->lost_state = true;
-        snprintf(s->lost_why, sizeof s->lost_why, e->unfinished ? "the program before was ended while its code ran, which then had to be killed"
-                 : "the interpreter died while nobody was there");
-        tell(s, false, xasprintf("the sandbox \"%s\": %s; variables are gone, files are kept", s->o.name, s->lost_why));
+        snprintf(s->lost_why, sizeof s->lost_why,
+                 e->unfinished
+                     ? "the program before was ended while its code ran, which then had to be killed"
+                     : "the interpreter died while nobody was there");
+        tell(s, false,
+             xasprintf("the sandbox \"%s\": %s; variables are gone, files are kept", s->o.name, s->lost_why));
     } else if (e->unfinished) {
-        tell(s, false, xasprintf("the sandbox \"%s\": the program before was ended while its code ran; that was interrupted, variables are as it "
-                                 "left them", s->o.name));
+        tell(s, false,
+             xasprintf("the sandbox \"%s\": the program before was ended while its code ran; that was "
+                       "interrupted, variables are as it "
+                       "left them",
+                       s->o.name));
     } else if (!s->told_named) {
-        tell(s, true, xasprintf("the sandbox \"%s\" goes on: %s, %u cell%s so far", s->o.name, s->engine, e->cells, e->cells == 1 ? "" : "s"));
+        tell(s, true,
+             xasprintf("the sandbox \"%s\" goes on: %s, %u cell%s so far", s->o.name, s->engine, e->cells,
+                       e->cells == 1 ? "" : "s"));
     }
     s->told_named = true;
 }
@@ -400,12 +448,19 @@ struct listing {
     void *ctx;
 };
 
-static void list_one(void *ctx, const char *name, const struct name_holder *holder, const struct name_record *r)
+static void list_one(void *ctx, const char *name, const struct name_holder *holder,
+                     const struct name_record *r)
 {
     struct listing *l = ctx;
-    struct sandbox_info info = {.name = name, .engine = r ? r->engine : "", .image = r ? r->image : NULL, .holder = holder->pid,
-                                .since = holder->since, .created = r ? r->created : holder->since, .idle = r ? r->idle : 0,
-                                .memory = r ? r->memory : -1, .memory_used = -1};
+    struct sandbox_info info = {.name = name,
+                                .engine = r ? r->engine : "",
+                                .image = r ? r->image : NULL,
+                                .holder = holder->pid,
+                                .since = holder->since,
+                                .created = r ? r->created : holder->since,
+                                .idle = r ? r->idle : 0,
+                                .memory = r ? r->memory : -1,
+                                .memory_used = -1};
 
     if (r && !name_alive(r))
         return;

@@ -1,4 +1,5 @@
-/* seccomp.c - the two back ends of the table: a BPF program through libseccomp, a JSON profile for docker and podman. */
+/* seccomp.c - the two back ends of the table: a BPF program through libseccomp, a JSON profile for docker and
+ * podman. */
 #include "sandbox/seccomp.h"
 
 #include <errno.h>
@@ -14,8 +15,8 @@
 
 struct build {
     scmp_filter_ctx filter;
-    int rc;                     /* the first failure, negative errno */
-    const char *name;           /* of which call */
+    int rc;           /* the first failure, negative errno */
+    const char *name; /* of which call */
 };
 
 static void build_rule(void *ctx, const struct seccomp_rule *r)
@@ -30,8 +31,9 @@ static void build_rule(void *ctx, const struct seccomp_rule *r)
     for (unsigned i = 0; i < r->n; i++)
         cmp[i] = SCMP_CMP(r->cmp[i].arg, SCMP_CMP_MASKED_EQ, r->cmp[i].mask, r->cmp[i].value);
     if (r->err == ENOSYS && r->n == 0)
-        return;                 /* that is the default; libseccomp refuses to be told */
-    int rc = seccomp_rule_add_array(b->filter, r->err ? SCMP_ACT_ERRNO((uint16_t)r->err) : SCMP_ACT_ALLOW, nr, r->n, cmp);
+        return; /* that is the default; libseccomp refuses to be told */
+    int rc = seccomp_rule_add_array(b->filter, r->err ? SCMP_ACT_ERRNO((uint16_t)r->err) : SCMP_ACT_ALLOW, nr,
+                                    r->n, cmp);
     if (rc < 0) {
         b->rc = rc;
         b->name = r->name;
@@ -45,9 +47,11 @@ int seccomp_program(struct error *err)
 
     if (!b.filter)
         return error_set(err, ERROR_SYSTEM, ENOMEM, "seccomp: no filter can be made");
-    /* Calls of another ABI (32-bit, x32) have other numbers: whoever makes one means to walk around the filter. */
+    /* Calls of another ABI (32-bit, x32) have other numbers: whoever makes one means to walk around the
+     * filter. */
     b.rc = seccomp_attr_set(b.filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-    (void)seccomp_attr_set(b.filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);     /* a binary tree: each call of the sandbox goes through it */
+    /* a binary tree: each call of the sandbox goes through it */
+    (void)seccomp_attr_set(b.filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     seccomp_walk(build_rule, &b);
     if (b.rc == 0) {
         fd = memfd_create("seccomp", MFD_CLOEXEC);
@@ -57,7 +61,8 @@ int seccomp_program(struct error *err)
         b.rc = -errno;
     seccomp_release(b.filter);
     if (b.rc < 0)
-        return error_set(err, ERROR_SYSTEM, -b.rc, "seccomp filter (%s): %s", b.name ? b.name : "export", strerror(-b.rc));
+        return error_set(err, ERROR_SYSTEM, -b.rc, "seccomp filter (%s): %s", b.name ? b.name : "export",
+                         strerror(-b.rc));
     int out = fd;
     fd = -1;
     return out;
@@ -92,12 +97,18 @@ static void profile_rule(void *ctx, const struct seccomp_rule *r)
 static const char *architecture(void)
 {
     switch (seccomp_arch_native()) {
-    case SCMP_ARCH_X86_64: return "SCMP_ARCH_X86_64";
-    case SCMP_ARCH_AARCH64: return "SCMP_ARCH_AARCH64";
-    case SCMP_ARCH_RISCV64: return "SCMP_ARCH_RISCV64";
-    case SCMP_ARCH_PPC64LE: return "SCMP_ARCH_PPC64LE";
-    case SCMP_ARCH_S390X: return "SCMP_ARCH_S390X";
-    default: return NULL;       /* the engine then takes its own */
+    case SCMP_ARCH_X86_64:
+        return "SCMP_ARCH_X86_64";
+    case SCMP_ARCH_AARCH64:
+        return "SCMP_ARCH_AARCH64";
+    case SCMP_ARCH_RISCV64:
+        return "SCMP_ARCH_RISCV64";
+    case SCMP_ARCH_PPC64LE:
+        return "SCMP_ARCH_PPC64LE";
+    case SCMP_ARCH_S390X:
+        return "SCMP_ARCH_S390X";
+    default:
+        return NULL; /* the engine then takes its own */
     }
 }
 
@@ -111,7 +122,8 @@ struct json *seccomp_profile(void)
     if (arch) {
         struct json *list = json_array();
 
-        json_add(list, json_string(arch));      /* this one alone: 32-bit calls are not in the list and end the process */
+        /* this one alone: 32-bit calls are not in the list and end the process */
+        json_add(list, json_string(arch));
         json_set(profile, "architectures", list);
     }
     seccomp_walk(profile_rule, calls);

@@ -1,5 +1,6 @@
-/* seccomp.h - which system calls the code may make: one table, two back ends. bwrap gets a BPF program in a memfd, docker and
- * podman get the same rules as a JSON profile. What no rule names gets ENOSYS, so calls of a newer kernel stay closed.
+/* seccomp.h - which system calls the code may make: one table, two back ends. bwrap gets a BPF program in a
+ * memfd, docker and podman get the same rules as a JSON profile. What no rule names gets ENOSYS, so calls of
+ * a newer kernel stay closed.
  */
 #ifndef SANDBOX_SECCOMP_H
 #define SANDBOX_SECCOMP_H
@@ -10,7 +11,7 @@
 struct error;
 struct json;
 
-struct seccomp_cmp {                    /* (argument & mask) == value */
+struct seccomp_cmp { /* (argument & mask) == value */
     unsigned arg;
     uint64_t mask, value;
 };
@@ -19,13 +20,13 @@ struct seccomp_cmp {                    /* (argument & mask) == value */
 
 struct seccomp_rule {
     const char *name;
-    int err;                            /* the errno it gets; 0: allowed */
-    unsigned n;                         /* comparisons, all of which must hold; 0: always */
+    int err;    /* the errno it gets; 0: allowed */
+    unsigned n; /* comparisons, all of which must hold; 0: always */
     struct seccomp_cmp cmp[SECCOMP_CMPS];
 };
 
-/* Every rule in turn. A system call has either one rule without comparison or any number with; no two of those overlap with
- * different answers, so the order says nothing. */
+/* Every rule in turn. A system call has either one rule without comparison or any number with; no two of
+ * those overlap with different answers, so the order says nothing. */
 typedef void seccomp_fn(void *ctx, const struct seccomp_rule *rule);
 void seccomp_walk(seccomp_fn *fn, void *ctx);
 

@@ -1,5 +1,6 @@
-/* seccomp_ready.c - the filter as it was made when the program was built: libseccomp takes 3 to 4 ms to make it, at each start. It begins with a
- * check of the machine it is for, and calls that a newer libseccomp would know get the default, ENOSYS: nothing opens by its age.
+/* seccomp_ready.c - the filter as it was made when the program was built: libseccomp takes 3 to 4 ms to make
+ * it, at each start. It begins with a check of the machine it is for, and calls that a newer libseccomp would
+ * know get the default, ENOSYS: nothing opens by its age.
  */
 #include "sandbox/seccomp.h"
 
@@ -10,7 +11,8 @@
 #include "base/error.h"
 #include "base/file.h"
 
-EMBED(seccomp_bpf, SECCOMP_BPF)         /* of src/sandbox/make; empty where the builder cannot run what it builds */
+/* of src/sandbox/make; empty where the builder cannot run what it builds */
+EMBED(seccomp_bpf, SECCOMP_BPF)
 
 int seccomp_ready(struct error *err)
 {

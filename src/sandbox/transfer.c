@@ -13,14 +13,15 @@
 #include "sandbox/guest.h"
 #include "sandbox/private.h"
 
-#define ANSWER_MS 10000         /* for what takes the supervisor no time */
-#define PROFILE_MS 25000        /* it ends the helper itself after 20 s */
-#define GRACE_MS 2000
-#define PIECE (64u << 10)
-#define PENDING_MAX (1u << 20)
+#define ANSWER_MS        10000 /* for what takes the supervisor no time */
+#define PROFILE_MS       25000 /* it ends the helper itself after 20 s */
+#define GRACE_MS         2000
+#define PIECE            (64u << 10)
+#define PENDING_MAX      (1u << 20)
 #define PROFILE_TEXT_MAX 4096
 
-/* Wait for the end of q, at most ms after its last sign of life. Ctrl-C asks the supervisor to stop. 0, or -1 with err. */
+/* Wait for the end of q, at most ms after its last sign of life. Ctrl-C asks the supervisor to stop. 0, or -1
+ * with err. */
 static int finish(struct sandbox *s, struct request *q, int ms, const char *what, struct error *err)
 {
     bool cancelled = false;
@@ -38,8 +39,8 @@ static int finish(struct sandbox *s, struct request *q, int ms, const char *what
     if (!q->done) {
         sandbox_break(s, "the supervisor in the sandbox did not answer");
         sandbox_start(s);
-        return error_set(err, cancelled ? ERROR_CANCELLED : ERROR_SANDBOX, 0, "%s: the sandbox was lost and starts again (%s)", what,
-                         s->broken_why);
+        return error_set(err, cancelled ? ERROR_CANCELLED : ERROR_SANDBOX, 0,
+                         "%s: the sandbox was lost and starts again (%s)", what, s->broken_why);
     }
     if (cancelled)
         return error_set(err, ERROR_CANCELLED, 0, "%s: interrupted", what);
@@ -82,8 +83,8 @@ static void on_source(void *ctx, short revents)
     kernel_send(s->kernel, 'D', u->request.nonce, u->piece, (size_t)n, NULL, 0);
 }
 
-/* Read the source and send it on, no faster than the channel takes it. Stops early when the supervisor has said no, or takes nothing any more; a source
- * may take its time. */
+/* Read the source and send it on, no faster than the channel takes it. Stops early when the supervisor has
+ * said no, or takes nothing any more; a source may take its time. */
 static void pump(struct sandbox *s, struct upload *u)
 {
     size_t before = 0;
@@ -115,7 +116,10 @@ static int check_name(const char *name, struct error *err)
 
     for (size_t i = 0; i < len; i++)
         if (name[i] == '/' || (unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-            return error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be the name of a file in the sandbox: it has a slash or a control character", name);
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "\"%s\" cannot be the name of a file in the sandbox: it has a slash or a control character",
+                name);
     if (len == 0 || len > 255 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || !utf8_valid(name, len))
         return error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be the name of a file in the sandbox", name);
     return 0;
@@ -125,8 +129,8 @@ static int too_big(struct sandbox *s, const char *name, const char *size, struct
 {
     char limit[32];
 
-    return error_set(err, ERROR_USAGE, 0, "%s is too big for the sandbox: %s; its data folder holds %s", name, size,
-                     size_text(s->o.data_size, limit, sizeof limit));
+    return error_set(err, ERROR_USAGE, 0, "%s is too big for the sandbox: %s; its data folder holds %s", name,
+                     size, size_text(s->o.data_size, limit, sizeof limit));
 }
 
 static int put_end(struct sandbox *s, struct upload *u, const char *name, struct error *err)
@@ -135,7 +139,8 @@ static int put_end(struct sandbox *s, struct upload *u, const char *name, struct
     int rc;
 
     if (s->stage == STAGE_READY && !u->request.done)
-        kernel_send(s->kernel, u->over || u->read_errno || !u->ended ? 'A' : 'C', u->request.nonce, NULL, 0, NULL, 0);
+        kernel_send(s->kernel, u->over || u->read_errno || !u->ended ? 'A' : 'C', u->request.nonce, NULL, 0,
+                    NULL, 0);
     rc = finish(s, &u->request, ANSWER_MS, name, err);
     if (u->over) {
         snprintf(size, sizeof size, "more than %" PRId64 " bytes", s->o.data_size);
@@ -149,8 +154,9 @@ static int put_end(struct sandbox *s, struct upload *u, const char *name, struct
         return -1;
     if (u->request.error) {
         snprintf(size, sizeof size, "%" PRIu64 " bytes read, then", u->sent);
-        return error_set(err, ERROR_USAGE, 0, "%s could not be put into the sandbox (%s: %s); its data folder holds %s", name, size, u->request.error,
-                         size_text(s->o.data_size, (char[32]){0}, 32));
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s could not be put into the sandbox (%s: %s); its data folder holds %s", name,
+                         size, u->request.error, size_text(s->o.data_size, (char[32]){0}, 32));
     }
     s->has_files = true;
     return 0;
@@ -204,10 +210,13 @@ int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct
     request_begin(s, &q, NULL);
     kernel_send(s->kernel, 'F', q.nonce, head.data, head.len, source, strlen(source));
     rc = finish(s, &q, PROFILE_MS, name, err);
-    if (rc == 0 && (q.error || !q.text))     /* the sandbox itself is well */
-        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", name, q.error ? q.error : "no answer");
+    if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is well */
+        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", name,
+                       q.error ? q.error : "no answer");
     if (rc == 0)
-        buf_add(out, q.text, strlen(q.text) < PROFILE_TEXT_MAX ? strlen(q.text) : utf8_cut(q.text, strlen(q.text), PROFILE_TEXT_MAX));
+        buf_add(out, q.text,
+                strlen(q.text) < PROFILE_TEXT_MAX ? strlen(q.text)
+                                                  : utf8_cut(q.text, strlen(q.text), PROFILE_TEXT_MAX));
     buf_release(&head);
     request_end(s, &q);
     return rc;
@@ -225,7 +234,7 @@ int sandbox_reset(struct sandbox *s, struct error *err)
     rc = finish(s, &q, ANSWER_MS, "the new interpreter", err);
     request_end(s, &q);
     if (rc == 0) {
-        s->touched = s->lost_state = false;     /* asked for, so there is nothing to tell */
+        s->touched = s->lost_state = false; /* asked for, so there is nothing to tell */
         free(steal(&s->last_value));
     }
     return rc;

@@ -1,5 +1,5 @@
-/* cell.c - one cell for a person: its code with line numbers, its output behind a gutter as it comes, value, error, and where
- * the rest of an output is that was cut.
+/* cell.c - one cell for a person: its code with line numbers, its output behind a gutter as it comes, value,
+ * error, and where the rest of an output is that was cut.
  *
  *       1  import math
  *       2  print("hello")
@@ -16,21 +16,24 @@
 #include "show/private.h"
 #include "show/python.h"
 
-#define DISK_MAX (16 * 1024 * 1024)     /* of a cell's output kept on disk (DESIGN 6) */
+#define DISK_MAX    (16 * 1024 * 1024) /* of a cell's output kept on disk (DESIGN 6) */
 #define VALUE_LINES 50
 #define VALUE_BYTES (8 * 1024)
 
 static const char *class_sgr(unsigned char class)
 {
     static const char *const sgr[] = {
-        [PYTHON_KEYWORD] = SGR_MAGENTA, [PYTHON_STRING] = SGR_GREEN, [PYTHON_COMMENT] = SGR_DIM,
+        [PYTHON_KEYWORD] = SGR_MAGENTA,
+        [PYTHON_STRING] = SGR_GREEN,
+        [PYTHON_COMMENT] = SGR_DIM,
     };
 
     return class == PYTHON_PLAIN ? "" : sgr[class];
 }
 
 /* One line of code, coloured, as pieces of one class; lines_add wraps it. */
-static void code_line(struct show *s, struct lines *l, const char *text, const unsigned char *class, size_t len)
+static void code_line(struct show *s, struct lines *l, const char *text, const unsigned char *class,
+                      size_t len)
 {
     size_t i = 0;
 
@@ -41,7 +44,7 @@ static void code_line(struct show *s, struct lines *l, const char *text, const u
 
         while (i < len && class[i] == class[from])
             i++;
-        l->sgr = s->o.colour ? class_sgr(class[from]) : "";     /* a wrapped line begins with it again */
+        l->sgr = s->o.colour ? class_sgr(class[from]) : ""; /* a wrapped line begins with it again */
         if (l->mid)
             buf_addstr(&s->out, l->sgr);
         lines_add(l, NULL, text + from, i - from, &s->out);
@@ -104,7 +107,7 @@ void show_cell_call(struct show *s, const struct event *e)
         show_code(s, e->call.code);
         show_flush(s);
     }
-    if (e->call.cell) {         /* 0: it will not run */
+    if (e->call.cell) { /* 0: it will not run */
         snprintf(status, sizeof status, "running cell %u", e->call.cell);
         show_status(s, status);
     }
@@ -132,7 +135,7 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
     while (len > 0 && text[len - 1] == '\n')
         len--;
     lines_init(&l, gutter, sgr, s->o.terminal, s->o.width);
-    l.words = *gutter == '!';   /* mostly sentences of ours */
+    l.words = *gutter == '!'; /* mostly sentences of ours */
     lines_feed(&l, &cut, text, len, &s->out);
     lines_end(&l, &cut, &s->out);
     if (cut.over) {

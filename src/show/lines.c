@@ -13,7 +13,7 @@ void lines_resize(struct lines *l, int width)
 {
     l->width = l->terminal && width > 0 ? width - (int)strlen(l->gutter) : 0;
     if (l->width < 8)
-        l->width = 0;           /* too narrow to wrap with sense */
+        l->width = 0; /* too narrow to wrap with sense */
 }
 
 void lines_init(struct lines *l, const char *gutter, const char *sgr, bool terminal, int width)
@@ -62,7 +62,7 @@ static void add_char(struct lines *l, uint32_t cp, const char *s, int n, struct 
     if (!l->mid)
         line_begin(l, l->gutter, out);
     if (cp == '\t' && l->terminal)
-        buf_add(out, "        ", (size_t)w);    /* a real tab would count from the gutter */
+        buf_add(out, "        ", (size_t)w); /* a real tab would count from the gutter */
     else
         buf_add(out, s, (size_t)n);
     l->column += w;
@@ -77,10 +77,11 @@ static size_t add_blanks(struct lines *l, const char *text, size_t len, struct b
         blanks++;
     for (end = blanks; end < len && text[end] != ' ' && text[end] != '\n'; end++)
         ;
-    if (l->mid && end > blanks && l->column + (int)blanks + show_columns(text + blanks, end - blanks) > l->width) {
+    if (l->mid && end > blanks
+        && l->column + (int)blanks + show_columns(text + blanks, end - blanks) > l->width) {
         lines_break(l, out);
         line_begin(l, l->gutter, out);
-        text = "  ";            /* what goes on is indented, as in show_wrap */
+        text = "  "; /* what goes on is indented, as in show_wrap */
         len = 2;
     } else {
         len = blanks;
@@ -110,7 +111,7 @@ void lines_add(struct lines *l, struct lines_cut *cut, const char *text, size_t 
         int n = utf8_decode(text, (size_t)(end - text), &cp);
 
         if (n <= 0)
-            n = 1;              /* scrubbed text has none of these */
+            n = 1; /* scrubbed text has none of these */
         if (!l->mid && !line_allowed(cut))
             return;
         if (*text == ' ' && l->words && l->width > 0) {

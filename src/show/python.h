@@ -1,4 +1,5 @@
-/* python.h - which bytes of Python code are keywords, strings and comments. Good enough for colour, not a parser. */
+/* python.h - which bytes of Python code are keywords, strings and comments. Good enough for colour, not a
+ * parser. */
 #ifndef SHOW_PYTHON_H
 #define SHOW_PYTHON_H
 

@@ -78,7 +78,8 @@ void show_flush(struct show *s)
 {
     if (s->out.len > 0) {
         if (!s->dead && out_write(s->o.fd, s->out.data, s->out.len, s->o.loop) < 0)
-            s->dead = errno != EINTR;   /* bad news about stderr has nowhere to go; who only stalled may read again */
+            /* bad news about stderr has nowhere to go; who only stalled may read again */
+            s->dead = errno != EINTR;
         s->last_write = clock_ms();
         show_status_arm(s);
     }
@@ -107,13 +108,16 @@ static const char *level_sgr(const struct show *s, enum notice_level level)
 
 void show_line(struct show *s, enum notice_level level, const char *text)
 {
-    autofree char *numbered = level == NOTICE_ERROR && s->question ? xasprintf("sandpiper: question %u: ", s->question) : NULL;
+    autofree char *numbered = level == NOTICE_ERROR && s->question
+                                  ? xasprintf("sandpiper: question %u: ", s->question)
+                                  : NULL;
     const char *sgr = level_sgr(s, level), *prefix = numbered ? numbered : "sandpiper: ";
 
     if ((s->o.quiet && level != NOTICE_ERROR) || (level == NOTICE_DETAIL && !s->o.verbose))
         return;
     show_begin(s, NULL);
-    while (*text) {             /* a second line (the remedy) is indented, so it cannot pass for another program's */
+    /* a second line (the remedy) is indented, so it cannot pass for another program's */
+    while (*text) {
         size_t n = strcspn(text, "\n");
         autofree char *raw = xmemdup0(text, n);
         autofree char *clean = scrub_line(raw, s->o.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
@@ -190,7 +194,8 @@ static void show_file(struct show *s, const struct event *e)
     show_begin(s, NULL);
     buf_addf(&s->out, "%sfile:", show_sgr(s, SGR_GREEN));
     if (s->o.terminal && 6 + strlen(path) + strlen(size) + 3 > (size_t)s->o.width)
-        buf_addf(&s->out, " %s\n%s%s\n", size, path, show_sgr(s, SGR_RESET));     /* the path on a line of its own: it is there to be copied */
+        /* the path on a line of its own: it is there to be copied */
+        buf_addf(&s->out, " %s\n%s%s\n", size, path, show_sgr(s, SGR_RESET));
     else
         buf_addf(&s->out, " %s (%s)%s\n", path, size, show_sgr(s, SGR_RESET));
     show_flush(s);
@@ -198,8 +203,9 @@ static void show_file(struct show *s, const struct event *e)
 
 static void show_usage(struct show *s, const struct event *e)
 {
-    autofree char *text = xasprintf("%lld tokens in, %lld out%s, %.1f s", (long long)e->usage.input, (long long)e->usage.output,
-                                    e->usage.estimated ? " (estimated)" : "", e->usage.seconds);
+    autofree char *text = xasprintf("%lld tokens in, %lld out%s, %.1f s", (long long)e->usage.input,
+                                    (long long)e->usage.output, e->usage.estimated ? " (estimated)" : "",
+                                    e->usage.seconds);
 
     show_line(s, NOTICE_DETAIL, text);
 }
@@ -207,13 +213,17 @@ static void show_usage(struct show *s, const struct event *e)
 static void show_done(struct show *s, const struct event *e)
 {
     show_status(s, NULL);
-    if (s->o.verbose && !s->o.reasoning && e->done.reasoning) {     /* else it was shown as it came */
+    if (s->o.verbose && !s->o.reasoning && e->done.reasoning) { /* else it was shown as it came */
         show_line(s, NOTICE_DETAIL, "what the model thought:");
         show_talk(s, e->done.reasoning, strlen(e->done.reasoning));
     }
     if (e->done.error && *e->done.error)
-        show_line(s, e->done.status == QUESTION_ANSWERED || e->done.status == QUESTION_INTERRUPTED || e->done.status == QUESTION_TERMINATED
-                      ? NOTICE_WARNING : NOTICE_ERROR, e->done.error);
+        show_line(s,
+                  e->done.status == QUESTION_ANSWERED || e->done.status == QUESTION_INTERRUPTED
+                          || e->done.status == QUESTION_TERMINATED
+                      ? NOTICE_WARNING
+                      : NOTICE_ERROR,
+                  e->done.error);
     if (s->o.verbose && e->done.last_output && *e->done.last_output) {
         show_line(s, NOTICE_DETAIL, "the last output of the code:");
         show_talk(s, e->done.last_output, strlen(e->done.last_output));

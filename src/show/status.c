@@ -1,5 +1,5 @@
-/* status.c - the transient line of a terminal: drawn after a silence, moved by a timer of the loop, gone before anything else
- * is written.
+/* status.c - the transient line of a terminal: drawn after a silence, moved by a timer of the loop, gone
+ * before anything else is written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "show/private.h"
 
 #define SILENCE_MS 300
-#define FRAME_MS 120
+#define FRAME_MS   120
 
 static void status_tick(void *ctx, short revents);
 
@@ -58,16 +58,17 @@ static void status_draw(struct show *s)
     char size[32];
 
     show_follow_width(s);
-    buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s->status);
+    buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s -> status);
     if (seconds > 0)
         buf_addf(&line, " (%lld s)", (long long)seconds);
     if (s->cut.over) {
         show_size(s->cut.all_bytes, size);
         buf_addf(&line, ", %s of output", size);
     }
-    /* one column stays free, or the terminal would wrap and "\r" would no longer reach the line's beginning */
-    buf_addf(&s->out, "\r%s%.*s%s\033[K", show_sgr(s, SGR_DIM), (int)show_fitting(buf_str(&line), s->o.width - 1), buf_str(&line),
-             show_sgr(s, SGR_RESET));
+    /* one column stays free, or the terminal would wrap and "\r" would no longer reach the line's beginning
+     */
+    buf_addf(&s->out, "\r%s%.*s%s\033[K", show_sgr(s, SGR_DIM),
+             (int)show_fitting(buf_str(&line), s->o.width - 1), buf_str(&line), show_sgr(s, SGR_RESET));
     buf_release(&line);
     s->drawn = true;
 }

@@ -1,4 +1,5 @@
-/* text.c - model text for stdout: scrubbed, streamed, blank lines before and behind it dropped, one newline at the end. */
+/* text.c - model text for stdout: scrubbed, streamed, blank lines before and behind it dropped, one newline
+ * at the end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +13,17 @@ struct show_text {
     struct loop *loop;
     struct scrub scrub;
     struct buf clean, out;
-    size_t newlines;            /* seen and held back: they may be the last ones */
-    bool any;                   /* something was written since the last end */
-    bool mid;                   /* the last thing written was no newline */
-    struct show *beside;        /* on the same terminal: its status line must go first */
+    size_t newlines;     /* seen and held back: they may be the last ones */
+    bool any;            /* something was written since the last end */
+    bool mid;            /* the last thing written was no newline */
+    struct show *beside; /* on the same terminal: its status line must go first */
 };
 
 struct show_text *show_text_new(int fd, bool terminal, bool colour, int width)
 {
     struct show_text *t = xcalloc(1, sizeof *t);
 
-    (void)colour;               /* for markdown, later */
+    (void)colour; /* for markdown, later */
     (void)width;
     t->fd = fd;
     scrub_init(&t->scrub, terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
@@ -86,7 +87,7 @@ static int text_flush(struct show_text *t)
 
     if (!t->out.len)
         return 0;
-    if (t->beside) {            /* out_write of this text must come after the status line was removed */
+    if (t->beside) { /* out_write of this text must come after the status line was removed */
         struct show_text *self = t->beside->text;
 
         t->beside->text = NULL;

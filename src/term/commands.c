@@ -57,7 +57,8 @@ enum command_id command_find(const char *line, const char **argument)
     return COMMAND_UNKNOWN;
 }
 
-/* How many letters must be changed, added, dropped or swapped with the next one to make a into b; both of at most WORD_MAX_LEN. */
+/* How many letters must be changed, added, dropped or swapped with the next one to make a into b; both of at
+ * most WORD_MAX_LEN. */
 static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 {
     size_t d[WORD_MAX_LEN + 1][WORD_MAX_LEN + 1];
@@ -90,7 +91,7 @@ const char *command_nearest(const char *line)
         size_t d = distance(line, n, c->name, strlen(c->name));
 
         if (n > 1 && !strncmp(c->name, line, n))
-            d = 0;              /* its beginning */
+            d = 0; /* its beginning */
         if (d < best) {
             best = d;
             name = c->name;

@@ -1,7 +1,8 @@
 /* editor.c - one line from the terminal: readline in callback mode, fed by the loop.
  *
- * The terminal's bytes are read here and go through keys.c; readline gets them one whole character at a time from a queue, so it
- * never waits for the rest of anything. Its own signal handlers are off: the loop has them.
+ * The terminal's bytes are read here and go through keys.c; readline gets them one whole character at a time
+ * from a queue, so it never waits for the rest of anything. Its own signal handlers are off: the loop has
+ * them.
  */
 #include "term/editor.h"
 
@@ -32,20 +33,20 @@
 #include "term/pastes.h"
 
 #define LINE_MAX_BYTES (1024 * 1024)
-#define CTRL_C 0x03
-#define CTRL_Z 0x1a
-#define COLUMNS_MIN 24
-#define ROWS_MIN 2
+#define CTRL_C         0x03
+#define CTRL_Z         0x1a
+#define COLUMNS_MIN    24
+#define ROWS_MIN       2
 
 struct editor {
     struct loop *loop;
-    const char *const *words, *const *matching;     /* matching: those that are looked through just now */
-    const char *behind;         /* and behind this word others are completed */
+    const char *const *words, *const *matching; /* matching: those that are looked through just now */
+    const char *behind;                         /* and behind this word others are completed */
     const char *const *(*names)(void *ctx);
     void *names_ctx;
-    bool fancy;                 /* the terminal knows escape sequences */
+    bool fancy; /* the terminal knows escape sequences */
     struct keys keys;
-    char queue[8];              /* what readline may read now */
+    char queue[8]; /* what readline may read now */
     size_t queued;
     struct pastes pastes;
     bool active, done, hidden;
@@ -53,9 +54,10 @@ struct editor {
     char *line;
 };
 
-static struct editor *the_editor;       /* readline's callbacks carry no context */
+static struct editor *the_editor; /* readline's callbacks carry no context */
 
-/* What readline writes goes the way of all output: a terminal that takes no more does not make us deaf to signals. */
+/* What readline writes goes the way of all output: a terminal that takes no more does not make us deaf to
+ * signals. */
 static ssize_t to_terminal(void *unused, const char *text, size_t n)
 {
     (void)unused;
@@ -87,8 +89,8 @@ static void deprep(void)
     modes_set(MODES_WAITING);
 }
 
-/* readline divides by the columns that are left beside its prompt, and its arithmetic was tried on screens that
- * people have. What is narrower is drawn as if it were not. */
+/* readline divides by the columns that are left beside its prompt, and its arithmetic was tried on screens
+ * that people have. What is narrower is drawn as if it were not. */
 static void tell_size(void)
 {
     struct winsize w = {0};
@@ -97,7 +99,8 @@ static void tell_size(void)
         w.ws_col = 80;
     if (w.ws_row == 0)
         w.ws_row = 24;
-    rl_set_screen_size(w.ws_row < ROWS_MIN ? ROWS_MIN : w.ws_row, w.ws_col < COLUMNS_MIN ? COLUMNS_MIN : w.ws_col);
+    rl_set_screen_size(w.ws_row < ROWS_MIN ? ROWS_MIN : w.ws_row,
+                       w.ws_col < COLUMNS_MIN ? COLUMNS_MIN : w.ws_col);
 }
 
 static int queue_get(FILE *unused)
@@ -111,7 +114,8 @@ static int queue_get(FILE *unused)
         memmove(e->queue, e->queue + 1, --e->queued);
         return c;
     }
-    /* No command that we know reads on; if one does, wait for the terminal itself rather than report its end. */
+    /* No command that we know reads on; if one does, wait for the terminal itself rather than report its end.
+     */
     while (!loop_check(e->loop)) {
         struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
 
@@ -133,7 +137,7 @@ static void on_line(char *line)
     e->line = line;
     e->end = line ? EDITOR_LINE : EDITOR_EOF;
     e->done = true;
-    rl_callback_handler_remove();       /* else it would show the next prompt at once */
+    rl_callback_handler_remove(); /* else it would show the next prompt at once */
 }
 
 static char *next_word(const char *text, int state)
@@ -164,12 +168,13 @@ static char **complete(const char *text, int start, int end)
     struct editor *e = the_editor;
 
     (void)end;
-    rl_attempted_completion_over = 1;   /* never file names */
+    rl_attempted_completion_over = 1; /* never file names */
     e->matching = start == 0 && *text == '/' ? e->words : is_behind(e, start) ? e->names(e->names_ctx) : NULL;
     return e->matching ? rl_completion_matches(text, next_word) : NULL;
 }
 
-void editor_complete_behind(struct editor *e, const char *word, const char *const *(*names)(void *ctx), void *ctx)
+void editor_complete_behind(struct editor *e, const char *word, const char *const *(*names)(void *ctx),
+                            void *ctx)
 {
     e->behind = word;
     e->names = names;
@@ -191,14 +196,15 @@ static void setup_readline(void)
     rl_deprep_term_function = deprep;
     rl_attempted_completion_function = complete;
     rl_completion_query_items = -1;
-    rl_completer_word_break_characters = " \t\n";      /* a model's name may have any other character */
-    rl_initialize();            /* reads ~/.inputrc, whose settings stay but for these */
+    rl_completer_word_break_characters = " \t\n"; /* a model's name may have any other character */
+    rl_initialize();                              /* reads ~/.inputrc, whose settings stay but for these */
     rl_variable_bind("enable-bracketed-paste", "off");
     rl_variable_bind("page-completions", "off");
     rl_variable_bind("blink-matching-paren", "off");
 }
 
-/* Whatever the locale, we speak UTF-8. readline sets it anew from the environment with each line, so it must stand there too. */
+/* Whatever the locale, we speak UTF-8. readline sets it anew from the environment with each line, so it must
+ * stand there too. */
 static void setup_locale(void)
 {
     setlocale(LC_CTYPE, "");
@@ -278,7 +284,8 @@ static void suspend(struct editor *e)
 
 static void say_cut(struct editor *e)
 {
-    autofree char *text = xasprintf("sandpiper: the paste was cut at 1 MiB; %s", remedy(REMEDY_ADD_FILE, true));
+    autofree char *text = xasprintf("sandpiper: the paste was cut at 1 MiB; %s",
+                                    remedy(REMEDY_ADD_FILE, true));
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
     show_wrap(&line, text, strlen(text), 0, e->fancy ? show_width(STDOUT_FILENO) : 0);
@@ -304,7 +311,7 @@ static void insert_paste(struct editor *e, const struct key *key)
 
 static void clear_line(struct editor *e)
 {
-    rl_callback_sigcleanup();   /* out of a search or a key sequence */
+    rl_callback_sigcleanup(); /* out of a search or a key sequence */
     rl_free_line_state();
     rl_point = rl_end;
     rl_redisplay();
@@ -324,7 +331,8 @@ static void feed_readline(struct editor *e, const struct key *key)
         suspend(e);
         return;
     }
-    if (rl_end >= LINE_MAX_BYTES && key->n >= 1 && (unsigned char)key->bytes[0] >= ' ' && key->bytes[0] != 0x7f)
+    if (rl_end >= LINE_MAX_BYTES && key->n >= 1 && (unsigned char)key->bytes[0] >= ' '
+        && key->bytes[0] != 0x7f)
         return;
     memcpy(e->queue, key->bytes, key->n);
     e->queued = key->n;
@@ -380,7 +388,7 @@ static void look_at_signals(struct editor *e)
         loop_arm(e->loop);
         clear_line(e);
     } else if (loop_resized(e->loop)) {
-        editor_hide(e);         /* while readline still knows where it has drawn what */
+        editor_hide(e); /* while readline still knows where it has drawn what */
         tell_size();
         editor_show(e);
     } else if (modes_continued()) {
@@ -406,13 +414,13 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
 {
     if (loop_fatal(e->loop))
         return EDITOR_FATAL;
-    loop_arm(e->loop);          /* the Ctrl-C that ended the last question is no wish about this line */
+    loop_arm(e->loop); /* the Ctrl-C that ended the last question is no wish about this line */
     e->done = false;
     e->active = true;
     rl_callback_handler_install(prompt, on_line);
     tell_size();
     loop_watch(e->loop, STDIN_FILENO, POLLIN, on_input, e);
-    drain(e);                   /* what was typed ahead */
+    drain(e); /* what was typed ahead */
     while (!e->done) {
         loop_wait(e->loop, wait_ms(e));
         if (!e->done)
@@ -423,7 +431,7 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     if (e->end != EDITOR_LINE)
         rl_callback_handler_remove();
     if (e->end == EDITOR_EOF)
-        put("\n");              /* the shell's prompt gets a line of its own */
+        put("\n"); /* the shell's prompt gets a line of its own */
     e->active = false;
     take_line(e, line);
     return e->end;

@@ -18,8 +18,8 @@
 #include "base/place.h"
 #include "base/scrub.h"
 
-#define ENTRIES 1000
-#define ENTRY_MAX (64 * 1024)           /* longer ones (pastes) are remembered in this session only */
+#define ENTRIES        1000
+#define ENTRY_MAX      (64 * 1024) /* longer ones (pastes) are remembered in this session only */
 #define FILE_MAX_BYTES (16 * 1024 * 1024)
 
 static void escape(struct buf *out, const char *s)
@@ -55,7 +55,8 @@ static char *unescape(const char *s, size_t len)
     return buf_steal(&clean, NULL);
 }
 
-/* The file's last entries go to readline; a file that has grown past its limit is written anew with only those. */
+/* The file's last entries go to readline; a file that has grown past its limit is written anew with only
+ * those. */
 static int load(struct history *h, struct error *err)
 {
     struct buf text = BUF_INIT(FILE_MAX_BYTES);
@@ -97,7 +98,7 @@ int history_open(struct history *h, const char *path, struct error *err)
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) == 0 && (st.st_mode & 077))
-        fchmod(fd, 0600);       /* what was asked is nobody else's business */
+        fchmod(fd, 0600); /* what was asked is nobody else's business */
     h->path = xstrdup(path);
     if (load(h, err) < 0) {
         history_release(h);
@@ -120,7 +121,7 @@ void history_append(struct history *h, const char *text)
     escape(&line, text);
     buf_addch(&line, '\n');
     autoclose int fd = place_open(h->path, O_WRONLY | O_APPEND | O_CREAT, NULL);
-    if (fd >= 0)                /* a full disk is no reason to disturb: the line itself is not lost */
+    if (fd >= 0) /* a full disk is no reason to disturb: the line itself is not lost */
         (void)!fd_write_all(fd, line.data, line.len);
 }
 

@@ -56,7 +56,7 @@ static struct key paste_done(struct keys *k, bool unended)
         if (k->paste.data[i] == '\r') {
             bool pair = i + 1 < k->paste.len && k->paste.data[i + 1] == '\n';
 
-            k->paste.data[i] = pair ? '\0' : '\n';         /* scrubbing removes the NUL */
+            k->paste.data[i] = pair ? '\0' : '\n'; /* scrubbing removes the NUL */
         }
     buf_clear(&k->clean);
     scrub_init(&scrub, SCRUB_PIPE);
@@ -117,7 +117,7 @@ struct key keys_next(struct keys *k, int64_t now)
             return take(k, (size_t)n);
         if (n == 0 && now - k->last < ESCAPE_MS)
             return (struct key){0};
-        buf_drop(&k->raw, 1);   /* no character: dropped, an editor would draw it wrong */
+        buf_drop(&k->raw, 1); /* no character: dropped, an editor would draw it wrong */
     }
     return k->pasting ? paste_next(k, now) : (struct key){0};
 }

@@ -1,4 +1,5 @@
-/* modes.c - see modes.h. The handlers use only what one may: tcsetattr, tcgetpgrp, poll, write, sigaction, raise. */
+/* modes.c - see modes.h. The handlers use only what one may: tcsetattr, tcgetpgrp, poll, write, sigaction,
+ * raise. */
 #include "term/modes.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-#define ALT_STACK (64 * 1024)   /* for a stack that is used up; more than any processor's registers need */
+#define ALT_STACK (64 * 1024) /* for a stack that is used up; more than any processor's registers need */
 
 /* What ends a program by default, but for those that the loop has and those that cannot be caught. */
 static const int deadly[] = {
@@ -42,7 +43,8 @@ static void say(const char *marks)
     int ready;
 
     while (terminal.marking && (ready = poll(&room, 1, 200)) != 0)
-        if (ready > 0 ? write(STDOUT_FILENO, marks, sizeof marks_on - 1) >= 0 || errno != EINTR : errno != EINTR)
+        if (ready > 0 ? write(STDOUT_FILENO, marks, sizeof marks_on - 1) >= 0 || errno != EINTR
+                      : errno != EINTR)
             break;
 }
 
@@ -55,12 +57,12 @@ static void apply(const struct termios *t, const char *marks)
     say(marks);
 }
 
-/* Die of the same signal, with the core file that is due. A fault comes again by itself when the instruction is
- * run again, which is what tells whoever had this signal before us, such as a sanitizer, where it was. */
+/* Die of the same signal, with the core file that is due. A fault comes again by itself when the instruction
+ * is run again, which is what tells whoever had this signal before us, such as a sanitizer, where it was. */
 static void on_deadly(int signal, siginfo_t *info, void *context)
 {
     bool fault = info->si_code > 0
-        && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL);
+                 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL);
 
     (void)context;
     apply(&terminal.before, marks_off);
@@ -68,13 +70,13 @@ static void on_deadly(int signal, siginfo_t *info, void *context)
         if (deadly[i] == signal)
             sigaction(signal, &terminal.was[i], NULL);
     if (!fault)
-        raise(signal);          /* it comes when this handler returns */
+        raise(signal); /* it comes when this handler returns */
 }
 
 static void catch_stop(void);
 
-/* Ctrl-Z while a question is under way, or the editor's own: not every shell puts the modes back, neither now nor
- * when we go on. Not SIGSTOP: where no shell could wake us up, the kernel does not stop us. */
+/* Ctrl-Z while a question is under way, or the editor's own: not every shell puts the modes back, neither now
+ * nor when we go on. Not SIGSTOP: where no shell could wake us up, the kernel does not stop us. */
 static void on_stop(int signal)
 {
     int saved = errno;
@@ -98,7 +100,7 @@ static void on_continue(int signal)
 }
 
 /* Where one is ignored we were started by something that has no use for it: that stays so. */
-static void catch(int signal, const struct sigaction *how, struct sigaction *was)
+static void catch (int signal, const struct sigaction *how, struct sigaction *was)
 {
     if (sigaction(signal, NULL, was) == 0 && was->sa_handler != SIG_IGN)
         sigaction(signal, how, NULL);
@@ -110,7 +112,7 @@ static void catch_stop(void)
 
     stop.sa_handler = on_stop;
     sigemptyset(&stop.sa_mask);
-    catch(SIGTSTP, &stop, &terminal.was_stop);
+    catch (SIGTSTP, &stop, &terminal.was_stop);
 }
 
 static void catch_all(void)
@@ -126,16 +128,17 @@ static void catch_all(void)
     sigemptyset(&die.sa_mask);
     sigemptyset(&go_on.sa_mask);
     for (size_t i = 0; i < countof(deadly); i++)
-        catch(deadly[i], &die, &terminal.was[i]);
-    catch(SIGCONT, &go_on, &terminal.was_continue);
+        catch (deadly[i], &die, &terminal.was[i]);
+    catch (SIGCONT, &go_on, &terminal.was_continue);
     catch_stop();
 }
 
-/* What a chat leaves that is killed (SIGKILL) at its prompt, and no other program; not every shell mends it. */
+/* What a chat leaves that is killed (SIGKILL) at its prompt, and no other program; not every shell mends it.
+ */
 static void mend(struct termios *t)
 {
-    if ((t->c_lflag & ICANON) || t->c_cc[VINTR] != _POSIX_VDISABLE || t->c_cc[VQUIT] != _POSIX_VDISABLE ||
-        t->c_cc[VSUSP] != _POSIX_VDISABLE)
+    if ((t->c_lflag & ICANON) || t->c_cc[VINTR] != _POSIX_VDISABLE || t->c_cc[VQUIT] != _POSIX_VDISABLE
+        || t->c_cc[VSUSP] != _POSIX_VDISABLE)
         return;
     t->c_iflag |= ICRNL;
     t->c_oflag |= OPOST | ONLCR;
@@ -179,7 +182,7 @@ void modes_set(enum modes modes)
         t.c_cc[VTIME] = 0;
     }
     if (modes == MODES_EDITING) {
-        t.c_lflag |= ECHO;      /* also where a crashed program left it off */
+        t.c_lflag |= ECHO; /* also where a crashed program left it off */
         t.c_cc[VINTR] = t.c_cc[VQUIT] = t.c_cc[VSUSP] = _POSIX_VDISABLE;
     }
     terminal.now = t;

@@ -1,4 +1,5 @@
-/* pastes.h - long pastes of one line: a short mark stands for each while the line is edited, and the text comes back when it is sent. */
+/* pastes.h - long pastes of one line: a short mark stands for each while the line is edited, and the text
+ * comes back when it is sent. */
 #ifndef TERM_PASTES_H
 #define TERM_PASTES_H
 
@@ -7,7 +8,9 @@
 struct buf;
 
 struct pastes {
-    struct paste { char *mark, *text; } *v;
+    struct paste {
+        char *mark, *text;
+    } * v;
     size_t n;
 };
 

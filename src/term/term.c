@@ -24,26 +24,32 @@
 struct term {
     struct term_options o;
     struct loop *loop;
-    struct agent *agent;        /* while it runs */
+    struct agent *agent; /* while it runs */
     struct editor *editor;
     struct history history;
-    struct inputs files;        /* for the first question */
+    struct inputs files; /* for the first question */
     struct show *show;
     struct show_text *text;
     char *greeting, *system;
     char *prompt, *more;
-    bool own;                   /* the cell that runs is the user's own: its code needs no showing */
-    char *stopped;              /* what became of the code that Ctrl-C ended; NULL: it ended none */
-    enum question_status last;  /* of the last question */
-    int broken;                 /* exit code after a write error on stdout */
+    bool own;                  /* the cell that runs is the user's own: its code needs no showing */
+    char *stopped;             /* what became of the code that Ctrl-C ended; NULL: it ended none */
+    enum question_status last; /* of the last question */
+    int broken;                /* exit code after a write error on stdout */
 };
 
 static void open_screen(struct term *t)
 {
     bool colour = show_wants_colour(1, t->o.color);
     struct show_options so = {
-        .fd = 2, .terminal = show_is_terminal(2), .colour = show_wants_colour(2, t->o.color), .width = show_width(2),
-        .quiet = t->o.quiet, .verbose = t->o.verbose, .reasoning = t->o.reasoning, .loop = t->loop,
+        .fd = 2,
+        .terminal = show_is_terminal(2),
+        .colour = show_wants_colour(2, t->o.color),
+        .width = show_width(2),
+        .quiet = t->o.quiet,
+        .verbose = t->o.verbose,
+        .reasoning = t->o.reasoning,
+        .loop = t->loop,
     };
 
     t->show = show_new(&so);
@@ -101,7 +107,7 @@ static void text_written(struct term *t, int result)
     if (result < 0 && errno != EINTR && !t->broken)
         t->broken = errno == EPIPE ? 141 : 1;
     if (t->broken)
-        loop_interrupt(t->loop);        /* nobody sees the answer */
+        loop_interrupt(t->loop); /* nobody sees the answer */
 }
 
 /* Who pressed Ctrl-C knows it: what became of the variables is told once, at the end. Not so where the whole
@@ -113,8 +119,8 @@ static void note_stopped(struct term *t, struct event *e)
     if (e->result.state_lost && !gone)
         return;
     free(t->stopped);
-    t->stopped = e->result.state_restored
-                     ? xstrdup("Code did not react to Ctrl-C and was killed. Variables are back to what they were before it ran.")
+    t->stopped = e->result.state_restored ? xstrdup("Code did not react to Ctrl-C and was killed. Variables "
+                                                    "are back to what they were before it ran.")
                  : e->result.state_lost ? xasprintf("Code did not react to Ctrl-C and was killed; %s.", gone)
                                         : xstrdup("Stopped. Variables are kept.");
     e->result.status = CELL_OK;
@@ -127,7 +133,7 @@ void term_event(void *ctx, const struct event *e)
     struct term *t = ctx;
     struct event own = *e;
 
-    editor_hide(t->editor);     /* news of the sandbox, while a line is typed */
+    editor_hide(t->editor); /* news of the sandbox, while a line is typed */
     if (e->type == EVENT_TEXT) {
         text_written(t, show_text_feed(t->text, e->text.text, e->text.len));
     } else {
@@ -138,7 +144,7 @@ void term_event(void *ctx, const struct event *e)
         if (e->type == EVENT_TOOL_RESULT && e->result.by_user)
             note_stopped(t, &own);
         if (e->type == EVENT_DONE && e->done.status == QUESTION_INTERRUPTED)
-            own.done.error = NULL;      /* after_question() says it */
+            own.done.error = NULL; /* after_question() says it */
         if (e->type != EVENT_SESSION_END)
             show_event(t->show, &own);
     }
@@ -179,7 +185,8 @@ static enum editor_end read_block(struct term *t, struct buf *message)
     return end;
 }
 
-/* A line; a line that ends in a backslash goes on in the next; a block between lines of three double quotes. */
+/* A line; a line that ends in a backslash goes on in the next; a block between lines of three double quotes.
+ */
 static enum editor_end read_message(struct term *t, struct buf *message)
 {
     enum editor_end end;
@@ -214,7 +221,8 @@ static int attach(struct term *t)
     }
     show_status(t->show, NULL);
     if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop)) {
-        autofree char *line = xasprintf("Stopped. %s was not handed over; start sandpiper again with --add to give it.", path);
+        autofree char *line = xasprintf(
+            "Stopped. %s was not handed over; start sandpiper again with --add to give it.", path);
 
         say(t, NOTICE_INFO, line);
     } else if (r < 0) {
@@ -227,7 +235,8 @@ static int attach(struct term *t)
 /* "Stopped. Variables are kept. /retry asks again." */
 static void tell_stopped(struct term *t, bool again)
 {
-    autofree char *line = xasprintf("%s%s", t->stopped ? t->stopped : "Stopped.", again ? " /retry asks again." : "");
+    autofree char *line = xasprintf("%s%s", t->stopped ? t->stopped : "Stopped.",
+                                    again ? " /retry asks again." : "");
 
     say(t, NOTICE_INFO, line);
     free(steal(&t->stopped));
@@ -243,8 +252,10 @@ static void after_question(struct term *t, enum question_status status)
     }
     if (question_has_answer(status) || loop_fatal(t->loop) || !agent_can_retry(t->agent))
         return;
-    say(t, NOTICE_INFO, status != QUESTION_NO_SANDBOX ? "/retry asks this again"
-        : "/retry asks this again once that is mended (an option such as --sandbox: quit, start again with it)");
+    say(t, NOTICE_INFO,
+        status != QUESTION_NO_SANDBOX ? "/retry asks this again"
+                                      : "/retry asks this again once that is mended (an option such as "
+                                        "--sandbox: quit, start again with it)");
 }
 
 static void ask(struct term *t, const struct buf *message)
@@ -253,7 +264,8 @@ static void ask(struct term *t, const struct buf *message)
 
     loop_arm(t->loop);
     if (message->full) {
-        autofree char *line = xasprintf("the question is longer than 1 MiB and was not asked; %s", remedy(REMEDY_ADD_FILE, true));
+        autofree char *line = xasprintf("the question is longer than 1 MiB and was not asked; %s",
+                                        remedy(REMEDY_ADD_FILE, true));
 
         say(t, NOTICE_ERROR, line);
         return;
@@ -269,9 +281,11 @@ static void retry(struct term *t)
     struct error err = {0};
 
     if (!agent_can_retry(t->agent)) {
-        say(t, NOTICE_INFO, !agent_question_number(t->agent) ? "Nothing to retry: no question was asked yet."
-            : question_has_answer(t->last) ? "Nothing to retry: the last question was answered."
-                                           : "Nothing to retry: part of an answer was given. Ask the question again.");
+        say(t, NOTICE_INFO,
+            !agent_question_number(t->agent) ? "Nothing to retry: no question was asked yet."
+            : question_has_answer(t->last)
+                ? "Nothing to retry: the last question was answered."
+                : "Nothing to retry: part of an answer was given. Ask the question again.");
         return;
     }
     loop_arm(t->loop);
@@ -315,10 +329,10 @@ static void help(struct term *t)
             buf_addf(&table, "%-19s %s\n", usage, c->help);
         }
     buf_addstr(&table, "!CODE               run Python in the same interpreter\n"
-                     " /...                a question that begins with a slash: put a blank before it\n"
-                     "a line ending in \\  goes on in the next, as does a block between lines of \"\"\"\n"
-                     "Ctrl-C              cancels the step, twice kills the code; clears the line\n"
-                     "Ctrl-R              searches what was typed\n");
+                       " /...                a question that begins with a slash: put a blank before it\n"
+                       "a line ending in \\  goes on in the next, as does a block between lines of \"\"\"\n"
+                       "Ctrl-C              cancels the step, twice kills the code; clears the line\n"
+                       "Ctrl-R              searches what was typed\n");
     show_wrap_lines(&out, buf_str(&table), 1);
     text_written(t, show_text_feed(t->text, out.data, out.len));
     text_written(t, show_text_end(t->text));

@@ -1,10 +1,10 @@
 /* cells.c - time cells through src/sandbox, as the agent runs them.
  *     cells ENGINE warm N     p50 and p99 of a warm print(1), microseconds, and the time to the first result
  *     cells ENGINE flood MB   one cell that prints MB megabytes: seconds, and our own peak memory in kB
- *     cells ENGINE parked none|numpy|objects   p50 of print(1) with and without a parked copy, 20 ms apart and in rows without a pause; state of 500 MB
- *     cells - profile FILE    write the seccomp profile that containers get
- *     cells ENGINE floor N    the same exchange over bare pipes with an uncontained python3 (ENGINE is ignored)
- * One line of "key value" pairs on stdout.
+ *     cells ENGINE parked none|numpy|objects   p50 of print(1) with and without a parked copy, 20 ms apart
+ * and in rows without a pause; state of 500 MB cells - profile FILE    write the seccomp profile that
+ * containers get cells ENGINE floor N    the same exchange over bare pipes with an uncontained python3
+ * (ENGINE is ignored) One line of "key value" pairs on stdout.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,13 +72,17 @@ static int64_t time_cell(struct sandbox *s, struct error *err)
     return run_cell(s, "print(1)", err) < 0 ? -1 : clock_us() - begin;
 }
 
-/* What a parked copy costs: the same cells in two sandboxes by turns, with and without one. First 20 ms apart, then in rows without a pause, as long as
- * rows may be and still have a copy made after each cell; the first of a row had its pause. */
-static int parked(const struct sandbox_options *options, struct loop *loop, const char *state, struct error *err)
+/* What a parked copy costs: the same cells in two sandboxes by turns, with and without one. First 20 ms
+ * apart, then in rows without a pause, as long as rows may be and still have a copy made after each cell; the
+ * first of a row had its pause. */
+static int parked(const struct sandbox_options *options, struct loop *loop, const char *state,
+                  struct error *err)
 {
     enum { APART = 100, ROWS = 20, ROW = 8 };
-    const char *prepare = !strcmp(state, "numpy") ? "import numpy\nx = [numpy.ones(6553600) for i in range(10)]"
-                          : !strcmp(state, "objects") ? "x = [str(i) * 3 for i in range(6500000)]" : "x = 1";
+    const char *prepare = !strcmp(state, "numpy")
+                              ? "import numpy\nx = [numpy.ones(6553600) for i in range(10)]"
+                          : !strcmp(state, "objects") ? "x = [str(i) * 3 for i in range(6500000)]"
+                                                      : "x = 1";
     int64_t apart[2][APART], row[2][ROWS * ROW];
     int status = 0;
 
@@ -108,8 +112,8 @@ static int parked(const struct sandbox_options *options, struct loop *loop, cons
             continue;
         qsort(apart[on], APART, sizeof *apart[on], by_value);
         qsort(row[on], (size_t)ROWS * ROW, sizeof *row[on], by_value);
-        printf("%s_apart_us %lld %s_row_us %lld ", on ? "on" : "off", (long long)apart[on][APART / 2], on ? "on" : "off",
-               (long long)row[on][ROWS * ROW / 2]);
+        printf("%s_apart_us %lld %s_row_us %lld ", on ? "on" : "off", (long long)apart[on][APART / 2],
+               on ? "on" : "off", (long long)row[on][ROWS * ROW / 2]);
     }
     return status;
 }
@@ -134,25 +138,27 @@ static int flood(struct sandbox *s, int megabytes, struct error *err)
     if (run_cell(s, "import sys", err) < 0)
         return -1;
     long before = peak_kb();
-    autofree char *code = xasprintf("for i in range(%d): sys.stdout.write(('x' * 99 + '\\n') * 10486)", megabytes);
+    autofree char *code = xasprintf("for i in range(%d): sys.stdout.write(('x' * 99 + '\\n') * 10486)",
+                                    megabytes);
     int64_t begin = clock_us();
     if (run_cell(s, code, err) < 0)
         return -1;
     int64_t end = clock_us();
-    printf("seconds %.2f rss_kb %ld grown_kb %ld", (double)(end - begin) / 1e6, peak_kb(), peak_kb() - before);
+    printf("seconds %.2f rss_kb %ld grown_kb %ld", (double)(end - begin) / 1e6, peak_kb(),
+           peak_kb() - before);
     return 0;
 }
 
-/* What the exchange costs with nothing around it: a line of code in, its output and one byte of result back. */
+/* What the exchange costs with nothing around it: a line of code in, its output and one byte of result back.
+ */
 static int bare(int n, struct error *err)
 {
-    static const char guest[] =
-        "import sys,os\n"
-        "g={'__name__':'__main__'}\n"
-        "for line in sys.stdin:\n"
-        "  exec(compile(line,'<cell>','exec'),g)\n"
-        "  sys.stdout.flush()\n"
-        "  os.write(1,b'.')\n";
+    static const char guest[] = "import sys,os\n"
+                                "g={'__name__':'__main__'}\n"
+                                "for line in sys.stdin:\n"
+                                "  exec(compile(line,'<cell>','exec'),g)\n"
+                                "  sys.stdout.flush()\n"
+                                "  os.write(1,b'.')\n";
     int in[2], out[2];
     if (pipe(in) < 0 || pipe(out) < 0)
         return error_errno(err, "pipe");
@@ -201,7 +207,9 @@ static int profile(const char *path, struct error *err)
 int main(int argc, char **argv)
 {
     if (argc != 4) {
-        fprintf(stderr, "usage: cells ENGINE warm|flood|floor N, cells ENGINE parked STATE, or cells - profile FILE\n");
+        fprintf(
+            stderr,
+            "usage: cells ENGINE warm|flood|floor N, cells ENGINE parked STATE, or cells - profile FILE\n");
         return 2;
     }
     struct error err = {0};

@@ -1,5 +1,5 @@
-/* fuzz_dotenv.c - a .env of somebody else: names keep to their form, nothing is expanded, no name is there twice, and of all variables only those
- * that a folder may set get into the configuration.
+/* fuzz_dotenv.c - a .env of somebody else: names keep to their form, nothing is expanded, no name is there
+ * twice, and of all variables only those that a folder may set get into the configuration.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -26,7 +26,7 @@ static void check_entries(const struct dotenv *d, const char *text, size_t size)
         for (size_t k = 0; k < i && i < 50; k++)
             check(strcmp(d->v[k].name, e->name) != 0);
     }
-    check(total <= size);       /* nothing grows: nothing was expanded */
+    check(total <= size); /* nothing grows: nothing was expanded */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -46,10 +46,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     check(providers_builtin(&c.providers, NULL) == 0);
     if (config_apply_dotenv(&c, text, size, &e) == 0) {
-        check(!c.system && !c.base_url && !c.api_key && !c.sandbox && !c.image && !c.config_path && !c.allow_insecure && !c.verbose);
+        check(!c.system && !c.base_url && !c.api_key && !c.sandbox && !c.image && !c.config_path
+              && !c.allow_insecure && !c.verbose);
         check(!c.choice[SOURCE_ENV].model.value && !c.choice[SOURCE_FLAG].provider.value);
-        if (endpoint_choose(&c, &end, &e) == 0 && end.found && end.key && strcmp(end.key, "key-of-the-environment") == 0)
-            check(strcmp(end.base_url, "https://api.openai.com/v1") == 0);      /* never to a URL of .env */
+        if (endpoint_choose(&c, &end, &e) == 0 && end.found && end.key
+            && strcmp(end.key, "key-of-the-environment") == 0)
+            check(strcmp(end.base_url, "https://api.openai.com/v1") == 0); /* never to a URL of .env */
         for (size_t i = 0; i < c.notices.n; i++)
             check(utf8_valid(c.notices.v[i], strlen(c.notices.v[i])));
     }

@@ -1,6 +1,7 @@
-/* fuzz_failure.c - any bytes as a refusal of a service, with headers and status, through the error reader and "debug reply": it has a class,
- * one clean line of message and a bounded wait; the report is one JSON object and never runs a call. Byte 0 picks the status, the lines up to
- * an empty one are headers, the rest is the body.
+/* fuzz_failure.c - any bytes as a refusal of a service, with headers and status, through the error reader and
+ * "debug reply": it has a class, one clean line of message and a bounded wait; the report is one JSON object
+ * and never runs a call. Byte 0 picks the status, the lines up to an empty one are headers, the rest is the
+ * body.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -21,7 +22,7 @@ static char *headers_of(char *s, char *end, const char **headers, size_t *n)
     while (s < end) {
         char *eol = memchr(s, '\n', (size_t)(end - s));
         if (eol == NULL)
-            return s;           /* no line is left: it is the body */
+            return s; /* no line is left: it is the body */
         *eol = '\0';
         if (eol == s)
             return eol + 1;
@@ -37,7 +38,8 @@ static void check_failure(int status, const char *body, size_t len, const char *
     struct failure f;
     struct failure_headers h = {.retry_after = wait, .retry_after_ms = wait_ms};
     failure_from_response(&f, status, &h, body, len, 1800000000);
-    check(f.class != FAILURE_NONE && utf8_valid(f.message, strlen(f.message)) && strpbrk(f.message, "\n\r\033") == NULL);
+    check(f.class != FAILURE_NONE && utf8_valid(f.message, strlen(f.message))
+          && strpbrk(f.message, "\n\r\033") == NULL);
     struct retry t = {0};
     struct retry_choice c = retry_decide(&t, &f, false, true, 0, 0);
     check(c.wait_ms >= 0 && c.wait_ms <= 120000);
@@ -57,7 +59,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     s[size - 1] = '\0';
     char *end = s + size - 1, *body = headers_of(s, end, headers, &n);
     int status = 300 + data[0];
-    struct debug_reply d = {.status = status, .headers = headers, .n_headers = n, .tools = &tool, .n_tools = 1, .now = 1800000000};
+    struct debug_reply d = {.status = status,
+                            .headers = headers,
+                            .n_headers = n,
+                            .tools = &tool,
+                            .n_tools = 1,
+                            .now = 1800000000};
 
     check_failure(status, body, (size_t)(end - body), n > 0 ? headers[0] : "", n > 1 ? headers[1] : "");
     char *text = debug_reply(&d, body, (size_t)(end - body));
@@ -65,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(json_type(j) == JSON_OBJECT && json_size(j) == 11 && utf8_valid(text, strlen(text)));
     const char *action = json_str(json_get(j, "action"));
     check(action != NULL);
-    if (strcmp(action, "run") == 0)     /* Groq quotes a call that it refused */
+    if (strcmp(action, "run") == 0) /* Groq quotes a call that it refused */
         check(strcmp(json_str(json_get(json_at(json_get(j, "tool_calls"), 0), "code")), "") != 0);
     else
         check(json_get(json_get(j, "error"), "class") != NULL || strcmp(action, "tool_error") == 0);

@@ -1,5 +1,5 @@
-/* fuzz_frame.c - bytes from inside a sandbox: the same frames however the stream is cut, no allocation over the cap, tagged values inside their
- * body, text always valid. The first four bytes seed the cuts.
+/* fuzz_frame.c - bytes from inside a sandbox: the same frames however the stream is cut, no allocation over
+ * the cap, tagged values inside their body, text always valid. The first four bytes seed the cuts.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-/* fuzz_json.c - what is accepted prints as text that parses to the same, holds valid UTF-8 without NUL only, and keeps to the
- * depth; a prefix of it is taken for the same value.
+/* fuzz_json.c - what is accepted prints as text that parses to the same, holds valid UTF-8 without NUL only,
+ * and keeps to the depth; a prefix of it is taken for the same value.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -21,7 +21,7 @@ static void walk(const struct json *j, unsigned depth)
     for (const struct json *m = json_first(j); m != NULL; m = json_next(m)) {
         if (json_type(j) == JSON_OBJECT) {
             check(utf8_valid(json_key(m), strlen(json_key(m))));
-            check(json_get(j, json_key(m)) == m);               /* no key is there twice */
+            check(json_get(j, json_key(m)) == m); /* no key is there twice */
         }
         walk(m, depth + 1);
     }
@@ -33,7 +33,8 @@ static void one(const char *text, size_t len, int flags)
     size_t used = 0;
     struct json *j = json_parse(text, len, flags, &used, &e);
     if (j == NULL) {
-        check(e.kind == ERROR_PROTOCOL && e.code >= 0 && (size_t)e.code <= len && utf8_valid(e.text, strlen(e.text)));
+        check(e.kind == ERROR_PROTOCOL && e.code >= 0 && (size_t)e.code <= len
+              && utf8_valid(e.text, strlen(e.text)));
         return;
     }
     check(used <= len);

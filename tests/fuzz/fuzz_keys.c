@@ -1,4 +1,5 @@
-/* fuzz_keys.c - what a terminal sends: whole characters and clean pastes, the same however the bytes come, and nothing kept back. */
+/* fuzz_keys.c - what a terminal sends: whole characters and clean pastes, the same however the bytes come,
+ * and nothing kept back. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,6 @@
-/* fuzz_lines.c - program output behind its gutter: no line without it, none wider than the terminal, nothing a terminal acts on, and
- * the same however the output is cut. The first byte chooses terminal or pipe and the width.
+/* fuzz_lines.c - program output behind its gutter: no line without it, none wider than the terminal, nothing
+ * a terminal acts on, and the same however the output is cut. The first byte chooses terminal or pipe and the
+ * width.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -8,7 +9,8 @@
 #include "show/lines.h"
 #include "show/python.h"
 
-static void show(const char *text, size_t len, uint32_t seed, bool cut, bool words, bool terminal, int width, struct buf *out)
+static void show(const char *text, size_t len, uint32_t seed, bool cut, bool words, bool terminal, int width,
+                 struct buf *out)
 {
     struct lines_cut limit = {.max_lines = 50, .max_bytes = 2000};
     struct lines l;
@@ -38,7 +40,8 @@ static void check_lines(const struct buf *out, bool terminal, int width)
             uint32_t cp = 0;
             int n = utf8_decode(s, (size_t)(nl - s), &cp);
 
-            check(n > 0 && cp != 0x1b && cp != 0x9b && (cp >= 0x20 || cp == '\t' || (cp == '\r' && !terminal)));
+            check(n > 0 && cp != 0x1b && cp != 0x9b
+                  && (cp >= 0x20 || cp == '\t' || (cp == '\r' && !terminal)));
             columns += utf8_width(cp);
             s += n;
         }
@@ -60,10 +63,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     show(text, size - 1, 0, false, false, terminal, width, &whole);
     check_lines(&whole, terminal, width);
     show(text, size - 1, data[0], true, false, terminal, width, &cut);
-    if (size - 1 <= 2000)       /* where the limit falls depends on the pieces */
+    if (size - 1 <= 2000) /* where the limit falls depends on the pieces */
         check(cut.len == whole.len && !memcmp(buf_str(&cut), buf_str(&whole), whole.len));
     whole.len = 0;
-    show(text, size - 1, 0, false, true, terminal, width, &whole);      /* broken between words: text of ours, in one piece */
+    /* broken between words: text of ours, in one piece */
+    show(text, size - 1, 0, false, true, terminal, width, &whole);
     check_lines(&whole, terminal, width);
     python_classify(text, size - 1, classes);
     free(classes);

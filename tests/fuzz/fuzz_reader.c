@@ -1,6 +1,6 @@
-/* fuzz_reader.c - any bytes as a service's answer, in each dialect: the same reply however they are cut; text is valid UTF-8 and is what
- * the listener heard; a call that would run has a known name and an object with code; a lost connection runs no call but one whose end was
- * seen. The first byte picks dialect and status.
+/* fuzz_reader.c - any bytes as a service's answer, in each dialect: the same reply however they are cut; text
+ * is valid UTF-8 and is what the listener heard; a call that would run has a known name and an object with
+ * code; a lost connection runs no call but one whose end was seen. The first byte picks dialect and status.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -17,7 +17,12 @@ static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
 static const struct llm_prompts none = {0};
 static const struct llm_request question = {.prompts = &none, .tools = &tool, .n_tools = 1};
 
-struct result { int rc; struct llm_reply r; struct failure f; struct buf heard; };
+struct result {
+    int rc;
+    struct llm_reply r;
+    struct failure f;
+    struct buf heard;
+};
 
 static void hear(void *ctx, const char *s, size_t n)
 {
@@ -25,7 +30,10 @@ static void hear(void *ctx, const char *s, size_t n)
     buf_add(ctx, s, n);
 }
 
-static void unhear(void *ctx) { buf_clear(ctx); }
+static void unhear(void *ctx)
+{
+    buf_clear(ctx);
+}
 
 static void run(enum answer_mode mode, const char *s, size_t n, uint32_t seed, struct result *o)
 {
@@ -88,7 +96,9 @@ static void check_next_request(const struct result *o, enum llm_api api)
 static void check_result(const struct result *o)
 {
     check(o->r.text != NULL && utf8_valid(o->r.text, strlen(o->r.text)));
-    check(o->rc == 0 || (o->f.class != FAILURE_NONE && o->r.n_calls == 0 && utf8_valid(o->f.message, strlen(o->f.message))));
+    check(o->rc == 0
+          || (o->f.class != FAILURE_NONE && o->r.n_calls == 0
+              && utf8_valid(o->f.message, strlen(o->f.message))));
     size_t n = strlen(o->r.text);
     check(n <= o->heard.len && memcmp(buf_str(&o->heard), o->r.text, n) == 0);
     for (size_t i = 0; i < o->r.n_calls; i++)
@@ -97,7 +107,8 @@ static void check_result(const struct result *o)
 
 static void check_same(const struct result *a, const struct result *b)
 {
-    check(a->rc == b->rc && strcmp(a->r.text, b->r.text) == 0 && a->r.n_calls == b->r.n_calls && a->r.finish == b->r.finish);
+    check(a->rc == b->rc && strcmp(a->r.text, b->r.text) == 0 && a->r.n_calls == b->r.n_calls
+          && a->r.finish == b->r.finish);
     check(a->rc == 0 || a->f.class == b->f.class);
     for (size_t i = 0; i < a->r.n_calls; i++)
         check(strcmp(a->r.calls[i].call.arguments, b->r.calls[i].call.arguments) == 0
@@ -109,7 +120,8 @@ static void check_items(const struct result *a, const struct result *b)
     check((a->r.reasoning_items == NULL) == (b->r.reasoning_items == NULL));
     if (a->r.reasoning_items == NULL)
         return;
-    check(strcmp(a->r.reasoning_items, b->r.reasoning_items) == 0 && utf8_valid(a->r.reasoning_items, strlen(a->r.reasoning_items)));
+    check(strcmp(a->r.reasoning_items, b->r.reasoning_items) == 0
+          && utf8_valid(a->r.reasoning_items, strlen(a->r.reasoning_items)));
     check_next_request(a, LLM_RESPONSES);
     check_next_request(a, LLM_CHAT_COMPLETIONS);
 }
@@ -129,7 +141,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct failure f;
         struct failure_headers h = {0};
         failure_from_response(&f, 400 + (data[0] & 0x7f), &h, s, size - 1, 0);
-        check(f.class != FAILURE_NONE && utf8_valid(f.message, strlen(f.message)) && strpbrk(f.message, "\n\033") == NULL);
+        check(f.class != FAILURE_NONE && utf8_valid(f.message, strlen(f.message))
+              && strpbrk(f.message, "\n\033") == NULL);
     } else {
         struct result whole, cut;
         enum answer_mode mode = data[0] % 3;

@@ -1,4 +1,5 @@
-/* fuzz_script.c - whatever stands on stdin: each question is valid text that is not blank, and an error says which line. */
+/* fuzz_script.c - whatever stands on stdin: each question is valid text that is not blank, and an error says
+ * which line. */
 #include "tests/fuzz/fuzz.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-/* fuzz_scrub.c - whatever comes in: nothing that a terminal acts on goes out, however the text is cut, and a second
- * scrubbing changes nothing. The first byte chooses target and cuts.
+/* fuzz_scrub.c - whatever comes in: nothing that a terminal acts on goes out, however the text is cut, and a
+ * second scrubbing changes nothing. The first byte chooses target and cuts.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -10,7 +10,7 @@
 static void harmless(const struct buf *out, enum scrub_for target)
 {
     unsigned marks = 0;
-    for (size_t i = 0; i < out->len; ) {
+    for (size_t i = 0; i < out->len;) {
         uint32_t c = 0;
         int n = utf8_decode(out->data + i, out->len - i, &c);
         check(n > 0);
@@ -19,8 +19,10 @@ static void harmless(const struct buf *out, enum scrub_for target)
         else
             check(c == '\n' || c == '\t' || (c >= 0x20 && c < 0x7f) || c >= 0xa0);
         if (target == SCRUB_TERMINAL) {
-            check(!(c >= 0x202a && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069) && !(c >= 0x200b && c <= 0x200f));
-            check(!(c >= 0xe0000 && c <= 0xe0fff) && !(c >= 0xfe00 && c <= 0xfe0f) && c != 0xfeff && c != 0x61c && c != 0xad);
+            check(!(c >= 0x202a && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069)
+                  && !(c >= 0x200b && c <= 0x200f));
+            check(!(c >= 0xe0000 && c <= 0xe0fff) && !(c >= 0xfe00 && c <= 0xfe0f) && c != 0xfeff
+                  && c != 0x61c && c != 0xad);
             marks = c >= 0x300 && utf8_width(c) == 0 ? marks + 1 : 0;
             check(marks <= 8);
         }
@@ -43,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     scrub_end(&s, &whole);
     harmless(&whole, target);
     check(whole.len <= 4 * len);
-    for (size_t i = 0; i < len; ) {
+    for (size_t i = 0; i < len;) {
         size_t n = fuzz_piece(&seed, len - i);
         scrub_feed(&s, text + i, n, &cut);
         i += n;

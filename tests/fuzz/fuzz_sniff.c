@@ -1,5 +1,5 @@
-/* fuzz_sniff.c - the kind of a file by its first bytes, and the numbers of an answer: any bytes, whole or cut, give one of the known kinds; and
- * whether they are data where questions should be. */
+/* fuzz_sniff.c - the kind of a file by its first bytes, and the numbers of an answer: any bytes, whole or
+ * cut, give one of the known kinds; and whether they are data where questions should be. */
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/private.h"
@@ -7,7 +7,8 @@
 
 static bool known(const char *kind)
 {
-    static const char *const kinds[] = {"", "csv", "tsv", "json", "jsonl", "xlsx", "parquet", "png", "jpg", "pdf", "zip", "txt"};
+    static const char *const kinds[] = {"",        "csv", "tsv", "json", "jsonl", "xlsx",
+                                        "parquet", "png", "jpg", "pdf",  "zip",   "txt"};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kind, kinds[i]) == 0)
@@ -17,7 +18,7 @@ static bool known(const char *kind)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1);      /* sniff_content is promised a NUL at its end, and reads no further */
+    char *text = malloc(size + 1); /* sniff_content is promised a NUL at its end, and reads no further */
 
     check(text != NULL);
     memcpy(text, data, size);

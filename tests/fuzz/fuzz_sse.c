@@ -1,4 +1,5 @@
-/* fuzz_sse.c - the same stream gives the same events however it is cut; no event holds more than the cap; names hold no line end. */
+/* fuzz_sse.c - the same stream gives the same events however it is cut; no event holds more than the cap;
+ * names hold no line end. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/buf.h"

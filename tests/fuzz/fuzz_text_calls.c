@@ -10,7 +10,11 @@
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
 
-struct result { struct buf text, thoughts; struct calls calls; bool enough; };
+struct result {
+    struct buf text, thoughts;
+    struct calls calls;
+    bool enough;
+};
 
 static void took(struct text_calls *k, struct result *r, struct buf *text, struct buf *thoughts)
 {
@@ -54,9 +58,10 @@ static void release(struct result *r)
     calls_release(&r->calls);
 }
 
-static bool same_bytes(const struct buf *a, const struct buf *b) { return a->len == b->len
-                                                                  && memcmp(buf_str(a), buf_str(b),
-                                                                          a->len) == 0; }
+static bool same_bytes(const struct buf *a, const struct buf *b)
+{
+    return a->len == b->len && memcmp(buf_str(a), buf_str(b), a->len) == 0;
+}
 
 static void check_same(const struct result *a, const struct result *b)
 {
@@ -83,11 +88,10 @@ static void check_nothing_lost(const struct result *r, const char *s, size_t n)
 {
     if (r->calls.n > 0 || r->thoughts.len > 0 || r->enough)
         return;
-    size_t skip = n - r->text.len;      /* an empty thought may have gone, and the white space behind it */
+    size_t skip = n - r->text.len; /* an empty thought may have gone, and the white space behind it */
     check(r->text.len <= n && memcmp(buf_str(&r->text), s + skip, r->text.len) == 0);
     check(skip == 0 || memmem(s, skip, "ink>", 4) != NULL || memmem(s, skip, "INK]", 4) != NULL
-          || memmem(s, skip, "ght>", 4) != NULL
-          || memmem(s, skip, "ing>", 4) != NULL);
+          || memmem(s, skip, "ght>", 4) != NULL || memmem(s, skip, "ing>", 4) != NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

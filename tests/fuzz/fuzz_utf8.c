@@ -1,4 +1,5 @@
-/* fuzz_utf8.c - the decoder against a slow one written from the table of RFC 3629; repair, cut and width over any bytes. */
+/* fuzz_utf8.c - the decoder against a slow one written from the table of RFC 3629; repair, cut and width over
+ * any bytes. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/buf.h"
@@ -8,7 +9,11 @@
 static size_t slow(const unsigned char *s, size_t len, uint32_t *cp)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = s[0] < 0x80 ? 1 : (s[0] & 0xe0) == 0xc0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : (s[0] & 0xf8) == 0xf0 ? 4 : 0;
+    size_t n = s[0] < 0x80             ? 1
+               : (s[0] & 0xe0) == 0xc0 ? 2
+               : (s[0] & 0xf0) == 0xe0 ? 3
+               : (s[0] & 0xf8) == 0xf0 ? 4
+                                       : 0;
     if (n == 0 || n > len)
         return 0;
     *cp = n == 1 ? s[0] : s[0] & (0xffu >> (n + 1));

@@ -1,5 +1,6 @@
-/* fuzz_yaml.c - config.yaml and prompts/python.yaml as hostile text: read or refused with ERROR_USAGE in valid UTF-8, never a crash, a hang, or a
- * value outside its range; and what was read once reads the same again.
+/* fuzz_yaml.c - config.yaml and prompts/python.yaml as hostile text: read or refused with ERROR_USAGE in
+ * valid UTF-8, never a crash, a hang, or a value outside its range; and what was read once reads the same
+ * again.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -16,7 +17,7 @@ static void walk(const struct ydoc *y, unsigned depth)
     check(y->type == YDOC_TEXT || y->text == NULL);
     for (size_t i = 0; i < y->n; i++) {
         check((y->v[i].key != NULL) == (y->type == YDOC_MAP));
-        check(y->v[i].key == NULL || ydoc_get(y, y->v[i].key) == &y->v[i]);      /* no key is there twice */
+        check(y->v[i].key == NULL || ydoc_get(y, y->v[i].key) == &y->v[i]); /* no key is there twice */
         walk(&y->v[i], depth + 1);
     }
 }
@@ -51,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(c.timeout == 0 || (c.timeout >= 100 && c.timeout <= 86400000));
     check(c.memory == 0 || c.memory >= 32 << 20);
     check(c.temperature <= 2);
-    check(!c.json && !c.dry_run && c.prompt == NULL && c.out_dir == NULL);       /* not the file's to say */
+    check(!c.json && !c.dry_run && c.prompt == NULL && c.out_dir == NULL); /* not the file's to say */
     for (size_t i = 0; i < c.providers.n; i++)
         check(c.providers.v[i].name != NULL);
     config_release(&c);

@@ -1,5 +1,6 @@
-/* fake.h - a model and a sandbox that follow a script, in place of src/llm and src/sandbox: the linker takes these. Each request checks
- * the conversation it is given, so no test can pass with a history that a service would refuse.
+/* fake.h - a model and a sandbox that follow a script, in place of src/llm and src/sandbox: the linker takes
+ * these. Each request checks the conversation it is given, so no test can pass with a history that a service
+ * would refuse.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -25,22 +26,22 @@
 #include "llm/llm.h"
 #include "sandbox/sandbox.h"
 
-#define INPUT_TOKENS 100
+#define INPUT_TOKENS  100
 #define OUTPUT_TOKENS 10
 
 struct fake_reply {
     const char *text;
-    const char *code[40];           /* calls of execute_python */
-    const char *tool;               /* another tool's name for the first call */
-    const char *problem;            /* of the first call */
-    enum error_kind fail;           /* llm_ask gives -1; text was shown before */
+    const char *code[40]; /* calls of execute_python */
+    const char *tool;     /* another tool's name for the first call */
+    const char *problem;  /* of the first call */
+    enum error_kind fail; /* llm_ask gives -1; text was shown before */
     const char *error;
     enum llm_finish finish;
     bool truncated, interrupt, terminate, unknown_usage;
-    int wait_ms;                    /* serve the loop for so long, until cancelled */
-    unsigned requests;              /* 0: one */
+    int wait_ms;       /* serve the loop for so long, until cancelled */
+    unsigned requests; /* 0: one */
     const char *reasoning;
-    bool unsure;                    /* it shows code, and is asked about it */
+    bool unsure; /* it shows code, and is asked about it */
 };
 
 struct fake_cell {
@@ -49,7 +50,7 @@ struct fake_cell {
     const char *exception, *hint, *what, *file;
     int line, exit_code;
     bool state_lost, state_restored, files_lost, interrupt;
-    enum error_kind fail;           /* sandbox_run gives -1 */
+    enum error_kind fail; /* sandbox_run gives -1 */
     int wait_ms;
 };
 
@@ -59,16 +60,16 @@ static struct fake {
     const struct fake_cell *cells;
     size_t n_cells, ran, started;
     struct loop *loop;
-    struct buf seen;                /* the last turn's text of each request, "role: text\n---\n" */
-    struct buf code;                /* what ran */
+    struct buf seen; /* the last turn's text of each request, "role: text\n---\n" */
+    struct buf code; /* what ran */
     struct buf events;
     char *system;
     char *blocks_ok;
-    struct buf examples;              /* the examples of each request, "[...]" */
+    struct buf examples; /* the examples of each request, "[...]" */
     int context, learns;
     bool no_sandbox, failed_behind, output_answers;
     const char *packages;
-    const char *earlier;            /* what earlier programs left in the sandbox */
+    const char *earlier; /* what earlier programs left in the sandbox */
     char *put_name, *put_data;
     size_t put_len;
     const char *profile;
@@ -85,11 +86,21 @@ static struct fake {
 } fake;
 
 static const struct prompts fake_prompts = {
-    .system_native = "native {python} [{packages}] ({names}) {limits} {tool} {date} {output}\n", .system_blocks = "blocks {packages}",
-    .examples_table = "TABLE {python}", .examples_json = "JSON",
-    .nudge = "call {tool}", .blocks_ok = "ok {output}", .blocks_failed = "failed {output}", .blocks_malformed = "malformed {output}",
-    .blocks_interrupted = "int {output}", .blocks_no_more = "nomore {output}", .tool_description = "run {python}", .tool_code = "the code",
-    .empty = "SAY SOMETHING", .no_more_code = "NO MORE CODE", .same_code = "SAME CODE",
+    .system_native = "native {python} [{packages}] ({names}) {limits} {tool} {date} {output}\n",
+    .system_blocks = "blocks {packages}",
+    .examples_table = "TABLE {python}",
+    .examples_json = "JSON",
+    .nudge = "call {tool}",
+    .blocks_ok = "ok {output}",
+    .blocks_failed = "failed {output}",
+    .blocks_malformed = "malformed {output}",
+    .blocks_interrupted = "int {output}",
+    .blocks_no_more = "nomore {output}",
+    .tool_description = "run {python}",
+    .tool_code = "the code",
+    .empty = "SAY SOMETHING",
+    .no_more_code = "NO MORE CODE",
+    .same_code = "SAME CODE",
     .same_output = "SAME OUTPUT",
 };
 
@@ -113,7 +124,8 @@ static void fake_check(const struct llm_request *q)
     if (q->about)
         buf_addf(&fake.seen, "about: %s\n---\n", q->about);
     else
-        buf_addf(&fake.seen, "%s: %s\n---\n", c->v[c->n - 1].role == TURN_USER ? "user" : "result", c->v[c->n - 1].text);
+        buf_addf(&fake.seen, "%s: %s\n---\n", c->v[c->n - 1].role == TURN_USER ? "user" : "result",
+                 c->v[c->n - 1].text);
     if (q->vary)
         buf_addstr(&fake.seen, "(varied)\n");
     free(fake.system);
@@ -124,7 +136,9 @@ static void fake_check(const struct llm_request *q)
     assert_int_equal(q->n_tools, 1);
     assert_string_equal(q->tools[0].name, "execute_python");
     struct json *schema = json_parse(q->tools[0].parameters, strlen(q->tools[0].parameters), 0, NULL, NULL);
-    assert_string_equal(json_str(json_get(json_get(schema, "properties"), "code") ? json_get(schema, "type") : NULL), "object");
+    assert_string_equal(
+        json_str(json_get(json_get(schema, "properties"), "code") ? json_get(schema, "type") : NULL),
+        "object");
     json_free(schema);
 }
 
@@ -146,12 +160,13 @@ static void fake_calls(const struct fake_reply *s, struct llm_reply *r)
     }
 }
 
-int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r, struct error *err)
+int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r,
+            struct error *err)
 {
     const struct fake_reply *s;
 
     (void)m;
-    assert_non_null(fake.started ? "" : NULL);          /* the sandbox comes up beside the first request */
+    assert_non_null(fake.started ? "" : NULL); /* the sandbox comes up beside the first request */
     fake_check(q);
     if (fake.asked >= fake.n_replies)
         fail_msg("request %zu was not expected; so far: %s", fake.asked + 1, buf_str(&fake.seen));
@@ -163,7 +178,8 @@ int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listene
         if (l->reasoning)
             l->reasoning(l->ctx, r->reasoning, strlen(r->reasoning));
     }
-    assert_true(!q->about == !!l->text);                /* what answers that is heard only when it runs code */
+    /* what answers that is heard only when it runs code */
+    assert_true(!q->about == !!l->text);
     if (*r->text && l->text)
         l->text(l->ctx, r->text, strlen(r->text));
     fake_serve(s->wait_ms);
@@ -280,7 +296,8 @@ const char *sandbox_python(struct sandbox *s)
     return fake.no_sandbox ? "" : "3.11";
 }
 
-int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l, struct cell_result *r, struct error *err)
+int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l,
+                struct cell_result *r, struct error *err)
 {
     const struct fake_cell *f;
 
@@ -389,13 +406,30 @@ static void fake_event(void *ctx, const struct event *e)
 
     (void)ctx;
     switch (e->type) {
-    case EVENT_TEXT: buf_addf(b, "text%u ", e->text.reply); break;
-    case EVENT_REPLY_END: buf_addf(b, "%s%u ", kinds[e->reply_end.kind], e->reply_end.reply); break;
-    case EVENT_TOOL_CALL: buf_addf(b, "call:%u ", e->call.cell); break;
-    case EVENT_TOOL_OUTPUT: buf_addf(b, "out:%u ", e->output.cell); break;
-    case EVENT_TOOL_RESULT: buf_addf(b, "result:%u:%d%s ", e->result.cell, (int)e->result.status, e->result.state_lost ? ":lost" : e->result.state_restored ? ":restored" : ""); break;
-    case EVENT_FILE: buf_addf(b, "file:%s ", e->file.name); break;
-    case EVENT_NOTICE: buf_addf(b, "notice(%s) ", e->notice.text); break;
+    case EVENT_TEXT:
+        buf_addf(b, "text%u ", e->text.reply);
+        break;
+    case EVENT_REPLY_END:
+        buf_addf(b, "%s%u ", kinds[e->reply_end.kind], e->reply_end.reply);
+        break;
+    case EVENT_TOOL_CALL:
+        buf_addf(b, "call:%u ", e->call.cell);
+        break;
+    case EVENT_TOOL_OUTPUT:
+        buf_addf(b, "out:%u ", e->output.cell);
+        break;
+    case EVENT_TOOL_RESULT:
+        buf_addf(b, "result:%u:%d%s ", e->result.cell, (int)e->result.status,
+                 e->result.state_lost       ? ":lost"
+                 : e->result.state_restored ? ":restored"
+                                            : "");
+        break;
+    case EVENT_FILE:
+        buf_addf(b, "file:%s ", e->file.name);
+        break;
+    case EVENT_NOTICE:
+        buf_addf(b, "notice(%s) ", e->notice.text);
+        break;
     case EVENT_DONE:
         fake.done = e->done.status;
         fake.done_count++;
@@ -413,7 +447,8 @@ static void fake_event(void *ctx, const struct event *e)
         fake.done_cells = e->done.cells;
         fake.done_requests = e->done.requests;
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -426,7 +461,8 @@ struct session {
     struct agent_options o;
 };
 
-__attribute__((unused)) static void fake_script(const struct fake_reply *replies, size_t n_replies, const struct fake_cell *cells, size_t n_cells)
+__attribute__((unused)) static void fake_script(const struct fake_reply *replies, size_t n_replies,
+                                                const struct fake_cell *cells, size_t n_cells)
 {
     fake.replies = replies;
     fake.n_replies = n_replies;
@@ -505,9 +541,15 @@ __attribute__((unused)) static enum question_status session_ask(struct session *
 }
 
 #define SCRIPT(r, c) fake_script(r, countof(r), c, countof(c))
-#define assert_contains(text, part) \
-    do { if (!strstr(text, part)) fail_msg("no \"%s\" in: %s", part, text); } while (0)
-#define assert_lacks(text, part) \
-    do { if (strstr(text, part)) fail_msg("\"%s\" is in: %s", part, text); } while (0)
+#define assert_contains(text, part)                   \
+    do {                                              \
+        if (!strstr(text, part))                      \
+            fail_msg("no \"%s\" in: %s", part, text); \
+    } while (0)
+#define assert_lacks(text, part)                      \
+    do {                                              \
+        if (strstr(text, part))                       \
+            fail_msg("\"%s\" is in: %s", part, text); \
+    } while (0)
 
 #endif

@@ -5,7 +5,8 @@
 
 static void test_budget(void **state)
 {
-    const struct budget_limits max = {.requests = 3, .calls = 32, .malformed = 2, .repairs = 1, .tokens = 100};
+    const struct budget_limits max = {
+        .requests = 3, .calls = 32, .malformed = 2, .repairs = 1, .tokens = 100};
     struct budget b;
     struct error err = {0};
 
@@ -27,20 +28,29 @@ static void test_budget(void **state)
     assert_int_equal(budget_bad_call(&b, "no JSON", &err), -1);
     budget_broke(&b, "a\n  b", "why");
     assert_false(budget_round_end(&b));
-    assert_false(budget_round_end(&b));         /* a reply without failing code changes nothing */
+    assert_false(budget_round_end(&b)); /* a reply without failing code changes nothing */
     budget_same_again(&b);
     assert_true(budget_round_end(&b));
-    assert_false(budget_round_end(&b));         /* told once */
+    assert_false(budget_round_end(&b)); /* told once */
     budget_release(&b);
     budget_release(NULL);
 }
 
 static void test_same_code(void **state)
 {
-    static const struct { const char *code; bool same; } cases[] = {
-        {"for i in x:\n    print(i)", true}, {"for i in x:\n    print(i)\n\n", true}, {"\nfor i in x:  \n\n    print(i)", true},
-        {"for i in x:\r\n    print(i)\r\n", true}, {"for i in x:\n  print(i)", false}, {"for i in x:\n    print(i )", false}, {"", false},
-        {"for i in x:", false}, {"for i in x:\n    print(i)\nprint(1)", false},
+    static const struct {
+        const char *code;
+        bool same;
+    } cases[] = {
+        {"for i in x:\n    print(i)", true},
+        {"for i in x:\n    print(i)\n\n", true},
+        {"\nfor i in x:  \n\n    print(i)", true},
+        {"for i in x:\r\n    print(i)\r\n", true},
+        {"for i in x:\n  print(i)", false},
+        {"for i in x:\n    print(i )", false},
+        {"", false},
+        {"for i in x:", false},
+        {"for i in x:\n    print(i)\nprint(1)", false},
     };
     const struct budget_limits max = {.repairs = 3};
     struct budget b;
@@ -57,12 +67,30 @@ static void test_same_code(void **state)
 
 static void test_numbers(void **state)
 {
-    static const struct { const char *answer, *output; bool shared; } cases[] = {
-        {"It is 7919.", "7919\n", true}, {"It is 7,919.", "7919", true}, {"About 3.14.", "3.14159265", true}, {"About 3.15.", "3.14159265", false},
-        {"It is 8.", "7919", false}, {"Seven of them.", "7", true}, {"no number", "no number", true}, {"nothing", "5", false},
-        {"12.5%", "0.125", true}, {"1.5 million", "1500001", false}, {"On 2024-03-05", "2024-03-05 00:00:00", true}, {"", "1", false},
-        {"x1 is good", "1", false}, {"1e3", "1000", true}, {"It is -4", "-4", true}, {"3", "3.2", true}, {"4", "3.2", false},
-        {"10", "1,2,3,10", true}, {"1234567", "1,234,567", true}, {"9e999", "1", false},
+    static const struct {
+        const char *answer, *output;
+        bool shared;
+    } cases[] = {
+        {"It is 7919.", "7919\n", true},
+        {"It is 7,919.", "7919", true},
+        {"About 3.14.", "3.14159265", true},
+        {"About 3.15.", "3.14159265", false},
+        {"It is 8.", "7919", false},
+        {"Seven of them.", "7", true},
+        {"no number", "no number", true},
+        {"nothing", "5", false},
+        {"12.5%", "0.125", true},
+        {"1.5 million", "1500001", false},
+        {"On 2024-03-05", "2024-03-05 00:00:00", true},
+        {"", "1", false},
+        {"x1 is good", "1", false},
+        {"1e3", "1000", true},
+        {"It is -4", "-4", true},
+        {"3", "3.2", true},
+        {"4", "3.2", false},
+        {"10", "1,2,3,10", true},
+        {"1234567", "1,234,567", true},
+        {"9e999", "1", false},
     };
 
     (void)state;
@@ -77,7 +105,7 @@ static void test_fill(void **state)
     char *s = text_fill("{a}{ab}{abc}{}{a {output} { \n\n", v, 2);
 
     (void)state;
-    assert_string_equal(s, "1{a}{abc}{}{a {output} { ");        /* what was put in is not filled again */
+    assert_string_equal(s, "1{a}{abc}{}{a {output} { "); /* what was put in is not filled again */
     free(s);
 }
 
@@ -91,7 +119,8 @@ static char *tell(struct cell_result *r, const char *code, const char *output)
 
 static void test_tell(void **state)
 {
-    char long_line[5000], exception[] = "KeyError: 'x'", hint[] = "the columns are: 'a', 'b'", in_line[] = "line 2 failed";
+    char long_line[5000], exception[] = "KeyError: 'x'", hint[] = "the columns are: 'a', 'b'",
+                          in_line[] = "line 2 failed";
     struct cell_result r = {.status = CELL_EXCEPTION, .exception = exception, .line = 2};
     char *s;
 
@@ -122,26 +151,24 @@ static void test_tell(void **state)
     s = tell(&r, "a", "");
     assert_contains(s, "a copy made before this cell");
     free(s);
-    r.earlier = true;                           /* what this cell made is there */
+    r.earlier = true; /* what this cell made is there */
     s = tell(&r, "a", "");
     assert_contains(s, "a copy made after the last cell");
     free(s);
     memset(long_line, 'x', 199);
     memcpy(long_line + 199, "\xc3\xa9.txt", 7);
-    r = (struct cell_result){.status = CELL_OK, .files = &(struct cell_file){.name = long_line, .size = 1}, .n_files = 1};
+    r = (struct cell_result){
+        .status = CELL_OK, .files = &(struct cell_file){.name = long_line, .size = 1}, .n_files = 1};
     s = tell(&r, "a", "");
-    assert_contains(s, "xxx (1 bytes)");        /* cut at a character */
+    assert_contains(s, "xxx (1 bytes)"); /* cut at a character */
     free(s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_same_code),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_tell),
+        cmocka_unit_test(test_budget), cmocka_unit_test(test_same_code), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_fill),   cmocka_unit_test(test_tell),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,8 @@ static const char *const questions[] = {
     "\n",
     "How many primes are there below 1,000,000?\n",
     "How many days, hours and minutes are left?\nWhat is the mean, the median, and the mode?\n",
-    "Hello, how are you\nPlease, tell me the time\nAdd 3, then 4\n",                       /* one comma each, no question mark */
+    /* one comma each, no question mark */
+    "Hello, how are you\nPlease, tell me the time\nAdd 3, then 4\n",
     "Add 1,2\nAdd 3,4\nAdd 5,6\n",
     "Sort 3,1,2\nSort 9,8,7\n",
     "Sort 3,1,2\nSort 9,8,7\nSort 5,6,4\nSort 1,1,0\nSort 4,4,2\n",
@@ -32,8 +33,10 @@ static const char *const questions[] = {
     "GDP of France,2020\nGDP of Spain,2021\nGDP of Italy,2022\n",
     "sum of 3,4\nproduct of 5,6\nratio of 7,8\n",
     "Wie viele Einwohner hat Berlin, und wie viele Paris?\nNenne drei Fl\xc3\xbcsse, sortiert.\n",
-    "Nenne drei St\xc3\xa4" "dte; sortiere sie\nNenne drei Fl\xc3\xbcsse; sortiere sie\n",
-    "Was ist 3,5 mal 2\nWas ist 4,5 mal 2\nWas ist 5,5 mal 2\n",                           /* a decimal comma each */
+    "Nenne drei St\xc3\xa4"
+    "dte; sortiere sie\nNenne drei Fl\xc3\xbcsse; sortiere sie\n",
+    /* a decimal comma each */
+    "Was ist 3,5 mal 2\nWas ist 4,5 mal 2\nWas ist 5,5 mal 2\n",
     "Hallo,wie geht es dir\nSag mir,was das ist\nSchreib,was du willst\n",
     "Guten Tag,Welt\nGuten Abend,Welt\nGute Nacht,Welt\n",
     "- Buy milk, eggs\n- Sell cars, boats\n- Make a plan, quickly\n",
@@ -61,14 +64,18 @@ static const char *const questions[] = {
     "[section]\nkey=1\n",
     "{x | x > 3} is which set?\n",
     "# a comment, with a comma\nWhat is this, then?\n# another, too\nAnd that, then?\n",
-    "\"\"\"\na,b\n1,2\n3,4\n\"\"\"\nWhat is the sum of column a?\n",                      /* a block holds data for its question */
+    /* a block holds data for its question */
+    "\"\"\"\na,b\n1,2\n3,4\n\"\"\"\nWhat is the sum of column a?\n",
     "What is the sum of column a?\n\"\"\"\na,b\n1,2\n\"\"\"\n",
     "He said \"one, two\"\nShe said \"three, four\"\nThey said \"five, six\"\n",
     "\"Yes, no\" is what?\n\"No, yes\" is what?\n",
-    "\xe4\xbd\xa0\xe5\xa5\xbd,\xe8\xaf\xb7\xe9\x97\xae\xe5\x8c\x97\xe4\xba\xac\xe5\x9c\xa8\xe5\x93\xaa\xe9\x87\x8c\n"
-    "\xe8\xaf\xb7\xe8\xae\xa1\xe7\xae\x97,\xe4\xb8\x80\xe5\x8a\xa0\xe4\xb8\x80\xe6\x98\xaf\xe5\xa4\x9a\xe5\xb0\x91\n"
+    "\xe4\xbd\xa0\xe5\xa5\xbd,"
+    "\xe8\xaf\xb7\xe9\x97\xae\xe5\x8c\x97\xe4\xba\xac\xe5\x9c\xa8\xe5\x93\xaa\xe9\x87\x8c\n"
+    "\xe8\xaf\xb7\xe8\xae\xa1\xe7\xae\x97,"
+    "\xe4\xb8\x80\xe5\x8a\xa0\xe4\xb8\x80\xe6\x98\xaf\xe5\xa4\x9a\xe5\xb0\x91\n"
     "\xe8\xaf\xb7\xe9\x97\xae,\xe7\x8e\xb0\xe5\x9c\xa8\xe5\x87\xa0\xe7\x82\xb9\xe4\xba\x86\n",
-    "day,amount\n",                                                                         /* a line alone tells nothing */
+    /* a line alone tells nothing */
+    "day,amount\n",
     "a,b\nc,d\n",
     "How far is it from Rome, Italy to Bonn, Germany\nHow far is it from Oslo, Norway to Bern, Switzerland\n",
     "Convert 5 km, 3 miles\nConvert 6 km, 4 miles\nConvert 7 km, 5 miles\n",
@@ -82,7 +89,9 @@ static const char *const questions[] = {
     "Is 7 prime, yes or no\nIs 8 prime, yes or no\nIs 9 prime, yes or no\n",
 };
 
-static const struct { const char *text, *name; } data[] = {
+static const struct {
+    const char *text, *name;
+} data[] = {
     {"day,amount\n2024-01-01,5\n", "CSV"},
     {"a,b\n1,2\n", "CSV"},
     {"1,2\n3,4\n", "CSV"},
@@ -93,9 +102,12 @@ static const struct { const char *text, *name; } data[] = {
     {"first,last,city\nAnn,Lee,New York\nBob,Ray,Los Angeles\n", "CSV"},
     {"Datum;Betrag\n01.03.2024;4,50\n02.03.2024;12,00\n", "CSV"},
     {"Name;Ort;Preis\nAnna;K\xc3\xb6ln;\xe2\x82\xac 3,50\nBerta;Bonn;\xe2\x82\xac 4,10\n", "CSV"},
-    {"\xef\xbb\xbf" "id,name\r\n1,Ann\r\n2,Bob\r\n", "CSV"},
+    {"\xef\xbb\xbf"
+     "id,name\r\n1,Ann\r\n2,Bob\r\n",
+     "CSV"},
     {"id,comment,score\n1,The food was really very good,5\n2,Not good at all for me,1\n3,,2\n", "CSV"},
-    {"Timestamp,How old are you?,What is your name?\n2024/01/01 10:00,34,Ann\n2024/01/02 11:30,27,Bob\n", "CSV"},
+    {"Timestamp,How old are you?,What is your name?\n2024/01/01 10:00,34,Ann\n2024/01/02 11:30,27,Bob\n",
+     "CSV"},
     {"\"name\",\"amount\"\n\"Lee, Ann\",3\n\"Ray, Bob\",4\n", "CSV"},
     {"id,text\n1,\"two\nlines, here\"\n2,\"one\"\n", "CSV"},
     {"a|b|c\n1|2|3\n4|5|6\n", "CSV"},
@@ -106,7 +118,8 @@ static const struct { const char *text, *name; } data[] = {
     {"2024-01-01 10:00,error,disk\n2024-01-01 10:05,warning,net\n", "CSV"},
     {"x,y\n1,NA\n2,3.5e-7\n,4\n", "CSV"},
     {"id\tname\n1\tAnn\n2\tBob\n", "tab-separated data"},
-    {"id\tname\tnote\n1\tAnn Lee\tsaid that all is well\n2\tBob Ray\tsaid nothing of the kind\n", "tab-separated data"},
+    {"id\tname\tnote\n1\tAnn Lee\tsaid that all is well\n2\tBob Ray\tsaid nothing of the kind\n",
+     "tab-separated data"},
     {"| a | b |\n|---|---|\n| x | y |\n", "a table"},
     {"1\n2\n3\n", "a column of numbers"},
     {"value\n1.5\n-2.5\n3,000\n", "a column of numbers"},
@@ -143,7 +156,8 @@ static void test_beginnings_of_questions(void **state)
     for (size_t i = 0; i < countof(questions); i++)
         for (const char *end = questions[i]; (end = strchr(end, '\n')) != NULL; end++) {
             autofree char *part = xmemdup0(questions[i], (size_t)(end + 1 - questions[i]));
-            const char *found = strncmp(part, "[3, 1, 2]\n", 11) ? sniff_data(part, strlen(part), false) : NULL;
+            const char *found = strncmp(part, "[3, 1, 2]\n", 11) ? sniff_data(part, strlen(part), false)
+                                                                 : NULL;
 
             if (found)
                 fail_msg("taken for %s:\n%s", found, part);
@@ -166,7 +180,8 @@ static void test_data(void **state)
 /* Of something large the beginning is enough. */
 static void test_beginnings_of_data(void **state)
 {
-    static const char *const begin[] = {"{\"a\": [1, 2, ", "[\n", "[{\"a\": \"b", "{\"a\": 1}\n{\"a\": ", "a,b\n1,2\n3,", "{\"a\": 1}\n"};
+    static const char *const begin[] = {"{\"a\": [1, 2, ",      "[\n",          "[{\"a\": \"b",
+                                        "{\"a\": 1}\n{\"a\": ", "a,b\n1,2\n3,", "{\"a\": 1}\n"};
 
     (void)state;
     for (size_t i = 0; i < countof(begin); i++)
@@ -179,7 +194,9 @@ static void test_beginnings_of_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions), cmocka_unit_test(test_beginnings_of_questions), cmocka_unit_test(test_data),
+        cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_beginnings_of_questions),
+        cmocka_unit_test(test_data),
         cmocka_unit_test(test_beginnings_of_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

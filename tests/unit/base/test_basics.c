@@ -64,9 +64,13 @@ static void error_text_is_always_utf8(void **state)
 static void error_exit_codes(void **state)
 {
     (void)state;
-    static const struct { enum error_kind kind; int code; } rows[] = {
-        {ERROR_NONE, 0}, {ERROR_USAGE, 2}, {ERROR_NETWORK, 1}, {ERROR_API, 1}, {ERROR_AUTH, 77}, {ERROR_BUSY, 75},
-        {ERROR_PROTOCOL, 1}, {ERROR_SANDBOX, 3}, {ERROR_LIMIT, 5}, {ERROR_CANCELLED, 130}, {ERROR_SYSTEM, 1},
+    static const struct {
+        enum error_kind kind;
+        int code;
+    } rows[] = {
+        {ERROR_NONE, 0},  {ERROR_USAGE, 2},       {ERROR_NETWORK, 1},  {ERROR_API, 1},
+        {ERROR_AUTH, 77}, {ERROR_BUSY, 75},       {ERROR_PROTOCOL, 1}, {ERROR_SANDBOX, 3},
+        {ERROR_LIMIT, 5}, {ERROR_CANCELLED, 130}, {ERROR_SYSTEM, 1},
     };
     for (size_t i = 0; i < countof(rows); i++) {
         struct error e = {.kind = rows[i].kind};
@@ -89,7 +93,7 @@ static void buf_grows_and_ends_with_nul(void **state)
     char big[1000];
     memset(big, 'y', sizeof(big) - 1);
     big[sizeof(big) - 1] = '\0';
-    assert_true(buf_addf(&b, "<%s>", big));        /* longer than the formatter's small buffer */
+    assert_true(buf_addf(&b, "<%s>", big)); /* longer than the formatter's small buffer */
     assert_int_equal(b.len, 1001);
     size_t len;
     autofree char *s = buf_steal(&b, &len);
@@ -126,7 +130,7 @@ static void buf_cap_holds(void **state)
     while (buf_addch(&b, 'x'))
         ;
     assert_int_equal(b.len, 1000);
-    assert_true(b.alloc <= 1001);                   /* memory keeps to the cap too */
+    assert_true(b.alloc <= 1001); /* memory keeps to the cap too */
     buf_release(&b);
 }
 
@@ -171,7 +175,8 @@ static void argv_vectors(void **state)
 static void argv_quote_survives_a_shell(void **state)
 {
     (void)state;
-    static const char *const nasty[] = {"", "a b", "it's", "$HOME", "`id`", "a\nb", "*", "~", "a=b", "\\", "\"", "-n", "é", "!x", "#c"};
+    static const char *const nasty[] = {"",    "a b", "it's", "$HOME", "`id`", "a\nb", "*", "~",
+                                        "a=b", "\\",  "\"",   "-n",    "é",    "!x",   "#c"};
     struct argv a = ARGV_INIT;
     argv_push(&a, "printf");
     argv_push(&a, "<%s>");
@@ -192,7 +197,7 @@ static void argv_quote_survives_a_shell(void **state)
     close(fds[1]);
     char got[1000];
     size_t n = 0;
-    for (ssize_t k; (k = read(fds[0], got + n, sizeof(got) - 1 - n)) > 0; )
+    for (ssize_t k; (k = read(fds[0], got + n, sizeof(got) - 1 - n)) > 0;)
         n += (size_t)k;
     got[n] = '\0';
     close(fds[0]);
@@ -211,12 +216,38 @@ static void argv_quote_survives_a_shell(void **state)
 static void utf8_decodes_what_rfc_3629_allows(void **state)
 {
     (void)state;
-    static const struct { const char *s; int n; uint32_t cp; } rows[] = {
-        {"a", 1, 'a'}, {"\xc2\x80", 2, 0x80}, {"\xdf\xbf", 2, 0x7ff}, {"\xe0\xa0\x80", 3, 0x800}, {"\xed\x9f\xbf", 3, 0xd7ff},
-        {"\xee\x80\x80", 3, 0xe000}, {"\xef\xbf\xbf", 3, 0xffff}, {"\xf0\x90\x80\x80", 4, 0x10000}, {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
-        {"\x80", -1, 0}, {"\xbf", -1, 0}, {"\xc0\x80", -1, 0}, {"\xc1\xbf", -1, 0}, {"\xe0\x80\x80", -1, 0}, {"\xe0\x9f\xbf", -1, 0},
-        {"\xed\xa0\x80", -1, 0}, {"\xed\xbf\xbf", -1, 0}, {"\xf0\x8f\xbf\xbf", -1, 0}, {"\xf4\x90\x80\x80", -1, 0}, {"\xf5", -1, 0},
-        {"\xff", -1, 0}, {"\xc3(", -1, 0}, {"\xe2\x82(", -1, 0}, {"\xc3", 0, 0}, {"\xe2\x82", 0, 0}, {"\xf0\x9f\x98", 0, 0}, {"", 0, 0},
+    static const struct {
+        const char *s;
+        int n;
+        uint32_t cp;
+    } rows[] = {
+        {"a", 1, 'a'},
+        {"\xc2\x80", 2, 0x80},
+        {"\xdf\xbf", 2, 0x7ff},
+        {"\xe0\xa0\x80", 3, 0x800},
+        {"\xed\x9f\xbf", 3, 0xd7ff},
+        {"\xee\x80\x80", 3, 0xe000},
+        {"\xef\xbf\xbf", 3, 0xffff},
+        {"\xf0\x90\x80\x80", 4, 0x10000},
+        {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
+        {"\x80", -1, 0},
+        {"\xbf", -1, 0},
+        {"\xc0\x80", -1, 0},
+        {"\xc1\xbf", -1, 0},
+        {"\xe0\x80\x80", -1, 0},
+        {"\xe0\x9f\xbf", -1, 0},
+        {"\xed\xa0\x80", -1, 0},
+        {"\xed\xbf\xbf", -1, 0},
+        {"\xf0\x8f\xbf\xbf", -1, 0},
+        {"\xf4\x90\x80\x80", -1, 0},
+        {"\xf5", -1, 0},
+        {"\xff", -1, 0},
+        {"\xc3(", -1, 0},
+        {"\xe2\x82(", -1, 0},
+        {"\xc3", 0, 0},
+        {"\xe2\x82", 0, 0},
+        {"\xf0\x9f\x98", 0, 0},
+        {"", 0, 0},
     };
     for (size_t i = 0; i < countof(rows); i++) {
         uint32_t cp = 0;
@@ -252,10 +283,24 @@ static void utf8_repairs(void **state)
 {
     (void)state;
 #define R "\xef\xbf\xbd"
-    static const struct { const char *in; size_t len; const char *out; } rows[] = {
-        {"plain text longer than eight", 28, "plain text longer than eight"}, {"a\0b", 3, "a" R "b"}, {"\0\0", 2, R R},
-        {"caf\xe9", 4, "caf" R}, {"\xe2\x82", 2, R}, {"\xe2\x82x", 3, R "x"}, {"\xf0\x9f\x98\xe2\x82\xac", 6, R "\xe2\x82\xac"},
-        {"\xed\xa0\x80", 3, R R R}, {"\xff\xfe", 2, R R}, {"12345678\xff" "12345678", 17, "12345678" R "12345678"}, {"", 0, ""},
+    static const struct {
+        const char *in;
+        size_t len;
+        const char *out;
+    } rows[] = {
+        {"plain text longer than eight", 28, "plain text longer than eight"},
+        {"a\0b", 3, "a" R "b"},
+        {"\0\0", 2, R R},
+        {"caf\xe9", 4, "caf" R},
+        {"\xe2\x82", 2, R},
+        {"\xe2\x82x", 3, R "x"},
+        {"\xf0\x9f\x98\xe2\x82\xac", 6, R "\xe2\x82\xac"},
+        {"\xed\xa0\x80", 3, R R R},
+        {"\xff\xfe", 2, R R},
+        {"12345678\xff"
+         "12345678",
+         17, "12345678" R "12345678"},
+        {"", 0, ""},
     };
     for (size_t i = 0; i < countof(rows); i++) {
         struct buf b = BUF_INIT(0);
@@ -268,7 +313,7 @@ static void utf8_repairs(void **state)
 static void utf8_cuts(void **state)
 {
     (void)state;
-    const char *s = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z";       /* boundaries 0 1 3 6 10 11 */
+    const char *s = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z"; /* boundaries 0 1 3 6 10 11 */
     static const size_t want[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
     for (size_t at = 0; at < countof(want); at++)
         assert_int_equal(utf8_cut(s, 11, at), want[at]);
@@ -278,10 +323,15 @@ static void utf8_cuts(void **state)
 static void utf8_widths(void **state)
 {
     (void)state;
-    static const struct { uint32_t cp; int width; } rows[] = {
-        {0, 0}, {'\n', 0}, {0x7f, 0}, {0x9b, 0}, {' ', 1}, {'a', 1}, {0xe9, 1}, {0xad, 1}, {0x300, 0}, {0x34f, 0}, {0x200d, 0},
-        {0x200b, 0}, {0xfe0f, 0}, {0x4e00, 2}, {0xac00, 2}, {0x1100, 2}, {0x1160, 0}, {0x1f600, 2}, {0x1f1e6, 1}, {0x20000, 2},
-        {0xff21, 2}, {0xff61, 1}, {0x2500, 1}, {0x2764, 1}, {0x3000, 2}, {0xfffd, 1}, {0xe000, 1}, {0xe0001, 0}, {0x10ffff, 1},
+    static const struct {
+        uint32_t cp;
+        int width;
+    } rows[] = {
+        {0, 0},       {'\n', 0},    {0x7f, 0},   {0x9b, 0},    {' ', 1},      {'a', 1},
+        {0xe9, 1},    {0xad, 1},    {0x300, 0},  {0x34f, 0},   {0x200d, 0},   {0x200b, 0},
+        {0xfe0f, 0},  {0x4e00, 2},  {0xac00, 2}, {0x1100, 2},  {0x1160, 0},   {0x1f600, 2},
+        {0x1f1e6, 1}, {0x20000, 2}, {0xff21, 2}, {0xff61, 1},  {0x2500, 1},   {0x2764, 1},
+        {0x3000, 2},  {0xfffd, 1},  {0xe000, 1}, {0xe0001, 0}, {0x10ffff, 1},
     };
     for (size_t i = 0; i < countof(rows); i++) {
         if (utf8_width(rows[i].cp) != rows[i].width)
@@ -330,13 +380,17 @@ static void memory_copies(void **state)
     free(y);
 }
 
-/* FIPS 180-4's own examples, and every length about a block's end as Python's hashlib has it (the digest of all of those). */
+/* FIPS 180-4's own examples, and every length about a block's end as Python's hashlib has it (the digest of
+ * all of those). */
 static void sha256_as_published(void **state)
 {
-    static const struct { const char *text, *digest; } cases[] = {
+    static const struct {
+        const char *text, *digest;
+    } cases[] = {
         {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
         {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
     };
     struct buf all autorelease(buf_release) = BUF_INIT(0);
     char hex[SHA256_HEX], zeros[200] = {0};
@@ -357,12 +411,22 @@ static void sha256_as_published(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_texts), cmocka_unit_test(error_text_is_always_utf8), cmocka_unit_test(error_exit_codes),
-        cmocka_unit_test(buf_grows_and_ends_with_nul), cmocka_unit_test(buf_cap_holds), cmocka_unit_test(buf_space_and_drop),
-        cmocka_unit_test(argv_vectors), cmocka_unit_test(argv_quote_survives_a_shell),
-        cmocka_unit_test(utf8_decodes_what_rfc_3629_allows), cmocka_unit_test(utf8_every_character_goes_round),
-        cmocka_unit_test(utf8_repairs), cmocka_unit_test(utf8_cuts), cmocka_unit_test(utf8_widths),
-        cmocka_unit_test(sha256_as_published), cmocka_unit_test(memory_ends_with_a_line), cmocka_unit_test(memory_copies),
+        cmocka_unit_test(error_texts),
+        cmocka_unit_test(error_text_is_always_utf8),
+        cmocka_unit_test(error_exit_codes),
+        cmocka_unit_test(buf_grows_and_ends_with_nul),
+        cmocka_unit_test(buf_cap_holds),
+        cmocka_unit_test(buf_space_and_drop),
+        cmocka_unit_test(argv_vectors),
+        cmocka_unit_test(argv_quote_survives_a_shell),
+        cmocka_unit_test(utf8_decodes_what_rfc_3629_allows),
+        cmocka_unit_test(utf8_every_character_goes_round),
+        cmocka_unit_test(utf8_repairs),
+        cmocka_unit_test(utf8_cuts),
+        cmocka_unit_test(utf8_widths),
+        cmocka_unit_test(sha256_as_published),
+        cmocka_unit_test(memory_ends_with_a_line),
+        cmocka_unit_test(memory_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

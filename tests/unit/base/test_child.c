@@ -15,7 +15,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 
-#define ARGV(...) ((char *const[]){__VA_ARGS__, NULL})
+#define ARGV(...)  ((char *const[]){__VA_ARGS__, NULL})
 #define SH(script) ARGV((char *)"sh", (char *)"-c", (char *)(script))
 
 static void run_sh(const char *script, struct child_result *r)
@@ -42,7 +42,7 @@ static void runs_and_reports(void **state)
     assert_string_equal(text, "killed by SIGSEGV");
     child_result_release(&r);
     child_result_release(NULL);
-    run_sh("cat; echo end", &r);                    /* stdin is /dev/null */
+    run_sh("cat; echo end", &r); /* stdin is /dev/null */
     assert_string_equal(r.out.data, "end\n");
     child_result_release(&r);
     child_status_text(-1, text, sizeof(text));
@@ -72,7 +72,7 @@ static void says_why_it_cannot_start(void **state)
     assert_int_equal(e.code, ENOEXEC);
     child_result_release(&r);
     unlink("/tmp/test_child_script");
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);      /* nothing is left to reap */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left to reap */
     assert_int_equal(errno, ECHILD);
 }
 
@@ -109,7 +109,7 @@ static void output_has_a_cap(void **state)
     struct child_result r;
     struct error e = {0};
     assert_int_equal(child_run(SH("head -c 3000000 /dev/zero; echo x >&2"), 10000, 1000, NULL, &r, &e), 0);
-    assert_int_equal(r.status, 0);                  /* it was read to the end, so it did not block or die */
+    assert_int_equal(r.status, 0); /* it was read to the end, so it did not block or die */
     assert_int_equal(r.out.len, 1000);
     assert_true(r.out.full);
     assert_string_equal(r.err.data, "x\n");
@@ -123,7 +123,9 @@ static void deadline_kills_the_group(void **state)
     struct error e = {0};
     int64_t start = clock_ms();
     /* The shell's child ignores the polite signal and holds the pipes. */
-    assert_int_equal(child_run(SH("trap '' TERM; (trap '' TERM; sleep 30) & echo $!; wait; sleep 30"), 200, 1000, NULL, &r, &e), 0);
+    assert_int_equal(child_run(SH("trap '' TERM; (trap '' TERM; sleep 30) & echo $!; wait; sleep 30"), 200,
+                               1000, NULL, &r, &e),
+                     0);
     assert_true(r.timed_out);
     assert_true(WIFSIGNALED(r.status) && WTERMSIG(r.status) == SIGKILL);
     assert_true(clock_ms() - start < 5000);
@@ -150,7 +152,8 @@ static void polite_end_is_waited_for(void **state)
 {
     (void)state;
     struct child_result r;
-    assert_int_equal(child_run(SH("trap 'echo tidied; exit 7' TERM; sleep 30 & wait"), 300, 1000, NULL, &r, NULL), 0);
+    assert_int_equal(
+        child_run(SH("trap 'echo tidied; exit 7' TERM; sleep 30 & wait"), 300, 1000, NULL, &r, NULL), 0);
     assert_true(r.timed_out);
     assert_string_equal(buf_str(&r.out), "tidied\n");
     assert_true(WIFEXITED(r.status) && WEXITSTATUS(r.status) == 7);
@@ -207,11 +210,12 @@ static void inherits_nothing(void **state)
     sigprocmask(SIG_BLOCK, &set, &old);
     struct child_result r;
     run_sh("exec ls /proc/self/fd", &r);
-    assert_string_equal(r.out.data, "0\n1\n2\n3\n");         /* 3 is ls's own */
+    assert_string_equal(r.out.data, "0\n1\n2\n3\n"); /* 3 is ls's own */
     child_result_release(&r);
     run_sh("grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status", &r);
     assert_non_null(strstr(r.out.data, "SigBlk:\t0000000000000000"));
-    /* 32 and 33 are glibc's own: posix_spawn, and so make, leaves them ignored, and sigaction() refuses them. */
+    /* 32 and 33 are glibc's own: posix_spawn, and so make, leaves them ignored, and sigaction() refuses them.
+     */
     const char *ignored = strstr(r.out.data, "SigIgn:\t");
     assert_non_null(ignored);
     assert_int_equal(strtoull(ignored + 8, NULL, 16) & ~0x180000000ull, 0);
@@ -223,7 +227,7 @@ static void inherits_nothing(void **state)
     child_result_release(&r);
     sigset_t now;
     sigprocmask(SIG_SETMASK, &old, &now);
-    assert_true(sigismember(&now, SIGUSR1));                /* ours as before */
+    assert_true(sigismember(&now, SIGUSR1)); /* ours as before */
     signal(SIGPIPE, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     close(high);
@@ -248,7 +252,7 @@ static void handlers_do_not_run_in_the_child(void **state)
 static void read_end(int fd, char *out, size_t size)
 {
     size_t n = 0;
-    for (ssize_t k; n < size - 1 && (k = read(fd, out + n, size - 1 - n)) > 0; )
+    for (ssize_t k; n < size - 1 && (k = read(fd, out + n, size - 1 - n)) > 0;)
         n += (size_t)k;
     out[n] = '\0';
 }
@@ -266,7 +270,8 @@ static void passes_what_is_asked(void **state)
     snprintf(script, sizeof(script), "cat <&%d; echo $ONLY; env | wc -l", extra[0]);
     char *env[] = {(char *)"ONLY=this", NULL};
     int keep[] = {extra[0], -1};
-    struct child_options o = {.argv = SH(script), .env = env, .in = -1, .out = out[1], .err = -1, .keep = keep};
+    struct child_options o = {
+        .argv = SH(script), .env = env, .in = -1, .out = out[1], .err = -1, .keep = keep};
     struct error e = {0};
     pid_t pid = child_spawn(&o, &e);
     assert_true(pid > 0);
@@ -276,7 +281,7 @@ static void passes_what_is_asked(void **state)
     assert_true(child_wait(pid, 5000, &status));
     assert_int_equal(status, 0);
     assert_non_null(strstr(text, "secret\nthis\n"));
-    assert_true(fcntl(extra[0], F_GETFD) & FD_CLOEXEC);     /* ours is as it was */
+    assert_true(fcntl(extra[0], F_GETFD) & FD_CLOEXEC); /* ours is as it was */
     close(out[0]);
     close(extra[0]);
     int gone[] = {999, -1};
@@ -294,7 +299,7 @@ static void crossed_descriptors(void **state)
         int a[2], b[2];
         close(0);
         close(1);
-        if (pipe(a) < 0 || pipe(b) < 0)                     /* a is 0 and 1 now */
+        if (pipe(a) < 0 || pipe(b) < 0) /* a is 0 and 1 now */
             _exit(2);
         struct child_options o = {.argv = SH("cat; echo err >&2"), .in = a[0], .out = b[1], .err = a[1]};
         if (write(a[1], "hello", 5) != 5)
@@ -330,7 +335,8 @@ static void setup_runs_before_exec(void **state)
     int out[2];
     char text[64];
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    struct child_options o = {.argv = SH("echo ran"), .in = -1, .out = out[1], .err = -1, .setup = setup_ok, .setup_ctx = &out[1]};
+    struct child_options o = {
+        .argv = SH("echo ran"), .in = -1, .out = out[1], .err = -1, .setup = setup_ok, .setup_ctx = &out[1]};
     pid_t pid = child_spawn(&o, NULL);
     assert_true(child_wait(pid, 5000, NULL));
     o.setup = setup_fails;
@@ -371,7 +377,11 @@ static void becomes_another_user(void **state)
     int out[2];
     char text[128];
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    struct child_options o = {.argv = SH("id -u; id -g; id -G; exec cat /etc/shadow"), .in = -1, .out = out[1], .err = -1, .uid = 65432,
+    struct child_options o = {.argv = SH("id -u; id -g; id -G; exec cat /etc/shadow"),
+                              .in = -1,
+                              .out = out[1],
+                              .err = -1,
+                              .uid = 65432,
                               .die_with_parent = true};
     pid_t pid = child_spawn(&o, NULL);
     close(out[1]);
@@ -389,7 +399,11 @@ static void dies_with_its_parent(void **state)
         assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
         pid_t parent = fork();
         if (parent == 0) {
-            struct child_options o = {.argv = SH("exec sleep 30"), .in = -1, .out = fds[1], .err = -1, .die_with_parent = true,
+            struct child_options o = {.argv = SH("exec sleep 30"),
+                                      .in = -1,
+                                      .out = fds[1],
+                                      .err = -1,
+                                      .die_with_parent = true,
                                       .uid = as_user ? 65432 : 0};
             _exit(child_spawn(&o, NULL) > 0 ? 0 : 1);
         }
@@ -398,7 +412,7 @@ static void dies_with_its_parent(void **state)
         waitpid(parent, &status, 0);
         assert_int_equal(status, 0);
         struct pollfd p = {.fd = fds[0], .events = POLLIN};
-        assert_int_equal(poll(&p, 1, 5000), 1);             /* its end of the pipe closes when it dies */
+        assert_int_equal(poll(&p, 1, 5000), 1); /* its end of the pipe closes when it dies */
         close(fds[0]);
     }
 }
@@ -418,11 +432,11 @@ static void waiting(void **state)
     child_kill(pid, SIGTERM);
     assert_true(child_wait(pid, -1, &status));
     assert_true(WIFSIGNALED(status));
-    assert_true(child_wait(pid, 1000, &status));            /* gone already */
+    assert_true(child_wait(pid, 1000, &status)); /* gone already */
     assert_int_equal(status, -1);
     assert_true(child_wait(-1, 1000, &status));
-    child_kill(0, SIGKILL);                                 /* would be ourselves */
-    child_kill(-1, SIGKILL);                                /* would be everybody */
+    child_kill(0, SIGKILL);  /* would be ourselves */
+    child_kill(-1, SIGKILL); /* would be everybody */
     child_kill(1, SIGKILL);
 }
 
@@ -463,7 +477,8 @@ static void a_body_runs_in_place_of_a_program(void **state)
     int in[2], code = 42, status;
 
     assert_int_equal(pipe(in), 0);
-    struct child_options o = {.argv = ARGV((char *)"a body"), .in = in[0], .out = -1, .err = -1, .body = body, .body_ctx = &code};
+    struct child_options o = {
+        .argv = ARGV((char *)"a body"), .in = in[0], .out = -1, .err = -1, .body = body, .body_ctx = &code};
     pid_t pid = child_spawn(&o, &e);
     assert_true(pid > 0);
     assert_false(child_wait(pid, 0, &status));
@@ -477,13 +492,25 @@ static void a_body_runs_in_place_of_a_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_and_reports), cmocka_unit_test(says_why_it_cannot_start), cmocka_unit_test(path_has_only_absolute_folders),
-        cmocka_unit_test(output_has_a_cap), cmocka_unit_test(deadline_kills_the_group), cmocka_unit_test(polite_end_is_waited_for),
-        cmocka_unit_test(a_daemon_holding_the_pipe_does_not_hold_us), cmocka_unit_test(a_cancel_ends_it),
-        cmocka_unit_test(inherits_nothing), cmocka_unit_test(handlers_do_not_run_in_the_child), cmocka_unit_test(passes_what_is_asked),
-        cmocka_unit_test(crossed_descriptors), cmocka_unit_test(setup_runs_before_exec), cmocka_unit_test(runs_where_it_is_told),
+        cmocka_unit_test(runs_and_reports),
+        cmocka_unit_test(says_why_it_cannot_start),
+        cmocka_unit_test(path_has_only_absolute_folders),
+        cmocka_unit_test(output_has_a_cap),
+        cmocka_unit_test(deadline_kills_the_group),
+        cmocka_unit_test(polite_end_is_waited_for),
+        cmocka_unit_test(a_daemon_holding_the_pipe_does_not_hold_us),
+        cmocka_unit_test(a_cancel_ends_it),
+        cmocka_unit_test(inherits_nothing),
+        cmocka_unit_test(handlers_do_not_run_in_the_child),
+        cmocka_unit_test(passes_what_is_asked),
+        cmocka_unit_test(crossed_descriptors),
+        cmocka_unit_test(setup_runs_before_exec),
+        cmocka_unit_test(runs_where_it_is_told),
         cmocka_unit_test(becomes_another_user),
-        cmocka_unit_test(a_body_runs_in_place_of_a_program), cmocka_unit_test(dies_with_its_parent), cmocka_unit_test(waiting), cmocka_unit_test(descriptors_do_not_leak),
+        cmocka_unit_test(a_body_runs_in_place_of_a_program),
+        cmocka_unit_test(dies_with_its_parent),
+        cmocka_unit_test(waiting),
+        cmocka_unit_test(descriptors_do_not_leak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,10 +59,10 @@ static void read_and_write(void **state)
     assert_int_equal(e.kind, ERROR_USAGE);
     assert_int_equal(file_write("no/such/f", "", 0, 0600, &e), -1);
     buf_clear(&b);
-    assert_int_equal(file_read("/proc/self/stat", 100000, &b, &e), 0);     /* size 0 beforehand */
+    assert_int_equal(file_read("/proc/self/stat", 100000, &b, &e), 0); /* size 0 beforehand */
     assert_true(b.len > 0);
     buf_release(&b);
-    DIR *d = opendir(".");                          /* no temporary file is left behind */
+    DIR *d = opendir("."); /* no temporary file is left behind */
     int names = 0;
     while (readdir(d) != NULL)
         names++;
@@ -97,7 +97,8 @@ static void mkdirs(void **state)
     assert_non_null(strstr(e.text, "plain"));
 }
 
-/* 2000 levels deep, each with files and a directory of mode 000, links that lead out, names from another world. */
+/* 2000 levels deep, each with files and a directory of mode 000, links that lead out, names from another
+ * world. */
 static void remove_tree(void **state)
 {
     (void)state;
@@ -122,9 +123,9 @@ static void remove_tree(void **state)
     assert_int_equal(file_remove_tree("t"), 0);
     assert_int_equal(access("t", F_OK), -1);
     assert_int_equal(access("keep", F_OK), 0);
-    assert_int_equal(file_remove_tree("t"), 0);             /* not there: fine */
+    assert_int_equal(file_remove_tree("t"), 0); /* not there: fine */
     assert_int_equal(symlink("outside", "alink"), 0);
-    assert_int_equal(file_remove_tree("alink"), 0);         /* the link, not where it leads */
+    assert_int_equal(file_remove_tree("alink"), 0); /* the link, not where it leads */
     assert_int_equal(access("outside/keep", F_OK), 0);
     assert_int_equal(file_remove_tree("keep"), 0);
     assert_int_equal(access("keep", F_OK), -1);
@@ -155,8 +156,8 @@ static void remove_tree_as_a_user(void **state)
     if (pid == 0) {
         if (setgid(65534) < 0 || setuid(65534) < 0)
             _exit(2);
-        int bad = file_mkdirs("u/a/b/c", 0700, NULL) < 0 || file_write("u/a/f", "", 0, 0400, NULL) < 0 || chmod("u/a/b", 0) < 0
-            || chmod("u/a", 0500) < 0 || chmod("u", 0) < 0;
+        int bad = file_mkdirs("u/a/b/c", 0700, NULL) < 0 || file_write("u/a/f", "", 0, 0400, NULL) < 0
+                  || chmod("u/a/b", 0) < 0 || chmod("u/a", 0500) < 0 || chmod("u", 0) < 0;
         _exit(bad ? 3 : file_remove_tree("u") < 0 ? 4 : access("u", F_OK) == 0 ? 5 : 0);
     }
     int status;
@@ -187,7 +188,7 @@ static void write_all_to_a_full_pipe(void **state)
         usleep(20000);
         char c[4096];
         size_t n = 0;
-        for (ssize_t k; (k = read(fds[0], c, sizeof(c))) > 0; )
+        for (ssize_t k; (k = read(fds[0], c, sizeof(c))) > 0;)
             n += (size_t)k;
         _exit(n == size ? 0 : 1);
     }
@@ -215,7 +216,8 @@ static void standard_descriptors(void **state)
         close(2);
         int mask = fd_open_standard();
         char c;
-        bool good = mask == 5 && fcntl(0, F_GETFD) == 0 && fcntl(2, F_GETFD) == 0 && read(0, &c, 1) == 0 && write(2, "x", 1) == 1;
+        bool good = mask == 5 && fcntl(0, F_GETFD) == 0 && fcntl(2, F_GETFD) == 0 && read(0, &c, 1) == 0
+                    && write(2, "x", 1) == 1;
         _exit(good && fd_open_standard() == 0 ? 0 : 1);
     }
     int status;
@@ -235,7 +237,7 @@ static void xdg_paths(void **state)
     setenv("HOME", "/h", 1);
     unsetenv("XDG_CONFIG_HOME");
     setenv("XDG_CACHE_HOME", "/c", 1);
-    setenv("XDG_STATE_HOME", "relative", 1);        /* ignored, as the specification wants */
+    setenv("XDG_STATE_HOME", "relative", 1); /* ignored, as the specification wants */
     setenv("XDG_DATA_HOME", "", 1);
     expect_path(XDG_CONFIG, "config.yaml", "/h/.config/sandpiper/config.yaml");
     expect_path(XDG_CACHE, NULL, "/c/sandpiper");
@@ -246,7 +248,7 @@ static void xdg_paths(void **state)
     autofree char *want = xasprintf("%s/sandpiper/s", dir);
     expect_path(XDG_RUNTIME, "s", want);
     autofree char *fallback = xasprintf("/tmp/sandpiper-%u", (unsigned)geteuid());
-    chmod(dir, 0755);                               /* open to others: not used */
+    chmod(dir, 0755); /* open to others: not used */
     expect_path(XDG_RUNTIME, NULL, fallback);
     unsetenv("XDG_RUNTIME_DIR");
     expect_path(XDG_RUNTIME, NULL, fallback);
@@ -255,10 +257,12 @@ static void xdg_paths(void **state)
     assert_int_equal(st.st_mode & 07777, 0700);
 }
 
-/* What a writer left that was killed goes; what is being written, and what others have called alike, stays. */
+/* What a writer left that was killed goes; what is being written, and what others have called alike, stays.
+ */
 static void sweep(void **state)
 {
-    static const char *const names[] = {"d/x.abc123", "d/x.Zz9Zz9", "d/x.abc12", "d/x.abc1234", "d/xabc1234", "d/y.abc123"};
+    static const char *const names[] = {"d/x.abc123",  "d/x.Zz9Zz9", "d/x.abc12",
+                                        "d/x.abc1234", "d/xabc1234", "d/y.abc123"};
 
     (void)state;
     assert_int_equal(file_mkdirs("d", 0700, NULL), 0);
@@ -282,8 +286,16 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, enter, leave)
     const struct CMUnitTest tests[] = {
-        T(read_and_write), T(a_fifo_does_not_hang), T(mkdirs), T(remove_tree), T(wide_tree), T(remove_tree_as_a_user),
-        T(write_all_to_a_full_pipe), T(standard_descriptors), T(xdg_paths), T(sweep),
+        T(read_and_write),
+        T(a_fifo_does_not_hang),
+        T(mkdirs),
+        T(remove_tree),
+        T(wide_tree),
+        T(remove_tree_as_a_user),
+        T(write_all_to_a_full_pipe),
+        T(standard_descriptors),
+        T(xdg_paths),
+        T(sweep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

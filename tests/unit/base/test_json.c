@@ -19,13 +19,61 @@ static struct json *parse(const char *text)
 static void refuses(void **state)
 {
     (void)state;
-    static const struct { const char *text; int at; } rows[] = {
-        {"", 0}, {"  ", 2}, {"{", 1}, {"[1,2", 4}, {"\"abc", 4}, {"\"a\\", 3}, {"\"a\\u12", 6}, {"tru", 3}, {"-", 1}, {"1.", 2}, {"1e", 2},
-        {"{\"a\"", 4}, {"{\"a\":", 5}, {"{\"a\":1", 6}, {"{\"a\":1,", 7},
-        {"nul!", 0}, {"None", 0}, {"NaN", 0}, {"Infinity", 0}, {"'a'", 0}, {"{a:1}", 1}, {"{\"a\" 1}", 5}, {"[1 2]", 3}, {"[1,]", 3},
-        {"{\"a\":1,}", 7}, {"[,1]", 1}, {"01", 0}, {"-01", 1}, {"+1", 0}, {".5", 0}, {"1.x", 2}, {"0x10", 1}, {"1 2", 2}, {"{}{}", 2},
-        {"{} x", 3}, {"[}", 1}, {"{]", 1}, {"[1}", 2}, {"\"a\nb\"", 2}, {"\"\t\"", 1}, {"\"\\x41\"", 1}, {"\"\\u12g4\"", 1}, {"// c\n1", 0},
-        {"\v1", 0}, {"\xc2\xa0" "1", 0}, {"{1:2}", 1}, {"1-2", 1}, {"--1", 1}, {"]", 0},
+    static const struct {
+        const char *text;
+        int at;
+    } rows[] = {
+        {"", 0},
+        {"  ", 2},
+        {"{", 1},
+        {"[1,2", 4},
+        {"\"abc", 4},
+        {"\"a\\", 3},
+        {"\"a\\u12", 6},
+        {"tru", 3},
+        {"-", 1},
+        {"1.", 2},
+        {"1e", 2},
+        {"{\"a\"", 4},
+        {"{\"a\":", 5},
+        {"{\"a\":1", 6},
+        {"{\"a\":1,", 7},
+        {"nul!", 0},
+        {"None", 0},
+        {"NaN", 0},
+        {"Infinity", 0},
+        {"'a'", 0},
+        {"{a:1}", 1},
+        {"{\"a\" 1}", 5},
+        {"[1 2]", 3},
+        {"[1,]", 3},
+        {"{\"a\":1,}", 7},
+        {"[,1]", 1},
+        {"01", 0},
+        {"-01", 1},
+        {"+1", 0},
+        {".5", 0},
+        {"1.x", 2},
+        {"0x10", 1},
+        {"1 2", 2},
+        {"{}{}", 2},
+        {"{} x", 3},
+        {"[}", 1},
+        {"{]", 1},
+        {"[1}", 2},
+        {"\"a\nb\"", 2},
+        {"\"\t\"", 1},
+        {"\"\\x41\"", 1},
+        {"\"\\u12g4\"", 1},
+        {"// c\n1", 0},
+        {"\v1", 0},
+        {"\xc2\xa0"
+         "1",
+         0},
+        {"{1:2}", 1},
+        {"1-2", 1},
+        {"--1", 1},
+        {"]", 0},
     };
     for (size_t i = 0; i < countof(rows); i++) {
         struct error e = {0};
@@ -41,12 +89,29 @@ static void refuses(void **state)
 static void accepts(void **state)
 {
     (void)state;
-    static const struct { const char *text, *printed; } rows[] = {
-        {"null", "null"}, {" true\r\n\t", "true"}, {"-0", "-0"}, {"0", "0"}, {"-12", "-12"}, {"1.5", "1.5"}, {"0.1", "0.1"}, {"\"\"", "\"\""},
-        {"[]", "[]"}, {"{}", "{}"}, {"[[],{}]", "[[],{}]"}, {"{\"a\":[1,{\"b\":null}]}", "{\"a\":[1,{\"b\":null}]}"},
-        {"\xef\xbb\xbf{}", "{}"}, {"{\"\":1}", "{\"\":1}"}, {"{\"a\":1,\"A\":2}", "{\"a\":1,\"A\":2}"},
-        {"\"\\u00e9\\ud83d\\ude00\\n\\/\"", "\"é😀\\n/\""}, {"\"\\\"\\\\\\b\\f\\r\\t\"", "\"\\\"\\\\\\b\\f\\r\\t\""},
-        {"{\"a\":1}", "{\"a\":1}"}, {" [ 1 , 2 ] ", "[1,2]"}, {"{ \"a\" : 1 , \"b\" : 2 }", "{\"a\":1,\"b\":2}"},
+    static const struct {
+        const char *text, *printed;
+    } rows[] = {
+        {"null", "null"},
+        {" true\r\n\t", "true"},
+        {"-0", "-0"},
+        {"0", "0"},
+        {"-12", "-12"},
+        {"1.5", "1.5"},
+        {"0.1", "0.1"},
+        {"\"\"", "\"\""},
+        {"[]", "[]"},
+        {"{}", "{}"},
+        {"[[],{}]", "[[],{}]"},
+        {"{\"a\":[1,{\"b\":null}]}", "{\"a\":[1,{\"b\":null}]}"},
+        {"\xef\xbb\xbf{}", "{}"},
+        {"{\"\":1}", "{\"\":1}"},
+        {"{\"a\":1,\"A\":2}", "{\"a\":1,\"A\":2}"},
+        {"\"\\u00e9\\ud83d\\ude00\\n\\/\"", "\"é😀\\n/\""},
+        {"\"\\\"\\\\\\b\\f\\r\\t\"", "\"\\\"\\\\\\b\\f\\r\\t\""},
+        {"{\"a\":1}", "{\"a\":1}"},
+        {" [ 1 , 2 ] ", "[1,2]"},
+        {"{ \"a\" : 1 , \"b\" : 2 }", "{\"a\":1,\"b\":2}"},
     };
     for (size_t i = 0; i < countof(rows); i++) {
         autojson struct json *j = parse(rows[i].text);
@@ -60,17 +125,32 @@ static void accepts(void **state)
 static void repairs_instead_of_losing(void **state)
 {
     (void)state;
-    static const struct { const char *text, *str; } rows[] = {
-        {"\"a\\u0000b\"", "a" R "b"}, {"\"\\ud800\"", R}, {"\"\\udc00x\"", R "x"}, {"\"\\ud800\\ud83d\\ude00\"", R "😀"},
-        {"\"\\ud83d\\n\"", R "\n"}, {"\"\\ud83d\\u0041\"", R "A"}, {"\"\\ud800\\u0000\"", R R}, {"\"a\xff" "b\"", "a" R "b"},
-        {"\"\xe2\x82\"", R}, {"\"\xed\xa0\x80\"", R R R}, {"\"\xc0\x80\"", R R}, {"\"\\ud83d\\ude00\\ude00\"", "😀" R}, {"\"\xf0\x9f\x98\"", R},
+    static const struct {
+        const char *text, *str;
+    } rows[] = {
+        {"\"a\\u0000b\"", "a" R "b"},
+        {"\"\\ud800\"", R},
+        {"\"\\udc00x\"", R "x"},
+        {"\"\\ud800\\ud83d\\ude00\"", R "😀"},
+        {"\"\\ud83d\\n\"", R "\n"},
+        {"\"\\ud83d\\u0041\"", R "A"},
+        {"\"\\ud800\\u0000\"", R R},
+        {"\"a\xff"
+         "b\"",
+         "a" R "b"},
+        {"\"\xe2\x82\"", R},
+        {"\"\xed\xa0\x80\"", R R R},
+        {"\"\xc0\x80\"", R R},
+        {"\"\\ud83d\\ude00\\ude00\"", "😀" R},
+        {"\"\xf0\x9f\x98\"", R},
     };
     for (size_t i = 0; i < countof(rows); i++) {
         autojson struct json *j = parse(rows[i].text);
         if (j == NULL || strcmp(json_str(j), rows[i].str) != 0)
             fail_msg("%s: %s", rows[i].text, j != NULL ? json_str(j) : "refused");
-        struct buf nested = BUF_INIT(0);       /* the same within other text, behind a byte order mark */
-        buf_addf(&nested, "\xef\xbb\xbf [1, {\"k\": %s, \"l\": [%s]}, \"tail\" ] ", rows[i].text, rows[i].text);
+        struct buf nested = BUF_INIT(0); /* the same within other text, behind a byte order mark */
+        buf_addf(&nested, "\xef\xbb\xbf [1, {\"k\": %s, \"l\": [%s]}, \"tail\" ] ", rows[i].text,
+                 rows[i].text);
         autojson struct json *n = json_parse(nested.data, nested.len, 0, NULL, NULL);
         assert_string_equal(json_str(json_get(json_at(n, 1), "k")), rows[i].str);
         assert_string_equal(json_str(json_at(json_get(json_at(n, 1), "l"), 0)), rows[i].str);
@@ -134,7 +214,8 @@ static void duplicates(void **state)
     static const size_t sizes[] = {1, 2, 5, 11, 12, 13, 14, 40, 5000};
     for (size_t i = 0; i < countof(sizes); i++) {
         size_t n = sizes[i];
-        autofree char *fine = many_keys(n, "other"), *bad = many_keys(n, "k0"), *escaped = many_keys(n, "\\u006b0");
+        autofree char *fine = many_keys(n, "other"), *bad = many_keys(n, "k0"),
+                      *escaped = many_keys(n, "\\u006b0");
         autojson struct json *ok = parse(fine);
         assert_int_equal(json_size(ok), n + 1);
         struct error e = {0};
@@ -146,7 +227,8 @@ static void duplicates(void **state)
         assert_int_equal(json_int(json_get(first, "k0"), -1), 0);
     }
     assert_null(parse("{\"x\":[{\"a\":1,\"a\":1}]}"));
-    autojson struct json *thrice = json_parse("{\"a\":1,\"a\":2,\"b\":3,\"a\":4}", 25, JSON_DUPLICATES, NULL, NULL);
+    autojson struct json *thrice = json_parse("{\"a\":1,\"a\":2,\"b\":3,\"a\":4}", 25, JSON_DUPLICATES, NULL,
+                                              NULL);
     autofree char *text = json_print(thrice);
     assert_string_equal(text, "{\"a\":1,\"b\":3}");
 }
@@ -157,14 +239,18 @@ static void many_keys_stay_linear(void **state)
     autofree char *text = many_keys(200000, "k7");
     int64_t start = clock_ms();
     assert_null(parse(text));
-    assert_true(clock_ms() - start < 5000);         /* n^2 would take minutes */
+    assert_true(clock_ms() - start < 5000); /* n^2 would take minutes */
 }
 
 static void prefix(void **state)
 {
     (void)state;
-    static const struct { const char *text; size_t used; } rows[] = {
-        {"{\"a\":1} rest", 7}, {"  [1] [2]", 5}, {"12abc", 2}, {"\"x\"\"y\"", 3}, {"true,", 4}, {"{}", 2}, {"\"\\u0000\" x", 8},
+    static const struct {
+        const char *text;
+        size_t used;
+    } rows[] = {
+        {"{\"a\":1} rest", 7}, {"  [1] [2]", 5}, {"12abc", 2},         {"\"x\"\"y\"", 3},
+        {"true,", 4},          {"{}", 2},        {"\"\\u0000\" x", 8},
     };
     for (size_t i = 0; i < countof(rows); i++) {
         size_t used = 0;
@@ -178,14 +264,15 @@ static void prefix(void **state)
 static void every_prefix_is_refused(void **state)
 {
     (void)state;
-    static const char text[] = "{\"a\":[1,-2.5e3,\"x\\u00e9\\ud83d\\ude00\xe2\x82\xac\",true,null,{\"b\":{}}],\"c\":9007199254740993}";
+    static const char text[] = "{\"a\":[1,-2.5e3,\"x\\u00e9\\ud83d\\ude00\xe2\x82\xac\",true,null,{\"b\":{}}]"
+                               ",\"c\":9007199254740993}";
     for (size_t n = 0; n < sizeof(text) - 1; n++) {
-        char *exact = xmalloc(n + 1);       /* so that asan sees a byte read too many */
+        char *exact = xmalloc(n + 1); /* so that asan sees a byte read too many */
         memcpy(exact, text, n);
         exact = xrealloc(exact, n != 0 ? n : 1);
         struct error e = {0};
         assert_null(json_parse(exact, n, 0, NULL, &e));
-        assert_int_equal(e.code, n);        /* "the text ends early" is told apart by its place */
+        assert_int_equal(e.code, n); /* "the text ends early" is told apart by its place */
         free(exact);
     }
     assert_non_null(text);
@@ -197,8 +284,14 @@ static void big_numbers_keep_their_digits(void **state)
 {
     (void)state;
     static const char *const same[] = {
-        "9007199254740993", "[9007199254740993,1,18446744073709551615]", "-9223372036854775808", "123456789012345678901234567890",
-        "1000000000000000", "1e999", "-1E+400", "[0.1,1e5,{\"a\":9007199254740993,\"b\":2}]",
+        "9007199254740993",
+        "[9007199254740993,1,18446744073709551615]",
+        "-9223372036854775808",
+        "123456789012345678901234567890",
+        "1000000000000000",
+        "1e999",
+        "-1E+400",
+        "[0.1,1e5,{\"a\":9007199254740993,\"b\":2}]",
         "0.1234567890123456789012345678901234567890123456789012345678901234567890",
         "[1111111111111111111111111111111111111111111111111111111111111111111111111,7]",
     };
@@ -211,7 +304,8 @@ static void big_numbers_keep_their_digits(void **state)
         autofree char *again = json_print(copy);
         assert_string_equal(again, same[i]);
     }
-    autojson struct json *j = parse("[9007199254740993,1e999,-1e999,99999999999999999999,1e3,-9223372036854775808,1.9,-1.9]");
+    autojson struct json *j = parse(
+        "[9007199254740993,1e999,-1e999,99999999999999999999,1e3,-9223372036854775808,1.9,-1.9]");
     assert_true(json_int(json_at(j, 0), 0) == 9007199254740993);
     assert_true(json_int(json_at(j, 1), 7) == 7);
     assert_true(json_double(json_at(j, 1), 7) == 7);
@@ -245,7 +339,8 @@ static void numbers_do_not_depend_on_the_locale(void **state)
 static void reading(void **state)
 {
     (void)state;
-    autojson struct json *j = parse("{\"s\":\"x\",\"n\":2,\"t\":true,\"f\":false,\"z\":null,\"a\":[10,20],\"o\":{\"k\":1},\"e\":\"\",\"zero\":0,\"ea\":[],\"eo\":{}}");
+    autojson struct json *j = parse("{\"s\":\"x\",\"n\":2,\"t\":true,\"f\":false,\"z\":null,\"a\":[10,20],"
+                                    "\"o\":{\"k\":1},\"e\":\"\",\"zero\":0,\"ea\":[],\"eo\":{}}");
     assert_string_equal(json_str(json_get(j, "s")), "x");
     assert_null(json_str(json_get(j, "n")));
     assert_null(json_get(j, "S"));
@@ -260,7 +355,9 @@ static void reading(void **state)
     assert_true(json_bool(json_get(j, "n"), true));
     assert_int_equal(json_int(json_get(j, "s"), 9), 9);
     assert_int_equal(json_type(NULL), JSON_NULL);
-    static const char *const falsy[] = {"f", "z", "e", "zero", "ea", "eo", "missing"}, *const truthy[] = {"s", "n", "t", "a", "o"};
+    static const char *const falsy[] = {"f", "z", "e", "zero", "ea", "eo", "missing"}, *const truthy[] = {
+                                                                                           "s", "n", "t", "a",
+                                                                                           "o"};
     for (size_t i = 0; i < countof(falsy); i++)
         assert_false(json_truthy(json_get(j, falsy[i])));
     for (size_t i = 0; i < countof(truthy); i++)
@@ -292,10 +389,13 @@ static void building(void **state)
     for (int i = 0; i < 3; i++)
         json_add(arr, json_integer(i));
     json_set(j, "arr", arr);
-    json_set_bool(j, "b", false);           /* replaces, in its place */
+    json_set_bool(j, "b", false); /* replaces, in its place */
     autofree char *text = json_print(j);
-    assert_string_equal(text, "{\"a\":\"x" R "\\\"\\n\\u0001\",\"none\":null,\"i\":1234567890123456789,\"m\":-9223372036854775808,"
-                              "\"t\":1000000000000000,\"b\":false,\"n\":\"a" R "b\",\"d\":0.25,\"nan\":null,\"bad" R "\":null,\"arr\":[0,1,2]}");
+    assert_string_equal(text,
+                        "{\"a\":\"x" R
+                        "\\\"\\n\\u0001\",\"none\":null,\"i\":1234567890123456789,\"m\":-9223372036854775808,"
+                        "\"t\":1000000000000000,\"b\":false,\"n\":\"a" R "b\",\"d\":0.25,\"nan\":null,\"bad" R
+                        "\":null,\"arr\":[0,1,2]}");
     autojson struct json *again = parse(text);
     assert_non_null(again);
     assert_true(json_int(json_get(again, "i"), 0) == 1234567890123456789);
@@ -312,10 +412,19 @@ static void building(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses), cmocka_unit_test(accepts), cmocka_unit_test(repairs_instead_of_losing), cmocka_unit_test(depth),
-        cmocka_unit_test(too_long), cmocka_unit_test(duplicates), cmocka_unit_test(many_keys_stay_linear), cmocka_unit_test(prefix),
-        cmocka_unit_test(every_prefix_is_refused), cmocka_unit_test(big_numbers_keep_their_digits),
-        cmocka_unit_test(numbers_do_not_depend_on_the_locale), cmocka_unit_test(reading), cmocka_unit_test(building),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(accepts),
+        cmocka_unit_test(repairs_instead_of_losing),
+        cmocka_unit_test(depth),
+        cmocka_unit_test(too_long),
+        cmocka_unit_test(duplicates),
+        cmocka_unit_test(many_keys_stay_linear),
+        cmocka_unit_test(prefix),
+        cmocka_unit_test(every_prefix_is_refused),
+        cmocka_unit_test(big_numbers_keep_their_digits),
+        cmocka_unit_test(numbers_do_not_depend_on_the_locale),
+        cmocka_unit_test(reading),
+        cmocka_unit_test(building),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 struct peer {
     struct loop *l;
-    int fd[2];              /* read end, write end */
+    int fd[2]; /* read end, write end */
     int served;
     short revents;
     struct peer *other;
@@ -68,7 +68,7 @@ static void watches(void **state)
     assert_int_equal(a.served, 1);
     assert_int_equal(b.served, 0);
     poke(&a);
-    loop_watch(l, a.fd[0], 0, take, &a);       /* only errors from now on */
+    loop_watch(l, a.fd[0], 0, take, &a); /* only errors from now on */
     assert_int_equal(loop_wait(l, 0), 0);
     close(a.fd[1]);
     a.fd[1] = -1;
@@ -94,9 +94,9 @@ static void watches_go_while_serving(void **state)
         loop_watch(l, p[i].fd[0], POLLIN, take, &p[i]);
         poke(&p[i]);
     }
-    p[0].oneshot = true;            /* removes itself, the next must still be served */
-    p[1].other = &p[2];             /* removes one that is ready too: it must not be served */
-    p[3].other = &p[0];             /* one that has gone already */
+    p[0].oneshot = true; /* removes itself, the next must still be served */
+    p[1].other = &p[2];  /* removes one that is ready too: it must not be served */
+    p[3].other = &p[0];  /* one that has gone already */
     assert_int_equal(loop_wait(l, 1000), 4);
     assert_int_equal(p[0].served, 1);
     assert_int_equal(p[1].served, 1);
@@ -182,18 +182,19 @@ static void timers(void **state)
     assert_true(clock_ms() >= now + 30);
     assert_int_equal(loop_timeout(l, -1), -1);
     loop_timer(l, now + 100000, tick, &a);
-    loop_timer(l, now, tick, &a);                   /* moved, not doubled */
+    loop_timer(l, now, tick, &a); /* moved, not doubled */
     assert_int_equal(loop_wait(l, 1000), 1);
     assert_int_equal(a.fired, 2);
     assert_int_equal(loop_wait(l, 5), 0);
     a.stop = &b;
     loop_timer(l, now - 2, tick, &a);
-    loop_timer(l, now - 1, tick, &b);               /* due as well, but stopped by the earlier one */
+    loop_timer(l, now - 1, tick, &b); /* due as well, but stopped by the earlier one */
     loop_timer(l, now, tick, &c);
     assert_int_equal(loop_wait(l, 1000), 2);
     assert_int_equal(b.fired, 0);
     assert_int_equal(c.fired, 1);
-    a = (struct tick){.l = l, .again = &a, .again_at = 0};     /* sets itself again, due at once: no endless round */
+    /* sets itself again, due at once: no endless round */
+    a = (struct tick){.l = l, .again = &a, .again_at = 0};
     loop_timer(l, 0, tick, &a);
     assert_int_equal(loop_wait(l, 1000), 1);
     assert_int_equal(loop_wait(l, 1000), 1);
@@ -266,7 +267,7 @@ static void signals_become_state(void **state)
     loop_arm(l);
     assert_false(loop_cancelled(l));
     raise(SIGINT);
-    loop_arm(l);                                    /* also those still in the pipe */
+    loop_arm(l); /* also those still in the pipe */
     assert_int_equal(loop_wait(l, 0), 0);
     assert_false(loop_cancelled(l));
     raise(SIGWINCH);
@@ -275,20 +276,21 @@ static void signals_become_state(void **state)
     assert_false(loop_resized(l));
     assert_false(loop_cancelled(l));
     raise(SIGWINCH);
-    loop_arm(l);                                    /* takes the byte in; the next wait must not sleep over it */
+    /* takes the byte in; the next wait must not sleep over it */
+    loop_arm(l);
     assert_int_equal(loop_wait(l, -1), 1);
     assert_true(loop_resized(l));
     loop_interrupt(l);
     assert_int_equal(loop_wait(l, -1), 1);
     assert_int_equal(loop_interrupts(l), 1);
     loop_arm(l);
-    raise(SIGPIPE);                                 /* ignored */
+    raise(SIGPIPE); /* ignored */
     raise(SIGTERM);
     raise(SIGHUP);
     assert_int_equal(loop_wait(l, -1), 1);
     assert_int_equal(loop_fatal(l), SIGTERM);
     loop_arm(l);
-    assert_true(loop_cancelled(l));                 /* for good */
+    assert_true(loop_cancelled(l)); /* for good */
     assert_int_equal(loop_fatal(l), SIGTERM);
     loop_free(l);
     struct sigaction old;
@@ -301,7 +303,7 @@ static void a_flood_of_signals_does_not_block(void **state)
     (void)state;
     struct loop *l = loop_new();
     assert_int_equal(loop_signals(l, NULL), 0);
-    for (int i = 0; i < 70000; i++)                 /* more than the pipe holds */
+    for (int i = 0; i < 70000; i++) /* more than the pipe holds */
         raise(SIGINT);
     loop_wait(l, 0);
     assert_true(loop_interrupts(l) > 1000);
@@ -341,10 +343,16 @@ static void nohup_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(watches), cmocka_unit_test(watches_go_while_serving), cmocka_unit_test(old_news_is_not_for_a_new_watch),
-        cmocka_unit_test(timers), cmocka_unit_test(many_watches_and_timers), cmocka_unit_test(a_poll_of_ones_own),
-        cmocka_unit_test(signals_become_state), cmocka_unit_test(a_flood_of_signals_does_not_block),
-        cmocka_unit_test(a_signal_wakes_a_wait), cmocka_unit_test(nohup_is_kept),
+        cmocka_unit_test(watches),
+        cmocka_unit_test(watches_go_while_serving),
+        cmocka_unit_test(old_news_is_not_for_a_new_watch),
+        cmocka_unit_test(timers),
+        cmocka_unit_test(many_watches_and_timers),
+        cmocka_unit_test(a_poll_of_ones_own),
+        cmocka_unit_test(signals_become_state),
+        cmocka_unit_test(a_flood_of_signals_does_not_block),
+        cmocka_unit_test(a_signal_wakes_a_wait),
+        cmocka_unit_test(nohup_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

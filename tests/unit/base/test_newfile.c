@@ -1,5 +1,5 @@
-/* test_newfile.c - a file that has its name only when it is whole, also where the file system refuses what makes that easy: the calls are
- * refused here, as such file systems do.
+/* test_newfile.c - a file that has its name only when it is whole, also where the file system refuses what
+ * makes that easy: the calls are refused here, as such file systems do.
  */
 #include "tests/unit/unit.h"
 
@@ -20,7 +20,7 @@
 #include "base/newfile.h"
 
 static char dir[64];
-static int no_tmpfile, no_noreplace, no_link;       /* the errno that each is refused with */
+static int no_tmpfile, no_noreplace, no_link; /* the errno that each is refused with */
 static unsigned nameless;
 
 int openat(int at, const char *path, int flags, ...)
@@ -100,7 +100,8 @@ static void make(struct newfile *f, const char *text)
     assert_int_equal(fd_write_all(f->fd, text, strlen(text)), 0);
 }
 
-/* Never under its name before it is whole, never over what is there, and nothing left of one that gets no name. */
+/* Never under its name before it is whole, never over what is there, and nothing left of one that gets no
+ * name. */
 static void rounds(unsigned while_written)
 {
     struct newfile f;
@@ -122,7 +123,8 @@ static void rounds(unsigned while_written)
     newfile_release(&f);
     assert_int_equal(entries(), 2);
     struct stat st;
-    autofree char *path = xasprintf("%s/a", dir), *link = xasprintf("%s/link", dir), *target = xasprintf("%s/target", dir);
+    autofree char *path = xasprintf("%s/a", dir), *link = xasprintf("%s/link", dir),
+                  *target = xasprintf("%s/target", dir);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0644);
     assert_int_equal(symlink(target, link), 0);
@@ -212,7 +214,7 @@ static void sweep(void **state)
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(entries(), 2);
-    pid = fork();               /* another program: a folder is looked through once by each */
+    pid = fork(); /* another program: a folder is looked through once by each */
     if (pid == 0) {
         newfile_release(&(struct newfile){.dir = -1, .fd = -1});
         file_mkdirs(dir, 0700, NULL);
@@ -242,8 +244,13 @@ int main(void)
 {
 #define R(test) cmocka_unit_test_setup_teardown(test, enter, leave)
     const struct CMUnitTest tests[] = {
-        R(without_a_name), R(with_a_hidden_name), R(where_a_rename_always_replaces), R(where_there_are_no_links_either),
-        R(where_it_can_have_no_name), R(a_full_disk_is_said_as_such), R(sweep),
+        R(without_a_name),
+        R(with_a_hidden_name),
+        R(where_a_rename_always_replaces),
+        R(where_there_are_no_links_either),
+        R(where_it_can_have_no_name),
+        R(a_full_disk_is_said_as_such),
+        R(sweep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static void makes_folders_and_files(void **state)
     assert_true(fd >= 0);
     assert_int_equal(chmod("f", 0620), 0);
     struct buf b = BUF_INIT(0);
-    assert_int_equal(place_read(alone, 10, &b, &e), -1);        /* others may have put anything into it */
+    assert_int_equal(place_read(alone, 10, &b, &e), -1); /* others may have put anything into it */
 }
 
 static void ones_own_links(void **state)
@@ -163,7 +163,7 @@ static void roots_home(void **state)
     assert_int_equal(chown("home", 12345, 12345), 0);
     autofree char *roots = xdg_path(XDG_STATE, "history");
     assert_null(roots ? strstr(roots, home) : NULL);
-    setenv("XDG_STATE_HOME", state_home, 1);            /* it is not there; what it would be made in counts */
+    setenv("XDG_STATE_HOME", state_home, 1); /* it is not there; what it would be made in counts */
     autofree char *named = xdg_path(XDG_STATE, "history");
     assert_null(named ? strstr(named, home) : NULL);
 }
@@ -171,9 +171,11 @@ static void roots_home(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(makes_folders_and_files, enter, leave), cmocka_unit_test_setup_teardown(ones_own_links, enter, leave),
+        cmocka_unit_test_setup_teardown(makes_folders_and_files, enter, leave),
+        cmocka_unit_test_setup_teardown(ones_own_links, enter, leave),
         cmocka_unit_test_setup_teardown(nothing_behind_a_dangling_link, enter, leave),
-        cmocka_unit_test_setup_teardown(links_of_others, enter, leave), cmocka_unit_test_setup_teardown(no_file, enter, leave),
+        cmocka_unit_test_setup_teardown(links_of_others, enter, leave),
+        cmocka_unit_test_setup_teardown(no_file, enter, leave),
         cmocka_unit_test_setup_teardown(roots_home, enter, leave),
     };
 

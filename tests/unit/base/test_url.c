@@ -1,4 +1,5 @@
-/* test_url.c - endpoints, hosts for messages, and who counts as this machine: that decides who gets a key without TLS. */
+/* test_url.c - endpoints, hosts for messages, and who counts as this machine: that decides who gets a key
+ * without TLS. */
 #include "../unit.h"
 
 #include "base/error.h"
@@ -9,8 +10,11 @@ static void endpoints(void **state)
 {
     (void)state;
     struct error e = {0};
-    static const struct { const char *base, *want; } cases[] = {
-        {"http://h/v1", "http://h/v1/chat/completions"}, {"http://h/v1/", "http://h/v1/chat/completions"},
+    static const struct {
+        const char *base, *want;
+    } cases[] = {
+        {"http://h/v1", "http://h/v1/chat/completions"},
+        {"http://h/v1/", "http://h/v1/chat/completions"},
         {"https://h/x?api-version=1", "https://h/x/chat/completions?api-version=1"},
         {"http://h/v1/chat/completions", "http://h/v1/chat/completions"},
     };
@@ -27,13 +31,24 @@ static void this_machine(void **state)
 {
     (void)state;
     static const char *const yes[] = {
-        "http://127.0.0.1:8080/v1", "http://localhost/v1", "http://LocalHost:80", "http://[::1]:80/v1", "http://[::1]",
-        "http://u:p@127.9.9.9/v1",
+        "http://127.0.0.1:8080/v1", "http://localhost/v1", "http://LocalHost:80",
+        "http://[::1]:80/v1",       "http://[::1]",        "http://u:p@127.9.9.9/v1",
     };
     static const char *const no[] = {
-        "http://127.evil.example/v1", "http://localhost.evil.example/v1", "http://localhost@evil.example/v1", "http://127.1/v1",
-        "http://127.0.0.999/v1", "http://x.localhost/v1", "http://[::1]evil/v1", "http://[::1/v1", "http://127.0.0.1:x/v1",
-        "http://127.0.0.1.evil.example/v1", "http://[::2]/v1", "http://0x7f.0.0.1/v1", "http:///v1", "",
+        "http://127.evil.example/v1",
+        "http://localhost.evil.example/v1",
+        "http://localhost@evil.example/v1",
+        "http://127.1/v1",
+        "http://127.0.0.999/v1",
+        "http://x.localhost/v1",
+        "http://[::1]evil/v1",
+        "http://[::1/v1",
+        "http://127.0.0.1:x/v1",
+        "http://127.0.0.1.evil.example/v1",
+        "http://[::2]/v1",
+        "http://0x7f.0.0.1/v1",
+        "http:///v1",
+        "",
     };
     for (size_t i = 0; i < countof(yes); i++)
         if (!url_is_loopback(yes[i]))
@@ -58,6 +73,7 @@ static void shown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(endpoints), cmocka_unit_test(this_machine), cmocka_unit_test(shown)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(endpoints), cmocka_unit_test(this_machine),
+                                       cmocka_unit_test(shown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,14 @@
 static void codes(void **state)
 {
     (void)state;
-    static const struct { enum question_status s; int code; } rows[] = {
-        {QUESTION_ANSWERED, 0}, {QUESTION_NO_ANSWER, 1}, {QUESTION_USAGE, 2}, {QUESTION_NO_SANDBOX, 3}, {QUESTION_CODE_FAILED, 4},
-        {QUESTION_UNDELIVERED, 1}, {QUESTION_LIMIT, 5}, {QUESTION_TRY_LATER, 75}, {QUESTION_REFUSED, 77}, {QUESTION_INTERRUPTED, 130},
-        {QUESTION_TERMINATED, 143},
+    static const struct {
+        enum question_status s;
+        int code;
+    } rows[] = {
+        {QUESTION_ANSWERED, 0},      {QUESTION_NO_ANSWER, 1},    {QUESTION_USAGE, 2},
+        {QUESTION_NO_SANDBOX, 3},    {QUESTION_CODE_FAILED, 4},  {QUESTION_UNDELIVERED, 1},
+        {QUESTION_LIMIT, 5},         {QUESTION_TRY_LATER, 75},   {QUESTION_REFUSED, 77},
+        {QUESTION_INTERRUPTED, 130}, {QUESTION_TERMINATED, 143},
     };
     for (size_t i = 0; i < countof(rows); i++)
         assert_int_equal(question_exit_code(rows[i].s), rows[i].code);

@@ -37,7 +37,12 @@ static int parse(struct args *a, const char *line, struct error *err)
 
 static void words(void **state)
 {
-    static const struct { const char *line; enum command command; const char *operand; bool is_stdin; } good[] = {
+    static const struct {
+        const char *line;
+        enum command command;
+        const char *operand;
+        bool is_stdin;
+    } good[] = {
         {"", COMMAND_ASK, NULL, false},
         {"how many?", COMMAND_ASK, "how many?", false},
         {"-", COMMAND_ASK, "-", true},
@@ -65,8 +70,10 @@ static void words(void **state)
         {"-p|config", COMMAND_ASK, NULL, false},
         {"-pdoctor", COMMAND_ASK, NULL, false},
         {"-qvm|x|why?", COMMAND_ASK, "why?", false},
-        {"hello", COMMAND_ASK, "hello", false},             /* two edits from help */
-        {"-p|doctr", COMMAND_ASK, NULL, false}, {"--|doctr", COMMAND_ASK, "doctr", false}, {"docs", COMMAND_ASK, "docs", false},
+        {"hello", COMMAND_ASK, "hello", false}, /* two edits from help */
+        {"-p|doctr", COMMAND_ASK, NULL, false},
+        {"--|doctr", COMMAND_ASK, "doctr", false},
+        {"docs", COMMAND_ASK, "docs", false},
     };
 
     (void)state;
@@ -114,7 +121,7 @@ static void options(void **state)
     assert_int_equal(a.command, COMMAND_PS);
     args_release(&a);
 
-    assert_int_equal(parse(&a, "--version|--nonsense", &err), 0);      /* what is behind it does not matter */
+    assert_int_equal(parse(&a, "--version|--nonsense", &err), 0); /* what is behind it does not matter */
     assert_true(a.version);
     args_release(&a);
     assert_int_equal(parse(&a, "config|-h", &err), 0);
@@ -124,7 +131,9 @@ static void options(void **state)
 
 static void mistakes(void **state)
 {
-    static const struct { const char *line, *says; } bad[] = {
+    static const struct {
+        const char *line, *says;
+    } bad[] = {
         {"--modle|x", "Did you mean --model?"},
         {"--time-out|3", "Did you mean --timeout?"},
         {"--sand|x", "Did you mean --sandbox?"},
@@ -221,7 +230,7 @@ static void table(void **state)
         assert_true(!o->flag || o->commands != 0);
         assert_true(!o->flag || option_takes_argument(o) == (o->arg != NULL));
         assert_true(o->type != OPTION_CHOICE || o->choices);
-        assert_true(o->type != OPTION_SECRET || !o->flag);     /* argv can be read by everyone */
+        assert_true(o->type != OPTION_SECRET || !o->flag); /* argv can be read by everyone */
         assert_true(strlen(o->help) < 80);
         for (size_t k = 0; k < i; k++) {
             const struct option *p = &option_table[k];
@@ -236,7 +245,8 @@ static void table(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words), cmocka_unit_test(options), cmocka_unit_test(mistakes),
-                                       cmocka_unit_test(long_question), cmocka_unit_test(table)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words), cmocka_unit_test(options),
+                                       cmocka_unit_test(mistakes), cmocka_unit_test(long_question),
+                                       cmocka_unit_test(table)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

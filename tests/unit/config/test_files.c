@@ -17,7 +17,8 @@
 
 static void yaml_tree(void **state)
 {
-    static const char text[] = "# comment\nname: x\nlist: [a, 'b']\nmap:\n  inner: |\n    two\n    lines\nempty:\nquoted: \"~\"\n";
+    static const char text[] =
+        "# comment\nname: x\nlist: [a, 'b']\nmap:\n  inner: |\n    two\n    lines\nempty:\nquoted: \"~\"\n";
     struct ydoc *root;
     struct error err = {0};
 
@@ -43,7 +44,9 @@ static void yaml_tree(void **state)
 
 static void yaml_refused(void **state)
 {
-    static const struct { const char *text, *says; } bad[] = {
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
         {"a: 1\nb: *x\n", "f:2: aliases (*x)"},
         {"a: &x 1\n", "f:1: anchors (x)"},
         {"a: &x [1]\nb: *x\n", "f:1: anchors"},
@@ -82,7 +85,8 @@ static void yaml_refused(void **state)
 /* Every prefix of a document is read or refused, never worse. */
 static void yaml_prefixes(void **state)
 {
-    static const char text[] = "providers:\n  mine: {base_url: \"https://x/v1\", key_variable: [A, B]}\nmodels:\n  'x*': {dialect: blocks}\nsystem: |\n  a\n  b\n";
+    static const char text[] = "providers:\n  mine: {base_url: \"https://x/v1\", key_variable: [A, "
+                               "B]}\nmodels:\n  'x*': {dialect: blocks}\nsystem: |\n  a\n  b\n";
 
     (void)state;
     for (size_t n = 0; n < sizeof text; n++) {
@@ -97,22 +101,27 @@ static void yaml_prefixes(void **state)
 
 static void dotenv_forms(void **state)
 {
-    static const char text[] =
-        "\xef\xbb\xbf# comment\r\n"
-        "PLAIN=one two  # comment\r\n"
-        "HASH=a#b\n"
-        "export EXPORTED=yes\n"
-        "  SPACED = x y \n"
-        "SINGLE='a $HOME \\n # b' # comment\n"
-        "DOUBLE=\"a\\tb\\\"c\\\\ $HOME `id` ${X}\"\n"
-        "MULTI=\"two\nlines\"\n"
-        "EMPTY=\n"
-        "TWICE=1\nTWICE=2\n"
-        "export=word\n"
-        "LAST=end";
-    static const struct { const char *name, *value; int line; } want[] = {
-        {"PLAIN", "one two", 2}, {"HASH", "a#b", 3}, {"EXPORTED", "yes", 4}, {"SPACED", "x y", 5}, {"SINGLE", "a $HOME \\n # b", 6},
-        {"DOUBLE", "a\tb\"c\\ $HOME `id` ${X}", 7}, {"MULTI", "two\nlines", 8}, {"TWICE", "2", 12}, {"export", "word", 13}, {"LAST", "end", 14},
+    static const char text[] = "\xef\xbb\xbf# comment\r\n"
+                               "PLAIN=one two  # comment\r\n"
+                               "HASH=a#b\n"
+                               "export EXPORTED=yes\n"
+                               "  SPACED = x y \n"
+                               "SINGLE='a $HOME \\n # b' # comment\n"
+                               "DOUBLE=\"a\\tb\\\"c\\\\ $HOME `id` ${X}\"\n"
+                               "MULTI=\"two\nlines\"\n"
+                               "EMPTY=\n"
+                               "TWICE=1\nTWICE=2\n"
+                               "export=word\n"
+                               "LAST=end";
+    static const struct {
+        const char *name, *value;
+        int line;
+    } want[] = {
+        {"PLAIN", "one two", 2},          {"HASH", "a#b", 3},
+        {"EXPORTED", "yes", 4},           {"SPACED", "x y", 5},
+        {"SINGLE", "a $HOME \\n # b", 6}, {"DOUBLE", "a\tb\"c\\ $HOME `id` ${X}", 7},
+        {"MULTI", "two\nlines", 8},       {"TWICE", "2", 12},
+        {"export", "word", 13},           {"LAST", "end", 14},
     };
     struct dotenv d;
     struct error err = {0};
@@ -133,7 +142,8 @@ static void dotenv_forms(void **state)
 
 static void dotenv_bad(void **state)
 {
-    static const char text[] = "1A=x\nB C=y\n=z\nno equals\nA=\"never closed\nGOOD=1\nQ='x' y\n-----BEGIN KEY-----\n";
+    static const char text[] =
+        "1A=x\nB C=y\n=z\nno equals\nA=\"never closed\nGOOD=1\nQ='x' y\n-----BEGIN KEY-----\n";
     struct dotenv d;
     struct error err = {0};
     char *many = xmalloc(DOTENV_MAX + 1);
@@ -150,7 +160,7 @@ static void dotenv_bad(void **state)
     memset(many, 'x', DOTENV_MAX + 1);
     assert_int_equal(dotenv_parse(&d, many, DOTENV_MAX + 1, &err), -1);
     assert_non_null(strstr(err.text, "65537"));
-    for (size_t i = 0; i < DOTENV_MAX; i += 4)         /* many names, none of them twice */
+    for (size_t i = 0; i < DOTENV_MAX; i += 4) /* many names, none of them twice */
         snprintf(many + i, 5, "%c%c=\n", 'A' + (int)(i / 4 % 26), 'A' + (int)(i / 104 % 26));
     assert_int_equal(dotenv_parse(&d, many, DOTENV_MAX, &err), 0);
     assert_true(d.n <= 1000);
@@ -162,7 +172,9 @@ static void prompts(void **state)
 {
     struct prompt_texts p;
     struct error err = {0};
-    static const struct { const char *text, *says; } bad[] = {
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
         {"sytem: x\n", "f:1: unknown key sytem"},
         {"system:\n  natve: x\n", "f:2: unknown key system.natve"},
         {"system: x\n", "f:1: system: expected a map"},
@@ -180,13 +192,14 @@ static void prompts(void **state)
     assert_non_null(strstr(p.blocks_ok, "{output}"));
     const char *const examples[] = {p.examples_table, p.examples_json};
     for (size_t i = 0; i < countof(examples); i++)
-        assert_true(strstr(examples[i], "?\n```python\n") && strstr(examples[i], "print(") && strstr(examples[i], "\n```\n"));
+        assert_true(strstr(examples[i], "?\n```python\n") && strstr(examples[i], "print(")
+                    && strstr(examples[i], "\n```\n"));
     assert_string_equal(p.tools, "execute_python");
     autofree char *native = xstrdup(p.system_native);
     static const char mine[] = "system:\n  blocks: mine\nmodel: special\n";
     assert_int_equal(prompts_apply(&p, mine, strlen(mine), "f", &err), 0);
     assert_string_equal(p.system_blocks, "mine");
-    assert_string_equal(p.system_native, native);          /* key by key */
+    assert_string_equal(p.system_native, native); /* key by key */
     assert_string_equal(p.model, "special");
     for (size_t i = 0; i < countof(bad); i++) {
         assert_int_equal(prompts_apply(&p, bad[i].text, strlen(bad[i].text), "f", &err), -1);
@@ -198,7 +211,8 @@ static void prompts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(yaml_tree), cmocka_unit_test(yaml_refused), cmocka_unit_test(yaml_prefixes),
-                                       cmocka_unit_test(dotenv_forms), cmocka_unit_test(dotenv_bad), cmocka_unit_test(prompts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(yaml_tree),     cmocka_unit_test(yaml_refused),
+                                       cmocka_unit_test(yaml_prefixes), cmocka_unit_test(dotenv_forms),
+                                       cmocka_unit_test(dotenv_bad),    cmocka_unit_test(prompts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_layers.c - every layer over the one before, for every kind of value; what each wrong value is told; whose files are read; what "sandpiper
- * config" prints.
+/* test_layers.c - every layer over the one before, for every kind of value; what each wrong value is told;
+ * whose files are read; what "sandpiper config" prints.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,8 @@ static void put(const char *name, const char *text, int mode)
         assert_int_equal(file_write(path, text, strlen(text), mode, NULL), 0);
 }
 
-static int load(struct config *c, const char *yaml, const char *dotenv, char *const *env, const char *flag, const char *value, struct error *err)
+static int load(struct config *c, const char *yaml, const char *dotenv, char *const *env, const char *flag,
+                const char *value, struct error *err)
 {
     static char program[] = "sandpiper", f[256], v[256];
     char *argv[] = {program, f, v, NULL};
@@ -86,11 +87,13 @@ static void every_option(void **state)
     for (size_t i = 0; i < option_count; i++) {
         const struct option *o = &option_table[i];
         const char *value = o->type == OPTION_CHOICE ? strrchr(o->choices, '|') + 1
-                            : o->type == OPTION_BOOL || o->type == OPTION_NOT ? (o->def && strcmp(o->def, "true") == 0 ? "false" : "true")
-                            : o->type == OPTION_SIZE ? "64m"
-                            : o->type == OPTION_TIME ? "77s"
-                            : o->type == OPTION_INT ? "777"
-                            : o->type == OPTION_NUMBER ? "0.5" : "text";
+                            : o->type == OPTION_BOOL || o->type == OPTION_NOT
+                                ? (o->def && strcmp(o->def, "true") == 0 ? "false" : "true")
+                            : o->type == OPTION_SIZE   ? "64m"
+                            : o->type == OPTION_TIME   ? "77s"
+                            : o->type == OPTION_INT    ? "777"
+                            : o->type == OPTION_NUMBER ? "0.5"
+                                                       : "text";
         autofree char *yaml = o->key ? xasprintf("# one\n%s: %s\n", o->key, value) : NULL;
         autofree char *var = o->env ? xasprintf("%s=%s", o->env, value) : NULL;
         autofree char *flag = o->flag ? xasprintf("--%s", o->flag) : NULL;
@@ -113,7 +116,8 @@ static void every_option(void **state)
             config_release(&c);
         }
         if (o->flag && (o->commands & FOR_ASK)) {
-            assert_int_equal(load(&c, yaml, NULL, env, flag, option_takes_argument(o) ? value : NULL, &err), 0);
+            assert_int_equal(load(&c, yaml, NULL, env, flag, option_takes_argument(o) ? value : NULL, &err),
+                             0);
             if (!c.version && !c.help) {
                 assert_int_equal(c.source[i].kind, SOURCE_FLAG);
                 assert_string_equal(c.source[i].name, flag);
@@ -125,7 +129,8 @@ static void every_option(void **state)
 
 static void precedence(void **state)
 {
-    char file_and_env[] = "SANDPIPER_MODEL=env", nothing[] = "SANDPIPER_MODEL=", quiet[] = "SANDPIPER_STREAM=no";
+    char file_and_env[] = "SANDPIPER_MODEL=env",
+         nothing[] = "SANDPIPER_MODEL=", quiet[] = "SANDPIPER_STREAM=no";
     char *env[] = {file_and_env, quiet, NULL}, *empty[] = {nothing, NULL};
     struct config c;
     struct error err = {0};
@@ -155,12 +160,15 @@ static void precedence(void **state)
 
 static void bad_yaml(void **state)
 {
-    static const struct { const char *yaml, *says; } bad[] = {
+    static const struct {
+        const char *yaml, *says;
+    } bad[] = {
         {"modle: x\n", "config.yaml:1: unknown key modle; did you mean model?"},
         {"a: 1\n", "config.yaml:1: unknown key a; expected an option"},
         {"prompt: x\n", "unknown key prompt"},
         {"json: true\n", "unknown key json"},
-        {"\ntimeout: soon\n", "config.yaml:2: timeout: expected a time such as 90, 90s or 2m from 100ms to 24h, found \"soon\""},
+        {"\ntimeout: soon\n",
+         "config.yaml:2: timeout: expected a time such as 90, 90s or 2m from 100ms to 24h, found \"soon\""},
         {"timeout: 1ms\n", "from 100ms to 24h, found \"1ms\""},
         {"memory: 1x\n", "memory: expected a size such as 512m or 1g from 32m to 1024t"},
         {"memory: 5\n", "found \"5\""},
@@ -182,15 +190,22 @@ static void bad_yaml(void **state)
         {"providers:\n  x: y\n", "config.yaml:2: x: expected a map of fields, found \"y\""},
         {"providers:\n  x: {model: y}\n", "config.yaml:2: providers: x: base_url is missing"},
         {"providers:\n  x: {base_url: y}\n", "base_url: expected a URL that begins with https://"},
-        {"providers:\n  x:\n    base_ur: https://y\n", "config.yaml:3: unknown key base_ur; did you mean base_url?"},
-        {"providers:\n  x: {base_url: 'https://y', key_variable: '1 A'}\n", "key_variable: expected the name of an environment variable"},
-        {"providers:\n  x: {base_url: 'https://y', key_variable: [A, B, C, D, E]}\n", "key_variable: at most 4 names"},
-        {"providers:\n  x: {base_url: 'https://y', api: soap}\n", "api: expected one of chat_completions|responses|workers_ai, found \"soap\""},
+        {"providers:\n  x:\n    base_ur: https://y\n",
+         "config.yaml:3: unknown key base_ur; did you mean base_url?"},
+        {"providers:\n  x: {base_url: 'https://y', key_variable: '1 A'}\n",
+         "key_variable: expected the name of an environment variable"},
+        {"providers:\n  x: {base_url: 'https://y', key_variable: [A, B, C, D, E]}\n",
+         "key_variable: at most 4 names"},
+        {"providers:\n  x: {base_url: 'https://y', api: soap}\n",
+         "api: expected one of chat_completions|responses|workers_ai, found \"soap\""},
         {"providers:\n  x: {base_url: 'https://y', auth: basic}\n", "auth: expected one of api-key|bearer"},
-        {"providers:\n  x: {base_url: 'https://y', max_tokens: 5}\n", "max_tokens: expected one of send|omit"},
+        {"providers:\n  x: {base_url: 'https://y', max_tokens: 5}\n",
+         "max_tokens: expected one of send|omit"},
         {"providers:\n  x: {base_url: 'https://y', local: maybe}\n", "local: expected true or false"},
-        {"providers:\n  x: {base_url: 'https://y', api_key: [secretsecret]}\n", "api_key: expected a string, found a list"},
-        {"models:\n  x: {dialect: morse}\n", "config.yaml:2: dialect: expected one of auto|native|blocks, found \"morse\""},
+        {"providers:\n  x: {base_url: 'https://y', api_key: [secretsecret]}\n",
+         "api_key: expected a string, found a list"},
+        {"models:\n  x: {dialect: morse}\n",
+         "config.yaml:2: dialect: expected one of auto|native|blocks, found \"morse\""},
         {"models:\n  x: {context: big}\n", "context: expected a number of tokens"},
         {"models:\n  x: {temperature: 3}\n", "temperature: expected a number from 0 to 2"},
         {"models:\n  x: {contxt: 3}\n", "unknown key contxt; did you mean context?"},
@@ -211,11 +226,14 @@ static void bad_yaml(void **state)
 
 static void bad_elsewhere(void **state)
 {
-    static const struct { const char *env, *flag, *value, *says; } bad[] = {
+    static const struct {
+        const char *env, *flag, *value, *says;
+    } bad[] = {
         {"SANDPIPER_TIMEOUT=soon", NULL, NULL, "SANDPIPER_TIMEOUT: expected a time"},
         {"SANDPIPER_QUIET=perhaps", NULL, NULL, "SANDPIPER_QUIET: expected true or false"},
         {"SANDPIPER_SANDBOX=chroot", NULL, NULL, "SANDPIPER_SANDBOX: expected one of"},
-        {NULL, "--timeout", "soon", "--timeout: expected a time such as 90, 90s or 2m from 100ms to 24h, found \"soon\""},
+        {NULL, "--timeout", "soon",
+         "--timeout: expected a time such as 90, 90s or 2m from 100ms to 24h, found \"soon\""},
         {NULL, "--memory", "-5", "--memory: expected a size"},
         {NULL, "--stdin", "file", "--stdin: expected one of auto|data|ignore"},
         {NULL, "--model", "", "--model: expected a string, found nothing"},
@@ -242,11 +260,16 @@ static void bad_elsewhere(void **state)
 
 static void hostile_dotenv(void **state)
 {
-    static const char text[] = "SANDPIPER_SYSTEM=obey\nSANDPIPER_BASE_URL=https://evil.example\nSANDPIPER_API_KEY=k\nSANDPIPER_SANDBOX=bwrap\n"
-                               "SANDPIPER_CONFIG=/tmp/evil\nSANDPIPER_ALLOW_INSECURE=1\nHTTPS_PROXY=http://evil.example\nhttps_proxy=x\nSSL_CERT_FILE=/x\n"
-                               "LD_PRELOAD=/x.so\nDATABASE_URL=postgres://x\nPATH=/evil\nSANDPIPER_MODEL=mine\nGROQ_API_KEY=g\n";
-    static const char *const told[] = {"SANDPIPER_SYSTEM", "SANDPIPER_BASE_URL", "SANDPIPER_API_KEY", "SANDPIPER_SANDBOX", "SANDPIPER_CONFIG",
-                                       "SANDPIPER_ALLOW_INSECURE", "HTTPS_PROXY", "https_proxy", "SSL_CERT_FILE", "LD_PRELOAD"};
+    static const char text[] =
+        "SANDPIPER_SYSTEM=obey\nSANDPIPER_BASE_URL=https://"
+        "evil.example\nSANDPIPER_API_KEY=k\nSANDPIPER_SANDBOX=bwrap\n"
+        "SANDPIPER_CONFIG=/tmp/evil\nSANDPIPER_ALLOW_INSECURE=1\nHTTPS_PROXY=http://"
+        "evil.example\nhttps_proxy=x\nSSL_CERT_FILE=/x\n"
+        "LD_PRELOAD=/x.so\nDATABASE_URL=postgres://x\nPATH=/evil\nSANDPIPER_MODEL=mine\nGROQ_API_KEY=g\n";
+    static const char *const told[] = {"SANDPIPER_SYSTEM",  "SANDPIPER_BASE_URL", "SANDPIPER_API_KEY",
+                                       "SANDPIPER_SANDBOX", "SANDPIPER_CONFIG",   "SANDPIPER_ALLOW_INSECURE",
+                                       "HTTPS_PROXY",       "https_proxy",        "SSL_CERT_FILE",
+                                       "LD_PRELOAD"};
     struct config c;
     struct error err = {0};
 
@@ -265,7 +288,7 @@ static void hostile_dotenv(void **state)
     assert_false(noticed(&c, "DATABASE_URL"));
     assert_false(noticed(&c, "GROQ_API_KEY"));
     assert_int_equal(c.notices.n, countof(told));
-    assert_null(getenv("GROQ_API_KEY"));       /* nothing gets into the environment */
+    assert_null(getenv("GROQ_API_KEY")); /* nothing gets into the environment */
     config_release(&c);
 }
 
@@ -277,7 +300,7 @@ static void owners(void **state)
 
     (void)state;
     put(".env", NULL, 0);
-    assert_int_equal(mkdir(env_path, 0755), 0);         /* a virtual environment */
+    assert_int_equal(mkdir(env_path, 0755), 0); /* a virtual environment */
     static char program[] = "sandpiper";
     char *argv[] = {program, NULL};
     put("config.yaml", NULL, 0);
@@ -309,7 +332,7 @@ static void owners(void **state)
     assert_int_equal(err.kind, ERROR_USAGE);
     config_release(&c);
     put(".env", NULL, 0);
-    put("secret", "GROQ_API_KEY=x\n", 0600);            /* a link of another user to a file of ours */
+    put("secret", "GROQ_API_KEY=x\n", 0600); /* a link of another user to a file of ours */
     autofree char *target = xasprintf("%s/secret", folder);
     assert_int_equal(symlink(target, env_path), 0);
     assert_int_equal(lchown(env_path, 12345, 12345), 0);
@@ -353,18 +376,35 @@ static struct profile profile_in(const struct config *c, const char *model)
 
 static void profiles(void **state)
 {
-    static const struct { const char *model; enum profile_dialect dialect; int context; } want[] = {
-        {"qwen2.5-coder-1.5b", PROFILE_BLOCKS, 8192}, {"qwen2.5-coder:1.5b-instruct", PROFILE_BLOCKS, 8192}, {"Qwen/Qwen2.5-Coder-32B-Instruct", PROFILE_BLOCKS, 0},
-        {"gpt-4.1-mini", PROFILE_NATIVE, 1047576}, {"@cf/openai/gpt-oss-120b", PROFILE_NATIVE, 131072}, {"openai/gpt-oss-20b", PROFILE_NATIVE, 131072},
-        {"claude-x", PROFILE_NATIVE, 200000}, {"meta-llama/Llama-3.3-70B-Instruct", PROFILE_NATIVE, 0}, {"mistral-small", PROFILE_NATIVE, 262144},
-        {"deepseek-chat", PROFILE_NATIVE, 0}, {"gemini-2.5-pro", PROFILE_NATIVE, 1048576}, {"something-else", PROFILE_AUTO, 0}, {"", PROFILE_AUTO, 0},
+    static const struct {
+        const char *model;
+        enum profile_dialect dialect;
+        int context;
+    } want[] = {
+        {"qwen2.5-coder-1.5b", PROFILE_BLOCKS, 8192},
+        {"qwen2.5-coder:1.5b-instruct", PROFILE_BLOCKS, 8192},
+        {"Qwen/Qwen2.5-Coder-32B-Instruct", PROFILE_BLOCKS, 0},
+        {"gpt-4.1-mini", PROFILE_NATIVE, 1047576},
+        {"@cf/openai/gpt-oss-120b", PROFILE_NATIVE, 131072},
+        {"openai/gpt-oss-20b", PROFILE_NATIVE, 131072},
+        {"claude-x", PROFILE_NATIVE, 200000},
+        {"meta-llama/Llama-3.3-70B-Instruct", PROFILE_NATIVE, 0},
+        {"mistral-small", PROFILE_NATIVE, 262144},
+        {"deepseek-chat", PROFILE_NATIVE, 0},
+        {"gemini-2.5-pro", PROFILE_NATIVE, 1048576},
+        {"something-else", PROFILE_AUTO, 0},
+        {"", PROFILE_AUTO, 0},
     };
     struct config c;
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(load(&c, "models:\n  'gpt-4.1*': {context: 1000}\n  something*: {dialect: blocks, vision: true}\n", NULL, NULL, NULL, NULL, &err), 0);
-    struct profile p = profile_in(&c, "gpt-4.1-mini");        /* the user's field over ours, ours for the rest */
+    assert_int_equal(
+        load(&c, "models:\n  'gpt-4.1*': {context: 1000}\n  something*: {dialect: blocks, vision: true}\n",
+             NULL, NULL, NULL, NULL, &err),
+        0);
+    /* the user's field over ours, ours for the rest */
+    struct profile p = profile_in(&c, "gpt-4.1-mini");
     assert_int_equal(p.context, 1000);
     assert_int_equal(p.dialect, PROFILE_NATIVE);
     assert_true(p.vision);
@@ -376,21 +416,50 @@ static void profiles(void **state)
         if (p.dialect != want[i].dialect || p.context != want[i].context)
             fail_msg("%s: dialect %d, context %d", want[i].model, (int)p.dialect, p.context);
     }
-    assert_true(profile_in(&c, "qwen2.5-coder:1.5b").output_answers && !profile_in(&c, "qwen2.5-coder:7b").output_answers);
+    assert_true(profile_in(&c, "qwen2.5-coder:1.5b").output_answers
+                && !profile_in(&c, "qwen2.5-coder:7b").output_answers);
     config_release(&c);
-    assert_int_equal(load(&c, "models:\n  'qwen2.5-coder*': {output_answers: false}\n  tiny*: {output_answers: true}\n", NULL, NULL, NULL, NULL, &err), 0);
-    assert_true(!profile_in(&c, "qwen2.5-coder:1.5b").output_answers && profile_in(&c, "tiny-1").output_answers);
+    assert_int_equal(
+        load(&c, "models:\n  'qwen2.5-coder*': {output_answers: false}\n  tiny*: {output_answers: true}\n",
+             NULL, NULL, NULL, NULL, &err),
+        0);
+    assert_true(!profile_in(&c, "qwen2.5-coder:1.5b").output_answers
+                && profile_in(&c, "tiny-1").output_answers);
     config_release(&c);
 }
 
 /* Every provider that was promised is there, each with what a request needs. */
 static void providers(void **state)
 {
-    static const char *const names[] = {"openai", "workers-ai", "ollama", "llama.cpp", "vllm", "lm-studio", "openrouter", "groq", "together", "deepseek",
-                                        "mistral", "gemini", "azure", "openai-responses", "workers-ai-native",
-                                        "anthropic", "xai", "cerebras", "zai", "moonshot", "dashscope", "minimax", "huggingface", "fireworks",
-                                        "nvidia", "bedrock", "cohere"};
-    static const char *const sends[] = {"workers-ai", "workers-ai-native", "ollama", "llama.cpp", "vllm", "lm-studio"};
+    static const char *const names[] = {"openai",
+                                        "workers-ai",
+                                        "ollama",
+                                        "llama.cpp",
+                                        "vllm",
+                                        "lm-studio",
+                                        "openrouter",
+                                        "groq",
+                                        "together",
+                                        "deepseek",
+                                        "mistral",
+                                        "gemini",
+                                        "azure",
+                                        "openai-responses",
+                                        "workers-ai-native",
+                                        "anthropic",
+                                        "xai",
+                                        "cerebras",
+                                        "zai",
+                                        "moonshot",
+                                        "dashscope",
+                                        "minimax",
+                                        "huggingface",
+                                        "fireworks",
+                                        "nvidia",
+                                        "bedrock",
+                                        "cohere"};
+    static const char *const sends[] = {"workers-ai", "workers-ai-native", "ollama", "llama.cpp",
+                                        "vllm",       "lm-studio"};
     struct providers p = {0};
     struct error err = {0};
 
@@ -420,7 +489,8 @@ static void printed(void **state)
     struct buf out = BUF_INIT(0);
 
     (void)state;
-    assert_int_equal(load(&c, "timeout: 90\n", "SANDPIPER_MODEL=\"a\\\"b\033[2Jc\"\n", env, "--memory", "2g", &err), 0);
+    assert_int_equal(
+        load(&c, "timeout: 90\n", "SANDPIPER_MODEL=\"a\\\"b\033[2Jc\"\n", env, "--memory", "2g", &err), 0);
     assert_int_equal(config_print(&c, &out, &err), 0);
     const char *s = buf_str(&out);
     assert_non_null(strstr(s, "timeout: 90s"));
@@ -440,7 +510,7 @@ static void printed(void **state)
     config_release(&c);
     assert_int_equal(load(&c, NULL, NULL, NULL, NULL, NULL, &err), 0);
     assert_int_equal(config_print(&c, &out, &err), 0);
-    assert_non_null(strstr(buf_str(&out), "\n# none is configured"));         /* make run looks for it */
+    assert_non_null(strstr(buf_str(&out), "\n# none is configured")); /* make run looks for it */
     buf_release(&out);
     config_release(&c);
 }
@@ -453,8 +523,11 @@ static void printed_reads_back(void **state)
     struct buf out = BUF_INIT(0), again = BUF_INIT(0);
 
     (void)state;
-    assert_int_equal(load(&c, "model: 'it''s \"x\"'\nsystem: |\n  two\tor\n  lines\nstream: false\ncpus: 0.5\n"
-                          "base_url: http://127.0.0.1:9/v1\napi_key: sekret\n", NULL, NULL, NULL, NULL, &err), 0);
+    assert_int_equal(load(&c,
+                          "model: 'it''s \"x\"'\nsystem: |\n  two\tor\n  lines\nstream: false\ncpus: 0.5\n"
+                          "base_url: http://127.0.0.1:9/v1\napi_key: sekret\n",
+                          NULL, NULL, NULL, NULL, &err),
+                     0);
     assert_int_equal(config_print(&c, &out, &err), 0);
     config_release(&c);
     if (load(&c, buf_str(&out), NULL, NULL, NULL, NULL, &err) < 0)
@@ -495,7 +568,7 @@ static int enter(void **state)
     assert_non_null(mkdtemp(folder));
     assert_int_equal(chdir(folder), 0);
     autofree char *deep = xasprintf("%s/sandpiper", folder);
-    assert_int_equal(symlink(".", deep), 0);       /* XDG_CONFIG_HOME/sandpiper/config.yaml */
+    assert_int_equal(symlink(".", deep), 0); /* XDG_CONFIG_HOME/sandpiper/config.yaml */
     setenv("XDG_CONFIG_HOME", folder, 1);
     return 0;
 }
@@ -509,9 +582,18 @@ static int leave(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults), cmocka_unit_test(every_option), cmocka_unit_test(precedence), cmocka_unit_test(bad_yaml),
-        cmocka_unit_test(bad_elsewhere), cmocka_unit_test(hostile_dotenv), cmocka_unit_test(owners), cmocka_unit_test(sizes),
-        cmocka_unit_test(profiles), cmocka_unit_test(providers), cmocka_unit_test(printed), cmocka_unit_test(printed_reads_back),
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(every_option),
+        cmocka_unit_test(precedence),
+        cmocka_unit_test(bad_yaml),
+        cmocka_unit_test(bad_elsewhere),
+        cmocka_unit_test(hostile_dotenv),
+        cmocka_unit_test(owners),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(profiles),
+        cmocka_unit_test(providers),
+        cmocka_unit_test(printed),
+        cmocka_unit_test(printed_reads_back),
         cmocka_unit_test(prompts_of_the_user),
     };
     return cmocka_run_group_tests(tests, enter, leave);

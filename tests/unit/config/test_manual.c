@@ -1,4 +1,5 @@
-/* test_manual.c - docs/sandpiper.1 and --help say what the option table says, no more and no less. Runs in the top folder. */
+/* test_manual.c - docs/sandpiper.1 and --help say what the option table says, no more and no less. Runs in
+ * the top folder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,12 +126,23 @@ static void help_lists_every_flag(void **state)
     }
 }
 
-/* Each page fits a terminal of 80 columns; each flag in it is one that the command takes; the first screen is one. */
+/* Each page fits a terminal of 80 columns; each flag in it is one that the command takes; the first screen is
+ * one. */
 static void pages_of_help(void **state)
 {
-    static const struct { const char *topic; int here; size_t most; } rows[] = {
-        {NULL, FOR_ASK, 40}, {"all", -1, 200}, {"exec", FOR_EXEC, 44}, {"config", FOR_CONFIG, 24}, {"doctor", FOR_CONFIG | FOR_DOCTOR, 60}, {"gc", FOR_CONFIG, 16},
-        {"debug", FOR_REPLY, 24}, {"models", FOR_CONFIG | FOR_MODELS, 30},
+    static const struct {
+        const char *topic;
+        int here;
+        size_t most;
+    } rows[] = {
+        {NULL, FOR_ASK, 40},
+        {"all", -1, 200},
+        {"exec", FOR_EXEC, 44},
+        {"config", FOR_CONFIG, 24},
+        {"doctor", FOR_CONFIG | FOR_DOCTOR, 60},
+        {"gc", FOR_CONFIG, 16},
+        {"debug", FOR_REPLY, 24},
+        {"models", FOR_CONFIG | FOR_MODELS, 30},
     };
 
     (void)state;
@@ -141,10 +153,12 @@ static void pages_of_help(void **state)
         assert_true(!rows[i].topic || help_find(rows[i].topic) != NULL);
         option_help(&page_of, rows[i].topic);
         for (const char *p = buf_str(&page_of); *p; p += strcspn(p, "\n") + 1, lines++) {
-            bool item = strncmp(p, "      --", 8) == 0 || (strncmp(p, "  -", 3) == 0 && strncmp(p + 4, ", --", 4) == 0);
+            bool item = strncmp(p, "      --", 8) == 0
+                        || (strncmp(p, "  -", 3) == 0 && strncmp(p + 4, ", --", 4) == 0);
 
             if (strcspn(p, "\n") > 79)
-                fail_msg("too wide in %s: %.*s", rows[i].topic ? rows[i].topic : "the first screen", (int)strcspn(p, "\n"), p);
+                fail_msg("too wide in %s: %.*s", rows[i].topic ? rows[i].topic : "the first screen",
+                         (int)strcspn(p, "\n"), p);
             if (item) {
                 const struct option *o = option_by_flag(p + 8, strspn(p + 8, "abcdefghijklmnopqrstuvwxyz-"));
                 assert_non_null(o);
@@ -195,8 +209,11 @@ static int leave(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_option_is_in_the_page), cmocka_unit_test(every_flag_of_the_page_is_in_the_table),
-        cmocka_unit_test(help_lists_every_flag), cmocka_unit_test(pages_of_help), cmocka_unit_test(every_provider_is_in_the_page),
+        cmocka_unit_test(every_option_is_in_the_page),
+        cmocka_unit_test(every_flag_of_the_page_is_in_the_table),
+        cmocka_unit_test(help_lists_every_flag),
+        cmocka_unit_test(pages_of_help),
+        cmocka_unit_test(every_provider_is_in_the_page),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

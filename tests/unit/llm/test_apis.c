@@ -1,5 +1,6 @@
-/* test_apis.c - the bodies of Responses and Workers AI, URLs, and a session that goes from API to API and back: what each may be sent. Through
- * llm_ask with "unsent" in the place of the network, so that origins are the real ones.
+/* test_apis.c - the bodies of Responses and Workers AI, URLs, and a session that goes from API to API and
+ * back: what each may be sent. Through llm_ask with "unsent" in the place of the network, so that origins are
+ * the real ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,8 @@
 #include "llm/workers_ai.h"
 
 static const struct llm_tool tool = {"execute_python", "Runs it.", "{\"type\":\"object\"}", "code"};
-static const struct llm_prompts prompts = {.system_native = "NATIVE", .system_blocks = "BLOCKS", .nudge = "NUDGE"};
+static const struct llm_prompts prompts = {
+    .system_native = "NATIVE", .system_blocks = "BLOCKS", .nudge = "NUDGE"};
 
 static void take(void *ctx, const char *body)
 {
@@ -29,8 +31,15 @@ static void take(void *ctx, const char *body)
 
 static struct llm_options options(enum llm_api api, struct buf *body)
 {
-    return (struct llm_options){.provider = "x", .base_url = "https://h.example/v1", .model = "m", .api = api, .dialect = LLM_NATIVE, .stream = true,
-                                .temperature = -1, .unsent = take, .unsent_ctx = body};
+    return (struct llm_options){.provider = "x",
+                                .base_url = "https://h.example/v1",
+                                .model = "m",
+                                .api = api,
+                                .dialect = LLM_NATIVE,
+                                .stream = true,
+                                .temperature = -1,
+                                .unsent = take,
+                                .unsent_ctx = body};
 }
 
 static void ask(struct llm *m, const struct conversation *c)
@@ -44,7 +53,8 @@ static void ask(struct llm *m, const struct conversation *c)
 }
 
 /* What a reply left behind: a call and its result, with what the service gave beside it. */
-static void turn(struct conversation *c, const struct llm *m, const char *id, const char *items, const char *reasoning)
+static void turn(struct conversation *c, const struct llm *m, const char *id, const char *items,
+                 const char *reasoning)
 {
     struct call k = {xstrdup(id), xstrdup("execute_python"), xstrdup("{\"code\":\"1\"}"), NULL};
     struct turn *t = conversation_assistant(c, "let me", &k, 1);
@@ -63,17 +73,21 @@ static size_t count(const char *text, const char *word)
     return n;
 }
 
-#define ITEMS "[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"SECRET\"},{\"type\":\"message\",\"id\":\"msg_1\"}," \
-              "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"call_from_responses\"}]"
+#define ITEMS                                                                                              \
+    "[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"SECRET\"},{\"type\":" \
+    "\"message\",\"id\":\"msg_1\"},"                                                                       \
+    "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"call_from_responses\"}]"
 
-/* chat completions, Responses, Workers AI and back, at one base URL and with one model: each gets its own things alone. */
+/* chat completions, Responses, Workers AI and back, at one base URL and with one model: each gets its own
+ * things alone. */
 static void from_api_to_api(void **state)
 {
     (void)state;
     struct conversation c;
     struct buf body = BUF_INIT(0);
     struct error err = {0};
-    struct llm_options chat = options(LLM_CHAT_COMPLETIONS, &body), responses = options(LLM_RESPONSES, &body), own = options(LLM_WORKERS_AI, &body);
+    struct llm_options chat = options(LLM_CHAT_COMPLETIONS, &body), responses = options(LLM_RESPONSES, &body),
+                       own = options(LLM_WORKERS_AI, &body);
     struct llm *m = llm_new(&chat, NULL, &err);
     conversation_init(&c);
     conversation_user(&c, "q", 1);
@@ -85,8 +99,12 @@ static void from_api_to_api(void **state)
 
     ask(m, &c);
     const char *s = buf_str(&body);
-    assert_non_null(strstr(s, "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"SECRET\"},{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"let me\",\"annotations\":[]}],\"id\":\"msg_1\""));
-    assert_non_null(strstr(s, "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"call_from_responses\""));
+    assert_non_null(
+        strstr(s, "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"SECRET\"},{"
+                  "\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\","
+                  "\"text\":\"let me\",\"annotations\":[]}],\"id\":\"msg_1\""));
+    assert_non_null(
+        strstr(s, "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"call_from_responses\""));
     assert_null(strstr(s, "DETAILS"));
     assert_null(strstr(s, "THOUGHT"));
     assert_null(strstr(s, "call_from_chat"));
@@ -133,7 +151,8 @@ static char *input_of(const char *items, const char *text, size_t calls)
     struct error err = {0};
     struct llm_options o = options(LLM_RESPONSES, &body);
     struct llm *m = llm_new(&o, NULL, &err);
-    struct call k[2] = {{xstrdup("c1"), xstrdup("execute_python"), xstrdup("{}"), NULL}, {xstrdup("c2"), xstrdup("execute_python"), xstrdup("{}"), NULL}};
+    struct call k[2] = {{xstrdup("c1"), xstrdup("execute_python"), xstrdup("{}"), NULL},
+                        {xstrdup("c2"), xstrdup("execute_python"), xstrdup("{}"), NULL}};
     conversation_init(&c);
     conversation_user(&c, "q", 1);
     struct turn *t = conversation_assistant(&c, text, k, calls);
@@ -154,13 +173,16 @@ static char *input_of(const char *items, const char *text, size_t calls)
     return s;
 }
 
-/* What cannot stand by itself is left out, ids and all; broken items too; calls that are not among the items come behind them. */
+/* What cannot stand by itself is left out, ids and all; broken items too; calls that are not among the items
+ * come behind them. */
 static void items_that_do_not_stand(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]},{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c1\"}]",
-        "[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"encrypted_content\":\"E\"},{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"gone\"}]",
+        "[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]},{\"type\":\"function_call\",\"id\":\"fc_"
+        "1\",\"call_id\":\"c1\"}]",
+        "[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"encrypted_content\":\"E\"},{\"type\":\"function_call\","
+        "\"id\":\"fc_1\",\"call_id\":\"gone\"}]",
         "[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"encrypted_content\":5,\"content\":[]}]",
         "not json",
     };
@@ -168,10 +190,15 @@ static void items_that_do_not_stand(void **state)
         autofree char *s = input_of(bad[i], "text", 1);
         assert_null(strstr(s, "rs_1"));
         assert_null(strstr(s, "\"id\""));
-        assert_non_null(strstr(s, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"text\",\"annotations\":[]}]},{\"type\":\"function_call\",\"call_id\":\"c1\""));
+        assert_non_null(strstr(
+            s, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":"
+               "\"text\",\"annotations\":[]}]},{\"type\":\"function_call\",\"call_id\":\"c1\""));
     }
-    autofree char *s = input_of("[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"encrypted_content\":\"E\"},{\"type\":\"function_call\",\"id\":\"fc_2\",\"call_id\":\"c2\"}]", "", 2);
-    assert_non_null(strstr(s, "\"encrypted_content\":\"E\"},{\"type\":\"function_call\",\"id\":\"fc_2\",\"call_id\":\"c2\""));
+    autofree char *s = input_of("[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"encrypted_content\":\"E\"},{"
+                                "\"type\":\"function_call\",\"id\":\"fc_2\",\"call_id\":\"c2\"}]",
+                                "", 2);
+    assert_non_null(strstr(
+        s, "\"encrypted_content\":\"E\"},{\"type\":\"function_call\",\"id\":\"fc_2\",\"call_id\":\"c2\""));
     assert_non_null(strstr(s, "{\"type\":\"function_call\",\"call_id\":\"c1\""));
     assert_null(strstr(s, "\"role\":\"assistant\""));
 }
@@ -191,24 +218,33 @@ static void fields(void **state)
     o.reasoning_summary = true;
     struct llm *m = llm_new(&o, NULL, &err);
     ask(m, &c);
-    assert_string_equal(buf_str(&body), "{\"model\":\"m\",\"instructions\":\"NATIVE\",\"input\":[{\"role\":\"user\",\"content\":\"q\"}],"
-                        "\"tools\":[{\"type\":\"function\",\"name\":\"execute_python\",\"description\":\"Runs it.\",\"parameters\":{\"type\":\"object\"},\"strict\":false}],"
-                        "\"max_output_tokens\":16,\"temperature\":0.5,\"reasoning\":{\"effort\":\"low\",\"summary\":\"auto\"},"
-                        "\"include\":[\"reasoning.encrypted_content\"],\"store\":false,\"stream\":true}");
+    assert_string_equal(
+        buf_str(&body),
+        "{\"model\":\"m\",\"instructions\":\"NATIVE\",\"input\":[{\"role\":\"user\",\"content\":\"q\"}],"
+        "\"tools\":[{\"type\":\"function\",\"name\":\"execute_python\",\"description\":\"Runs "
+        "it.\",\"parameters\":{\"type\":\"object\"},\"strict\":false}],"
+        "\"max_output_tokens\":16,\"temperature\":0.5,\"reasoning\":{\"effort\":\"low\",\"summary\":\"auto\"}"
+        ","
+        "\"include\":[\"reasoning.encrypted_content\"],\"store\":false,\"stream\":true}");
     o.no_reasoning = true;
     o.reasoning_effort = NULL;
     o.dialect = LLM_BLOCKS;
     o.stream = false;
     assert_int_equal(llm_reconfigure(m, &o, &err), 0);
     ask(m, &c);
-    assert_string_equal(buf_str(&body), "{\"model\":\"m\",\"instructions\":\"BLOCKS\",\"input\":[{\"role\":\"user\",\"content\":\"q\"}],"
-                        "\"max_output_tokens\":16,\"temperature\":0.5,\"store\":false,\"stream\":false}");
+    assert_string_equal(
+        buf_str(&body),
+        "{\"model\":\"m\",\"instructions\":\"BLOCKS\",\"input\":[{\"role\":\"user\",\"content\":\"q\"}],"
+        "\"max_output_tokens\":16,\"temperature\":0.5,\"store\":false,\"stream\":false}");
     o = options(LLM_WORKERS_AI, &body);
     assert_int_equal(llm_reconfigure(m, &o, &err), 0);
     ask(m, &c);
-    assert_string_equal(buf_str(&body), "{\"messages\":[{\"role\":\"system\",\"content\":\"NATIVE\"},{\"role\":\"user\",\"content\":\"q\"}],"
-                        "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"execute_python\",\"description\":\"Runs it.\",\"parameters\":{\"type\":\"object\"}}}],"
-                        "\"max_tokens\":4096,\"stream\":true}");
+    assert_string_equal(
+        buf_str(&body),
+        "{\"messages\":[{\"role\":\"system\",\"content\":\"NATIVE\"},{\"role\":\"user\",\"content\":\"q\"}],"
+        "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"execute_python\",\"description\":\"Runs "
+        "it.\",\"parameters\":{\"type\":\"object\"}}}],"
+        "\"max_tokens\":4096,\"stream\":true}");
     llm_free(m);
     conversation_release(&c);
     buf_release(&body);
@@ -217,15 +253,22 @@ static void fields(void **state)
 static void urls(void **state)
 {
     (void)state;
-    static const struct { enum llm_api api; const char *base, *model, *url; } cases[] = {
+    static const struct {
+        enum llm_api api;
+        const char *base, *model, *url;
+    } cases[] = {
         {LLM_RESPONSES, "https://h/v1", "m", "https://h/v1/responses"},
         {LLM_RESPONSES, "https://h/v1/responses", "m", "https://h/v1/responses"},
-        {LLM_RESPONSES, "https://h/openai/v1/?api-version=1", "m", "https://h/openai/v1/responses?api-version=1"},
+        {LLM_RESPONSES, "https://h/openai/v1/?api-version=1", "m",
+         "https://h/openai/v1/responses?api-version=1"},
         {LLM_WORKERS_AI, "https://h/accounts/a", "@cf/meta/l", "https://h/accounts/a/ai/run/@cf/meta/l"},
-        {LLM_WORKERS_AI, "https://h/accounts/a/ai/v1", "@cf/meta/l", "https://h/accounts/a/ai/run/@cf/meta/l"},
+        {LLM_WORKERS_AI, "https://h/accounts/a/ai/v1", "@cf/meta/l",
+         "https://h/accounts/a/ai/run/@cf/meta/l"},
         {LLM_WORKERS_AI, "https://h/accounts/a/ai/", "@cf/meta/l", "https://h/accounts/a/ai/run/@cf/meta/l"},
-        {LLM_WORKERS_AI, "https://h/accounts/a/ai/run", "@cf/meta/l", "https://h/accounts/a/ai/run/@cf/meta/l"},
-        {LLM_WORKERS_AI, "https://g/v1/a/gw/workers-ai", "@cf/meta/l", "https://g/v1/a/gw/workers-ai/@cf/meta/l"},
+        {LLM_WORKERS_AI, "https://h/accounts/a/ai/run", "@cf/meta/l",
+         "https://h/accounts/a/ai/run/@cf/meta/l"},
+        {LLM_WORKERS_AI, "https://g/v1/a/gw/workers-ai", "@cf/meta/l",
+         "https://g/v1/a/gw/workers-ai/@cf/meta/l"},
         {LLM_WORKERS_AI, "https://h/a?x=1", "m n?#%", "https://h/a/ai/run/m%20n%3F%23%25?x=1"},
         {LLM_WORKERS_AI, "https://h/a", "..", NULL},
         {LLM_WORKERS_AI, "https://h/a", "@cf/../../zones", NULL},
@@ -248,7 +291,8 @@ static void urls(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(from_api_to_api), cmocka_unit_test(items_that_do_not_stand), cmocka_unit_test(fields),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(from_api_to_api),
+                                       cmocka_unit_test(items_that_do_not_stand), cmocka_unit_test(fields),
                                        cmocka_unit_test(urls)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

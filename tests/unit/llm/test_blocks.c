@@ -1,4 +1,5 @@
-/* test_blocks.c - the grammar of blocks, thinking and leaked calls over streamed text: every cut gives the same, prefixes never run. */
+/* test_blocks.c - the grammar of blocks, thinking and leaked calls over streamed text: every cut gives the
+ * same, prefixes never run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ static char *grammar(const char *s, size_t n, size_t cut, bool whole)
     struct blocks b;
     struct buf out = BUF_INIT(0);
     blocks_init(&b);
-    for (size_t at = 0; at < n; ) {
+    for (size_t at = 0; at < n;) {
         size_t k = cut == SIZE_MAX ? 1 : at < cut ? cut - at : n - at;
         char *piece = xmemdup0(s + at, k);
         blocks_feed(&b, piece, k, &out);
@@ -112,11 +113,16 @@ static void held_back_no_longer_than_needed(void **state)
 static const struct llm_tool python = {"execute_python", "", "{}", "code"};
 
 /* A reply of pieces (NULL-terminated), then a finish. */
-static int reply(enum answer_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r, struct buf *heard);
+static int reply(enum answer_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r,
+                 struct buf *heard);
 
-static void hear(void *ctx, const char *s, size_t n) { buf_add(ctx, s, n); }
+static void hear(void *ctx, const char *s, size_t n)
+{
+    buf_add(ctx, s, n);
+}
 
-static int reply(enum answer_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r, struct buf *heard)
+static int reply(enum answer_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r,
+                 struct buf *heard)
 {
     struct llm_prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = &python, .n_tools = 1};
@@ -127,13 +133,15 @@ static int reply(enum answer_mode mode, const char *const *pieces, const char *f
     answer_init(&a, mode, &q, &l);
     for (; *pieces; pieces++) {
         struct buf b = BUF_INIT(0);
-        buf_addf(&b, "data: {\"choices\":[{\"delta\":{\"content\":\"%s\"}}]}\n\n", *pieces);     /* the tests write JSON escapes */
+        /* the tests write JSON escapes */
+        buf_addf(&b, "data: {\"choices\":[{\"delta\":{\"content\":\"%s\"}}]}\n\n", *pieces);
         answer_feed(&a, b.data, b.len);
         buf_release(&b);
     }
     if (finish) {
         char end[128];
-        snprintf(end, sizeof end, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"%s\"}]}\n\ndata: [DONE]\n\n", finish);
+        snprintf(end, sizeof end,
+                 "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"%s\"}]}\n\ndata: [DONE]\n\n", finish);
         answer_feed(&a, end, strlen(end));
     }
     int rc = answer_finish(&a, finish == NULL, r, &f);
@@ -147,7 +155,8 @@ static void block_replies(void **state)
     struct llm_reply r;
     struct buf heard = BUF_INIT(0);
     const char *const closed[] = {"Let me.\\n``", "`python\\nprint(1)\\n``", "`\\nThe output is 2", NULL};
-    assert_int_equal(reply(ANSWER_BLOCKS, closed, NULL, &r, &heard), 0);       /* the transfer was stopped at the fence */
+    /* the transfer was stopped at the fence */
+    assert_int_equal(reply(ANSWER_BLOCKS, closed, NULL, &r, &heard), 0);
     assert_int_equal(r.n_calls, 1);
     assert_null(r.calls[0].problem);
     assert_string_equal(r.calls[0].call.arguments, "{\"code\":\"print(1)\\n\"}");
@@ -167,7 +176,7 @@ static void block_replies(void **state)
     assert_string_equal(r.calls[0].call.arguments, "{}");
     assert_int_equal(r.finish, LLM_FINISH_LENGTH);
     llm_reply_release(&r);
-    assert_int_equal(reply(ANSWER_BLOCKS, open, NULL, &r, &heard), -1);        /* cut by the network */
+    assert_int_equal(reply(ANSWER_BLOCKS, open, NULL, &r, &heard), -1); /* cut by the network */
     assert_int_equal(r.n_calls, 0);
     llm_reply_release(&r);
     const char *const almost[] = {"```python\\nprint(1)\\n```", NULL};
@@ -194,7 +203,8 @@ static void native_replies(void **state)
     assert_true(answer_has_block(r.text));
     llm_reply_release(&r);
     buf_clear(&heard);
-    assert_int_equal(reply(ANSWER_NUDGED, block, "stop", &r, &heard), 0);      /* words around it: an answer, given again */
+    /* words around it: an answer, given again */
+    assert_int_equal(reply(ANSWER_NUDGED, block, "stop", &r, &heard), 0);
     assert_int_equal(r.n_calls, 0);
     assert_string_equal(r.text, "Try:\n```python\nprint(1)\n```\nok");
     llm_reply_release(&r);
@@ -244,8 +254,12 @@ static void endless_text_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fences), cmocka_unit_test(prefixes_never_run), cmocka_unit_test(held_back_no_longer_than_needed),
-        cmocka_unit_test(block_replies), cmocka_unit_test(native_replies), cmocka_unit_test(endless_text_is_cut),
+        cmocka_unit_test(fences),
+        cmocka_unit_test(prefixes_never_run),
+        cmocka_unit_test(held_back_no_longer_than_needed),
+        cmocka_unit_test(block_replies),
+        cmocka_unit_test(native_replies),
+        cmocka_unit_test(endless_text_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_discover.c - looking for a model server: fast, slow, silent, something else, none. A child process serves; the path of the base URL
- * picks what it does.
+/* test_discover.c - looking for a model server: fast, slow, silent, something else, none. A child process
+ * serves; the path of the base URL picks what it does.
  */
 #include "tests/unit/unit.h"
 
@@ -18,7 +18,7 @@
 #include "llm/llm.h"
 
 #define CONNECT_MS 150
-#define ANSWER_MS 2000
+#define ANSWER_MS  2000
 
 static int port, closed_port;
 static pid_t server;
@@ -34,7 +34,11 @@ static void say(int fd, const char *status, const char *body)
 
 static void serve(int fd, const char *mode)
 {
-    static const struct { const char *mode; int ms; const char *status, *body; } rows[] = {
+    static const struct {
+        const char *mode;
+        int ms;
+        const char *status, *body;
+    } rows[] = {
         {"fast", 0, "200 OK", "{\"object\":\"list\",\"data\":[{\"id\":\"fast-model\"},{\"id\":\"second\"}]}"},
         {"ollama", 0, "200 OK", "{\"models\":[{\"name\":\"tags-model\"}]}"},
         {"slow", 500, "200 OK", "{\"data\":[{\"id\":\"slow-model\"}]}"},
@@ -67,7 +71,8 @@ static int listen_on(int *at)
     socklen_t len = sizeof a;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 64) < 0 || getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 64) < 0
+        || getsockname(fd, (struct sockaddr *)&a, &len) < 0)
         return -1;
     *at = ntohs(a.sin_port);
     return fd;
@@ -82,7 +87,8 @@ static void serve_all(int listener)
             char request[4096] = "", mode[32] = "";
 
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            if (read(fd, request, sizeof request - 1) > 0 && sscanf(request, "GET /%31[a-z]/models", mode) == 1)
+            if (read(fd, request, sizeof request - 1) > 0
+                && sscanf(request, "GET /%31[a-z]/models", mode) == 1)
                 serve(fd, mode);
             _exit(0);
         }
@@ -99,7 +105,7 @@ static int enter(void **state)
     (void)state;
     if (listener < 0 || closed < 0)
         return -1;
-    close(closed);              /* now nobody listens there */
+    close(closed); /* now nobody listens there */
     server = fork();
     if (server == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -133,7 +139,8 @@ static struct found look(const char *const *modes, size_t n)
     int64_t began;
 
     for (size_t i = 0; i < n; i++) {
-        snprintf(text[i], sizeof text[i], "http://127.0.0.1:%d/%s", modes[i][0] == '-' ? closed_port : port, modes[i]);
+        snprintf(text[i], sizeof text[i], "http://127.0.0.1:%d/%s", modes[i][0] == '-' ? closed_port : port,
+                 modes[i]);
         urls[i] = text[i];
     }
     began = clock_ms();
@@ -145,12 +152,17 @@ static struct found look(const char *const *modes, size_t n)
 
 static void one_server(void **state)
 {
-    static const struct { const char *mode, *model; enum llm_place place; } rows[] = {
-        {"fast", "fast-model", LLM_MODEL}, {"ollama", "tags-model", LLM_MODEL}, {"embed", "talker", LLM_MODEL},
-        {"embedonly", "text-embedding-x", LLM_MODEL}, {"slow", "slow-model", LLM_MODEL},
-        {"empty", NULL, LLM_NO_MODEL}, {"null", NULL, LLM_NO_MODEL}, {"names", NULL, LLM_NO_MODEL},
-        {"html", NULL, LLM_OTHER}, {"missing", NULL, LLM_OTHER}, {"garbage", NULL, LLM_OTHER}, {"hangup", NULL, LLM_OTHER},
-        {"silent", NULL, LLM_SILENT}, {"-", NULL, LLM_NOBODY},
+    static const struct {
+        const char *mode, *model;
+        enum llm_place place;
+    } rows[] = {
+        {"fast", "fast-model", LLM_MODEL}, {"ollama", "tags-model", LLM_MODEL},
+        {"embed", "talker", LLM_MODEL},    {"embedonly", "text-embedding-x", LLM_MODEL},
+        {"slow", "slow-model", LLM_MODEL}, {"empty", NULL, LLM_NO_MODEL},
+        {"null", NULL, LLM_NO_MODEL},      {"names", NULL, LLM_NO_MODEL},
+        {"html", NULL, LLM_OTHER},         {"missing", NULL, LLM_OTHER},
+        {"garbage", NULL, LLM_OTHER},      {"hangup", NULL, LLM_OTHER},
+        {"silent", NULL, LLM_SILENT},      {"-", NULL, LLM_NOBODY},
     };
 
     (void)state;
@@ -173,11 +185,17 @@ static void one_server(void **state)
 
 static void several(void **state)
 {
-    static const struct { const char *modes[3]; int index; int64_t most_ms; } rows[] = {
+    static const struct {
+        const char *modes[3];
+        int index;
+        int64_t most_ms;
+    } rows[] = {
         {{"-", "-", "fast"}, 2, 1000},
-        {{"fast", "silent", "ollama"}, 0, 1000},            /* the order counts, and nobody waits for those behind it */
-        {{"slow", "fast", "-"}, 1, 450},                    /* one that has answered is taken when the first time is over */
-        {{"html", "slow", "silent"}, 1, 1500},              /* busy, but it is the one */
+        /* the order counts, and nobody waits for those behind it */
+        {{"fast", "silent", "ollama"}, 0, 1000},
+        /* one that has answered is taken when the first time is over */
+        {{"slow", "fast", "-"}, 1, 450},
+        {{"html", "slow", "silent"}, 1, 1500}, /* busy, but it is the one */
         {{"garbage", "missing", "empty"}, -1, 1000},
         {{"-", "-", "-"}, -1, 1000},
     };
@@ -227,7 +245,10 @@ static void ctrl_c_ends_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_server), cmocka_unit_test(several), cmocka_unit_test(an_endless_list_is_no_list), cmocka_unit_test(ctrl_c_ends_it),
+        cmocka_unit_test(one_server),
+        cmocka_unit_test(several),
+        cmocka_unit_test(an_endless_list_is_no_list),
+        cmocka_unit_test(ctrl_c_ends_it),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -1,5 +1,6 @@
-/* test_failure.c - what went wrong, read and told: the class of every status and envelope, the wait that a service asks for, and the text,
- * which names endpoint and model and has the next step in a second line, for every class there is.
+/* test_failure.c - what went wrong, read and told: the class of every status and envelope, the wait that a
+ * service asks for, and the text, which names endpoint and model and has the next step in a second line, for
+ * every class there is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 #include "llm/llm.h"
 #include "llm/retry.h"
 
-#define NOW 1800000000          /* Fri, 15 Jan 2027 08:00:00 GMT */
+#define NOW 1800000000 /* Fri, 15 Jan 2027 08:00:00 GMT */
 
 static void read_body(struct failure *f, int status, const char *body)
 {
@@ -29,37 +30,61 @@ static const struct row {
     const char *body;
     enum failure_class class;
     enum error_kind kind;
-    const char *said, *step;    /* in the first line, in the second */
+    const char *said, *step; /* in the first line, in the second */
 } rows[] = {
     {400, "{\"error\":{\"message\":\"bad thing\"}}", FAILURE_FATAL, ERROR_API, "bad thing", "--trace"},
     {400, "", FAILURE_CONTEXT, ERROR_LIMIT, "may mean that the prompt is too long", "larger window"},
-    {400, "{\"error\":{\"message\":\"x\",\"code\":\"context_length_exceeded\"}}", FAILURE_CONTEXT, ERROR_LIMIT, "context window of m1", "larger window"},
-    {400, "{\"error\":{\"message\":\"the content filter\",\"code\":\"content_filter\"}}", FAILURE_FATAL, ERROR_API, "refused", "other words"},
-    {400, "{\"error\":{\"message\":\"Unsupported value: 'temperature' does not support 0.5\",\"param\":\"temperature\"}}", FAILURE_PARAMETER, ERROR_API,
-     "temperature", "--temperature"},
-    {400, "{\"error\":{\"message\":\"Unsupported value: 'stream' does not support true with this model.\",\"param\":\"stream\"}}", FAILURE_PARAMETER,
-     ERROR_API, "stream", "--no-stream"},
-    {400, "{\"error\":{\"message\":\"Missing `reasoning_content` field in the assistant message at message index 2.\"}}", FAILURE_PARAMETER, ERROR_API,
-     "Missing", "--trace"},
-    {422, "{\"detail\":[{\"msg\":\"Extra inputs are not permitted\",\"loc\":[\"body\",\"messages\",2,\"assistant\",\"reasoning_content\"]}]}", FAILURE_PARAMETER,
-     ERROR_API, "Extra inputs", "--trace"},
-    {400, "{\"error\":{\"message\":\"m1 does not support tools\"}}", FAILURE_PARAMETER, ERROR_API, "tools", "--dialect blocks"},
-    {400, "{\"error\":{\"message\":\"Failed to call a function.\",\"code\":\"tool_use_failed\",\"failed_generation\":\"\"}}", FAILURE_TOOL_USE, ERROR_API,
-     "Failed to call", "ask again"},
-    {401, "{\"error\":{\"message\":\"no\"}}", FAILURE_AUTH, ERROR_AUTH, "refused the credentials (401) for model m1", "The key came from THE_KEY"},
+    {400, "{\"error\":{\"message\":\"x\",\"code\":\"context_length_exceeded\"}}", FAILURE_CONTEXT,
+     ERROR_LIMIT, "context window of m1", "larger window"},
+    {400, "{\"error\":{\"message\":\"the content filter\",\"code\":\"content_filter\"}}", FAILURE_FATAL,
+     ERROR_API, "refused", "other words"},
+    {400,
+     "{\"error\":{\"message\":\"Unsupported value: 'temperature' does not support "
+     "0.5\",\"param\":\"temperature\"}}",
+     FAILURE_PARAMETER, ERROR_API, "temperature", "--temperature"},
+    {400,
+     "{\"error\":{\"message\":\"Unsupported value: 'stream' does not support true with this "
+     "model.\",\"param\":\"stream\"}}",
+     FAILURE_PARAMETER, ERROR_API, "stream", "--no-stream"},
+    {400,
+     "{\"error\":{\"message\":\"Missing `reasoning_content` field in the assistant message at message index "
+     "2.\"}}",
+     FAILURE_PARAMETER, ERROR_API, "Missing", "--trace"},
+    {422,
+     "{\"detail\":[{\"msg\":\"Extra inputs are not "
+     "permitted\",\"loc\":[\"body\",\"messages\",2,\"assistant\",\"reasoning_content\"]}]}",
+     FAILURE_PARAMETER, ERROR_API, "Extra inputs", "--trace"},
+    {400, "{\"error\":{\"message\":\"m1 does not support tools\"}}", FAILURE_PARAMETER, ERROR_API, "tools",
+     "--dialect blocks"},
+    {400,
+     "{\"error\":{\"message\":\"Failed to call a "
+     "function.\",\"code\":\"tool_use_failed\",\"failed_generation\":\"\"}}",
+     FAILURE_TOOL_USE, ERROR_API, "Failed to call", "ask again"},
+    {401, "{\"error\":{\"message\":\"no\"}}", FAILURE_AUTH, ERROR_AUTH,
+     "refused the credentials (401) for model m1", "The key came from THE_KEY"},
     {401, "", FAILURE_AUTH, ERROR_AUTH, "refused the credentials", "THE_KEY"},
-    {402, "{\"error\":{\"message\":\"pay\"}}", FAILURE_QUOTA, ERROR_BUSY, "quota", "plan and billing of the account that THE_KEY belongs to"},
-    {403, "{\"errors\":[{\"code\":5018,\"message\":\"no model for you\"}],\"success\":false}", FAILURE_AUTH, ERROR_AUTH, "no model for you", "may use this model"},
-    {404, "{\"error\":{\"message\":\"The model `m1` does not exist\",\"code\":\"model_not_found\"}}", FAILURE_GONE, ERROR_API, "has no model \"m1\" (404)", "-m MODEL"},
-    {404, "{\"error\":{\"code\":\"DeploymentNotFound\",\"message\":\"The API deployment for this resource does not exist.\"}}", FAILURE_GONE, ERROR_API,
+    {402, "{\"error\":{\"message\":\"pay\"}}", FAILURE_QUOTA, ERROR_BUSY, "quota",
+     "plan and billing of the account that THE_KEY belongs to"},
+    {403, "{\"errors\":[{\"code\":5018,\"message\":\"no model for you\"}],\"success\":false}", FAILURE_AUTH,
+     ERROR_AUTH, "no model for you", "may use this model"},
+    {404, "{\"error\":{\"message\":\"The model `m1` does not exist\",\"code\":\"model_not_found\"}}",
+     FAILURE_GONE, ERROR_API, "has no model \"m1\" (404)", "-m MODEL"},
+    {404,
+     "{\"error\":{\"code\":\"DeploymentNotFound\",\"message\":\"The API deployment for this resource does "
+     "not exist.\"}}",
+     FAILURE_GONE, ERROR_API, "has no model \"m1\"", "-m MODEL"},
+    {404, "{\"error\":{\"message\":\"model: m1\",\"code\":\"not_found_error\"}}", FAILURE_GONE, ERROR_API,
      "has no model \"m1\"", "-m MODEL"},
-    {404, "{\"error\":{\"message\":\"model: m1\",\"code\":\"not_found_error\"}}", FAILURE_GONE, ERROR_API, "has no model \"m1\"", "-m MODEL"},
-    {400, "{\"error\":{\"message\":\"Model Not Exist\",\"code\":\"invalid_request_error\"}}", FAILURE_GONE, ERROR_API, "has no model \"m1\"", "-m MODEL"},
-    {400, "{\"object\":\"error\",\"message\":\"Invalid model: m1\",\"code\":\"1500\"}", FAILURE_GONE, ERROR_API, "has no model \"m1\"", "-m MODEL"},
-    {400, "[{\"error\":{\"code\":400,\"message\":\"API key not valid. Please pass a valid API key.\"}}]", FAILURE_AUTH, ERROR_AUTH, "refused the credentials",
-     "THE_KEY"},
-    {404, "{\"detail\":\"Not Found\"}", FAILURE_NOT_FOUND, ERROR_API, "has nothing at https://api.example/v1/chat/completions (404)", "/v1"},
-    {404, "<html><title>404 page</title></html>", FAILURE_NOT_FOUND, ERROR_API, "a web page, \"404 page\"", "base URL"},
+    {400, "{\"error\":{\"message\":\"Model Not Exist\",\"code\":\"invalid_request_error\"}}", FAILURE_GONE,
+     ERROR_API, "has no model \"m1\"", "-m MODEL"},
+    {400, "{\"object\":\"error\",\"message\":\"Invalid model: m1\",\"code\":\"1500\"}", FAILURE_GONE,
+     ERROR_API, "has no model \"m1\"", "-m MODEL"},
+    {400, "[{\"error\":{\"code\":400,\"message\":\"API key not valid. Please pass a valid API key.\"}}]",
+     FAILURE_AUTH, ERROR_AUTH, "refused the credentials", "THE_KEY"},
+    {404, "{\"detail\":\"Not Found\"}", FAILURE_NOT_FOUND, ERROR_API,
+     "has nothing at https://api.example/v1/chat/completions (404)", "/v1"},
+    {404, "<html><title>404 page</title></html>", FAILURE_NOT_FOUND, ERROR_API, "a web page, \"404 page\"",
+     "base URL"},
     {404, "", FAILURE_NOT_FOUND, ERROR_API, "has nothing at", "base URL"},
     {405, "{\"detail\":\"Method Not Allowed\"}", FAILURE_FATAL, ERROR_API, "Method Not Allowed", "URL used"},
     {407, "<html><title>Proxy</title></html>", FAILURE_FATAL, ERROR_API, "(407)", "proxy"},
@@ -67,37 +92,63 @@ static const struct row {
     {409, "", FAILURE_BUSY, ERROR_BUSY, "failed (409)", "Try again"},
     {413, "", FAILURE_CONTEXT, ERROR_LIMIT, "context window of m1 at api.example", "larger window"},
     {422, "{\"detail\":[{\"msg\":\"\"}]}", FAILURE_FATAL, ERROR_API, "no further message", "--trace"},
-    {422, "{\"detail\":[{\"loc\":[\"body\",\"messages\"],\"msg\":\"field required\",\"type\":\"x\"}]}", FAILURE_FATAL, ERROR_API, "field required at", "--trace"},
-    {429, "{\"error\":{\"message\":\"slow down\"}}", FAILURE_BUSY, ERROR_BUSY, "is busy (429)", "Try again later"},
-    {429, "{\"error\":{\"message\":\"You exceeded your current quota\",\"code\":\"insufficient_quota\"}}", FAILURE_QUOTA, ERROR_BUSY, "used up", "Retrying does not help"},
-    {429, "{\"errors\":[{\"code\":3036,\"message\":\"daily neurons\"}],\"success\":false}", FAILURE_QUOTA, ERROR_BUSY, "daily neurons", "Retrying does not help"},
-    {429, "{\"errors\":[{\"code\":3040,\"message\":\"capacity\"}],\"success\":false}", FAILURE_BUSY, ERROR_BUSY, "capacity", "Try again"},
+    {422, "{\"detail\":[{\"loc\":[\"body\",\"messages\"],\"msg\":\"field required\",\"type\":\"x\"}]}",
+     FAILURE_FATAL, ERROR_API, "field required at", "--trace"},
+    {429, "{\"error\":{\"message\":\"slow down\"}}", FAILURE_BUSY, ERROR_BUSY, "is busy (429)",
+     "Try again later"},
+    {429, "{\"error\":{\"message\":\"You exceeded your current quota\",\"code\":\"insufficient_quota\"}}",
+     FAILURE_QUOTA, ERROR_BUSY, "used up", "Retrying does not help"},
+    {429, "{\"errors\":[{\"code\":3036,\"message\":\"daily neurons\"}],\"success\":false}", FAILURE_QUOTA,
+     ERROR_BUSY, "daily neurons", "Retrying does not help"},
+    {429, "{\"errors\":[{\"code\":3040,\"message\":\"capacity\"}],\"success\":false}", FAILURE_BUSY,
+     ERROR_BUSY, "capacity", "Try again"},
     {498, "", FAILURE_BUSY, ERROR_BUSY, "is busy (498)", "Try again"},
     {500, "{\"error\":{\"message\":\"oops\"}}", FAILURE_BUSY, ERROR_BUSY, "failed (500)", "another model"},
-    {502, "<html><title>502 Bad Gateway</title></html>", FAILURE_BUSY, ERROR_BUSY, "502 Bad Gateway", "Try again"},
-    {503, "{\"error\":{\"code\":503,\"message\":\"Loading model\",\"type\":\"unavailable_error\"}}", FAILURE_LOADING, ERROR_BUSY, "still loading m1", "smaller model"},
-    {503, "{\"error\":\"Model is currently loading\",\"estimated_time\":20}", FAILURE_LOADING, ERROR_BUSY, "still loading m1", "Try again"},
+    {502, "<html><title>502 Bad Gateway</title></html>", FAILURE_BUSY, ERROR_BUSY, "502 Bad Gateway",
+     "Try again"},
+    {503, "{\"error\":{\"code\":503,\"message\":\"Loading model\",\"type\":\"unavailable_error\"}}",
+     FAILURE_LOADING, ERROR_BUSY, "still loading m1", "smaller model"},
+    {503, "{\"error\":\"Model is currently loading\",\"estimated_time\":20}", FAILURE_LOADING, ERROR_BUSY,
+     "still loading m1", "Try again"},
     {524, "", FAILURE_BUSY, ERROR_BUSY, "failed (524)", "Try again"},
-    {529, "{\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}", FAILURE_BUSY, ERROR_BUSY, "is busy (529)", "Try again"},
-    {429, "{\"error\":{\"message\":\"Request too large for m1 on tokens per min (TPM): Limit 30000, Requested 45000.\",\"code\":\"rate_limit_exceeded\"}}",
+    {529, "{\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}", FAILURE_BUSY, ERROR_BUSY,
+     "is busy (529)", "Try again"},
+    {429,
+     "{\"error\":{\"message\":\"Request too large for m1 on tokens per min (TPM): Limit 30000, Requested "
+     "45000.\",\"code\":\"rate_limit_exceeded\"}}",
      FAILURE_TOO_LARGE, ERROR_LIMIT, "can never fit its limit", "Ask for less"},
-    {413, "{\"error\":{\"message\":\"Request too large for model `m1` on tokens per minute (TPM): Limit 6000, Requested 7500\"}}", FAILURE_TOO_LARGE, ERROR_LIMIT,
-     "Requested 7500", "higher limit"},
-    {429, "{\"error\":{\"message\":\"Rate limit reached on tokens per min. Limit 10000, Requested 12000.\"}}", FAILURE_TOO_LARGE, ERROR_LIMIT, "can never fit", "less"},
-    {429, "{\"error\":{\"message\":\"Rate limit reached on tokens per min. Limit 10000, Used 9900, Requested 2000.\"}}", FAILURE_BUSY, ERROR_BUSY, "Used 9900", "Try"},
-    {400, "{\"statusCode\":400,\"error\":\"Bad Request\",\"message\":\"body/messages must be array\"}", FAILURE_FATAL, ERROR_API, "must be array", "--trace"},
-    {400, "{\"error\":\"the model field is missing\",\"message\":\"Bad Request, and some more of it\"}", FAILURE_FATAL, ERROR_API, "field is missing", "--trace"},
-    {400, "{\"code\":1214,\"msg\":\"messages is not valid\"}", FAILURE_FATAL, ERROR_API, "messages is not valid", "--trace"},
-    {400, "{\"error_code\":336003,\"error_msg\":\"the length of messages must be an odd number\"}", FAILURE_FATAL, ERROR_API, "odd number", "--trace"},
-    {401, "{\"base_resp\":{\"status_code\":1004,\"status_msg\":\"login fail\"}}", FAILURE_AUTH, ERROR_AUTH, "login fail", "THE_KEY"},
-    {400, "data: {\"error\":{\"message\":\"litellm: no such thing\"}}\n\n", FAILURE_FATAL, ERROR_API, "litellm: no such thing", "--trace"},
+    {413,
+     "{\"error\":{\"message\":\"Request too large for model `m1` on tokens per minute (TPM): Limit 6000, "
+     "Requested 7500\"}}",
+     FAILURE_TOO_LARGE, ERROR_LIMIT, "Requested 7500", "higher limit"},
+    {429, "{\"error\":{\"message\":\"Rate limit reached on tokens per min. Limit 10000, Requested 12000.\"}}",
+     FAILURE_TOO_LARGE, ERROR_LIMIT, "can never fit", "less"},
+    {429,
+     "{\"error\":{\"message\":\"Rate limit reached on tokens per min. Limit 10000, Used 9900, Requested "
+     "2000.\"}}",
+     FAILURE_BUSY, ERROR_BUSY, "Used 9900", "Try"},
+    {400, "{\"statusCode\":400,\"error\":\"Bad Request\",\"message\":\"body/messages must be array\"}",
+     FAILURE_FATAL, ERROR_API, "must be array", "--trace"},
+    {400, "{\"error\":\"the model field is missing\",\"message\":\"Bad Request, and some more of it\"}",
+     FAILURE_FATAL, ERROR_API, "field is missing", "--trace"},
+    {400, "{\"code\":1214,\"msg\":\"messages is not valid\"}", FAILURE_FATAL, ERROR_API,
+     "messages is not valid", "--trace"},
+    {400, "{\"error_code\":336003,\"error_msg\":\"the length of messages must be an odd number\"}",
+     FAILURE_FATAL, ERROR_API, "odd number", "--trace"},
+    {401, "{\"base_resp\":{\"status_code\":1004,\"status_msg\":\"login fail\"}}", FAILURE_AUTH, ERROR_AUTH,
+     "login fail", "THE_KEY"},
+    {400, "data: {\"error\":{\"message\":\"litellm: no such thing\"}}\n\n", FAILURE_FATAL, ERROR_API,
+     "litellm: no such thing", "--trace"},
     {302, "", FAILURE_FATAL, ERROR_API, "(302)", "Check the base URL"},
     {200, "<html><title>Log in</title></html>", FAILURE_NOT_API, ERROR_PROTOCOL, "Log in", "/v1"},
     {200, "", FAILURE_NOT_API, ERROR_PROTOCOL, "nothing", "/v1"},
     {200, "hello", FAILURE_NOT_API, ERROR_PROTOCOL, "hello", "/v1"},
 };
 
-static const struct llm_options options = {.base_url = "https://u:pw@api.example/v1", .model = "m1", .api_key = "sk-0123456789", .key_name = "THE_KEY"};
+static const struct llm_options options = {.base_url = "https://u:pw@api.example/v1",
+                                           .model = "m1",
+                                           .api_key = "sk-0123456789",
+                                           .key_name = "THE_KEY"};
 
 static void tell(const struct failure *f, struct error *e)
 {
@@ -105,13 +156,15 @@ static void tell(const struct failure *f, struct error *e)
     failure_error(f, &options, "https://u:pw@api.example/v1/chat/completions?k=v", e);
 }
 
-static void check_text(const struct failure *f, enum error_kind kind, const char *said, const char *step, const char *where)
+static void check_text(const struct failure *f, enum error_kind kind, const char *said, const char *step,
+                       const char *where)
 {
     struct error e;
     tell(f, &e);
     char *second = strchr(e.text, '\n');
-    if (e.kind != kind || !second || strchr(second + 1, '\n') || !strstr(e.text, "api.example") || !strstr(e.text, "m1") || !strstr(second, step)
-        || !strstr(e.text, said) || strstr(e.text, "pw") || strstr(e.text, "k=v") || !utf8_valid(e.text, strlen(e.text)))
+    if (e.kind != kind || !second || strchr(second + 1, '\n') || !strstr(e.text, "api.example")
+        || !strstr(e.text, "m1") || !strstr(second, step) || !strstr(e.text, said) || strstr(e.text, "pw")
+        || strstr(e.text, "k=v") || !utf8_valid(e.text, strlen(e.text)))
         fail_msg("%s: kind %d: %s", where, e.kind, e.text);
 }
 
@@ -152,7 +205,8 @@ static void context_in_every_wording(void **state)
     static const char *const words[] = {
         "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
         "Your input exceeds the context window of this model. Please adjust your input and try again.",
-        "the request exceeds the available context size (4096 tokens). try increasing the context size or enable context shift",
+        "the request exceeds the available context size (4096 tokens). try increasing the context size or "
+        "enable context shift",
         "prompt is too long: 210000 tokens > 200000 maximum",
         "prompt too long; exceeded max context length by 12 tokens",
         "Too many tokens: total number of tokens in the request exceeds 128000",
@@ -167,8 +221,10 @@ static void context_in_every_wording(void **state)
         "Your request exceeded model token limit: 262144 (requested: 300000)",
         "tokens to keep from the initial prompt is greater than the context length",
         "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens",
-        "AiError: The estimated number of input and maximum output tokens (30000) exceeded this model context window limit (24000).",
-        "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+        "AiError: The estimated number of input and maximum output tokens (30000) exceeded this model "
+        "context window limit (24000).",
+        "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context "
+        "length",
     };
     for (size_t i = 0; i < countof(words); i++) {
         struct failure f;
@@ -177,7 +233,8 @@ static void context_in_every_wording(void **state)
         if (f.class != FAILURE_CONTEXT)
             fail_msg("not seen as context: %s", words[i]);
     }
-    static const char *const others[] = {"Rate limit reached: too many tokens per minute", "Request throttled, too many tokens, please wait",
+    static const char *const others[] = {"Rate limit reached: too many tokens per minute",
+                                         "Request throttled, too many tokens, please wait",
                                          "Rate limit reached for m1 on tokens per day (TPD): limit of 1000"};
     for (size_t i = 0; i < countof(others); i++) {
         struct failure f;
@@ -190,10 +247,22 @@ static void context_in_every_wording(void **state)
 static void waits(void **state)
 {
     (void)state;
-    static const struct { const char *after, *ms, *body; double want; } cases[] = {
-        {"2", "", "{}", 2}, {"2.5", "", "{}", 2.5}, {"2", "250", "{}", 0.25}, {"1", "0", "{\"error\":{\"message\":\"try again in 9s\"}}", 0},
-        {"Fri, 15 Jan 2027 08:00:30 GMT", "", "{}", 30}, {"Fri, 15 Jan 2027 07:00:00 GMT", "", "{}", -1}, {"soon", "", "{}", -1},
-        {"3600", "", "{}", 3600}, {"-1", "", "{}", -1}, {"nan", "", "{}", -1}, {"inf", "inf", "{}", -1}, {"1e9", "", "{}", 1e9},
+    static const struct {
+        const char *after, *ms, *body;
+        double want;
+    } cases[] = {
+        {"2", "", "{}", 2},
+        {"2.5", "", "{}", 2.5},
+        {"2", "250", "{}", 0.25},
+        {"1", "0", "{\"error\":{\"message\":\"try again in 9s\"}}", 0},
+        {"Fri, 15 Jan 2027 08:00:30 GMT", "", "{}", 30},
+        {"Fri, 15 Jan 2027 07:00:00 GMT", "", "{}", -1},
+        {"soon", "", "{}", -1},
+        {"3600", "", "{}", 3600},
+        {"-1", "", "{}", -1},
+        {"nan", "", "{}", -1},
+        {"inf", "inf", "{}", -1},
+        {"1e9", "", "{}", 1e9},
         {"", "", "{\"error\":{\"message\":\"Rate limit reached. Please try again in 7.66s. Visit\"}}", 7.66},
         {"", "", "{\"error\":{\"message\":\"Please try again in 1m26.4s.\"}}", 86.4},
         {"", "", "{\"error\":{\"message\":\"please try again in 250ms\"}}", 0.25},
@@ -204,26 +273,32 @@ static void waits(void **state)
         {"", "", "{\"error\":{\"message\":\"Try again in 5 tokens\"}}", -1},
         {"", "", "{\"error\":{\"message\":\"Try again in 99999999999999999999 s\"}}", -1},
         {"4", "", "{\"error\":{\"message\":\"try again in 9s\"}}", 4},
-        {"", "", "[{\"error\":{\"code\":429,\"message\":\"x\",\"details\":[{\"@type\":\"RetryInfo\",\"retryDelay\":\"28s\"}]}}]", 28},
+        {"", "",
+         "[{\"error\":{\"code\":429,\"message\":\"x\",\"details\":[{\"@type\":\"RetryInfo\",\"retryDelay\":"
+         "\"28s\"}]}}]",
+         28},
         {"", "", "{\"error\":{\"message\":\"x\",\"retry_after\":3}}", 3},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct failure f;
         struct failure_headers h = {.retry_after = cases[i].after, .retry_after_ms = cases[i].ms};
         failure_from_response(&f, 429, &h, cases[i].body, strlen(cases[i].body), NOW);
-        if (f.class != FAILURE_BUSY || f.retry_after < cases[i].want - 0.001 || f.retry_after > cases[i].want + 0.001)
+        if (f.class != FAILURE_BUSY || f.retry_after < cases[i].want - 0.001
+            || f.retry_after > cases[i].want + 0.001)
             fail_msg("case %zu: class %d, wait %f, not %f", i, f.class, f.retry_after, cases[i].want);
         struct retry t = {0};
         struct retry_choice c = retry_decide(&t, &f, false, true, 0, 0);
         assert_int_equal(c.what, cases[i].want > 120 ? RETRY_NO : RETRY_WAIT);
-        assert_int_equal(c.wait_ms, cases[i].want > 120 ? 0 : cases[i].want > 0 ? (int)(cases[i].want * 1000 + 0.5) : 500);
+        assert_int_equal(c.wait_ms, cases[i].want > 120 ? 0
+                                    : cases[i].want > 0 ? (int)(cases[i].want * 1000 + 0.5)
+                                                        : 500);
         if (cases[i].want > 120 && cases[i].want < 1e6)
             check_text(&f, ERROR_BUSY, "", cases[i].want == 3600 ? "in 60 min" : "in 2.0", "far");
     }
     struct failure f;
     struct failure_headers h = {.retry_after = "9"};
     failure_from_response(&f, 400, &h, "{}", 2, NOW);
-    assert_true(f.retry_after < 0);             /* only where it is worth a wait */
+    assert_true(f.retry_after < 0); /* only where it is worth a wait */
 }
 
 /* A service's words are cut at a word, and the key is nowhere in them, also where the cut fell into it. */
@@ -246,16 +321,17 @@ static void words_are_cut(void **state)
     failure_set(&f, FAILURE_FATAL, "your key sk-0123456789 is bad, sk-0123456789!");
     failure_brief(&f, "sk-0123456789", brief, sizeof brief);
     assert_string_equal(brief, "your key [key] is bad, [key]!");
-    for (size_t n = 470; n < 520; n++) {        /* no blanks: the cut may fall anywhere */
+    for (size_t n = 470; n < 520; n++) { /* no blanks: the cut may fall anywhere */
         char solid[600];
         memset(solid, 'x', n);
-        snprintf(solid + n, sizeof solid - n, "sk-0123456789yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy");
+        snprintf(solid + n, sizeof solid - n,
+                 "sk-0123456789yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy");
         failure_set(&f, FAILURE_BUSY, "%s", solid);
         tell(&f, &e);
         if (strstr(e.text, "sk-0123"))
             fail_msg("%zu: %s", n, e.text);
     }
-    for (size_t n = 480; n < 520; n++) {        /* nor into a character */
+    for (size_t n = 480; n < 520; n++) { /* nor into a character */
         char umlauts[600] = "";
         memset(umlauts, 'x', n % 2);
         for (size_t i = n % 2; i + 2 < n + 60; i += 2)
@@ -270,10 +346,14 @@ static void words_are_cut(void **state)
 static void words_of_the_chat(void **state)
 {
     (void)state;
-    static const struct { int status; const char *body, *said; } cases[] = {
+    static const struct {
+        int status;
+        const char *body, *said;
+    } cases[] = {
         {404, "{\"error\":{\"message\":\"no such model\"}}", "Choose another: /model NAME"},
         {429, "{\"error\":{\"message\":\"slow\"}}", "or choose another model: /model NAME"},
-        {400, "{\"error\":{\"message\":\"m1 does not support tools\"}}", "choose another (/model NAME), or start sandpiper again with --dialect blocks"},
+        {400, "{\"error\":{\"message\":\"m1 does not support tools\"}}",
+         "choose another (/model NAME), or start sandpiper again with --dialect blocks"},
         {400, "", "/clear"},
         {401, "", "Quit, export THE_KEY=..., start again"},
         {407, "", "Quit, export HTTPS_PROXY"},
@@ -315,8 +395,13 @@ static void no_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_status), cmocka_unit_test(every_class_has_a_text), cmocka_unit_test(context_in_every_wording), cmocka_unit_test(waits),
-        cmocka_unit_test(words_are_cut), cmocka_unit_test(no_key), cmocka_unit_test(words_of_the_chat),
+        cmocka_unit_test(every_status),
+        cmocka_unit_test(every_class_has_a_text),
+        cmocka_unit_test(context_in_every_wording),
+        cmocka_unit_test(waits),
+        cmocka_unit_test(words_are_cut),
+        cmocka_unit_test(no_key),
+        cmocka_unit_test(words_of_the_chat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_http.c - llm_ask over real sockets against a scripted server in a child process: faults, timers, reuse, cancel. The path of the
- * base URL picks what the server does.
+/* test_http.c - llm_ask over real sockets against a scripted server in a child process: faults, timers,
+ * reuse, cancel. The path of the base URL picks what the server does.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -30,7 +30,10 @@
 
 /* ---- the server ---- */
 
-struct shared { int connections, requests; char last[8192]; };
+struct shared {
+    int connections, requests;
+    char last[8192];
+};
 static struct shared *shared;
 static int port;
 static pid_t server;
@@ -57,11 +60,14 @@ static void delta(int fd, const char *text)
     chunk(fd, b);
 }
 
-static const char sse[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+static const char sse[] =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 static void finish(int fd)
 {
-    chunk(fd, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n");
+    chunk(fd, "data: "
+              "{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":7,"
+              "\"completion_tokens\":3}}\n\ndata: [DONE]\n\n");
     out(fd, "0\r\n\r\n");
 }
 
@@ -76,7 +82,8 @@ static void ok(int fd)
 static void plain(int fd, const char *status, const char *headers, const char *body)
 {
     char head[512];
-    snprintf(head, sizeof head, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n", status, headers, strlen(body));
+    snprintf(head, sizeof head, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n", status, headers,
+             strlen(body));
     out(fd, head);
     out(fd, body);
 }
@@ -114,10 +121,12 @@ static bool serve(int fd, const char *mode, int n)
         return false;
     } else if (!strcmp(mode, "unshown")) {
         if (!strstr(shared->last, "\"stream\":true")) {
-            plain(fd, "200 OK", "", "{\"choices\":[{\"message\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}");
+            plain(fd, "200 OK", "",
+                  "{\"choices\":[{\"message\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}");
             return true;
         }
-        out(fd, sse), chunk(fd, "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n"), usleep(30000), reset(fd);
+        out(fd, sse), chunk(fd, "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n"),
+            usleep(30000), reset(fd);
     } else if (!strcmp(mode, "stall"))
         sleep(30);
     else if (!strcmp(mode, "stallmid"))
@@ -137,7 +146,8 @@ static bool serve(int fd, const char *mode, int n)
         }
         out(fd, "0\r\n\r\n");
     } else if (!strcmp(mode, "line")) {
-        char big[60001];            /* large pieces: the cap is to be met before the short quiet timer of these tests */
+        /* large pieces: the cap is to be met before the short quiet timer of these tests */
+        char big[60001];
         memset(big, 'x', sizeof big - 1);
         memcpy(big, "data: ", 6), big[sizeof big - 1] = 0;
         endless(fd, big);
@@ -149,7 +159,9 @@ static bool serve(int fd, const char *mode, int n)
     } else if (!strcmp(mode, "headers")) {
         out(fd, "HTTP/1.1 200 OK\r\n");
         for (;;)
-            out(fd, "X-Long: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n");
+            out(fd, "X-Long: "
+                    "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"
+                    "yyyy\r\n");
     } else if (!strcmp(mode, "nothttp"))
         out(fd, "SSH-2.0-OpenSSH_9.2\r\n"), close(fd), _exit(0);
     else if (!strcmp(mode, "redirect"))
@@ -157,17 +169,27 @@ static bool serve(int fd, const char *mode, int n)
     else if (!strcmp(mode, "auth"))
         plain(fd, "401 Unauthorized", "", "{\"error\":{\"message\":\"no\"}}");
     else if (!strcmp(mode, "busy"))
-        plain(fd, "429 Too Many Requests", "Retry-After-Ms: 20\r\n", "{\"error\":{\"message\":\"slow down\"}}");
+        plain(fd, "429 Too Many Requests", "Retry-After-Ms: 20\r\n",
+              "{\"error\":{\"message\":\"slow down\"}}");
     else if (!strcmp(mode, "block"))
         out(fd, sse), delta(fd, "Now:\\n```python\\nprint(1)\\n```\\n"), sleep(30);
-    else if (!strcmp(mode, "yes"))      /* shows code, then says that it is to be run */
-        out(fd, sse), delta(fd, strstr(shared->last, "\"content\":\"n\"") ? "\\n```python\\nprint(1)\\n```\\n" : "Now:\\n```python\\nprint(1)\\n```\\nIt is 1."), finish(fd);
+    else if (!strcmp(mode, "yes")) /* shows code, then says that it is to be run */
+        out(fd, sse),
+            delta(fd, strstr(shared->last, "\"content\":\"n\"")
+                          ? "\\n```python\\nprint(1)\\n```\\n"
+                          : "Now:\\n```python\\nprint(1)\\n```\\nIt is 1."),
+            finish(fd);
     else if (!strcmp(mode, "says"))
         out(fd, sse), delta(fd, "Now:\\n```python\\nprint(1)\\n```\\nIt is 1."), finish(fd);
     else if (!strcmp(mode, "calls"))
-        out(fd, sse), chunk(fd, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"type\":\"function\",\"function\":"
-                                "{\"name\":\"execute_python\",\"arguments\":\"{\\\"code\\\":\\\"1\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n"
-                                "data: [DONE]\n\n"), out(fd, "0\r\n\r\n");
+        out(fd, sse),
+            chunk(fd, "data: "
+                      "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"type\":"
+                      "\"function\",\"function\":"
+                      "{\"name\":\"execute_python\",\"arguments\":\"{\\\"code\\\":\\\"1\\\"}\"}}]},\"finish_"
+                      "reason\":\"tool_calls\"}]}\n\n"
+                      "data: [DONE]\n\n"),
+            out(fd, "0\r\n\r\n");
     else if (!strcmp(mode, "noopts")) {
         if (strstr(shared->last, "stream_options"))
             plain(fd, "400 Bad Request", "", "{\"error\":{\"message\":\"Unknown field stream_options\"}}");
@@ -179,7 +201,7 @@ static bool serve(int fd, const char *mode, int n)
 
 static void connection(int fd)
 {
-    for (int n = 1; ; n++) {
+    for (int n = 1;; n++) {
         size_t len = 0, want = 0;
         char buf[sizeof shared->last] = {0};
         for (;;) {
@@ -210,7 +232,8 @@ static int start_server(void **state)
     socklen_t n = sizeof a;
     int l = socket(AF_INET, SOCK_STREAM, 0);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (bind(l, (struct sockaddr *)&a, sizeof a) || listen(l, 16) || getsockname(l, (struct sockaddr *)&a, &n))
+    if (bind(l, (struct sockaddr *)&a, sizeof a) || listen(l, 16)
+        || getsockname(l, (struct sockaddr *)&a, &n))
         return -1;
     port = ntohs(a.sin_port);
     server = fork();
@@ -256,8 +279,14 @@ struct ask {
     double ms;
 };
 
-static void on_text(void *ctx, const char *s, size_t n) { buf_add(&((struct ask *)ctx)->text, s, n); }
-static void on_restarted(void *ctx) { ((struct ask *)ctx)->restarted++; }
+static void on_text(void *ctx, const char *s, size_t n)
+{
+    buf_add(&((struct ask *)ctx)->text, s, n);
+}
+static void on_restarted(void *ctx)
+{
+    ((struct ask *)ctx)->restarted++;
+}
 static void on_notice(void *ctx, bool detail, const char *line)
 {
     (void)detail;
@@ -269,8 +298,16 @@ static void begin_learning(struct ask *a, const char *mode, enum llm_dialect dia
     char url[128];
     *a = (struct ask){.loop = loop_new(), .text = BUF_INIT(0), .notices = BUF_INIT(0)};
     snprintf(url, sizeof url, "http://127.0.0.1:%d/%s/v1", port, mode);
-    struct llm_options o = {.base_url = url, .model = "m", .stream = true, .dialect = dialect, .temperature = -1, .idle_ms = 400, .quiet_ms = 800,
-                            .api_key = "secret-key-1", .key_name = "TEST_KEY", .kept = learnt};
+    struct llm_options o = {.base_url = url,
+                            .model = "m",
+                            .stream = true,
+                            .dialect = dialect,
+                            .temperature = -1,
+                            .idle_ms = 400,
+                            .quiet_ms = 800,
+                            .api_key = "secret-key-1",
+                            .key_name = "TEST_KEY",
+                            .kept = learnt};
     a->m = llm_new(&o, a->loop, &a->err);
     assert_non_null(a->m);
     conversation_init(&a->c);
@@ -287,7 +324,8 @@ static int ask(struct ask *a)
 {
     static const struct llm_tool tool = {"execute_python", "d", "{\"type\":\"object\"}", "code"};
     static const struct llm_prompts prompts = {.system_native = "s", .system_blocks = "b", .nudge = "n"};
-    struct llm_request q = {.conversation = &a->c, .prompts = &prompts, .tools = &tool, .n_tools = 1, .about = a->about};
+    struct llm_request q = {
+        .conversation = &a->c, .prompts = &prompts, .tools = &tool, .n_tools = 1, .about = a->about};
     struct llm_listener l = {.ctx = a, .text = on_text, .restarted = on_restarted, .notice = on_notice};
     int64_t t = clock_us();
     llm_reply_release(&a->r);
@@ -348,7 +386,7 @@ static void lost_in_the_middle(void **state)
         assert_int_equal(ask(&a), 0);
         assert_true(a.r.truncated);
         assert_string_equal(a.r.text, "par");
-        assert_int_equal(shared->requests, 1);         /* never again silently once text was shown */
+        assert_int_equal(shared->requests, 1); /* never again silently once text was shown */
         end(&a);
     }
 }
@@ -372,7 +410,7 @@ static void timers(void **state)
     begin(&a, "stall", LLM_NATIVE);
     assert_int_equal(ask(&a), -1);
     assert_int_equal(a.err.kind, ERROR_NETWORK);
-    assert_true(a.ms > 750 && a.ms < 3000);            /* two tries of 400 ms and a wait */
+    assert_true(a.ms > 750 && a.ms < 3000); /* two tries of 400 ms and a wait */
     end(&a);
     begin(&a, "quiet", LLM_NATIVE);
     assert_int_equal(ask(&a), -1);
@@ -382,7 +420,7 @@ static void timers(void **state)
     end(&a);
     begin(&a, "open", LLM_NATIVE);
     assert_int_equal(ask(&a), 0);
-    assert_true(a.ms < 350);                            /* [DONE] is the end, whatever the connection does */
+    assert_true(a.ms < 350); /* [DONE] is the end, whatever the connection does */
     end(&a);
     begin(&a, "slow", LLM_NATIVE);
     assert_int_equal(ask(&a), 0);
@@ -420,7 +458,9 @@ static void cancelled(void **state)
 static void hostile_sizes(void **state)
 {
     (void)state;
-    static const struct { const char *mode, *word; } cases[] = {{"line", "8 MiB"}, {"comments", "64 MiB"}, {"headers", ""}, {"nothttp", ""}};
+    static const struct {
+        const char *mode, *word;
+    } cases[] = {{"line", "8 MiB"}, {"comments", "64 MiB"}, {"headers", ""}, {"nothttp", ""}};
     for (size_t i = 0; i < countof(cases); i++) {
         struct ask a;
         begin(&a, cases[i].mode, LLM_NATIVE);
@@ -455,7 +495,7 @@ static void errors(void **state)
     begin(&a, "noopts", LLM_NATIVE);
     assert_int_equal(ask(&a), 0);
     assert_int_equal(ask(&a), 0);
-    assert_int_equal(shared->requests, 3);             /* the downgrade is remembered */
+    assert_int_equal(shared->requests, 3); /* the downgrade is remembered */
     end(&a);
     begin(&a, "ok", LLM_NATIVE);
     struct llm_options o = {.base_url = "http://127.0.0.1:1/v1", .model = "m", .temperature = -1};
@@ -492,7 +532,7 @@ static void auto_finds_the_dialect(void **state)
     assert_int_equal(ask(&a), 0);
     assert_true(a.r.unsure);
     assert_int_equal(a.r.n_calls, 0);
-    assert_int_equal(shared->requests, 1);             /* whether it is asked about is the agent's to say */
+    assert_int_equal(shared->requests, 1); /* whether it is asked about is the agent's to say */
     a.about = "Now:\n";
     assert_int_equal(ask(&a), 0);
     assert_false(a.r.unsure);
@@ -500,7 +540,7 @@ static void auto_finds_the_dialect(void **state)
     assert_int_equal(shared->requests, 2);
     assert_non_null(strstr(shared->last, "\"content\":\"n\"}"));
     a.about = NULL;
-    assert_int_equal(ask(&a), 0);                      /* in blocks from here on: nothing is unsure */
+    assert_int_equal(ask(&a), 0); /* in blocks from here on: nothing is unsure */
     assert_false(a.r.unsure);
     assert_int_equal(a.r.n_calls, 1);
     assert_null(strstr(shared->last, "\"tools\""));
@@ -527,7 +567,7 @@ static void a_block_among_words_is_no_call(void **state)
     assert_false(a.r.unsure);
     a.about = NULL;
     assert_int_equal(ask(&a), 0);
-    assert_true(a.r.unsure);                            /* nothing was found out */
+    assert_true(a.r.unsure); /* nothing was found out */
     end(&a);
 }
 
@@ -546,14 +586,14 @@ static void what_was_found_out_is_kept(void **state)
     end(&a);
     begin_learning(&a, "yes", LLM_AUTO, path);
     assert_int_equal(ask(&a), 0);
-    assert_int_equal(a.r.n_calls, 1);                   /* asked in blocks from the start */
+    assert_int_equal(a.r.n_calls, 1); /* asked in blocks from the start */
     assert_null(strstr(shared->last, "\"tools\""));
     end(&a);
-    begin_learning(&a, "says", LLM_AUTO, path);         /* another endpoint */
+    begin_learning(&a, "says", LLM_AUTO, path); /* another endpoint */
     assert_int_equal(ask(&a), 0);
     assert_true(a.r.unsure);
     end(&a);
-    begin_learning(&a, "yes", LLM_NATIVE, path);        /* the user knows better */
+    begin_learning(&a, "yes", LLM_NATIVE, path); /* the user knows better */
     assert_int_equal(ask(&a), 0);
     assert_non_null(strstr(shared->last, "\"tools\""));
     end(&a);
@@ -572,10 +612,18 @@ static void what_was_found_out_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_and_reuses), cmocka_unit_test(reset_is_retried), cmocka_unit_test(lost_in_the_middle),
-        cmocka_unit_test(lost_before_text), cmocka_unit_test(timers), cmocka_unit_test(cancelled), cmocka_unit_test(hostile_sizes),
-        cmocka_unit_test(errors), cmocka_unit_test(block_stops_the_transfer), cmocka_unit_test(auto_finds_the_dialect),
-        cmocka_unit_test(a_block_among_words_is_no_call), cmocka_unit_test(what_was_found_out_is_kept),
+        cmocka_unit_test(answers_and_reuses),
+        cmocka_unit_test(reset_is_retried),
+        cmocka_unit_test(lost_in_the_middle),
+        cmocka_unit_test(lost_before_text),
+        cmocka_unit_test(timers),
+        cmocka_unit_test(cancelled),
+        cmocka_unit_test(hostile_sizes),
+        cmocka_unit_test(errors),
+        cmocka_unit_test(block_stops_the_transfer),
+        cmocka_unit_test(auto_finds_the_dialect),
+        cmocka_unit_test(a_block_among_words_is_no_call),
+        cmocka_unit_test(what_was_found_out_is_kept),
     };
     return cmocka_run_group_tests(tests, start_server, stop_server);
 }

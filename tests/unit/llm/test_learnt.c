@@ -1,5 +1,5 @@
-/* test_learnt.c - what is kept for a day: found again by who it is about, forgotten in time, and a file that is broken, huge, old, no file
- * at all or cannot be written is as good as none.
+/* test_learnt.c - what is kept for a day: found again by who it is about, forgotten in time, and a file that
+ * is broken, huge, old, no file at all or cannot be written is as good as none.
  */
 #include "../unit.h"
 
@@ -49,7 +49,8 @@ static void put(const char *text, size_t len)
 
 static void put_entry(const char *more)
 {
-    autofree char *text = xasprintf("[{\"origin\":\"m\",\"fact\":\"dialect\",\"value\":\"blocks\",%s}]", more);
+    autofree char *text = xasprintf("[{\"origin\":\"m\",\"fact\":\"dialect\",\"value\":\"blocks\",%s}]",
+                                    more);
 
     put(text, strlen(text));
 }
@@ -78,10 +79,13 @@ static void kept_and_replaced(void **state)
 
 static void for_a_day(void **state)
 {
-    static const struct { long long age; bool known; } t[] = {{0, true}, {3600, true}, {86300, true}, {86500, false}, {-3600, false}};
+    static const struct {
+        long long age;
+        bool known;
+    } t[] = {{0, true}, {3600, true}, {86300, true}, {86500, false}, {-3600, false}};
 
     (void)state;
-    learnt_store(path, "x", "x", "x");      /* makes the folder */
+    learnt_store(path, "x", "x", "x"); /* makes the folder */
     for (size_t i = 0; i < countof(t); i++) {
         autofree char *time_of = xasprintf("\"time\":%lld", (long long)time(NULL) - t[i].age);
 
@@ -115,8 +119,15 @@ static void the_oldest_go(void **state)
 static void hostile_files(void **state)
 {
     static const char *const bad[] = {
-        "", "[", "{}", "null", "[1,null,\"x\",[],{}]", "\xff\xfe", "[{\"origin\":1,\"fact\":\"dialect\",\"value\":\"blocks\",\"time\":1}]",
-        "{\"origin\":\"m\",\"fact\":\"dialect\",\"value\":\"blocks\",\"time\":9}", "[{\"origin\":\"m\",\"fact\":\"dialect\",\"value\":{}}]",
+        "",
+        "[",
+        "{}",
+        "null",
+        "[1,null,\"x\",[],{}]",
+        "\xff\xfe",
+        "[{\"origin\":1,\"fact\":\"dialect\",\"value\":\"blocks\",\"time\":1}]",
+        "{\"origin\":\"m\",\"fact\":\"dialect\",\"value\":\"blocks\",\"time\":9}",
+        "[{\"origin\":\"m\",\"fact\":\"dialect\",\"value\":{}}]",
     };
 
     (void)state;
@@ -147,7 +158,7 @@ static void hostile_names(void **state)
     expect(longest, "dialect", NULL);
     learnt_store(path, "m", "dialect", longest);
     expect("m", "dialect", NULL);
-    for (int i = 0; i < 100; i++) {         /* every byte of them is an escape, and still they all fit */
+    for (int i = 0; i < 100; i++) { /* every byte of them is an escape, and still they all fit */
         char odd[513];
 
         memset(odd, 1, sizeof odd - 1);
@@ -165,10 +176,12 @@ static void nowhere_to_write(void **state)
     autofree char *folder = xasprintf("%s/cache", dir);
 
     (void)state;
-    assert_int_equal(file_write(folder, "", 0, 0600, NULL), 0);     /* a file where the folder should be: root too cannot write below it */
+    /* a file where the folder should be: root too cannot write below it */
+    assert_int_equal(file_write(folder, "", 0, 0600, NULL), 0);
     learnt_store(path, "m", "dialect", "native");
     expect("m", "dialect", NULL);
-    learnt_store("models", "m", "dialect", "native");               /* no folder in the path: nowhere of ours */
+    /* no folder in the path: nowhere of ours */
+    learnt_store("models", "m", "dialect", "native");
     assert_int_equal(access("models", F_OK), -1);
     assert_int_equal(unlink(folder), 0);
     assert_int_equal(mkdir(folder, 0700), 0);
@@ -183,7 +196,8 @@ static void nowhere_to_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PLACED(kept_and_replaced), PLACED(for_a_day), PLACED(the_oldest_go), PLACED(hostile_files), PLACED(hostile_names), PLACED(nowhere_to_write),
+        PLACED(kept_and_replaced), PLACED(for_a_day),     PLACED(the_oldest_go),
+        PLACED(hostile_files),     PLACED(hostile_names), PLACED(nowhere_to_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

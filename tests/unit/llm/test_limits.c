@@ -1,5 +1,6 @@
-/* test_limits.c - the sizes at which reading a reply ends: each at its limit and one beyond, in one piece and in many. What is read at a
- * limit is a reply, what is beyond is one clear error (or, where a model only talks too long, a reply cut by length).
+/* test_limits.c - the sizes at which reading a reply ends: each at its limit and one beyond, in one piece and
+ * in many. What is read at a limit is a reply, what is beyond is one clear error (or, where a model only
+ * talks too long, a reply cut by length).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,8 @@ static void read_in(const struct buf *body, size_t piece, struct got *g)
     answer_release(&a);
 }
 
-/* In one piece, as libcurl gives it, and in a size that no boundary falls on. NULL word: it must be a reply. */
+/* In one piece, as libcurl gives it, and in a size that no boundary falls on. NULL word: it must be a reply.
+ */
 static void expect(const struct buf *body, const char *word, struct got *g)
 {
     const size_t pieces[] = {SIZE_MAX, 16384, 9973};
@@ -49,7 +51,8 @@ static void expect(const struct buf *body, const char *word, struct got *g)
             llm_reply_release(&g->r);
         read_in(body, pieces[i], g);
         if (!word != !g->rc || (word && (g->f.class != FAILURE_PROTOCOL || !strstr(g->f.message, word))))
-            fail_msg("%zu bytes in pieces of %zu: rc %d, class %d, %s", body->len, pieces[i], g->rc, g->f.class, g->f.message);
+            fail_msg("%zu bytes in pieces of %zu: rc %d, class %d, %s", body->len, pieces[i], g->rc,
+                     g->f.class, g->f.message);
     }
 }
 
@@ -62,7 +65,8 @@ static void fill(struct buf *b, char c, size_t n)
     buf_end(b);
 }
 
-static const char done[] = "data: {\"choices\":[{\"delta\":{\"content\":\"end\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+static const char done[] =
+    "data: {\"choices\":[{\"delta\":{\"content\":\"end\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
 /* An event whose data has n bytes, most of them in a member that nobody reads. */
 static void add_event(struct buf *b, size_t n)
@@ -114,7 +118,8 @@ static void a_stream(void **state)
 static void a_document(void **state)
 {
     (void)state;
-    static const char head[] = "{\"choices\":[{\"message\":{\"content\":\"", tail[] = "\"},\"finish_reason\":\"stop\"}]}";
+    static const char head[] = "{\"choices\":[{\"message\":{\"content\":\"",
+                      tail[] = "\"},\"finish_reason\":\"stop\"}]}";
     struct got g;
     for (size_t over = 0; over < 2; over++) {
         struct buf b = BUF_INIT(0);
@@ -139,7 +144,7 @@ static void nesting(void **state)
         struct buf b = BUF_INIT(0);
         size_t depth = 200 + i % 2;
         buf_addstr(&b, i < 2 ? "data: {\"deep\":" : "{\"deep\":");
-        fill(&b, '[', depth - 1);       /* the object is one level */
+        fill(&b, '[', depth - 1); /* the object is one level */
         fill(&b, ']', depth - 1);
         buf_addstr(&b, ",\"choices\":[{\"message\":{\"content\":\"end\"},\"finish_reason\":\"stop\"}]}");
         buf_addstr(&b, i < 2 ? "\n\ndata: [DONE]\n\n" : "");
@@ -157,9 +162,11 @@ static void add_field(struct buf *b, const char *before, const char *after, size
     size_t step = streamed ? 64u << 10 : n;
     for (size_t at = 0, k; at < n; at += k) {
         k = n - at < step ? n - at : step;
-        buf_addf(b, "%s{\"choices\":[{\"index\":0,\"%s\":%s", streamed ? "data: " : "", streamed ? "delta" : "message", before);
+        buf_addf(b, "%s{\"choices\":[{\"index\":0,\"%s\":%s", streamed ? "data: " : "",
+                 streamed ? "delta" : "message", before);
         fill(b, 'x', k);
-        buf_addf(b, "%s%s}]}%s", after, streamed ? "" : ",\"finish_reason\":\"stop\"", streamed ? "\n\n" : "");
+        buf_addf(b, "%s%s}]}%s", after, streamed ? "" : ",\"finish_reason\":\"stop\"",
+                 streamed ? "\n\n" : "");
     }
     if (streamed)
         buf_addstr(b, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n");
@@ -192,18 +199,26 @@ static void arguments(void **state)
         size_t over = i % 2, n = MIB + over - (sizeof frame - 1);
         bool streamed = i / 2;
         if (streamed) {
-            buf_addstr(&b, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"execute_python\","
+            buf_addstr(&b, "data: "
+                           "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":"
+                           "{\"name\":\"execute_python\","
                            "\"arguments\":\"{\\\"code\\\":\\\"\"}}]}}]}\n\n");
             for (size_t at = 0, k; at < n; at += k) {
                 k = n - at < 65536 ? n - at : 65536;
-                buf_addstr(&b, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"");
+                buf_addstr(
+                    &b,
+                    "data: "
+                    "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"");
                 fill(&b, 'x', k);
                 buf_addstr(&b, "\"}}]}}]}\n\n");
             }
-            buf_addstr(&b, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\\"}\"}}]},"
+            buf_addstr(&b, "data: "
+                           "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{"
+                           "\"arguments\":\"\\\"}\"}}]},"
                            "\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n");
         } else {
-            buf_addstr(&b, "{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"execute_python\",\"arguments\":\"{\\\"code\\\":\\\"");
+            buf_addstr(&b, "{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":"
+                           "\"execute_python\",\"arguments\":\"{\\\"code\\\":\\\"");
             fill(&b, 'x', n);
             buf_addstr(&b, "\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}");
         }
@@ -224,8 +239,8 @@ static void arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event), cmocka_unit_test(a_stream), cmocka_unit_test(a_document), cmocka_unit_test(nesting),
-        cmocka_unit_test(text_and_reasoning), cmocka_unit_test(arguments),
+        cmocka_unit_test(an_event), cmocka_unit_test(a_stream),           cmocka_unit_test(a_document),
+        cmocka_unit_test(nesting),  cmocka_unit_test(text_and_reasoning), cmocka_unit_test(arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void read_text(const char *text, struct llm_models *m)
 
 static const struct row {
     const char *file;
-    size_t n;                   /* models in it that can talk */
+    size_t n; /* models in it that can talk */
     const char *id;
     int context, output, tools;
     double in, cached, out;
@@ -64,7 +64,10 @@ static const struct row {
     {"lm-studio-v0", 2, "gemma-4-e4b", 0, 0, -1, -1, -1, -1, "", NULL},
 };
 
-static bool same_price(double a, double b) { return fabs(a - b) < 1e-9; }
+static bool same_price(double a, double b)
+{
+    return fabs(a - b) < 1e-9;
+}
 
 static void every_services_shape(void **state)
 {
@@ -95,8 +98,13 @@ static void every_services_shape(void **state)
 
 static void who_made_it(void **state)
 {
-    static const struct { const char *file; enum llm_server server; } makers[] = {
-        {"ollama", LLM_SERVER_OLLAMA}, {"vllm", LLM_SERVER_VLLM}, {"llama.cpp", LLM_SERVER_LLAMA_CPP},
+    static const struct {
+        const char *file;
+        enum llm_server server;
+    } makers[] = {
+        {"ollama", LLM_SERVER_OLLAMA},
+        {"vllm", LLM_SERVER_VLLM},
+        {"llama.cpp", LLM_SERVER_LLAMA_CPP},
         {"openai", LLM_SERVER_OTHER},
     };
 
@@ -112,10 +120,10 @@ static void who_made_it(void **state)
 
 static void what_is_no_list(void **state)
 {
-    static const char *const texts[] = {"", "{", "7", "\"x\"", "{}", "{\"data\":7}", "{\"error\":\"x\"}",
-        "<html>", "null"};
+    static const char *const texts[] = {
+        "", "{", "7", "\"x\"", "{}", "{\"data\":7}", "{\"error\":\"x\"}", "<html>", "null"};
     static const char *const empty[] = {"[]", "{\"data\":[]}", "{\"data\":null}",
-        "{\"models\":[7,null,{},[]]}", "{\"data\":[{\"id\":7}]}"};
+                                        "{\"models\":[7,null,{},[]]}", "{\"data\":[{\"id\":7}]}"};
     struct llm_models m;
 
     (void)state;
@@ -136,10 +144,14 @@ static void nonsense_is_not_told(void **state)
     struct llm_models m;
 
     (void)state;
-    read_text("{\"data\":[{\"id\":\"a\",\"context_length\":-5,\"max_tokens\":1e30,\"shutdown_date\":\"soon\",\"replaced_by\":\"\\n\","
-              "\"pricing\":{\"prompt\":\"1e999\",\"completion\":-3,\"input_cache_read\":\"x\"},\"supported_parameters\":[]},"
-              "{\"id\":\"b\",\"context_length\":\"many\",\"shutdown_date\":\"2026-12-111\",\"deprecation\":7,\"pricing\":[1]},"
-              "{\"id\":\"c\\u0007\"},{\"id\":\"\"},{\"id\":\"models/\"}]}", &m);
+    read_text("{\"data\":[{\"id\":\"a\",\"context_length\":-5,\"max_tokens\":1e30,\"shutdown_date\":\"soon\","
+              "\"replaced_by\":\"\\n\","
+              "\"pricing\":{\"prompt\":\"1e999\",\"completion\":-3,\"input_cache_read\":\"x\"},\"supported_"
+              "parameters\":[]},"
+              "{\"id\":\"b\",\"context_length\":\"many\",\"shutdown_date\":\"2026-12-111\",\"deprecation\":7,"
+              "\"pricing\":[1]},"
+              "{\"id\":\"c\\u0007\"},{\"id\":\"\"},{\"id\":\"models/\"}]}",
+              &m);
     assert_int_equal(m.n, 2);
     for (size_t i = 0; i < m.n; i++) {
         const struct llm_model *one = &m.v[i];
@@ -154,7 +166,7 @@ static void nonsense_is_not_told(void **state)
 static void long_lists(void **state)
 {
     static const char *const units[] = {"{\"id\":\"m%d\"}", "{}", "%d",
-        "{\"id\":\"x\",\"properties\":[{},{},{}],\"a%d\":1}"};
+                                        "{\"id\":\"x\",\"properties\":[{},{},{}],\"a%d\":1}"};
 
     (void)state;
     for (size_t i = 0; i < countof(units); i++) {
@@ -174,7 +186,7 @@ static void long_lists(void **state)
         buf_addstr(&text, "]}");
         began = clock_ms();
         assert_int_equal(llm_models_parse(buf_str(&text), text.len, &m, NULL), 0);
-        assert_in_range(clock_ms() - began, 0, 3000);      /* half a minute if it were not */
+        assert_in_range(clock_ms() - began, 0, 3000); /* half a minute if it were not */
         assert_in_range(m.n, 0, MODELS_MAX);
         llm_models_release(&m);
     }
@@ -198,15 +210,17 @@ static void finding(void **state)
 
 static void nearest(void **state)
 {
-    static const struct { const char *list, *gone, *near; } cases[] = {
+    static const struct {
+        const char *list, *gone, *near;
+    } cases[] = {
         {"[{\"id\":\"gpt-4o\",\"shutdown_date\":\"2027-01-14\"},{\"id\":\"gpt-6-luna\"},{\"id\":\"o3\"}]",
-            "gpt-4.1-mini", "gpt-6-luna"},
+         "gpt-4.1-mini", "gpt-6-luna"},
         {"[{\"id\":\"llama-3.1-8b-instant\"},{\"id\":\"openai/gpt-oss-120b\"}]", "llama-3.3-70b-versatile",
-            "llama-3.1-8b-instant"},
+         "llama-3.1-8b-instant"},
         {"[{\"id\":\"openai/gpt-oss-120b\"},{\"id\":\"meta/llama-3\"}]", "gpt-oss-20b",
-            "openai/gpt-oss-120b"},
+         "openai/gpt-oss-120b"},
         {"[{\"id\":\"deepseek-flash\"},{\"id\":\"deepseek-v4-pro\"}]", "deepseek-v4-flash",
-            "deepseek-v4-pro"},
+         "deepseek-v4-pro"},
         {"[{\"id\":\"qwen3.5:4b\"},{\"id\":\"qwen2:1b\"}]", "qwen3.5:9b", "qwen3.5:4b"},
         {"[{\"id\":\"llama4\"}]", "llama3", "llama4"},
         {"[{\"id\":\"text-embedding-3-small\"},{\"id\":\"gpt-image-2\"}]", "gpt-4", NULL},
@@ -214,7 +228,7 @@ static void nearest(void **state)
         {"[{\"id\":\"cat\"}]", "category", NULL},
         {"[]", "gpt-4", NULL},
         {"[{\"id\":\"old\",\"replaced_by\":\"quite-other\"},{\"id\":\"old-2\"},{\"id\":\"quite-other\"}]",
-            "old", "quite-other"},
+         "old", "quite-other"},
         {"[{\"id\":\"old\"},{\"id\":\"old-2\"}]", "old", "old-2"},
     };
 
@@ -232,11 +246,14 @@ static void nearest(void **state)
 
 static void days_left(void **state)
 {
-    static const struct { const char *ends; int64_t now; int days; } cases[] = {
-        {"2027-01-14", 1799884800, 0}, {"2027-01-14", 1799884800 - 86400, 1},
-            {"2027-01-14", 1799884800 - 86399, 0},
-        {"2027-01-14", 1799884800 + 1, -1}, {"2027-01-14", 1799884800 + 86400, -1},
-            {"2027-01-14", 1799884800 + 86401, -2},
+    static const struct {
+        const char *ends;
+        int64_t now;
+        int days;
+    } cases[] = {
+        {"2027-01-14", 1799884800, 0},          {"2027-01-14", 1799884800 - 86400, 1},
+        {"2027-01-14", 1799884800 - 86399, 0},  {"2027-01-14", 1799884800 + 1, -1},
+        {"2027-01-14", 1799884800 + 86400, -1}, {"2027-01-14", 1799884800 + 86401, -2},
     };
     struct llm_model m = {0};
     int days = 0;
@@ -272,11 +289,15 @@ static void told_once_a_day(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_services_shape), cmocka_unit_test(who_made_it),
-            cmocka_unit_test(what_is_no_list),
-        cmocka_unit_test(nonsense_is_not_told), cmocka_unit_test(long_lists), cmocka_unit_test(finding),
-            cmocka_unit_test(nearest),
-        cmocka_unit_test(days_left), cmocka_unit_test(told_once_a_day),
+        cmocka_unit_test(every_services_shape),
+        cmocka_unit_test(who_made_it),
+        cmocka_unit_test(what_is_no_list),
+        cmocka_unit_test(nonsense_is_not_told),
+        cmocka_unit_test(long_lists),
+        cmocka_unit_test(finding),
+        cmocka_unit_test(nearest),
+        cmocka_unit_test(days_left),
+        cmocka_unit_test(told_once_a_day),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,8 +14,14 @@
 
 static const struct llm_tool tool = {"execute_python", "Runs it.", "{\"type\":\"object\"}", "code"};
 static const struct llm_prompts prompts = {
-    .system_native = "NATIVE", .system_blocks = "BLOCKS", .nudge = "NUDGE", .blocks_ok = "[out]{output}[end]", .blocks_failed = "[failed]{output}",
-    .blocks_malformed = "[bad]{output}", .blocks_interrupted = "[stopped]", .blocks_no_more = "[no more]{output}",
+    .system_native = "NATIVE",
+    .system_blocks = "BLOCKS",
+    .nudge = "NUDGE",
+    .blocks_ok = "[out]{output}[end]",
+    .blocks_failed = "[failed]{output}",
+    .blocks_malformed = "[bad]{output}",
+    .blocks_interrupted = "[stopped]",
+    .blocks_no_more = "[no more]{output}",
 };
 
 static struct llm_options options(void)
@@ -25,7 +31,11 @@ static struct llm_options options(void)
 
 static struct request_shape shape(const struct llm_options *o, bool blocks)
 {
-    return (struct request_shape){.o = o, .origin = "here", .blocks = blocks, .stream = true, .stream_options = true,
+    return (struct request_shape){.o = o,
+                                  .origin = "here",
+                                  .blocks = blocks,
+                                  .stream = true,
+                                  .stream_options = true,
                                   .temperature = true};
 }
 
@@ -36,7 +46,8 @@ static struct call call(const char *id, const char *args, const char *extra)
 
 static void is_json(const char *got, const char *want)
 {
-    autojson struct json *a = json_parse(got, strlen(got), 0, NULL, NULL), *b = json_parse(want, strlen(want), 0, NULL, NULL);
+    autojson struct json *a = json_parse(got, strlen(got), 0, NULL, NULL),
+                         *b = json_parse(want, strlen(want), 0, NULL, NULL);
     assert_non_null(a);
     assert_non_null(b);
     autofree char *x = json_print(a), *y = json_print(b);
@@ -58,7 +69,8 @@ static void conversation(struct conversation *c)
 {
     conversation_init(c);
     conversation_user(c, "q1", 2);
-    struct call two[] = {call("call_abc", "{\"code\":\"print(1)\"}", "{\"google\":{\"s\":\"A\"}}"), call("id2", "{\"code\":\"a = '```'\\n\"}", NULL)};
+    struct call two[] = {call("call_abc", "{\"code\":\"print(1)\"}", "{\"google\":{\"s\":\"A\"}}"),
+                         call("id2", "{\"code\":\"a = '```'\\n\"}", NULL)};
     struct turn *t = conversation_assistant(c, "let me", two, 2);
     t->reasoning = xstrdup("hm");
     t->reasoning_field = xstrdup("reasoning_content");
@@ -77,16 +89,21 @@ static void native(void **state)
     struct request_shape s = shape(&o, false);
     conversation(&c);
     autofree char *m = messages(&c, &s);
-    is_json(m, "[{\"role\":\"system\",\"content\":\"NATIVE\"},{\"role\":\"user\",\"content\":\"q1\"},"
-               "{\"role\":\"assistant\",\"content\":\"let me\",\"reasoning_content\":\"hm\",\"tool_calls\":["
-               "{\"id\":\"call_abc\",\"type\":\"function\",\"function\":{\"name\":\"execute_python\",\"arguments\":\"{\\\"code\\\":\\\"print(1)\\\"}\"},\"extra_content\":{\"google\":{\"s\":\"A\"}}},"
-               "{\"id\":\"id2\",\"type\":\"function\",\"function\":{\"name\":\"execute_python\",\"arguments\":\"{\\\"code\\\":\\\"a = '```'\\\\n\\\"}\"}}]},"
-               "{\"role\":\"tool\",\"content\":\"1\",\"tool_call_id\":\"call_abc\"},{\"role\":\"tool\",\"content\":\"(no output)\",\"tool_call_id\":\"id2\"},"
-               "{\"role\":\"assistant\",\"content\":\"one\"},{\"role\":\"user\",\"content\":\"q2\"}]");
+    is_json(
+        m, "[{\"role\":\"system\",\"content\":\"NATIVE\"},{\"role\":\"user\",\"content\":\"q1\"},"
+           "{\"role\":\"assistant\",\"content\":\"let me\",\"reasoning_content\":\"hm\",\"tool_calls\":["
+           "{\"id\":\"call_abc\",\"type\":\"function\",\"function\":{\"name\":\"execute_python\","
+           "\"arguments\":\"{\\\"code\\\":\\\"print(1)\\\"}\"},\"extra_content\":{\"google\":{\"s\":\"A\"}}},"
+           "{\"id\":\"id2\",\"type\":\"function\",\"function\":{\"name\":\"execute_python\",\"arguments\":\"{"
+           "\\\"code\\\":\\\"a = '```'\\\\n\\\"}\"}}]},"
+           "{\"role\":\"tool\",\"content\":\"1\",\"tool_call_id\":\"call_abc\"},{\"role\":\"tool\","
+           "\"content\":\"(no output)\",\"tool_call_id\":\"id2\"},"
+           "{\"role\":\"assistant\",\"content\":\"one\"},{\"role\":\"user\",\"content\":\"q2\"}]");
     conversation_release(&c);
 }
 
-/* Reasoning and extra content stay with who made them, and ids take the form that all services accept, the same in call and result. */
+/* Reasoning and extra content stay with who made them, and ids take the form that all services accept, the
+ * same in call and result. */
 static void another_service(void **state)
 {
     (void)state;
@@ -118,8 +135,10 @@ static void blocks(void **state)
     conversation(&c);
     autofree char *m = messages(&c, &s);
     is_json(m, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\"},"
-               "{\"role\":\"assistant\",\"content\":\"let me\\n\\n```python\\nprint(1)\\n```\"},{\"role\":\"user\",\"content\":\"[out]1[end]\"},"
-               "{\"role\":\"assistant\",\"content\":\"````python\\na = '```'\\n````\"},{\"role\":\"user\",\"content\":\"[failed](no output)\"},"
+               "{\"role\":\"assistant\",\"content\":\"let "
+               "me\\n\\n```python\\nprint(1)\\n```\"},{\"role\":\"user\",\"content\":\"[out]1[end]\"},"
+               "{\"role\":\"assistant\",\"content\":\"````python\\na = "
+               "'```'\\n````\"},{\"role\":\"user\",\"content\":\"[failed](no output)\"},"
                "{\"role\":\"assistant\",\"content\":\"one\"},{\"role\":\"user\",\"content\":\"q2\"}]");
     conversation_release(&c);
 }
@@ -144,10 +163,12 @@ static void blocks_failed_tries(void **state)
     failed_try(&c, "b", "{\"code\":\"two\"}", "E2");
     autofree char *last = messages(&c, &s);
     is_json(last, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\"},"
-                  "{\"role\":\"assistant\",\"content\":\"```python\\ntwo\\n```\"},{\"role\":\"user\",\"content\":\"[failed]E2\"}]");
+                  "{\"role\":\"assistant\",\"content\":\"```python\\ntwo\\n```\"},{\"role\":\"user\","
+                  "\"content\":\"[failed]E2\"}]");
     failed_try(&c, "c", "{\"code\":\"one\"}", "SAME");
     autofree char *same = messages(&c, &s);
-    is_json(same, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\\n\\n[failed]SAME\"}]");
+    is_json(same, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\\n\\n["
+                  "failed]SAME\"}]");
     s.blocks = false;
     autofree char *all = messages(&c, &s);
     assert_non_null(strstr(all, "E1"));
@@ -155,7 +176,8 @@ static void blocks_failed_tries(void **state)
     conversation_release(&c);
 }
 
-/* Examples are turns of their own before the conversation; text without a block, and a native request, have none. */
+/* Examples are turns of their own before the conversation; text without a block, and a native request, have
+ * none. */
 static void blocks_examples(void **state)
 {
     struct llm_prompts shown = prompts;
@@ -166,7 +188,8 @@ static void blocks_examples(void **state)
     (void)state;
     conversation_init(&c);
     conversation_user(&c, "q", 1);
-    shown.examples = "one?\n```python\nprint(1)\n```\n\ntwo,\nthree?\n```python\nx = 2\nprint(x)\n```\nno block\n```python\nopen";
+    shown.examples = "one?\n```python\nprint(1)\n```\n\ntwo,\nthree?\n```python\nx = 2\nprint(x)\n```\nno "
+                     "block\n```python\nopen";
     struct llm_request q = {.conversation = &c, .prompts = &shown, .tools = &tool, .n_tools = 1};
     for (int native = 0; native < 2; native++) {
         struct request_shape s = shape(&o, !native);
@@ -174,10 +197,14 @@ static void blocks_examples(void **state)
         autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
         autofree char *got = json_print(json_get(j, "messages"));
 
-        is_json(got, native ? "[{\"role\":\"system\",\"content\":\"NATIVE\"},{\"role\":\"user\",\"content\":\"q\"}]"
-                            : "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"one?\"},"
-                              "{\"role\":\"assistant\",\"content\":\"```python\\nprint(1)\\n```\"},{\"role\":\"user\",\"content\":\"two,\\nthree?\"},"
-                              "{\"role\":\"assistant\",\"content\":\"```python\\nx = 2\\nprint(x)\\n```\"},{\"role\":\"user\",\"content\":\"q\"}]");
+        is_json(
+            got,
+            native ? "[{\"role\":\"system\",\"content\":\"NATIVE\"},{\"role\":\"user\",\"content\":\"q\"}]"
+                   : "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"one?\"},"
+                     "{\"role\":\"assistant\",\"content\":\"```python\\nprint(1)\\n```\"},{\"role\":\"user\","
+                     "\"content\":\"two,\\nthree?\"},"
+                     "{\"role\":\"assistant\",\"content\":\"```python\\nx = "
+                     "2\\nprint(x)\\n```\"},{\"role\":\"user\",\"content\":\"q\"}]");
     }
     conversation_release(&c);
 }
@@ -208,7 +235,8 @@ static char *body(struct llm_options *o, const struct request_shape *s)
     struct conversation c;
     conversation_init(&c);
     conversation_user(&c, "q", 1);
-    struct llm_request q = {.conversation = &c, .prompts = &prompts, .tools = &tool, .n_tools = 1, .vary = vary};
+    struct llm_request q = {
+        .conversation = &c, .prompts = &prompts, .tools = &tool, .n_tools = 1, .vary = vary};
     struct request_shape copy = *s;
     copy.o = o;
     char *b = request_body(&q, &copy, NULL);
@@ -222,14 +250,16 @@ static void fields(void **state)
     struct llm_options o = options();
     struct request_shape s = shape(&o, true);
     autofree char *plain = body(&o, &s);
-    is_json(plain, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q\"}],"
+    is_json(plain, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":"
+                   "\"user\",\"content\":\"q\"}],"
                    "\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
     s.stream = false;
     s.max_tokens = 5;
     o.temperature = 0;
     s.effort = "low";
     autofree char *all = body(&o, &s);
-    is_json(all, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q\"}],"
+    is_json(all, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":"
+                 "\"user\",\"content\":\"q\"}],"
                  "\"max_tokens\":5,\"temperature\":0,\"reasoning_effort\":\"low\",\"stream\":false}");
     vary = true;
     autofree char *varied = body(&o, &s);
@@ -251,27 +281,35 @@ static void fields(void **state)
     assert_null(strstr(less, "reasoning_effort"));
     s.nudged_text = "T";
     autofree char *nudged = body(&o, &s);
-    assert_non_null(strstr(nudged, "{\"role\":\"assistant\",\"content\":\"T\"},{\"role\":\"user\",\"content\":\"NUDGE\"}]"));
+    assert_non_null(strstr(
+        nudged, "{\"role\":\"assistant\",\"content\":\"T\"},{\"role\":\"user\",\"content\":\"NUDGE\"}]"));
 }
 
 /* How the effort is sent, and what the provider's entry adds. */
 static void thinking(void **state)
 {
-    static const struct { enum llm_thinking how; const char *effort, *efforts, *fields, *has, *not; } cases[] = {
+    static const struct {
+        enum llm_thinking how;
+        const char *effort, *efforts, *fields, *has, *not ;
+    } cases[] = {
         {LLM_THINKING_EFFORT, NULL, NULL, NULL, NULL, "effort"},
         {LLM_THINKING_EFFORT, "low", NULL, NULL, "\"reasoning_effort\":\"low\"", "thinking"},
         {LLM_THINKING_NONE, "low", NULL, NULL, NULL, "low"},
         {LLM_THINKING_TYPE, "none", "none|low", NULL, "\"thinking\":{\"type\":\"disabled\"}", "effort"},
-        {LLM_THINKING_TYPE, "low", "none|low", NULL, "\"thinking\":{\"type\":\"enabled\"},\"reasoning_effort\":\"low\"", "disabled"},
+        {LLM_THINKING_TYPE, "low", "none|low", NULL,
+         "\"thinking\":{\"type\":\"enabled\"},\"reasoning_effort\":\"low\"", "disabled"},
         {LLM_THINKING_TYPE, "low", NULL, NULL, "\"thinking\":{\"type\":\"enabled\"}", "effort"},
         {LLM_THINKING_ADAPTIVE, "high", NULL, NULL, "\"thinking\":{\"type\":\"adaptive\"}", "effort"},
         {LLM_THINKING_ENABLE, "none", NULL, NULL, "\"enable_thinking\":false", "effort"},
         {LLM_THINKING_ENABLE, "max", NULL, NULL, "\"enable_thinking\":true", "effort"},
         {LLM_THINKING_ENABLED, "none", NULL, NULL, "\"reasoning\":{\"enabled\":false}", "effort"},
-        {LLM_THINKING_REASONING, "high", "low|high", NULL, "\"reasoning\":{\"effort\":\"high\"}", "reasoning_effort"},
-        {LLM_THINKING_TYPE, "none", NULL, "{\"thinking\":{\"type\":\"enabled\",\"clear_thinking\":false},\"tool_stream\":true}",
+        {LLM_THINKING_REASONING, "high", "low|high", NULL, "\"reasoning\":{\"effort\":\"high\"}",
+         "reasoning_effort"},
+        {LLM_THINKING_TYPE, "none", NULL,
+         "{\"thinking\":{\"type\":\"enabled\",\"clear_thinking\":false},\"tool_stream\":true}",
          "\"thinking\":{\"type\":\"disabled\",\"clear_thinking\":false}", "enabled"},
-        {LLM_THINKING_EFFORT, NULL, NULL, "{\"tool_stream\":true,\"model\":\"theirs\"}", "\"tool_stream\":true", "theirs"},
+        {LLM_THINKING_EFFORT, NULL, NULL, "{\"tool_stream\":true,\"model\":\"theirs\"}",
+         "\"tool_stream\":true", "theirs"},
     };
     (void)state;
     for (size_t i = 0; i < countof(cases); i++) {
@@ -282,18 +320,23 @@ static void thinking(void **state)
         o.body = cases[i].fields;
         s.effort = cases[i].effort;
         autofree char *b = body(&o, &s);
-        if ((cases[i].has && !strstr(b, cases[i].has)) || strstr(b, cases[i].not))
+        if ((cases[i].has && !strstr(b, cases[i].has)) || strstr(b, cases[i].not ))
             fail_msg("case %zu: %s", i, b);
     }
 }
 
 static void efforts(void **state)
 {
-    static const struct { const char *known, *asked, *sent; } cases[] = {
-        {NULL, "minimal", "minimal"}, {"low|high", NULL, NULL}, {"low|medium|high", "minimal", "low"}, {"low|medium|high", "none", "low"},
-        {"low|medium|high", "max", "high"}, {"none|low|high|max", "medium", "high"}, {"none|low|high|max", "xhigh", "high"},
-        {"none|low|high|max", "none", "none"}, {"none|high", "low", "high"}, {"none|default", "high", NULL}, {"none|default", "none", "none"},
-        {"none", "high", NULL}, {"minimal|low", "none", "minimal"},
+    static const struct {
+        const char *known, *asked, *sent;
+    } cases[] = {
+        {NULL, "minimal", "minimal"},           {"low|high", NULL, NULL},
+        {"low|medium|high", "minimal", "low"},  {"low|medium|high", "none", "low"},
+        {"low|medium|high", "max", "high"},     {"none|low|high|max", "medium", "high"},
+        {"none|low|high|max", "xhigh", "high"}, {"none|low|high|max", "none", "none"},
+        {"none|high", "low", "high"},           {"none|default", "high", NULL},
+        {"none|default", "none", "none"},       {"none", "high", NULL},
+        {"minimal|low", "none", "minimal"},
     };
     char named[64];
     (void)state;
@@ -302,7 +345,9 @@ static void efforts(void **state)
         if (got != cases[i].sent && (!got || !cases[i].sent || strcmp(got, cases[i].sent)))
             fail_msg("%s of %s: %s", cases[i].asked, cases[i].known, got ? got : "nothing");
     }
-    effort_named("Unsupported value: 'minimal'. Supported values are: 'none', 'low', 'medium', 'high', and 'xhigh'.", "minimal", named);
+    effort_named(
+        "Unsupported value: 'minimal'. Supported values are: 'none', 'low', 'medium', 'high', and 'xhigh'.",
+        "minimal", named);
     assert_string_equal(named, "none|low|medium|high|xhigh");
     effort_named("minimal is a slow, highly maximal word", "minimal", named);
     assert_string_equal(named, "");
@@ -311,8 +356,13 @@ static void efforts(void **state)
 /* What goes back of the reasoning, by service. */
 static void reasoning_back(void **state)
 {
-    static const struct { enum llm_reasoning_back back; const char *origin; int with, blank; } cases[] = {
-        {LLM_BACK_CALLS, "here", 1, 0}, {LLM_BACK_ALWAYS, "here", 2, 0}, {LLM_BACK_REQUIRED, "here", 2, 1}, {LLM_BACK_NEVER, "here", 0, 0},
+    static const struct {
+        enum llm_reasoning_back back;
+        const char *origin;
+        int with, blank;
+    } cases[] = {
+        {LLM_BACK_CALLS, "here", 1, 0},      {LLM_BACK_ALWAYS, "here", 2, 0},
+        {LLM_BACK_REQUIRED, "here", 2, 1},   {LLM_BACK_NEVER, "here", 0, 0},
         {LLM_BACK_CALLS, "elsewhere", 0, 0}, {LLM_BACK_REQUIRED, "elsewhere", 0, 3},
     };
     (void)state;
@@ -341,7 +391,8 @@ static void reasoning_back(void **state)
     }
 }
 
-/* Thoughts that came in the text go back in it until the question is answered; OpenRouter's pieces stand beside the field where it is required. */
+/* Thoughts that came in the text go back in it until the question is answered; OpenRouter's pieces stand
+ * beside the field where it is required. */
 static void thoughts_in_text(void **state)
 {
     (void)state;
@@ -390,7 +441,7 @@ static void signatures(void **state)
     autofree char *others = messages(&c, &s);
     const char *at = strstr(others, "skip_thought_signature_validator");
     assert_non_null(at);
-    assert_null(strstr(at + 1, "skip_thought"));       /* of the calls of one step the first has it */
+    assert_null(strstr(at + 1, "skip_thought")); /* of the calls of one step the first has it */
     conversation_release(&c);
 }
 
@@ -414,10 +465,19 @@ static void bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(native), cmocka_unit_test(another_service), cmocka_unit_test(blocks), cmocka_unit_test(blocks_joins_user_turns),
-        cmocka_unit_test(blocks_failed_tries), cmocka_unit_test(blocks_examples),
-        cmocka_unit_test(fields), cmocka_unit_test(thinking), cmocka_unit_test(efforts), cmocka_unit_test(reasoning_back), cmocka_unit_test(thoughts_in_text),
-        cmocka_unit_test(signatures), cmocka_unit_test(bounds),
+        cmocka_unit_test(native),
+        cmocka_unit_test(another_service),
+        cmocka_unit_test(blocks),
+        cmocka_unit_test(blocks_joins_user_turns),
+        cmocka_unit_test(blocks_failed_tries),
+        cmocka_unit_test(blocks_examples),
+        cmocka_unit_test(fields),
+        cmocka_unit_test(thinking),
+        cmocka_unit_test(efforts),
+        cmocka_unit_test(reasoning_back),
+        cmocka_unit_test(thoughts_in_text),
+        cmocka_unit_test(signatures),
+        cmocka_unit_test(bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

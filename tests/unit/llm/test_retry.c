@@ -1,4 +1,5 @@
-/* test_retry.c - the retry policy with a clock of our own, the reading of Retry-After, and the texts for the user. */
+/* test_retry.c - the retry policy with a clock of our own, the reading of Retry-After, and the texts for the
+ * user. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -75,8 +76,8 @@ static void nothing_after_text(void **state)
 static void kinds(void **state)
 {
     (void)state;
-    const enum failure_class never[] = {FAILURE_FATAL, FAILURE_AUTH, FAILURE_NOT_FOUND, FAILURE_QUOTA, FAILURE_CONTEXT, FAILURE_NOT_API,
-                                        FAILURE_PROTOCOL};
+    const enum failure_class never[] = {FAILURE_FATAL,   FAILURE_AUTH,    FAILURE_NOT_FOUND, FAILURE_QUOTA,
+                                        FAILURE_CONTEXT, FAILURE_NOT_API, FAILURE_PROTOCOL};
     for (size_t i = 0; i < countof(never); i++) {
         struct retry t = {0};
         struct failure f = of(never[i]);
@@ -129,7 +130,10 @@ static void texts(void **state)
 {
     (void)state;
     struct error e;
-    struct llm_options o = {.base_url = "https://u:pw@api.example/v1", .model = "m1", .api_key = "sk-0123456789", .key_name = "OPENAI_API_KEY"};
+    struct llm_options o = {.base_url = "https://u:pw@api.example/v1",
+                            .model = "m1",
+                            .api_key = "sk-0123456789",
+                            .key_name = "OPENAI_API_KEY"};
     const char *s = text_of(401, "{\"error\":{\"message\":\"bad key sk-0123456789\"}}", &o, &e);
     assert_int_equal(e.kind, ERROR_AUTH);
     assert_non_null(strstr(s, "OPENAI_API_KEY"));
@@ -153,16 +157,22 @@ static void texts(void **state)
     assert_non_null(strstr(s, "context"));
     s = text_of(400, "{\"error\":{\"message\":\"a\\nb\\u001b[31mc\"}}", &o, &e);
     assert_int_equal(e.kind, ERROR_API);
-    assert_ptr_equal(strchr(s, '\n'), strrchr(s, '\n'));     /* the service's words are one line, the next step the other */
+    /* the service's words are one line, the next step the other */
+    assert_ptr_equal(strchr(s, '\n'), strrchr(s, '\n'));
     assert_null(strchr(s, 27));
 }
 
 static void learnt_window(void **state)
 {
     (void)state;
-    static const struct { const char *body; int want; } cases[] = {
+    static const struct {
+        const char *body;
+        int want;
+    } cases[] = {
         {"{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens. However\"}}", 8192},
-        {"{\"error\":{\"message\":\"request (9 tokens) exceeds the available context size (4096 tokens)\",\"type\":\"exceed_context_size_error\",\"n_ctx\":4096}}", 4096},
+        {"{\"error\":{\"message\":\"request (9 tokens) exceeds the available context size (4096 "
+         "tokens)\",\"type\":\"exceed_context_size_error\",\"n_ctx\":4096}}",
+         4096},
         {"{\"error\":{\"message\":\"prompt is too long\"}}", 0},
         {"{\"error\":{\"message\":\"maximum context length is -3\"}}", 0},
     };
@@ -178,8 +188,13 @@ static void learnt_window(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(backoff), cmocka_unit_test(server_says_when), cmocka_unit_test(nothing_after_text), cmocka_unit_test(kinds),
-        cmocka_unit_test(loading), cmocka_unit_test(texts), cmocka_unit_test(learnt_window),
+        cmocka_unit_test(backoff),
+        cmocka_unit_test(server_says_when),
+        cmocka_unit_test(nothing_after_text),
+        cmocka_unit_test(kinds),
+        cmocka_unit_test(loading),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(learnt_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

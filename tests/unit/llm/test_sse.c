@@ -23,7 +23,7 @@ static char *events(const char *s, size_t n, size_t cut)
     struct buf out = BUF_INIT(0);
     struct sse sse;
     sse_init(&sse, 4096, collect, &out);
-    for (size_t at = 0; at < n; ) {
+    for (size_t at = 0; at < n;) {
         size_t k = cut == SIZE_MAX ? 1 : at < cut ? cut - at : n - at;
         char *piece = xmemdup0(s + at, k);
         assert_int_equal(sse_feed(&sse, piece, k), 0);
@@ -54,7 +54,9 @@ static void framing(void **state)
     same("data: a\r\rdata: b\r\r", "[|a][|b]");
     same("data:a\n\ndata:  b\n\n", "[|a][| b]");
     same("data: a\ndata: b\n\n", "[|a\nb]");
-    same("\xef\xbb\xbf" "data: a\n\n", "[|a]");
+    same("\xef\xbb\xbf"
+         "data: a\n\n",
+         "[|a]");
     same("  data: a\n\n", "[|a]");
     same(": c\n\n:\n\ndata: a\nid: 1\nretry: 5\nnonsense\n\n", "[|a]");
     same("event: ping\ndata: a\n\ndata: b\n\n", "[ping|a][|b]");
@@ -78,11 +80,11 @@ static void caps(void **state)
     memset(line, 'x', sizeof line);
     sse_init(&s, 1000, collect, &out);
     assert_int_equal(sse_feed(&s, line, 600), 0);
-    assert_int_equal(sse_feed(&s, line, 600), -1);     /* a line without an end */
+    assert_int_equal(sse_feed(&s, line, 600), -1); /* a line without an end */
     sse_release(&s);
     sse_init(&s, 1000, collect, &out);
     int rc = 0;
-    for (int i = 0; i < 400 && !rc; i++)               /* an event without an end */
+    for (int i = 0; i < 400 && !rc; i++) /* an event without an end */
         rc = sse_feed(&s, "data: aaaa\n", 11);
     assert_int_equal(rc, -1);
     sse_release(&s);

@@ -74,7 +74,10 @@ static struct got read_as(const char *s, size_t n, size_t cut, size_t step, enum
     return g;
 }
 
-static struct got read_whole(const char *s) { return read_as(s, strlen(s), 0, SIZE_MAX, TEXT_WHOLE, false); }
+static struct got read_whole(const char *s)
+{
+    return read_as(s, strlen(s), 0, SIZE_MAX, TEXT_WHOLE, false);
+}
 
 static char *code_of(const struct llm_call *c)
 {
@@ -85,10 +88,10 @@ static char *code_of(const struct llm_call *c)
 static bool same(const struct got *a, const struct got *b)
 {
     bool equal = a->calls.n == b->calls.n && !strcmp(buf_str(&a->text), buf_str(&b->text))
-        && !strcmp(buf_str(&a->thoughts), buf_str(&b->thoughts));
+                 && !strcmp(buf_str(&a->thoughts), buf_str(&b->thoughts));
     for (size_t i = 0; equal && i < a->calls.n; i++)
         equal = !strcmp(a->calls.v[i].call.arguments, b->calls.v[i].call.arguments)
-            && !a->calls.v[i].problem == !b->calls.v[i].problem;
+                && !a->calls.v[i].problem == !b->calls.v[i].problem;
     return equal;
 }
 
@@ -110,9 +113,9 @@ static void check_cuts(const char *s, enum text_end how)
 
 /* ---- the forms ---- */
 
-static const char *const codes[] =
-    {"print(6*7)",
-     "x = \"a\\n\" + '<b>'\nfor i in range(2):\n    print(i, x)\n\nprint(\"\"\"\xc3\xa9 {} [)\"\"\")"};
+static const char *const codes[] = {
+    "print(6*7)",
+    "x = \"a\\n\" + '<b>'\nfor i in range(2):\n    print(i, x)\n\nprint(\"\"\"\xc3\xa9 {} [)\"\"\")"};
 
 static void replace(struct buf *b, const char *what, const char *by)
 {
@@ -136,8 +139,8 @@ static char *in_json(const char *s)
 static void fill(struct buf *b, int number, const char *code)
 {
     static const char *const names[] = {"jsonjson", "json", "python", "code"};
-    autofree char *once = in_json(code), *object = xasprintf("{\"code\": %s}", once), *twice =
-        in_json(object);
+    autofree char *once = in_json(code), *object = xasprintf("{\"code\": %s}", once),
+                  *twice = in_json(object);
     const char *const by[] = {twice, once, once, code};
     for (size_t i = 0; i < countof(names); i++) {
         autofree char *what = xasprintf("@%s%d@", names[i], number);
@@ -188,8 +191,8 @@ static void check_prefix(const char *name, const char *text, size_t n, const cha
         if (code && strcmp(code, want[i]) != 0)
             fail_msg("%s: the first %zu bytes would run %s", name, n, code);
     }
-    bool kept = g.calls.n ? !strcmp(buf_str(&g.text), lead) : g.text.len + g.thoughts.len == n
-        && !memcmp(buf_str(&g.text), text, g.text.len);
+    bool kept = g.calls.n ? !strcmp(buf_str(&g.text), lead)
+                          : g.text.len + g.thoughts.len == n && !memcmp(buf_str(&g.text), text, g.text.len);
     if (!kept)
         fail_msg("%s: of the first %zu bytes this is left: %s", name, n, buf_str(&g.text));
     got_release(&g);
@@ -232,8 +235,8 @@ static struct json *read_forms(void)
 static void every_form(void **state)
 {
     (void)state;
-    const char *const turned[] = {codes[1], codes[0]}, *const leads[] =
-        {"", "Let me compute it: 1 < 2, [x](y).\n\n"};
+    const char *const turned[] = {codes[1], codes[0]}, *const leads[] = {
+                                                           "", "Let me compute it: 1 < 2, [x](y).\n\n"};
     autojson struct json *forms = read_forms();
     size_t n = 0;
     for (const struct json *f = json_first(forms); f; f = json_next(f), n++)
@@ -248,29 +251,52 @@ static void text_stays_text(void **state)
 {
     (void)state;
     static const char *const cases[] = {
-        "", " ", "\n\n", "x < y && z <think", "a <b>bold</b> [link](url) {set} `code`\n", "[1, 2, 3]\n",
-            "{\"name\": \"Emily\", \"age\": 32}",
+        "",
+        " ",
+        "\n\n",
+        "x < y && z <think",
+        "a <b>bold</b> [link](url) {set} `code`\n",
+        "[1, 2, 3]\n",
+        "{\"name\": \"Emily\", \"age\": 32}",
         "{\"name\":\"execute_python\",\"arguments\":{\"code\":\"print(1)\"}} is how a call looks.",
-        "\n\n  [execute_python(code=\"1\")] is how a call looks.\n", "[print(1)]",
-            "[nothing_known(code=\"1\")]", "[execute_python(code=x)]",
-        "[execute_python(code=f\"{x}\")]", "[execute_python(code=\"1\") for x in y]",
-            "<tool_call>{\"name\": \"web\", \"arguments\": {}}</tool_call>",
-        "<tool_call>nothing</tool_call>", "The tag <tool_call> opens it, and </tool_call> ends it.",
-            "Use `<tool_call>{\"name\":\"execute_python\",\"arguments\":{\"code\":\"1\"}}</tool_call>`.",
+        "\n\n  [execute_python(code=\"1\")] is how a call looks.\n",
+        "[print(1)]",
+        "[nothing_known(code=\"1\")]",
+        "[execute_python(code=x)]",
+        "[execute_python(code=f\"{x}\")]",
+        "[execute_python(code=\"1\") for x in y]",
+        "<tool_call>{\"name\": \"web\", \"arguments\": {}}</tool_call>",
+        "<tool_call>nothing</tool_call>",
+        "The tag <tool_call> opens it, and </tool_call> ends it.",
+        "Use `<tool_call>{\"name\":\"execute_python\",\"arguments\":{\"code\":\"1\"}}</tool_call>`.",
         "<function=web><parameter=code>1</parameter></function>",
-            "<function=execute_python><parameter=code>1", "<function=execute_python><parameter=code>1</param",
+        "<function=execute_python><parameter=code>1",
+        "<function=execute_python><parameter=code>1</param",
         "<invoke name=\"execute_python\"><parameter name=\"code\">1",
-            "[TOOL_CALLS]web[ARGS]{\"code\":\"1\"}", "[TOOL_CALLS]execute_python[ARGS]{\"code\":\"1\"",
-        "<|python_tag|>print(1)", "```tool_code\nprint(1)\n", "```tool_code\nprint(1)\n``",
-            "```tool_code\n\n```\n", "```tool_code\n{\"name\": \"web\"}\n```\n", "```python\nprint(1)\n```\n", "```json\n{\"a\": 1}\n```\n",
+        "[TOOL_CALLS]web[ARGS]{\"code\":\"1\"}",
+        "[TOOL_CALLS]execute_python[ARGS]{\"code\":\"1\"",
+        "<|python_tag|>print(1)",
+        "```tool_code\nprint(1)\n",
+        "```tool_code\nprint(1)\n``",
+        "```tool_code\n\n```\n",
+        "```tool_code\n{\"name\": \"web\"}\n```\n",
+        "```python\nprint(1)\n```\n",
+        "```json\n{\"a\": 1}\n```\n",
         "~~~text\n<tool_call>{\"name\":\"execute_python\",\"arguments\":{\"code\":\"1\"}}</tool_call>\n~~~\n",
         "```\nx\n```\n```xml\n<function=execute_python><parameter=code>1</parameter></function>\n```",
-            "<|im_end|>doctor", "analysis of the data: fine", "commentary to=nobody",
-        "{\"tool_calls\": []}", "[{\"name\": \"execute_python\", \"arguments\": {\"code\": \"1\"}}, 7]",
-            "[{\"name\": \"web\"}]", "<\xef\xbd\x9ctool", "a </ think> b", "</thinking>x",
+        "<|im_end|>doctor",
+        "analysis of the data: fine",
+        "commentary to=nobody",
+        "{\"tool_calls\": []}",
+        "[{\"name\": \"execute_python\", \"arguments\": {\"code\": \"1\"}}, 7]",
+        "[{\"name\": \"web\"}]",
+        "<\xef\xbd\x9ctool",
+        "a </ think> b",
+        "</thinking>x",
         "It is `</think>` that ends it, or \"</think>\" if you will.\n",
-            "The tag <think> starts it and </think> ends it.",
-                "Wrap it: `<think>why</think>`, or\n```\n<think>\nx\n```\n</think>.", "```\n</think>\n```\n",
+        "The tag <think> starts it and </think> ends it.",
+        "Wrap it: `<think>why</think>`, or\n```\n<think>\nx\n```\n</think>.",
+        "```\n</think>\n```\n",
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct got g = read_whole(cases[i]);
@@ -288,9 +314,24 @@ static void nothing_waits_longer_than_needed(void **state)
 {
     (void)state;
     static const char *const cases[] = {
-        "word", "1 < 2", "a <b", "<tool_box", "[x]", "text\n[li]", "{\"ab", "text\n{\"name\": \"x\"}", "a `",
-            "```p", "```json\n{\"na\"", "<|x", "the \xe2\x82\xac", "<thi ", "a\n",
-        "[execute_pythom(", "<function=web>", "x <tool_call> is ",
+        "word",
+        "1 < 2",
+        "a <b",
+        "<tool_box",
+        "[x]",
+        "text\n[li]",
+        "{\"ab",
+        "text\n{\"name\": \"x\"}",
+        "a `",
+        "```p",
+        "```json\n{\"na\"",
+        "<|x",
+        "the \xe2\x82\xac",
+        "<thi ",
+        "a\n",
+        "[execute_pythom(",
+        "<function=web>",
+        "x <tool_call> is ",
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct text_calls k;
@@ -309,11 +350,11 @@ static void broken_calls_are_told(void **state)
     (void)state;
     static const char *const cases[] = {
         "{\"name\": \"execute_python\", \"arguments\": {\"code\": \"\"\"print(1)\"\"\"}}",
-            "<tool_call>{\"name\": \"execute_python\", \"arguments\": {\"code\": \"print(\"1\")\"}}</tool_call>",
+        "<tool_call>{\"name\": \"execute_python\", \"arguments\": {\"code\": \"print(\"1\")\"}}</tool_call>",
         "<tool_call>\n{\"name\": \"execute_python\", \"arguments\": {\"code\": \"print(1)\"}\n</tool_call>",
-            "```json\n{\"name\": \"execute_python\", \"arguments\": {\"code\": \"x\"}, }\n```\n",
+        "```json\n{\"name\": \"execute_python\", \"arguments\": {\"code\": \"x\"}, }\n```\n",
         "<function=execute_python>{\"code\": }</function>",
-            "<function=execute_python><parameter=code>\n\n</parameter></function>",
+        "<function=execute_python><parameter=code>\n\n</parameter></function>",
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct got g = read_whole(cases[i]);
@@ -324,21 +365,31 @@ static void broken_calls_are_told(void **state)
     }
 }
 
-#define ONE "<tool_call>{\"name\":\"execute_python\",\"arguments\":{\"code\":\"1\"}}</tool_call>"
+#define ONE  "<tool_call>{\"name\":\"execute_python\",\"arguments\":{\"code\":\"1\"}}</tool_call>"
 #define BARE "{\"name\":\"execute_python\",\"arguments\":{\"code\":\"1\"}}"
 
 static void behind_a_call(void **state)
 {
     (void)state;
-    static const struct { const char *in; enum text_end how; size_t calls; const char *text; } cases[] = {
-        {"a " ONE "\nIt is 41.", TEXT_WHOLE, 1, "a "}, {"a " ONE "\nIt is 41.\n" ONE, TEXT_WHOLE, 1, "a "},
-            {ONE ONE "\n\n" ONE, TEXT_WHOLE, 3, ""},
-        {"a " ONE "\nIt is", TEXT_CUT, 1, "a "}, {"a " ONE "\n<tool_c", TEXT_CUT, 1, "a "},
-            {"a\n" BARE, TEXT_CUT, 0, "a\n" BARE}, {"a\n" BARE "\n", TEXT_WHOLE, 1, "a\n"},
-        {ONE "\n" BARE "\nno", TEXT_WHOLE, 1, ""}, {BARE "\n" ONE, TEXT_WHOLE, 2, ""},
-            {BARE "\nand " ONE, TEXT_WHOLE, 1, BARE "\nand "},
-        {"x" ONE "<|eot_id|><|im_end|>", TEXT_WHOLE, 1, "x"}, {"a " ONE " b", TEXT_ONLY, 0, "a " ONE " b"},
-            {"\n " ONE, TEXT_ONLY, 0, "\n " ONE},
+    static const struct {
+        const char *in;
+        enum text_end how;
+        size_t calls;
+        const char *text;
+    } cases[] = {
+        {"a " ONE "\nIt is 41.", TEXT_WHOLE, 1, "a "},
+        {"a " ONE "\nIt is 41.\n" ONE, TEXT_WHOLE, 1, "a "},
+        {ONE ONE "\n\n" ONE, TEXT_WHOLE, 3, ""},
+        {"a " ONE "\nIt is", TEXT_CUT, 1, "a "},
+        {"a " ONE "\n<tool_c", TEXT_CUT, 1, "a "},
+        {"a\n" BARE, TEXT_CUT, 0, "a\n" BARE},
+        {"a\n" BARE "\n", TEXT_WHOLE, 1, "a\n"},
+        {ONE "\n" BARE "\nno", TEXT_WHOLE, 1, ""},
+        {BARE "\n" ONE, TEXT_WHOLE, 2, ""},
+        {BARE "\nand " ONE, TEXT_WHOLE, 1, BARE "\nand "},
+        {"x" ONE "<|eot_id|><|im_end|>", TEXT_WHOLE, 1, "x"},
+        {"a " ONE " b", TEXT_ONLY, 0, "a " ONE " b"},
+        {"\n " ONE, TEXT_ONLY, 0, "\n " ONE},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct got g = read_as(cases[i].in, strlen(cases[i].in), 0, SIZE_MAX, cases[i].how, false);
@@ -362,29 +413,42 @@ static void behind_a_call(void **state)
 static void thoughts(void **state)
 {
     (void)state;
-    static const struct { const char *in, *text, *inner; bool unsaid; size_t calls; } cases[] = {
-        {"<think>a</think>b", "b", "a", false, 0}, {"\n <think>a\nb</think>\n\nc\n", "c\n", "a\nb", false,
-                                                    0}, {"a <think>b</think>", "a <think>b</think>", "",
-                                                         false, 0},
-        {"<thin", "<thin", "", false, 0}, {"<think>a</thi", "", "a</thi", false, 0},
-            {"<think>a<</think>b", "b", "a<", false, 0}, {"<think></think>", "", "", false, 0},
-        {"<think>a</think><think>b</think>c", "c", "ab", false, 0}, {" x", " x", "", false, 0},
-            {"", "", "", false, 0},
-        {"[THINK]a[/THINK]b", "b", "a", false, 0}, {"<thought>a</thought>\nb", "b", "a", false, 0},
-            {"<thinking>a</thinking>b", "b", "a", false, 0},
-        {"<reasoning>\na\n</reasoning>b", "b", "\na\n", false, 0}, {"<thinking>a", "", "a", false, 0},
-            {"[THINK]a[/THIN", "", "a[/THIN", false, 0},
+    static const struct {
+        const char *in, *text, *inner;
+        bool unsaid;
+        size_t calls;
+    } cases[] = {
+        {"<think>a</think>b", "b", "a", false, 0},
+        {"\n <think>a\nb</think>\n\nc\n", "c\n", "a\nb", false, 0},
+        {"a <think>b</think>", "a <think>b</think>", "", false, 0},
+        {"<thin", "<thin", "", false, 0},
+        {"<think>a</thi", "", "a</thi", false, 0},
+        {"<think>a<</think>b", "b", "a<", false, 0},
+        {"<think></think>", "", "", false, 0},
+        {"<think>a</think><think>b</think>c", "c", "ab", false, 0},
+        {" x", " x", "", false, 0},
+        {"", "", "", false, 0},
+        {"[THINK]a[/THINK]b", "b", "a", false, 0},
+        {"<thought>a</thought>\nb", "b", "a", false, 0},
+        {"<thinking>a</thinking>b", "b", "a", false, 0},
+        {"<reasoning>\na\n</reasoning>b", "b", "\na\n", false, 0},
+        {"<thinking>a", "", "a", false, 0},
+        {"[THINK]a[/THIN", "", "a[/THIN", false, 0},
         {"so <thinking>a</thinking>", "so <thinking>a</thinking>", "", false, 0},
-            {"<think>" ONE "</think>b", "b", ONE, false, 0}, {"<think>a</think>\n" ONE, "", "a", false, 1},
-        {"I see.\n</think>\n\n42", "42", "I see.\n", true, 0}, {"I see.</think>42", "42", "I see.", true, 0},
-            {"</think>\n\n42", "42", "", true, 0},
+        {"<think>" ONE "</think>b", "b", ONE, false, 0},
+        {"<think>a</think>\n" ONE, "", "a", false, 1},
+        {"I see.\n</think>\n\n42", "42", "I see.\n", true, 0},
+        {"I see.</think>42", "42", "I see.", true, 0},
+        {"</think>\n\n42", "42", "", true, 0},
         {"Hm. " ONE " no.</think>42", "42", "Hm. " ONE " no.", true, 0},
-            {BARE "\nno</think>42", "42", BARE "\nno", true, 0}, {"Hm.</think>\n" ONE, "", "Hm.", true, 1},
-        {"I see [/THINK] 42", "42", "I see ", true, 0}, {"a</think>b</think>c", "b</think>c", "a", true, 0},
-            {"<think>a</think>b</think>c", "b</think>c", "a", false, 0},
+        {BARE "\nno</think>42", "42", BARE "\nno", true, 0},
+        {"Hm.</think>\n" ONE, "", "Hm.", true, 1},
+        {"I see [/THINK] 42", "42", "I see ", true, 0},
+        {"a</think>b</think>c", "b</think>c", "a", true, 0},
+        {"<think>a</think>b</think>c", "b</think>c", "a", false, 0},
         {"```python\n1\n```\nx</think>y", "y", "```python\n1\n```\nx", true, 0},
-            {" \n a</think>b", "b", " \n a", true, 0}, {"One ` too many.</think>b", "b", "One ` too many.",
-                                                        true, 0},
+        {" \n a</think>b", "b", " \n a", true, 0},
+        {"One ` too many.</think>b", "b", "One ` too many.", true, 0},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct got g = read_whole(cases[i].in);
@@ -402,10 +466,14 @@ static void thoughts(void **state)
 static void awaited_thoughts(void **state)
 {
     (void)state;
-    static const struct { const char *in, *text, *inner; size_t calls; } cases[] = {
+    static const struct {
+        const char *in, *text, *inner;
+        size_t calls;
+    } cases[] = {
         {"a\n</think>\n\nb", "b", "a\n", 0}, {"<think>a</think>b", "b", "a", 0},
-            {"just text", "just text", "", 0}, {"", "", "", 0}, {"</think>x", "x", "", 0},
-        {"a" ONE "</think>" ONE, "", "a" ONE, 1}, {"a\n" ONE, "a\n", "", 1}, {"</thin", "</thin", "", 0},
+        {"just text", "just text", "", 0},   {"", "", "", 0},
+        {"</think>x", "x", "", 0},           {"a" ONE "</think>" ONE, "", "a" ONE, 1},
+        {"a\n" ONE, "a\n", "", 1},           {"</thin", "</thin", "", 0},
     };
     for (size_t i = 0; i < countof(cases); i++)
         for (size_t cut = 0, n = strlen(cases[i].in); cut <= n; cut++) {
@@ -423,19 +491,28 @@ static void awaited_thoughts(void **state)
 static void python_literals(void **state)
 {
     (void)state;
-    static const struct { const char *in, *code; } cases[] = {
-        {"[execute_python(code='a\\nb\\t\\x41\\u00e9\\101\\\\')]", "a\nb\tA\xc3\xa9" "A\\"},
-            {"[execute_python(code=r'a\\nb')]", "a\\nb"},
+    static const struct {
+        const char *in, *code;
+    } cases[] = {
+        {"[execute_python(code='a\\nb\\t\\x41\\u00e9\\101\\\\')]", "a\nb\tA\xc3\xa9"
+                                                                   "A\\"},
+        {"[execute_python(code=r'a\\nb')]", "a\\nb"},
         {"[execute_python(code=\"\"\"a\n'b' \"c\"\n\"\"\")]", "a\n'b' \"c\"\n"},
-            {"[execute_python(code='a' \"b\"\n'c')]", "abc"}, {"[execute_python('x', )]", "x"},
+        {"[execute_python(code='a' \"b\"\n'c')]", "abc"},
+        {"[execute_python('x', )]", "x"},
         {"[execute_python(code='\\q\\ud83d\\ude00\\ud800')]", "\\q\xf0\x9f\x98\x80\xef\xbf\xbd"},
-            {"[ execute_python ( code = 'a' , ) ]", NULL}, {"[execute_python(code='''it's''')]", "it's"},
+        {"[ execute_python ( code = 'a' , ) ]", NULL},
+        {"[execute_python(code='''it's''')]", "it's"},
         {"[execute_python(code='a', timeout=5, x=None, y=True)]", "a"},
-            {"[execute_python(code=u'a\\\nb')]", "ab"}, {"[execute_python(code='a', 'b')]", NULL},
-                {"[execute_python('a', 'b')]", NULL},
-        {"[execute_python(code=b'a')]", NULL}, {"[execute_python(code='\\N{DASH}')]", NULL},
-            {"[execute_python(code=open('x'))]", NULL}, {"[execute_python(code='a'])", NULL},
-        {"[execute_python(code='')]", ""}, {"[execute_python(code='a\nb')]", "a\nb"},
+        {"[execute_python(code=u'a\\\nb')]", "ab"},
+        {"[execute_python(code='a', 'b')]", NULL},
+        {"[execute_python('a', 'b')]", NULL},
+        {"[execute_python(code=b'a')]", NULL},
+        {"[execute_python(code='\\N{DASH}')]", NULL},
+        {"[execute_python(code=open('x'))]", NULL},
+        {"[execute_python(code='a'])", NULL},
+        {"[execute_python(code='')]", ""},
+        {"[execute_python(code='a\nb')]", "a\nb"},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct got g = read_whole(cases[i].in);
@@ -452,9 +529,16 @@ static void python_literals(void **state)
 static void white_space_is_the_tags(void **state)
 {
     (void)state;
-    static const struct { const char *in, *code; } cases[] = {
-        {"\n1\n", "1"}, {" 1 ", "1"}, {"\n    if x:\n        y\n\n    z\n", "if x:\n    y\n\nz"},
-            {"\n  a\nb", "a\nb"}, {"  a\n  b", "a\n  b"}, {"\n\ta\n\tb\n", "a\nb"}, {"\r\n1\r\n", "1"},
+    static const struct {
+        const char *in, *code;
+    } cases[] = {
+        {"\n1\n", "1"},
+        {" 1 ", "1"},
+        {"\n    if x:\n        y\n\n    z\n", "if x:\n    y\n\nz"},
+        {"\n  a\nb", "a\nb"},
+        {"  a\n  b", "a\n  b"},
+        {"\n\ta\n\tb\n", "a\nb"},
+        {"\r\n1\r\n", "1"},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         autofree char *text = xasprintf("<function=execute_python><parameter=code>%s</parameter></function>",
@@ -469,15 +553,43 @@ static void hostile_text_costs_a_few_passes(void **state)
 {
     (void)state;
     static const char *const cases[] = {
-        "<", "[", "{", "`", "<tool_call>", "<tool_call>{", "<tool_call>{\"name\":\"", "[TOOL_CALLS][",
-            "{\"name\":[\n", "\n{\"name\":\"", "\n[execute_python(", "\n[execute_python(\"", "\n```json\n{",
-        "```tool_code\n", "<function=execute_python><parameter=code>", "<invoke name=\"execute_python\">",
-            "</think", "<think", "<|channel|>", "<|start|>to=execute_python{\"", "\n\n", " ", "<function=",
-        "<function=execute_python>{", "<tool_call>execute_python<arg_key>code</arg_key><arg_value>", ONE,
-            BARE "\n", BARE "\nno\n", "[TOOL_CALLS]execute_python[ARGS]{\"a\":", "\n[{\"name\":",
-        "<\xef\xbd\x9ctool\xe2\x96\x81" "calls\xe2\x96\x81" "begin\xef\xbd\x9c>",
-            "[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]", "<tool_call>[[[[]]]]", "a",
-                "\nassistantcommentary to=",
+        "<",
+        "[",
+        "{",
+        "`",
+        "<tool_call>",
+        "<tool_call>{",
+        "<tool_call>{\"name\":\"",
+        "[TOOL_CALLS][",
+        "{\"name\":[\n",
+        "\n{\"name\":\"",
+        "\n[execute_python(",
+        "\n[execute_python(\"",
+        "\n```json\n{",
+        "```tool_code\n",
+        "<function=execute_python><parameter=code>",
+        "<invoke name=\"execute_python\">",
+        "</think",
+        "<think",
+        "<|channel|>",
+        "<|start|>to=execute_python{\"",
+        "\n\n",
+        " ",
+        "<function=",
+        "<function=execute_python>{",
+        "<tool_call>execute_python<arg_key>code</arg_key><arg_value>",
+        ONE,
+        BARE "\n",
+        BARE "\nno\n",
+        "[TOOL_CALLS]execute_python[ARGS]{\"a\":",
+        "\n[{\"name\":",
+        "<\xef\xbd\x9ctool\xe2\x96\x81"
+        "calls\xe2\x96\x81"
+        "begin\xef\xbd\x9c>",
+        "[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]",
+        "<tool_call>[[[[]]]]",
+        "a",
+        "\nassistantcommentary to=",
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct buf b = BUF_INIT(0);
@@ -500,11 +612,16 @@ static void hostile_text_costs_a_few_passes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form), cmocka_unit_test(text_stays_text),
-            cmocka_unit_test(nothing_waits_longer_than_needed), cmocka_unit_test(broken_calls_are_told),
-        cmocka_unit_test(behind_a_call), cmocka_unit_test(thoughts), cmocka_unit_test(awaited_thoughts),
-            cmocka_unit_test(python_literals),
-        cmocka_unit_test(white_space_is_the_tags), cmocka_unit_test(hostile_text_costs_a_few_passes),
+        cmocka_unit_test(every_form),
+        cmocka_unit_test(text_stays_text),
+        cmocka_unit_test(nothing_waits_longer_than_needed),
+        cmocka_unit_test(broken_calls_are_told),
+        cmocka_unit_test(behind_a_call),
+        cmocka_unit_test(thoughts),
+        cmocka_unit_test(awaited_thoughts),
+        cmocka_unit_test(python_literals),
+        cmocka_unit_test(white_space_is_the_tags),
+        cmocka_unit_test(hostile_text_costs_a_few_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
-/* test_wire.c - every case under tests/wire, and under $WIRE_CASES/{synthetic,recorded} when set, read by answer.h: whole, byte by
- * byte, cut at each byte, and prefixes as a lost connection. A case is a folder: response.body, status, response.headers, meta.json with
- * "expected" (actions to take, or the plain contents) and "dialect" (native). Rows of the catalogue of quirks have a case named by
- * their id, H1 to P9; R1 to R12 are what the Responses API has of its own. What a quirk means for the next request is an action too: "history" tells its messages, "request" its fields.
+/* test_wire.c - every case under tests/wire, and under $WIRE_CASES/{synthetic,recorded} when set, read by
+ * answer.h: whole, byte by byte, cut at each byte, and prefixes as a lost connection. A case is a folder:
+ * response.body, status, response.headers, meta.json with "expected" (actions to take, or the plain contents)
+ * and "dialect" (native). Rows of the catalogue of quirks have a case named by their id, H1 to P9; R1 to R12
+ * are what the Responses API has of its own. What a quirk means for the next request is an action too:
+ * "history" tells its messages, "request" its fields.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -27,13 +29,15 @@
 #include "llm/request.h"
 #include "llm/retry.h"
 
-struct heard { struct buf text; };
+struct heard {
+    struct buf text;
+};
 
 struct outcome {
     int rc;
     struct llm_reply r;
     struct failure f;
-    char *heard;                /* what the listener was given */
+    char *heard; /* what the listener was given */
     char finish[32];
 };
 
@@ -48,9 +52,15 @@ struct wire_case {
     enum answer_mode mode;
 };
 
-static void on_text(void *ctx, const char *s, size_t n) { buf_add(&((struct heard *)ctx)->text, s, n); }
+static void on_text(void *ctx, const char *s, size_t n)
+{
+    buf_add(&((struct heard *)ctx)->text, s, n);
+}
 
-static void on_unsaid(void *ctx) { buf_clear(&((struct heard *)ctx)->text); }
+static void on_unsaid(void *ctx)
+{
+    buf_clear(&((struct heard *)ctx)->text);
+}
 
 static void outcome_release(struct outcome *o)
 {
@@ -63,7 +73,8 @@ static void header(const struct wire_case *w, const char *name, char *out, size_
 {
     out[0] = '\0';
     size_t n = strlen(name);
-    for (const char *line = buf_str(&w->headers); line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+    for (const char *line = buf_str(&w->headers); line && *line;
+         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
         if (!strncasecmp(line, name, n) && line[n] == ':') {
             const char *v = line + n + 1 + strspn(line + n + 1, " ");
             snprintf(out, size, "%.*s", (int)strcspn(v, "\r\n"), v);
@@ -86,7 +97,8 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
         header(w, "x-should-retry", sr, sizeof sr);
         struct failure_headers h = {ct, ra, ms, sr, ""};
         failure_from_response(&o->f, w->status, &h, buf_str(&w->body), len, 1800000000);
-        o->rc = o->f.class == FAILURE_TOOL_USE ? answer_failed_generation(&q, buf_str(&w->body), len, &o->r) : -1;
+        o->rc = o->f.class == FAILURE_TOOL_USE ? answer_failed_generation(&q, buf_str(&w->body), len, &o->r)
+                                               : -1;
         if (o->rc)
             o->r.text = xstrdup("");
         o->heard = xstrdup("");
@@ -94,11 +106,11 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
     }
     struct answer a;
     answer_init(&a, w->mode, &q, &l);
-    for (size_t at = 0; at < len; ) {
+    for (size_t at = 0; at < len;) {
         size_t n = cut && at < cut ? cut - at : step;
         if (n > len - at)
             n = len - at;
-        char *piece = xmemdup0(w->body.data + at, n);  /* exact size, so that a sanitizer sees an overrun */
+        char *piece = xmemdup0(w->body.data + at, n); /* exact size, so that a sanitizer sees an overrun */
         answer_feed(&a, piece, n);
         free(piece);
         at += n;
@@ -115,7 +127,10 @@ static const char *code_of(const struct llm_call *c, struct json **doc)
     return json_str(json_get(*doc, "code"));
 }
 
-static const char *str(const struct json *j) { return json_str(j) ? json_str(j) : ""; }
+static const char *str(const struct json *j)
+{
+    return json_str(j) ? json_str(j) : "";
+}
 
 static const char *check_calls(const struct json *want, const struct outcome *o)
 {
@@ -128,7 +143,8 @@ static const char *check_calls(const struct json *want, const struct outcome *o)
         const struct llm_call *c = &o->r.calls[i];
         struct json *doc;
         const char *code = code_of(c, &doc);
-        bool same = !c->problem && code && !strcmp(code, json_str(json_get(e, "code"))) && !strcmp(c->call.name, json_str(json_get(e, "name")));
+        bool same = !c->problem && code && !strcmp(code, json_str(json_get(e, "code")))
+                    && !strcmp(c->call.name, json_str(json_get(e, "name")));
         json_free(doc);
         if (!same)
             return c->problem ? c->problem : "another call";
@@ -154,7 +170,8 @@ static const char *check_retry(const char *want, const struct outcome *o)
     if (strstr(want, "poll"))
         return c.what == RETRY_POLL ? NULL : "not polled";
     if (!strncmp(want, "after ", 6))
-        return c.what == RETRY_WAIT && c.wait_ms == (int)(1000 * strtod(want + 6, NULL)) ? NULL : "another wait";
+        return c.what == RETRY_WAIT && c.wait_ms == (int)(1000 * strtod(want + 6, NULL)) ? NULL
+                                                                                         : "another wait";
     if (c.what == RETRY_POLL && strstr(o->f.message, "loading"))
         return NULL;
     return c.what == RETRY_WAIT && c.wait_ms >= 375 && c.wait_ms <= 500 ? NULL : "not retried with backoff";
@@ -209,7 +226,8 @@ static bool covers(const struct json *want, const struct json *got)
     return q && !strcmp(p, q);
 }
 
-/* The conversation after this reply: one question, the reply, its results, or an interrupt and another question. */
+/* The conversation after this reply: one question, the reply, its results, or an interrupt and another
+ * question. */
 static void converse(struct conversation *c, const struct json *e, const struct outcome *o)
 {
     struct call calls[8];
@@ -229,7 +247,8 @@ static void converse(struct conversation *c, const struct json *e, const struct 
     const char *result = json_str(json_get(e, "result")) ? json_str(json_get(e, "result")) : "ok";
     for (size_t i = 0; i < n && !json_get(e, "interrupted"); i++) {
         const char *text = o->r.calls[i].problem ? o->r.calls[i].problem : result;
-        conversation_result(c, o->r.calls[i].call.id, o->r.calls[i].problem ? RESULT_MALFORMED : RESULT_OK, text, strlen(text));
+        conversation_result(c, o->r.calls[i].call.id, o->r.calls[i].problem ? RESULT_MALFORMED : RESULT_OK,
+                            text, strlen(text));
     }
     if (json_get(e, "interrupted")) {
         conversation_close_open_calls(c, "interrupted by the user");
@@ -241,13 +260,16 @@ static void converse(struct conversation *c, const struct json *e, const struct 
 
 static enum llm_api api_named(const char *name)
 {
-    return !strcmp(name, "responses") ? LLM_RESPONSES : !strcmp(name, "workers_ai") ? LLM_WORKERS_AI : LLM_CHAT_COMPLETIONS;
+    return !strcmp(name, "responses")    ? LLM_RESPONSES
+           : !strcmp(name, "workers_ai") ? LLM_WORKERS_AI
+                                         : LLM_CHAT_COMPLETIONS;
 }
 
 /* What was said, behind the system prompt; NULL when that is not where it belongs. */
 static struct json *said_in(const struct json *body)
 {
-    const struct json *list = json_get(body, "input"), *m = json_first(list ? list : json_get(body, "messages"));
+    const struct json *list = json_get(body, "input"),
+                      *m = json_first(list ? list : json_get(body, "messages"));
     if (list ? strcmp(str(json_get(body, "instructions")), "S") : strcmp(str(json_get(m, "role")), "system"))
         return NULL;
     struct json *rest = json_array();
@@ -256,7 +278,8 @@ static struct json *said_in(const struct json *body)
     return rest;
 }
 
-/* What goes into the next request, to the endpoint that replied ("here") and to another ("there"): messages behind the system prompt. */
+/* What goes into the next request, to the endpoint that replied ("here") and to another ("there"): messages
+ * behind the system prompt. */
 static const char *check_history(const struct json *e, const struct wire_case *w, const struct outcome *o)
 {
     static const char *const keys[] = {"here", "there"};
@@ -264,14 +287,20 @@ static const char *check_history(const struct json *e, const struct wire_case *w
     struct error err = {0};
     struct conversation c;
     struct llm_prompts prompts = {.system_native = "S", .system_blocks = "S"};
-    struct llm_options lo = {.model = "m", .temperature = -1, .send_max_tokens = true, .api = api_named(str(json_get(e, "api")))};
+    struct llm_options lo = {
+        .model = "m", .temperature = -1, .send_max_tokens = true, .api = api_named(str(json_get(e, "api")))};
     conversation_init(&c);
     converse(&c, e, o);
     if (conversation_check(&c, &err))
         why = "the history breaks a rule";
     for (size_t i = 0; i < 2 && !why; i++) {
-        struct llm_request q = {.conversation = &c, .prompts = &prompts, .tools = w->tools, .n_tools = w->n_tools};
-        struct request_shape s = {.o = &lo, .origin = keys[i], .blocks = w->mode == ANSWER_BLOCKS, .stream = true, .stream_options = true,
+        struct llm_request q = {
+            .conversation = &c, .prompts = &prompts, .tools = w->tools, .n_tools = w->n_tools};
+        struct request_shape s = {.o = &lo,
+                                  .origin = keys[i],
+                                  .blocks = w->mode == ANSWER_BLOCKS,
+                                  .stream = true,
+                                  .stream_options = true,
                                   .max_tokens = request_max_tokens(&lo, false, 0)};
         autofree char *body = request_body(&q, &s, NULL);
         autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
@@ -295,15 +324,25 @@ static const char *check_action(const struct json *a, const struct wire_case *w,
     if (json_get(a, "history"))
         return check_history(json_get(a, "history"), w, o);
     if (json_get(a, "reasoning"))
-        return strcmp(o->r.reasoning ? o->r.reasoning : "", str(json_get(a, "reasoning"))) ? "another reasoning" : NULL;
+        return strcmp(o->r.reasoning ? o->r.reasoning : "", str(json_get(a, "reasoning")))
+                   ? "another reasoning"
+                   : NULL;
     if (json_get(a, "call"))
         return check_calls(json_get(a, "call"), o);
     if ((s = json_str(json_get(a, "text"))))
-        return o->rc ? "failed instead of answering" : o->r.n_calls ? "a call instead of text" : strcmp(o->r.text, s) ? "another text" : NULL;
+        return o->rc                  ? "failed instead of answering"
+               : o->r.n_calls         ? "a call instead of text"
+               : strcmp(o->r.text, s) ? "another text"
+                                      : NULL;
     if ((s = json_str(json_get(a, "tool_error"))))
-        return o->rc || o->r.n_calls != 1 ? "no call" : !o->r.calls[0].problem ? "would run" : strcasestr(o->r.calls[0].problem, s) ? NULL : o->r.calls[0].problem;
+        return o->rc || o->r.n_calls != 1             ? "no call"
+               : !o->r.calls[0].problem               ? "would run"
+               : strcasestr(o->r.calls[0].problem, s) ? NULL
+                                                      : o->r.calls[0].problem;
     if (json_get(a, "filter"))
-        return o->rc ? "failed" : *o->r.text || o->r.finish != LLM_FINISH_FILTER ? "not seen as filtered" : NULL;
+        return o->rc                                            ? "failed"
+               : *o->r.text || o->r.finish != LLM_FINISH_FILTER ? "not seen as filtered"
+                                                                : NULL;
     if (json_get(a, "nudge"))
         return o->rc ? "failed" : *o->r.text || o->r.n_calls ? "not empty" : NULL;
     if ((s = json_str(json_get(a, "retry"))))
@@ -312,13 +351,17 @@ static const char *check_action(const struct json *a, const struct wire_case *w,
         return check_error(a, o);
     const struct json *u = json_get(a, "usage");
     if (u)
-        return o->r.usage.input == json_int(json_get(u, "input"), -1) && o->r.usage.output == json_int(json_get(u, "output"), -1) ? NULL : "another usage";
+        return o->r.usage.input == json_int(json_get(u, "input"), -1)
+                       && o->r.usage.output == json_int(json_get(u, "output"), -1)
+                   ? NULL
+                   : "another usage";
     return "an action that this test does not know";
 }
 
 static bool same_json(const char *a, const char *b)
 {
-    autojson struct json *x = json_parse(a, strlen(a), JSON_DUPLICATES, NULL, NULL), *y = json_parse(b, strlen(b), JSON_DUPLICATES, NULL, NULL);
+    autojson struct json *x = json_parse(a, strlen(a), JSON_DUPLICATES, NULL, NULL),
+                         *y = json_parse(b, strlen(b), JSON_DUPLICATES, NULL, NULL);
     autofree char *p = json_print(x), *q = json_print(y);
     return x && y && !strcmp(p, q);
 }
@@ -326,21 +369,28 @@ static bool same_json(const char *a, const char *b)
 /* The recorded form: contents as a plain reader has them. */
 static const char *check_contents(const struct json *e, const struct outcome *o)
 {
-    const struct json *error = json_get(e, "error"), *calls = json_get(e, "tool_calls"), *usage = json_get(e, "usage");
+    const struct json *error = json_get(e, "error"), *calls = json_get(e, "tool_calls"),
+                      *usage = json_get(e, "usage");
     if (json_truthy(error)) {
         const char *m = json_str(json_get(error, "message"));
-        return !o->rc ? "a reply instead of an error" : m && strncmp(o->f.message, m, 60) ? "another message" : NULL;
+        return !o->rc                              ? "a reply instead of an error"
+               : m && strncmp(o->f.message, m, 60) ? "another message"
+                                                   : NULL;
     }
     if (o->rc)
         return "failed";
     const char *text = str(json_get(e, "text")), *refusal = str(json_get(e, "refusal"));
     if (!strncmp(text, "<think>", 7)) {
-        const char *end = strstr(text, "</think>"), *rest = end ? end + 8 : "";   /* one was cut while it still thought */
+        /* one was cut while it still thought */
+        const char *end = strstr(text, "</think>"), *rest = end ? end + 8 : "";
         if (!end)
             end = text + strlen(text);
-        if (!o->r.reasoning || strcmp(o->r.text, rest + strspn(rest, " \n")) || strncmp(o->r.reasoning, text + 7, (size_t)(end - text - 7)))
+        if (!o->r.reasoning || strcmp(o->r.text, rest + strspn(rest, " \n"))
+            || strncmp(o->r.reasoning, text + 7, (size_t)(end - text - 7)))
             return "another text after thinking";
-    } else if (strcmp(o->r.text, o->r.refusal ? refusal : o->r.n_calls && !text[strspn(text, " \n")] ? "" : text)) {
+    } else if (strcmp(o->r.text, o->r.refusal                                 ? refusal
+                                 : o->r.n_calls && !text[strspn(text, " \n")] ? ""
+                                                                              : text)) {
         return "another text";
     } else if (strcmp(o->r.reasoning ? o->r.reasoning : "", str(json_get(e, "reasoning")))) {
         return "another reasoning";
@@ -349,15 +399,18 @@ static const char *check_contents(const struct json *e, const struct outcome *o)
         return "wrong number of calls";
     for (size_t i = 0; i < o->r.n_calls; i++) {
         const struct json *c = json_at(calls, i);
-        if (strcmp(o->r.calls[i].call.name, str(json_get(c, "name"))) || !same_json(o->r.calls[i].call.arguments, str(json_get(c, "arguments"))))
+        if (strcmp(o->r.calls[i].call.name, str(json_get(c, "name")))
+            || !same_json(o->r.calls[i].call.arguments, str(json_get(c, "arguments"))))
             return "another call";
-        if (strcmp(o->r.calls[i].call.id, str(json_at(json_get(e, "tool_call_ids"), i))) && *str(json_at(json_get(e, "tool_call_ids"), i)))
+        if (strcmp(o->r.calls[i].call.id, str(json_at(json_get(e, "tool_call_ids"), i)))
+            && *str(json_at(json_get(e, "tool_call_ids"), i)))
             return "another id";
     }
     if (json_str(json_get(e, "finish_reason")) && strcmp(o->finish, str(json_get(e, "finish_reason"))))
         return "another finish_reason";
-    if (json_truthy(usage) && (o->r.usage.input != json_int(json_get(usage, "prompt_tokens"), -1)
-                               || o->r.usage.output != json_int(json_get(usage, "completion_tokens"), -1)))
+    if (json_truthy(usage)
+        && (o->r.usage.input != json_int(json_get(usage, "prompt_tokens"), -1)
+            || o->r.usage.output != json_int(json_get(usage, "completion_tokens"), -1)))
         return "another usage";
     return NULL;
 }
@@ -378,13 +431,16 @@ static const char *check(const struct wire_case *w, const struct outcome *o)
 /* Ids that we made are random, so they are left out. */
 static bool same(const struct outcome *a, const struct outcome *b)
 {
-    if (a->rc != b->rc || strcmp(a->r.text, b->r.text) || strcmp(a->heard, b->heard) || a->r.n_calls != b->r.n_calls
-        || a->r.finish != b->r.finish || a->f.class != b->f.class || strcmp(a->f.message, b->f.message)
+    if (a->rc != b->rc || strcmp(a->r.text, b->r.text) || strcmp(a->heard, b->heard)
+        || a->r.n_calls != b->r.n_calls || a->r.finish != b->r.finish
+        || a->f.class != b->f.class || strcmp(a->f.message, b->f.message)
         || strcmp(a->r.reasoning ? a->r.reasoning : "", b->r.reasoning ? b->r.reasoning : "")
-        || strcmp(a->r.reasoning_items ? a->r.reasoning_items : "", b->r.reasoning_items ? b->r.reasoning_items : ""))
+        || strcmp(a->r.reasoning_items ? a->r.reasoning_items : "",
+                  b->r.reasoning_items ? b->r.reasoning_items : ""))
         return false;
     for (size_t i = 0; i < a->r.n_calls; i++)
-        if (strcmp(a->r.calls[i].call.name, b->r.calls[i].call.name) || strcmp(a->r.calls[i].call.arguments, b->r.calls[i].call.arguments)
+        if (strcmp(a->r.calls[i].call.name, b->r.calls[i].call.name)
+            || strcmp(a->r.calls[i].call.arguments, b->r.calls[i].call.arguments)
             || !a->r.calls[i].problem != !b->r.calls[i].problem)
             return false;
     return true;
@@ -401,7 +457,8 @@ static void read_gzip(struct wire_case *w, const char *path)
 {
     struct argv a = ARGV_INIT;
     struct child_result r;
-    argv_pushl(&a, "python3", "-c", "import gzip,sys;sys.stdout.buffer.write(gzip.open(sys.argv[1]).read())", path, NULL);
+    argv_pushl(&a, "python3", "-c", "import gzip,sys;sys.stdout.buffer.write(gzip.open(sys.argv[1]).read())",
+               path, NULL);
     if (!child_run(a.v, 10000, 1u << 20, NULL, &r, NULL)) {
         buf_clear(&w->body);
         buf_add(&w->body, buf_str(&r.out), r.out.len);
@@ -416,8 +473,10 @@ static bool case_read(struct wire_case *w, const char *dir, const char *name)
     struct buf meta = BUF_INIT(0), status = BUF_INIT(0);
     *w = (struct wire_case){.status = 200};
     snprintf(w->name, sizeof w->name, "%s", name);
-    autofree char *m = xasprintf("%s/%s/meta.json", dir, name), *b = xasprintf("%s/%s/response.body", dir, name);
-    autofree char *h = xasprintf("%s/%s/response.headers", dir, name), *s = xasprintf("%s/%s/status", dir, name);
+    autofree char *m = xasprintf("%s/%s/meta.json", dir, name),
+                  *b = xasprintf("%s/%s/response.body", dir, name);
+    autofree char *h = xasprintf("%s/%s/response.headers", dir, name),
+                  *s = xasprintf("%s/%s/status", dir, name);
     bool ok = !file_read(m, 1u << 20, &meta, &err) && !file_read(b, 1u << 22, &w->body, &err);
     if (ok && !file_read(s, 64, &status, &err))
         w->status = (int)strtol(buf_str(&status), NULL, 10);
@@ -440,11 +499,16 @@ static bool case_read(struct wire_case *w, const char *dir, const char *name)
     return ok && w->expected;
 }
 
-#define STRIDE 1024             /* cuts of one reading are so far apart: farther than anything that a stage holds back and looks at */
-#define EVERY (64u << 10)       /* longer bodies are cut at every 31st byte only */
-#define PREFIXES 8192           /* of a longer body, its last bytes and some before them are tried as the place where it broke off */
+#define STRIDE                                                                                               \
+    1024 /* cuts of one reading are so far apart: farther than anything that a stage holds back and looks at \
+          */
+#define EVERY (64u << 10) /* longer bodies are cut at every 31st byte only */
+#define PREFIXES                                                                                            \
+    8192 /* of a longer body, its last bytes and some before them are tried as the place where it broke off \
+          */
 
-/* Cut at each byte: alone in a short body, together with others STRIDE away in a long one, which n readings of n bytes would take minutes. */
+/* Cut at each byte: alone in a short body, together with others STRIDE away in a long one, which n readings
+ * of n bytes would take minutes. */
 static const char *try_cuts(const struct wire_case *w, const struct outcome *whole)
 {
     size_t n = w->body.len, stride = n > 2 * STRIDE ? STRIDE : n;
@@ -492,14 +556,20 @@ static const char *try_case(const struct wire_case *w)
         why = try_prefixes(w, &whole);
     static char text[512];
     if (why)
-        snprintf(text, sizeof text, "%s [rc %d class %d \"%.100s\" text \"%.100s\" calls %zu]", why, whole.rc, whole.f.class, whole.f.message,
-                 whole.r.text, whole.r.n_calls);
+        snprintf(text, sizeof text, "%s [rc %d class %d \"%.100s\" text \"%.100s\" calls %zu]", why, whole.rc,
+                 whole.f.class, whole.f.message, whole.r.text, whole.r.n_calls);
     outcome_release(&whole);
     return why ? text : NULL;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
-static int no_dot(const struct dirent *d) { return d->d_name[0] != '.'; }
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+static int no_dot(const struct dirent *d)
+{
+    return d->d_name[0] != '.';
+}
 
 static unsigned run_folder(const char *dir, unsigned *total)
 {
@@ -537,7 +607,10 @@ static void own_cases(void **state)
 /* A row of the catalogue without a case is a quirk that nothing holds. */
 static void every_row_has_a_case(void **state)
 {
-    static const struct { char letter; int rows; } catalogue[] = {
+    static const struct {
+        char letter;
+        int rows;
+    } catalogue[] = {
         {'H', 14}, {'W', 12}, {'T', 20}, {'A', 7}, {'F', 14}, {'S', 16}, {'E', 13}, {'P', 9}, {'R', 12},
     };
     (void)state;
@@ -594,7 +667,7 @@ static void shared_cases(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(own_cases), cmocka_unit_test(every_row_has_a_case), cmocka_unit_test(enough_blocks),
-                                       cmocka_unit_test(shared_cases)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(own_cases), cmocka_unit_test(every_row_has_a_case),
+                                       cmocka_unit_test(enough_blocks), cmocka_unit_test(shared_cases)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

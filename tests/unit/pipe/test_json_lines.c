@@ -49,21 +49,27 @@ static void close_lines(struct lines *l)
 
 static void output(struct lines *l, int stream, const char *text, size_t len)
 {
-    struct event e = {.type = EVENT_TOOL_OUTPUT, .question = 1, .output = {.cell = 3, .stream = stream, .text = text, .len = len}};
+    struct event e = {.type = EVENT_TOOL_OUTPUT,
+                      .question = 1,
+                      .output = {.cell = 3, .stream = stream, .text = text, .len = len}};
 
     assert_int_equal(json_lines_event(l->j, &e), 0);
 }
 
 static void begin(struct lines *l)
 {
-    struct event e = {.type = EVENT_TOOL_CALL, .question = 1, .call = {.id = "c", .tool = "execute_python", .code = "1", .cell = 3}};
+    struct event e = {.type = EVENT_TOOL_CALL,
+                      .question = 1,
+                      .call = {.id = "c", .tool = "execute_python", .code = "1", .cell = 3}};
 
     assert_int_equal(json_lines_event(l->j, &e), 0);
 }
 
 static void finish(struct lines *l)
 {
-    struct event e = {.type = EVENT_TOOL_RESULT, .question = 1, .result = {.id = "c", .cell = 3, .out_bytes = 5, .seconds = 0.25}};
+    struct event e = {.type = EVENT_TOOL_RESULT,
+                      .question = 1,
+                      .result = {.id = "c", .cell = 3, .out_bytes = 5, .seconds = 0.25}};
 
     assert_int_equal(json_lines_event(l->j, &e), 0);
 }
@@ -81,7 +87,8 @@ static void joined(struct lines *l, const char *stream, struct buf *out)
         assert_int_equal(json_type(j), JSON_OBJECT);
         assert_int_equal(json_int(json_get(j, "v"), 0), 1);
         assert_int_equal(json_int(json_get(j, "question"), 0), 1);
-        if (!strcmp(json_str(json_get(j, "type")), "tool_output") && !strcmp(json_str(json_get(j, "stream")), stream))
+        if (!strcmp(json_str(json_get(j, "type")), "tool_output")
+            && !strcmp(json_str(json_get(j, "stream")), stream))
             buf_addstr(out, json_str(json_get(j, "text")));
         json_free(j);
         s += n + 1;
@@ -90,7 +97,9 @@ static void joined(struct lines *l, const char *stream, struct buf *out)
 
 static void test_cut_anywhere(void **state)
 {
-    const char in[] = "a\xc3\xa9\xf0\x9f\x90\xa6\n\xff\xe4\xb8" "b\0c\xe4\xb8", want[] = "a\xc3\xa9\xf0\x9f\x90\xa6\n";
+    const char in[] = "a\xc3\xa9\xf0\x9f\x90\xa6\n\xff\xe4\xb8"
+                      "b\0c\xe4\xb8",
+               want[] = "a\xc3\xa9\xf0\x9f\x90\xa6\n";
     size_t len = sizeof in - 1;
 
     (void)state;
@@ -108,7 +117,7 @@ static void test_cut_anywhere(void **state)
         joined(&l, "stdout", &out);
         joined(&l, "stderr", &err);
         assert_memory_equal(buf_str(&out), want, sizeof want - 1);
-        assert_non_null(strchr(buf_str(&out), 'c'));       /* what follows a NUL is not lost */
+        assert_non_null(strchr(buf_str(&out), 'c')); /* what follows a NUL is not lost */
         assert_string_equal(buf_str(&err), "x\xc3\xa9");
         buf_release(&out);
         buf_release(&err);
@@ -145,14 +154,19 @@ static void test_fields(void **state)
     e.done.output = 7;
     e.done.seconds = 1.5;
     assert_int_equal(json_lines_event(l.j, &e), 0);
-    assert_string_equal(text_of(&l), "{\"type\":\"done\",\"v\":1,\"question\":1,\"status\":\"code_failed\",\"exit_code\":4,\"answer\":\"it failed\","
-                        "\"error\":null,\"reasoning\":null,\"last_output\":null,\"usage\":{\"input_tokens\":null,\"output_tokens\":7,\"estimated\":false,"
-                        "\"requests\":0,\"cells\":0,\"seconds\":1.5}}\n");
+    assert_string_equal(text_of(&l), "{\"type\":\"done\",\"v\":1,\"question\":1,\"status\":\"code_failed\","
+                                     "\"exit_code\":4,\"answer\":\"it failed\","
+                                     "\"error\":null,\"reasoning\":null,\"last_output\":null,\"usage\":{"
+                                     "\"input_tokens\":null,\"output_tokens\":7,\"estimated\":false,"
+                                     "\"requests\":0,\"cells\":0,\"seconds\":1.5}}\n");
     close_lines(&l);
     open_lines(&l, false);
     finish(&l);
-    assert_string_equal(text_of(&l), "{\"type\":\"tool_result\",\"v\":1,\"question\":1,\"id\":\"c\",\"cell\":3,\"status\":\"ok\",\"value\":null,"
-                        "\"error\":null,\"state_lost\":false,\"state_restored\":false,\"seconds\":0.25,\"output_bytes\":5,\"output_path\":null,\"model_text\":null}\n");
+    assert_string_equal(text_of(&l),
+                        "{\"type\":\"tool_result\",\"v\":1,\"question\":1,\"id\":\"c\",\"cell\":3,\"status\":"
+                        "\"ok\",\"value\":null,"
+                        "\"error\":null,\"state_lost\":false,\"state_restored\":false,\"seconds\":0.25,"
+                        "\"output_bytes\":5,\"output_path\":null,\"model_text\":null}\n");
     close_lines(&l);
 }
 
@@ -179,7 +193,9 @@ static void test_output_cap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_terminal_gets_ascii), cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_terminal_gets_ascii),
+        cmocka_unit_test(test_fields),
         cmocka_unit_test(test_output_cap),
     };
 

@@ -1,4 +1,5 @@
-/* A script of questions: what is a question, what is refused, and that it does not matter how the bytes arrive. */
+/* A script of questions: what is a question, what is refused, and that it does not matter how the bytes
+ * arrive. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +60,7 @@ static void check(const char *text, size_t len, const char *want)
     int fd = file_of(text, len);
     autofree char *got = questions(fd, loop);
 
-    if (*want && want[strlen(want) - 1] == '*')     /* only the beginning counts */
+    if (*want && want[strlen(want) - 1] == '*') /* only the beginning counts */
         assert_memory_equal(got, want, strlen(want) - 1);
     else
         assert_string_equal(got, want);
@@ -69,7 +70,9 @@ static void check(const char *text, size_t len, const char *want)
 
 static void test_questions(void **state)
 {
-    static const struct { const char *text, *want; } t[] = {
+    static const struct {
+        const char *text, *want;
+    } t[] = {
         {"one\ntwo\n", "one|two|"},
         {"one\n\n   \n# no\n two", "one| two|"},
         {"one\r\ntwo\r\n", "one|two|"},
@@ -106,7 +109,8 @@ static void test_limits(void **state)
     assert_int_equal(strlen(fits), len + 1);
     close(fd);
     loop_free(loop);
-    check(big, len + 1, "!2 line 1 of the questions is 1,048,577 bytes long, a question may have 1,048,576.*");
+    check(big, len + 1,
+          "!2 line 1 of the questions is 1,048,577 bytes long, a question may have 1,048,576.*");
     memcpy(big, "\"\"\"\n", 4);
     memcpy(big + len + 9, "\n\"\"\"\n", 5);
     check(big, len + 14, "!2 the block that begins at line 1 is 1,048,581 bytes long*");
@@ -273,7 +277,8 @@ static void test_prompt(void **state)
     memset(big, 'x', 10 * 1000 * 1000);
     fd = file_of(big, 10 * 1000 * 1000);
     assert_int_equal(prompt_read(fd, loop, &q, &err), -1);
-    assert_non_null(strstr(err.text, "the question on stdin is 10,000,000 bytes long, a question may have 1,048,576."));
+    assert_non_null(
+        strstr(err.text, "the question on stdin is 10,000,000 bytes long, a question may have 1,048,576."));
     buf_release(&q);
     close(fd);
 
@@ -288,9 +293,14 @@ static void test_prompt(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions), cmocka_unit_test(test_limits), cmocka_unit_test(test_endless_line),
-        cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_asked_as_it_arrives), cmocka_unit_test(test_prompt),
-        cmocka_unit_test(test_how_many), cmocka_unit_test(test_data_that_comes_slowly),
+        cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_endless_line),
+        cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_asked_as_it_arrives),
+        cmocka_unit_test(test_prompt),
+        cmocka_unit_test(test_how_many),
+        cmocka_unit_test(test_data_that_comes_slowly),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Is stdin data? Every kind of descriptor and every kind of writer. What plays sandpiper is a child, so the test is its parent, and what
- * else it starts are siblings.
+/* Is stdin data? Every kind of descriptor and every kind of writer. What plays sandpiper is a child, so the
+ * test is its parent, and what else it starts are siblings.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void collect(void *ctx, enum notice_level level, const char *line)
 }
 
 struct outcome {
-    char text[4096];            /* "none" or "data N: its bytes", then the lines said; or "error KIND TEXT" */
+    char text[4096]; /* "none" or "data N: its bytes", then the lines said; or "error KIND TEXT" */
     int64_t ms;
 };
 
@@ -61,12 +61,12 @@ static void describe(struct stdin_rules *r, struct buf *out)
 }
 
 struct play {
-    int fd;                     /* its stdin */
-    int shut;                   /* our end, that it must not inherit; -1 */
+    int fd;   /* its stdin */
+    int shut; /* our end, that it must not inherit; -1 */
     enum stdin_mode mode;
     bool closed;
     uint64_t max;
-    int interrupt_ms;           /* send it SIGINT after so long; 0: never */
+    int interrupt_ms; /* send it SIGINT after so long; 0: never */
 };
 
 /* A child takes its stdin; the parent (an ancestor) only waits. */
@@ -82,7 +82,11 @@ static struct outcome take(struct play p)
     assert_int_equal(pipe(back), 0);
     pid = fork();
     if (!pid) {
-        struct stdin_rules r = {.fd = p.fd, .mode = p.mode, .closed = p.closed, .max = p.max ? p.max : 1000000, .loop = loop_new()};
+        struct stdin_rules r = {.fd = p.fd,
+                                .mode = p.mode,
+                                .closed = p.closed,
+                                .max = p.max ? p.max : 1000000,
+                                .loop = loop_new()};
         struct buf out = BUF_INIT(4000);
 
         alarm(20);
@@ -158,7 +162,7 @@ static void test_shared_file(void **state)
     lseek(fd, 4, SEEK_SET);
     o = take((struct play){.fd = fd, .shut = -1});
     assert_non_null(strstr(o.text, "--stdin data reads it]none"));
-    assert_int_equal(lseek(fd, 0, SEEK_CUR), 4);           /* the parent reads on where it was */
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 4); /* the parent reads on where it was */
     assert_string_equal(take((struct play){.fd = fd, .shut = -1, .mode = STDIN_DATA}).text, "data 4: two\n");
     close(fd);
 }
@@ -187,7 +191,8 @@ static void test_devices_and_closed(void **state)
     assert_string_equal(take((struct play){.fd = null, .shut = -1, .closed = true, .mode = STDIN_DATA}).text,
                         "error 2 --stdin data, but stdin is closed");
     assert_string_equal(take((struct play){.fd = 99, .shut = -1}).text, "none");
-    assert_string_equal(take((struct play){.fd = dir, .shut = -1}).text, "[stdin is a directory and was left alone]none");
+    assert_string_equal(take((struct play){.fd = dir, .shut = -1}).text,
+                        "[stdin is a directory and was left alone]none");
     close(null);
     close(dir);
 }
@@ -198,7 +203,8 @@ static void test_too_big(void **state)
     struct outcome o = take((struct play){.fd = fd, .shut = -1, .max = 10});
 
     (void)state;
-    assert_non_null(strstr(o.text, "error 2 stdin is 11 bytes of data, but /mnt/data in the sandbox takes 10."));
+    assert_non_null(
+        strstr(o.text, "error 2 stdin is 11 bytes of data, but /mnt/data in the sandbox takes 10."));
     close(fd);
     assert_int_equal(pipe(ends), 0);
     pid_t w = writer(ends[1], ends[0], 0, "123456789012", 0);
@@ -234,7 +240,8 @@ static void test_pipe_with_data(void **state)
     assert_int_equal(write(ends[1], "x\n", 2), 2);
     close(ends[1]);
     assert_string_equal(take((struct play){.fd = ends[0], .shut = -1}).text, "data 2: x\n");
-    assert_string_equal(take((struct play){.fd = ends[0], .shut = -1}).text, "[stdin was empty: there is no data]none");
+    assert_string_equal(take((struct play){.fd = ends[0], .shut = -1}).text,
+                        "[stdin was empty: there is no data]none");
     close(ends[0]);
 }
 
@@ -259,7 +266,8 @@ static void test_slow_sibling(void **state)
     w = writer(ends[1], ends[0], 1500, "later\n", 0);
     close(ends[1]);
     o = take((struct play){.fd = ends[0], .shut = -1});
-    assert_string_equal(o.text, "[waiting for stdin; Ctrl-C stops, --stdin ignore goes on without it]data 6: later\n");
+    assert_string_equal(
+        o.text, "[waiting for stdin; Ctrl-C stops, --stdin ignore goes on without it]data 6: later\n");
     end(w);
     close(ends[0]);
 }
@@ -273,10 +281,12 @@ static void test_ancestor_alone(void **state)
     (void)state;
     assert_int_equal(pipe(ends), 0);
     o = take((struct play){.fd = ends[0], .shut = ends[1]});
-    assert_non_null(strstr(o.text, "which only a parent of this program could write to, so it was left alone; --stdin data"));
+    assert_non_null(strstr(
+        o.text, "which only a parent of this program could write to, so it was left alone; --stdin data"));
     assert_non_null(strstr(o.text, "]none"));
     assert_true(o.ms >= 190 && o.ms < 1500);
-    assert_string_equal(take((struct play){.fd = ends[0], .shut = ends[1], .mode = STDIN_IGNORE}).text, "none");
+    assert_string_equal(take((struct play){.fd = ends[0], .shut = ends[1], .mode = STDIN_IGNORE}).text,
+                        "none");
     close(ends[0]);
     close(ends[1]);
 }
@@ -306,12 +316,14 @@ static void test_sibling_gone_parent_left(void **state)
     close(ends[1]);
 }
 
-/* Nobody that can be seen holds the write end: it lies in a message that nobody reads (as with another container). */
+/* Nobody that can be seen holds the write end: it lies in a message that nobody reads (as with another
+ * container). */
 static void test_unknown_writer(void **state)
 {
     char control[CMSG_SPACE(sizeof(int))] = {0}, byte = 'x';
     struct iovec io = {.iov_base = &byte, .iov_len = 1};
-    struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    struct msghdr m = {
+        .msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     struct outcome o;
     int ends[2], pair[2];
@@ -326,7 +338,8 @@ static void test_unknown_writer(void **state)
     assert_int_equal(sendmsg(pair[0], &m, 0), 1);
     close(ends[1]);
     o = take((struct play){.fd = ends[0], .shut = -1});
-    assert_non_null(strstr(o.text, "nobody is seen who could write to it, so it was left alone; --stdin data"));
+    assert_non_null(
+        strstr(o.text, "nobody is seen who could write to it, so it was left alone; --stdin data"));
     assert_true(o.ms < 1500);
     close(ends[0]);
     close(pair[0]);
@@ -434,7 +447,7 @@ static void test_asked_for(void **state)
     assert_int_equal(pipe(ends), 0);
     pid_t w = writer(ends[1], ends[0], 700, "x", 0);
     o = take((struct play){.fd = ends[0], .shut = ends[1], .mode = STDIN_DATA, .interrupt_ms = 1800});
-    assert_non_null(strstr(o.text, "error 130"));          /* our own write end is open: no end came */
+    assert_non_null(strstr(o.text, "error 130")); /* our own write end is open: no end came */
     end(w);
     close(ends[0]);
     close(ends[1]);
@@ -443,11 +456,21 @@ static void test_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regular_file), cmocka_unit_test(test_shared_file), cmocka_unit_test(test_file_that_says_it_is_empty),
-        cmocka_unit_test(test_devices_and_closed), cmocka_unit_test(test_too_big), cmocka_unit_test(test_pipe_with_data),
-        cmocka_unit_test(test_slow_sibling), cmocka_unit_test(test_ancestor_alone), cmocka_unit_test(test_sibling_gone_parent_left),
-        cmocka_unit_test(test_unknown_writer), cmocka_unit_test(test_sockets), cmocka_unit_test(test_fifo),
-        cmocka_unit_test(test_hidden_sibling), cmocka_unit_test(test_interrupt_while_waiting), cmocka_unit_test(test_asked_for),
+        cmocka_unit_test(test_regular_file),
+        cmocka_unit_test(test_shared_file),
+        cmocka_unit_test(test_file_that_says_it_is_empty),
+        cmocka_unit_test(test_devices_and_closed),
+        cmocka_unit_test(test_too_big),
+        cmocka_unit_test(test_pipe_with_data),
+        cmocka_unit_test(test_slow_sibling),
+        cmocka_unit_test(test_ancestor_alone),
+        cmocka_unit_test(test_sibling_gone_parent_left),
+        cmocka_unit_test(test_unknown_writer),
+        cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_fifo),
+        cmocka_unit_test(test_hidden_sibling),
+        cmocka_unit_test(test_interrupt_while_waiting),
+        cmocka_unit_test(test_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

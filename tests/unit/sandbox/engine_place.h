@@ -1,4 +1,5 @@
-/* engine_place.h - a folder of the test's own for engines that are shell scripts, for records and for caches. For tests that include it.
+/* engine_place.h - a folder of the test's own for engines that are shell scripts, for records and for caches.
+ * For tests that include it.
  */
 #ifndef TESTS_ENGINE_PLACE_H
 #define TESTS_ENGINE_PLACE_H
@@ -17,11 +18,11 @@
 
 struct place {
     char dir[64];
-    char *path;                     /* what PATH was */
+    char *path; /* what PATH was */
     struct loop *loop;
     struct sandbox_options o;
     struct buf notices;
-    int told, status;               /* done: how often, last answer */
+    int told, status; /* done: how often, last answer */
     struct error err;
 };
 
@@ -38,7 +39,7 @@ static inline int set_up(void **state)
 
     snprintf(p->dir, sizeof p->dir, "/tmp/sandpiper-test-XXXXXX");
     assert_non_null(mkdtemp(p->dir));
-    chmod(p->dir, 0755);            /* bwrap as another uid must reach nothing here, but the kernel asks */
+    chmod(p->dir, 0755); /* bwrap as another uid must reach nothing here, but the kernel asks */
     p->path = xstrdup(getenv("PATH"));
     autofree char *run = xasprintf("%s/run", p->dir), *cache = xasprintf("%s/cache", p->dir);
     mkdir(run, 0700);
@@ -46,8 +47,18 @@ static inline int set_up(void **state)
     setenv("XDG_CACHE_HOME", cache, 1);
     p->loop = loop_new();
     p->o = (struct sandbox_options){
-        .engine = "auto", .image = "img:1", .memory = 512 << 20, .cpus = 1, .pids = 64, .data_size = 16 << 20, .data_files = 100,
-        .tmp_size = 16 << 20, .file_size = 8 << 20, .open_files = 200, .notice = notice, .notice_ctx = p,
+        .engine = "auto",
+        .image = "img:1",
+        .memory = 512 << 20,
+        .cpus = 1,
+        .pids = 64,
+        .data_size = 16 << 20,
+        .data_files = 100,
+        .tmp_size = 16 << 20,
+        .file_size = 8 << 20,
+        .open_files = 200,
+        .notice = notice,
+        .notice_ctx = p,
     };
     *state = p;
     return 0;
@@ -69,7 +80,8 @@ static inline int tear_down(void **state)
 /* A program of this name is found, and from now on no other but such. */
 static inline void fake(struct place *p, const char *name, const char *script)
 {
-    autofree char *bin = xasprintf("%s/bin", p->dir), *file = xasprintf("%s/%s", bin, name), *text = xasprintf("#!/bin/sh\n%s\n", script);
+    autofree char *bin = xasprintf("%s/bin", p->dir), *file = xasprintf("%s/%s", bin, name),
+                  *text = xasprintf("#!/bin/sh\n%s\n", script);
 
     mkdir(bin, 0755);
     assert_int_equal(file_write(file, text, strlen(text), 0755, NULL), 0);
@@ -103,7 +115,7 @@ static inline size_t entries(const char *dir)
 
     if (stat(command, &st) != 0)
         return 0;
-    return st.st_nlink - 2;         /* directories only, which is all it holds */
+    return st.st_nlink - 2; /* directories only, which is all it holds */
 }
 
 static inline bool run_dir_empty(void)

@@ -1,6 +1,6 @@
-/* fake_engine.h - engine.h without any container: the supervisor is run as a plain child over a socket pair. For tests that include
- * it; it defines every function of engine.h, so the archive's own engine is not linked. Not a sandbox: the supervisor is no PID 1 here
- * and kills only what descends from it.
+/* fake_engine.h - engine.h without any container: the supervisor is run as a plain child over a socket pair.
+ * For tests that include it; it defines every function of engine.h, so the archive's own engine is not
+ * linked. Not a sandbox: the supervisor is no PID 1 here and kills only what descends from it.
  */
 #ifndef TESTS_FAKE_ENGINE_H
 #define TESTS_FAKE_ENGINE_H
@@ -24,15 +24,16 @@
 
 /* What a test can turn. */
 static struct {
-    char data[64];                  /* becomes /mnt/data */
-    int starts;                     /* how many times an engine was begun */
-    int fail_starts;                /* fail so many of the next starts */
+    char data[64];   /* becomes /mnt/data */
+    int starts;      /* how many times an engine was begun */
+    int fail_starts; /* fail so many of the next starts */
     int64_t memory_kills;
     int accepted, rejected;
-    const char *instead;            /* shell text to run instead of the supervisor, the channel as descriptors 0 and 1 */
-    const char *options;            /* one more key=value word */
-    const char *prelude;            /* Python that runs before the guest */
-    pid_t pid;                      /* of the latest supervisor */
+    /* shell text to run instead of the supervisor, the channel as descriptors 0 and 1 */
+    const char *instead;
+    const char *options; /* one more key=value word */
+    const char *prelude; /* Python that runs before the guest */
+    pid_t pid;           /* of the latest supervisor */
 } fake;
 
 struct engine_run {
@@ -51,7 +52,7 @@ static void fake_kill(struct engine_run *r)
         close(r->fd);
     r->fd = -1;
     if (r->pid > 0) {
-        kill(r->pid, SIGKILL);      /* its workers die with it (PR_SET_PDEATHSIG) */
+        kill(r->pid, SIGKILL); /* its workers die with it (PR_SET_PDEATHSIG) */
         waitpid(r->pid, NULL, 0);
     }
     r->pid = 0;
@@ -91,7 +92,8 @@ static void fake_start(void *ctx, short revents)
         setenv("HOME", fake.data, 1);
         const char *python = getenv("TEST_PYTHON") ? getenv("TEST_PYTHON") : "/usr/bin/python3";
         autofree char *text = xasprintf("%s%s", fake.prelude ? fake.prelude : "", r->guest);
-        execl(python, "python3", "-I", "-S", "-u", "-c", text, channel, data, fake.options ? fake.options : "x=", (char *)NULL);
+        execl(python, "python3", "-I", "-S", "-u", "-c", text, channel, data,
+              fake.options ? fake.options : "x=", (char *)NULL);
         _exit(127);
     }
     fake.pid = r->pid;
@@ -103,7 +105,8 @@ static void fake_start(void *ctx, short revents)
     r->done(r->ctx, 0, NULL);
 }
 
-struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest, engine_done_fn *done, void *ctx)
+struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest,
+                                engine_done_fn *done, void *ctx)
 {
     struct engine_run *r = xcalloc(1, sizeof *r);
 
@@ -113,9 +116,19 @@ struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *lo
     return r;
 }
 
-int engine_channel(const struct engine_run *r) { return r->fd; }
-int engine_channel_out(const struct engine_run *r) { return r->fd; }
-const char *engine_name(const struct engine_run *r) { (void)r; return "fake"; }
+int engine_channel(const struct engine_run *r)
+{
+    return r->fd;
+}
+int engine_channel_out(const struct engine_run *r)
+{
+    return r->fd;
+}
+const char *engine_name(const struct engine_run *r)
+{
+    (void)r;
+    return "fake";
+}
 
 static void fake_rejected(void *ctx, short revents)
 {
@@ -137,17 +150,26 @@ void engine_reject(struct engine_run *r, const char *why)
 
 void engine_accept(struct engine_run *r, const char *python, const char *packages)
 {
-    (void)r; (void)python; (void)packages;
+    (void)r;
+    (void)python;
+    (void)packages;
     fake.accepted++;
 }
 
 bool engine_remembered(const struct sandbox_options *o, char **engine, char **python, char **packages)
 {
-    (void)o; (void)engine; (void)python; (void)packages;
+    (void)o;
+    (void)engine;
+    (void)python;
+    (void)packages;
     return false;
 }
 
-int64_t engine_memory_kills(struct engine_run *r) { (void)r; return fake.memory_kills; }
+int64_t engine_memory_kills(struct engine_run *r)
+{
+    (void)r;
+    return fake.memory_kills;
+}
 
 bool engine_alive(struct engine_run *r, char *why, size_t size)
 {
@@ -158,7 +180,11 @@ bool engine_alive(struct engine_run *r, char *why, size_t size)
     return false;
 }
 
-const char *engine_weakness(const struct engine_run *r) { (void)r; return NULL; }
+const char *engine_weakness(const struct engine_run *r)
+{
+    (void)r;
+    return NULL;
+}
 
 bool engine_end(struct engine_run *r)
 {
@@ -169,34 +195,68 @@ bool engine_end(struct engine_run *r)
     return true;
 }
 
-void engine_stays(struct engine_run *r) { (void)r; }
+void engine_stays(struct engine_run *r)
+{
+    (void)r;
+}
 
-void engine_reap(struct loop *loop) { (void)loop; }
-void engine_part(struct engine_run *r) { engine_end(r); }
-void engine_reap_part(struct loop *loop) { (void)loop; }
-const char *engine_image(const struct engine_run *r) { (void)r; return NULL; }
-const char *engine_runtime(const struct engine_run *r) { (void)r; return NULL; }
+void engine_reap(struct loop *loop)
+{
+    (void)loop;
+}
+void engine_part(struct engine_run *r)
+{
+    engine_end(r);
+}
+void engine_reap_part(struct loop *loop)
+{
+    (void)loop;
+}
+const char *engine_image(const struct engine_run *r)
+{
+    (void)r;
+    return NULL;
+}
+const char *engine_runtime(const struct engine_run *r)
+{
+    (void)r;
+    return NULL;
+}
 
 /* Nothing here outlives the test. */
-void engine_leave(struct engine_run *r) { engine_end(r); }
-int engine_connect(struct engine_run *r) { (void)r; return -1; }
+void engine_leave(struct engine_run *r)
+{
+    engine_end(r);
+}
+int engine_connect(struct engine_run *r)
+{
+    (void)r;
+    return -1;
+}
 
 int engine_describe(struct engine_run *r, struct name_record *out, struct error *err)
 {
-    (void)r; (void)out;
+    (void)r;
+    (void)out;
     return error_set(err, ERROR_SANDBOX, 0, "the fake engine keeps nothing");
 }
 
-struct engine_run *engine_known(const struct sandbox_options *o, struct loop *l, const struct name_record *record, struct error *err)
+struct engine_run *engine_known(const struct sandbox_options *o, struct loop *l,
+                                const struct name_record *record, struct error *err)
 {
-    (void)o; (void)l; (void)record;
+    (void)o;
+    (void)l;
+    (void)record;
     error_set(err, ERROR_SANDBOX, 0, "the fake engine knows nobody");
     return NULL;
 }
 
-int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out, struct error *err)
+int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out,
+                struct error *err)
 {
-    (void)o; (void)guest; (void)err;
+    (void)o;
+    (void)guest;
+    (void)err;
     argv_push(out, engine);
     return 0;
 }

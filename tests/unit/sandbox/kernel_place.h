@@ -1,5 +1,5 @@
-/* kernel_place.h - the facade of src/sandbox over the real supervisor and worker, run without a container by fake_engine.h: a sandbox for each test,
- * and words for what is wanted of a cell. For tests that include it.
+/* kernel_place.h - the facade of src/sandbox over the real supervisor and worker, run without a container by
+ * fake_engine.h: a sandbox for each test, and words for what is wanted of a cell. For tests that include it.
  */
 #ifndef TESTS_KERNEL_PLACE_H
 #define TESTS_KERNEL_PLACE_H
@@ -67,7 +67,8 @@ static inline int setup(void **state)
 static inline int setup_slow(void **state)
 {
     (void)state;
-    return setup_with(60000, NULL);         /* importing matplotlib for the first time builds a cache of fonts */
+    /* importing matplotlib for the first time builds a cache of fonts */
+    return setup_with(60000, NULL);
 }
 
 static inline int teardown(void **state)
@@ -99,8 +100,9 @@ static inline void want_by(const struct cell_listener *l, const char *code, enum
 {
     run_by(l, code);
     if (r.status != status)
-        fail_msg("status %d, wanted %d\ncode: %s\nexception: %s\ntraceback: %s\nwhat: %s\noutput: %s%s", r.status, status, code,
-                 r.exception ? r.exception : "-", r.traceback ? r.traceback : "-", r.what ? r.what : "-", buf_str(&seen.out), buf_str(&seen.err));
+        fail_msg("status %d, wanted %d\ncode: %s\nexception: %s\ntraceback: %s\nwhat: %s\noutput: %s%s",
+                 r.status, status, code, r.exception ? r.exception : "-", r.traceback ? r.traceback : "-",
+                 r.what ? r.what : "-", buf_str(&seen.out), buf_str(&seen.err));
 }
 
 static inline void run(const char *code)
@@ -125,7 +127,7 @@ static inline void has(const char *text, const char *part)
         fail_msg("\"%s\" lacks \"%s\"", text ? text : "(null)", part);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f)      cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define T_SLOW(f) cmocka_unit_test_setup_teardown(f, setup_slow, teardown)
 
 #endif

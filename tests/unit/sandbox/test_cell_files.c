@@ -19,7 +19,9 @@ static void test_files(void **state)
     assert_int_equal(size, 8);
     want_out("print(open('in.csv').read(), end='')", "a,b\n1,2\n");
     assert_int_equal(r.n_files, 0);
-    want("open('out.txt', 'w').write('x' * 100000);\nimport os\nos.mkdir('d')\nopen('d/.hid', 'w').write('1');", CELL_OK);
+    want("open('out.txt', 'w').write('x' * 100000);\nimport os\nos.mkdir('d')\nopen('d/.hid', "
+         "'w').write('1');",
+         CELL_OK);
     assert_int_equal(r.n_files, 2);
     assert_string_equal(r.files[0].name, "d/.hid");
     assert_string_equal(strrchr(r.files[0].path, '/'), "/d-.hid");
@@ -30,11 +32,15 @@ static void test_files(void **state)
     assert_int_equal(text.len, 100000);
     want("open('out.txt', 'w').write('again');", CELL_OK);
     has(r.files[0].path, "/out-1.txt");
-    want("os.symlink('/etc/passwd', 'link.txt')\nos.mkfifo('plot.png')\nos.mkdir('fig.png')\nos.symlink('/proc/self', 'dir')", CELL_OK);
+    want("os.symlink('/etc/passwd', "
+         "'link.txt')\nos.mkfifo('plot.png')\nos.mkdir('fig.png')\nos.symlink('/proc/self', 'dir')",
+         CELL_OK);
     assert_int_equal(r.n_files, 0);
     has(r.files_note, "link.txt: a link");
     has(r.files_note, "plot.png: not a regular file");
-    want("open('.bashrc', 'w').write('x');\nopen('-rf\\n\\x1b[1m', 'w').write('x');\nopen(b'\\xff\\xfe', 'w').write('x');", CELL_OK);
+    want("open('.bashrc', 'w').write('x');\nopen('-rf\\n\\x1b[1m', 'w').write('x');\nopen(b'\\xff\\xfe', "
+         "'w').write('x');",
+         CELL_OK);
     assert_int_equal(r.n_files, 3);
     for (size_t i = 0; i < r.n_files; i++) {
         const char *name = strrchr(r.files[i].path, '/') + 1;
@@ -59,20 +65,26 @@ static void test_files(void **state)
     buf_release(&text);
 }
 
-#define WORKER "import os, sys, socket, struct, time\nw = sys._getframe()\nwhile 'WORKER' not in w.f_globals: w = w.f_back\nw = w.f_globals['WORKER']\n"
+#define WORKER                                                                                           \
+    "import os, sys, socket, struct, time\nw = sys._getframe()\nwhile 'WORKER' not in w.f_globals: w = " \
+    "w.f_back\nw = w.f_globals['WORKER']\n"
 
 /* Figures come in pieces, and the code can say whatever it likes between them. */
 static void test_strange_figures(void **state)
 {
     (void)state;
-    want(WORKER "os.write(w.words, b'noise' * 100)\nw.say(b'f', b'nobody began')\nw.say(b'g', b'')\nw.say(b'F', b'')\nw.say(b'F', b'')\nw.say(b'f', b'one')\n"
-         "os.write(w.words, w.nonce + b'f' + b'\\xff' * 4)\nw.say(b'g', b'')\nw.say(b'g', b'')\nw.say(b'F', b'')\nw.say(b'g', b'')\n"
-         "w.say(b'F', b'')\nw.say(b'f', b'it never ends')", CELL_OK);
+    want(WORKER "os.write(w.words, b'noise' * 100)\nw.say(b'f', b'nobody began')\nw.say(b'g', "
+                "b'')\nw.say(b'F', b'')\nw.say(b'F', b'')\nw.say(b'f', b'one')\n"
+                "os.write(w.words, w.nonce + b'f' + b'\\xff' * 4)\nw.say(b'g', b'')\nw.say(b'g', "
+                "b'')\nw.say(b'F', b'')\nw.say(b'g', b'')\n"
+                "w.say(b'F', b'')\nw.say(b'f', b'it never ends')",
+         CELL_OK);
     assert_int_equal(r.n_files, 1);
     assert_string_equal(r.files[0].name, "figure-1.png");
     assert_int_equal(r.files[0].size, 3);
     has(r.files_note, "figure-2.png: not a regular file");
-    want(WORKER "for i in range(40):\n    w.say(b'F', b'')\n    w.say(b'f', b'x')\n    w.say(b'g', b'')", CELL_OK);
+    want(WORKER "for i in range(40):\n    w.say(b'F', b'')\n    w.say(b'f', b'x')\n    w.say(b'g', b'')",
+         CELL_OK);
     assert_int_equal(r.n_files, 20);
     assert_int_equal(fake.starts, 1);
 }
@@ -88,20 +100,27 @@ static void test_big_figure(void **state)
     has(r.undelivered, "200 kB");
 }
 
-/* No descriptor comes to the supervisor, so none that blocks whoever closes it: not over any socket that the code can find. No filter is here to
- * refuse SO_LINGER. */
+/* No descriptor comes to the supervisor, so none that blocks whoever closes it: not over any socket that the
+ * code can find. No filter is here to refuse SO_LINGER. */
 static void test_descriptors_are_not_taken(void **state)
 {
     (void)state;
-    want(WORKER "door = socket.create_server(('127.0.0.1', 0))\ns = socket.create_connection(door.getsockname())\npeer, _ = door.accept()\n"
-         "s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 600))\ns.setblocking(False)\n"
-         "try:\n    while 1: s.send(b'x' * 65536)\nexcept BlockingIOError: pass\n"
-         "found = [socket.socket(fileno=os.dup(int(f))) for f in os.listdir('/proc/self/fd') if os.path.exists('/proc/self/fd/' + f) and\n"
-         "         os.readlink('/proc/self/fd/' + f).startswith('socket:') and socket.socket(fileno=os.dup(int(f))).family == socket.AF_UNIX]\n"
-         "said = []\nfor u in found:\n    for n in (1, 9, 100):\n"
-         "        try: said.append(u.sendmsg([w.nonce + b'F'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack('i', s.fileno()) * n)], socket.MSG_DONTWAIT))\n"
-         "        except OSError as e: said.append(e.strerror)\n"
-         "print(set(said))", CELL_OK);
+    want(
+        WORKER
+        "door = socket.create_server(('127.0.0.1', 0))\ns = "
+        "socket.create_connection(door.getsockname())\npeer, _ = door.accept()\n"
+        "s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 600))\ns.setblocking(False)\n"
+        "try:\n    while 1: s.send(b'x' * 65536)\nexcept BlockingIOError: pass\n"
+        "found = [socket.socket(fileno=os.dup(int(f))) for f in os.listdir('/proc/self/fd') if "
+        "os.path.exists('/proc/self/fd/' + f) and\n"
+        "         os.readlink('/proc/self/fd/' + f).startswith('socket:') and "
+        "socket.socket(fileno=os.dup(int(f))).family == socket.AF_UNIX]\n"
+        "said = []\nfor u in found:\n    for n in (1, 9, 100):\n"
+        "        try: said.append(u.sendmsg([w.nonce + b'F'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, "
+        "struct.pack('i', s.fileno()) * n)], socket.MSG_DONTWAIT))\n"
+        "        except OSError as e: said.append(e.strerror)\n"
+        "print(set(said))",
+        CELL_OK);
     assert_string_equal(buf_str(&seen.out), "{'Broken pipe'}\n");
     want_out("print('next')", "next\n");
     assert_int_equal(fake.starts, 1);
@@ -164,7 +183,8 @@ static void test_profile_and_reset(void **state)
         fail_msg("%s", err.text);
     has(text.data, "name");
     assert_int_equal(sandbox_profile(box, "nonesuch.csv", &text, &err), -1);
-    assert_int_equal(err.kind, ERROR_SYSTEM);       /* not the sandbox: the question goes on without a profile */
+    /* not the sandbox: the question goes on without a profile */
+    assert_int_equal(err.kind, ERROR_SYSTEM);
     want("a", CELL_OK);
     assert_false(r.state_lost);
     assert_int_equal(sandbox_reset(box, &err), 0);
@@ -177,7 +197,13 @@ static void test_profile_and_reset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_files), T(test_strange_figures), T(test_big_figure), T(test_descriptors_are_not_taken), T(test_many_folders), T_SLOW(test_figures), T(test_profile_and_reset),
+        T(test_files),
+        T(test_strange_figures),
+        T(test_big_figure),
+        T(test_descriptors_are_not_taken),
+        T(test_many_folders),
+        T_SLOW(test_figures),
+        T(test_profile_and_reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,16 +15,36 @@
 #include "sandbox/sandbox.h"
 
 static const struct sandbox_options options = {
-    .engine = "auto", .image = "img:1", .memory = 512 << 20, .cpus = 1.5, .pids = 77, .data_size = 100 << 20, .data_files = 1234,
-    .tmp_size = 32 << 20, .file_size = 64 << 20, .max_file = 16 << 20,
+    .engine = "auto",
+    .image = "img:1",
+    .memory = 512 << 20,
+    .cpus = 1.5,
+    .pids = 77,
+    .data_size = 100 << 20,
+    .data_files = 1234,
+    .tmp_size = 32 << 20,
+    .file_size = 64 << 20,
+    .max_file = 16 << 20,
     .open_files = 200,
 };
 
 static struct engine_plan plan_for_tests(void)
 {
     return (struct engine_plan){
-        .o = &options, .guest = "GUEST", .program = "/x/engine", .name = "sandpiper-0123456789abcdef", .owner = "h/b/n:1:2", .dir = "/run/d/in",
-        .profile = "/run/d/seccomp", .uid = 23456, .hard_nproc = 4096, .channel = 7, .seccomp = 8, .info = 9, .holds_pids = true, .holds_memory = true,
+        .o = &options,
+        .guest = "GUEST",
+        .program = "/x/engine",
+        .name = "sandpiper-0123456789abcdef",
+        .owner = "h/b/n:1:2",
+        .dir = "/run/d/in",
+        .profile = "/run/d/seccomp",
+        .uid = 23456,
+        .hard_nproc = 4096,
+        .channel = 7,
+        .seccomp = 8,
+        .info = 9,
+        .holds_pids = true,
+        .holds_memory = true,
     };
 }
 
@@ -70,7 +90,7 @@ static void check_container(const struct argv *a)
     has_pair(a, "--security-opt", "no-new-privileges");
     has_pair(a, "--security-opt", "seccomp=/run/d/seccomp");
     has_pair(a, "--user", "23456:23456");
-    has_pair(a, "-e", "USER=sandpiper");        /* no image knows the uid */
+    has_pair(a, "-e", "USER=sandpiper"); /* no image knows the uid */
     has_pair(a, "--pull", "never");
     has_pair(a, "--log-driver", "none");
     has_pair(a, "--ipc", "private");
@@ -80,7 +100,7 @@ static void check_container(const struct argv *a)
     has_pair(a, "--ulimit", "core=0:0");
     has_pair(a, "--ulimit", "nofile=200:200");
     has_pair(a, "--ulimit", "sigpending=256:256");
-    has(a, "nofile=0");                         /* the engine has set it, for the supervisor too */
+    has(a, "nofile=0"); /* the engine has set it, for the supervisor too */
     has_pair(a, "--ulimit", "fsize=67108864:67108864");
     has_pair(a, "--shm-size", "33554432");
     has_pair(a, "-e", "http_proxy=");
@@ -94,13 +114,15 @@ static void check_container(const struct argv *a)
     has_pair(a, "img:1", "-I");
     has_pair(a, "-c", "GUEST");
     assert_string_equal(a->v[a->n - 5], "data=/mnt/data");
-    assert_string_equal(a->v[a->n - 4], "file=16777216");     /* copied out: of one file, after one cell */
+    assert_string_equal(a->v[a->n - 4], "file=16777216"); /* copied out: of one file, after one cell */
     assert_string_equal(a->v[a->n - 3], "total=67108864");
-    assert_string_equal(a->v[a->n - 2], "told_pids=77");      /* for hints alone */
+    assert_string_equal(a->v[a->n - 2], "told_pids=77"); /* for hints alone */
     assert_string_equal(a->v[a->n - 1], "told_memory=536870912");
-    /* Never: a terminal, docker's init, the host's namespaces, more rights, the daemon's socket, an upper-case short cut to any of it. */
-    static const char *const never[] = {"-t", "-it", "-ti", "--tty", "--init", "--privileged", "-v", "--volume", "--cap-add", "--device",
-                                        "--pid", "--userns", "host", "--network=host"};
+    /* Never: a terminal, docker's init, the host's namespaces, more rights, the daemon's socket, an
+     * upper-case short cut to any of it. */
+    static const char *const never[] = {"-t",           "-it",      "-ti",      "--tty",         "--init",
+                                        "--privileged", "-v",       "--volume", "--cap-add",     "--device",
+                                        "--pid",        "--userns", "host",     "--network=host"};
     for (size_t i = 0; i < countof(never); i++)
         has_not(a, never[i]);
     for (size_t i = 0; i < a->n; i++)
@@ -121,7 +143,8 @@ static void test_docker(void **state)
     has_pair(&a, "--cpus", "1.5");
     has_pair(&a, "--pids-limit", "77");
     has_pair(&a, "--mount", "type=bind,src=/run/d/in,dst=/run/sandpiper,readonly");
-    has_pair(&a, "--tmpfs", "/mnt/data:rw,nosuid,nodev,exec,mode=0700,uid=23456,gid=23456,size=104857600,nr_inodes=1234");
+    has_pair(&a, "--tmpfs",
+             "/mnt/data:rw,nosuid,nodev,exec,mode=0700,uid=23456,gid=23456,size=104857600,nr_inodes=1234");
     has_pair(&a, "unix:/run/sandpiper/s", "nproc=0");
     has(&a, "files=0");
     has_not(&a, "--no-hosts");
@@ -132,7 +155,8 @@ static void test_docker(void **state)
 static void test_mount_source(void **state)
 {
     (void)state;
-    static const char *const dirs[][2] = {{"/a,dst=\"/etc\"/in", "\"src=/a,dst=\"\"/etc\"\"/in\""}, {"/a b=c/in", "src=/a b=c/in"}};
+    static const char *const dirs[][2] = {{"/a,dst=\"/etc\"/in", "\"src=/a,dst=\"\"/etc\"\"/in\""},
+                                          {"/a b=c/in", "src=/a b=c/in"}};
 
     for (size_t i = 0; i < countof(dirs); i++) {
         struct engine_plan p = plan_for_tests();
@@ -158,7 +182,8 @@ static void test_parked_copy(void **state)
     p.o = &o;
     engine_docker.vector(&p, &a);
     has_pair(&a, "--pids-limit", "78");
-    has_pair(&a, "--oom-score-adj", "100");     /* more than the worker's 150 could not be taken back in there */
+    /* more than the worker's 150 could not be taken back in there */
+    has_pair(&a, "--oom-score-adj", "100");
     has_pair(&a, "park=1", "memory=536870912");
     argv_release(&a);
     p.no_limits = true;
@@ -188,14 +213,14 @@ static void test_podman(void **state)
     has(&a, "--read-only-tmpfs=false");
     has_pair(&a, "--ulimit", "nproc=1000:1000");
     has_pair(&a, "unix:/run/sandpiper/s", "nproc=0");
-    has(&a, "files=1234");          /* podman 4 cannot limit them */
+    has(&a, "files=1234"); /* podman 4 cannot limit them */
     for (size_t i = 0; i < a.n; i++)
         assert_null(strstr(a.v[i], "nr_inodes"));
     argv_release(&a);
 
     p.runtime = "runc";
     engine_podman.vector(&p, &a);
-    assert_int_equal(find(&a, "--runtime"), 1);     /* before "run": it is podman's own option */
+    assert_int_equal(find(&a, "--runtime"), 1); /* before "run": it is podman's own option */
     assert_string_equal(a.v[2], "runc");
     assert_string_equal(a.v[3], "run");
     argv_release(&a);
@@ -211,12 +236,12 @@ static void test_runtime(void **state)
 
     p.runtime = "runsc";
     engine_docker.vector(&p, &a);
-    assert_string_equal(a.v[1], "run");             /* docker has it as an option of run, podman before */
+    assert_string_equal(a.v[1], "run"); /* docker has it as an option of run, podman before */
     assert_string_equal(a.v[2], "--runtime");
     assert_string_equal(a.v[3], "runsc");
     argv_release(&a);
     o.runtime = "runsc";
-    for (int i = 0; i < 2; i++) {                   /* gVisor shares no socket: attached pipes at once */
+    for (int i = 0; i < 2; i++) { /* gVisor shares no socket: attached pipes at once */
         assert_int_equal(engine_argv(&o, i ? "podman" : "docker", "G", &a, &err), 0);
         has_pair(&a, "--runtime", "runsc");
         has(&a, "-i");
@@ -235,9 +260,13 @@ static void test_runtime(void **state)
     assert_non_null(strstr(err.text, "bwrap has no runtimes\n"));
     argv_release(&a);
     p.o = &o;
-    assert_int_equal(engine_docker.explain(&p, "docker: Error response from daemon: Unknown runtime specified runsc.", &err), FAULT_ABSENT);
+    assert_int_equal(engine_docker.explain(
+                         &p, "docker: Error response from daemon: Unknown runtime specified runsc.", &err),
+                     FAULT_ABSENT);
     assert_non_null(strstr(err.text, "docker: it has no runtime runsc\ninstall gVisor (sudo runsc install"));
-    assert_int_equal(engine_podman.explain(&p, "Error: default OCI runtime \"runsc\" not found: invalid argument", &err), FAULT_ABSENT);
+    assert_int_equal(
+        engine_podman.explain(&p, "Error: default OCI runtime \"runsc\" not found: invalid argument", &err),
+        FAULT_ABSENT);
     assert_non_null(strstr(err.text, "podman: it has no runtime runsc\n"));
 }
 
@@ -301,8 +330,9 @@ static void test_stdio(void **state)
 static void test_bwrap(void **state)
 {
     (void)state;
-    static const char *const flags[] = {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-                                        "--unshare-cgroup", "--disable-userns", "--new-session", "--as-pid-1", "--clearenv"};
+    static const char *const flags[] = {
+        "--unshare-user",   "--unshare-ipc",    "--unshare-pid", "--unshare-net", "--unshare-uts",
+        "--unshare-cgroup", "--disable-userns", "--new-session", "--as-pid-1",    "--clearenv"};
     struct engine_plan p = plan_for_tests();
     struct argv a = ARGV_INIT;
 
@@ -312,10 +342,11 @@ static void test_bwrap(void **state)
         has(&a, flags[i]);
     has_pair(&a, "--uid", "65532");
     has_pair(&a, "--cap-drop", "ALL");
-    has_not(&a, "--die-with-parent");             /* it can be killed at a moment at which that leaves a child behind */
+    /* it can be killed at a moment at which that leaves a child behind */
+    has_not(&a, "--die-with-parent");
     has_pair(&a, "--add-seccomp-fd", "8");
     has_pair(&a, "--info-fd", "9");
-    has_pair(&a, "--", "/usr/bin/python3");         /* never one from PATH */
+    has_pair(&a, "--", "/usr/bin/python3"); /* never one from PATH */
     has_pair(&a, "GUEST", "fd:7");
     has_pair(&a, "fd:7", "nproc=0");
     has(&a, "files=1234");
@@ -343,8 +374,8 @@ static void test_bwrap(void **state)
     has_not(&a, "--dev-bind");
     has_not(&a, "--share-net");
     for (size_t i = 0; i < a.n; i++)
-        assert_true(strncmp(a.v[i], "/home", 5) != 0 && strncmp(a.v[i], "/root", 5) != 0 && strncmp(a.v[i], "/var", 4) != 0 &&
-                    strncmp(a.v[i], "/run", 4) != 0);
+        assert_true(strncmp(a.v[i], "/home", 5) != 0 && strncmp(a.v[i], "/root", 5) != 0
+                    && strncmp(a.v[i], "/var", 4) != 0 && strncmp(a.v[i], "/run", 4) != 0);
     argv_release(&a);
 
     p.holds_pids = false;
@@ -353,7 +384,7 @@ static void test_bwrap(void **state)
     has(&a, "nofile=0");
     argv_release(&a);
 
-    p.shares_user = true;       /* an ordinary user's: the code's own limits are set inside */
+    p.shares_user = true; /* an ordinary user's: the code's own limits are set inside */
     engine_bwrap.vector(&p, &a);
     has_pair(&a, "nofile=200", "pending=256");
     argv_release(&a);
@@ -379,29 +410,46 @@ static void test_dry_run(void **state)
     argv_release(&a);
 }
 
-struct saying { const struct engine_description *engine; const char *said, *cause, *remedy; enum engine_fault fault; };
+struct saying {
+    const struct engine_description *engine;
+    const char *said, *cause, *remedy;
+    enum engine_fault fault;
+};
 
 static void test_explanations(void **state)
 {
     (void)state;
     static const struct saying sayings[] = {
-        {&engine_docker, "docker: Error response from daemon: No such image: img:1.", "docker: image img:1 is missing",
-         "fetch it (docker pull img:1), or check --image", FAULT_ABSENT},
+        {&engine_docker, "docker: Error response from daemon: No such image: img:1.",
+         "docker: image img:1 is missing", "fetch it (docker pull img:1), or check --image", FAULT_ABSENT},
         {&engine_podman, "Error: img:1: image not known", "podman: image img:1 is missing",
          "fetch it (podman pull img:1), or check --image", FAULT_ABSENT},
-        {&engine_docker, "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: dial unix "
-         "/var/run/docker.sock: connect: permission denied", "no permission", "usermod -aG docker", FAULT_ABSENT},
-        {&engine_docker, "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?.",
+        {&engine_docker,
+         "permission denied while trying to connect to the Docker daemon socket at "
+         "unix:///var/run/docker.sock: dial unix "
+         "/var/run/docker.sock: connect: permission denied",
+         "no permission", "usermod -aG docker", FAULT_ABSENT},
+        {&engine_docker,
+         "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon "
+         "running?.",
          "daemon does not run", "systemctl start docker", FAULT_ABSENT},
-        {&engine_docker, "docker: Error response from daemon: invalid mount config for type \"bind\": bind source path does not exist: /x",
+        {&engine_docker,
+         "docker: Error response from daemon: invalid mount config for type \"bind\": bind source path does "
+         "not exist: /x",
          "cannot share", "--sandbox", FAULT_SHARE},
-        {&engine_podman, "Error: OCI runtime error: crun: cgroups in hybrid mode not supported, drop all controllers from cgroupv2",
+        {&engine_podman,
+         "Error: OCI runtime error: crun: cgroups in hybrid mode not supported, drop all controllers from "
+         "cgroupv2",
          "hybrid mode", "podman run", FAULT_RUNTIME},
-        {&engine_docker, "exec: \"python3\": executable file not found in $PATH: unknown.", "has no python3", "--image", FAULT_OTHER},
+        {&engine_docker, "exec: \"python3\": executable file not found in $PATH: unknown.", "has no python3",
+         "--image", FAULT_OTHER},
         {&engine_docker, "something new", "docker: something new", "docker run", FAULT_OTHER},
-        {&engine_bwrap, "bwrap: No permissions to create new namespace, likely because the kernel does not allow it", "user namespace", "", FAULT_OTHER},
+        {&engine_bwrap,
+         "bwrap: No permissions to create new namespace, likely because the kernel does not allow it",
+         "user namespace", "", FAULT_OTHER},
         {&engine_bwrap, "bwrap: Unknown option --disable-userns", "too old", "0.8", FAULT_OTHER},
-        {&engine_bwrap, "bwrap: execvp /usr/bin/python3: No such file or directory", "no /usr/bin/python3", "apt install python3", FAULT_OTHER},
+        {&engine_bwrap, "bwrap: execvp /usr/bin/python3: No such file or directory", "no /usr/bin/python3",
+         "apt install python3", FAULT_OTHER},
     };
     struct engine_plan p = plan_for_tests();
 
@@ -411,7 +459,7 @@ static void test_explanations(void **state)
         assert_int_equal(sayings[i].engine->explain(&p, sayings[i].said, &err), sayings[i].fault);
         assert_int_equal(err.kind, ERROR_SANDBOX);
         const char *line = strchr(err.text, '\n');
-        assert_non_null(line);                      /* cause, remedy: two lines, no more */
+        assert_non_null(line); /* cause, remedy: two lines, no more */
         assert_null(strchr(line + 1, '\n'));
         assert_non_null(strstr(err.text, sayings[i].cause));
         assert_true(strstr(err.text, sayings[i].cause) < line);
@@ -422,9 +470,17 @@ static void test_explanations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_docker), cmocka_unit_test(test_mount_source), cmocka_unit_test(test_parked_copy), cmocka_unit_test(test_podman),
-        cmocka_unit_test(test_without_control_groups), cmocka_unit_test(test_named), cmocka_unit_test(test_stdio), cmocka_unit_test(test_runtime),
-        cmocka_unit_test(test_bwrap), cmocka_unit_test(test_dry_run), cmocka_unit_test(test_explanations),
+        cmocka_unit_test(test_docker),
+        cmocka_unit_test(test_mount_source),
+        cmocka_unit_test(test_parked_copy),
+        cmocka_unit_test(test_podman),
+        cmocka_unit_test(test_without_control_groups),
+        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_stdio),
+        cmocka_unit_test(test_runtime),
+        cmocka_unit_test(test_bwrap),
+        cmocka_unit_test(test_dry_run),
+        cmocka_unit_test(test_explanations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_engine_cgroup.c - control groups of both versions, in a directory that looks like the kernel's tree. */
+/* test_engine_cgroup.c - control groups of both versions, in a directory that looks like the kernel's tree.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +99,8 @@ static void test_v1(void **state)
     expect_text(t, "memory/a/b/g/cgroup.procs", "1234567");
     expect_text(t, "pids/user/g/cgroup.procs", "1234567");
     assert_int_equal(cgroup_add(&c, 7), 0);
-    expect_text(t, "cpu,cpuacct/g/cgroup.procs", "7234567");        /* a file of a real tree takes each write as a command of its own */
+    /* a file of a real tree takes each write as a command of its own */
+    expect_text(t, "cpu,cpuacct/g/cgroup.procs", "7234567");
     put(t, "memory/a/b/g/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
     assert_int_equal(cgroup_kills(c.dirs[0]), 3);
     cgroup_remove(&c);
@@ -120,12 +122,12 @@ static void test_limits_read_back(void **state)
     struct tree *t = *state;
 
     put(t, "self", "12:pids:/u\n8:cpu,cpuacct:/c\n4:memory:/m\n0::/\n");
-    expect_limits(t, 0, 0, 0);                      /* nothing to be seen */
+    expect_limits(t, 0, 0, 0); /* nothing to be seen */
     put(t, "memory/m/memory.limit_in_bytes", "9223372036854771712\n");
     put(t, "pids/u/pids.max", "max\n");
     put(t, "cpu,cpuacct/c/cpu.cfs_quota_us", "-1\n");
     put(t, "cpu,cpuacct/c/cpu.cfs_period_us", "100000\n");
-    expect_limits(t, 0, 0, 0);                      /* what the kernel writes for no limit */
+    expect_limits(t, 0, 0, 0); /* what the kernel writes for no limit */
     put(t, "memory/m/memory.limit_in_bytes", "1073741824\n");
     put(t, "pids/u/pids.max", "128\n");
     put(t, "cpu,cpuacct/c/cpu.cfs_quota_us", "50000\n");
@@ -165,13 +167,14 @@ static void test_v2(void **state)
     put(t, "user.slice/app.slice/cgroup.controllers", "cpu memory pids\n");
     put(t, "user.slice/app.slice/cgroup.subtree_control", "cpu memory pids\n");
     cgroup_make(&c, &t->place, "g", &limits);
-    assert_int_equal(c.n, 1);       /* beside us, not below: a group with processes has no limited children */
+    assert_int_equal(c.n, 1); /* beside us, not below: a group with processes has no limited children */
     assert_true(c.memory && c.pids && c.cpu);
     expect_text(t, "user.slice/app.slice/g/memory.max", "1073741824");
     expect_text(t, "user.slice/app.slice/g/memory.swap.max", "0");
     expect_text(t, "user.slice/app.slice/g/pids.max", "128");
     expect_text(t, "user.slice/app.slice/g/cpu.max", "50000 100000");
-    put(t, "user.slice/app.slice/g/memory.events", "low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\noom_group_kill 0\n");
+    put(t, "user.slice/app.slice/g/memory.events",
+        "low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\noom_group_kill 0\n");
     assert_int_equal(cgroup_kills(c.dirs[0]), 1);
     cgroup_remove(&c);
 }
@@ -225,7 +228,8 @@ static void test_nothing_to_be_had(void **state)
 {
     struct tree *t = *state;
     struct cgroup c;
-    static const char *const selves[] = {"", "garbage", "0::/\n", "0::/a\n", "4:memory:/x\n", ":::\n::\n", "0:", "4:memory"};
+    static const char *const selves[] = {"",          "garbage", "0::/\n",  "0::/a\n", "4:memory:/x\n",
+                                         ":::\n::\n", "0:",      "4:memory"};
 
     for (size_t i = 0; i < countof(selves); i++) {
         put(t, "self", selves[i]);
@@ -251,7 +255,8 @@ static void test_sweep(void **state)
     struct tree *t = *state;
 
     make_tree_v1(t);
-    static const char *const dirs[] = {"memory/a/b/sandpiper-1-2-3", "pids/user/sandpiper-1-2-3", "pids/user/sandpiper-4-5-6", "pids/user/other"};
+    static const char *const dirs[] = {"memory/a/b/sandpiper-1-2-3", "pids/user/sandpiper-1-2-3",
+                                       "pids/user/sandpiper-4-5-6", "pids/user/other"};
     for (size_t i = 0; i < countof(dirs); i++) {
         autofree char *full = xasprintf("%s/%s", t->dir, dirs[i]);
         assert_int_equal(mkdir(full, 0755), 0);
@@ -265,7 +270,8 @@ static void test_sweep(void **state)
 static void test_sweep_v2(void **state)
 {
     struct tree *t = *state;
-    static const char *const dirs[] = {"a/b/sandpiper-1-2-3", "a/sandpiper-1-2-3", "sandpiper-1-2-3", "a/sandpiper-4-5-6"};
+    static const char *const dirs[] = {"a/b/sandpiper-1-2-3", "a/sandpiper-1-2-3", "sandpiper-1-2-3",
+                                       "a/sandpiper-4-5-6"};
 
     put(t, "self", "0::/a/b/c\n");
     put(t, "a/b/c/cgroup.procs", "1\n");
@@ -282,8 +288,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_v1), T(test_limits_read_back), T(test_v1_path_not_mounted), T(test_v2), T(test_v2_without_cpu), T(test_v2_turns_controllers_on), T(test_v2_goes_up),
-        T(test_nothing_to_be_had), T(test_sweep), T(test_sweep_v2),
+        T(test_v1),         T(test_limits_read_back),  T(test_v1_path_not_mounted),
+        T(test_v2),         T(test_v2_without_cpu),    T(test_v2_turns_controllers_on),
+        T(test_v2_goes_up), T(test_nothing_to_be_had), T(test_sweep),
+        T(test_sweep_v2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_engine_run.c - runs against engines that are shell scripts, records and caches in a folder of the test, and one real bwrap. */
+/* test_engine_run.c - runs against engines that are shell scripts, records and caches in a folder of the
+ * test, and one real bwrap. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,12 +22,13 @@ static void test_nothing_installed(void **state)
 
     setenv("PATH", "/nonexistent", 1);
     struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
-    assert_int_equal(p->told, 0);       /* never from inside engine_begin */
+    assert_int_equal(p->told, 0); /* never from inside engine_begin */
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     assert_int_equal(p->err.kind, ERROR_SANDBOX);
     assert_int_equal(error_exit_code(&p->err), 3);
-    assert_non_null(strstr(p->err.text, "cannot run code: none of docker, podman and bubblewrap is installed\nQuickest: sudo apt install bubblewrap"));
+    assert_non_null(strstr(p->err.text, "cannot run code: none of docker, podman and bubblewrap is "
+                                        "installed\nQuickest: sudo apt install bubblewrap"));
     engine_end(r);
 }
 
@@ -38,7 +40,7 @@ static void test_nothing_works(void **state)
     fake(p, "bwrap", "echo 'bwrap: No permissions to create new namespace' >&2; exit 1");
     struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
     wait_told(p, 1);
-    if (p->status == 0) {               /* it went on before bwrap had failed: its channel is closed */
+    if (p->status == 0) { /* it went on before bwrap had failed: its channel is closed */
         engine_reject(r, "it hung up");
         wait_told(p, 2);
     }
@@ -58,7 +60,8 @@ static void test_by_name_is_not_replaced(void **state)
     struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
-    assert_string_equal(p->err.text, "docker: image img:1 is missing\nfetch it (docker pull img:1), or check --image");
+    assert_string_equal(p->err.text,
+                        "docker: image img:1 is missing\nfetch it (docker pull img:1), or check --image");
     assert_string_equal(buf_str(&p->notices), "");
     engine_end(r);
     assert_true(run_dir_empty());
@@ -81,16 +84,20 @@ static void test_auto_goes_on(void **state)
     struct place *p = *state;
 
     if (geteuid() != 0)
-        skip();                     /* the order is another */
-    fake(p, "docker", "echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit 125");
+        skip(); /* the order is another */
+    fake(p, "docker",
+         "echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit "
+         "125");
     fake(p, "podman", "case $1 in run) echo 'Error: the moon is full' >&2; exit 126;; esac");
     struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
-    assert_string_equal(buf_str(&p->notices), "(detail) docker cannot start (its daemon does not run); trying podman\n"
-                                              "podman cannot start (Error: the moon is full); trying bwrap\n");
+    assert_string_equal(buf_str(&p->notices),
+                        "(detail) docker cannot start (its daemon does not run); trying podman\n"
+                        "podman cannot start (Error: the moon is full); trying bwrap\n");
     engine_end(r);
-    for (int i = 0; i < 100 && !run_dir_empty(); i++)      /* a process of its own sees to the end of each that failed */
+    /* a process of its own sees to the end of each that failed */
+    for (int i = 0; i < 100 && !run_dir_empty(); i++)
         usleep(50000);
     assert_true(run_dir_empty());
     while (waitpid(-1, NULL, 0) > 0)
@@ -116,8 +123,10 @@ static void test_podman_runtime(void **state)
     struct place *p = *state;
 
     fake(p, "runc", "exit 0");
-    fake(p, "podman", "if [ \"$1\" = run ]; then echo 'Error: crun: cgroups in hybrid mode not supported' >&2; exit 126; fi\n"
-                      "if [ \"$1 $2\" = '--runtime runc' ]; then echo 'Error: now it is runc' >&2; exit 126; fi");
+    fake(p, "podman",
+         "if [ \"$1\" = run ]; then echo 'Error: crun: cgroups in hybrid mode not supported' >&2; exit 126; "
+         "fi\n"
+         "if [ \"$1 $2\" = '--runtime runc' ]; then echo 'Error: now it is runc' >&2; exit 126; fi");
     p->o.engine = "podman";
     struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
     wait_told(p, 1);
@@ -131,11 +140,13 @@ static void test_stdio(void **state)
     struct place *p = *state;
     char text[64];
 
-    fake(p, "docker", "case \" $* \" in\n"
-                      "*' rm -f '*) exit 0;;\n"
-                      "*' run -d '*) echo 'invalid mount config for type \"bind\": bind source path does not exist' >&2; exit 125;;\n"
-                      "*' run -i '*) read -r x; echo \"got $x\"; read -r y;;\n"
-                      "esac");
+    fake(p, "docker",
+         "case \" $* \" in\n"
+         "*' rm -f '*) exit 0;;\n"
+         "*' run -d '*) echo 'invalid mount config for type \"bind\": bind source path does not exist' >&2; "
+         "exit 125;;\n"
+         "*' run -i '*) read -r x; echo \"got $x\"; read -r y;;\n"
+         "esac");
     p->o.engine = "docker";
     struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
     wait_told(p, 1);
@@ -147,7 +158,7 @@ static void test_stdio(void **state)
     ssize_t n = read(fd.fd, text, sizeof text - 1);
     assert_true(n > 0);
     text[n] = '\0';
-    assert_string_equal(text, "got N!\n");      /* first the byte N: no listener */
+    assert_string_equal(text, "got N!\n"); /* first the byte N: no listener */
     char why[100];
     assert_true(engine_alive(r, why, sizeof why));
     engine_accept(r, "3.11", "numpy 1.24");
@@ -164,7 +175,11 @@ static void test_stdio(void **state)
 static void test_memory(void **state)
 {
     struct place *p = *state;
-    struct engine_memory m = {.engine = (char *)"docker", .python = (char *)"3.9", .packages = (char *)"", .runtime = NULL}, got;
+    struct engine_memory m = {.engine = (char *)"docker",
+                              .python = (char *)"3.9",
+                              .packages = (char *)"",
+                              .runtime = NULL},
+                         got;
     char *engine, *python, *packages;
 
     assert_false(engine_memory_load(&p->o, &got));
@@ -185,7 +200,8 @@ static void test_memory(void **state)
     assert_false(engine_memory_load(&p->o, &got));
     /* Garbage is not an error. */
     autofree char *file = xdg_path(XDG_CACHE, "engine");
-    static const char *const garbage[] = {"", "{", "[1,2]", "[{}]", "[{\"key\":3}]", "\"x\"", "[[[[[[", "{\"a\":[]}"};
+    static const char *const garbage[] = {"",      "{",      "[1,2]",     "[{}]", "[{\"key\":3}]",
+                                          "\"x\"", "[[[[[[", "{\"a\":[]}"};
     for (size_t i = 0; i < countof(garbage); i++) {
         assert_int_equal(file_write(file, garbage[i], strlen(garbage[i]), 0600, NULL), 0);
         assert_false(engine_memory_load(&p->o, &got));
@@ -198,10 +214,14 @@ static void test_memory(void **state)
 static void test_host_python(void **state)
 {
     struct place *p = *state;
-    static const char *const dirs[] = {"usr/bin", "usr/lib/python3/dist-packages/numpy-1.24.2.egg-info",
-        "usr/local/lib/python3.11/dist-packages/scikit_learn-1.2.1.dist-info", "usr/lib/python3/dist-packages/pandas-2.egg-info",
-        "usr/lib/python3/dist-packages/Pillow-9.4.egg-info", "usr/lib/python3/dist-packages/scipy-1.10.dist-info",
-        "usr/lib/python3/dist-packages/numpydoc-9.9.dist-info", "usr/lib/python3/dist-packages/.egg-info"};
+    static const char *const dirs[] = {"usr/bin",
+                                       "usr/lib/python3/dist-packages/numpy-1.24.2.egg-info",
+                                       "usr/local/lib/python3.11/dist-packages/scikit_learn-1.2.1.dist-info",
+                                       "usr/lib/python3/dist-packages/pandas-2.egg-info",
+                                       "usr/lib/python3/dist-packages/Pillow-9.4.egg-info",
+                                       "usr/lib/python3/dist-packages/scipy-1.10.dist-info",
+                                       "usr/lib/python3/dist-packages/numpydoc-9.9.dist-info",
+                                       "usr/lib/python3/dist-packages/.egg-info"};
     char *python = NULL, *packages = NULL;
 
     assert_false(engine_host_python(p->dir, &python, &packages));
@@ -221,9 +241,10 @@ static void test_host_python(void **state)
 static void test_owner(void **state)
 {
     (void)state;
-    autofree char *me = owner_self(), *group = owner_group_name(), *renamed = xasprintf("elsewhere%s", me), *other = xstrdup(renamed);
+    autofree char *me = owner_self(), *group = owner_group_name(), *renamed = xasprintf("elsewhere%s", me),
+                  *other = xstrdup(renamed);
 
-    strchr(other, '/')[1] = 'x';        /* another boot, of another host */
+    strchr(other, '/')[1] = 'x'; /* another boot, of another host */
     assert_int_equal(owner_check(me), OWNER_ALIVE);
     assert_int_equal(owner_check(renamed), OWNER_ALIVE);
     assert_int_equal(owner_check_group(group), OWNER_ALIVE);
@@ -232,7 +253,7 @@ static void test_owner(void **state)
     assert_int_equal(owner_check("a/b/c:1"), OWNER_ELSEWHERE);
     assert_int_equal(owner_check(other + strlen("elsewhere")), OWNER_BEFORE_BOOT);
     *strrchr(me, ':') = '\0';
-    autofree char *reused = xasprintf("%s:1", me);       /* our pid, but it started at another time */
+    autofree char *reused = xasprintf("%s:1", me); /* our pid, but it started at another time */
     assert_int_equal(owner_check(reused), OWNER_DEAD);
     pid_t pid = fork();
     if (pid == 0)
@@ -243,7 +264,8 @@ static void test_owner(void **state)
     assert_int_equal(owner_check(dead), OWNER_DEAD);
     assert_int_equal(owner_check_group("sandpiper-x"), OWNER_ELSEWHERE);
     assert_int_equal(owner_check_group("sandpiper-1-1-ffffffff"), OWNER_DEAD);
-    autofree char *foreign = xasprintf("%.*s-1", (int)(strrchr(group, '-') - group), group);    /* of another pid namespace, which shares the place */
+    /* of another pid namespace, which shares the place */
+    autofree char *foreign = xasprintf("%.*s-1", (int)(strrchr(group, '-') - group), group);
     assert_int_equal(owner_check_group(foreign), OWNER_ELSEWHERE);
     *strchr(foreign + strlen("sandpiper-"), '-') = '\0';
     autofree char *gone = xasprintf("%s-1-ffffffff%s", foreign, strrchr(group, '-'));
@@ -265,14 +287,16 @@ static void test_own_uid(void **state)
     }
     assert_int_equal(engine_dir_make(&d, &err), 0);
     assert_false(engine_dir_has_uid(23456));
-    assert_int_equal(engine_dir_record(&d, &(struct engine_record){.engine = "docker", .uid = 23456}, &err), 0);
+    assert_int_equal(engine_dir_record(&d, &(struct engine_record){.engine = "docker", .uid = 23456}, &err),
+                     0);
     assert_true(engine_dir_has_uid(23456));
     assert_false(engine_dir_has_uid(23457));
     engine_dir_remove(&d);
     assert_false(engine_dir_has_uid(23456));
 }
 
-/* A supervisor of another uid connects, gets the byte and the listener; our own uid does not get in, and later nobody else does. */
+/* A supervisor of another uid connects, gets the byte and the listener; our own uid does not get in, and
+ * later nobody else does. */
 static void test_hand_over(void **state)
 {
     (void)state;
@@ -297,7 +321,7 @@ static void test_hand_over(void **state)
     snprintf(a.sun_path, sizeof a.sun_path, "%.90s/s", d.in);
     int mine = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(connect(mine, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(engine_dir_accept(&d, listener, &peer), -1);       /* root: not the container */
+    assert_int_equal(engine_dir_accept(&d, listener, &peer), -1); /* root: not the container */
     close(mine);
 
     int theirs = socket(AF_UNIX, SOCK_STREAM, 0), dir = open(d.in, O_PATH | O_DIRECTORY);
@@ -305,9 +329,11 @@ static void test_hand_over(void **state)
     if (pid == 0) {
         char byte, space[CMSG_SPACE(sizeof(int))];
         struct iovec part = {&byte, 1};
-        struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+        struct msghdr m = {
+            .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
 
-        if (setgid(65532) != 0 || setuid(65532) != 0 || fchdir(dir) != 0)       /* as a bind mount would let it in */
+        /* as a bind mount would let it in */
+        if (setgid(65532) != 0 || setuid(65532) != 0 || fchdir(dir) != 0)
             _exit(1);
         struct sockaddr_un s = {.sun_family = AF_UNIX, .sun_path = "s"};
         if (connect(theirs, (struct sockaddr *)&s, sizeof s) != 0 || recvmsg(theirs, &m, 0) != 1)
@@ -348,13 +374,20 @@ static const char guest[] =
     "b = s.recv(1)\n"
     "u = open('/proc/self/uid_map').read().split()\n"
     "st = dict(l.split(':', 1) for l in open('/proc/self/status'))\n"
-    "s.sendall(('%s pid %d cwd %s env %s map %s caps %s nnp %s sec %s\\n' % (b, os.getpid(), os.getcwd(), 'SECRET_KEY' in os.environ, u[1], "
+    "s.sendall(('%s pid %d cwd %s env %s map %s caps %s nnp %s sec %s\\n' % (b, os.getpid(), os.getcwd(), "
+    "'SECRET_KEY' in os.environ, u[1], "
     "st['CapBnd'].strip(), st['NoNewPrivs'].strip(), st['Seccomp'].strip())).encode())\n"
     "s.recv(1)\n";
 
 static void need_bwrap(void)
 {
-    char *const argv[] = {(char *)"bwrap", (char *)"--unshare-all", (char *)"--ro-bind", (char *)"/", (char *)"/", (char *)"true", NULL};
+    char *const argv[] = {(char *)"bwrap",
+                          (char *)"--unshare-all",
+                          (char *)"--ro-bind",
+                          (char *)"/",
+                          (char *)"/",
+                          (char *)"true",
+                          NULL};
     struct child_result r = {0};
     bool works = child_run(argv, 10000, 4096, NULL, &r, NULL) == 0 && r.status == 0;
 
@@ -411,11 +444,12 @@ static void test_real_bwrap(void **state)
     struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 10000), 1);
     assert_true(read(fd.fd, text, sizeof text - 1) > 0);
-    assert_non_null(strstr(text, "b'N' pid 1 cwd /mnt/data env False map 0 caps 0000000000000000 nnp 1 sec 2"));
+    assert_non_null(
+        strstr(text, "b'N' pid 1 cwd /mnt/data env False map 0 caps 0000000000000000 nnp 1 sec 2"));
     assert_true(engine_alive(r, why, sizeof why));
     assert_string_equal(engine_name(r), "bwrap");
     if (geteuid() == 0)
-        assert_true(child_uid() >= 0x70000000u);        /* uid 0 of the host never runs a cell */
+        assert_true(child_uid() >= 0x70000000u); /* uid 0 of the host never runs a cell */
     engine_end(r);
     assert_true(run_dir_empty());
     unsetenv("SECRET_KEY");
@@ -427,7 +461,9 @@ static void test_real_bwrap_bad_guest(void **state)
 
     need_bwrap();
     p->o.engine = "bwrap";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "import os, sys\nos.read(int(sys.argv[1][3:]), 1)\nsys.exit('no such luck')", done, p);
+    struct engine_run *r = engine_begin(
+        &p->o, p->loop, "import os, sys\nos.read(int(sys.argv[1][3:]), 1)\nsys.exit('no such luck')", done,
+        p);
     wait_told(p, 1);
     struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 10000), 1);
@@ -435,7 +471,7 @@ static void test_real_bwrap_bad_guest(void **state)
     assert_int_equal(p->told, 1);
     wait_told(p, 2);
     assert_int_equal(p->status, -1);
-    assert_non_null(strstr(p->err.text, "no such luck"));       /* its own last words, not only ours */
+    assert_non_null(strstr(p->err.text, "no such luck")); /* its own last words, not only ours */
     engine_end(r);
     assert_true(run_dir_empty());
 }
@@ -463,9 +499,12 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_nothing_installed), T(test_nothing_works), T(test_by_name_is_not_replaced), T(test_unknown_name), T(test_auto_goes_on), T(test_flood_on_stderr),
-        T(test_podman_runtime), T(test_stdio), T(test_memory), T(test_host_python), T(test_owner), T(test_own_uid), T(test_hand_over),
-        T(test_real_bwrap), T(test_real_bwrap_bad_guest), T(test_end_at_any_time),
+        T(test_nothing_installed), T(test_nothing_works), T(test_by_name_is_not_replaced),
+        T(test_unknown_name),      T(test_auto_goes_on),  T(test_flood_on_stderr),
+        T(test_podman_runtime),    T(test_stdio),         T(test_memory),
+        T(test_host_python),       T(test_owner),         T(test_own_uid),
+        T(test_hand_over),         T(test_real_bwrap),    T(test_real_bwrap_bad_guest),
+        T(test_end_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_engine_seccomp.c - the table answers what we mean; the kernel, given our program, and an engine, given our profile, answer as the
- * table does.
+/* test_engine_seccomp.c - the table answers what we mean; the kernel, given our program, and an engine, given
+ * our profile, answer as the table does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,50 +30,136 @@
 #include "base/mem.h"
 #include "sandbox/seccomp.h"
 
-struct call { const char *name; uint64_t args[6]; int answer; };
+struct call {
+    const char *name;
+    uint64_t args[6];
+    int answer;
+};
 
 #define HIGH (1ull << 32)
 
 static const struct call calls[] = {
-    {"read", {0}, 0}, {"execve", {0}, 0}, {"memfd_create", {0}, 0}, {"kill", {0}, 0},
-    {"mount", {0}, EPERM}, {"unshare", {CLONE_NEWUSER}, EPERM}, {"ptrace", {0}, EPERM}, {"io_uring_setup", {1}, EPERM},
-    {"clone3", {0}, ENOSYS}, {"openat2", {0}, ENOSYS}, {"landlock_create_ruleset", {0}, ENOSYS}, {"a_call_of_linux_9", {0}, ENOSYS},
-    {"io_setup", {0}, ENOSYS}, {"mq_open", {0}, ENOSYS}, {"shmget", {0}, ENOSYS}, {"setxattr", {0}, EOPNOTSUPP},
-    {"socket", {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0}, 0}, {"socket", {AF_UNIX, SOCK_SEQPACKET, 0}, 0},
-    {"socket", {AF_INET, SOCK_STREAM, 0}, 0}, {"socket", {AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 6}, 0},
-    {"socket", {AF_INET6, SOCK_DGRAM, 17}, 0}, {"socket", {AF_INET | HIGH, SOCK_STREAM, 0}, 0},
-    {"socket", {AF_INET, SOCK_RAW, 1}, ENOSYS}, {"socket", {AF_INET, SOCK_DGRAM, 1}, ENOSYS}, {"socket", {AF_INET, SOCK_STREAM, 262}, ENOSYS},
-    {"socket", {AF_NETLINK, SOCK_RAW, 0}, EAFNOSUPPORT}, {"socket", {AF_PACKET, SOCK_RAW, 0}, EAFNOSUPPORT},
-    {"socket", {AF_ALG, SOCK_SEQPACKET, 0}, EAFNOSUPPORT}, {"socket", {AF_VSOCK, SOCK_STREAM, 0}, EAFNOSUPPORT},
-    {"socket", {AF_VSOCK | HIGH, SOCK_STREAM, 0}, EAFNOSUPPORT}, {"socket", {AF_AX25, SOCK_STREAM, 0}, ENOSYS},
-    {"socketpair", {AF_UNIX, SOCK_STREAM, 0}, 0}, {"socketpair", {AF_VSOCK, SOCK_STREAM, 0}, EAFNOSUPPORT},
-    {"setsockopt", {-1ull, SOL_SOCKET, SO_LINGER}, EPERM}, {"setsockopt", {-1ull, SOL_SOCKET | HIGH, SO_LINGER | HIGH}, EPERM},
-    {"setsockopt", {-1ull, SOL_SOCKET, SO_REUSEADDR}, 0}, {"setsockopt", {-1ull, SOL_SOCKET, SO_LINGER | 0x40}, 0},
-    {"setsockopt", {-1ull, 6, SO_LINGER}, 0}, {"setsockopt", {-1ull, 0, SO_LINGER}, 0}, {"setsockopt", {-1ull, SOL_SOCKET, 12}, 0},
-    {"clone", {SIGCHLD}, 0}, {"clone", {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD}, 0},
-    {"clone", {CLONE_NEWUSER | SIGCHLD}, EPERM}, {"clone", {CLONE_NEWNS}, EPERM}, {"clone", {CLONE_NEWPID | CLONE_NEWNET}, EPERM},
-    {"prlimit64", {0, 7}, 0}, {"prlimit64", {HIGH, 7}, 0}, {"prlimit64", {1, 7}, EPERM}, {"prlimit64", {1u << 21, 7}, EPERM},
-    {"sched_setscheduler", {0, 5}, 0}, {"sched_setscheduler", {1, 5}, EPERM}, {"sched_setattr", {1}, EPERM}, {"sched_setparam", {1}, EPERM},
-    {"setpriority", {0, 0, 5}, 0}, {"setpriority", {0, 1, 5}, EPERM}, {"setpriority", {1, 0, 5}, EPERM}, {"setpriority", {2, 0, 5}, EPERM},
-    {"ioprio_set", {1, 0}, 0}, {"ioprio_set", {1, 1}, EPERM}, {"ioprio_set", {2, 0}, EPERM}, {"ioprio_set", {0, 0}, EPERM},
-    {"sched_setaffinity", {0}, 0}, {"sched_setaffinity", {HIGH}, 0}, {"sched_setaffinity", {1}, EPERM},
-    {"sched_setaffinity", {1u << 31}, EPERM}, {"sync", {0}, EPERM}, {"syncfs", {0}, EPERM}, {"fsync", {0}, 0}, {"fdatasync", {0}, 0},
-    {"inotify_init", {0}, ENOSYS}, {"inotify_init1", {0}, ENOSYS}, {"inotify_add_watch", {0}, ENOSYS},
-    {"fanotify_init", {0}, EPERM}, {"fanotify_mark", {0}, EPERM},
-    {"fcntl", {0, F_GETFD}, 0}, {"fcntl", {0, F_GETFL | HIGH}, 0}, {"fcntl", {0, F_GETLK}, 0}, {"fcntl", {0, F_OFD_GETLK}, 0},
-    {"fcntl", {0, F_GETPIPE_SZ}, 0}, {"fcntl", {0, F_GET_SEALS}, 0}, {"fcntl", {0, F_SETLEASE, F_RDLCK}, EPERM},
-    {"fcntl", {0, F_SETLEASE | HIGH, F_RDLCK}, EPERM}, {"fcntl", {0, F_NOTIFY}, EPERM}, {"fcntl", {0, F_NOTIFY | HIGH}, EPERM},
-    {"fcntl", {0, F_SET_RW_HINT}, EPERM}, {"fcntl", {0, F_SET_FILE_RW_HINT}, EPERM}, {"fcntl", {0, 1040}, EPERM},
-    {"fcntl", {0, 1100}, ENOSYS}, {"fcntl", {0, F_NOTIFY | 1u << 31}, ENOSYS},
-    {"personality", {0}, 0}, {"personality", {0xffffffff}, 0}, {"personality", {0x0040000}, ENOSYS},
-    {"ioctl", {0, TCGETS}, 0}, {"ioctl", {0, TIOCGWINSZ}, 0}, {"ioctl", {0, FIONREAD}, 0}, {"ioctl", {0, 0x80045430}, 0},
-    {"ioctl", {0, TIOCSTI}, EPERM}, {"ioctl", {0, TIOCSTI | HIGH}, EPERM}, {"ioctl", {0, 0x541c}, EPERM}, {"ioctl", {0, 0x541c | HIGH}, EPERM},
-    {"ioctl", {0, 0x5413}, 0}, {"ioctl", {0, 0x541b}, 0}, {"ioctl", {0, 0x541d}, 0}, {"ioctl", {0, 0x5402}, 0}, {"ioctl", {0, 0}, 0},
-    {"chmod", {0, 0755}, 0}, {"chmod", {0, 04755}, EPERM}, {"fchmod", {0, 02755}, EPERM}, {"fchmodat", {0, 0, 06755}, EPERM},
-    {"fchmodat2", {0, 0, 04755}, EPERM}, {"fchmodat2", {0, 0, 0755}, 0}, {"mkdir", {0, 02777}, EPERM}, {"mkdirat", {0, 0, 01777}, 0},
-    {"creat", {0, 04755}, EPERM}, {"open", {0, O_RDONLY, 04755}, 0}, {"open", {0, O_CREAT | O_WRONLY, 04755}, EPERM},
-    {"openat", {0, 0, O_CREAT, 0644}, 0}, {"openat", {0, 0, O_CREAT, 02644}, EPERM}, {"openat", {0, 0, O_TMPFILE | O_RDWR, 04600}, EPERM},
-    {"openat", {0, 0, O_TMPFILE | O_RDWR, 0600}, 0}, {"openat", {0, 0, O_DIRECTORY, 07777}, 0},
+    {"read", {0}, 0},
+    {"execve", {0}, 0},
+    {"memfd_create", {0}, 0},
+    {"kill", {0}, 0},
+    {"mount", {0}, EPERM},
+    {"unshare", {CLONE_NEWUSER}, EPERM},
+    {"ptrace", {0}, EPERM},
+    {"io_uring_setup", {1}, EPERM},
+    {"clone3", {0}, ENOSYS},
+    {"openat2", {0}, ENOSYS},
+    {"landlock_create_ruleset", {0}, ENOSYS},
+    {"a_call_of_linux_9", {0}, ENOSYS},
+    {"io_setup", {0}, ENOSYS},
+    {"mq_open", {0}, ENOSYS},
+    {"shmget", {0}, ENOSYS},
+    {"setxattr", {0}, EOPNOTSUPP},
+    {"socket", {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0}, 0},
+    {"socket", {AF_UNIX, SOCK_SEQPACKET, 0}, 0},
+    {"socket", {AF_INET, SOCK_STREAM, 0}, 0},
+    {"socket", {AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 6}, 0},
+    {"socket", {AF_INET6, SOCK_DGRAM, 17}, 0},
+    {"socket", {AF_INET | HIGH, SOCK_STREAM, 0}, 0},
+    {"socket", {AF_INET, SOCK_RAW, 1}, ENOSYS},
+    {"socket", {AF_INET, SOCK_DGRAM, 1}, ENOSYS},
+    {"socket", {AF_INET, SOCK_STREAM, 262}, ENOSYS},
+    {"socket", {AF_NETLINK, SOCK_RAW, 0}, EAFNOSUPPORT},
+    {"socket", {AF_PACKET, SOCK_RAW, 0}, EAFNOSUPPORT},
+    {"socket", {AF_ALG, SOCK_SEQPACKET, 0}, EAFNOSUPPORT},
+    {"socket", {AF_VSOCK, SOCK_STREAM, 0}, EAFNOSUPPORT},
+    {"socket", {AF_VSOCK | HIGH, SOCK_STREAM, 0}, EAFNOSUPPORT},
+    {"socket", {AF_AX25, SOCK_STREAM, 0}, ENOSYS},
+    {"socketpair", {AF_UNIX, SOCK_STREAM, 0}, 0},
+    {"socketpair", {AF_VSOCK, SOCK_STREAM, 0}, EAFNOSUPPORT},
+    {"setsockopt", {-1ull, SOL_SOCKET, SO_LINGER}, EPERM},
+    {"setsockopt", {-1ull, SOL_SOCKET | HIGH, SO_LINGER | HIGH}, EPERM},
+    {"setsockopt", {-1ull, SOL_SOCKET, SO_REUSEADDR}, 0},
+    {"setsockopt", {-1ull, SOL_SOCKET, SO_LINGER | 0x40}, 0},
+    {"setsockopt", {-1ull, 6, SO_LINGER}, 0},
+    {"setsockopt", {-1ull, 0, SO_LINGER}, 0},
+    {"setsockopt", {-1ull, SOL_SOCKET, 12}, 0},
+    {"clone", {SIGCHLD}, 0},
+    {"clone", {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD}, 0},
+    {"clone", {CLONE_NEWUSER | SIGCHLD}, EPERM},
+    {"clone", {CLONE_NEWNS}, EPERM},
+    {"clone", {CLONE_NEWPID | CLONE_NEWNET}, EPERM},
+    {"prlimit64", {0, 7}, 0},
+    {"prlimit64", {HIGH, 7}, 0},
+    {"prlimit64", {1, 7}, EPERM},
+    {"prlimit64", {1u << 21, 7}, EPERM},
+    {"sched_setscheduler", {0, 5}, 0},
+    {"sched_setscheduler", {1, 5}, EPERM},
+    {"sched_setattr", {1}, EPERM},
+    {"sched_setparam", {1}, EPERM},
+    {"setpriority", {0, 0, 5}, 0},
+    {"setpriority", {0, 1, 5}, EPERM},
+    {"setpriority", {1, 0, 5}, EPERM},
+    {"setpriority", {2, 0, 5}, EPERM},
+    {"ioprio_set", {1, 0}, 0},
+    {"ioprio_set", {1, 1}, EPERM},
+    {"ioprio_set", {2, 0}, EPERM},
+    {"ioprio_set", {0, 0}, EPERM},
+    {"sched_setaffinity", {0}, 0},
+    {"sched_setaffinity", {HIGH}, 0},
+    {"sched_setaffinity", {1}, EPERM},
+    {"sched_setaffinity", {1u << 31}, EPERM},
+    {"sync", {0}, EPERM},
+    {"syncfs", {0}, EPERM},
+    {"fsync", {0}, 0},
+    {"fdatasync", {0}, 0},
+    {"inotify_init", {0}, ENOSYS},
+    {"inotify_init1", {0}, ENOSYS},
+    {"inotify_add_watch", {0}, ENOSYS},
+    {"fanotify_init", {0}, EPERM},
+    {"fanotify_mark", {0}, EPERM},
+    {"fcntl", {0, F_GETFD}, 0},
+    {"fcntl", {0, F_GETFL | HIGH}, 0},
+    {"fcntl", {0, F_GETLK}, 0},
+    {"fcntl", {0, F_OFD_GETLK}, 0},
+    {"fcntl", {0, F_GETPIPE_SZ}, 0},
+    {"fcntl", {0, F_GET_SEALS}, 0},
+    {"fcntl", {0, F_SETLEASE, F_RDLCK}, EPERM},
+    {"fcntl", {0, F_SETLEASE | HIGH, F_RDLCK}, EPERM},
+    {"fcntl", {0, F_NOTIFY}, EPERM},
+    {"fcntl", {0, F_NOTIFY | HIGH}, EPERM},
+    {"fcntl", {0, F_SET_RW_HINT}, EPERM},
+    {"fcntl", {0, F_SET_FILE_RW_HINT}, EPERM},
+    {"fcntl", {0, 1040}, EPERM},
+    {"fcntl", {0, 1100}, ENOSYS},
+    {"fcntl", {0, F_NOTIFY | 1u << 31}, ENOSYS},
+    {"personality", {0}, 0},
+    {"personality", {0xffffffff}, 0},
+    {"personality", {0x0040000}, ENOSYS},
+    {"ioctl", {0, TCGETS}, 0},
+    {"ioctl", {0, TIOCGWINSZ}, 0},
+    {"ioctl", {0, FIONREAD}, 0},
+    {"ioctl", {0, 0x80045430}, 0},
+    {"ioctl", {0, TIOCSTI}, EPERM},
+    {"ioctl", {0, TIOCSTI | HIGH}, EPERM},
+    {"ioctl", {0, 0x541c}, EPERM},
+    {"ioctl", {0, 0x541c | HIGH}, EPERM},
+    {"ioctl", {0, 0x5413}, 0},
+    {"ioctl", {0, 0x541b}, 0},
+    {"ioctl", {0, 0x541d}, 0},
+    {"ioctl", {0, 0x5402}, 0},
+    {"ioctl", {0, 0}, 0},
+    {"chmod", {0, 0755}, 0},
+    {"chmod", {0, 04755}, EPERM},
+    {"fchmod", {0, 02755}, EPERM},
+    {"fchmodat", {0, 0, 06755}, EPERM},
+    {"fchmodat2", {0, 0, 04755}, EPERM},
+    {"fchmodat2", {0, 0, 0755}, 0},
+    {"mkdir", {0, 02777}, EPERM},
+    {"mkdirat", {0, 0, 01777}, 0},
+    {"creat", {0, 04755}, EPERM},
+    {"open", {0, O_RDONLY, 04755}, 0},
+    {"open", {0, O_CREAT | O_WRONLY, 04755}, EPERM},
+    {"openat", {0, 0, O_CREAT, 0644}, 0},
+    {"openat", {0, 0, O_CREAT, 02644}, EPERM},
+    {"openat", {0, 0, O_TMPFILE | O_RDWR, 04600}, EPERM},
+    {"openat", {0, 0, O_TMPFILE | O_RDWR, 0600}, 0},
+    {"openat", {0, 0, O_DIRECTORY, 07777}, 0},
 };
 
 static void test_table(void **state)
@@ -83,15 +169,25 @@ static void test_table(void **state)
         int is = seccomp_decide(calls[i].name, calls[i].args);
 
         if (is != calls[i].answer)
-            fail_msg("%s(%llx, %llx, %llx, %llx) gets %d instead of %d", calls[i].name, (unsigned long long)calls[i].args[0],
-                     (unsigned long long)calls[i].args[1], (unsigned long long)calls[i].args[2], (unsigned long long)calls[i].args[3],
-                     is, calls[i].answer);
+            fail_msg("%s(%llx, %llx, %llx, %llx) gets %d instead of %d", calls[i].name,
+                     (unsigned long long)calls[i].args[0], (unsigned long long)calls[i].args[1],
+                     (unsigned long long)calls[i].args[2], (unsigned long long)calls[i].args[3], is,
+                     calls[i].answer);
     }
 }
 
-/* No call is both allowed and refused, and no name is misspelt: what libseccomp never heard of is newer than it or another machine's. */
-struct seen { const char *name; int err; unsigned n; };
-struct seen_list { struct seen v[2000]; size_t n; unsigned unknown; };
+/* No call is both allowed and refused, and no name is misspelt: what libseccomp never heard of is newer than
+ * it or another machine's. */
+struct seen {
+    const char *name;
+    int err;
+    unsigned n;
+};
+struct seen_list {
+    struct seen v[2000];
+    size_t n;
+    unsigned unknown;
+};
 
 static void see(void *ctx, const struct seccomp_rule *r)
 {
@@ -151,14 +247,16 @@ static void child_refusals(void)
     load_filter();
     for (int nr = 0; nr < 512; nr++) {
         if (answers[nr] == 0)
-            continue;               /* what is allowed is not called: exit, pause, fork */
+            continue; /* what is allowed is not called: exit, pause, fork */
 #ifdef __x86_64__
         if (nr == 335 || nr == 336)
-            continue;               /* uretprobe, uprobe: the kernel ends whoever calls them by hand, before any filter */
+            /* uretprobe, uprobe: the kernel ends whoever calls them by hand, before any filter */
+            continue;
 #endif
         errno = 0;
         if (raw_call(nr, none) != -1 || errno != answers[nr]) {
-            fprintf(stderr, "%s (%d): errno %d instead of %d\n", names[nr] ? names[nr] : "?", nr, errno, answers[nr]);
+            fprintf(stderr, "%s (%d): errno %d instead of %d\n", names[nr] ? names[nr] : "?", nr, errno,
+                    answers[nr]);
             _exit(1);
         }
     }
@@ -167,9 +265,11 @@ static void child_refusals(void)
 
 static bool harmless(const struct call *c)
 {
-    return c->answer != 0 || strncmp(c->name, "socket", 6) == 0 || strcmp(c->name, "setsockopt") == 0 || strcmp(c->name, "ioctl") == 0 || strcmp(c->name, "personality") == 0 ||
-           strcmp(c->name, "fcntl") == 0 || strcmp(c->name, "sched_setaffinity") == 0 || strstr(c->name, "sync") ||
-           strstr(c->name, "chmod") || strstr(c->name, "open") || strstr(c->name, "mkdir");
+    return c->answer != 0 || strncmp(c->name, "socket", 6) == 0 || strcmp(c->name, "setsockopt") == 0
+           || strcmp(c->name, "ioctl") == 0 || strcmp(c->name, "personality") == 0
+           || strcmp(c->name, "fcntl") == 0 || strcmp(c->name, "sched_setaffinity") == 0
+           || strstr(c->name, "sync") || strstr(c->name, "chmod") || strstr(c->name, "open")
+           || strstr(c->name, "mkdir");
 }
 
 static void child_arguments(void)
@@ -184,13 +284,15 @@ static void child_arguments(void)
             continue;
         errno = 0;
         long rc = raw_call(nrs[i], calls[i].args);
-        /* Let through, it fails in another way (a null pointer, no terminal) or works; refused, it fails as decided. */
+        /* Let through, it fails in another way (a null pointer, no terminal) or works; refused, it fails as
+         * decided. */
         bool ok = calls[i].answer ? rc == -1 && errno == calls[i].answer
                                   : rc >= 0 || (errno != EPERM && errno != EAFNOSUPPORT);
         if (calls[i].answer == 0 && rc == -1 && errno == ENOSYS && strcmp(calls[i].name, "fchmodat2") != 0)
             ok = false;
         if (!ok) {
-            fprintf(stderr, "call %zu, %s: rc %ld errno %d, decided %d\n", i, calls[i].name, rc, errno, calls[i].answer);
+            fprintf(stderr, "call %zu, %s: rc %ld errno %d, decided %d\n", i, calls[i].name, rc, errno,
+                    calls[i].answer);
             _exit(1);
         }
     }
@@ -200,7 +302,7 @@ static void child_arguments(void)
 static void child_x32(void)
 {
     load_filter();
-    syscall(0x40000000 | 39);       /* getpid by the x32 table */
+    syscall(0x40000000 | 39); /* getpid by the x32 table */
     _exit(0);
 }
 
@@ -286,8 +388,10 @@ static int profile_decides(const struct json *profile, const char *name, const u
             named = named || strcmp(json_str(n), name) == 0;
         for (const struct json *a = json_first(json_get(e, "args")); a; a = json_next(a)) {
             assert_string_equal(json_str(json_get(a, "op")), "SCMP_CMP_MASKED_EQ");
-            holds = holds && (args[json_int(json_get(a, "index"), 0)] & (uint64_t)json_int(json_get(a, "value"), -1)) ==
-                    (uint64_t)json_int(json_get(a, "valueTwo"), -1);
+            holds = holds
+                    && (args[json_int(json_get(a, "index"), 0)]
+                        & (uint64_t)json_int(json_get(a, "value"), -1))
+                           == (uint64_t)json_int(json_get(a, "valueTwo"), -1);
         }
         if (!named || !holds)
             continue;
@@ -313,8 +417,13 @@ static void test_profile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table), cmocka_unit_test(test_one_answer), cmocka_unit_test(test_ready), cmocka_unit_test(test_kernel_refuses),
-        cmocka_unit_test(test_kernel_arguments), cmocka_unit_test(test_foreign_calls_kill), cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_one_answer),
+        cmocka_unit_test(test_ready),
+        cmocka_unit_test(test_kernel_refuses),
+        cmocka_unit_test(test_kernel_arguments),
+        cmocka_unit_test(test_foreign_calls_kill),
+        cmocka_unit_test(test_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

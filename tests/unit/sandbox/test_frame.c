@@ -1,4 +1,5 @@
-/* test_frame.c - frames and tagged values: the cut test, the caps, what a hostile peer sends; and output's head, tail and counts. */
+/* test_frame.c - frames and tagged values: the cut test, the caps, what a hostile peer sends; and output's
+ * head, tail and counts. */
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
@@ -61,7 +62,8 @@ static void test_cut(void **state)
         assert_int_equal(frame_feed(&r, stream.data, cut, on_frame, &two), 0);
         assert_true(two.text.len <= whole.text.len);
         if (two.text.len)
-            assert_memory_equal(two.text.data, whole.text.data, two.text.len);      /* every prefix: whole frames only */
+            /* every prefix: whole frames only */
+            assert_memory_equal(two.text.data, whole.text.data, two.text.len);
         assert_int_equal(frame_feed(&r, stream.data + cut, stream.len - cut, on_frame, &two), 0);
         assert_int_equal(two.text.len, whole.text.len);
         assert_memory_equal(two.text.data, whole.text.data, whole.text.len);
@@ -98,8 +100,8 @@ static void test_caps(void **state)
             if (rc == 0)
                 rc = frame_feed(&r, (char *)head + cut, sizeof head - cut, on_frame, &l);
             assert_int_equal(rc, -1);
-            assert_true(r.part.alloc < 4096);       /* refused before anything was allocated for it */
-            assert_int_equal(frame_feed(&r, "x", 1, on_frame, &l), -1);     /* and for good */
+            assert_true(r.part.alloc < 4096); /* refused before anything was allocated for it */
+            assert_int_equal(frame_feed(&r, "x", 1, on_frame, &l), -1); /* and for good */
             frame_reader_release(&r);
         }
     }
@@ -190,7 +192,7 @@ static void check_text(struct output *o, const char *all, size_t len, size_t max
 
         assert_non_null(mark);
         assert_int_equal(sscanf(mark, "\n[... %llu bytes (%llu lines) left out ...]\n", &out, &lines), 2);
-        if (utf8_valid(all, len)) {         /* then what is shown and what is left out add up exactly */
+        if (utf8_valid(all, len)) { /* then what is shown and what is left out add up exactly */
             char line[128];
             int n = snprintf(line, sizeof line, "\n[... %llu bytes (%llu lines) left out ...]\n", out, lines);
 
@@ -202,7 +204,8 @@ static void check_text(struct output *o, const char *all, size_t len, size_t max
 
 static void test_output(void **state)
 {
-    static const char *const pieces[] = {"a line of text\n", "\xe2\x82\xac", "\xff\xfe", "x", "\n\n", "\xf0\x9f\x98\x80 end\n"};
+    static const char *const pieces[] = {"a line of text\n",      "\xe2\x82\xac", "\xff\xfe", "x", "\n\n",
+                                         "\xf0\x9f\x98\x80 end\n"};
     uint64_t disk = 0;
     struct output o;
 
@@ -221,7 +224,7 @@ static void test_output(void **state)
                 else
                     buf_addstr(&all, "y");
             }
-            for (size_t at = 0; at < all.len;) {        /* in uneven pieces */
+            for (size_t at = 0; at < all.len;) { /* in uneven pieces */
                 size_t n = (at % 977) + 1 < all.len - at ? (at % 977) + 1 : all.len - at;
 
                 output_add(&o, all.data + at, n);
@@ -262,7 +265,7 @@ static void test_disk_limits(void **state)
     assert_int_equal(st.st_size, 10000);
     output_begin(&o, dir, 8, &disk);
     output_end(&o);
-    assert_null(o.path);                    /* nothing written: no file is named */
+    assert_null(o.path); /* nothing written: no file is named */
     output_release(&o);
     file_remove_tree(dir);
 }
@@ -283,10 +286,10 @@ static void test_short_output_has_no_copy(void **state)
     output_end(&o);
     assert_null(o.path);
     assert_int_equal(disk, 0);
-    assert_int_equal(rmdir(dir), 0);        /* there is nothing in it */
+    assert_int_equal(rmdir(dir), 0); /* there is nothing in it */
     assert_int_equal(mkdir(dir, 0700), 0);
     output_begin(&o, dir, 2, &disk);
-    for (int i = 0; i < 130; i++) {         /* few bytes, many lines */
+    for (int i = 0; i < 130; i++) { /* few bytes, many lines */
         snprintf(want + 3 * i, 4, "%02d\n", (int)((unsigned)i % 100));
         output_add(&o, want + 3 * i, 3);
     }
@@ -302,9 +305,19 @@ static void test_short_output_has_no_copy(void **state)
 
 static void test_names(void **state)
 {
-    static const struct { const char *in, *out; } rows[] = {
-        {"plot.png", "plot.png"}, {"a/b/c.csv", "a-b-c.csv"}, {"../../etc/passwd", "_..-..-etc-passwd"}, {".bashrc", "_.bashrc"},
-        {"-rf", "_-rf"}, {"./x", "x"}, {"", "file"}, {"/abs", "-abs"}, {"a\\b", "a-b"}, {"a\x1b[31mb\nc", "ab c"},
+    static const struct {
+        const char *in, *out;
+    } rows[] = {
+        {"plot.png", "plot.png"},
+        {"a/b/c.csv", "a-b-c.csv"},
+        {"../../etc/passwd", "_..-..-etc-passwd"},
+        {".bashrc", "_.bashrc"},
+        {"-rf", "_-rf"},
+        {"./x", "x"},
+        {"", "file"},
+        {"/abs", "-abs"},
+        {"a\\b", "a-b"},
+        {"a\x1b[31mb\nc", "ab c"},
         {"sal\xc3\xa9s.csv", "sal\xc3\xa9s.csv"},
     };
     char longer[600];
@@ -342,8 +355,13 @@ static void test_guest_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut), cmocka_unit_test(test_caps), cmocka_unit_test(test_stop), cmocka_unit_test(test_tagged),
-        cmocka_unit_test(test_output), cmocka_unit_test(test_disk_limits), cmocka_unit_test(test_short_output_has_no_copy),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_caps),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_tagged),
+        cmocka_unit_test(test_output),
+        cmocka_unit_test(test_disk_limits),
+        cmocka_unit_test(test_short_output_has_no_copy),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_guest_sizes),
     };

@@ -2,7 +2,8 @@
 #include "tests/unit/sandbox/kernel_place.h"
 
 /* How the parts came that have not run yet: the worker's globals are the caller's. */
-#define PARTS_ARE "import sys\nsorted({type(p).__name__ for p in sys._getframe(1).f_globals['PARTS'].values()})"
+#define PARTS_ARE \
+    "import sys\nsorted({type(p).__name__ for p in sys._getframe(1).f_globals['PARTS'].values()})"
 
 /* Our builder's Python is the one that runs here, unless TEST_PYTHON names another. */
 static void test_compiled_guest(void **state)
@@ -11,7 +12,7 @@ static void test_compiled_guest(void **state)
     want(PARTS_ARE, CELL_OK);
     if (!getenv("TEST_PYTHON"))
         assert_string_equal(r.value, "['tuple']");
-    want("1 / 0", CELL_EXCEPTION);          /* a part that comes late */
+    want("1 / 0", CELL_EXCEPTION); /* a part that comes late */
     has(r.traceback, "<cell 2>");
 }
 
@@ -111,7 +112,8 @@ static void test_exceptions(void **state)
     want("d['pear']", CELL_OK);
     assert_false(r.state_lost);
     /* A frame of compiled library code, as pandas has them, is counted and not shown. */
-    want("exec(compile('def f(): raise ValueError(1)', 'pandas/_libs/parsers.pyx', 'exec'))\nf()", CELL_EXCEPTION);
+    want("exec(compile('def f(): raise ValueError(1)', 'pandas/_libs/parsers.pyx', 'exec'))\nf()",
+         CELL_EXCEPTION);
     assert_null(strstr(r.traceback, "parsers.pyx"));
     assert_non_null(strstr(r.traceback, "1 frame of library code"));
 }
@@ -130,7 +132,8 @@ static void test_hostile_values(void **state)
     want("print('\\ud800 \\0 ok')", CELL_OK);
     has(buf_str(&seen.out), "\\ud800");
     want("'\\ud800\\0'", CELL_OK);
-    want("class E:\n    def __getattr__(self, n):\n        while True: pass\n    __dir__ = None\nE().x", CELL_TIMEOUT);
+    want("class E:\n    def __getattr__(self, n):\n        while True: pass\n    __dir__ = None\nE().x",
+         CELL_TIMEOUT);
     want("1", CELL_OK);
     assert_false(r.state_lost);
 }
@@ -139,10 +142,13 @@ static void test_hostile_values(void **state)
 static void test_replaced_things(void **state)
 {
     (void)state;
-    want("import builtins, os, sys, time, json, struct\nbuiltins.print = None\nos.write = os.read = time.time = json.dumps = None\n"
-         "struct.pack = None\nsys.stdout = None\nsys.stderr = None\nbuiltins.len = 3", CELL_OK);
+    want("import builtins, os, sys, time, json, struct\nbuiltins.print = None\nos.write = os.read = "
+         "time.time = json.dumps = None\n"
+         "struct.pack = None\nsys.stdout = None\nsys.stderr = None\nbuiltins.len = 3",
+         CELL_OK);
     want_out("print(len('abc'))", "3\n");
-    want("import os\nn = os.open('/dev/null', os.O_RDWR)\nfor i in (0, 1, 2): os.dup2(n, i)\nprint('gone')", CELL_OK);
+    want("import os\nn = os.open('/dev/null', os.O_RDWR)\nfor i in (0, 1, 2): os.dup2(n, i)\nprint('gone')",
+         CELL_OK);
     want_out("print(42)", "42\n");
     assert_false(r.state_lost);
     want("sys.stdout.close()", CELL_OK);
@@ -153,18 +159,25 @@ static void test_replaced_things(void **state)
     want_out("print(44)", "44\n");
     want("sys.modules = None", CELL_OK);
     want_out("import sys, json", "");
-    /* Names of the code's own among the builtins are the code's, whatever they answer when they are compared. */
-    want("class Odd:\n    def __init__(self, n): self.n = n\n    def __eq__(self, other): raise ValueError\n    __hash__ = None\n"
-         "builtins.odd, builtins.two = Odd(1), 1", CELL_OK);
+    /* Names of the code's own among the builtins are the code's, whatever they answer when they are compared.
+     */
+    want("class Odd:\n    def __init__(self, n): self.n = n\n    def __eq__(self, other): raise ValueError\n "
+         "   __hash__ = None\n"
+         "builtins.odd, builtins.two = Odd(1), 1",
+         CELL_OK);
     want("builtins.odd, builtins.two = Odd(2), 2", CELL_OK);
     want_out("print(odd.n, two)", "2 2\n");
     assert_false(r.state_lost);
-    want("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.pthread_sigmask(signal.SIG_BLOCK, [2])\n__builtins__ = {}\nx = 5", CELL_OK);
+    want("import signal\nsignal.signal(signal.SIGINT, "
+         "signal.SIG_IGN)\nsignal.pthread_sigmask(signal.SIG_BLOCK, [2])\n__builtins__ = {}\nx = 5",
+         CELL_OK);
     want("while True: pass", CELL_TIMEOUT);
     assert_false(r.state_lost);
     want("x", CELL_OK);
     assert_string_equal(r.value, "5");
-    want("import posix\nfor i in range(3, 1024):\n    try: posix.write(i, b'\\xff' * 4000)\n    except OSError: pass", CELL_OK);
+    want("import posix\nfor i in range(3, 1024):\n    try: posix.write(i, b'\\xff' * 4000)\n    except "
+         "OSError: pass",
+         CELL_OK);
     want_out("print(44)", "44\n");
     assert_false(r.state_lost);
 }
@@ -245,13 +258,15 @@ static void test_interrupts(void **state)
     want("v", CELL_OK);
     times = 2;
     loop_timer(loop, clock_ms() + 100, interrupt_later, &times);
-    want("import time\nwhile True:\n    try: time.sleep(60)\n    except BaseException: pass", CELL_INTERRUPTED);
+    want("import time\nwhile True:\n    try: time.sleep(60)\n    except BaseException: pass",
+         CELL_INTERRUPTED);
     assert_true(r.state_lost);
     assert_true(r.seconds < 1);
     want_out("print(42)", "42\n");
 }
 
-/* The text runs that was shown, whatever coding its first line names; a file in another coding still says which. */
+/* The text runs that was shown, whatever coding its first line names; a file in another coding still says
+ * which. */
 static void test_coding(void **state)
 {
     (void)state;
@@ -267,8 +282,12 @@ static void test_coding(void **state)
 
 static void test_exit_codes(void **state)
 {
-    static const struct { const char *code; int is; } exits[] = {
-        {"exit()", 0}, {"exit(False)", 0}, {"exit(True)", 1}, {"exit(-3)", -3}, {"exit(1 << 32)", -1}, {"exit(10 ** 17)", -1}, {"exit(1 << 400000)", -1},
+    static const struct {
+        const char *code;
+        int is;
+    } exits[] = {
+        {"exit()", 0},         {"exit(False)", 0},     {"exit(True)", 1},         {"exit(-3)", -3},
+        {"exit(1 << 32)", -1}, {"exit(10 ** 17)", -1}, {"exit(1 << 400000)", -1},
     };
 
     (void)state;
@@ -288,22 +307,29 @@ static void test_background(void **state)
     want_out("import subprocess\np = subprocess.Popen(['sleep', '30'])\nprint('done')", "done\n");
     assert_true(r.seconds < 0.8);
     want("import threading, time\nstop = False\ndef flood():\n    while not stop: print('flood')\n"
-         "t = threading.Thread(target=flood, daemon=True)\nt.start()\ntime.sleep(0.05)", CELL_OK);
+         "t = threading.Thread(target=flood, daemon=True)\nt.start()\ntime.sleep(0.05)",
+         CELL_OK);
     usleep(100000);
     want("stop = True\nt.join()\n5", CELL_OK);
     assert_string_equal(r.value, "5");
     want_out("print('quiet')", "quiet\n");
-    want_out("import os\np = os.fork()\nif p:\n    os.waitpid(p, 0)\nprint('parent' if p else 'child')", "child\nparent\n");
+    want_out("import os\np = os.fork()\nif p:\n    os.waitpid(p, 0)\nprint('parent' if p else 'child')",
+             "child\nparent\n");
     want_out("print('once')", "once\n");
 
-    /* Thousands of lines are gathered: none is lost, none is written twice by a fork, and the flusher ends with the cell. */
+    /* Thousands of lines are gathered: none is lost, none is written twice by a fork, and the flusher ends
+     * with the cell. */
     want("import os\nfor i in range(200000): print('x' * 9)", CELL_OK);
     assert_int_equal(r.out_bytes, 2000000);
-    want("for i in range(3000): print('x' * 9)\nif os.fork() == 0:\n    print('c')\n    os._exit(0)\nos.wait()\nprint('p')", CELL_OK);
+    want("for i in range(3000): print('x' * 9)\nif os.fork() == 0:\n    print('c')\n    "
+         "os._exit(0)\nos.wait()\nprint('p')",
+         CELL_OK);
     assert_int_equal(r.out_bytes, 30004);
     want("import _thread\n_thread._count()", CELL_OK);
     assert_string_equal(r.value, "0");
-    want("import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(30)\n    os._exit(0)\nos.wait()\n1", CELL_OK);
+    want("import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        "
+         "time.sleep(30)\n    os._exit(0)\nos.wait()\n1",
+         CELL_OK);
     assert_true(r.seconds < 0.8);
 }
 
@@ -313,7 +339,8 @@ static void test_output_caps(void **state)
     int64_t began;
 
     (void)state;
-    want("import os, fcntl\nfcntl.fcntl(1, 1031, 1 << 20)\nn = os.write(1, b'x' * 900000)", CELL_OK);     /* F_SETPIPE_SZ */
+    /* F_SETPIPE_SZ */
+    want("import os, fcntl\nfcntl.fcntl(1, 1031, 1 << 20)\nn = os.write(1, b'x' * 900000)", CELL_OK);
     assert_int_equal(r.out_bytes, 900000);
     want_out("print(len('abc'))", "3\n");
     want("for i in range(20000): print('line', i)", CELL_OK);
@@ -362,15 +389,16 @@ static void test_warm_speed(void **state)
         }
     }
     print_message("warm print(1): p50 %d us, p99 %d us\n", (int)us[n / 2], (int)us[n * 99 / 100]);
-    assert_true(us[n / 2] < 5000);          /* the bar is make bench's; this only catches a stall */
+    assert_true(us[n / 2] < 5000); /* the bar is make bench's; this only catches a stall */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_compiled_guest), T(test_source_guest), T(test_state_and_values), T(test_coding), T(test_exit_codes), T(test_exceptions),
-        T(test_hostile_values), T(test_replaced_things), T(test_deaths), T(test_timeouts), T(test_interrupts), T(test_background),
-        T(test_output_caps), T(test_warm_speed),
+        T(test_compiled_guest), T(test_source_guest), T(test_state_and_values), T(test_coding),
+        T(test_exit_codes),     T(test_exceptions),   T(test_hostile_values),   T(test_replaced_things),
+        T(test_deaths),         T(test_timeouts),     T(test_interrupts),       T(test_background),
+        T(test_output_caps),    T(test_warm_speed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

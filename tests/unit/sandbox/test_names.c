@@ -1,5 +1,5 @@
-/* test_names.c - names of sandboxes: which are allowed, who holds one, what is read back, what is swept; and folders that somebody else
- * has prepared.
+/* test_names.c - names of sandboxes: which are allowed, who holds one, what is read back, what is swept; and
+ * folders that somebody else has prepared.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,11 @@ static int teardown(void **state)
 static void test_names(void **state)
 {
     static const char *const good[] = {"a", "A9", "my.work_1-b", "0"}, *const bad[] = {
-        "", ".", "..", ".a", "-a", "a/b", "../x", "a b", "a\n", "\033[31m", "\xc3\xa9", "a;b", "$(x)", "a*"};
+                                                                           "",         ".",        "..",
+                                                                           ".a",       "-a",       "a/b",
+                                                                           "../x",     "a b",      "a\n",
+                                                                           "\033[31m", "\xc3\xa9", "a;b",
+                                                                           "$(x)",     "a*"};
     char long_name[NAME_MAX_LEN + 2];
     struct error err;
 
@@ -64,11 +68,21 @@ static void test_names(void **state)
 static void fill(struct name_record *r)
 {
     *r = (struct name_record){
-        .engine = xstrdup("bwrap"), .id = xstrdup("0123456789abcdef"), .owner = owner_self(), .pid = getpid(), .uid = 31337, .memory = INT64_C(1) << 40, .data_size = 7,
-        .created = 1700000000, .idle = 60, .cpus = 0.5, .pids = 9, .holds_pids = true,
+        .engine = xstrdup("bwrap"),
+        .id = xstrdup("0123456789abcdef"),
+        .owner = owner_self(),
+        .pid = getpid(),
+        .uid = 31337,
+        .memory = INT64_C(1) << 40,
+        .data_size = 7,
+        .created = 1700000000,
+        .idle = 60,
+        .cpus = 0.5,
+        .pids = 9,
+        .holds_pids = true,
     };
     argv_push(&r->cgroups, "/sys/fs/cgroup/pids/sandpiper-1-2-00000003");
-    argv_push(&r->cgroups, "/etc");             /* nothing of ours: is not read back */
+    argv_push(&r->cgroups, "/etc"); /* nothing of ours: is not read back */
 }
 
 static void test_record(void **state)
@@ -89,15 +103,17 @@ static void test_record(void **state)
     assert_null(back.container);
     assert_int_equal(back.pid, getpid());
     assert_int_equal(back.uid, 31337);
-    assert_true(back.memory == INT64_C(1) << 40 && back.data_size == 7 && back.created == 1700000000 && back.idle == 60 && back.pids == 9);
-    assert_true(back.cpus > 0.49 && back.cpus < 0.51 && back.holds_pids && !back.holds_memory && !back.no_limits);
+    assert_true(back.memory == INT64_C(1) << 40 && back.data_size == 7 && back.created == 1700000000
+                && back.idle == 60 && back.pids == 9);
+    assert_true(back.cpus > 0.49 && back.cpus < 0.51 && back.holds_pids && !back.holds_memory
+                && !back.no_limits);
     assert_int_equal(back.cgroups.n, 1);
     assert_true(name_alive(&back));
     name_record_release(&back);
     name_release(&h);
     assert_true(name_exists("work"));
 
-    assert_int_equal(name_take(&h, "work", &err), 0);      /* let go: anybody may take it */
+    assert_int_equal(name_take(&h, "work", &err), 0); /* let go: anybody may take it */
     assert_true(h.used > 0 && h.used <= time(NULL));
     name_forget(&h);
     name_release(&h);
@@ -109,8 +125,13 @@ static void test_record(void **state)
 static void test_bad_records(void **state)
 {
     static const char *const texts[] = {
-        "", "{", "[]", "{\"engine\":\"docker\"}", "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"../../etc\",\"memory\":1}",
-        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdeF\",\"memory\":1}", "{\"engine\":7,\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":1}",
+        "",
+        "{",
+        "[]",
+        "{\"engine\":\"docker\"}",
+        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"../../etc\",\"memory\":1}",
+        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdeF\",\"memory\":1}",
+        "{\"engine\":7,\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":1}",
         "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":0}",
         "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":1,\"pid\":-1}"};
     autofree char *path = xasprintf("%s/sandpiper/names/x/record", run);
@@ -129,7 +150,7 @@ static void test_bad_records(void **state)
     assert_int_equal(symlink("/etc/passwd", path), 0);
     assert_int_equal(name_load(&h, &r), -1);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0);                /* is not waited for */
+    assert_int_equal(mkfifo(path, 0600), 0); /* is not waited for */
     assert_int_equal(name_load(&h, &r), -1);
     unlink(path);
     name_release(&h);
@@ -151,7 +172,7 @@ static void test_held(void **state)
             _exit(1);
         close(down[1]);
         (void)!read(down[0], &byte, 1);
-        _exit(0);                                           /* without letting it go, as kill -9 would */
+        _exit(0); /* without letting it go, as kill -9 would */
     }
     assert_int_equal(read(up[0], &byte, 1), 1);
     assert_int_equal(name_take(&h, "work", &err), -1);
@@ -187,7 +208,7 @@ static void test_sweep(void **state)
     assert_int_equal(name_store(&h, &r, &err), 0);
     name_release(&h);
     *strrchr(r.owner, ':') = '\0';
-    char *dead = xasprintf("%s:1", r.owner);                /* our pid, another start */
+    char *dead = xasprintf("%s:1", r.owner); /* our pid, another start */
     free(r.owner);
     r.owner = dead;
     assert_int_equal(name_take(&h, "dead", &err), 0);
@@ -195,7 +216,7 @@ static void test_sweep(void **state)
     name_release(&h);
     assert_int_equal(name_take(&held, "held", &err), 0);
     autofree char *half = xasprintf("%s/sandpiper/names/half", run);
-    assert_int_equal(mkdir(half, 0700), 0);                 /* killed before it had a lock */
+    assert_int_equal(mkdir(half, 0700), 0); /* killed before it had a lock */
     name_each(count, &n);
     assert_int_equal(n, 102);
     assert_true(name_exists("half"));
@@ -205,14 +226,15 @@ static void test_sweep(void **state)
     assert_false(name_exists("dead"));
     assert_true(name_exists("held"));
     name_release(&held);
-    assert_false(name_exists("held"));                      /* nothing was recorded: nothing stays */
+    assert_false(name_exists("held")); /* nothing was recorded: nothing stays */
     name_record_release(&r);
 }
 
 /* A folder that is a link, or that others may write to, is not used. */
 static void test_strange_folders(void **state)
 {
-    autofree char *names = xasprintf("%s/sandpiper/names", run), *one = xasprintf("%s/x", names), *elsewhere = xasprintf("%s/elsewhere", run);
+    autofree char *names = xasprintf("%s/sandpiper/names", run), *one = xasprintf("%s/x", names),
+                  *elsewhere = xasprintf("%s/elsewhere", run);
     struct name_hold h;
     struct error err;
 
@@ -228,15 +250,18 @@ static void test_strange_folders(void **state)
     assert_int_equal(rmdir(names), 0);
     assert_int_equal(symlink(elsewhere, names), 0);
     assert_int_equal(name_take(&h, "x", &err), -1);
-    assert_int_equal(rmdir(elsewhere), 0);                  /* nothing came into it */
+    assert_int_equal(rmdir(elsewhere), 0); /* nothing came into it */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_names, setup, teardown), cmocka_unit_test_setup_teardown(test_record, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bad_records, setup, teardown), cmocka_unit_test_setup_teardown(test_held, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_sweep, setup, teardown), cmocka_unit_test_setup_teardown(test_strange_folders, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_record, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bad_records, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_held, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_strange_folders, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,11 @@
 /* test_parked.c - a cell that ends the interpreter, and the copy that goes on in its place. */
 #include "tests/unit/sandbox/kernel_place.h"
 
-#define PAUSE_US 30000          /* a model's turn, if a quick one */
+#define PAUSE_US 30000 /* a model's turn, if a quick one */
 /* The worker's own functions, for code that is hostile to them. */
-#define GLOBALS "import sys, os, socket\nf = sys._getframe()\nwhile 'WORKER' not in f.f_globals: f = f.f_back\nG = f.f_globals\n"
+#define GLOBALS                                                                                          \
+    "import sys, os, socket\nf = sys._getframe()\nwhile 'WORKER' not in f.f_globals: f = f.f_back\nG = " \
+    "f.f_globals\n"
 
 static void press(void *ctx, short revents)
 {
@@ -37,7 +39,8 @@ static void want_value(const char *code, const char *value)
 {
     want(code, CELL_OK);
     if (!r.value || strcmp(r.value, value) != 0)
-        fail_msg("%s gave %s, wanted %s (what: %s)", code, r.value ? r.value : "nothing", value, r.what ? r.what : "-");
+        fail_msg("%s gave %s, wanted %s (what: %s)", code, r.value ? r.value : "nothing", value,
+                 r.what ? r.what : "-");
 }
 
 /* The cell died, and x is what it was before. */
@@ -67,14 +70,17 @@ static void test_deaths(void **state)
 {
     (void)state;
     want("import os, signal, ctypes, time, sys, random\nx = [1]\nrandom.seed(3)", CELL_OK);
-    want_restored("x.append(2)\nprint('before', flush=True)\nos._exit(3)", CELL_DIED, "os._exit, exit code 3", "[1]");
+    want_restored("x.append(2)\nprint('before', flush=True)\nos._exit(3)", CELL_DIED, "os._exit, exit code 3",
+                  "[1]");
     want("print('before', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)", CELL_DIED);
     assert_string_equal(buf_str(&seen.out), "before\n");
-    want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_DIED, "SIGKILL", "[1]");       /* two in a row */
+    /* two in a row */
+    want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_DIED, "SIGKILL", "[1]");
     want_restored("x = 5\nctypes.string_at(0)", CELL_DIED, "SIGSEGV", "[1]");
     want_restored("x.append(3)\nos.closerange(0, 1024)", CELL_DIED, "descriptors", "[1]");
     want_restored("x = 6\nos.abort()", CELL_DIED, "SIGABRT", "[1]");
-    want_restored("signal.signal(2, signal.SIG_IGN)\nwhile True: pass", CELL_TIMEOUT, "did not stop when interrupted", "[1]");
+    want_restored("signal.signal(2, signal.SIG_IGN)\nwhile True: pass", CELL_TIMEOUT,
+                  "did not stop when interrupted", "[1]");
     fake.memory_kills = 1;
     want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_MEMORY, "out of memory (limit 1 GiB)", "[1]");
     /* All that the state is: what a failed cell did counts, and random goes on where it was. */
@@ -106,22 +112,27 @@ static void test_interrupts_still_work(void **state)
 static void test_between_cells(void **state)
 {
     (void)state;
-    want("import os, signal\nx = 3\nsignal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);", CELL_OK);
+    want("import os, signal\nx = 3\nsignal.signal(signal.SIGALRM, "
+         "signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);",
+         CELL_OK);
     usleep(300000);
     want_value("x", "3");
     assert_true(r.state_restored && !r.state_lost);
-    has(r.what, "the interpreter died after the last cell had ended; the session went on with the variables of that moment");
+    has(r.what, "the interpreter died after the last cell had ended; the session went on with the variables "
+                "of that moment");
     want_value("x", "3");
     assert_false(r.state_restored);
     /* Dead, and the next cell dies too: the older news is not forgotten. */
-    want("signal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);", CELL_OK);
+    want("signal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);",
+         CELL_OK);
     usleep(300000);
     want("os._exit(0)", CELL_DIED);
     assert_true(r.state_restored);
     has(r.what, "before this cell; the interpreter died after");
     assert_false(r.earlier);
     /* Dead, and the next one ends by itself: what it made is there. */
-    want("signal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);", CELL_OK);
+    want("signal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);",
+         CELL_OK);
     usleep(300000);
     want("x = 4\nraise SystemExit(3)", CELL_EXIT);
     assert_true(r.state_restored && r.earlier);
@@ -131,12 +142,14 @@ static void test_between_cells(void **state)
 
 #define BIG_FILES "for i in range(4):\n    with open('f%d' % i, 'wb') as f: f.write(bytes(15 << 20))\n"
 
-/* The files of a cell take a while to go out. Who dies then dies in that cell, and a Ctrl-C then did not kill who was dead. */
+/* The files of a cell take a while to go out. Who dies then dies in that cell, and a Ctrl-C then did not kill
+ * who was dead. */
 static void test_while_files_go_out(void **state)
 {
     (void)state;
     want("import os, threading\nx = 1", CELL_OK);
-    want_restored("x = 2\n" BIG_FILES "threading.Timer(0.005, os._exit, (3,)).start()", CELL_DIED, "os._exit, exit code 3", "1");
+    want_restored("x = 2\n" BIG_FILES "threading.Timer(0.005, os._exit, (3,)).start()", CELL_DIED,
+                  "os._exit, exit code 3", "1");
     want_by(&pressing, BIG_FILES "print('bye', flush=True)\nos._exit(5)", CELL_DIED);
     has(r.what, "os._exit, exit code 5");
     assert_true(r.state_restored && !r.state_lost);
@@ -148,8 +161,10 @@ static void test_while_files_go_out(void **state)
 static void test_no_descriptor_for_a_copy(void **state)
 {
     (void)state;
-    want("import os, resource\nx = 1\nkeep = []\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\ntry:\n    while True: keep.append(os.dup(0))\n"
-         "except OSError: pass", CELL_OK);
+    want("import os, resource\nx = 1\nkeep = []\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, "
+         "64))\ntry:\n    while True: keep.append(os.dup(0))\n"
+         "except OSError: pass",
+         CELL_OK);
     usleep(PAUSE_US);
     want_lost("os._exit(0)", CELL_DIED, "no copy to go on from: none came to be");
 }
@@ -173,9 +188,12 @@ static void test_maimed(void **state)
 static void test_no_copy(void **state)
 {
     (void)state;
-    want("import os, threading, signal, time\nx = 1\nstop = threading.Event()\nt = threading.Thread(target=stop.wait)\nt.start()", CELL_OK);
+    want("import os, threading, signal, time\nx = 1\nstop = threading.Event()\nt = "
+         "threading.Thread(target=stop.wait)\nt.start()",
+         CELL_OK);
     usleep(PAUSE_US);
-    want_lost("os._exit(0)", CELL_DIED, "no copy to go on from: none could be made while threads were running");
+    want_lost("os._exit(0)", CELL_DIED,
+              "no copy to go on from: none could be made while threads were running");
     want("import os, threading\nx = 2\nt = threading.Thread(target=lambda: 1)\nt.start()\nt.join()", CELL_OK);
     usleep(PAUSE_US);
     want_restored("os._exit(0)", CELL_DIED, "os._exit", "2");
@@ -200,12 +218,12 @@ static void test_off(void **state)
 }
 
 /* The child of the supervisor that is not the worker: from inside, as code would find it. */
-#define KILL_COPY \
-    "def kill_copy():\n" \
-    "    for p in filter(str.isdigit, os.listdir('/proc')):\n" \
+#define KILL_COPY                                                                             \
+    "def kill_copy():\n"                                                                      \
+    "    for p in filter(str.isdigit, os.listdir('/proc')):\n"                                \
     "        try: up = int(open('/proc/%s/stat' % p).read().rpartition(')')[2].split()[1])\n" \
-    "        except OSError: continue\n" \
-    "        if up == os.getppid() and int(p) != os.getpid(): os.kill(int(p), 9)\n" \
+    "        except OSError: continue\n"                                                      \
+    "        if up == os.getppid() and int(p) != os.getpid(): os.kill(int(p), 9)\n"           \
     "    time.sleep(0.1)\n"
 
 static void test_killed_copy(void **state)
@@ -220,19 +238,24 @@ static void test_killed_copy(void **state)
     assert_null(r.hint);
     assert_int_equal(notices, 1);
     usleep(PAUSE_US);
-    want("kill_copy()", CELL_OK);                                   /* the code's own doing: no memory ran short */
+    /* the code's own doing: no memory ran short */
+    want("kill_copy()", CELL_OK);
     assert_int_equal(notices, 1);
-    want_restored("os._exit(0)", CELL_DIED, "os._exit", "1");       /* a new one was made */
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "1"); /* a new one was made */
     usleep(PAUSE_US);
-    want_lost("kill_copy()\nos._exit(0)", CELL_DIED, "no copy to go on from: it was killed, most likely as memory ran short");
+    want_lost("kill_copy()\nos._exit(0)", CELL_DIED,
+              "no copy to go on from: it was killed, most likely as memory ran short");
 }
 
 /* No process of ours is there for the code's own wait or fork, nor our hand on the other end of its pipes. */
 static void test_nothing_in_the_way(void **state)
 {
     (void)state;
-    want("import os, subprocess, socket, threading, multiprocessing\nx = 1\nseen = []\nos.register_at_fork(before=lambda: seen.append(1))\n"
-         "cat = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\na, b = socket.socketpair()", CELL_OK);
+    want("import os, subprocess, socket, threading, multiprocessing\nx = 1\nseen = "
+         "[]\nos.register_at_fork(before=lambda: seen.append(1))\n"
+         "cat = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\na, b = "
+         "socket.socketpair()",
+         CELL_OK);
     want("cat.stdin.close()\nb.close()\nprint(a.recv(1), cat.stdout.read(), cat.wait(), seen)", CELL_OK);
     assert_string_equal(buf_str(&seen.out), "b'' b'' 0 []\n");
     for (int i = 0; i < 20; i++) {
@@ -242,8 +265,10 @@ static void test_nothing_in_the_way(void **state)
     want("p = os.fork()\nif p == 0: os._exit(5)\nos.wait() == (p, 5 << 8)", CELL_OK);
     assert_string_equal(r.value, "True");
     /* After a death pipes and sockets are dead and say so; new ones work. */
-    want("cat = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\na, b = socket.socketpair()\nimport asyncio\n"
-         "await asyncio.sleep(0)\nf = open('open.txt', 'w+')\nf.write('text')\nf.flush()", CELL_OK);
+    want("cat = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\na, b = "
+         "socket.socketpair()\nimport asyncio\n"
+         "await asyncio.sleep(0)\nf = open('open.txt', 'w+')\nf.write('text')\nf.flush()",
+         CELL_OK);
     usleep(PAUSE_US);
     want_restored("os._exit(0)", CELL_DIED, "os._exit", "1");
     want_value("cat.stdout.read()", "b''");
@@ -260,18 +285,23 @@ static void test_nothing_in_the_way(void **state)
 static void test_leftovers(void **state)
 {
     (void)state;
-    want("import os, time\nx = 1\nr, w = os.pipe()\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.write(w, b'%d' % os.getpid())\n"
-         "        time.sleep(60)\n    os._exit(0)\nos.wait()\npid = int(os.read(r, 20))", CELL_OK);
+    want("import os, time\nx = 1\nr, w = os.pipe()\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == "
+         "0:\n        os.write(w, b'%d' % os.getpid())\n"
+         "        time.sleep(60)\n    os._exit(0)\nos.wait()\npid = int(os.read(r, 20))",
+         CELL_OK);
     usleep(PAUSE_US);
     want_value("os.path.exists('/proc/%d' % pid)", "True");
     want_restored("os._exit(0)", CELL_DIED, "os._exit", "1");
     want_value("os.path.exists('/proc/%d' % pid)", "False");
-    want("import resource\ndef bomb(depth):\n    for i in range(3):\n        if os.fork() == 0 and depth < 2: bomb(depth + 1)\n    time.sleep(60)\n", CELL_OK);
+    want("import resource\ndef bomb(depth):\n    for i in range(3):\n        if os.fork() == 0 and depth < "
+         "2: bomb(depth + 1)\n    time.sleep(60)\n",
+         CELL_OK);
     usleep(PAUSE_US);
     want_restored("if os.fork() == 0: bomb(0)\ntime.sleep(0.1)\nos._exit(0)", CELL_DIED, "os._exit", "1");
 }
 
-/* Cells that follow each other at once: each of a reply's calls is covered; a long row gets its copy at the first pause. */
+/* Cells that follow each other at once: each of a reply's calls is covered; a long row gets its copy at the
+ * first pause. */
 static void test_without_pause(void **state)
 {
     (void)state;
@@ -285,7 +315,7 @@ static void test_without_pause(void **state)
     want_restored("os._exit(0)", CELL_DIED, "os._exit", "105");
     for (int i = 0; i < 50; i++)
         want("x += 1", CELL_OK);
-    want("os._exit(0)", CELL_DIED);     /* on a busy machine there may have been a pause */
+    want("os._exit(0)", CELL_DIED); /* on a busy machine there may have been a pause */
     assert_true(r.state_restored != r.state_lost);
     if (r.state_lost)
         has(r.what, "cells came too fast");
@@ -300,28 +330,39 @@ static void test_reset(void **state)
     want("import os\nx = 1", CELL_OK);
     usleep(PAUSE_US);
     assert_int_equal(sandbox_reset(box, &err), 0);
-    want_lost("import os\nos._exit(0)", CELL_DIED, "variables are gone");   /* what was before the reset does not come back */
+    /* what was before the reset does not come back */
+    want_lost("import os\nos._exit(0)", CELL_DIED, "variables are gone");
 }
 
 /* The worker lies about its copy: it costs the copy, never more. */
 static void test_hostile(void **state)
 {
     static const char *const evil[] = {
-        "for m in (b'P1', b'G', b'Nx', b'P' * 50, b'P%d' % os.getpid(), b'P%d' % os.getppid()): os.write(w, m)",    /* the worker says that it is a copy */
+        /* the worker says that it is a copy */
+        "for m in (b'P1', b'G', b'Nx', b'P' * 50, b'P%d' % os.getpid(), b'P%d' % os.getppid()): os.write(w, "
+        "m)",
         "os.write(w, b'Nt')",
         "os.write(w, b'P99999999999999999999')",
         "os.close(w)",
         "s.close()",
-        "pass",                                                                     /* no word at all */
-        "\n        if os.fork() == 0:\n            os.write(w, b'P%d' % os.getpid())\n            os.write(w, b'P')\n            os._exit(0)",
-        "\n        if os.fork() == 0:\n            os.write(w, b'P%d' % os.getpid())\n            os._exit(0)",         /* and one that is gone */
+        "pass", /* no word at all */
+        "\n        if os.fork() == 0:\n            os.write(w, b'P%d' % os.getpid())\n            "
+        "os.write(w, b'P')\n            os._exit(0)",
+        /* and one that is gone */
+        "\n        if os.fork() == 0:\n            os.write(w, b'P%d' % os.getpid())\n            "
+        "os._exit(0)",
     };
 
     (void)state;
     for (size_t i = 0; i < countof(evil); i++) {
-        autofree char *code = xasprintf(GLOBALS "def evil(worker, extra):\n    for level, what, value in extra:\n"
-                                        "        s, w = socket.socket(fileno=int.from_bytes(value[:4], 'little')), int.from_bytes(value[4:8], 'little')\n"
-                                        "        keep.append(s)\n        try: speak(s, w)\n        except OSError: pass\ndef speak(s, w):\n        %s\nkeep = []\nG['PARTS'].pop('park', None)\nG['park'] = evil\nx = 1", evil[i]);
+        autofree char *code = xasprintf(
+            GLOBALS
+            "def evil(worker, extra):\n    for level, what, value in extra:\n"
+            "        s, w = socket.socket(fileno=int.from_bytes(value[:4], 'little')), "
+            "int.from_bytes(value[4:8], 'little')\n"
+            "        keep.append(s)\n        try: speak(s, w)\n        except OSError: pass\ndef speak(s, "
+            "w):\n        %s\nkeep = []\nG['PARTS'].pop('park', None)\nG['park'] = evil\nx = 1",
+            evil[i]);
         int64_t began;
 
         want(code, CELL_OK);
@@ -332,13 +373,17 @@ static void test_hostile(void **state)
         want("os._exit(0)", CELL_DIED);
         if (!r.state_lost || r.state_restored)
             fail_msg("evil %zu: %s", i, r.what);
-        assert_true(clock_ms() - began < 1900);         /* before the next rung of the ladder */
+        assert_true(clock_ms() - began < 1900); /* before the next rung of the ladder */
         want_value("6 * 7", "42");
     }
-    /* A process of the code's in the copy's place is none of the supervisor's: it is not spared, and a new worker starts. */
-    want(GLOBALS "def evil(worker, extra):\n    for level, what, value in extra:\n        w = int.from_bytes(value[4:8], 'little')\n"
-         "        if os.fork() == 0:\n            os.write(w, b'P%d' % os.getpid())\n            import time\n            time.sleep(60)\n"
-         "G['PARTS'].pop('park', None)\nG['park'] = evil", CELL_OK);
+    /* A process of the code's in the copy's place is none of the supervisor's: it is not spared, and a new
+     * worker starts. */
+    want(GLOBALS "def evil(worker, extra):\n    for level, what, value in extra:\n        w = "
+                 "int.from_bytes(value[4:8], 'little')\n"
+                 "        if os.fork() == 0:\n            os.write(w, b'P%d' % os.getpid())\n            "
+                 "import time\n            time.sleep(60)\n"
+                 "G['PARTS'].pop('park', None)\nG['park'] = evil",
+         CELL_OK);
     usleep(PAUSE_US);
     want("os._exit(0)", CELL_DIED);
     assert_true(r.state_lost);
@@ -351,9 +396,19 @@ static void test_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PARK(test_deaths), PARK(test_interrupts_still_work), PARK(test_between_cells), PARK(test_while_files_go_out), PARK(test_maimed),
-        PARK(test_no_descriptor_for_a_copy), PARK(test_no_copy), PARK(test_killed_copy),
-        PARK(test_nothing_in_the_way), PARK(test_leftovers), PARK(test_without_pause), PARK(test_reset), PARK(test_hostile),
+        PARK(test_deaths),
+        PARK(test_interrupts_still_work),
+        PARK(test_between_cells),
+        PARK(test_while_files_go_out),
+        PARK(test_maimed),
+        PARK(test_no_descriptor_for_a_copy),
+        PARK(test_no_copy),
+        PARK(test_killed_copy),
+        PARK(test_nothing_in_the_way),
+        PARK(test_leftovers),
+        PARK(test_without_pause),
+        PARK(test_reset),
+        PARK(test_hostile),
         cmocka_unit_test_setup_teardown(test_off, setup_off, teardown),
     };
 

@@ -1,5 +1,5 @@
-/* test_reap.c - what killed programs left is removed: when, by what words, how often asked for, and how long that is waited for. Engines are shell
- * scripts that write down what they are asked.
+/* test_reap.c - what killed programs left is removed: when, by what words, how often asked for, and how long
+ * that is waited for. Engines are shell scripts that write down what they are asked.
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -16,7 +16,8 @@
 
 #define MANY 40
 
-/* The directory of a start. tail: NULL for our own, ":PID..." for a program of this machine, else somebody's elsewhere. The caller frees. */
+/* The directory of a start. tail: NULL for our own, ":PID..." for a program of this machine, else somebody's
+ * elsewhere. The caller frees. */
 static char *left_behind(const char *id, const char *tail, const char *container)
 {
     autofree char *run = xdg_path(XDG_RUNTIME, NULL), *me = owner_self();
@@ -24,8 +25,10 @@ static char *left_behind(const char *id, const char *tail, const char *container
 
     if (tail && tail[0] == ':')
         *strrchr(me, ':') = '\0';
-    autofree char *owner = xasprintf("%s%s", tail && tail[0] != ':' ? "" : me, tail ? tail : ""), *file = xasprintf("%s/record", dir);
-    autofree char *text = xasprintf("{\"owner\":\"%s\",\"engine\":\"docker\",\"container\":\"%s\",\"cgroups\":[]}", owner, container);
+    autofree char *owner = xasprintf("%s%s", tail && tail[0] != ':' ? "" : me, tail ? tail : ""),
+                  *file = xasprintf("%s/record", dir);
+    autofree char *text = xasprintf(
+        "{\"owner\":\"%s\",\"engine\":\"docker\",\"container\":\"%s\",\"cgroups\":[]}", owner, container);
     assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
     assert_int_equal(file_write(file, text, strlen(text), 0600, NULL), 0);
     return dir;
@@ -73,11 +76,12 @@ static int removals_asked(const char *log)
 static char *logging_docker(struct place *p)
 {
     char *log = xasprintf("%s/log", p->dir);
-    autofree char *script = xasprintf("echo \"$*\" >> %s", log), *stamp = xdg_path(XDG_CACHE, "reaped"), *cache = xdg_path(XDG_CACHE, NULL);
+    autofree char *script = xasprintf("echo \"$*\" >> %s", log), *stamp = xdg_path(XDG_CACHE, "reaped"),
+                  *cache = xdg_path(XDG_CACHE, NULL);
 
     fake(p, "docker", script);
     assert_int_equal(file_mkdirs(cache, 0700, NULL), 0);
-    assert_int_equal(file_write(stamp, "", 0, 0600, NULL), 0);      /* no scan of labels */
+    assert_int_equal(file_write(stamp, "", 0, 0600, NULL), 0); /* no scan of labels */
     return log;
 }
 
@@ -88,10 +92,12 @@ static void test_reap(void **state)
     autofree char *log = logging_docker(p);
     autofree char *dead = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
     autofree char *kept = left_behind("0000000000000002", NULL, "sandpiper-0000000000000002");
-    autofree char *no_name_of_ours = left_behind("0000000000000003", ":7", "somebody-elses");     /* nothing is removed by it */
+    /* nothing is removed by it */
+    autofree char *no_name_of_ours = left_behind("0000000000000003", ":7", "somebody-elses");
     autofree char *other = left_behind("0000000000000004", "elsewhere/x/y:1:1", "sandpiper-0000000000000004");
     /* One whose removal was cut short; a pid of 1 with such a start time is nobody's. */
-    autofree char *run = xdg_path(XDG_RUNTIME, NULL), *half = xasprintf("%s/sandpiper-1-7-0000000000000005", run);
+    autofree char *run = xdg_path(XDG_RUNTIME, NULL),
+                  *half = xasprintf("%s/sandpiper-1-7-0000000000000005", run);
 
     assert_int_equal(file_mkdirs(half, 0700, NULL), 0);
     engine_reap(p->loop);
@@ -104,11 +110,13 @@ static void test_reap(void **state)
     assert_int_equal(removals_asked(log), 1);
 }
 
-/* A killed program's client is still at work: its directory stays until that has ended, then goes with the container. */
+/* A killed program's client is still at work: its directory stays until that has ended, then goes with the
+ * container. */
 static void test_reap_waits_for_a_start(void **state)
 {
     struct place *p = *state;
-    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    autofree char *log = logging_docker(p),
+                  *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
     const struct engine_dir d = {.path = dir};
 
     assert_false(engine_dir_held(dir));
@@ -131,13 +139,17 @@ static void test_reap_waits_for_a_start(void **state)
     assert_true(child_wait(client, 2000, &status));
 }
 
-/* A daemon may refuse at the moment when the container ends by itself: asked again, and only then is the directory gone. */
+/* A daemon may refuse at the moment when the container ends by itself: asked again, and only then is the
+ * directory gone. */
 static void test_reap_asks_again(void **state)
 {
     struct place *p = *state;
-    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
-    autofree char *script = xasprintf("cd %s; echo \"$*\" >> log\n"
-                                      "[ -e asked ] || { : > asked; echo 'Could not kill running container' >&2; exit 1; }", p->dir);
+    autofree char *log = logging_docker(p),
+                  *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    autofree char *script = xasprintf(
+        "cd %s; echo \"$*\" >> log\n"
+        "[ -e asked ] || { : > asked; echo 'Could not kill running container' >&2; exit 1; }",
+        p->dir);
 
     fake(p, "docker", script);
     engine_reap(p->loop);
@@ -151,9 +163,12 @@ static void test_reap_asks_again(void **state)
 static void test_reap_waits_for_what_is_in_progress(void **state)
 {
     struct place *p = *state;
-    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
-    autofree char *script = xasprintf("cd %s; echo \"$*\" >> log\n[ -e asked ] || { : > asked; echo 'removal of container x is already in progress' >&2; exit 1; }\n"
-                                      "echo 'Error: No such container: x' >&2; exit 1", p->dir);
+    autofree char *log = logging_docker(p),
+                  *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    autofree char *script = xasprintf("cd %s; echo \"$*\" >> log\n[ -e asked ] || { : > asked; echo 'removal "
+                                      "of container x is already in progress' >&2; exit 1; }\n"
+                                      "echo 'Error: No such container: x' >&2; exit 1",
+                                      p->dir);
     struct sandbox_swept swept;
 
     fake(p, "docker", script);
@@ -176,19 +191,24 @@ static char *left_with_inside(const char *id, const char *engine, pid_t inside)
 {
     autofree char *container = xasprintf("sandpiper-%s", id), *dead = dead_owner(), *who = owner_of(inside);
     char *dir = left_behind(id, ":7", container);
-    const struct engine_record r = {.owner = dead, .engine = engine, .container = strcmp(engine, "bwrap") ? container : NULL, .inside = who};
+    const struct engine_record r = {.owner = dead,
+                                    .engine = engine,
+                                    .container = strcmp(engine, "bwrap") ? container : NULL,
+                                    .inside = who};
 
     assert_int_equal(engine_dir_record(&(struct engine_dir){.path = dir}, &r, NULL), 0);
     return dir;
 }
 
-/* bwrap's first process is ended by its record; a container is not gone while its first process runs, whatever its engine says. */
+/* bwrap's first process is ended by its record; a container is not gone while its first process runs,
+ * whatever its engine says. */
 static void test_reap_looks_inside(void **state)
 {
     struct place *p = *state;
     autofree char *log = logging_docker(p);
     pid_t one = start_inside(), other = start_inside();
-    autofree char *bwrap = left_with_inside("0000000000000001", "bwrap", one), *docker = left_with_inside("0000000000000002", "docker", other);
+    autofree char *bwrap = left_with_inside("0000000000000001", "bwrap", one),
+                  *docker = left_with_inside("0000000000000002", "docker", other);
     struct sandbox_swept swept;
     int status;
 
@@ -212,7 +232,8 @@ static void test_reap_looks_inside(void **state)
 static void test_reap_leaves_it_to_the_keeper(void **state)
 {
     struct place *p = *state;
-    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    autofree char *log = logging_docker(p),
+                  *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
     int keep = engine_dir_keep(&(struct engine_dir){.path = dir}, NULL);
 
     assert_true(keep >= 0);
@@ -233,8 +254,10 @@ static void test_reap_nobody_to_ask(void **state)
 {
     struct place *p = *state;
     autofree char *log = logging_docker(p);
-    autofree char *script = xasprintf("echo \"$*\" >> %s\n"
-                                      "echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit 1", log);
+    autofree char *script = xasprintf(
+        "echo \"$*\" >> %s\n"
+        "echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit 1",
+        log);
     int64_t begun = clock_ms();
 
     leave_many();
@@ -242,15 +265,17 @@ static void test_reap_nobody_to_ask(void **state)
     engine_reap(p->loop);
     engine_reap_end(p->loop);
     assert_true(clock_ms() - begun < 1500);
-    assert_int_equal(entries(getenv("XDG_RUNTIME_DIR")), MANY);      /* for the next start */
+    assert_int_equal(entries(getenv("XDG_RUNTIME_DIR")), MANY); /* for the next start */
     assert_in_range(removals_asked(log), 1, 8);
 }
 
-/* A crash of the machine may leave a record empty: nobody's directory, but not while somebody may just be making it. */
+/* A crash of the machine may leave a record empty: nobody's directory, but not while somebody may just be
+ * making it. */
 static void test_reap_without_record(void **state)
 {
     struct place *p = *state;
-    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "x"), *file = xasprintf("%s/record", dir);
+    autofree char *log = logging_docker(p), *dir = left_behind("0000000000000001", ":7", "x"),
+                  *file = xasprintf("%s/record", dir);
     const struct timespec day[] = {{.tv_sec = time(NULL) - 86400}, {.tv_sec = time(NULL) - 86400}};
 
     (void)log;
@@ -282,7 +307,7 @@ static void test_reap_without_descriptors(void **state)
     assert_int_equal(utimensat(AT_FDCWD, dir, day, 0), 0);
     close(lowest);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    few = (struct rlimit){(rlim_t)lowest + 1, before.rlim_max};     /* one, for the folder */
+    few = (struct rlimit){(rlim_t)lowest + 1, before.rlim_max}; /* one, for the folder */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     engine_dir_dead(dead_one, &told);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -290,7 +315,8 @@ static void test_reap_without_descriptors(void **state)
     assert_int_equal(access(dir, F_OK), 0);
 }
 
-/* So many containers that the list is cut: the last line, of a living program, has lost the end of its start time. */
+/* So many containers that the list is cut: the last line, of a living program, has lost the end of its start
+ * time. */
 static void test_scan_of_a_list_that_is_cut(void **state)
 {
     struct place *p = *state;
@@ -309,7 +335,7 @@ static void test_scan_of_a_list_that_is_cut(void **state)
 
         do
             buf_addch(&text, '\n');
-        while ((caps[i] - text.len) % len != len - 2);      /* the newline and a digit do not fit */
+        while ((caps[i] - text.len) % len != len - 2); /* the newline and a digit do not fit */
         while (text.len < caps[i] + len)
             buf_addstr(&text, line);
         assert_int_equal(file_write(list, text.data, text.len, 0644, NULL), 0);
@@ -320,25 +346,30 @@ static void test_scan_of_a_list_that_is_cut(void **state)
     }
 }
 
-/* By their labels: of the dead of this boot all; of an earlier boot only podman's, for another machine of our name may share a docker daemon. */
+/* By their labels: of the dead of this boot all; of an earlier boot only podman's, for another machine of our
+ * name may share a docker daemon. */
 static void test_scan_of_labels(void **state)
 {
     static const char *const engines[] = {"docker", "podman"};
     struct place *p = *state;
-    autofree char *log = logging_docker(p), *list = xasprintf("%s/list", p->dir), *dead = dead_owner(), *other = xstrdup(dead);
-    autofree char *script = xasprintf("case $1 in ps) exec /bin/cat %s;; esac; echo \"$0 $*\" >> %s", list, log);
+    autofree char *log = logging_docker(p), *list = xasprintf("%s/list", p->dir), *dead = dead_owner(),
+                  *other = xstrdup(dead);
+    autofree char *script = xasprintf("case $1 in ps) exec /bin/cat %s;; esac; echo \"$0 $*\" >> %s", list,
+                                      log);
     struct sandbox_swept swept;
 
     char *boot = strchr(other, '/') + 1;
     *boot = *boot == 'f' ? 'e' : 'f';
-    autofree char *lines = xasprintf("sandpiper-0000000000000001 %s\nsandpiper-0000000000000002 %s\nsomebody-elses %s\n", dead, other, dead);
+    autofree char *lines = xasprintf(
+        "sandpiper-0000000000000001 %s\nsandpiper-0000000000000002 %s\nsomebody-elses %s\n", dead, other,
+        dead);
     assert_int_equal(file_write(list, lines, strlen(lines), 0644, NULL), 0);
     for (size_t i = 0; i < countof(engines); i++) {
         const struct engine_memory memory = {.engine = (char *)engines[i]};
 
         fake(p, engines[i], script);
         engine_memory_store(&p->o, &memory);
-        p->o.memory++;              /* both are remembered */
+        p->o.memory++; /* both are remembered */
     }
     sandbox_gc(p->loop, &swept);
     assert_int_equal(swept.sandboxes, 3);
@@ -355,23 +386,28 @@ static void test_reap_many(void **state)
 {
     struct place *p = *state;
     autofree char *log = logging_docker(p);
-    autofree char *script = xasprintf("PATH=/usr/bin:/bin; cd %s; mkdir now-$$; set -- \"$*\" now-*; [ $# -le 5 ] || echo $# at once >> log\n"
-                                      "echo \"$1\" >> log; sleep 0.02; rmdir now-$$", p->dir);
+    autofree char *script = xasprintf("PATH=/usr/bin:/bin; cd %s; mkdir now-$$; set -- \"$*\" now-*; [ $# "
+                                      "-le 5 ] || echo $# at once >> log\n"
+                                      "echo \"$1\" >> log; sleep 0.02; rmdir now-$$",
+                                      p->dir);
 
     leave_many();
     fake(p, "docker", script);
     engine_reap(p->loop);
-    for (int i = 0; i < 5 && !run_dir_empty(); i++)     /* a machine under load may need more than the time of one end */
+    /* a machine under load may need more than the time of one end */
+    for (int i = 0; i < 5 && !run_dir_empty(); i++)
         engine_reap_end(p->loop);
     assert_true(run_dir_empty());
     assert_int_equal(removals_asked(log), MANY);
 }
 
-/* A client that hangs does not keep the user: the end has its time, an interrupt ends it at once, and the next start does not wait for it again. */
+/* A client that hangs does not keep the user: the end has its time, an interrupt ends it at once, and the
+ * next start does not wait for it again. */
 static void test_reap_end_is_bounded(void **state)
 {
     struct place *p = *state;
-    autofree char *log = logging_docker(p), *old = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
+    autofree char *log = logging_docker(p),
+                  *old = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
     autofree char *tried = xasprintf("%s/late", old);
     int64_t begun = clock_ms();
 
@@ -379,9 +415,10 @@ static void test_reap_end_is_bounded(void **state)
     fake(p, "docker", "exec /bin/sleep 6");
     assert_int_equal(file_write(tried, "", 0, 0600, NULL), 0);
     engine_reap(p->loop);
-    engine_reap_end(p->loop);                   /* an earlier start has waited for it */
+    engine_reap_end(p->loop); /* an earlier start has waited for it */
     assert_true(clock_ms() - begun < 1000);
-    autofree char *new = left_behind("0000000000000002", ":7", "sandpiper-0000000000000002"), *mark = xasprintf("%s/late", new);
+    autofree char *new = left_behind("0000000000000002", ":7", "sandpiper-0000000000000002"),
+                  *mark = xasprintf("%s/late", new);
     engine_reap(p->loop);
     loop_interrupt(p->loop);
     engine_reap_end(p->loop);
@@ -399,7 +436,8 @@ static void test_a_client_that_hangs(void **state)
 {
     struct place *p = *state;
     autofree char *log = logging_docker(p), *run = xdg_path(XDG_RUNTIME, NULL);
-    autofree char *script = xasprintf("case \" $* \" in *' run '*) exec /bin/sleep 60;; esac; echo \"$*\" >> %s", log);
+    autofree char *script = xasprintf(
+        "case \" $* \" in *' run '*) exec /bin/sleep 60;; esac; echo \"$*\" >> %s", log);
 
     fake(p, "docker", script);
     p->o.engine = "docker";
@@ -414,7 +452,10 @@ static void test_a_client_that_hangs(void **state)
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     struct engine_dir d = {.path = found.gl_pathv[0]};
     autofree char *dead = dead_owner(), *container = xasprintf("sandpiper-%s", strrchr(d.path, '/') + 1);
-    assert_int_equal(engine_dir_record(&d, &(struct engine_record){.owner = dead, .engine = "docker", .container = container}, NULL), 0);
+    assert_int_equal(
+        engine_dir_record(
+            &d, &(struct engine_record){.owner = dead, .engine = "docker", .container = container}, NULL),
+        0);
     globfree(&found);
     engine_reap(p->loop);
     engine_reap_end(p->loop);
@@ -425,10 +466,21 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_reap), T(test_reap_waits_for_a_start), T(test_reap_asks_again), T(test_reap_nobody_to_ask),
-        T(test_reap_waits_for_what_is_in_progress), T(test_reap_looks_inside), T(test_reap_leaves_it_to_the_keeper),
-        T(test_reap_without_record), T(test_reap_without_descriptors), T(test_scan_of_a_list_that_is_cut),
-        T(test_scan_of_labels), T(test_reap_many), T(test_a_client_that_hangs), T(test_reap_end_is_bounded),      /* the last: what it leaves under way stays so */
+        T(test_reap),
+        T(test_reap_waits_for_a_start),
+        T(test_reap_asks_again),
+        T(test_reap_nobody_to_ask),
+        T(test_reap_waits_for_what_is_in_progress),
+        T(test_reap_looks_inside),
+        T(test_reap_leaves_it_to_the_keeper),
+        T(test_reap_without_record),
+        T(test_reap_without_descriptors),
+        T(test_scan_of_a_list_that_is_cut),
+        /* the last: what it leaves under way stays so */
+        T(test_scan_of_labels),
+        T(test_reap_many),
+        T(test_a_client_that_hangs),
+        T(test_reap_end_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

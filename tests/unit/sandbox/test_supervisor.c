@@ -34,7 +34,10 @@ static void test_loss(void **state)
     want_out("print(6)", "6\n");
 }
 
-#define GREETING "printf '\\017\\000\\000\\000H\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0v\\001\\000\\000\\0001p\\004\\000\\000\\0003.11';"
+#define GREETING                                                                                             \
+    "printf "                                                                                                \
+    "'\\017\\000\\000\\000H\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0v\\001\\000\\000\\0001p\\004\\00" \
+    "0\\000\\0003.11';"
 
 /* A peer that is not our supervisor at all. */
 static void test_hostile_peer(void **state)
@@ -84,12 +87,13 @@ static void test_forged_memory_kill(void **state)
 
     (void)state;
     fake.instead = GREETING "exec /usr/bin/python3 -c 'import os\n"
-                   "while 1:\n"
-                   " h = b\"\"\n"
-                   " while len(h) < 21: h += os.read(0, 21 - len(h))\n"
-                   " n = int.from_bytes(h[:4], \"little\")\n"
-                   " while n: n -= len(os.read(0, n))\n"
-                   " if h[4:5] == b\"R\": os.write(1, b\"\\15\\0\\0\\0Z\" + h[5:21] + b\"w\\1\\0\\0\\0009o\\2\\0\\0\\0-1\")'";
+                            "while 1:\n"
+                            " h = b\"\"\n"
+                            " while len(h) < 21: h += os.read(0, 21 - len(h))\n"
+                            " n = int.from_bytes(h[:4], \"little\")\n"
+                            " while n: n -= len(os.read(0, n))\n"
+                            " if h[4:5] == b\"R\": os.write(1, b\"\\15\\0\\0\\0Z\" + h[5:21] + "
+                            "b\"w\\1\\0\\0\\0009o\\2\\0\\0\\0-1\")'";
     assert_int_equal(sandbox_run(box, "1", 1, NULL, &r, &err), 0);
     assert_int_equal(r.status, CELL_DIED);
     fake.instead = NULL;
@@ -114,7 +118,10 @@ static void test_peer_that_takes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_loss), T(test_hostile_peer), T(test_forged_memory_kill), T(test_peer_that_takes_nothing),
+        T(test_loss),
+        T(test_hostile_peer),
+        T(test_forged_memory_kill),
+        T(test_peer_that_takes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

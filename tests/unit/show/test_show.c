@@ -59,14 +59,16 @@ static void screen_release(struct screen *c)
 
 static void call(struct screen *c, unsigned cell, const char *code)
 {
-    struct event e = {.type = EVENT_TOOL_CALL, .call = {.id = "a", .tool = "execute_python", .code = code, .cell = cell}};
+    struct event e = {.type = EVENT_TOOL_CALL,
+                      .call = {.id = "a", .tool = "execute_python", .code = code, .cell = cell}};
 
     show_event(c->show, &e);
 }
 
 static void output(struct screen *c, int stream, const char *text, size_t len)
 {
-    struct event e = {.type = EVENT_TOOL_OUTPUT, .output = {.cell = 1, .stream = stream, .text = text, .len = len}};
+    struct event e = {.type = EVENT_TOOL_OUTPUT,
+                      .output = {.cell = 1, .stream = stream, .text = text, .len = len}};
 
     show_event(c->show, &e);
 }
@@ -76,10 +78,16 @@ static void puts_out(struct screen *c, const char *text)
     output(c, 1, text, strlen(text));
 }
 
-static void result(struct screen *c, enum cell_status status, const char *value, const char *error, uint64_t bytes, const char *path)
+static void result(struct screen *c, enum cell_status status, const char *value, const char *error,
+                   uint64_t bytes, const char *path)
 {
     struct event e = {.type = EVENT_TOOL_RESULT,
-                      .result = {.cell = 1, .status = status, .value = value, .error = error, .out_bytes = bytes, .output_path = path}};
+                      .result = {.cell = 1,
+                                 .status = status,
+                                 .value = value,
+                                 .error = error,
+                                 .out_bytes = bytes,
+                                 .output_path = path}};
 
     show_event(c->show, &e);
 }
@@ -110,7 +118,9 @@ static void test_partial_lines_and_mixed_streams(void **state)
     output(&c, 2, "a warning\n", 10);
     puts_out(&c, " goes on");
     result(&c, CELL_EXCEPTION, NULL, "Traceback:\n  line 1\nKeyError: 'x'\n", 28, NULL);
-    assert_string_equal(screen_read(&c), "  1  pass\n| no newline\n| a warning\n|  goes on\n! Traceback:\n!   line 1\n! KeyError: 'x'\n");
+    assert_string_equal(
+        screen_read(&c),
+        "  1  pass\n| no newline\n| a warning\n|  goes on\n! Traceback:\n!   line 1\n! KeyError: 'x'\n");
     screen_release(&c);
 }
 
@@ -122,7 +132,8 @@ static void test_hostile_output(void **state)
     (void)state;
     screen_init(&c, (struct show_options){.terminal = true, .width = 80});
     call(&c, 1, "x\033[31m = '\xe2\x80\xae'");
-    puts_out(&c, "\033]0;title\007a\033[2J\033[Hb\rsandpiper: fake\033[31mred\xc2\x9b" "31m\n> prompt\b\b\n");
+    puts_out(&c, "\033]0;title\007a\033[2J\033[Hb\rsandpiper: fake\033[31mred\xc2\x9b"
+                 "31m\n> prompt\b\b\n");
     result(&c, CELL_EXCEPTION, "\033[1mv", "E\033]52;c;AAAA\007rror\rover", 10, NULL);
     const char *s = screen_read(&c);
     assert_null(strchr(s, '\033'));
@@ -149,7 +160,9 @@ static void test_wrapped_lines_keep_the_gutter(void **state)
     puts_out(&c, "\n\tt\n\xe4\xb8\xad\xe4\xb8\xad");
     result(&c, CELL_OK, NULL, NULL, 100, NULL);
     char want[400];
-    snprintf(want, sizeof want, "  1  pass\n| %.38s\n| %.38s\n| %.24s\n|         t\n| \xe4\xb8\xad\xe4\xb8\xad\n", line, line, line);
+    snprintf(want, sizeof want,
+             "  1  pass\n| %.38s\n| %.38s\n| %.24s\n|         t\n| \xe4\xb8\xad\xe4\xb8\xad\n", line, line,
+             line);
     assert_string_equal(screen_read(&c), want);
     screen_release(&c);
 }
@@ -174,11 +187,15 @@ static void test_words_of_ours_stay_whole(void **state)
     call(&c, 1, "pass");
     for (int i = 0; i < 201; i++)
         puts_out(&c, "y\n");
-    result(&c, CELL_MEMORY, NULL, "the code was killed: out of memory (limit 1 GiB)\n    x\n  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b", 402,
-           "/a/path/of/some/length/x.txt");
+    result(
+        &c, CELL_MEMORY, NULL,
+        "the code was killed: out of memory (limit 1 GiB)\n    x\n  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b",
+        402, "/a/path/of/some/length/x.txt");
     assert_string_equal(strchr(screen_read(&c), '['),
-                        "[output cut at 200 of 201\n  lines, 402 bytes in all; all\n  of it is in\n  /a/path/of/some/length/x.txt]\n"
-                        "! the code was killed: out of\n!   memory (limit 1 GiB)\n!     x\n!   aaaaaaaaaaaaaaaaaaaaaaaaaa\n! aaaaaaaaaa b\n");
+                        "[output cut at 200 of 201\n  lines, 402 bytes in all; all\n  of it is in\n  "
+                        "/a/path/of/some/length/x.txt]\n"
+                        "! the code was killed: out of\n!   memory (limit 1 GiB)\n!     x\n!   "
+                        "aaaaaaaaaaaaaaaaaaaaaaaaaa\n! aaaaaaaaaa b\n");
     screen_release(&c);
 }
 
@@ -197,7 +214,8 @@ static void test_line_limit(void **state)
     for (const char *p = s; (p = strstr(p, "| y\n")); p++)
         lines++;
     assert_int_equal(lines, 200);
-    assert_non_null(strstr(s, "\n[output cut at 200 of 1,000 lines, 2,000 bytes in all; all of it is in /tmp/out]\n"));
+    assert_non_null(
+        strstr(s, "\n[output cut at 200 of 1,000 lines, 2,000 bytes in all; all of it is in /tmp/out]\n"));
     screen_release(&c);
 }
 
@@ -231,7 +249,8 @@ static void test_flood(void **state)
     result(&c, CELL_TIMEOUT, NULL, NULL, 1600 * 65536ULL, "/tmp/out");
     const char *s = screen_read(&c);
     assert_true(c.seen.len < 34 * 1024);
-    assert_non_null(strstr(s, "[output cut at 32,768 of 104,857,600 bytes; the first 16 MiB are in /tmp/out]\n! the code reached its time limit\n"));
+    assert_non_null(strstr(s, "[output cut at 32,768 of 104,857,600 bytes; the first 16 MiB are in "
+                              "/tmp/out]\n! the code reached its time limit\n"));
     assert_true(clock_ms() - start < 2000);
     free(piece);
     screen_release(&c);
@@ -307,13 +326,16 @@ static void test_colour(void **state)
     (void)state;
     screen_init(&c, (struct show_options){.terminal = true, .colour = true, .width = 80});
     call(&c, 1, "if x: # c\n y = 'import'");
-    assert_string_equal(screen_read(&c), "  1  \033[35mif\033[0m x: \033[2m# c\033[0m\n  2   y = \033[32m'import'\033[0m\n");
+    assert_string_equal(screen_read(&c),
+                        "  1  \033[35mif\033[0m x: \033[2m# c\033[0m\n  2   y = \033[32m'import'\033[0m\n");
     screen_release(&c);
 }
 
 static void test_python_classes(void **state)
 {
-    static const struct { const char *code, *classes; } t[] = {
+    static const struct {
+        const char *code, *classes;
+    } t[] = {
         {"for i in a", "kkk   kk  "},
         {"forest", "      "},
         {"'a\\'b' if", "ssssss kk"},
@@ -335,8 +357,10 @@ static void test_python_classes(void **state)
 
         python_classify(t[i].code, len, out);
         for (size_t k = 0; k < len; k++)
-            assert_int_equal(out[k], t[i].classes[k] == 'k' ? PYTHON_KEYWORD : t[i].classes[k] == 's' ? PYTHON_STRING :
-                             t[i].classes[k] == 'c' ? PYTHON_COMMENT : PYTHON_PLAIN);
+            assert_int_equal(out[k], t[i].classes[k] == 'k'   ? PYTHON_KEYWORD
+                                     : t[i].classes[k] == 's' ? PYTHON_STRING
+                                     : t[i].classes[k] == 'c' ? PYTHON_COMMENT
+                                                              : PYTHON_PLAIN);
     }
 }
 
@@ -362,9 +386,19 @@ static const char *text_of(const char *in, bool byte_by_byte, char *out, size_t 
 
 static void test_text_ends_in_one_newline(void **state)
 {
-    static const struct { const char *in, *out; } t[] = {
-        {"42", "42\n"}, {"42\n", "42\n"}, {"\n\n42\n\n\n", "42\n"}, {"a\n\nb", "a\n\nb\n"}, {"", ""}, {"\n\n", ""},
-        {"a\033[31mb\xc2\x9b" "1mc", "abc\n"}, {"\xe2\x80\x8dz", "\xe2\x80\x8dz\n"},
+    static const struct {
+        const char *in, *out;
+    } t[] = {
+        {"42", "42\n"},
+        {"42\n", "42\n"},
+        {"\n\n42\n\n\n", "42\n"},
+        {"a\n\nb", "a\n\nb\n"},
+        {"", ""},
+        {"\n\n", ""},
+        {"a\033[31mb\xc2\x9b"
+         "1mc",
+         "abc\n"},
+        {"\xe2\x80\x8dz", "\xe2\x80\x8dz\n"},
     };
     char out[256];
 
@@ -425,7 +459,7 @@ static void test_status_line(void **state)
     (void)state;
     screen_init(&c, (struct show_options){.terminal = true, .width = 30, .loop = loop});
     show_asking(c.show, "a-model-with-a-name-longer-than-the-line");
-    assert_string_equal(screen_read(&c), "");              /* silence first */
+    assert_string_equal(screen_read(&c), ""); /* silence first */
     for (int64_t end = clock_ms() + 600; clock_ms() < end;)
         loop_wait(loop, 50);
     const char *s = screen_read(&c);
@@ -452,7 +486,8 @@ static void test_status_line(void **state)
     loop_free(loop);
 }
 
-/* stdout and stderr on one terminal: nobody's line is glued to another's, and a half line is never wiped by the spinner. */
+/* stdout and stderr on one terminal: nobody's line is glued to another's, and a half line is never wiped by
+ * the spinner. */
 static void test_shared_terminal(void **state)
 {
     struct loop *loop = loop_new();
@@ -515,17 +550,24 @@ static void test_wants_colour(void **state)
 /* text at a column, a width, what comes out */
 static void test_wrap(void **state)
 {
-    static const struct { const char *text; int column, width; const char *want; } rows[] = {
+    static const struct {
+        const char *text;
+        int column, width;
+        const char *want;
+    } rows[] = {
         {"one two three", 0, 80, "one two three"},
         {"one two three", 0, 0, "one two three"},
         {"one two three", 0, 7, "one two\n  three"},
         {"one two three", 11, 14, "one\n  two three"},
-        {"one two three", 11, 12, "one\n  two three"},         /* never a line with nothing on it */
+        {"one two three", 11, 12, "one\n  two three"}, /* never a line with nothing on it */
         {"see /a/very/long/path/to/it please", 0, 12, "see\n  /a/very/long/path/to/it\n  please"},
         {"  key:  value and more", 0, 16, "  key:  value\n    and more"},
         {"caf\xc3\xa9 caf\xc3\xa9", 0, 9, "caf\xc3\xa9 caf\xc3\xa9"},
-        {"\xe4\xb8\xad\xe4\xb8\xad \xe4\xb8\xad", 0, 6, "\xe4\xb8\xad\xe4\xb8\xad\n  \xe4\xb8\xad"},       /* two columns each */
-        {"one  ", 0, 4, "one  "}, {"", 11, 5, ""}, {"   ", 0, 2, "   "},
+        /* two columns each */
+        {"\xe4\xb8\xad\xe4\xb8\xad \xe4\xb8\xad", 0, 6, "\xe4\xb8\xad\xe4\xb8\xad\n  \xe4\xb8\xad"},
+        {"one  ", 0, 4, "one  "},
+        {"", 11, 5, ""},
+        {"   ", 0, 2, "   "},
     };
 
     (void)state;
@@ -541,14 +583,17 @@ static void test_wrap(void **state)
 static void test_long_paths_stand_alone(void **state)
 {
     struct screen c;
-    struct event e = {.type = EVENT_FILE, .file = {.cell = 1, .name = "a.png", .path = "/home/somebody/with/a/long/name/a.png", .size = 2000}};
+    struct event e = {
+        .type = EVENT_FILE,
+        .file = {.cell = 1, .name = "a.png", .path = "/home/somebody/with/a/long/name/a.png", .size = 2000}};
 
     (void)state;
     screen_init(&c, (struct show_options){.terminal = true, .width = 30});
     show_event(c.show, &e);
     assert_string_equal(screen_read(&c), "file: 2.0 kB\n/home/somebody/with/a/long/name/a.png\n");
     screen_release(&c);
-    screen_init(&c, (struct show_options){.width = 30});            /* no terminal: one line, always the same */
+    /* no terminal: one line, always the same */
+    screen_init(&c, (struct show_options){.width = 30});
     show_event(c.show, &e);
     assert_string_equal(screen_read(&c), "file: /home/somebody/with/a/long/name/a.png (2.0 kB)\n");
     screen_release(&c);

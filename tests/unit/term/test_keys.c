@@ -22,7 +22,8 @@ static void take_all(struct keys *k, int64_t now, struct buf *out)
         if (key.kind == KEY_CHAR)
             buf_add(out, key.bytes, key.n);
         else
-            buf_addf(out, "<%s%s%s>", buf_str(key.paste), key.cut ? "|cut" : "", key.unended ? "|unended" : "");
+            buf_addf(out, "<%s%s%s>", buf_str(key.paste), key.cut ? "|cut" : "",
+                     key.unended ? "|unended" : "");
     }
 }
 
@@ -59,7 +60,9 @@ static void test_cut_anywhere(void **state)
     check("\033[200~\033[201~", "<>");
     check("\033[200~a\033[2Jb\033\033[201~z", "<ab>z");
     check("\033[200~a\033[200~b\033[201~\033[200~c\033[201~", "<ab><c>");
-    check("bad\xff" "byte\xc3(", "badbyte(");
+    check("bad\xff"
+          "byte\xc3(",
+          "badbyte(");
     check("\033", "\033");
 }
 
@@ -97,7 +100,7 @@ static void test_a_paste_too_long(void **state)
     for (int i = 0; i < 3; i++) {
         keys_feed(&k, big, PASTE_MAX + 100, 1);
         assert_int_equal(keys_next(&k, 1).kind, KEY_NONE);
-        assert_true(k.raw.alloc < 4 * PASTE_MAX);          /* what is over is not kept */
+        assert_true(k.raw.alloc < 4 * PASTE_MAX); /* what is over is not kept */
     }
     keys_feed(&k, "\033[201~after", 11, 2);
     key = keys_next(&k, 2);
@@ -112,7 +115,9 @@ static void test_a_paste_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_a_paste_without_end), cmocka_unit_test(test_a_paste_too_long),
+        cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_a_paste_without_end),
+        cmocka_unit_test(test_a_paste_too_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,10 +24,23 @@
 
 static void test_commands(void **state)
 {
-    static const struct { const char *line; enum command_id id; const char *argument; } t[] = {
-        {"/help", COMMAND_HELP, ""}, {"/quit", COMMAND_EXIT, ""}, {"/exit ", COMMAND_EXIT, ""}, {"/model  a b", COMMAND_MODEL, "a b"},
-        {"/hlep", COMMAND_UNKNOWN, ""}, {"/", COMMAND_UNKNOWN, ""}, {"/usr/bin is what?", COMMAND_NONE, ""}, {" /help", COMMAND_NONE, ""},
-        {"/helpme", COMMAND_UNKNOWN, ""}, {"what", COMMAND_NONE, ""}, {"/help\nmore", COMMAND_NONE, ""}, {"/2 + 2", COMMAND_NONE, ""},
+    static const struct {
+        const char *line;
+        enum command_id id;
+        const char *argument;
+    } t[] = {
+        {"/help", COMMAND_HELP, ""},
+        {"/quit", COMMAND_EXIT, ""},
+        {"/exit ", COMMAND_EXIT, ""},
+        {"/model  a b", COMMAND_MODEL, "a b"},
+        {"/hlep", COMMAND_UNKNOWN, ""},
+        {"/", COMMAND_UNKNOWN, ""},
+        {"/usr/bin is what?", COMMAND_NONE, ""},
+        {" /help", COMMAND_NONE, ""},
+        {"/helpme", COMMAND_UNKNOWN, ""},
+        {"what", COMMAND_NONE, ""},
+        {"/help\nmore", COMMAND_NONE, ""},
+        {"/2 + 2", COMMAND_NONE, ""},
     };
 
     (void)state;
@@ -40,13 +53,15 @@ static void test_commands(void **state)
     }
     assert_string_equal(command_nearest("/hlep"), "/help");
     assert_string_equal(command_nearest("/ext"), "/exit");
-    assert_string_equal(command_nearest("/modle gpt"), "/model");      /* two letters swapped are one mistake */
+    /* two letters swapped are one mistake */
+    assert_string_equal(command_nearest("/modle gpt"), "/model");
     assert_string_equal(command_nearest("/cdoe"), "/code");
     assert_string_equal(command_nearest("/claer"), "/clear");
     assert_string_equal(command_nearest("/rtery"), "/retry");
     assert_string_equal(command_nearest("/mod"), "/model");
     assert_string_equal(command_nearest("/sys x"), "/system");
-    assert_string_equal(command_nearest("/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa") ? "ok" : "", "ok");
+    assert_string_equal(
+        command_nearest("/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa") ? "ok" : "", "ok");
     for (const char *const *w = command_words(); *w; w++)
         assert_int_equal(**w, '/');
 }
@@ -114,12 +129,12 @@ static void test_history(void **state)
     assert_int_equal(history_length, 1000);
     assert_string_equal(history_get(history_base + history_length - 1)->line, "entry 1199");
     assert_int_equal(file_read(path, 1 << 20, &text, &err), 0);
-    assert_memory_equal(text.data, "entry 200\n", 10);     /* and the file was made shorter too */
+    assert_memory_equal(text.data, "entry 200\n", 10); /* and the file was made shorter too */
     buf_release(&text);
     history_release(&h);
     clear_history();
 
-    assert_int_equal(history_open(&h, dir, &err), -1);     /* a directory: no history, no harm */
+    assert_int_equal(history_open(&h, dir, &err), -1); /* a directory: no history, no harm */
     history_append(&h, "x");
     history_release(&h);
     file_remove_tree(dir);
@@ -128,7 +143,9 @@ static void test_history(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commands), cmocka_unit_test(test_pastes), cmocka_unit_test(test_history),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_pastes),
+        cmocka_unit_test(test_history),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
