@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/loop.h"
+#include "agent/rounds.h"
 #include "agent/private.h"
 #include "base/clock.h"
 #include "base/error.h"

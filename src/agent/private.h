@@ -5,7 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/budget.h"
-#include "agent/prompts.h"
+#include "agent/texts.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "llm/llm.h"

@@ -1,7 +1,7 @@
 /* embed.h - compile a file into the program. Used once per file, at file scope of a .c file:
  *
- *     EMBED(providers_yaml, "src/config/providers.yaml")     ->  const char providers_yaml[],
- * providers_yaml_end[]
+ *     EMBED(providers_yaml, "src/config/providers.yaml")
+ *     ->  const char providers_yaml[], providers_yaml_end[]
  *
  * The path is relative to the top folder, where make runs. A NUL follows the bytes, so text can be used as a
  * string. The compiler does not see the file: the Makefile names it as a prerequisite of the object.

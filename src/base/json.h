@@ -24,7 +24,7 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
 #define JSON_LONG_BYTES (64u << 20)
 #define JSON_DUPLICATES 1 /* flag: of two members with one key the first counts, instead of an error */
 #define JSON_PREFIX     2 /* flag: text after the value is no error; *used tells where the value ended */
-#define JSON_LONG                                                                                           \
+#define JSON_LONG \
     4 /* flag: up to JSON_LONG_BYTES; only for a caller that has seen to it that there are few values in it \
        */
 

@@ -188,7 +188,7 @@ void conversation_result(struct conversation *c, const char *call_id, enum resul
     insert_result(c, c->n, call_id, kind, text, len);
 }
 
-#define INTERRUPTED                                                                                         \
+#define INTERRUPTED \
     "Interrupted." /* between a result and the user's next words: Mistral takes no user turn right behind a \
                       result */
 

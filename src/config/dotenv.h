@@ -1,8 +1,9 @@
-/* dotenv.h - the .env of the working directory: NAME=value lines, nothing is expanded, nothing is run,
+/* dotenv.h - the .env of the working directory: NAME=value lines; nothing is expanded, nothing is run and
  * nothing gets into the environment.
  *
- *     export NAME=value   # comment        'as it is'        "with \n \t \" \\ \$"        quoted values may
- * span lines
+ *     export NAME=value   # comment
+ *     NAME='as it is'
+ *     NAME="with \n \t \" \\ \$"        quoted values may span lines
  *
  * The later of two lines with one name counts. The directory may be hostile: config.c decides which names are
  * taken at all.

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "llm/api.h"
-#include "llm/effort.h"
+#include "wire/api.h"
+#include "wire/effort.h"
 
 const char *adapt_effort(const struct llm *m)
 {

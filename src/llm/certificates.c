@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "llm/failure.h"
+#include "wire/failure.h"
 
 struct trust {
     const char *file, *dir; /* NULL: libcurl's own */

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "llm/answer.h"
+#include "wire/reply.h"
 #include "llm/retry.h"
 
 #define PIECE \

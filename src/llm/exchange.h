@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-#include "llm/answer.h"
+#include "wire/reply.h"
 #include "llm/http.h"
 #include "llm/llm.h"
-#include "llm/request.h"
+#include "wire/request.h"
 
 /* What was learnt in this session about one endpoint and model. */
 struct learnt {

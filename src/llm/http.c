@@ -318,7 +318,7 @@ static void describe_lost(const struct transfer *t, CURLcode code, const char *w
         failure_set(f, FAILURE_NETWORK, "the connection to %s failed: %s", host, why);
 }
 
-#define TOO_LARGE                                                                                       \
+#define TOO_LARGE \
     ((CURLcode)100) /* CURLE_TOO_LARGE of 8.6; before it a line that libcurl has no room for is "out of \
                        memory" */
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "llm/failure.h"
+#include "wire/failure.h"
 
 struct buf;
 struct error;

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/url.h"
-#include "llm/api.h"
+#include "wire/api.h"
 #include "llm/exchange.h"
 #include "llm/learnt.h"
 #include "llm/replay.h"
@@ -286,26 +286,6 @@ bool llm_output_answers(const struct llm *m)
 int llm_context(const struct llm *m)
 {
     return m->learnt.context;
-}
-
-void llm_reply_release(struct llm_reply *r)
-{
-    if (!r)
-        return;
-    free(r->text);
-    free(r->reasoning);
-    free(r->reasoning_field);
-    free(r->cause);
-    free(r->reasoning_items);
-    free(r->model);
-    for (size_t i = 0; i < r->n_calls; i++) {
-        call_release(&r->calls[i].call);
-        free(r->calls[i].problem);
-        free(r->calls[i].sent_name);
-        free(r->calls[i].sent_arguments);
-    }
-    free(r->calls);
-    *r = (struct llm_reply){0};
 }
 
 /* DESIGN 5, auto: an unknown model that has made no native call and ends a reply with a python block in it.

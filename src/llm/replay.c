@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "llm/api.h"
-#include "llm/workers_ai.h"
+#include "wire/api.h"
+#include "wire/read_workers_ai.h"
 
 struct replay {
     struct buf file;

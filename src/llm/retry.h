@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "llm/failure.h"
+#include "wire/failure.h"
 
 #define RETRY_MAX           3 /* attempts after the first */
 #define RETRY_POLL_MS       2000

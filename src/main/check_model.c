@@ -13,7 +13,7 @@
 #include "base/scrub.h"
 #include "chat/conversation.h"
 #include "config/prompts.h"
-#include "llm/answer.h"
+#include "wire/reply.h"
 #include "llm/models.h"
 #include "main/command.h"
 #include "show/show.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/prompts.h"
+#include "agent/texts.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/loop.h"

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/place.h"
 #include "main/command.h"
-#include "sandbox/owner.h"
+#include "engine/owner.h"
 
 #define OWNER_MAX 1024
 

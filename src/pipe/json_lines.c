@@ -5,18 +5,24 @@
  * it is data.
  *
  *   session       model, provider, endpoint, engine ("" where none was named: the next tells), session (id or
- * null), version (of sandpiper) sandbox       engine, image (null: it has none), runtime (null: the engine's
- * own), python, name (null: none); when it is up, and again when it was replaced text          reply (number
- * in the question), text (a piece) tool_call     id, tool, cell (number in the session), code tool_output
- * cell, stream ("stdout", "stderr"), text (a piece; at most 16 MiB a cell) tool_result   id, cell, status
- * ("ok", "exception", "exit", "timeout", "interrupted", "memory", "died", "not_run"), value, error,
- *                 state_lost, state_restored, seconds, output_bytes (all of it), output_path, model_text
- * (what the model is told) file          cell, name (in the sandbox), path (here), bytes notice        level
- * ("info", "warning", "error", "detail"), text usage         input_tokens, output_tokens, reasoning_tokens
- * (null: unknown), estimated, seconds: of one request done          status ("answered", "no_answer",
- * "no_sandbox", "code_failed", "limit", "try_later", "refused", "usage", "interrupted", "terminated"),
- * exit_code (of this question), answer, error, reasoning (where there is no answer), last_output, usage
- * {input_tokens, output_tokens, estimated, requests, cells, seconds} session_end   exit_code
+ *                 null), version (of sandpiper)
+ *   sandbox       engine, image (null: it has none), runtime (null: the engine's own), python, name (null:
+ *                 none); when it is up, and again when it was replaced
+ *   text          reply (number in the question), text (a piece)
+ *   tool_call     id, tool, cell (number in the session), code
+ *   tool_output   cell, stream ("stdout", "stderr"), text (a piece; at most 16 MiB a cell)
+ *   tool_result   id, cell, status ("ok", "exception", "exit", "timeout", "interrupted", "memory", "died",
+ *                 "not_run"), value, error, state_lost, state_restored, seconds, output_bytes (all of it),
+ *                 output_path, model_text (what the model is told)
+ *   file          cell, name (in the sandbox), path (here), bytes
+ *   notice        level ("info", "warning", "error", "detail"), text
+ *   usage         input_tokens, output_tokens, reasoning_tokens (null: unknown), estimated, seconds: of one
+ *                 request
+ *   done          status ("answered", "no_answer", "no_sandbox", "code_failed", "limit", "try_later",
+ *                 "refused", "usage", "interrupted", "terminated"), exit_code (of this question), answer,
+ *                 error, reasoning (where there is no answer), last_output, usage {input_tokens,
+ *                 output_tokens, estimated, requests, cells, seconds}
+ *   session_end   exit_code
  */
 #include "pipe/json_lines.h"
 

@@ -14,7 +14,7 @@
 
 #define HEAD_MAX ((size_t)64 * 1024)
 #define PIECE    16384
-#define COUNT_MAX                                                                            \
+#define COUNT_MAX \
     ((uint64_t)64 * 1024 * 1024) /* how far an endless line is read on only to name its size \
                                   */
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/size.h"
 
 enum {
     VALUE_MAX = 20000,

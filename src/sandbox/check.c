@@ -10,8 +10,9 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
-#include "sandbox/cgroup.h"
-#include "sandbox/job.h"
+#include "base/size.h"
+#include "engine/cgroup.h"
+#include "engine/job.h"
 #include "sandbox/private.h"
 
 #define CLIENT_MS 10000

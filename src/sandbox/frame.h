@@ -1,8 +1,8 @@
 /* frame.h - the bytes between the program and the supervisor inside a sandbox: frames and, in some bodies,
  * tagged values.
  *
- *     u32 length of the body | u8 type | 16 bytes nonce | body            tagged value: u8 tag | u32 length |
- * bytes
+ *     frame:         u32 length of the body | u8 type | 16 bytes nonce | body
+ *     tagged value:  u8 tag | u32 length | bytes
  *
  * Numbers are little-endian. The peer is hostile: bytes may arrive in pieces of any size, and the same bytes
  * give the same frames however they are cut; a length over the cap is refused before anything is allocated

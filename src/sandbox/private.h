@@ -4,10 +4,10 @@
 #define SANDBOX_PRIVATE_H
 
 #include "base/error.h"
-#include "sandbox/engine.h"
-#include "sandbox/kernel.h"
+#include "engine/engine.h"
+#include "sandbox/channel.h"
 #include "sandbox/ledger.h"
-#include "sandbox/names.h"
+#include "engine/registry.h"
 #include "sandbox/output.h"
 #include "sandbox/sandbox.h"
 
@@ -60,7 +60,7 @@ struct sandbox {
     enum stage stage;
     struct error error;
     struct engine_run *run;
-    struct kernel *kernel;
+    struct channel *channel;
     char engine[32], python[32];
     char *image;
     char *packages;
@@ -119,12 +119,5 @@ void named_refused(struct sandbox *s, const char *why);
 void named_silent(struct sandbox *s);
 /* sandbox.c: there is a channel; await the greeting */
 void sandbox_opened(struct sandbox *s);
-
-/* The first of these limits (SANDBOX_ASKED_...) that the user has named and does not just want more of:
- * "cpus"; or NULL. */
-const char *sandbox_restricts(const struct sandbox_options *o, unsigned limits);
-
-/* "1 GiB", "512 MiB", "300 bytes" into out; returns out. */
-char *size_text(int64_t bytes, char *out, size_t size);
 
 #endif

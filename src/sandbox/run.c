@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "base/utf8.h"
 #include "sandbox/cell.h"
 
@@ -37,9 +38,9 @@ static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reaso
     if (reason && !l->reason)
         l->reason = reason;
     if (rung == RUNG_SIGINT)
-        kernel_send(s->kernel, 'I', NULL, NULL, 0, NULL, 0);
+        channel_send(s->channel, 'I', NULL, NULL, 0, NULL, 0);
     else if (rung == RUNG_KILL)
-        kernel_send(s->kernel, 'K', NULL, NULL, 0, NULL, 0);
+        channel_send(s->channel, 'K', NULL, NULL, 0, NULL, 0);
     else if (rung == RUNG_GONE)
         sandbox_break(s, "the supervisor in the sandbox did not obey");
 }
@@ -299,7 +300,7 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     began_us = clock_us();
     l.began = clock_ms();
     l.interrupts = loop_interrupts(s->loop);
-    kernel_send(s->kernel, 'R', c.request.nonce, number, sizeof number, code, len);
+    channel_send(s->channel, 'R', c.request.nonce, number, sizeof number, code, len);
     while (!c.request.done && s->stage == STAGE_READY) {
         wait = climb(s, &c, &l);
         if (s->stage != STAGE_READY)

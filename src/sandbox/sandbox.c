@@ -16,10 +16,10 @@
 #include "sandbox/guest.h"
 #include "sandbox/private.h"
 
-#define HELLO_MS                                                                                            \
+#define HELLO_MS \
     20000 /* from the channel to the supervisor's first frame; a loaded machine is slow, a dead one is seen \
              by its hang-up */
-#define KNOWN_HELLO_MS                                                                                    \
+#define KNOWN_HELLO_MS \
     8000 /* one that ran before is only held up by the end of a cell: 2 s to SIGKILL, 2 s to go on from a \
             copy */
 #define PACKAGES_MAX  1000
@@ -28,62 +28,6 @@
 #define OLDEST_PYTHON 8 /* 3.8: what the guest is written for */
 
 static void engine_done(void *ctx, int status, const struct error *err);
-
-void sandbox_defaults(struct sandbox_options *o)
-{
-    *o = (struct sandbox_options){
-        .engine = "auto",
-        .image = "sandpiper:latest",
-        .memory = INT64_C(1) << 30,
-        .cpus = 1,
-        .pids = 128,
-        .data_size = INT64_C(256) << 20,
-        .data_files = 10000,
-        .tmp_size = INT64_C(64) << 20,
-        .file_size = INT64_C(256) << 20,
-        .max_file = INT64_C(16) << 20,
-        .max_files_total = INT64_C(1) << 30,
-        .open_files = 256,
-        .cell_ms = 120000,
-        .idle_ms = 1800000,
-        .park = true,
-    };
-}
-
-int64_t sandbox_most_delivered(const struct sandbox_options *o)
-{
-    int64_t least = INT64_C(64) << 20, most = o->max_file > o->data_size / 4 ? o->data_size : 4 * o->max_file;
-
-    return most < least ? least : most;
-}
-
-const char *sandbox_restricts(const struct sandbox_options *o, unsigned limits)
-{
-    struct sandbox_options usual;
-
-    /* Who names more than everybody gets wants room; who names as much or less wants a bound. */
-    sandbox_defaults(&usual);
-    limits &= o->asked;
-    if ((limits & SANDBOX_ASKED_MEMORY) && o->memory <= usual.memory)
-        return "memory";
-    if ((limits & SANDBOX_ASKED_CPUS) && o->cpus <= usual.cpus)
-        return "cpus";
-    return (limits & SANDBOX_ASKED_PIDS) && o->pids <= usual.pids ? "pids" : NULL;
-}
-
-char *size_text(int64_t bytes, char *out, size_t size)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    double v = (double)bytes;
-    size_t u = 0;
-
-    while (v >= 1024 && u + 1 < countof(units)) {
-        v /= 1024;
-        u++;
-    }
-    snprintf(out, size, v == (double)(int64_t)v ? "%.0f %s" : "%.1f %s", v, units[u]);
-    return out;
-}
 
 struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
 {
@@ -117,7 +61,7 @@ static void clear_run(struct sandbox *s, bool part)
     bool leave = s->kept && s->stage != STAGE_BROKEN;
 
     loop_timer_stop(s->loop, s);
-    kernel_free(steal(&s->kernel));
+    channel_free(steal(&s->channel));
     if (leave)
         engine_leave(steal(&s->run));
     else if (part)
@@ -358,7 +302,7 @@ static void on_broken(void *ctx, const char *why)
         char line[256];
 
         snprintf(line, sizeof line, "the supervisor did not start (%s)", why);
-        kernel_free(steal(&s->kernel));
+        channel_free(steal(&s->channel));
         s->stage = STAGE_STARTING;
         /* may call engine_done, with the next candidate or the end, from the loop */
         engine_reject(s->run, line);
@@ -383,11 +327,11 @@ static void on_hello_late(void *ctx, short revents)
 
 void sandbox_opened(struct sandbox *s)
 {
-    struct kernel_listener l = {s, on_frame, on_broken};
+    struct channel_listener l = {s, on_frame, on_broken};
 
     s->stage = STAGE_HELLO;
-    kernel_free(s->kernel);
-    s->kernel = kernel_new(s->loop, engine_channel(s->run), engine_channel_out(s->run), &l);
+    channel_free(s->channel);
+    s->channel = channel_new(s->loop, engine_channel(s->run), engine_channel_out(s->run), &l);
     loop_timer(s->loop, clock_ms() + (s->taken ? KNOWN_HELLO_MS : HELLO_MS), on_hello_late, s);
 }
 
@@ -403,7 +347,7 @@ static void engine_done(void *ctx, int status, const struct error *err)
     }
     sandbox_opened(s);
     guest_parts(&parts);
-    kernel_send(s->kernel, 'B', NULL, parts.data, parts.len, NULL, 0);
+    channel_send(s->channel, 'B', NULL, parts.data, parts.len, NULL, 0);
     buf_release(&parts);
 }
 

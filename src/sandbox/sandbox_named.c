@@ -11,11 +11,13 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/size.h"
 #include "base/utf8.h"
-#include "sandbox/cgroup.h"
-#include "sandbox/engine_dir.h"
+#include "engine/cgroup.h"
+#include "engine/session_dir.h"
 #include "sandbox/private.h"
 
+#define IDLE_SPARE_S  5 /* past its idle limit */
 #define INVENTORY_MS  2000
 #define PROBE_MS      1000 /* a supervisor with nothing to do answers within some ms */
 #define VARIABLES_MAX 200
@@ -209,7 +211,7 @@ static void send_word(struct sandbox *s)
     add_number(&body, 'i', s->o.idle_ms / 1000);
     add_number(&body, 'f', s->o.max_file);
     add_number(&body, 't', sandbox_most_delivered(&s->o));
-    kernel_send(s->kernel, 'W', NULL, body.data, body.len, NULL, 0);
+    channel_send(s->channel, 'W', NULL, body.data, body.len, NULL, 0);
 }
 
 static void fail(struct sandbox *s, const struct error *err)
@@ -303,7 +305,7 @@ void named_silent(struct sandbox *s)
     struct name_record r autorelease(name_record_release) = {0};
     bool known = name_load(&s->hold, &r) == 0;
 
-    kernel_free(steal(&s->kernel));
+    channel_free(steal(&s->channel));
     if (!engine_end(steal(&s->run)) && known) {
         tell_left(&r, s->o.name, &s->error);
         s->stage = STAGE_FAILED;
@@ -325,14 +327,14 @@ void named_refused(struct sandbox *s, const char *why)
     struct error err = {0};
 
     if (ended_meanwhile(s)) {
-        kernel_free(steal(&s->kernel));
+        channel_free(steal(&s->channel));
         s->kept = s->taken = false;
         s->stage = STAGE_NONE;
         sandbox_start(s);
         return;
     }
     error_set(&err, ERROR_SANDBOX, 0, "it runs, but is not to be had (%s)", why);
-    kernel_free(steal(&s->kernel));
+    channel_free(steal(&s->channel));
     fail(s, &err);
 }
 
@@ -503,4 +505,34 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
         return tell_left(&r, name, err);
     name_forget(&hold);
     return 0;
+}
+
+/* Its idle limit was reached (with a while to spare), and it still runs without answering. The clock alone
+ * proves nothing: ours goes on while the machine sleeps, its own does not. */
+static void note_silent(void *ctx, const struct sandbox_info *s)
+{
+    if (s->silent && s->idle > 0 && (int64_t)time(NULL) > s->since + s->idle + IDLE_SPARE_S)
+        argv_push(ctx, s->name);
+}
+
+static void end_silent(struct loop *loop, struct engine_swept *out)
+{
+    struct argv names autorelease(argv_release) = ARGV_INIT;
+
+    sandbox_list(note_silent, &names);
+    for (size_t i = 0; i < names.n; i++) {
+        struct error err = {0};
+
+        if (sandbox_remove(names.v[i], loop, &err) == 0)
+            out->ended++;
+        else
+            engine_not_swept(out, "the sandbox \"%s\"", names.v[i]);
+    }
+}
+
+void sandbox_gc(struct loop *loop, struct engine_swept *out)
+{
+    *out = (struct engine_swept){0};
+    end_silent(loop, out);
+    engine_sweep(loop, out);
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "base/utf8.h"
 #include "sandbox/guest.h"
 #include "sandbox/private.h"
@@ -30,7 +31,7 @@ static int finish(struct sandbox *s, struct request *q, int ms, const char *what
     while (!q->done && s->stage == STAGE_READY && clock_ms() < until) {
         if (!cancelled && loop_cancelled(s->loop)) {
             cancelled = true;
-            kernel_send(s->kernel, 'I', NULL, NULL, 0, NULL, 0);
+            channel_send(s->channel, 'I', NULL, NULL, 0, NULL, 0);
             if (until > clock_ms() + GRACE_MS)
                 until = clock_ms() + GRACE_MS;
         }
@@ -80,7 +81,7 @@ static void on_source(void *ctx, short revents)
         u->over = u->ended = true;
         return;
     }
-    kernel_send(s->kernel, 'D', u->request.nonce, u->piece, (size_t)n, NULL, 0);
+    channel_send(s->channel, 'D', u->request.nonce, u->piece, (size_t)n, NULL, 0);
 }
 
 /* Read the source and send it on, no faster than the channel takes it. Stops early when the supervisor has
@@ -91,7 +92,7 @@ static void pump(struct sandbox *s, struct upload *u)
     int64_t taken_at = 0;
 
     while (!u->ended && !u->request.done && s->stage == STAGE_READY && !loop_cancelled(s->loop)) {
-        size_t pending = kernel_pending(s->kernel);
+        size_t pending = channel_pending(s->channel);
         bool full = pending >= PENDING_MAX;
 
         if (pending != before)
@@ -139,8 +140,8 @@ static int put_end(struct sandbox *s, struct upload *u, const char *name, struct
     int rc;
 
     if (s->stage == STAGE_READY && !u->request.done)
-        kernel_send(s->kernel, u->over || u->read_errno || !u->ended ? 'A' : 'C', u->request.nonce, NULL, 0,
-                    NULL, 0);
+        channel_send(s->channel, u->over || u->read_errno || !u->ended ? 'A' : 'C', u->request.nonce, NULL, 0,
+                     NULL, 0);
     rc = finish(s, &u->request, ANSWER_MS, name, err);
     if (u->over) {
         snprintf(size, sizeof size, "more than %" PRId64 " bytes", s->o.data_size);
@@ -182,7 +183,7 @@ int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, str
     u->sandbox = s;
     u->fd = fd;
     request_begin(s, &u->request, NULL);
-    kernel_send(s->kernel, 'P', u->request.nonce, name, strlen(name), NULL, 0);
+    channel_send(s->channel, 'P', u->request.nonce, name, strlen(name), NULL, 0);
     pump(s, u);
     rc = put_end(s, u, name, err);
     if (rc == 0 && size)
@@ -208,7 +209,7 @@ int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct
     buf_add(&head, size, sizeof size);
     buf_addstr(&head, name);
     request_begin(s, &q, NULL);
-    kernel_send(s->kernel, 'F', q.nonce, head.data, head.len, source, strlen(source));
+    channel_send(s->channel, 'F', q.nonce, head.data, head.len, source, strlen(source));
     rc = finish(s, &q, PROFILE_MS, name, err);
     if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is well */
         rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", name,
@@ -230,7 +231,7 @@ int sandbox_reset(struct sandbox *s, struct error *err)
     if (sandbox_wait(s, err) < 0)
         return -1;
     request_begin(s, &q, NULL);
-    kernel_send(s->kernel, 'S', q.nonce, NULL, 0, NULL, 0);
+    channel_send(s->channel, 'S', q.nonce, NULL, 0, NULL, 0);
     rc = finish(s, &q, ANSWER_MS, "the new interpreter", err);
     request_end(s, &q);
     if (rc == 0) {

@@ -1,10 +1,14 @@
 /* cells.c - time cells through src/sandbox, as the agent runs them.
+ *
  *     cells ENGINE warm N     p50 and p99 of a warm print(1), microseconds, and the time to the first result
  *     cells ENGINE flood MB   one cell that prints MB megabytes: seconds, and our own peak memory in kB
- *     cells ENGINE parked none|numpy|objects   p50 of print(1) with and without a parked copy, 20 ms apart
- * and in rows without a pause; state of 500 MB cells - profile FILE    write the seccomp profile that
- * containers get cells ENGINE floor N    the same exchange over bare pipes with an uncontained python3
- * (ENGINE is ignored) One line of "key value" pairs on stdout.
+ *     cells ENGINE parked none|numpy|objects
+ *                             p50 of print(1) with and without a parked copy, 20 ms apart and in rows without
+ *                             a pause; state of 500 MB
+ *     cells - profile FILE    write the seccomp profile that containers get
+ *     cells ENGINE floor N    the same exchange over bare pipes with an uncontained python3 (no ENGINE)
+ *
+ * One line of "key value" pairs on stdout.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +24,7 @@
 #include "base/mem.h"
 #include "base/json.h"
 #include "sandbox/sandbox.h"
-#include "sandbox/seccomp.h"
+#include "engine/seccomp.h"
 
 static int by_value(const void *a, const void *b)
 {

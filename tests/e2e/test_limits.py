@@ -1,5 +1,5 @@
 """test_limits.py - answers as long as they may be, and one byte longer, over a real connection: a clear error or a reply cut by length, and
-memory stays bounded. The exact edges of each limit are tests/unit/llm/test_limits.c.
+memory stays bounded. The exact edges of each limit are tests/unit/wire/test_limits.c.
 """
 import resource
 

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "llm/debug.h"
-#include "llm/failure.h"
+#include "wire/failure.h"
 #include "llm/retry.h"
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};

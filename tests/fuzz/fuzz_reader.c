@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "chat/conversation.h"
-#include "llm/answer.h"
-#include "llm/request.h"
+#include "wire/reply.h"
+#include "wire/request.h"
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
 static const struct llm_prompts none = {0};

@@ -3,7 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/buf.h"
-#include "llm/sse.h"
+#include "wire/sse.h"
 
 #define CAP 4096
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "agent/agent.h"
-#include "agent/prompts.h"
+#include "agent/texts.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"

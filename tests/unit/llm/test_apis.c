@@ -14,9 +14,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "llm/api.h"
+#include "wire/api.h"
 #include "llm/llm.h"
-#include "llm/workers_ai.h"
+#include "wire/read_workers_ai.h"
 
 static const struct llm_tool tool = {"execute_python", "Runs it.", "{\"type\":\"object\"}", "code"};
 static const struct llm_prompts prompts = {

@@ -25,8 +25,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "chat/conversation.h"
-#include "llm/answer.h"
-#include "llm/request.h"
+#include "wire/reply.h"
+#include "wire/request.h"
 #include "llm/retry.h"
 
 struct heard {
@@ -499,11 +499,11 @@ static bool case_read(struct wire_case *w, const char *dir, const char *name)
     return ok && w->expected;
 }
 
-#define STRIDE                                                                                               \
+#define STRIDE \
     1024 /* cuts of one reading are so far apart: farther than anything that a stage holds back and looks at \
           */
 #define EVERY (64u << 10) /* longer bodies are cut at every 31st byte only */
-#define PREFIXES                                                                                            \
+#define PREFIXES \
     8192 /* of a longer body, its last bytes and some before them are tried as the place where it broke off \
           */
 

@@ -1,5 +1,5 @@
 /* test_cell_files.c - files in and out of a sandbox, figures, profiles. */
-#include "tests/unit/sandbox/kernel_place.h"
+#include "tests/unit/sandbox/channel_place.h"
 
 static void test_files(void **state)
 {

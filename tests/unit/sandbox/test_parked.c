@@ -1,5 +1,5 @@
 /* test_parked.c - a cell that ends the interpreter, and the copy that goes on in its place. */
-#include "tests/unit/sandbox/kernel_place.h"
+#include "tests/unit/sandbox/channel_place.h"
 
 #define PAUSE_US 30000 /* a model's turn, if a quick one */
 /* The worker's own functions, for code that is hostile to them. */

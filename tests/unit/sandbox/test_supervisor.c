@@ -1,5 +1,5 @@
 /* test_supervisor.c - a supervisor that is gone, hostile or deaf: the program says so and goes on. */
-#include "tests/unit/sandbox/kernel_place.h"
+#include "tests/unit/sandbox/channel_place.h"
 
 /* The supervisor itself goes: the container was removed, or hostile code took it. */
 static void test_loss(void **state)

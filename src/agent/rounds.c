@@ -1,0 +1,427 @@
+/* rounds.c - the straight loop of one question. Every step either goes on or ends the question with a status.
+ */
+#include "agent/rounds.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/private.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/remedy.h"
+#include "base/utf8.h"
+
+#define GO_ON             (-1) /* no status yet: ask the model again */
+#define THOUGHT_SHOWN     300  /* bytes of reasoning in a line of ours */
+#define DECIMALS_SHOWN    6    /* of a number in such output */
+#define OUTPUT_ANSWER_MAX 200  /* bytes of output that can be an answer as they are */
+
+static int failed(const struct agent *a, struct error *err)
+{
+    if (agent_out_of_time(a))
+        error_set(err, ERROR_LIMIT, 0, "no answer within %g s (%s)", (double)a->o.max_ms / 1000,
+                  remedy(REMEDY_MAX_TIME, a->o.chat));
+    switch (err->kind) {
+    case ERROR_USAGE:
+        return QUESTION_USAGE;
+    case ERROR_AUTH:
+        return QUESTION_REFUSED;
+    case ERROR_BUSY:
+        return QUESTION_TRY_LATER;
+    case ERROR_SANDBOX:
+        return QUESTION_NO_SANDBOX;
+    case ERROR_LIMIT:
+        return QUESTION_LIMIT;
+    case ERROR_CANCELLED:
+        if (!loop_fatal(a->loop))
+            return QUESTION_INTERRUPTED;
+        error_set(err, ERROR_CANCELLED, 0, loop_fatal(a->loop) == SIGHUP ? "hung up" : "terminated");
+        return QUESTION_TERMINATED;
+    default:
+        return QUESTION_NO_ANSWER;
+    }
+}
+
+static const char *model_name(const struct agent *a)
+{
+    const char *name = llm_model(a->llm);
+
+    return name && *name ? name : "the model";
+}
+
+static void set_text(char **at, const char *text)
+{
+    free(*at);
+    *at = xstrdup(text);
+}
+
+static struct turn *store_reply(struct agent *a, struct llm_reply *r, const char *text, struct call *calls,
+                                size_t n)
+{
+    struct turn *t = conversation_assistant(a->c, text, calls, n);
+
+    if (!t)
+        return NULL;
+    t->reasoning = steal(&r->reasoning);
+    t->reasoning_field = steal(&r->reasoning_field);
+    t->reasoning_items = steal(&r->reasoning_items);
+    t->origin = xstrdup(llm_origin(a->llm));
+    return t;
+}
+
+/* The request failed, or its connection was lost: what was shown stays, marked; it is no answer. */
+static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
+{
+    if (!text_blank(r->text)) {
+        autofree char *text = xasprintf("%s\n[interrupted]", r->text);
+
+        store_reply(a, r, text, NULL, 0);
+    }
+    agent_reply_end(a, REPLY_CUT);
+    return failed(a, err);
+}
+
+/* On one line, and of a long one the end: that is where a conclusion stands. "" when there was none. */
+static char *brief_thought(const struct question *q)
+{
+    struct buf line = BUF_INIT(0);
+    size_t from = 0;
+
+    for (const char *p = q->thought ? q->thought : ""; *p; p++)
+        if (!isspace((unsigned char)*p))
+            buf_addch(&line, *p);
+        else if (line.len && line.data[line.len - 1] != ' ')
+            buf_addch(&line, ' ');
+    while (line.len && line.data[line.len - 1] == ' ')
+        line.data[--line.len] = '\0';
+    if (line.len > THOUGHT_SHOWN) {
+        from = utf8_cut(line.data, line.len, line.len - THOUGHT_SHOWN);
+        size_t word = strcspn(line.data + from, " ");
+        from += word < 40 ? word + 1 : 0;
+    }
+    char *brief = line.len ? xasprintf(", only reasoning: \"%s%s\"", from ? "... " : "", line.data + from)
+                           : xstrdup("");
+    buf_release(&line);
+    return brief;
+}
+
+/* An empty reply: one nudge a question. It goes behind the last turn for one request only; the history never
+ * keeps it. */
+static int empty_reply(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
+{
+    if (!text_blank(r->reasoning))
+        set_text(&q->thought, r->reasoning);
+    autofree char *thought = brief_thought(q);
+    if (r->finish == LLM_FINISH_LENGTH) {
+        agent_reply_end(a, REPLY_CUT);
+        error_set(err, ERROR_LIMIT, 0, "the reply was cut by length before it said anything%s; %s", thought,
+                  remedy(REMEDY_MAX_TOKENS, a->o.chat));
+        q->thought_told = true;
+        return QUESTION_LIMIT;
+    }
+    if (r->finish == LLM_FINISH_FILTER) {
+        agent_reply_end(a, REPLY_CUT);
+        error_set(
+            err, ERROR_API, 0,
+            "the content filter of the service withheld the answer (%s)\nPut the question in other words",
+            llm_origin(a->llm));
+        return QUESTION_NO_ANSWER;
+    }
+    agent_reply_end(a, REPLY_NUDGED);
+    if (!q->budget.nudged) {
+        q->budget.nudged = true;
+        q->nudge_now = true;
+        return GO_ON;
+    }
+    error_set(err, ERROR_API, 0, "%s returned no text (tried twice)%s\n%s", model_name(a),
+              *thought ? thought : ": the reply was empty", remedy(REMEDY_REPHRASE, a->o.chat));
+    q->thought_told = true;
+    return QUESTION_NO_ANSWER;
+}
+
+static int answered(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
+{
+    set_text(&q->answer, r->text);
+    if (r->endless) {
+        error_set(err, ERROR_LIMIT, 0, "the answer of %s had no end: it was cut after 1 MiB\n%s",
+                  model_name(a), remedy(REMEDY_REPHRASE, a->o.chat));
+        return QUESTION_LIMIT;
+    }
+    if (r->finish == LLM_FINISH_LENGTH) {
+        error_set(err, ERROR_LIMIT, 0, "the answer was cut by length; %s",
+                  remedy(REMEDY_MAX_TOKENS, a->o.chat));
+        return QUESTION_LIMIT;
+    }
+    if (r->finish == LLM_FINISH_FILTER)
+        agent_notice(a, NOTICE_WARNING, "the service's content filter cut the answer");
+    if (q->budget.no_more) {
+        error_set(err, ERROR_LIMIT, 0, "the code still failed after %u repairs", a->o.max_repairs);
+        return QUESTION_CODE_FAILED;
+    }
+    return QUESTION_ANSWERED;
+}
+
+static int take_answer(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+{
+    agent_reply_end(a, REPLY_ANSWER);
+    store_reply(a, r, r->text, NULL, 0);
+    return answered(a, q, r, err);
+}
+
+static void send_whole(struct agent *a, enum event_type type, const char *text)
+{
+    struct event e = {.type = type};
+
+    if (text_blank(text))
+        return;
+    e.text.reply = a->q->reply;
+    e.text.text = text;
+    e.text.len = strlen(text);
+    agent_send(a, &e);
+}
+
+static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
+
+/* Its answer shows code, and nobody knows yet whether this model means such code to be run: it is asked. When
+ * it does, that reply takes the place of the first one, which becomes talk; in every other case, an interrupt
+ * too, what it said first is the answer. */
+static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *said, struct error *err)
+{
+    struct llm_reply r = {0};
+    struct error why = {0};
+    int status = ask_about(a, q, said->text, &r, &why);
+
+    if (!status && r.n_calls) {
+        agent_reply_end(a, REPLY_NUDGED);
+        set_text(&q->last_text, said->text);
+        q->reply++;
+        send_whole(a, EVENT_REASONING, r.reasoning);
+        send_whole(a, EVENT_TEXT, r.text);
+        status = take_calls(a, q, &r, err);
+    } else {
+        status = take_answer(a, q, said, err);
+        if (why.kind == ERROR_CANCELLED && !agent_out_of_time(a)) {
+            *err = why;
+            status = failed(a, err);
+        }
+    }
+    llm_reply_release(&r);
+    return status;
+}
+
+static bool may_run(const struct agent *a, const struct question *q)
+{
+    return !q->budget.no_more && a->no_sandbox.kind == ERROR_NONE;
+}
+
+static int take_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+{
+    if (r->truncated) {
+        error_set(err, ERROR_NETWORK, 0,
+                  "the connection was lost in the middle of the answer of %s: %s\nAsk again",
+                  llm_origin(a->llm), r->cause ? r->cause : "no cause is known");
+        return reply_cut(a, r, err);
+    }
+    if (text_blank(r->text))
+        return empty_reply(a, q, r, err);
+    return r->unsure && may_run(a, q) ? ask_to_run(a, q, r, err) : take_answer(a, q, r, err);
+}
+
+/* What was no answer when it was said, and now is one: listeners hear it again as what it has become. */
+static void say_answer(struct agent *a, struct question *q, const char *text)
+{
+    q->reply++;
+    send_whole(a, EVENT_TEXT, text);
+    agent_reply_end(a, REPLY_ANSWER);
+    conversation_assistant(a->c, text, NULL, 0);
+    set_text(&q->answer, text);
+}
+
+/* Calls although no more code runs: after the first the model is asked again, with the second the last text
+ * is the answer. */
+static int last_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+{
+    if (!text_blank(r->text))
+        return take_answer(a, q, r, err);
+    agent_reply_end(a, REPLY_CALLS);
+    error_set(err, ERROR_LIMIT, 0,
+              "the code still failed after %u repairs, and the model gave no answer in words",
+              a->o.max_repairs);
+    if (!q->last_text)
+        return QUESTION_NO_ANSWER;
+    say_answer(a, q, q->last_text);
+    return QUESTION_CODE_FAILED;
+}
+
+/* The same code once more, though it was told what that gives: what the code gave is the best answer that
+ * there is. */
+static int stuck(struct agent *a, struct question *q, struct error *err)
+{
+    autofree char *basis = xstrdup(q->good ? q->good : q->last_text);
+
+    error_set(err, ERROR_LIMIT, 0, "%s sent the same code again and again instead of an answer%s\n%s",
+              model_name(a), q->good ? "; what the code printed stands in its place" : "",
+              remedy(REMEDY_REPHRASE, a->o.chat));
+    if (!text_blank(basis)) {
+        for (size_t n = strlen(basis); n && basis[n - 1] == '\n';)
+            basis[--n] = '\0';
+        say_answer(a, q, basis);
+    }
+    return QUESTION_LIMIT;
+}
+
+/* With this round the repairs are used up: the last result says so. */
+static void tell_no_more(struct agent *a, struct question *q)
+{
+    struct turn *t = &a->c->v[a->c->n - 1];
+    char *text = xasprintf("%s\n\n%s", t->text, q->texts.no_more_code);
+
+    free(t->text);
+    t->text = text;
+    t->result = RESULT_NO_MORE;
+}
+
+static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, struct error *err)
+{
+    for (size_t i = 0; i < r->n_calls; i++) {
+        /* The turn may move when results are added; its calls stay where they are. */
+        const struct call *call = &a->c->v[turn].calls[i];
+        struct tool_outcome out = {.text = BUF_INIT(TOLD_MAX + 32 * 1024)};
+        int status = tool_call(a, call, r->calls[i].problem, i, &out, err);
+
+        if (out.text.len)
+            conversation_result(a->c, call->id, out.kind, out.text.data, out.text.len);
+        buf_release(&out.text);
+        if (status)
+            return -1;
+        if (loop_cancelled(a->loop))
+            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+    }
+    return 0;
+}
+
+/* 120.00000000000001: nobody writes a number so, and where it was to be rounded the code has not done it. */
+static bool long_fraction(const char *text, size_t len)
+{
+    size_t digits = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        bool goes_on = digits && isdigit((unsigned char)text[i]);
+
+        digits = text[i] == '.' ? 1 : goes_on ? digits + 1 : 0;
+        if (digits > DECIMALS_SHOWN + 1)
+            return true;
+    }
+    return false;
+}
+
+/* What the only code of this round printed, where it can stand as the answer: all there is to tell of it, and
+ * one short line. A table, a file that was made or a lost variable are for the model to put into words. The
+ * caller frees. */
+static char *answer_of_output(const struct agent *a, const struct question *q, const struct llm_reply *r)
+{
+    const struct turn *t = &a->c->v[a->c->n - 1];
+    size_t len = q->good ? strlen(q->good) : 0;
+
+    if (!agent_output_answers(a) || r->n_calls != 1 || t->role != TURN_RESULT || t->result != RESULT_OK)
+        return NULL;
+    while (len && isspace((unsigned char)q->good[len - 1]))
+        len--;
+    if (!len || len > OUTPUT_ANSWER_MAX || memchr(q->good, '\n', len) || long_fraction(q->good, len))
+        return NULL;
+    if (strlen(t->text) != len || memcmp(t->text, q->good, len) != 0)
+        return NULL;
+    return xmemdup0(q->good, len);
+}
+
+static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+{
+    if (q->budget.no_more && ++q->budget.further >= 2)
+        return last_text(a, q, r, err);
+
+    struct call *calls = xcalloc(r->n_calls, sizeof *calls);
+    for (size_t i = 0; i < r->n_calls; i++) {
+        calls[i] = r->calls[i].call;
+        memset(&r->calls[i].call, 0, sizeof r->calls[i].call);
+    }
+    store_reply(a, r, r->text, calls, r->n_calls);
+    free(calls);
+    if (!text_blank(r->text))
+        set_text(&q->last_text, r->text);
+    agent_reply_end(a, REPLY_CALLS);
+
+    if (run_calls(a, r, a->c->n - 1, err)) {
+        conversation_close_open_calls(a->c, err->kind != ERROR_CANCELLED ? err->text
+                                            : agent_out_of_time(a)
+                                                ? "Not run: the time for the question was over."
+                                                : "Not run: the user interrupted.");
+        return failed(a, err);
+    }
+    if (budget_round_end(&q->budget))
+        tell_no_more(a, q);
+    if (q->budget.stuck)
+        return stuck(a, q, err);
+    autofree char *answer = answer_of_output(a, q, r);
+    if (!answer)
+        return GO_ON;
+    say_answer(a, q, answer);
+    return QUESTION_ANSWERED;
+}
+
+/* Behind the last turn for one request, then gone: a history full of nudges teaches a model to wait for them.
+ */
+static char *add_nudge(struct agent *a, struct question *q)
+{
+    struct turn *t = &a->c->v[a->c->n - 1];
+    char *before = t->text;
+
+    t->text = xasprintf("%s\n\n%s", before, q->texts.empty);
+    q->nudge_now = false;
+    return before;
+}
+
+static int one_round(struct agent *a, struct question *q, struct error *err)
+{
+    struct llm_reply r = {0};
+    char *before = q->nudge_now ? add_nudge(a, q) : NULL;
+    int status = ask_model(a, q, &r, err);
+
+    if (before) {
+        /* context_shrink may have cut its text meanwhile; only the untouched one is put back. */
+        struct turn *t = &a->c->v[a->c->n - 1];
+        if (!strncmp(t->text, before, strlen(before))) {
+            free(t->text);
+            t->text = steal(&before);
+        }
+        free(before);
+    }
+    if (status)
+        status = reply_cut(a, &r, err);
+    else if (r.n_calls)
+        status = take_calls(a, q, &r, err);
+    else
+        status = take_text(a, q, &r, err);
+    llm_reply_release(&r);
+    return status;
+}
+
+enum question_status loop_run(struct agent *a, struct question *q, struct error *err)
+{
+    int status;
+
+    sandbox_start(a->sandbox);
+    if (texts_make(a, &q->texts, err))
+        return (enum question_status)failed(a, err);
+    do
+        status = one_round(a, q, err);
+    while (status == GO_ON);
+    if (q->thought && !q->thought_told && !q->answer) {
+        autofree char *thought = brief_thought(q);
+        agent_notice(a, NOTICE_INFO, "%s returned no text%s", model_name(a), thought);
+    }
+    return (enum question_status)status;
+}

@@ -1,0 +1,240 @@
+/* engine_cache.c - see engine_cache.h. The key of an entry is the options and the client's file (path,
+ * size, time: a new version has another), so a changed machine is simply not found. What is wrong with the
+ * file is never an error: it is then made anew.
+ */
+#include "engine/engine_cache.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/place.h"
+#include "engine/hard_limits.h"
+#include "engine/job.h"
+#include "engine/options.h"
+
+#define FILE_MAX_BYTES (64 * 1024)
+#define ENTRIES        8
+#define DAY            (24 * 3600)
+
+static char *options_key(const struct sandbox_options *o)
+{
+    autofree char *room = engine_room_key();
+
+    return xasprintf("1 %s %u %s %s %lld %g %d %lld %d %lld %lld %d room %s uid %u", o->engine, o->asked,
+                     o->image, o->runtime ? o->runtime : "-", (long long)o->memory, o->cpus, o->pids,
+                     (long long)o->data_size, o->data_files, (long long)o->tmp_size, (long long)o->file_size,
+                     o->open_files, room, (unsigned)geteuid());
+}
+
+static char *client_key(const char *engine)
+{
+    autofree char *path = job_find_program(engine);
+    const char *host = getenv(strcmp(engine, "podman") == 0 ? "CONTAINER_HOST" : "DOCKER_HOST");
+    struct stat st;
+
+    if (!path || stat(path, &st) != 0)
+        return NULL;
+    return xasprintf("%s %lld %lld.%09ld %s", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+                     st.st_mtim.tv_nsec, host ? host : "");
+}
+
+static struct json *load_all(void)
+{
+    autofree char *path = xdg_path(XDG_CACHE, "engine");
+    struct buf text = BUF_INIT(FILE_MAX_BYTES);
+    struct json *all = NULL;
+
+    if (path && place_read(path, FILE_MAX_BYTES, &text, NULL) == 0)
+        all = json_parse(text.data, text.len, 0, NULL, NULL);
+    buf_release(&text);
+    return all;
+}
+
+static bool is_for(const struct json *entry, const char *key)
+{
+    const char *its = json_str(json_get(entry, "key"));
+
+    return its && strcmp(its, key) == 0;
+}
+
+static char *copy_of(const struct json *entry, const char *key)
+{
+    return xstrdup(json_str(json_get(entry, key)));
+}
+
+bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m)
+{
+    autofree char *key = options_key(o);
+    autojson struct json *all = load_all();
+    int64_t now = (int64_t)time(NULL);
+
+    *m = (struct engine_memory){0};
+    for (const struct json *e = json_first(all); e; e = json_next(e)) {
+        const char *engine = json_str(json_get(e, "engine")), *client = json_str(json_get(e, "client"));
+        int64_t at = json_int(json_get(e, "time"), 0);
+
+        if (!is_for(e, key) || !engine || !client || at > now || now - at > DAY)
+            continue;
+        autofree char *is = client_key(engine);
+        if (!is || strcmp(is, client) != 0)
+            continue;
+        m->engine = xstrdup(engine);
+        m->python = copy_of(e, "python");
+        m->packages = copy_of(e, "packages");
+        m->runtime = copy_of(e, "runtime");
+        m->stdio = json_bool(json_get(e, "stdio"), false);
+        m->time = at;
+        return true;
+    }
+    return false;
+}
+
+void engine_memory_store(const struct sandbox_options *o, const struct engine_memory *m)
+{
+    autofree char *key = options_key(o), *client = client_key(m->engine),
+                  *path = xdg_path(XDG_CACHE, "engine");
+    autojson struct json *old = load_all();
+    autojson struct json *all = json_array();
+    struct json *entry = json_object();
+    int n = 1;
+
+    json_set_str(entry, "key", key);
+    json_set_str(entry, "client", client);
+    json_set_int(entry, "time", (int64_t)time(NULL));
+    json_set_str(entry, "engine", m->engine);
+    json_set_str(entry, "python", m->python);
+    json_set_str(entry, "packages", m->packages);
+    json_set_str(entry, "runtime", m->runtime);
+    json_set_bool(entry, "stdio", m->stdio);
+    json_add(all, entry);
+    if (json_type(old) == JSON_ARRAY)
+        for (const struct json *e = json_first(old); e && n < ENTRIES; e = json_next(e))
+            if (json_type(e) == JSON_OBJECT && !is_for(e, key)) {
+                json_add(all, json_copy(e));
+                n++;
+            }
+    autofree char *text = json_print(all);
+    if (client)
+        cache_keep(path, text, strlen(text));
+}
+
+bool engine_memory_uses(const char *engine)
+{
+    autojson struct json *all = load_all();
+
+    for (const struct json *e = json_first(all); e; e = json_next(e)) {
+        const char *its = json_str(json_get(e, "engine"));
+
+        if (its && strcmp(its, engine) == 0)
+            return true;
+    }
+    return false;
+}
+
+void engine_memory_release(struct engine_memory *m)
+{
+    free(m->engine);
+    free(m->python);
+    free(m->packages);
+    free(m->runtime);
+    *m = (struct engine_memory){0};
+}
+
+/* ---- what the host's /usr has ---- */
+
+struct found {
+    char name[16], version[16];
+};
+
+#define FOUND_MAX 16
+
+static size_t packages_wanted(struct found list[FOUND_MAX])
+{
+    size_t n = 0;
+
+    for (const char *p = ENGINE_PACKAGES; *p && n < FOUND_MAX; n++) {
+        size_t len = strcspn(p, ",");
+
+        snprintf(list[n].name, sizeof list[n].name, "%.*s", (int)len, p);
+        list[n].version[0] = '\0';
+        p += len + (p[len] == ',');
+    }
+    return n;
+}
+
+/* Is this the metadata's file of that package? It is named in the other spelling:
+ * "scikit_learn-1.2.1.dist-info". */
+static bool metadata_of(const char *file, const char *name)
+{
+    for (; *name; file++, name++)
+        if (tolower((unsigned char)*file) != (*name == '-' ? '_' : *name))
+            return false;
+    return *file == '-';
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), k = strlen(end);
+
+    return n > k && !strcmp(s + n - k, end);
+}
+
+/* "numpy-1.24.2.egg-info" or "scipy-1.10.1.dist-info": the first two parts of the version say enough. */
+static void note_package(struct found *list, size_t n, const char *file)
+{
+    if (!ends_with(file, ".egg-info") && !ends_with(file, ".dist-info"))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].version[0] || !metadata_of(file, list[i].name))
+            continue;
+        const char *v = file + strlen(list[i].name) + 1;
+        size_t digits = strspn(v, "0123456789");
+        if (v[digits] == '.' && strspn(v + digits + 1, "0123456789") > 0)
+            digits += 1 + strspn(v + digits + 1, "0123456789");
+        if (digits > 0 && digits < sizeof list[i].version)
+            snprintf(list[i].version, sizeof list[i].version, "%.*s", (int)digits, v);
+    }
+}
+
+bool engine_host_python(const char *root, char **python, char **packages)
+{
+    struct found list[FOUND_MAX];
+    size_t wanted = packages_wanted(list);
+    char target[64];
+    autofree char *link = xasprintf("%s/usr/bin/python3", root);
+    ssize_t n = readlink(link, target, sizeof target - 1);
+
+    target[n > 0 ? n : 0] = '\0';
+    const char *version = strstr(target, "python3.");
+    if (!version)
+        return false;
+    version += strlen("python");
+    char *places[] = {xasprintf("%s/usr/lib/python3/dist-packages", root),
+                      xasprintf("%s/usr/lib/python%s/site-packages", root, version),
+                      xasprintf("%s/usr/local/lib/python%s/dist-packages", root, version)};
+    for (size_t i = 0; i < countof(places); i++) {
+        DIR *d = opendir(places[i]);
+
+        for (struct dirent *e; d && (e = readdir(d)) != NULL;)
+            note_package(list, wanted, e->d_name);
+        if (d)
+            closedir(d);
+        free(places[i]);
+    }
+    struct buf text = BUF_INIT(1024);
+    for (size_t i = 0; i < wanted; i++)
+        if (list[i].version[0])
+            buf_addf(&text, "%s%s %s", text.len ? ", " : "", list[i].name, list[i].version);
+    *python = xstrdup(version);
+    *packages = buf_steal(&text, NULL);
+    return true;
+}

@@ -1,0 +1,32 @@
+/* engine_cache.h - which engine worked for these options, for a day: a file of a few lines in the cache
+ * folder, never needed. */
+#ifndef ENGINE_ENGINE_CACHE_H
+#define ENGINE_ENGINE_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sandbox_options;
+
+struct engine_memory { /* strings owned; NULL where nothing is known */
+    char *engine, *python, *packages;
+    char *runtime; /* podman: the runtime that worked */
+    bool stdio;    /* the socket did not work, attached pipes did */
+    int64_t time;  /* when it was stored; 0: not loaded */
+};
+
+bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m);
+void engine_memory_store(const struct sandbox_options *o, const struct engine_memory *m);
+bool engine_memory_uses(const char *engine); /* has it ever worked here, with whatever options? */
+void engine_memory_release(struct engine_memory *m);
+
+/* The packages worth naming to a model, as PyPI calls them. The guest looks for the same ones (its word
+ * "packages="). */
+#define ENGINE_PACKAGES \
+    "numpy,pandas,matplotlib,scipy,scikit-learn,sympy,openpyxl,pillow,statsmodels,seaborn,networkx"
+
+/* bwrap shows the host's /usr: its Python and which of ENGINE_PACKAGES it has, without starting anything.
+ * root is "" except in tests. */
+bool engine_host_python(const char *root, char **python, char **packages);
+
+#endif

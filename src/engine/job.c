@@ -1,0 +1,375 @@
+/* job.c - see job.h. */
+#include "engine/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+
+#define TEXT_MAX (16 * 1024)
+#define OUT_MAX  (256 * 1024) /* "ps": 110 bytes for each of all users' containers */
+#define TICK_MS  20           /* where the kernel has no pidfd */
+
+extern char **environ;
+
+/* What an engine's client needs of our environment. Keys, proxies with passwords and the rest stay here. */
+static bool env_passes(const char *entry)
+{
+    static const char *const names[] = {
+        "PATH=",
+        "HOME=",
+        "USER=",
+        "LOGNAME=",
+        "LANG=",
+        "LC_ALL=",
+        "TMPDIR=",
+        "XDG_RUNTIME_DIR=",
+        "XDG_CONFIG_HOME=",
+        "XDG_DATA_HOME=",
+        "XDG_CACHE_HOME=",
+        "DBUS_SESSION_BUS_ADDRESS=",
+        "SSH_AUTH_SOCK=",
+        "DOCKER_",
+        "CONTAINER",
+        "PODMAN_",
+        "BUILDAH_",
+        "STORAGE_",
+        "_CONTAINERS_",
+        "REGISTRY_AUTH_FILE=",
+    };
+
+    for (size_t i = 0; i < countof(names); i++)
+        if (strncmp(entry, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static void client_env(struct argv *env)
+{
+    for (char **e = environ; e && *e; e++)
+        if (env_passes(*e))
+            argv_push(env, *e);
+    argv_push(env, "DOCKER_CLI_HINTS=false");
+}
+
+static void read_pipe(struct job *j, int *fd, struct buf *into)
+{
+    char part[8192];
+
+    for (int i = 0; *fd >= 0 && i < 16; i++) { /* a flood must not keep the loop here */
+        ssize_t n = read(*fd, part, sizeof part);
+
+        if (n > 0) {
+            /* past the cap it is dropped, but always read: a full pipe would stop the child */
+            buf_add(into, part, (size_t)n);
+            continue;
+        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (j->loop)
+            loop_unwatch(j->loop, *fd);
+        fd_close(fd);
+    }
+}
+
+static void serve_out(void *ctx, short revents)
+{
+    struct job *j = ctx;
+
+    (void)revents;
+    read_pipe(j, &j->out, &j->out_text);
+}
+
+static void serve_err(void *ctx, short revents)
+{
+    struct job *j = ctx;
+
+    (void)revents;
+    read_pipe(j, &j->err, &j->err_text);
+}
+
+static void unwatch(struct job *j)
+{
+    if (!j->loop)
+        return;
+    loop_timer_stop(j->loop, j);
+    if (j->pidfd >= 0)
+        loop_unwatch(j->loop, j->pidfd);
+    if (j->out >= 0)
+        loop_unwatch(j->loop, j->out);
+    if (j->err >= 0)
+        loop_unwatch(j->loop, j->err);
+}
+
+static bool reap(struct job *j, int timeout_ms)
+{
+    if (!j->ended && child_wait(j->pid, timeout_ms, &j->status)) {
+        j->ended = true;
+        read_pipe(j, &j->out, &j->out_text); /* what it said last */
+        read_pipe(j, &j->err, &j->err_text);
+        unwatch(j);
+        fd_close(&j->pidfd);
+        fd_close(&j->out);
+        fd_close(&j->err);
+    }
+    return j->ended;
+}
+
+static void serve_end(void *ctx, short revents);
+
+static void set_timer(struct job *j)
+{
+    int64_t at = j->deadline;
+
+    if (j->pidfd < 0 && (at == 0 || clock_ms() + TICK_MS < at))
+        at = clock_ms() + TICK_MS;
+    if (at > 0)
+        loop_timer(j->loop, at, serve_end, j);
+}
+
+static void serve_end(void *ctx, short revents)
+{
+    struct job *j = ctx;
+
+    (void)revents;
+    if (!reap(j, 0)) {
+        if (j->deadline == 0 || clock_ms() < j->deadline) {
+            set_timer(j);
+            return;
+        }
+        j->timed_out = true;
+        child_kill(j->pid, SIGKILL);
+        reap(j, 1000);
+    }
+    unwatch(j);
+    if (j->done)
+        j->done(j->ctx, j);
+}
+
+static int make_pipe(int ends[2], struct error *err)
+{
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return error_errno(err, "pipe");
+    return fd_nonblock(ends[0], true) == 0 ? 0 : error_errno(err, "pipe");
+}
+
+struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *done, void *ctx,
+                      struct error *err)
+{
+    int out[2] = {-1, -1}, errs[2] = {-1, -1};
+    struct argv env = ARGV_INIT;
+    struct job *j = xcalloc(1, sizeof *j);
+
+    *j = (struct job){.pid = -1, .loop = loop, .pidfd = -1, .out = -1, .err = -1, .done = done, .ctx = ctx};
+    buf_init(&j->out_text, OUT_MAX);
+    buf_init(&j->err_text, TEXT_MAX);
+    if (o->own_env)
+        client_env(&env);
+    if ((o->out < 0 && make_pipe(out, err) != 0) || make_pipe(errs, err) != 0)
+        goto fail;
+    struct child_options c = {
+        .argv = o->argv,
+        .env = o->own_env ? env.v : NULL,
+        .in = o->in,
+        .out = o->out < 0 ? out[1] : o->out,
+        .err = errs[1],
+        .keep = o->keep,
+        .cwd = o->cwd ? o->cwd : "/",
+        .die_with_parent = o->die_with_parent,
+        .own_session = o->own_session,
+        .setup = o->setup,
+        .setup_ctx = o->setup_ctx,
+        .body = o->body,
+        .body_ctx = o->body_ctx,
+    };
+    j->pid = child_spawn(&c, err);
+    if (j->pid < 0)
+        goto fail;
+    argv_release(&env);
+    fd_close(&out[1]);
+    fd_close(&errs[1]);
+    j->out = out[0];
+    j->err = errs[0];
+    j->pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0); /* CLOEXEC by birth */
+    j->deadline = o->deadline_ms > 0 ? clock_ms() + o->deadline_ms : 0;
+    if (loop) {
+        if (j->out >= 0)
+            loop_watch(loop, j->out, POLLIN, serve_out, j);
+        loop_watch(loop, j->err, POLLIN, serve_err, j);
+        if (j->pidfd >= 0)
+            loop_watch(loop, j->pidfd, POLLIN, serve_end, j);
+        set_timer(j);
+    }
+    return j;
+fail:
+    argv_release(&env);
+    for (int i = 0; i < 2; i++) {
+        fd_close(&out[i]);
+        fd_close(&errs[i]);
+    }
+    j->loop = NULL;
+    job_free(j);
+    return NULL;
+}
+
+bool job_wait(struct job *j, int timeout_ms)
+{
+    int64_t end = clock_ms() + timeout_ms;
+
+    while (!reap(j, 0)) {
+        int64_t left = end - clock_ms();
+        struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN},
+                               {.fd = j->out, .events = POLLIN},
+                               {.fd = j->err, .events = POLLIN}};
+
+        if (left <= 0)
+            return false;
+        poll(fds, countof(fds), (int)(j->pidfd < 0 && left > TICK_MS ? TICK_MS : left));
+        read_pipe(j, &j->out, &j->out_text);
+        read_pipe(j, &j->err, &j->err_text);
+    }
+    return true;
+}
+
+size_t job_descriptors(const struct job *j, int *out)
+{
+    const int all[] = {j->pidfd, j->out, j->err};
+    size_t n = 0;
+
+    for (size_t i = 0; i < countof(all); i++)
+        if (all[i] >= 0)
+            out[n++] = all[i];
+    return n;
+}
+
+static bool process_ended(const struct job *j)
+{
+    struct pollfd p = {.fd = j->pidfd, .events = POLLIN};
+
+    return j->ended || (j->pidfd >= 0 ? poll(&p, 1, 0) > 0 : kill(j->pid, 0) != 0);
+}
+
+bool job_attend(struct job *j, int timeout_ms)
+{
+    int64_t end = clock_ms() + timeout_ms;
+
+    j->loop = NULL; /* it is our parent's */
+    while (!process_ended(j)) {
+        int64_t left = end - clock_ms();
+        struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN},
+                               {.fd = j->out, .events = POLLIN},
+                               {.fd = j->err, .events = POLLIN}};
+
+        if (left <= 0)
+            return false;
+        poll(fds, countof(fds), (int)(j->pidfd < 0 && left > TICK_MS ? TICK_MS : left));
+        read_pipe(j, &j->out, &j->out_text);
+        read_pipe(j, &j->err, &j->err_text);
+    }
+    return true;
+}
+
+void job_free(struct job *j)
+{
+    if (j && j->pid > 0 && !j->ended) {
+        unwatch(j);
+        child_kill(j->pid, SIGKILL);
+        reap(j, 2000);
+    }
+    job_abandon(j);
+}
+
+void job_abandon(struct job *j)
+{
+    if (!j)
+        return;
+    unwatch(j);
+    fd_close(&j->pidfd);
+    fd_close(&j->out);
+    fd_close(&j->err);
+    buf_release(&j->out_text);
+    buf_release(&j->err_text);
+    free(j);
+}
+
+bool job_ok(const struct job *j)
+{
+    return j->ended && !j->timed_out && WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
+}
+
+/* Clients print usage hints after the cause and warnings before it; what says most is the last line that
+ * names an error. */
+char *job_complaint(const struct job *j)
+{
+    const char *text = buf_str(&j->err_text), *best = NULL, *first = NULL;
+    size_t best_len = 0, first_len = 0;
+
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+
+        if (n > 0 && strncmp(p, "See '", 5) != 0 && strncmp(p, "WARNING", 7) != 0
+            && strncmp(p, "time=", 5) != 0) {
+            if (!first) {
+                first = p;
+                first_len = n;
+            }
+            if (memmem(p, n, "rror", 4)) {
+                best = p;
+                best_len = n;
+            }
+        }
+        p += n + (p[n] == '\n');
+    }
+    if (!best) {
+        best = first;
+        best_len = first_len;
+    }
+    if (best) {
+        autofree char *line = xmemdup0(best, best_len > 300 ? 300 : best_len);
+        return scrub_line(line, SCRUB_TERMINAL);
+    }
+    char how[64];
+    if (j->timed_out)
+        return xstrdup("no answer in time");
+    child_status_text(j->status, how, sizeof how);
+    return xstrdup(j->ended ? how : "it still runs");
+}
+
+char *job_find_program(const char *name)
+{
+    const char *path = getenv("PATH");
+    struct stat st;
+
+    if (strchr(name, '/'))
+        return access(name, X_OK) == 0 ? xstrdup(name) : NULL;
+    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p;) {
+        size_t n = strcspn(p, ":");
+
+        /* a relative entry would take programs from a working directory that may be hostile */
+        if (n > 0 && *p == '/') {
+            char *file = xasprintf("%.*s/%s", (int)n, p, name);
+
+            if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)
+                return file;
+            free(file);
+        }
+        p += n + (p[n] == ':');
+    }
+    return NULL;
+}

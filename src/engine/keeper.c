@@ -1,0 +1,118 @@
+/* keeper.c - see keeper.h. */
+#include "engine/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/file.h"
+#include "engine/attempt.h"
+#include "engine/job.h"
+
+#define NAME "sp-keeper" /* so that "killall sandpiper" leaves it to its work */
+
+/* Written whole or not at all: it is shorter than a pipe's least. */
+struct word {
+    bool go; /* nothing is left to do */
+    bool up, unmade;
+    pid_t peer;
+    unsigned long long peer_start;
+};
+
+/* False: it may go. True: the program is gone. */
+static bool hear(struct attempt *a)
+{
+    struct word w;
+    ssize_t n;
+
+    while ((n = read(a->keeper.pipe, &w, sizeof w)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n != (ssize_t)sizeof w)
+            break;
+        if (w.go)
+            return false;
+        a->up = w.up;
+        a->unmade = w.unmade;
+        a->peer = w.peer;
+        a->peer_start = w.peer_start;
+    }
+    return true;
+}
+
+static int keep(void *ctx)
+{
+    struct attempt *a = ctx;
+
+    prctl(PR_SET_NAME, NAME);
+    if (hear(a))
+        attempt_see_off(a);
+    return 0;
+}
+
+bool keeper_start(struct attempt *a)
+{
+    char *const argv[] = {(char *)"the sandbox's keeper", NULL};
+    int ends[2], keep_open[6];
+    size_t n = a->client ? job_descriptors(a->client, keep_open) : 0;
+    autoclose int lock = a->dir.path ? engine_dir_keep(&a->dir, NULL) : -1;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    a->keeper.pipe = ends[0]; /* in its copy of all this */
+    keep_open[n++] = ends[0];
+    if (lock >= 0)
+        keep_open[n++] = lock;
+    keep_open[n] = -1;
+    struct child_options o = {.argv = argv,
+                              .in = -1,
+                              .out = -1,
+                              .err = -1,
+                              .cwd = "/",
+                              .keep = keep_open,
+                              .own_session = true,
+                              .deaf = true,
+                              .body = keep,
+                              .body_ctx = a};
+    pid_t pid = child_spawn(&o, NULL);
+    fd_close(&ends[0]);
+    if (pid < 0)
+        fd_close(&ends[1]);
+    a->keeper = (struct keeper){pid < 0 ? 0 : pid, ends[1]};
+    return pid > 0;
+}
+
+static void say(const struct attempt *a, bool go)
+{
+    const struct word w = {
+        .go = go, .up = a->up, .unmade = a->unmade, .peer = a->peer, .peer_start = a->peer_start};
+
+    if (a->keeper.pid > 0)
+        (void)!write(a->keeper.pipe, &w, sizeof w);
+}
+
+void keeper_tell(const struct attempt *a)
+{
+    say(a, false);
+}
+
+void keeper_dismiss(struct attempt *a, int wait_ms)
+{
+    say(a, true);
+    fd_close(&a->keeper.pipe);
+    if (wait_ms > 0)
+        child_wait(a->keeper.pid, wait_ms, NULL);
+    a->keeper.pid = 0;
+}
+
+pid_t keeper_take_over(struct attempt *a)
+{
+    pid_t pid = a->keeper.pid > 0 || keeper_start(a) ? a->keeper.pid : 0;
+
+    keeper_tell(a);
+    fd_close(&a->keeper.pipe);
+    a->keeper.pid = 0;
+    return pid;
+}

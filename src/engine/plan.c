@@ -1,0 +1,63 @@
+/* plan.c - what all engines pass on alike: the words for the supervisor and the environment. */
+#include "engine/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "engine/engine_cache.h"
+#include "engine/options.h"
+
+int engine_pids(const struct sandbox_options *o)
+{
+    return o->pids + o->park;
+}
+
+void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, bool memory,
+                        struct argv *out)
+{
+    /* -I: nothing from the environment or the working directory; -S: no site, which saves the supervisor 10
+     * ms; -u: no buffering */
+    argv_pushl(out, "-I", "-S", "-u", "-c", p->guest, channel, NULL);
+    argv_pushf(out, "nproc=%d", nproc > 0 ? engine_pids(p->o) : 0);
+    /* Where others have the same uid the supervisor keeps more for itself: see bwrap_setup. */
+    argv_pushf(out, "nofile=%d", p->shares_user ? p->o->open_files : 0);
+    argv_pushf(out, "pending=%d", p->shares_user ? PENDING_MOST : 0);
+    argv_pushf(out, "files=%d", files);
+    argv_pushf(out, "park=%d", p->o->park);
+    argv_pushf(out, "memory=%lld", memory ? (long long)p->o->memory : 0);
+    argv_push(out, "packages=" ENGINE_PACKAGES);
+    argv_push(out, "data=" DATA_DIR);
+    argv_pushf(out, "file=%lld", (long long)p->o->max_file);
+    argv_pushf(out, "total=%lld", (long long)sandbox_most_delivered(p->o));
+    /* Not held by these: said to the model by the one who met the limit. */
+    argv_pushf(out, "told_pids=%d", p->o->pids);
+    argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);
+}
+
+void engine_environment(const struct engine_plan *p,
+                        void (*each)(void *ctx, const char *name, const char *value), void *ctx)
+{
+    static const char *const fixed[][2] = {
+        {"PATH", "/usr/local/bin:/usr/bin:/bin"},
+        {"HOME", "/tmp"},
+        {"USER", "sandpiper"},
+        {"LOGNAME", "sandpiper"},
+        {"TMPDIR", "/tmp"},
+        {"LANG", "C.UTF-8"},
+        {"PYTHONDONTWRITEBYTECODE", "1"},
+        {"MPLBACKEND", "Agg"},
+        {"MPLCONFIGDIR", "/tmp"},
+        {"XDG_CACHE_HOME", "/tmp"},
+    };
+    /* Else these make a thread for each core of the host, which then share one CPU and count as processes. */
+    static const char *const pools[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
+                                        "NUMEXPR_NUM_THREADS"};
+    char threads[16];
+
+    snprintf(threads, sizeof threads, "%d", p->o->cpus > 1 ? (int)ceil(p->o->cpus) : 1);
+    for (size_t i = 0; i < countof(fixed); i++)
+        each(ctx, fixed[i][0], fixed[i][1]);
+    for (size_t i = 0; i < countof(pools); i++)
+        each(ctx, pools[i], threads);
+}

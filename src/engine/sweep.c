@@ -1,0 +1,444 @@
+/* sweep.c - remove what killed programs left. A bwrap sandbox dies with its program and a container
+ * when its supervisor loses its last client, so this is for the rest: directories, control groups, containers
+ * whose supervisor hung.
+ */
+#include "engine/sweep.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/place.h"
+#include "engine/cgroup.h"
+#include "engine/session_dir.h"
+#include "engine/engine_cache.h"
+#include "engine/removal.h"
+#include "engine/job.h"
+#include "engine/registry.h"
+#include "engine/owner.h"
+
+#define CLIENT_MS     10000
+#define SCAN_AFTER_MS 1500 /* not while the first question is on its way */
+#define SCAN_EVERY_S  3600
+#define AT_ONCE       4  /* the others wait their turn */
+#define LOOK_MS       20 /* to the second look at one that is being started or is ending; doubled each time */
+#define LOOKS_MOST \
+    6 /* then it is removed all the same: podman's conmon holds the directory while the container lives */
+#define KILL_MS    1000 /* a killed process is gone in a millisecond, or hangs in the kernel */
+#define AGAIN_MS   200  /* to another try of one that failed; doubled each time */
+#define TRIES_MOST 4
+#define ENDING_MS  15000 /* for those that are just being removed; each has a bounded life */
+#define END_MS     3000  /* at our own end, for what is under way */
+
+struct removal { /* one "rm -f", or one "ps", in the background */
+    struct loop *loop;
+    struct engine_swept *count; /* NULL: nobody waits for it */
+    char *engine, *name, *dir;  /* dir: removed when the container is gone */
+    char *inside;               /* its first process, where it was written down */
+    bool named;                 /* it had come to its own end */
+    bool begun;
+    bool late; /* an earlier start has tried: at the end it is not waited for again */
+    int looks, tries;
+    struct job *job;
+    struct removal *next;
+};
+
+/* Those under way and those that wait. */
+static struct removal *removals;
+
+static void removal_free(struct removal *r)
+{
+    for (struct removal **p = &removals; *p; p = &(*p)->next)
+        if (*p == r) {
+            *p = r->next;
+            break;
+        }
+    if (r->count)
+        r->count->running--;
+    free(r->engine);
+    free(r->name);
+    free(r->dir);
+    free(r->inside);
+    free(r);
+}
+
+void engine_not_swept(struct engine_swept *count, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!count)
+        return;
+    va_start(args, fmt);
+    if (count->failed++ == 0)
+        vsnprintf(count->left, sizeof count->left, fmt, args);
+    va_end(args);
+}
+
+static bool usable(const char *engine)
+{
+    return engine && (strcmp(engine, "docker") == 0 || strcmp(engine, "podman") == 0);
+}
+
+/* Our own names only, for they come from a file or from labels that anybody may set. */
+static bool our_name(const char *name)
+{
+    return name && strncmp(name, "sandpiper-", 10) == 0 && strlen(name) == 26
+           && strspn(name + 10, "0123456789abcdef") == 16;
+}
+
+static struct removal *removal_new(struct loop *loop, struct engine_swept *count)
+{
+    struct removal *r = xcalloc(1, sizeof *r);
+
+    *r = (struct removal){.loop = loop, .count = count, .next = removals};
+    removals = r;
+    if (count)
+        count->running++;
+    return r;
+}
+
+static struct removal *next_in_turn(void)
+{
+    struct removal *next = NULL;
+    int begun = 0;
+
+    for (struct removal *r = removals; r; r = r->next) {
+        begun += r->begun;
+        if (r->name && !r->begun)
+            next = r;
+    }
+    return begun < AT_ONCE ? next : NULL;
+}
+
+static void start_removal(void *ctx, short revents);
+
+/* Each has a client that costs 50 ms of CPU time, descriptors and a timer. */
+static void start_some(void)
+{
+    for (struct removal *r; (r = next_in_turn()) != NULL;) {
+        r->begun = true;
+        start_removal(r, 0);
+    }
+}
+
+static char *late_mark(const char *dir)
+{
+    return xasprintf("%s/late", dir);
+}
+
+static void mark_late(const struct removal *r)
+{
+    if (!r->dir || r->late)
+        return;
+    autofree char *mark = late_mark(r->dir);
+    file_write_soon(mark, "", 0, 0600, NULL);
+}
+
+/* It is over. Not removed, perhaps because the daemon is down: the next start tries again, for a week. */
+static void settle(struct removal *r, bool gone)
+{
+    struct stat st;
+
+    if (!gone)
+        mark_late(r);
+    if (r->dir && (gone || (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
+        owner_erase(r->dir);
+    if (!gone)
+        engine_not_swept(r->count, "the container %s of %s", r->name, r->engine);
+    else if (r->count)
+        *(r->named ? &r->count->ended : &r->count->sandboxes) += 1;
+    removal_free(r);
+}
+
+/* Nobody is there to ask, for none of them. */
+static void drop_waiting(const char *engine)
+{
+    for (struct removal *r = removals, *next; r; r = next) {
+        next = r->next;
+        if (r->name && !r->begun && strcmp(r->engine, engine) == 0)
+            settle(r, false);
+    }
+}
+
+static void removed(void *ctx, struct job *j)
+{
+    struct removal *r = ctx;
+    enum engine_rm_end end = engine_rm_end(j);
+    /* While it is held there may be none yet, and soon one. And an engine's word is not all there is: what
+     * was inside is looked for. */
+    bool gone = end == RM_GONE && !(r->dir && engine_dir_held(r->dir))
+                && !(r->inside && owner_check(r->inside) == OWNER_ALIVE);
+
+    job_free(j);
+    r->job = NULL;
+    if (!gone && end != RM_NOBODY && r->tries < TRIES_MOST) {
+        loop_timer(r->loop, clock_ms() + (AGAIN_MS << r->tries++), start_removal, r);
+        return;
+    }
+    if (end == RM_NOBODY)
+        drop_waiting(r->engine);
+    settle(r, gone);
+    start_some();
+}
+
+/* Not while it is being started: a killed program's "docker run" goes on without it, and holds the directory.
+ * Were that taken from under it, the container would be made but could not start, and neither it nor the
+ * client would ever end. */
+static void start_removal(void *ctx, short revents)
+{
+    struct removal *r = ctx;
+
+    (void)revents;
+    if (r->dir && r->looks < LOOKS_MOST && engine_dir_held(r->dir)) {
+        loop_timer(r->loop, clock_ms() + (LOOK_MS << r->looks++), start_removal, r);
+        return;
+    }
+    r->job = engine_rm(r->engine, r->name, r->loop, removed, r);
+    if (r->job)
+        return;
+    settle(r, false);
+    start_some();
+}
+
+static void remove_container(struct loop *loop, struct engine_swept *count, const char *engine,
+                             const char *name, const struct engine_left *left)
+{
+    struct removal *r = removal_new(loop, count);
+
+    r->engine = xstrdup(engine);
+    r->name = xstrdup(name);
+    r->dir = xstrdup(left ? left->dir : NULL);
+    r->inside = xstrdup(left ? left->inside : NULL);
+    r->named = left && left->named;
+    if (r->dir) {
+        autofree char *mark = late_mark(r->dir);
+        r->late = access(mark, F_OK) == 0;
+    }
+    start_some();
+}
+
+struct reaper {
+    struct loop *loop;
+    struct engine_swept *count;
+};
+
+/* A process of bwrap's that does not see that its program is gone: nobody else would ever end it. */
+static bool end_inside(const struct reaper *reaper, const struct engine_left *left)
+{
+    if (!left->inside || usable(left->engine) || owner_kill(left->inside, KILL_MS))
+        return true;
+    const char *pid = strchr(left->inside, ':');
+    engine_not_swept(reaper->count, "process %.*s of a bwrap sandbox, which still runs",
+                     pid ? (int)strcspn(pid + 1, ":") : 0, pid ? pid + 1 : "");
+    return false;
+}
+
+static bool dead_dir(void *ctx, const struct engine_left *left)
+{
+    const struct reaper *reaper = ctx;
+
+    if (!end_inside(reaper, left))
+        return false;
+    for (unsigned i = 0; i < left->n; i++)
+        if (!cgroup_remove_dir(left->cgroups[i])) {
+            engine_not_swept(reaper->count, "the control group %s", strrchr(left->cgroups[i], '/') + 1);
+            return false;
+        }
+    autofree char *program = usable(left->engine) && our_name(left->container)
+                                 ? job_find_program(left->engine)
+                                 : NULL;
+    if (program) {
+        remove_container(reaper->loop, reaper->count, left->engine, left->container, left);
+        return false;
+    }
+    if (reaper->count)
+        *(left->named ? &reaper->count->ended : &reaper->count->sandboxes) += 1;
+    return true;
+}
+
+static void sweep_cache(void)
+{
+    static const char *const names[] = {"engine", "reaped"};
+
+    for (size_t i = 0; i < countof(names); i++) {
+        autofree char *path = xdg_path(XDG_CACHE, names[i]);
+
+        if (path)
+            file_sweep(path);
+    }
+}
+
+static bool dead_group(const char *name)
+{
+    return owner_check_group(name) == OWNER_DEAD;
+}
+
+/* Lines "NAME OWNER". */
+static void listed(void *ctx, struct job *j)
+{
+    struct removal *r = ctx;
+
+    for (const char *p = buf_str(&j->out_text); job_ok(j) && *p;) {
+        size_t n = strcspn(p, "\n");
+
+        if (p[n] == '\0') /* cut by the cap: half a start time would be that of a dead program */
+            break;
+        autofree char *line = xmemdup0(p, n);
+        char *owner = strchr(line, ' ');
+
+        if (owner)
+            *owner++ = '\0';
+        if (owner && our_name(line) && !engine_dir_ends(line + strlen("sandpiper-"))) {
+            enum owner_state state = owner_check(owner);
+
+            /* docker itself removes those of before a boot; one that it has may be another machine's of our
+             * name, at the same remote daemon. */
+            if (state == OWNER_DEAD || (state == OWNER_BEFORE_BOOT && strcmp(r->engine, "podman") == 0))
+                remove_container(r->loop, r->count, r->engine, line, NULL);
+        }
+        p += n + 1;
+    }
+    job_free(j);
+    removal_free(r);
+}
+
+static void list_containers(struct loop *loop, struct engine_swept *count, const char *engine,
+                            const char *format)
+{
+    autofree char *program = job_find_program(engine);
+    struct argv argv = ARGV_INIT;
+
+    /* Not where we never ran anything: the mere question makes podman set up a user's storage and leave a
+     * process behind. */
+    if (!program || !engine_memory_uses(engine))
+        return;
+    struct removal *r = removal_new(loop, count);
+    r->engine = xstrdup(engine);
+    argv_pushl(&argv, program, "ps", "-a", "--filter", "label=sandpiper=1", "--format", format, NULL);
+    struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
+    r->job = job_start(&o, loop, listed, r, NULL);
+    if (!r->job)
+        removal_free(r);
+    argv_release(&argv);
+}
+
+static void list_all(struct loop *loop, struct engine_swept *count)
+{
+    list_containers(loop, count, "docker", "{{.Names}} {{.Label \"sandpiper.owner\"}}");
+    list_containers(loop, count, "podman", "{{.Names}} {{index .Labels \"sandpiper.owner\"}}");
+}
+
+/* The labels tell of containers whose directory is lost. Rarely, since each client costs 50 ms of CPU time.
+ */
+static void scan_labels(void *ctx, short revents)
+{
+    (void)revents;
+    list_all(ctx, NULL);
+}
+
+void engine_sweep(struct loop *loop, struct engine_swept *out)
+{
+    struct reaper reaper = {loop, out};
+
+    /* Programs that have just ended left the rest to processes which are at it: nobody's orphans, but after
+     * us they are to be gone too. */
+    for (int64_t end = clock_ms() + ENDING_MS; engine_dir_ending() > 0 && clock_ms() < end;)
+        loop_wait(loop, LOOK_MS);
+    engine_dir_dead(dead_dir, &reaper);
+    name_sweep();
+    sweep_cache();
+    while (out->running > 0) /* each has a deadline */
+        loop_wait(loop, -1);
+    list_all(loop, out); /* afterwards, so that nothing is counted twice */
+    while (out->running > 0)
+        loop_wait(loop, -1);
+    engine_dir_tidy();
+    out->groups = cgroup_sweep(NULL, "sandpiper-", dead_group);
+}
+
+void engine_reap(struct loop *loop)
+{
+    autofree char *stamp = xdg_path(XDG_CACHE, "reaped");
+    struct reaper reaper = {loop, NULL};
+    struct stat st;
+
+    engine_dir_dead(dead_dir, &reaper);
+    engine_dir_tidy();
+    name_sweep();
+    sweep_cache();
+    cgroup_sweep(NULL, "sandpiper-", dead_group);
+    if (!stamp
+        || (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < SCAN_EVERY_S && st.st_mtime <= time(NULL)))
+        return;
+    if (cache_keep(stamp, "", 0))
+        loop_timer(loop, clock_ms() + SCAN_AFTER_MS, scan_labels, loop);
+}
+
+/* A "ps" is not waited for: the next start asks again. */
+static bool waited_for(const struct removal *r)
+{
+    return r->name && !r->late;
+}
+
+static bool removing(void)
+{
+    for (const struct removal *r = removals; r; r = r->next)
+        if (waited_for(r))
+            return true;
+    return false;
+}
+
+void engine_reap_end(struct loop *loop)
+{
+    int64_t left, end = clock_ms() + END_MS;
+
+    while (removing() && !loop_cancelled(loop) && (left = end - clock_ms()) > 0)
+        loop_wait(loop, (int)left);
+    /* A daemon that hangs holds nobody up twice. */
+    for (const struct removal *r = removals; r && !loop_cancelled(loop); r = r->next)
+        if (waited_for(r))
+            mark_late(r);
+}
+
+/* In a process of its own, which has a copy of the list. What the clients under way are about to do is done
+ * once more: the answer says that it is. */
+static int reap_after(void *ctx)
+{
+    struct loop *loop = loop_new();
+
+    (void)ctx;
+    for (struct removal *r = removals; r; r = r->next) {
+        r->loop = loop;
+        r->begun = !r->name;
+        r->job = NULL;
+        r->count = NULL;
+    }
+    start_some();
+    engine_reap_end(loop);
+    return 0;
+}
+
+void engine_reap_part(struct loop *loop)
+{
+    char *const argv[] = {(char *)"the end of what killed programs left", NULL};
+    struct child_options o = {.argv = argv,
+                              .in = -1,
+                              .out = -1,
+                              .err = -1,
+                              .cwd = "/",
+                              .own_session = true,
+                              .deaf = true,
+                              .body = reap_after};
+
+    if (removing() && child_spawn(&o, NULL) < 0)
+        engine_reap_end(loop);
+}

@@ -1,0 +1,45 @@
+/* uid_range.c - see uid_range.h. */
+#include "engine/uid_range.h"
+
+#include <dirent.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/session_dir.h"
+
+#define TRIES 64
+
+/* Other people's records we cannot read, but what runs can be seen. Where it runs under other ids outside,
+ * that is no loss: they are its user's. */
+static bool runs(unsigned uid)
+{
+    DIR *d = opendir("/proc");
+    bool found = false;
+    struct stat st;
+
+    for (struct dirent *e; d && !found && (e = readdir(d)) != NULL;)
+        found = e->d_name[0] >= '1' && e->d_name[0] <= '9' && fstatat(dirfd(d), e->d_name, &st, 0) == 0
+                && st.st_uid == uid;
+    if (d)
+        closedir(d);
+    return found;
+}
+
+unsigned engine_uid_draw(void)
+{
+    unsigned uid = ENGINE_UID_FIRST;
+    uint32_t lot;
+
+    for (int i = 0; i < TRIES; i++) {
+        if (getrandom(&lot, sizeof lot, 0) != sizeof lot)
+            lot = (uint32_t)getpid() + (uint32_t)i;
+        uid = ENGINE_UID_FIRST + lot % ENGINE_UID_COUNT;
+        if (uid != geteuid() && !engine_dir_has_uid(uid) && !getpwuid(uid) && !runs(uid))
+            break;
+    }
+    return uid;
+}

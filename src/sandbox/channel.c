@@ -1,0 +1,169 @@
+/* channel.c - read frames, queue and write frames; one read or write a turn of the loop, so nobody starves.
+ */
+#include "sandbox/channel.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+
+#define READ_SIZE (256u << 10)
+
+struct channel {
+    struct loop *loop;
+    int in, out;
+    struct channel_listener listener;
+    struct frame_reader reader;
+    struct buf queue;
+    size_t written;    /* of the queue */
+    const char *fault; /* what a callback found wrong, during frame_feed */
+    bool broken;
+    bool busy, doomed; /* inside a callback; freed there */
+    char buffer[READ_SIZE];
+};
+
+static void serve(void *ctx, short revents);
+
+static void watch(struct channel *k)
+{
+    bool pending = k->queue.len > k->written;
+
+    if (k->broken)
+        return;
+    if (k->in == k->out) {
+        loop_watch(k->loop, k->in, pending ? POLLIN | POLLOUT : POLLIN, serve, k);
+    } else {
+        loop_watch(k->loop, k->in, POLLIN, serve, k);
+        if (pending)
+            loop_watch(k->loop, k->out, POLLOUT, serve, k);
+        else
+            loop_unwatch(k->loop, k->out);
+    }
+}
+
+static void unwatch(struct channel *k)
+{
+    loop_unwatch(k->loop, k->in);
+    loop_unwatch(k->loop, k->out);
+}
+
+static void break_off(struct channel *k, const char *why)
+{
+    if (k->broken)
+        return;
+    k->broken = true;
+    unwatch(k);
+    k->listener.broken(k->listener.ctx, why);
+}
+
+struct channel *channel_new(struct loop *loop, int in, int out, const struct channel_listener *l)
+{
+    struct channel *k = xmalloc(sizeof *k);
+
+    memset(k, 0, offsetof(struct channel, buffer));
+    k->loop = loop;
+    k->in = in;
+    k->out = out;
+    k->listener = *l;
+    frame_reader_init(&k->reader);
+    watch(k);
+    return k;
+}
+
+void channel_free(struct channel *k)
+{
+    if (!k)
+        return;
+    if (!k->broken)
+        unwatch(k);
+    k->broken = true;
+    if (k->busy) {
+        k->doomed = true;
+        return;
+    }
+    frame_reader_release(&k->reader);
+    buf_release(&k->queue);
+    free(k);
+}
+
+size_t channel_pending(const struct channel *k)
+{
+    return k->queue.len - k->written;
+}
+
+/* False when the channel is gone. */
+static bool flush(struct channel *k)
+{
+    while (k->written < k->queue.len) {
+        ssize_t n = write(k->out, k->queue.data + k->written, k->queue.len - k->written);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN || errno == EWOULDBLOCK;
+        k->written += (size_t)n;
+    }
+    buf_clear(&k->queue);
+    k->written = 0;
+    return true;
+}
+
+void channel_send(struct channel *k, char type, const unsigned char *nonce, const void *a, size_t a_len,
+                  const void *b, size_t b_len)
+{
+    if (k->broken)
+        return;
+    if (k->written == k->queue.len) {
+        buf_clear(&k->queue);
+        k->written = 0;
+    }
+    frame_add(&k->queue, type, nonce, a, a_len, b, b_len);
+    /* A write that fails is left to the loop: the hang-up shows there, and callers here do not expect to be
+     * called back. */
+    flush(k);
+    watch(k);
+}
+
+static int on_frame(void *ctx, const struct frame *f)
+{
+    struct channel *k = ctx;
+
+    k->fault = k->listener.frame(k->listener.ctx, f);
+    return k->fault || k->broken;
+}
+
+static void receive(struct channel *k)
+{
+    ssize_t n = read(k->in, k->buffer, sizeof k->buffer);
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
+        return;
+    if (n <= 0) {
+        break_off(k, "the channel to the sandbox was closed");
+        return;
+    }
+    if (frame_feed(&k->reader, k->buffer, (size_t)n, on_frame, k) < 0)
+        break_off(k, "the sandbox sent bytes that are no frames");
+    else if (k->fault)
+        break_off(k, k->fault);
+}
+
+static void serve(void *ctx, short revents)
+{
+    struct channel *k = ctx;
+
+    k->busy = true;
+    if (revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL))
+        receive(k);
+    if (!k->broken && revents & POLLOUT) {
+        if (!flush(k))
+            break_off(k, "the channel to the sandbox was closed");
+        else
+            watch(k);
+    }
+    k->busy = false;
+    if (k->doomed)
+        channel_free(k);
+}

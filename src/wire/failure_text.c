@@ -1,0 +1,263 @@
+/* failure_text.c - the words for the user: what was wrong, at which endpoint and model, and in a second line
+ * the next step. Never holds the key: services that quote it back are cleaned.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/url.h"
+#include "wire/failure.h"
+#include "wire/types.h"
+#include "wire/redirect.h"
+
+struct text { /* what the sentences are made of */
+    const struct failure *f;
+    const struct llm_options *o;
+    char host[256], url[300], base[300], status[24], said[512];
+    char step[400]; /* the next one, where no table has it */
+    const char *model;
+    struct error *err;
+};
+
+#define WAIT_MOST (31 * 86400.0) /* seconds; a service that wants more has said nothing */
+
+static const char *next(const struct text *t, enum remedy r)
+{
+    return remedy(r, t->o->chat);
+}
+
+/* Whose credentials were used, and what to do about it. */
+static int no_access(const struct text *t)
+{
+    const char *name = t->o->key_name;
+    char step[400];
+    if (!t->o->api_key && name && t->o->chat)
+        snprintf(step, sizeof step, "No API key was sent. Quit, export %.200s=..., start again", name);
+    else if (!t->o->api_key && name)
+        snprintf(step, sizeof step, "No key was sent; set %.200s", name);
+    else if (!t->o->api_key)
+        snprintf(step, sizeof step, "No key was sent: %s", next(t, REMEDY_KEY_BOUND));
+    else
+        snprintf(step, sizeof step, "The key came from %.200s; check it%s", name ? name : "the configuration",
+                 t->f->status == 403 ? ", and that it may use this model" : ", or make a new one");
+    return error_set(t->err, ERROR_AUTH, t->f->status, "%s refused the credentials%s for model %s: %s\n%s",
+                     t->host, t->status, t->model, t->said, step);
+}
+
+/* The model is not there, or is there no longer. */
+static int gone(const struct text *t)
+{
+    if (*t->f->advice)
+        return error_set(t->err, ERROR_API, t->f->status, "%s has no model \"%s\"%s: %s\n%s", t->host,
+                         t->model, t->status, t->said, t->f->advice);
+    return error_set(t->err, ERROR_API, t->f->status, "%s has no model \"%s\"%s: %s\n%s (URL used: %s)",
+                     t->host, t->model, t->status, t->said, next(t, REMEDY_NAME_MODEL), t->url);
+}
+
+static int not_found(const struct text *t)
+{
+    return error_set(
+        t->err, ERROR_API, t->f->status, "%s has nothing at %s%s: %s\nCheck the base URL, %s: %s (model %s)",
+        t->host, t->url, t->status, t->said, t->base,
+        t->o->api == LLM_CHAT_COMPLETIONS ? "most end in /v1" : next(t, REMEDY_USUAL_API), t->model);
+}
+
+static void duration(char *out, size_t size, double s)
+{
+    if (s < 120)
+        snprintf(out, size, "%.0f s", s);
+    else if (s < 7200)
+        snprintf(out, size, "%.0f min", s / 60);
+    else if (s < 48 * 3600)
+        snprintf(out, size, "%.1f h", s / 3600);
+    else
+        snprintf(out, size, "%.0f days", s / 86400);
+}
+
+static bool has_wait(const struct failure *f)
+{
+    return f->retry_after > 0 && f->retry_after <= WAIT_MOST;
+}
+
+static int quota(const struct text *t)
+{
+    char when[48] = "";
+    const char *name = t->o->key_name;
+    if (has_wait(t->f)) {
+        snprintf(when, sizeof when, "; more in ");
+        duration(when + strlen(when), sizeof when - strlen(when), t->f->retry_after);
+    }
+    return error_set(t->err, ERROR_BUSY, t->f->status,
+                     "%s: the quota for model %s is used up%s: %s\n"
+                     "Retrying does not help; check the plan and billing of the account%s%.200s%s%s",
+                     t->host, t->model, t->status, t->said, name ? " that " : "", name ? name : "",
+                     name ? " belongs to" : "", when);
+}
+
+static int too_large(const struct text *t)
+{
+    return error_set(t->err, ERROR_LIMIT, t->f->status,
+                     "%s: the request is too large for model %s%s and can never fit its limit: %s\n"
+                     "Ask for less at once, begin a new session, or use a model with a higher limit",
+                     t->host, t->model, t->status, t->said);
+}
+
+bool failure_is_busy(int status)
+{
+    return status == 429 || status == 503 || status == 529 || status == 498;
+}
+
+static int busy(const struct text *t)
+{
+    const struct failure *f = t->f;
+    char when[48] = "later", tries[48] = "";
+    const char *what = failure_is_busy(f->status) ? "is busy" : "failed";
+    if (has_wait(f))
+        snprintf(when, sizeof when, "in "), duration(when + 3, sizeof when - 3, f->retry_after);
+    if (f->tries > 1)
+        snprintf(tries, sizeof tries, " after %u tries", f->tries);
+    return error_set(t->err, ERROR_BUSY, f->status, "%s %s%s%s, model %s: %s\nTry again %s, or %s", t->host,
+                     what, t->status, tries, t->model, t->said, when, next(t, REMEDY_USE_OTHER_MODEL));
+}
+
+const char *failure_parser_flags(const struct failure *f)
+{
+    return strcasestr(f->message, "enable-auto-tool-choice") && strcasestr(f->message, "tool-call-parser")
+               ? "--enable-auto-tool-choice --tool-call-parser NAME"
+               : NULL;
+}
+
+static const char *redirect_step(struct text *t, const char *url)
+{
+    char to[300];
+    switch (redirect_read(url, t->o->base_url ? t->o->base_url : "", t->f->location, to, sizeof to)) {
+    case REDIRECT_SAME:
+        snprintf(t->step, sizeof t->step,
+                 t->o->chat ? "Quit, set the base URL to %s, start again" : "Set the base URL to %s", to);
+        return t->step;
+    case REDIRECT_HOST:
+        return next(t, REMEDY_REDIRECT_HOST);
+    case REDIRECT_SCHEME:
+        return next(t, REMEDY_NO_SERVICE);
+    case REDIRECT_NOWHERE:
+        break;
+    }
+    return next(t, REMEDY_CHECK_URL);
+}
+
+/* The service will not have this request: why, as far as it can be told. */
+static const char *refused_step(struct text *t, const char *url)
+{
+    const struct failure *f = t->f;
+    if (f->status == 407)
+        return next(t, REMEDY_PROXY_CREDENTIALS);
+    if (f->status >= 300 && f->status < 400)
+        return redirect_step(t, url);
+    if (strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy"))
+        return "Its content filter did this; put the question in other words";
+    if (failure_parser_flags(f))
+        return "vLLM was started without its tool parser: add --enable-auto-tool-choice --tool-call-parser "
+               "NAME there, or ask with --dialect blocks";
+    switch (f->param) {
+    case PARAM_TOOLS:
+        return next(t, REMEDY_DIALECT_BLOCKS);
+    case PARAM_STREAM:
+        return next(t, REMEDY_NO_STREAM);
+    case PARAM_TEMPERATURE:
+        return next(t, REMEDY_NO_TEMPERATURE);
+    case PARAM_SUMMARY:
+        return next(t, REMEDY_NO_SUMMARY);
+    case PARAM_REASONING_EFFORT:
+        return next(t, REMEDY_NO_EFFORT);
+    case PARAM_MAX_TOKENS:
+    case PARAM_MAX_COMPLETION_TOKENS:
+        return next(t, REMEDY_ALLOWED_MAX_TOKENS);
+    default:
+        return next(t, f->class == FAILURE_TOOL_USE ? REMEDY_BAD_CALL : REMEDY_TRACE);
+    }
+}
+
+static int refused(struct text *t, const char *url)
+{
+    return error_set(t->err, ERROR_API, t->f->status,
+                     "%s refused the request%s for model %s: %s\n%s (URL used: %s)", t->host, t->status,
+                     t->model, t->said, refused_step(t, url), t->url);
+}
+
+static int no_api(const struct text *t)
+{
+    return error_set(t->err, ERROR_PROTOCOL, t->f->status,
+                     "no API answer from %s, model %s: it sent %s\nCheck the base URL, %s: most end in /v1",
+                     t->url, t->model, *t->f->message ? t->said : "nothing", t->base);
+}
+
+static int not_understood(const struct text *t)
+{
+    if (t->f->class == FAILURE_EMPTY_RESULT)
+        return error_set(t->err, ERROR_PROTOCOL, t->f->status,
+                         "%s gave an empty result for model %s\n%s (now: %s)", t->host, t->model,
+                         t->o->api == LLM_WORKERS_AI ? next(t, REMEDY_API_CHAT)
+                                                     : "Use its base URL that ends in /ai/v1",
+                         t->base);
+    return error_set(t->err, ERROR_PROTOCOL, t->f->status,
+                     "%s, model %s, sent what cannot be understood: %s\n%s", t->host, t->model, t->said,
+                     next(t, t->f->hint ? t->f->hint : REMEDY_NOT_UNDERSTOOD));
+}
+
+int failure_error(const struct failure *f, const struct llm_options *o, const char *url, struct error *err)
+{
+    struct text t = {.f = f, .o = o, .model = o->model && *o->model ? o->model : "(none)", .err = err};
+    failure_brief(f, o->api_key, t.said, sizeof t.said);
+    if (!*t.said)
+        snprintf(t.said, sizeof t.said, "no further message");
+    url_host(url, t.host, sizeof t.host);
+    url_show(url, t.url, sizeof t.url);
+    url_show(o->base_url ? o->base_url : "", t.base, sizeof t.base);
+    if (f->status)
+        snprintf(t.status, sizeof t.status, " (%d)", f->status);
+    switch (f->class) {
+    case FAILURE_AUTH:
+        return no_access(&t);
+    case FAILURE_NOT_FOUND:
+        return not_found(&t);
+    case FAILURE_GONE:
+        return gone(&t);
+    case FAILURE_QUOTA:
+        return quota(&t);
+    case FAILURE_CONTEXT:
+        return error_set(err, ERROR_LIMIT, f->status, "the context window of %s at %s is too small%s: %s\n%s",
+                         t.model, t.host, t.status,
+                         *f->message ? t.said : "an empty error, which may mean that the prompt is too long",
+                         next(&t, REMEDY_LESS_CONTEXT));
+    case FAILURE_TOO_LARGE:
+        return too_large(&t);
+    case FAILURE_PARAMETER:
+    case FAILURE_TOOL_USE:
+    case FAILURE_FATAL:
+        return refused(&t, url);
+    case FAILURE_BUSY:
+        return busy(&t);
+    case FAILURE_LOADING:
+        return error_set(err, ERROR_BUSY, f->status,
+                         "%s is still loading %s after 5 minutes%s: %s\nTry again later, or %s", t.host,
+                         t.model, t.status, t.said, next(&t, REMEDY_SMALLER_MODEL));
+    case FAILURE_NOT_API:
+        return no_api(&t);
+    case FAILURE_TRUNCATED:
+        if (f->empty)
+            return error_set(err, ERROR_NETWORK, f->status, "%s, model %s, sent an empty answer\n%s", t.host,
+                             t.model, next(&t, REMEDY_ASK_OR_MODEL));
+        return error_set(err, ERROR_NETWORK, f->status,
+                         "the reply of %s, model %s, broke off before its end (truncated): %s\n%s", t.host,
+                         t.model, t.said, f->hint ? next(&t, f->hint) : "Ask again");
+    case FAILURE_NETWORK:
+        return error_set(err, ERROR_NETWORK, f->status, "%s\n%s (base URL %s, model %s)", t.said,
+                         next(&t, f->hint ? f->hint : REMEDY_CHECK_NETWORK), t.base, t.model);
+    case FAILURE_EMPTY_RESULT:
+    case FAILURE_PROTOCOL:
+    case FAILURE_NONE:
+        break;
+    }
+    return not_understood(&t);
+}

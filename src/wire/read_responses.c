@@ -1,0 +1,284 @@
+/* read_responses.c - see read_responses.h. Deltas are shown as they come; what they did not bring is taken
+ * from the item once it is done, and from the whole response when there were no items before it.
+ */
+#include "wire/read_responses.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "wire/read_chat.h"
+#include "wire/reader.h"
+
+static const char *str(const struct json *j)
+{
+    return json_str(j) ? json_str(j) : "";
+}
+
+#define ITEMS_MOST 1024 /* more share the last */
+
+static struct responses_item *item_of(struct reader *r)
+{
+    return &r->responses.item[r->responses.at];
+}
+
+/* The item that an event is about. Where no place is told it is the one before; fresh: another begins. */
+static void find_item(struct reader *r, const struct json *event, bool fresh)
+{
+    const struct json *index = json_get(event, "output_index");
+    int64_t place = json_type(index) == JSON_NUMBER ? json_int(index, -1) : -1;
+    size_t i = r->responses.n_items;
+    if (place < 0 && !fresh && i)
+        return;
+    while (place >= 0 && i && r->responses.item[i - 1].place != place)
+        i--;
+    if (place >= 0 && i) {
+        r->responses.at = i - 1;
+        if (fresh)
+            item_of(r)->said = item_of(r)->thought = false;
+        return;
+    }
+    if (r->responses.n_items < ITEMS_MOST) {
+        r->responses.item = xreallocarray(r->responses.item, r->responses.n_items + 1,
+                                          sizeof *r->responses.item);
+        r->responses.n_items++;
+    }
+    r->responses.at = r->responses.n_items - 1;
+    r->responses.item[r->responses.at] = (struct responses_item){.place = place};
+}
+
+static bool is(const struct json *o, const char *type)
+{
+    return !strcmp(str(json_get(o, "type")), type);
+}
+
+/* ---- text, refusal, reasoning: from a delta or from a whole part ---- */
+
+static void say(struct reader *r, const char *s)
+{
+    if (!*s)
+        return;
+    if (r->responses.gap)
+        choice_text(r, "\n\n");
+    r->responses.gap = false;
+    r->responses.said = item_of(r)->said = true;
+    choice_text(r, s);
+}
+
+static void refuse(struct reader *r, const char *s)
+{
+    if (!*s)
+        return;
+    r->content++;
+    item_of(r)->said = true;
+    buf_addstr(&r->refusal, s);
+}
+
+/* A summary and the reasoning itself may both come: the one that comes first is shown. */
+static void think(struct reader *r, const char *s, enum responses_thought kind)
+{
+    if (!*s || (r->responses.thought && r->responses.thought != kind))
+        return;
+    if (r->responses.thought_gap)
+        choice_reasoning(r, "\n\n", NULL);
+    r->responses.thought_gap = false;
+    r->responses.thought = kind;
+    item_of(r)->thought = true;
+    choice_reasoning(r, s, NULL);
+}
+
+static const struct json *parts(const struct json *item, const char *key)
+{
+    const struct json *list = json_get(item, key);
+    return json_type(list) == JSON_ARRAY ? json_first(list) : NULL;
+}
+
+static void message_parts(struct reader *r, const struct json *item)
+{
+    if (json_str(json_get(item, "content")))
+        say(r, str(json_get(item, "content")));
+    for (const struct json *p = parts(item, "content"); p; p = json_next(p)) {
+        if (is(p, "refusal"))
+            refuse(r, str(json_get(p, "refusal")));
+        else
+            say(r, str(json_get(p, "text")));
+    }
+}
+
+static void reasoning_parts(struct reader *r, const struct json *item)
+{
+    for (const struct json *p = parts(item, "content"); p; p = json_next(p))
+        think(r, str(json_get(p, "text")), RESPONSES_TEXT);
+    for (const struct json *p = parts(item, "summary"); p; p = json_next(p)) {
+        r->responses.thought_gap = r->responses.thought != 0;
+        think(r, str(json_get(p, "text")), RESPONSES_SUMMARY);
+    }
+    r->responses.thought_gap = false;
+}
+
+/* ---- items ---- */
+
+static void begin_item(struct reader *r, const struct json *event, const struct json *item)
+{
+    r->responses.items = true;
+    find_item(r, event, true);
+    if (is(item, "message"))
+        r->responses.gap = r->responses.said;
+    else if (is(item, "reasoning"))
+        r->responses.thought_gap = r->responses.thought != 0;
+}
+
+static void end_item(struct reader *r, const struct json *event, const struct json *item)
+{
+    r->responses.items = true;
+    find_item(r, event, false);
+    if (is(item, "function_call"))
+        r->content += slots_item(&r->slots, event, item, true);
+    else if (is(item, "message") && !item_of(r)->said)
+        message_parts(r, item);
+    else if (is(item, "reasoning") && !item_of(r)->thought)
+        reasoning_parts(r, item);
+    items_keep(&r->items, item, item_of(r)->place);
+    if (item_of(r)->place < 0)
+        find_item(r, NULL, true); /* what comes without a place is about another */
+}
+
+static void whole_items(struct reader *r, const struct json *response)
+{
+    for (const struct json *e = parts(response, "output"); e; e = json_next(e)) {
+        begin_item(r, NULL, e);
+        if (is(e, "function_call")) {
+            const char *id = json_str(json_get(e, "call_id"));
+            r->content++;
+            slots_whole(&r->slots, id ? id : json_str(json_get(e, "id")), json_str(json_get(e, "name")),
+                        json_get(e, "arguments"));
+            items_keep(&r->items, e, -1);
+        } else {
+            end_item(r, NULL, e);
+        }
+    }
+}
+
+static void finish(struct reader *r, const struct json *response)
+{
+    const char *reason = str(json_get(json_get(response, "incomplete_details"), "reason"));
+    choice_usage(r, json_get(response, "usage"));
+    if (strcmp(str(json_get(response, "status")), "incomplete") && !*reason)
+        return;
+    snprintf(r->finish, sizeof r->finish, "%s",
+             strcmp(reason, "content_filter") ? "length" : "content_filter");
+}
+
+/* ---- events ---- */
+
+static void on_added(struct reader *r, const struct json *o)
+{
+    const struct json *item = json_get(o, "item");
+    begin_item(r, o, item);
+    if (is(item, "function_call"))
+        r->content += slots_item(&r->slots, o, item, false);
+}
+
+static void on_done(struct reader *r, const struct json *o)
+{
+    end_item(r, o, json_get(o, "item"));
+}
+
+static void on_text(struct reader *r, const struct json *o)
+{
+    r->responses.items = true;
+    say(r, str(json_get(o, "delta")));
+}
+
+static void on_refusal(struct reader *r, const struct json *o)
+{
+    r->responses.items = true;
+    refuse(r, str(json_get(o, "delta")));
+}
+
+static void on_summary_part(struct reader *r, const struct json *o)
+{
+    (void)o;
+    r->responses.thought_gap = r->responses.thought != 0;
+}
+
+static void on_summary(struct reader *r, const struct json *o)
+{
+    think(r, str(json_get(o, "delta")), RESPONSES_SUMMARY);
+}
+static void on_reasoning(struct reader *r, const struct json *o)
+{
+    think(r, str(json_get(o, "delta")), RESPONSES_TEXT);
+}
+
+static void on_arguments(struct reader *r, const struct json *o)
+{
+    r->responses.items = true;
+    r->content += slots_item_arguments(&r->slots, o, json_get(o, "delta"), false);
+}
+
+static void on_arguments_done(struct reader *r, const struct json *o)
+{
+    r->content += slots_item_arguments(&r->slots, o, json_get(o, "arguments"), true);
+}
+
+static void on_end(struct reader *r, const struct json *o)
+{
+    const struct json *response = json_get(o, "response");
+    r->content++;
+    if (!r->responses.items)
+        whole_items(r, response);
+    finish(r, response);
+    if (is(o, "response.incomplete") && !*r->finish)
+        snprintf(r->finish, sizeof r->finish, "length");
+    r->done = true;
+}
+
+static void on_failed(struct reader *r, const struct json *o)
+{
+    const struct json *response = json_get(o, "response");
+    r->failed = true;
+    failure_from_json(&r->failure, 200, response ? response : o);
+}
+
+static const struct {
+    const char *type;
+    void (*read)(struct reader *r, const struct json *o);
+} events[] = {
+    {"response.output_text.delta", on_text},
+    {"response.function_call_arguments.delta", on_arguments},
+    {"response.reasoning_summary_text.delta", on_summary},
+    {"response.reasoning_text.delta", on_reasoning},
+    {"response.refusal.delta", on_refusal},
+    {"response.reasoning_summary_part.added", on_summary_part},
+    {"response.function_call_arguments.done", on_arguments_done},
+    {"response.output_item.added", on_added},
+    {"response.output_item.done", on_done},
+    {"response.completed", on_end},
+    {"response.incomplete", on_end},
+    {"response.failed", on_failed},
+    {"error", on_failed},
+};
+
+bool responses_is_event(const struct json *o)
+{
+    const char *type = str(json_get(o, "type"));
+    return !strncmp(type, "response.", 9) || !strcmp(type, "error");
+}
+
+void responses_event(struct reader *r, const struct json *o)
+{
+    for (size_t i = 0; i < countof(events); i++)
+        if (is(o, events[i].type)) {
+            find_item(r, o, false);
+            events[i].read(r, o);
+            return;
+        }
+}
+
+void responses_document(struct reader *r, const struct json *o)
+{
+    whole_items(r, o);
+    finish(r, o);
+}

@@ -1,0 +1,318 @@
+/* reader.c - sniffing, events and documents; the fields of a choice are read in choice.c. */
+#include "wire/reader.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "wire/read_chat.h"
+
+#define MEMBERS_MAX 200000 /* values in one document: each costs a hundred bytes once parsed */
+
+static void on_event(void *ctx, const struct sse_event *e);
+
+void reader_init(struct reader *r, const struct reader_sink *sink)
+{
+    *r = (struct reader){.sink = *sink, .usage = {-1, -1, -1}};
+    buf_init(&r->body, READER_DOCUMENT_MAX);
+    buf_init(&r->refusal, 1u << 20);
+    sse_init(&r->sse, READER_EVENT_MAX, on_event, r);
+}
+
+void reader_release(struct reader *r)
+{
+    if (!r)
+        return;
+    buf_release(&r->body);
+    buf_release(&r->refusal);
+    sse_release(&r->sse);
+    slots_release(&r->slots);
+    free(r->failed_generation);
+    free(r->model);
+    items_release(&r->items);
+    free(r->responses.item);
+}
+
+static void fail(struct reader *r, enum failure_class class, const char *text)
+{
+    if (r->failed)
+        return;
+    r->failed = true;
+    failure_set(&r->failure, class, "%s", text);
+}
+
+static void too_big(struct reader *r)
+{
+    r->broken = true;
+    fail(r, FAILURE_PROTOCOL, "one event is larger than 8 MiB");
+}
+
+static void too_long(struct reader *r, const char *why)
+{
+    r->broken = true;
+    fail(r, FAILURE_PROTOCOL, why);
+}
+
+/* A hostile document of nothing but brackets and commas would cost forty times its size. */
+static bool too_complex(const char *s, size_t n)
+{
+    if (n < 2 * MEMBERS_MAX)
+        return false;
+    size_t values = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < n; i++) {
+        if (in_string && s[i] == '\\')
+            i++;
+        else if (s[i] == '"')
+            in_string = !in_string;
+        else if (!in_string)
+            values += s[i] == ',' || s[i] == '[' || s[i] == '{';
+    }
+    return values > MEMBERS_MAX;
+}
+
+static struct json *parse(struct reader *r, const char *s, size_t n, struct error *err)
+{
+    if (too_complex(s, n)) {
+        fail(r, FAILURE_PROTOCOL, "a document with more than 200,000 values");
+        return NULL;
+    }
+    return json_parse(s, n, JSON_DUPLICATES | JSON_LONG, NULL, err);
+}
+
+/* json's words without their beginning, which ours have already. */
+static const char *what_is_wrong(const struct error *err)
+{
+    static const char no[] = "no valid JSON: ";
+    return strncmp(err->text, no, sizeof no - 1) ? err->text : err->text + sizeof no - 1;
+}
+
+/* Skipping such an event could lose a piece of code. */
+static void bad_event(struct reader *r, const struct error *err)
+{
+    char why[256];
+    snprintf(why, sizeof why, "an event that is not valid JSON: %.200s", what_is_wrong(err));
+    fail(r, FAILURE_PROTOCOL, why);
+    r->failure.once = !r->content; /* nothing is lost when the whole is asked for again */
+}
+
+static void take_error(struct reader *r, const struct json *j)
+{
+    if (r->failed)
+        return;
+    r->failed = true;
+    failure_from_json(&r->failure, 200, j);
+    if (r->failure.class == FAILURE_TOOL_USE)
+        r->failed_generation = xstrdup(json_str(json_get(json_get(j, "error"), "failed_generation")));
+}
+
+#define MODEL_MAX 256
+
+/* The first that is named: of the event, or of the response or result in it. */
+static void note_model(struct reader *r, const struct json *j)
+{
+    static const char *const inside[] = {"response", "result"};
+    const char *model = r->model ? NULL : json_str(json_get(j, "model"));
+
+    for (size_t i = 0; !r->model && !model && i < countof(inside); i++)
+        model = json_str(json_get(json_get(j, inside[i]), "model"));
+    if (model && *model && strlen(model) <= MODEL_MAX)
+        r->model = xstrdup(model);
+}
+
+static bool looks_json(const char *s)
+{
+    s += strspn(s, " \t\r\n");
+    return *s == '{' || *s == '[';
+}
+
+/* Several data lines that are no JSON together may each be one. */
+static void try_lines(struct reader *r, const struct sse_event *e)
+{
+    struct error err = {0};
+    for (const char *s = e->data, *end = s + e->len; s < end;) {
+        const char *lf = memchr(s, '\n', (size_t)(end - s)), *stop = lf ? lf : end;
+        autojson struct json *j = parse(r, s, (size_t)(stop - s), &err);
+        if (json_type(j) == JSON_OBJECT)
+            failure_is(j) ? take_error(r, j) : choice_read(r, j);
+        else if (!j && looks_json(s) && !e->at_end)
+            bad_event(r, &err);
+        s = stop + 1;
+    }
+}
+
+static void on_event(void *ctx, const struct sse_event *e)
+{
+    struct reader *r = ctx;
+    if (r->done || r->stopped)
+        return;
+    size_t lead = strspn(e->data, " ");
+    if (!e->error && !strncmp(e->data + lead, "[DONE]", 6)) {
+        r->done = true;
+        return;
+    }
+    if (r->failed)
+        return;
+    bool named_error = e->error || !strcmp(e->name, "error");
+    struct error err = {0};
+    autojson struct json *j = parse(r, e->data, e->len, &err);
+    if (j && json_type(j) == JSON_OBJECT) {
+        if (named_error || failure_is(j))
+            take_error(r, j);
+        else {
+            note_model(r, j);
+            choice_read(r, j);
+        }
+    } else if (named_error && !e->at_end) {
+        fail(r, FAILURE_BUSY, e->data);
+    } else if (json_type(j) == JSON_ARRAY && failure_is(json_at(j, 0))) {
+        take_error(r, j);
+    } else if (!j && memchr(e->data, '\n', e->len)) {
+        try_lines(r, e);
+    } else if (!j && !e->at_end && looks_json(e->data)) {
+        bad_event(r, &err);
+    } else if (!j) {
+        r->bad++;
+    }
+}
+
+static void read_document(struct reader *r, bool lost)
+{
+    struct error err = {0};
+    autojson struct json *j = parse(r, buf_str(&r->body), r->body.len, &err);
+    if (r->failed)
+        return;
+    buf_release(&r->body); /* what is read of it may be as long again */
+    if (!j) {
+        char why[256];
+        snprintf(why, sizeof why, "broken JSON: %.200s", what_is_wrong(&err));
+        fail(r, lost ? FAILURE_TRUNCATED : FAILURE_PROTOCOL, why);
+        return;
+    }
+    const struct json *o = json_type(j) == JSON_ARRAY ? json_at(j, 0) : j;
+    if (failure_is(o)) {
+        take_error(r, o);
+        return;
+    }
+    r->whole = true;
+    note_model(r, o);
+    choice_read_document(r, o);
+}
+
+/* The first bytes tell, whatever the header says. 0: more are needed. */
+static int sniff(const char *s, size_t n, bool first)
+{
+    static const char *const fields[] = {"data", "event", "id:", "retry", "error", ":"};
+    size_t i = 0;
+    if (first && n >= 1 && s[0] == '\xef') {
+        if (n < 3)
+            return 0;
+        i = memcmp(s, "\xef\xbb\xbf", 3) ? 0 : 3;
+    }
+    while (i < n && isspace((unsigned char)s[i]))
+        i++;
+    if (i == n)
+        return 0;
+    if (s[i] == '{' || s[i] == '[')
+        return READ_JSON;
+    int best = READ_OTHER;
+    for (size_t k = 0; k < countof(fields); k++) {
+        size_t w = strlen(fields[k]), have = n - i;
+        if (memcmp(s + i, fields[k], have < w ? have : w))
+            continue;
+        if (have >= w)
+            return READ_SSE;
+        best = 0;
+    }
+    return best;
+}
+
+static void trim_front(struct reader *r)
+{
+    size_t i = !r->trimmed && r->body.len >= 3 && !memcmp(r->body.data, "\xef\xbb\xbf", 3) ? 3 : 0;
+    while (i < r->body.len && isspace((unsigned char)r->body.data[i]))
+        i++;
+    r->trimmed = r->trimmed || i;
+    buf_drop(&r->body, i);
+}
+
+static void feed_sniff(struct reader *r, const char *p, size_t n)
+{
+    buf_add(&r->body, p, n);
+    int mode = sniff(r->body.data, r->body.len, !r->trimmed);
+    if (!mode) {
+        trim_front(r); /* keep-alive blanks before a JSON answer: they must not add up */
+        return;
+    }
+    r->mode = mode;
+    trim_front(r); /* all of it, here too: in small pieces it has gone already */
+    if (mode == READ_SSE) {
+        if (sse_feed(&r->sse, r->body.data, r->body.len))
+            too_big(r);
+        buf_release(&r->body);
+    }
+}
+
+#define SNIFF_PIECE \
+    4096 /* what it is shows early: a stream of any length may come in one piece, and is not to be kept */
+
+static void feed(struct reader *r, const char *p, size_t n)
+{
+    switch (r->mode) {
+    case READ_SNIFF:
+        feed_sniff(r, p, n);
+        break;
+    case READ_JSON:
+        if (!buf_add(&r->body, p, n))
+            too_long(r, "an answer in one piece of more than 16 MiB");
+        break;
+    case READ_SSE:
+        if (sse_feed(&r->sse, p, n))
+            too_big(r);
+        break;
+    case READ_OTHER:
+        buf_add(&r->body, p, r->body.len < 65536 ? n : 0); /* enough for a title */
+        break;
+    }
+}
+
+void reader_feed(struct reader *r, const char *p, size_t n)
+{
+    if (!n || r->done || r->broken || (r->failed && r->mode != READ_SSE))
+        return;
+    if (n > READER_REPLY_MAX - r->total) {
+        too_long(r, "a reply larger than 64 MiB");
+        return;
+    }
+    r->total += n;
+    for (size_t k; n && !r->broken; p += k, n -= k) {
+        k = r->mode == READ_SNIFF && n > SNIFF_PIECE ? SNIFF_PIECE : n;
+        feed(r, p, k);
+    }
+}
+
+void reader_end(struct reader *r, bool lost)
+{
+    if (r->mode == READ_SSE && !r->done && !r->broken && sse_end(&r->sse))
+        too_big(r);
+    if (r->mode == READ_JSON && !r->failed)
+        read_document(r, lost);
+    if ((r->mode == READ_OTHER || r->mode == READ_SNIFF) && !r->failed) {
+        r->failed = true;
+        struct failure_headers none = {0};
+        failure_from_response(&r->failure, 200, &none, buf_str(&r->body), r->body.len, 0);
+        if (r->mode == READ_SNIFF && !r->body.len)
+            failure_set(&r->failure, FAILURE_TRUNCATED, lost ? "nothing came" : "an empty answer");
+        r->failure.empty = r->mode == READ_SNIFF && !r->body.len && !lost;
+        r->failure.once = r->failure.once || (r->mode == READ_SNIFF && !r->body.len && !lost);
+    }
+}
+
+bool reader_complete(const struct reader *r)
+{
+    return !r->failed && (r->done || r->finished || r->whole);
+}

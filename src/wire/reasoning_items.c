@@ -1,0 +1,171 @@
+/* reasoning_items.c - see reasoning_items.h. */
+#include "wire/reasoning_items.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+void items_release(struct items *k)
+{
+    json_free(k->list);
+    json_free(k->open);
+    buf_release(&k->text);
+    free(k->place);
+    *k = (struct items){0};
+}
+
+static void add(struct items *k, struct json *item, int64_t place)
+{
+    if (!k->list)
+        k->list = json_array();
+    json_add(k->list, item);
+    k->place = xreallocarray(k->place, k->n_places + 1, sizeof *k->place);
+    k->place[k->n_places] = place >= 0 ? place : k->n_places ? k->place[k->n_places - 1] : 0;
+    k->n_places++;
+}
+
+#define VALUE_BYTES 96 /* what a value costs beside its text, as a node of a tree */
+
+/* What a value costs, with all that is in it. Its depth is that of a document, which is bounded. */
+static size_t cost(const struct json *j)
+{
+    size_t n = VALUE_BYTES + (json_key(j) ? strlen(json_key(j)) : 0)
+               + (json_str(j) ? strlen(json_str(j)) : 0);
+    for (const struct json *m = json_first(j); m; m = json_next(m))
+        n += cost(m);
+    return n;
+}
+
+/* False once there is too much. */
+static bool room(struct items *k, size_t bytes)
+{
+    k->bytes += bytes + 64;
+    if (k->bytes > ITEMS_MAX && !k->lost) {
+        items_release(k);
+        k->lost = true;
+    }
+    return !k->lost;
+}
+
+static const char *type_of(const struct json *j)
+{
+    return json_str(json_get(j, "type")) ? json_str(json_get(j, "type")) : "";
+}
+
+/* A reasoning item whole, but for what only an answer may hold. Of the others what places them: their text
+ * and arguments are the turn's. */
+void items_keep(struct items *k, const struct json *item, int64_t place)
+{
+    static const char *const places[] = {"type", "id", "call_id", "phase"};
+    bool reasoning = !strcmp(type_of(item), "reasoning");
+    if (!reasoning && strcmp(type_of(item), "message") && strcmp(type_of(item), "function_call"))
+        return;
+    struct json *o = json_object();
+    for (const struct json *m = reasoning ? json_first(item) : NULL; m; m = json_next(m))
+        if (json_type(m) != JSON_NULL && strcmp(json_key(m), "status"))
+            json_set(o, json_key(m), json_copy(m));
+    for (size_t i = 0; !reasoning && i < countof(places); i++)
+        if (json_str(json_get(item, places[i])))
+            json_set_str(o, places[i], json_str(json_get(item, places[i])));
+    if (room(k, cost(o)))
+        add(k, o, place);
+    else
+        json_free(o);
+}
+
+static void close_open(struct items *k)
+{
+    if (!k->open)
+        return;
+    if (k->key)
+        json_set(k->open, k->key, json_string_n(buf_str(&k->text), k->text.len));
+    add(k, k->open, -1);
+    k->open = NULL;
+    buf_clear(&k->text);
+}
+
+static bool goes_on(const struct items *k, const struct json *piece)
+{
+    const struct json *a = json_get(k->open, "index"), *b = json_get(piece, "index");
+    return k->open && json_type(a) == JSON_NUMBER && json_type(b) == JSON_NUMBER
+           && json_int(a, 0) == json_int(b, 0) && !strcmp(type_of(k->open), type_of(piece));
+}
+
+void items_piece(struct items *k, const struct json *piece)
+{
+    static const char *const growing[] = {"text", "summary", "data"};
+    if (json_type(piece) != JSON_OBJECT || k->lost)
+        return;
+    if (!goes_on(k, piece)) {
+        close_open(k);
+        k->open = json_object();
+        k->key = NULL;
+        buf_release(&k->text);
+        buf_init(&k->text, ITEMS_MAX);
+    }
+    size_t bytes = 0;
+    for (const struct json *m = json_first(piece); m; m = json_next(m)) {
+        const char *s = json_str(m);
+        bool grows = false;
+        for (size_t i = 0; s && i < countof(growing); i++)
+            if (!strcmp(json_key(m), growing[i]) && (!k->key || k->key == growing[i])) {
+                k->key = growing[i];
+                grows = true;
+            }
+        if (grows)
+            buf_addstr(&k->text, s);
+        /* the signature comes last, and nothing takes away what came before */
+        else if (json_type(m) != JSON_NULL) {
+            const struct json *was = json_get(k->open, json_key(m));
+            size_t before = was ? cost(was) : 0, now = cost(m);
+            bytes += now > before ? now - before : 0;
+            json_set(k->open, json_key(m), json_copy(m));
+        }
+        bytes += grows ? strlen(s) : 0;
+    }
+    room(k, bytes);
+}
+
+struct placed {
+    const struct json *item;
+    int64_t place;
+    size_t arrived;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->arrived < y->arrived ? -1 : x->arrived > y->arrived;
+}
+
+static void put_in_order(struct items *k)
+{
+    struct placed *v = xreallocarray(NULL, k->n_places, sizeof *v);
+    size_t n = 0;
+    for (const struct json *e = json_first(k->list); e; e = json_next(e), n++)
+        v[n] = (struct placed){e, k->place[n], n};
+    qsort(v, n, sizeof *v, by_place);
+    struct json *sorted = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_add(sorted, json_copy(v[i].item));
+        k->place[i] = v[i].place;
+    }
+    free(v);
+    json_free(k->list);
+    k->list = sorted;
+}
+
+char *items_text(struct items *k)
+{
+    bool ordered = true;
+    close_open(k);
+    for (size_t i = 1; i < k->n_places; i++)
+        ordered = ordered && k->place[i - 1] <= k->place[i];
+    if (!ordered)
+        put_in_order(k);
+    return k->list ? json_print(k->list) : NULL;
+}

@@ -1,0 +1,86 @@
+/* redirect.c - see redirect.h. */
+#include "wire/redirect.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "base/url.h"
+
+static bool is_https(const char *url)
+{
+    return !strncasecmp(url, "https://", 8);
+}
+static bool is_http(const char *url)
+{
+    return !strncasecmp(url, "http://", 7);
+}
+
+/* Without its port: http and https never share one. */
+static bool same_name(const char *a, const char *b)
+{
+    char one[256], two[256];
+    url_host(a, one, sizeof one);
+    url_host(b, two, sizeof two);
+    for (char *s[] = {one, two}, **p = s; p < s + countof(s); p++) {
+        char *port = strrchr(*p, ':');
+        if (port && !strchr(port, ']'))
+            *port = '\0';
+    }
+    return *one && !strcasecmp(one, two);
+}
+
+static bool same_host(const char *a, const char *b)
+{
+    char one[256], two[256];
+    url_host(a, one, sizeof one);
+    url_host(b, two, sizeof two);
+    return *one && !strcasecmp(one, two);
+}
+
+/* A whole URL, from one that may be a path or begin with "//". The caller frees. */
+static char *resolve(const char *url, const char *location)
+{
+    size_t scheme = strcspn(url, ":");
+    if (!strncmp(location, "//", 2))
+        return xasprintf("%.*s:%s", (int)scheme, url, location);
+    if (*location != '/')
+        return xstrdup(location);
+    size_t host = scheme + 3 + strcspn(url + scheme + 3, "/?#");
+    return xasprintf("%.*s%s", (int)host, url, location);
+}
+
+/* The API's own path behind the base URL, which a new one must not have. */
+static size_t tail(const char *url, const char *base_url)
+{
+    size_t n = strcspn(url, "?#"), b = strcspn(base_url, "?#");
+    while (b && base_url[b - 1] == '/')
+        b--;
+    return b < n && !strncmp(url, base_url, b) ? n - b : 0;
+}
+
+enum redirect redirect_read(const char *url, const char *base_url, const char *location, char *base,
+                            size_t size)
+{
+    *base = '\0';
+    if (!location || !*location)
+        return REDIRECT_NOWHERE;
+    autofree char *to = resolve(url, location);
+    if (!is_http(to) && !is_https(to))
+        return strstr(to, "://") ? REDIRECT_SCHEME : REDIRECT_NOWHERE;
+    bool upgrade = is_http(url) && is_https(to);
+    if (upgrade ? !same_name(url, to) : !same_host(url, to))
+        return REDIRECT_HOST;
+    if (is_https(url) && is_http(to))
+        return REDIRECT_SCHEME;
+    to[strcspn(to, "?#")] = '\0';
+    size_t n = strlen(to), asked = strcspn(url, "?#"), path = tail(url, base_url);
+    if (n == asked && !strncmp(to, url, n))
+        return REDIRECT_NOWHERE;
+    if (n > path && !strncmp(to + n - path, url + asked - path, path))
+        to[n - path] = '\0';
+    url_show(to, base, size);
+    return REDIRECT_SAME;
+}

@@ -1,0 +1,298 @@
+/* reply.c - see reply.h. Text flows reader -> text_calls -> blocks -> listener; each stage holds back only
+ * what may still turn out to be something else.
+ */
+#include "wire/reply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+/* What comes behind is not even read: whether it lay in the same piece must not decide. */
+static void stop(struct answer *a)
+{
+    a->enough = a->reader.stopped = true;
+}
+
+static void emit(struct answer *a, struct buf *all, const char *s, size_t n,
+                 void (*fn)(void *, const char *, size_t), bool *passed)
+{
+    if (!n || a->over)
+        return;
+    if (n > ANSWER_TEXT_MAX - all->len) {
+        n = utf8_cut(s, n, ANSWER_TEXT_MAX - all->len);
+        a->over = true;
+        stop(a); /* a model that repeats itself without end */
+    }
+    buf_add(all, s, n);
+    if (n)
+        *passed = true;
+    if (n && fn)
+        fn(a->l->ctx, s, n);
+}
+
+static void emit_text(struct answer *a, const struct buf *b)
+{
+    emit(a, &a->text, buf_str(b), b->len, a->l ? a->l->text : NULL, &a->shown);
+}
+
+static void emit_reasoning(struct answer *a, const char *s, size_t n)
+{
+    emit(a, &a->reasoning, s, n, a->l ? a->l->reasoning : NULL, &a->reasoned);
+}
+
+/* Behind text_calls. */
+static void downstream(struct answer *a, const struct buf *text)
+{
+    if (a->mode == ANSWER_NATIVE) {
+        emit_text(a, text);
+        return;
+    }
+    struct buf *out = &a->cut[2];
+    buf_clear(out);
+    if (blocks_feed(&a->blocks, buf_str(text), text->len, out) && a->mode == ANSWER_BLOCKS)
+        stop(a);
+    emit_text(a, out);
+}
+
+/* The end of a thought came whose beginning never did: what was told as text was none. */
+static void unsay(struct answer *a)
+{
+    a->text_calls.unsaid = false;
+    a->unsaid = true;
+    if (a->text.len && a->l && a->l->unsaid)
+        a->l->unsaid(a->l->ctx);
+    emit(a, &a->reasoning, buf_str(&a->text), a->text.len, NULL, &a->reasoned);
+    buf_clear(&a->text);
+    blocks_release(&a->blocks);
+    blocks_init(&a->blocks);
+}
+
+static void pass_on(struct answer *a, const struct buf *thoughts, const struct buf *text)
+{
+    if (a->text_calls.unsaid)
+        unsay(a);
+    emit_reasoning(a, buf_str(thoughts), thoughts->len);
+    if (text->len)
+        downstream(a, text);
+}
+
+static void on_text(void *ctx, const char *s, size_t n)
+{
+    struct answer *a = ctx;
+    if (a->enough)
+        return;
+    struct buf *text = &a->cut[0], *thoughts = &a->cut[1];
+    buf_clear(text);
+    buf_clear(thoughts);
+    bool enough = text_calls_feed(&a->text_calls, s, n, text, thoughts);
+    pass_on(a, thoughts, text);
+    if (enough)
+        stop(a);
+}
+
+static void on_reasoning(void *ctx, const char *s, size_t n)
+{
+    struct answer *a = ctx;
+    if (!a->enough)
+        emit_reasoning(a, s, n);
+}
+
+void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q,
+                 const struct llm_listener *l)
+{
+    *a = (struct answer){.mode = mode, .q = q, .l = l};
+    struct reader_sink sink = {a, on_text, on_reasoning};
+    reader_init(&a->reader, &sink);
+    text_calls_init(&a->text_calls, q->tools, q->n_tools);
+    blocks_init(&a->blocks);
+    buf_init(&a->text, ANSWER_TEXT_MAX);
+    buf_init(&a->reasoning, ANSWER_TEXT_MAX);
+    for (size_t i = 0; i < countof(a->cut); i++)
+        buf_init(&a->cut[i], 2 * READER_EVENT_MAX);
+}
+
+void answer_release(struct answer *a)
+{
+    if (!a)
+        return;
+    reader_release(&a->reader);
+    text_calls_release(&a->text_calls);
+    blocks_release(&a->blocks);
+    buf_release(&a->text);
+    buf_release(&a->reasoning);
+    for (size_t i = 0; i < countof(a->cut); i++)
+        buf_release(&a->cut[i]);
+}
+
+bool answer_feed(struct answer *a, const char *p, size_t n)
+{
+    if (!a->enough)
+        reader_feed(&a->reader, p, n);
+    return !a->enough && !a->reader.done && !a->reader.failed;
+}
+
+/* Everything the stages held back, in order. */
+static void flush(struct answer *a, enum text_end how, bool whole)
+{
+    struct buf *text = &a->cut[0], *thoughts = &a->cut[1], *out = &a->cut[2];
+    buf_clear(text);
+    buf_clear(thoughts);
+    text_calls_end(&a->text_calls, how, text, thoughts);
+    pass_on(a, thoughts, text);
+    if (a->mode == ANSWER_NATIVE)
+        return;
+    buf_clear(out);
+    blocks_end(&a->blocks, whole, out);
+    emit_text(a, out);
+}
+
+static enum llm_finish finish_of(const struct answer *a, size_t n_calls)
+{
+    static const char *const length[] = {"length", "max_tokens", "max_output_tokens", "model_length"};
+    const char *s = a->reader.finish;
+    if (a->over)
+        return LLM_FINISH_LENGTH;
+    if (!a->enough)
+        for (size_t i = 0; i < countof(length); i++)
+            if (!strcmp(s, length[i]))
+                return LLM_FINISH_LENGTH;
+    if (!strcmp(s, "content_filter"))
+        return LLM_FINISH_FILTER;
+    return n_calls ? LLM_FINISH_CALLS : LLM_FINISH_STOP;
+}
+
+static bool blank(const struct buf *b)
+{
+    const char *s = buf_str(b);
+    return !s[strspn(s, " \t\r\n")];
+}
+
+/* One that was asked whether its code is to be run may well repeat its answer, with the code in it: that is
+ * no. */
+static bool block_counts(const struct answer *a)
+{
+    return a->mode == ANSWER_BLOCKS || (blank(&a->text) && blank(&a->blocks.after));
+}
+
+static void take_block(struct answer *a, struct calls *c, bool cut)
+{
+    struct blocks *b = &a->blocks;
+    const char *problem = NULL;
+    if (b->code.full || b->line.full)
+        problem = "the block is too long (more than 1 MiB)";
+    else if (b->state == BLOCKS_CODE && cut)
+        problem = "the block was cut off by the token limit before its closing fence; send a shorter one";
+    calls_from_code(c, buf_str(&b->code), b->code.len, a->q->tools, a->q->n_tools, problem);
+}
+
+static void take_calls(struct answer *a, struct llm_reply *r, bool cut)
+{
+    struct calls c = {0};
+    calls_from_slots(&c, &a->reader.slots, a->q->tools, a->q->n_tools, cut);
+    if (!c.n) {
+        calls_move(&c, &a->text_calls.calls);
+        a->from_text = c.n > 0;
+    }
+    bool block = a->blocks.state == BLOCKS_CODE || a->blocks.state == BLOCKS_CLOSED;
+    if (block && !c.n && block_counts(a)) {
+        take_block(a, &c, cut);
+        a->from_block = c.n > 0;
+    } else if (block) {
+        struct buf shown = BUF_INIT(0); /* it was only talk, perhaps beside a call */
+        buf_addf(&shown, "```python\n%s```\n", buf_str(&a->blocks.code));
+        buf_add(&shown, buf_str(&a->blocks.after), a->blocks.after.len);
+        emit_text(a, &shown);
+        buf_release(&shown);
+    }
+    r->calls = c.v;
+    r->n_calls = c.n;
+}
+
+static void trim_end(char *s)
+{
+    size_t n = strlen(s);
+    while (n && strchr(" \t\r\n", s[n - 1]))
+        s[--n] = '\0';
+}
+
+/* The call that the service quotes in its error, where it is whole and of a known tool. */
+static int take_quoted(const struct llm_request *q, const char *s, struct llm_reply *r)
+{
+    struct calls c = {0};
+    if (!calls_from_text(&c, s, strlen(s), q->tools, q->n_tools) || c.v[0].problem) {
+        calls_release(&c);
+        return -1;
+    }
+    r->calls = c.v;
+    r->n_calls = c.n;
+    r->finish = LLM_FINISH_CALLS;
+    return 0;
+}
+
+int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failure *f)
+{
+    struct reader *rd = &a->reader;
+    if (!a->enough)
+        reader_end(rd, lost);
+    if (!rd->failed && !a->enough && !strcmp(rd->finish, "error")) {
+        rd->failed = true;
+        failure_set(&rd->failure, FAILURE_BUSY, "the service ended the reply with an error");
+    }
+    bool complete = a->enough || reader_complete(rd), cut = finish_of(a, 0) == LLM_FINISH_LENGTH;
+    if (complete && !rd->failed) {
+        flush(a, rd->slots.n ? TEXT_ONLY : cut ? TEXT_CUT : TEXT_WHOLE, !cut);
+        take_calls(a, r, cut);
+        if (!a->text.len && rd->refusal.len) {
+            emit_text(a, &rd->refusal);
+            r->refusal = true;
+        }
+        r->finish = finish_of(a, r->n_calls);
+        r->endless = a->over;
+        r->reasoning_field = a->reasoning.len ? xstrdup(rd->reasoning_field) : NULL;
+        r->reasoning_items = a->enough ? NULL : items_text(&rd->items);
+    } else {
+        if (a->shown)
+            flush(a, TEXT_ONLY, false);
+        if (rd->failed)
+            *f = rd->failure;
+        else
+            failure_set(f, FAILURE_TRUNCATED, "the stream ended early, without a finish");
+    }
+    r->text = xmemdup0(buf_str(&a->text), a->text.len);
+    if (r->n_calls)
+        trim_end(r->text);
+    if (a->reasoning.len)
+        r->reasoning = xmemdup0(a->reasoning.data, a->reasoning.len);
+    r->model = steal(&rd->model);
+    r->usage = (struct llm_usage){rd->usage.input, rd->usage.output, rd->usage.reasoning, false};
+    if (rd->failed_generation && !take_quoted(a->q, rd->failed_generation, r))
+        return 0;
+    return complete && !rd->failed ? 0 : -1;
+}
+
+int answer_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r)
+{
+    autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
+    const char *s = json_str(json_get(json_get(j, "error"), "failed_generation"));
+    *r = (struct llm_reply){.usage = {-1, -1, -1, false}};
+    if (!s || take_quoted(q, s, r))
+        return -1;
+    r->text = xstrdup("");
+    return 0;
+}
+
+bool answer_has_block(const char *text)
+{
+    struct blocks b;
+    struct buf out = BUF_INIT(0);
+    blocks_init(&b);
+    blocks_feed(&b, text, strlen(text), &out);
+    blocks_end(&b, true, &out);
+    bool has = b.state == BLOCKS_CODE || b.state == BLOCKS_CLOSED;
+    blocks_release(&b);
+    buf_release(&out);
+    return has;
+}

@@ -1,0 +1,55 @@
+/* reply.h - from the bytes of one HTTP answer to one reply: the reader, then what its text means in each
+ * dialect (thoughts and calls written as text, blocks). No transport, no clock: tests feed it files.
+ */
+#ifndef WIRE_REPLY_H
+#define WIRE_REPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "wire/blocks.h"
+#include "wire/failure.h"
+#include "wire/types.h"
+#include "wire/reader.h"
+#include "wire/text_calls.h"
+
+#define ANSWER_TEXT_MAX (1u << 20) /* text and reasoning, each */
+
+enum answer_mode {
+    ANSWER_NATIVE, /* a python block is text */
+    ANSWER_BLOCKS, /* the first python block is the call, and ends the reply */
+    /* native was asked, but a reply that is a block and nothing else counts as the call when no other came */
+    ANSWER_NUDGED,
+};
+
+struct answer {
+    enum answer_mode mode;
+    const struct llm_request *q;
+    const struct llm_listener *l; /* or NULL */
+    struct reader reader;
+    struct text_calls text_calls;
+    struct blocks blocks;
+    struct buf text, reasoning;
+    struct buf cut[3];          /* scratch between the stages */
+    bool shown, reasoned;       /* something was passed on */
+    bool enough;                /* nothing more is wanted; the transfer may be stopped */
+    bool over;                  /* cut at ANSWER_TEXT_MAX */
+    bool unsaid;                /* text that was shown was reasoning: its beginning had no tag */
+    bool from_text, from_block; /* of the calls: one of these forms, none was structured */
+};
+
+void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q,
+                 const struct llm_listener *l);
+void answer_release(struct answer *a);
+/* False when no more is wanted: a->enough, [DONE] or an error. */
+bool answer_feed(struct answer *a, const char *p, size_t n);
+/* The body is over; lost: the connection broke. 0: r has text, reasoning, calls, finish, usage (-1 where not
+ * told). -1: f says why; r->text holds what was shown. */
+int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failure *f);
+/* Groq refuses a call it could not parse, and quotes it: taken when it is whole JSON with a known name. 0: r
+ * is a reply with it. */
+int answer_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r);
+/* Is there a python block in a finished text? */
+bool answer_has_block(const char *text);
+
+#endif

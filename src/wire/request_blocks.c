@@ -1,0 +1,211 @@
+/* request_blocks.c - a conversation in the dialect of blocks: calls as fenced python in the assistant's text,
+ * results as headed user turns; user turns in a row are joined, because strict templates refuse them. The
+ * same for every API: a list of roles with texts.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "wire/request_parts.h"
+
+static void flush_user(struct request_out *o)
+{
+    if (o->user.len)
+        request_message(o, "user", buf_str(&o->user));
+    buf_clear(&o->user);
+}
+
+static void add_user(struct request_out *o, const char *text)
+{
+    if (o->user.len)
+        buf_addstr(&o->user, "\n\n");
+    buf_addstr(&o->user, text);
+}
+
+/* The template around a result; {output} is where the text goes. */
+static void add_result(struct request_out *o, const struct llm_prompts *p, const struct turn *t)
+{
+    const char *template = NULL;
+    switch (t->result) {
+    case RESULT_OK:
+        template = p->blocks_ok;
+        break;
+    case RESULT_FAILED:
+        template = p->blocks_failed;
+        break;
+    case RESULT_MALFORMED:
+        template = p->blocks_malformed;
+        break;
+    case RESULT_INTERRUPTED:
+        template = p->blocks_interrupted;
+        break;
+    case RESULT_NO_MORE:
+        template = p->blocks_no_more;
+        break;
+    }
+    if (!template)
+        template = "[Output of the code]\n{output}";
+    struct buf b = BUF_INIT(0);
+    const char *at = strstr(template, "{output}");
+    if (!at) {
+        buf_addstr(&b, template);
+    } else {
+        buf_add(&b, template, (size_t)(at - template));
+        buf_addstr(&b, t->text);
+        buf_addstr(&b, at + 8);
+    }
+    add_user(o, buf_str(&b));
+    buf_release(&b);
+}
+
+static const char *code_key(const struct llm_request *q, const char *name)
+{
+    for (size_t i = 0; i < q->n_tools; i++)
+        if (!strcmp(q->tools[i].name, name))
+            return q->tools[i].code_key;
+    return NULL;
+}
+
+/* A fence longer than any run of backticks in the code. */
+static void add_fenced(struct buf *b, const char *code)
+{
+    size_t longest = 2, run = 0, n = strlen(code);
+    for (size_t i = 0; i < n; i++) {
+        run = code[i] == '`' ? run + 1 : 0;
+        if (run > longest)
+            longest = run;
+    }
+    for (size_t i = 0; i <= longest; i++)
+        buf_addch(b, '`');
+    buf_addf(b, "python\n%s%s", code, n && code[n - 1] == '\n' ? "" : "\n");
+    for (size_t i = 0; i <= longest; i++)
+        buf_addch(b, '`');
+}
+
+static void blocks_call(struct buf *b, const struct llm_request *q, const struct call *k)
+{
+    const char *key = code_key(q, k->name);
+    autojson struct json *args = json_parse(k->arguments, strlen(k->arguments), JSON_DUPLICATES, NULL, NULL);
+    const char *code = key ? json_str(json_get(args, key)) : NULL;
+    if (b->len)
+        buf_addstr(b, "\n\n");
+    if (code)
+        add_fenced(b, code);
+    else
+        buf_addf(b, "(a call of %s that could not be run)", k->name);
+}
+
+/* A turn with several calls becomes pairs: text and first call, its result, second call, its result. */
+static size_t blocks_assistant(struct request_out *o, const struct llm_request *q, size_t i)
+{
+    const struct conversation *c = q->conversation;
+    const struct turn *t = &c->v[i];
+    struct buf b = BUF_INIT(0);
+    flush_user(o);
+    buf_addstr(&b, t->text);
+    if (!t->n_calls)
+        request_message(o, "assistant", buf_str(&b));
+    size_t used = 0;
+    for (size_t k = 0; k < t->n_calls; k++) {
+        blocks_call(&b, q, &t->calls[k]);
+        request_message(o, "assistant", buf_str(&b));
+        buf_clear(&b);
+        const struct turn *result = i + 1 + k < c->n ? &c->v[i + 1 + k] : NULL;
+        if (result && result->role == TURN_RESULT) {
+            add_result(o, q->prompts, result);
+            used++;
+            if (k + 1 < t->n_calls)
+                flush_user(o);
+        }
+    }
+    buf_release(&b);
+    return used;
+}
+
+/* How many results stand behind turn i when every one of them failed; 0 otherwise. */
+static size_t failures(const struct conversation *c, size_t i)
+{
+    size_t n = 0;
+    while (i + 1 + n < c->n && c->v[i + 1 + n].role == TURN_RESULT) {
+        if (c->v[i + 1 + n].result != RESULT_FAILED)
+            return 0;
+        n++;
+    }
+    return n;
+}
+
+/* The call of turn i was made before for the same question. */
+static bool repeats(const struct conversation *c, size_t i)
+{
+    for (size_t k = i; k-- > 0 && c->v[k].role != TURN_USER;)
+        if (c->v[k].role == TURN_ASSISTANT && c->v[k].n_calls == 1 && c->v[i].n_calls == 1
+            && !strcmp(c->v[k].calls[0].arguments, c->v[i].calls[0].arguments))
+            return true;
+    return false;
+}
+
+/* A small model copies what it reads. So a failed try that another try followed is not sent again, and of one
+ * that repeats an earlier try only the failure is: it stands behind the question. It keeps the prompt short
+ * too, where every round is paid for again. */
+static size_t blocks_failed(struct request_out *o, const struct llm_request *q, size_t i)
+{
+    const struct conversation *c = q->conversation;
+    size_t n = failures(c, i);
+    bool tried_again = n && i + 1 + n < c->n && c->v[i + 1 + n].role == TURN_ASSISTANT;
+    if (!n || (!tried_again && !repeats(c, i)))
+        return 0;
+    for (size_t k = 0; !tried_again && k < n; k++)
+        add_result(o, q->prompts, &c->v[i + 1 + k]);
+    return n;
+}
+
+/* Code has given its output and a sentence is wanted: what only helped to write that code is not sent again.
+ */
+static bool answer_wanted(const struct conversation *c)
+{
+    return c->n && c->v[c->n - 1].role == TURN_RESULT && c->v[c->n - 1].result == RESULT_OK;
+}
+
+/* Questions with their blocks, as if they had been asked and answered so: a small model does what was done
+ * before, not what it is told. */
+static void add_examples(struct request_out *o, const char *text)
+{
+    static const char open[] = "```python\n", close[] = "\n```";
+    const char *code, *end;
+
+    while (text && (code = strstr(text, open)) && (end = strstr(code, close))) {
+        autofree char *question = xmemdup0(text, (size_t)(code - text));
+        autofree char *block = xmemdup0(code, (size_t)(end + strlen(close) - code));
+        size_t len = strlen(question);
+
+        while (len && question[len - 1] == '\n')
+            question[--len] = '\0';
+        request_message(o, "user", question);
+        request_message(o, "assistant", block);
+        text = end + strlen(close);
+        text += strspn(text, "\n");
+    }
+}
+
+void request_blocks(struct request_out *o, const struct llm_request *q)
+{
+    const struct conversation *c = q->conversation;
+    bool short_form = answer_wanted(c);
+
+    if (q->prompts)
+        add_examples(o, q->prompts->examples);
+    for (size_t i = 0; i < c->n; i++) {
+        size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, q, i) : 0;
+        if (failed)
+            i += failed;
+        else if (c->v[i].role == TURN_USER)
+            add_user(o, c->v[i].text + (short_form ? c->v[i].aside : 0));
+        else if (c->v[i].role == TURN_ASSISTANT)
+            i += blocks_assistant(o, q, i);
+        else
+            add_result(o, q->prompts, &c->v[i]);
+    }
+    flush_user(o);
+}

@@ -1,0 +1,53 @@
+/* request_parts.h - what the bodies of all APIs are made of. Private to the request_*.c files and the two
+ * APIs with files of their own.
+ */
+#ifndef WIRE_REQUEST_PARTS_H
+#define WIRE_REQUEST_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "wire/request.h"
+
+struct json;
+
+struct request_out {
+    struct json *messages; /* what was said, in order; the body takes it over */
+    struct buf user;       /* blocks: a user message that may still grow */
+    /* an assistant's text as a list of parts: llama.cpp takes it in no other form as Responses input */
+    bool parts;
+    size_t prompt; /* bytes that the model is to read */
+};
+
+struct request_style { /* of messages as chat completions have them */
+    bool thoughts;     /* reasoning goes back to where it came from */
+    bool names;        /* a tool message names its tool */
+};
+
+struct json *request_text_parts(const char *text);
+/* Adds {role, content} and returns it. */
+struct json *request_message(struct request_out *o, const char *role, const char *content);
+/* The id of a call; one that another service made takes the form that all accept, the same in the call and in
+ * its result. */
+void request_set_id(struct json *m, const char *key, const char *id, bool own, size_t turn);
+size_t request_question(const struct conversation *c); /* where the latest question stands */
+bool request_own(const struct turn *t, const char *origin);
+/* of the dialect; NULL: none */
+const char *request_system(const struct llm_request *q, const struct request_shape *s);
+void request_messages(struct request_out *o, const struct llm_request *q, const struct request_shape *s,
+                      struct request_style style);
+void request_blocks(struct request_out *o, const struct llm_request *q);
+struct json *request_schema(struct request_out *o, const struct llm_tool *t);
+void request_tools(struct request_out *o, struct json *body, const struct llm_request *q);
+void request_temperature(struct json *body, const struct llm_request *q, const struct request_shape *s);
+
+/* The whole body of each API but the list's release. */
+void request_chat(struct request_out *o, struct json *body, const struct llm_request *q,
+                  const struct request_shape *s);
+void request_responses(struct request_out *o, struct json *body, const struct llm_request *q,
+                       const struct request_shape *s);
+void request_workers_ai(struct request_out *o, struct json *body, const struct llm_request *q,
+                        const struct request_shape *s);
+
+#endif

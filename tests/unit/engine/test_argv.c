@@ -1,0 +1,486 @@
+/* test_engine_argv.c - what each engine would be started with. No container is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/argv.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/plan.h"
+#include "sandbox/sandbox.h"
+
+static const struct sandbox_options options = {
+    .engine = "auto",
+    .image = "img:1",
+    .memory = 512 << 20,
+    .cpus = 1.5,
+    .pids = 77,
+    .data_size = 100 << 20,
+    .data_files = 1234,
+    .tmp_size = 32 << 20,
+    .file_size = 64 << 20,
+    .max_file = 16 << 20,
+    .open_files = 200,
+};
+
+static struct engine_plan plan_for_tests(void)
+{
+    return (struct engine_plan){
+        .o = &options,
+        .guest = "GUEST",
+        .program = "/x/engine",
+        .name = "sandpiper-0123456789abcdef",
+        .owner = "h/b/n:1:2",
+        .dir = "/run/d/in",
+        .profile = "/run/d/seccomp",
+        .uid = 23456,
+        .hard_nproc = 4096,
+        .channel = 7,
+        .seccomp = 8,
+        .info = 9,
+        .holds_pids = true,
+        .holds_memory = true,
+    };
+}
+
+static int find(const struct argv *a, const char *word)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->v[i], word) == 0)
+            return (int)i;
+    return -1;
+}
+
+static void has(const struct argv *a, const char *word)
+{
+    if (find(a, word) < 0)
+        fail_msg("\"%s\" is not in the vector", word);
+}
+
+static void has_not(const struct argv *a, const char *word)
+{
+    if (find(a, word) >= 0)
+        fail_msg("\"%s\" is in the vector", word);
+}
+
+/* The words follow each other somewhere. */
+static bool pair(const struct argv *a, const char *word, const char *value)
+{
+    for (size_t i = 0; i + 1 < a->n; i++)
+        if (strcmp(a->v[i], word) == 0 && strcmp(a->v[i + 1], value) == 0)
+            return true;
+    return false;
+}
+
+static void has_pair(const struct argv *a, const char *word, const char *value)
+{
+    if (!pair(a, word, value))
+        fail_msg("\"%s %s\" is not in the vector", word, value);
+}
+
+static void check_container(const struct argv *a)
+{
+    has_pair(a, "--network", "none");
+    has_pair(a, "--cap-drop", "ALL");
+    has_pair(a, "--security-opt", "no-new-privileges");
+    has_pair(a, "--security-opt", "seccomp=/run/d/seccomp");
+    has_pair(a, "--user", "23456:23456");
+    has_pair(a, "-e", "USER=sandpiper"); /* no image knows the uid */
+    has_pair(a, "--pull", "never");
+    has_pair(a, "--log-driver", "none");
+    has_pair(a, "--ipc", "private");
+    has_pair(a, "--cgroupns", "private");
+    has_pair(a, "--name", "sandpiper-0123456789abcdef");
+    has_pair(a, "--label", "sandpiper.owner=h/b/n:1:2");
+    has_pair(a, "--ulimit", "core=0:0");
+    has_pair(a, "--ulimit", "nofile=200:200");
+    has_pair(a, "--ulimit", "sigpending=256:256");
+    has(a, "nofile=0"); /* the engine has set it, for the supervisor too */
+    has_pair(a, "--ulimit", "fsize=67108864:67108864");
+    has_pair(a, "--shm-size", "33554432");
+    has_pair(a, "-e", "http_proxy=");
+    has_pair(a, "-e", "HTTPS_PROXY=");
+    has_pair(a, "-e", "OPENBLAS_NUM_THREADS=2");
+    has_pair(a, "-e", "MPLBACKEND=Agg");
+    has_pair(a, "-w", "/mnt/data");
+    has_pair(a, "--entrypoint", "python3");
+    has(a, "--read-only");
+    has(a, "--rm");
+    has_pair(a, "img:1", "-I");
+    has_pair(a, "-c", "GUEST");
+    assert_string_equal(a->v[a->n - 5], "data=/mnt/data");
+    assert_string_equal(a->v[a->n - 4], "file=16777216"); /* copied out: of one file, after one cell */
+    assert_string_equal(a->v[a->n - 3], "total=67108864");
+    assert_string_equal(a->v[a->n - 2], "told_pids=77"); /* for hints alone */
+    assert_string_equal(a->v[a->n - 1], "told_memory=536870912");
+    /* Never: a terminal, docker's init, the host's namespaces, more rights, the daemon's socket, an
+     * upper-case short cut to any of it. */
+    static const char *const never[] = {"-t",           "-it",      "-ti",      "--tty",         "--init",
+                                        "--privileged", "-v",       "--volume", "--cap-add",     "--device",
+                                        "--pid",        "--userns", "host",     "--network=host"};
+    for (size_t i = 0; i < countof(never); i++)
+        has_not(a, never[i]);
+    for (size_t i = 0; i < a->n; i++)
+        assert_null(strstr(a->v[i], ".sock"));
+}
+
+static void test_docker(void **state)
+{
+    (void)state;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    engine_docker.vector(&p, &a);
+    check_container(&a);
+    has_pair(&a, "run", "-d");
+    has_pair(&a, "--memory", "536870912");
+    has_pair(&a, "--memory-swap", "536870912");
+    has_pair(&a, "--cpus", "1.5");
+    has_pair(&a, "--pids-limit", "77");
+    has_pair(&a, "--mount", "type=bind,src=/run/d/in,dst=/run/sandpiper,readonly");
+    has_pair(&a, "--tmpfs",
+             "/mnt/data:rw,nosuid,nodev,exec,mode=0700,uid=23456,gid=23456,size=104857600,nr_inodes=1234");
+    has_pair(&a, "unix:/run/sandpiper/s", "nproc=0");
+    has(&a, "files=0");
+    has_not(&a, "--no-hosts");
+    argv_release(&a);
+}
+
+/* Nothing in a user's path is another word of --mount. */
+static void test_mount_source(void **state)
+{
+    (void)state;
+    static const char *const dirs[][2] = {{"/a,dst=\"/etc\"/in", "\"src=/a,dst=\"\"/etc\"\"/in\""},
+                                          {"/a b=c/in", "src=/a b=c/in"}};
+
+    for (size_t i = 0; i < countof(dirs); i++) {
+        struct engine_plan p = plan_for_tests();
+        struct argv a = ARGV_INIT;
+        autofree char *value = xasprintf("type=bind,%s,dst=/run/sandpiper,readonly", dirs[i][1]);
+
+        p.dir = dirs[i][0];
+        engine_docker.vector(&p, &a);
+        has_pair(&a, "--mount", value);
+        argv_release(&a);
+    }
+}
+
+/* Processes are those that were asked for: the parked copy is not the code's. */
+static void test_parked_copy(void **state)
+{
+    (void)state;
+    struct engine_plan p = plan_for_tests();
+    struct sandbox_options o = *p.o;
+    struct argv a = ARGV_INIT;
+
+    o.park = true;
+    p.o = &o;
+    engine_docker.vector(&p, &a);
+    has_pair(&a, "--pids-limit", "78");
+    /* more than the worker's 150 could not be taken back in there */
+    has_pair(&a, "--oom-score-adj", "100");
+    has_pair(&a, "park=1", "memory=536870912");
+    argv_release(&a);
+    p.no_limits = true;
+    engine_podman.vector(&p, &a);
+    has(&a, "nproc=78");
+    has_pair(&a, "park=1", "memory=0");
+    argv_release(&a);
+    p.holds_pids = false;
+    p.holds_memory = true;
+    engine_bwrap.vector(&p, &a);
+    has(&a, "nproc=78");
+    has_pair(&a, "park=1", "memory=536870912");
+    argv_release(&a);
+}
+
+static void test_podman(void **state)
+{
+    (void)state;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    p.hard_nproc = 1000;
+    engine_podman.vector(&p, &a);
+    check_container(&a);
+    has(&a, "--no-hosts");
+    has(&a, "--http-proxy=false");
+    has(&a, "--read-only-tmpfs=false");
+    has_pair(&a, "--ulimit", "nproc=1000:1000");
+    has_pair(&a, "unix:/run/sandpiper/s", "nproc=0");
+    has(&a, "files=1234"); /* podman 4 cannot limit them */
+    for (size_t i = 0; i < a.n; i++)
+        assert_null(strstr(a.v[i], "nr_inodes"));
+    argv_release(&a);
+
+    p.runtime = "runc";
+    engine_podman.vector(&p, &a);
+    assert_int_equal(find(&a, "--runtime"), 1); /* before "run": it is podman's own option */
+    assert_string_equal(a.v[2], "runc");
+    assert_string_equal(a.v[3], "run");
+    argv_release(&a);
+}
+
+static void test_runtime(void **state)
+{
+    (void)state;
+    struct sandbox_options o = options;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+    struct error err = {0};
+
+    p.runtime = "runsc";
+    engine_docker.vector(&p, &a);
+    assert_string_equal(a.v[1], "run"); /* docker has it as an option of run, podman before */
+    assert_string_equal(a.v[2], "--runtime");
+    assert_string_equal(a.v[3], "runsc");
+    argv_release(&a);
+    o.runtime = "runsc";
+    for (int i = 0; i < 2; i++) { /* gVisor shares no socket: attached pipes at once */
+        assert_int_equal(engine_argv(&o, i ? "podman" : "docker", "G", &a, &err), 0);
+        has_pair(&a, "--runtime", "runsc");
+        has(&a, "-i");
+        has(&a, "stdio");
+        has_not(&a, "--mount");
+        argv_release(&a);
+    }
+    o.runtime = "kata";
+    assert_int_equal(engine_argv(&o, "docker", "G", &a, &err), 0);
+    has_pair(&a, "--runtime", "kata");
+    has(&a, "-d");
+    argv_release(&a);
+    o.runtime = "runsc";
+    assert_int_equal(engine_argv(&o, "bwrap", "G", &a, &err), -1);
+    assert_int_equal(err.kind, ERROR_USAGE);
+    assert_non_null(strstr(err.text, "bwrap has no runtimes\n"));
+    argv_release(&a);
+    p.o = &o;
+    assert_int_equal(engine_docker.explain(
+                         &p, "docker: Error response from daemon: Unknown runtime specified runsc.", &err),
+                     FAULT_ABSENT);
+    assert_non_null(strstr(err.text, "docker: it has no runtime runsc\ninstall gVisor (sudo runsc install"));
+    assert_int_equal(
+        engine_podman.explain(&p, "Error: default OCI runtime \"runsc\" not found: invalid argument", &err),
+        FAULT_ABSENT);
+    assert_non_null(strstr(err.text, "podman: it has no runtime runsc\n"));
+}
+
+static void test_without_control_groups(void **state)
+{
+    (void)state;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    p.no_limits = true;
+    engine_podman.vector(&p, &a);
+    check_container(&a);
+    has_not(&a, "--memory");
+    has_not(&a, "--pids-limit");
+    has_not(&a, "--cpus");
+    has_pair(&a, "--ulimit", "data=536870912:536870912");
+    has(&a, "nproc=77");
+    argv_release(&a);
+}
+
+/* A sandbox with a name has no owner that it would die with. */
+static void test_named(void **state)
+{
+    (void)state;
+    struct sandbox_options o = options;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    o.name = "work";
+    p.o = &o;
+    p.owner = "";
+    p.info = 9;
+    engine_docker.vector(&p, &a);
+    has_pair(&a, "--label", "sandpiper=1");
+    has_pair(&a, "--label", "sandpiper.owner=");
+    has_pair(&a, "--label", "sandpiper.name=work");
+    argv_release(&a);
+    engine_bwrap.vector(&p, &a);
+    has_not(&a, "--die-with-parent");
+    has_pair(&a, "--info-fd", "9");
+    has(&a, "--new-session");
+    argv_release(&a);
+}
+
+static void test_stdio(void **state)
+{
+    (void)state;
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    p.stdio = true;
+    engine_docker.vector(&p, &a);
+    check_container(&a);
+    has_pair(&a, "run", "-i");
+    has_not(&a, "-d");
+    has_not(&a, "--mount");
+    has_pair(&a, "stdio", "nproc=0");
+    argv_release(&a);
+}
+
+static void test_bwrap(void **state)
+{
+    (void)state;
+    static const char *const flags[] = {
+        "--unshare-user",   "--unshare-ipc",    "--unshare-pid", "--unshare-net", "--unshare-uts",
+        "--unshare-cgroup", "--disable-userns", "--new-session", "--as-pid-1",    "--clearenv"};
+    struct engine_plan p = plan_for_tests();
+    struct argv a = ARGV_INIT;
+
+    engine_bwrap.vector(&p, &a);
+    assert_string_equal(a.v[0], "/x/engine");
+    for (size_t i = 0; i < countof(flags); i++)
+        has(&a, flags[i]);
+    has_pair(&a, "--uid", "65532");
+    has_pair(&a, "--cap-drop", "ALL");
+    /* it can be killed at a moment at which that leaves a child behind */
+    has_not(&a, "--die-with-parent");
+    has_pair(&a, "--add-seccomp-fd", "8");
+    has_pair(&a, "--info-fd", "9");
+    has_pair(&a, "--", "/usr/bin/python3"); /* never one from PATH */
+    has_pair(&a, "GUEST", "fd:7");
+    has_pair(&a, "fd:7", "nproc=0");
+    has(&a, "files=1234");
+    has_pair(&a, "--remount-ro", "/");
+    has_pair(&a, "--remount-ro", "/dev");
+    has_pair(&a, "--ro-bind", "/usr");
+    has_pair(&a, "--ro-bind", "/proc/sys");
+    has_pair(&a, "HOME", "/tmp");
+    /* Each tmpfs has a size, and the root is made read-only after all of them. */
+    int at = -1;
+    for (size_t i = 0; i < a.n; i++)
+        if (strcmp(a.v[i], "--tmpfs") == 0) {
+            assert_string_equal(a.v[i - 4], "--size");
+            assert_string_equal(a.v[i - 2], "--perms");
+            at = (int)i;
+        }
+    assert_int_equal(find(&a, "/mnt/data"), at + 1);
+    int root = -1;
+    for (size_t i = 0; i + 1 < a.n; i++)
+        if (strcmp(a.v[i], "--remount-ro") == 0 && strcmp(a.v[i + 1], "/") == 0)
+            root = (int)i;
+    assert_true(root > at);
+    /* Nothing writable of the host, nothing of /home, /root, /var, /run. */
+    has_not(&a, "--bind");
+    has_not(&a, "--dev-bind");
+    has_not(&a, "--share-net");
+    for (size_t i = 0; i < a.n; i++)
+        assert_true(strncmp(a.v[i], "/home", 5) != 0 && strncmp(a.v[i], "/root", 5) != 0
+                    && strncmp(a.v[i], "/var", 4) != 0 && strncmp(a.v[i], "/run", 4) != 0);
+    argv_release(&a);
+
+    p.holds_pids = false;
+    engine_bwrap.vector(&p, &a);
+    has_pair(&a, "fd:7", "nproc=77");
+    has(&a, "nofile=0");
+    argv_release(&a);
+
+    p.shares_user = true; /* an ordinary user's: the code's own limits are set inside */
+    engine_bwrap.vector(&p, &a);
+    has_pair(&a, "nofile=200", "pending=256");
+    argv_release(&a);
+
+    p.info = -1;
+    engine_bwrap.vector(&p, &a);
+    has_not(&a, "--info-fd");
+    argv_release(&a);
+}
+
+static void test_dry_run(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct argv a = ARGV_INIT;
+
+    assert_int_equal(engine_argv(&options, "docker", "G", &a, &err), 0);
+    assert_string_equal(a.v[0], "docker");
+    has(&a, "img:1");
+    argv_release(&a);
+    assert_int_equal(engine_argv(&options, "vmware", "G", &a, &err), -1);
+    assert_int_equal(err.kind, ERROR_USAGE);
+    argv_release(&a);
+}
+
+struct saying {
+    const struct engine_description *engine;
+    const char *said, *cause, *remedy;
+    enum engine_fault fault;
+};
+
+static void test_explanations(void **state)
+{
+    (void)state;
+    static const struct saying sayings[] = {
+        {&engine_docker, "docker: Error response from daemon: No such image: img:1.",
+         "docker: image img:1 is missing", "fetch it (docker pull img:1), or check --image", FAULT_ABSENT},
+        {&engine_podman, "Error: img:1: image not known", "podman: image img:1 is missing",
+         "fetch it (podman pull img:1), or check --image", FAULT_ABSENT},
+        {&engine_docker,
+         "permission denied while trying to connect to the Docker daemon socket at "
+         "unix:///var/run/docker.sock: dial unix "
+         "/var/run/docker.sock: connect: permission denied",
+         "no permission", "usermod -aG docker", FAULT_ABSENT},
+        {&engine_docker,
+         "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon "
+         "running?.",
+         "daemon does not run", "systemctl start docker", FAULT_ABSENT},
+        {&engine_docker,
+         "docker: Error response from daemon: invalid mount config for type \"bind\": bind source path does "
+         "not exist: /x",
+         "cannot share", "--sandbox", FAULT_SHARE},
+        {&engine_podman,
+         "Error: OCI runtime error: crun: cgroups in hybrid mode not supported, drop all controllers from "
+         "cgroupv2",
+         "hybrid mode", "podman run", FAULT_RUNTIME},
+        {&engine_docker, "exec: \"python3\": executable file not found in $PATH: unknown.", "has no python3",
+         "--image", FAULT_OTHER},
+        {&engine_docker, "something new", "docker: something new", "docker run", FAULT_OTHER},
+        {&engine_bwrap,
+         "bwrap: No permissions to create new namespace, likely because the kernel does not allow it",
+         "user namespace", "", FAULT_OTHER},
+        {&engine_bwrap, "bwrap: Unknown option --disable-userns", "too old", "0.8", FAULT_OTHER},
+        {&engine_bwrap, "bwrap: execvp /usr/bin/python3: No such file or directory", "no /usr/bin/python3",
+         "apt install python3", FAULT_OTHER},
+    };
+    struct engine_plan p = plan_for_tests();
+
+    for (size_t i = 0; i < countof(sayings); i++) {
+        struct error err = {0};
+
+        assert_int_equal(sayings[i].engine->explain(&p, sayings[i].said, &err), sayings[i].fault);
+        assert_int_equal(err.kind, ERROR_SANDBOX);
+        const char *line = strchr(err.text, '\n');
+        assert_non_null(line); /* cause, remedy: two lines, no more */
+        assert_null(strchr(line + 1, '\n'));
+        assert_non_null(strstr(err.text, sayings[i].cause));
+        assert_true(strstr(err.text, sayings[i].cause) < line);
+        assert_non_null(strstr(line, sayings[i].remedy));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_docker),
+        cmocka_unit_test(test_mount_source),
+        cmocka_unit_test(test_parked_copy),
+        cmocka_unit_test(test_podman),
+        cmocka_unit_test(test_without_control_groups),
+        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_stdio),
+        cmocka_unit_test(test_runtime),
+        cmocka_unit_test(test_bwrap),
+        cmocka_unit_test(test_dry_run),
+        cmocka_unit_test(test_explanations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,510 @@
+/* test_engine_run.c - runs against engines that are shell scripts, records and caches in a folder of the
+ * test, and one real bwrap. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "base/child.h"
+#include "engine/engine.h"
+#include "engine/session_dir.h"
+#include "engine/uid_range.h"
+#include "engine/engine_cache.h"
+#include "engine/owner.h"
+#include "engine_place.h"
+
+static void test_nothing_installed(void **state)
+{
+    struct place *p = *state;
+
+    setenv("PATH", "/nonexistent", 1);
+    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    assert_int_equal(p->told, 0); /* never from inside engine_begin */
+    wait_told(p, 1);
+    assert_int_equal(p->status, -1);
+    assert_int_equal(p->err.kind, ERROR_SANDBOX);
+    assert_int_equal(error_exit_code(&p->err), 3);
+    assert_non_null(strstr(p->err.text, "cannot run code: none of docker, podman and bubblewrap is "
+                                        "installed\nQuickest: sudo apt install bubblewrap"));
+    engine_end(r);
+}
+
+/* bwrap is there and fails: installing it would not help. */
+static void test_nothing_works(void **state)
+{
+    struct place *p = *state;
+
+    fake(p, "bwrap", "echo 'bwrap: No permissions to create new namespace' >&2; exit 1");
+    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    wait_told(p, 1);
+    if (p->status == 0) { /* it went on before bwrap had failed: its channel is closed */
+        engine_reject(r, "it hung up");
+        wait_told(p, 2);
+    }
+    assert_int_equal(p->status, -1);
+    assert_non_null(strstr(p->err.text, "; bwrap: no user namespace may be made here ("));
+    assert_non_null(strstr(p->err.text, "\nWhat mends each: sandpiper doctor"));
+    engine_end(r);
+}
+
+static void test_by_name_is_not_replaced(void **state)
+{
+    struct place *p = *state;
+
+    fake(p, "docker", "echo 'docker: Error response from daemon: No such image: img:1.' >&2; exit 125");
+    fake(p, "bwrap", "sleep 5");
+    p->o.engine = "docker";
+    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    wait_told(p, 1);
+    assert_int_equal(p->status, -1);
+    assert_string_equal(p->err.text,
+                        "docker: image img:1 is missing\nfetch it (docker pull img:1), or check --image");
+    assert_string_equal(buf_str(&p->notices), "");
+    engine_end(r);
+    assert_true(run_dir_empty());
+}
+
+static void test_unknown_name(void **state)
+{
+    struct place *p = *state;
+
+    p->o.engine = "vmware";
+    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    wait_told(p, 1);
+    assert_int_equal(p->err.kind, ERROR_USAGE);
+    engine_end(r);
+}
+
+/* What is not there is a detail; what is there and fails is told. */
+static void test_auto_goes_on(void **state)
+{
+    struct place *p = *state;
+
+    if (geteuid() != 0)
+        skip(); /* the order is another */
+    fake(p, "docker",
+         "echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit "
+         "125");
+    fake(p, "podman", "case $1 in run) echo 'Error: the moon is full' >&2; exit 126;; esac");
+    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    wait_told(p, 1);
+    assert_int_equal(p->status, -1);
+    assert_string_equal(buf_str(&p->notices),
+                        "(detail) docker cannot start (its daemon does not run); trying podman\n"
+                        "podman cannot start (Error: the moon is full); trying bwrap\n");
+    engine_end(r);
+    /* a process of its own sees to the end of each that failed */
+    for (int i = 0; i < 100 && !run_dir_empty(); i++)
+        usleep(50000);
+    assert_true(run_dir_empty());
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
+static void test_flood_on_stderr(void **state)
+{
+    struct place *p = *state;
+
+    fake(p, "docker", "PATH=/usr/bin:/bin; head -c 30000000 /dev/zero | tr '\\0' x >&2; exit 125");
+    p->o.engine = "docker";
+    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    wait_told(p, 1);
+    assert_int_equal(p->status, -1);
+    assert_true(strlen(p->err.text) < sizeof p->err.text);
+    engine_end(r);
+}
+
+/* podman's crun on a hybrid hierarchy: once more with runc. */
+static void test_podman_runtime(void **state)
+{
+    struct place *p = *state;
+
+    fake(p, "runc", "exit 0");
+    fake(p, "podman",
+         "if [ \"$1\" = run ]; then echo 'Error: crun: cgroups in hybrid mode not supported' >&2; exit 126; "
+         "fi\n"
+         "if [ \"$1 $2\" = '--runtime runc' ]; then echo 'Error: now it is runc' >&2; exit 126; fi");
+    p->o.engine = "podman";
+    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    wait_told(p, 1);
+    assert_non_null(strstr(p->err.text, "now it is runc"));
+    engine_end(r);
+}
+
+/* A daemon that cannot see our directory: attached pipes. */
+static void test_stdio(void **state)
+{
+    struct place *p = *state;
+    char text[64];
+
+    fake(p, "docker",
+         "case \" $* \" in\n"
+         "*' rm -f '*) exit 0;;\n"
+         "*' run -d '*) echo 'invalid mount config for type \"bind\": bind source path does not exist' >&2; "
+         "exit 125;;\n"
+         "*' run -i '*) read -r x; echo \"got $x\"; read -r y;;\n"
+         "esac");
+    p->o.engine = "docker";
+    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    wait_told(p, 1);
+    assert_int_equal(p->status, 0);
+    assert_int_not_equal(engine_channel(r), engine_channel_out(r));
+    assert_int_equal(write(engine_channel_out(r), "!\n", 2), 2);
+    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    assert_int_equal(poll(&fd, 1, 5000), 1);
+    ssize_t n = read(fd.fd, text, sizeof text - 1);
+    assert_true(n > 0);
+    text[n] = '\0';
+    assert_string_equal(text, "got N!\n"); /* first the byte N: no listener */
+    char why[100];
+    assert_true(engine_alive(r, why, sizeof why));
+    engine_accept(r, "3.11", "numpy 1.24");
+    engine_end(r);
+    assert_true(run_dir_empty());
+
+    struct engine_memory m;
+    assert_true(engine_memory_load(&p->o, &m));
+    assert_true(m.stdio);
+    assert_string_equal(m.packages, "numpy 1.24");
+    engine_memory_release(&m);
+}
+
+static void test_memory(void **state)
+{
+    struct place *p = *state;
+    struct engine_memory m = {.engine = (char *)"docker",
+                              .python = (char *)"3.9",
+                              .packages = (char *)"",
+                              .runtime = NULL},
+                         got;
+    char *engine, *python, *packages;
+
+    assert_false(engine_memory_load(&p->o, &got));
+    fake(p, "docker", "exit 1");
+    engine_memory_store(&p->o, &m);
+    assert_true(engine_remembered(&p->o, &engine, &python, &packages));
+    assert_string_equal(engine, "docker");
+    assert_string_equal(python, "3.9");
+    assert_string_equal(packages, "");
+    free(engine);
+    free(python);
+    free(packages);
+    /* Other options, another version of the client: not known. */
+    p->o.memory++;
+    assert_false(engine_memory_load(&p->o, &got));
+    p->o.memory--;
+    fake(p, "docker", "exit 12");
+    assert_false(engine_memory_load(&p->o, &got));
+    /* Garbage is not an error. */
+    autofree char *file = xdg_path(XDG_CACHE, "engine");
+    static const char *const garbage[] = {"",      "{",      "[1,2]",     "[{}]", "[{\"key\":3}]",
+                                          "\"x\"", "[[[[[[", "{\"a\":[]}"};
+    for (size_t i = 0; i < countof(garbage); i++) {
+        assert_int_equal(file_write(file, garbage[i], strlen(garbage[i]), 0600, NULL), 0);
+        assert_false(engine_memory_load(&p->o, &got));
+        engine_memory_store(&p->o, &m);
+        assert_true(engine_memory_load(&p->o, &got));
+        engine_memory_release(&got);
+    }
+}
+
+static void test_host_python(void **state)
+{
+    struct place *p = *state;
+    static const char *const dirs[] = {"usr/bin",
+                                       "usr/lib/python3/dist-packages/numpy-1.24.2.egg-info",
+                                       "usr/local/lib/python3.11/dist-packages/scikit_learn-1.2.1.dist-info",
+                                       "usr/lib/python3/dist-packages/pandas-2.egg-info",
+                                       "usr/lib/python3/dist-packages/Pillow-9.4.egg-info",
+                                       "usr/lib/python3/dist-packages/scipy-1.10.dist-info",
+                                       "usr/lib/python3/dist-packages/numpydoc-9.9.dist-info",
+                                       "usr/lib/python3/dist-packages/.egg-info"};
+    char *python = NULL, *packages = NULL;
+
+    assert_false(engine_host_python(p->dir, &python, &packages));
+    for (size_t i = 0; i < countof(dirs); i++) {
+        autofree char *dir = xasprintf("%s/%s", p->dir, dirs[i]);
+        assert_int_equal(file_mkdirs(dir, 0755, NULL), 0);
+    }
+    autofree char *link = xasprintf("%s/usr/bin/python3", p->dir);
+    assert_int_equal(symlink("python3.11", link), 0);
+    assert_true(engine_host_python(p->dir, &python, &packages));
+    assert_string_equal(python, "3.11");
+    assert_string_equal(packages, "numpy 1.24, pandas 2, scipy 1.10, scikit-learn 1.2, pillow 9.4");
+    free(python);
+    free(packages);
+}
+
+static void test_owner(void **state)
+{
+    (void)state;
+    autofree char *me = owner_self(), *group = owner_group_name(), *renamed = xasprintf("elsewhere%s", me),
+                  *other = xstrdup(renamed);
+
+    strchr(other, '/')[1] = 'x'; /* another boot, of another host */
+    assert_int_equal(owner_check(me), OWNER_ALIVE);
+    assert_int_equal(owner_check(renamed), OWNER_ALIVE);
+    assert_int_equal(owner_check_group(group), OWNER_ALIVE);
+    assert_int_equal(owner_check(other), OWNER_ELSEWHERE);
+    assert_int_equal(owner_check(""), OWNER_ELSEWHERE);
+    assert_int_equal(owner_check("a/b/c:1"), OWNER_ELSEWHERE);
+    assert_int_equal(owner_check(other + strlen("elsewhere")), OWNER_BEFORE_BOOT);
+    *strrchr(me, ':') = '\0';
+    autofree char *reused = xasprintf("%s:1", me); /* our pid, but it started at another time */
+    assert_int_equal(owner_check(reused), OWNER_DEAD);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    *strrchr(me, ':') = '\0';
+    autofree char *dead = xasprintf("%s:%d:5", me, (int)pid);
+    assert_int_equal(owner_check(dead), OWNER_DEAD);
+    assert_int_equal(owner_check_group("sandpiper-x"), OWNER_ELSEWHERE);
+    assert_int_equal(owner_check_group("sandpiper-1-1-ffffffff"), OWNER_DEAD);
+    /* of another pid namespace, which shares the place */
+    autofree char *foreign = xasprintf("%.*s-1", (int)(strrchr(group, '-') - group), group);
+    assert_int_equal(owner_check_group(foreign), OWNER_ELSEWHERE);
+    *strchr(foreign + strlen("sandpiper-"), '-') = '\0';
+    autofree char *gone = xasprintf("%s-1-ffffffff%s", foreign, strrchr(group, '-'));
+    assert_int_equal(owner_check_group(gone), OWNER_DEAD);
+}
+
+/* A record keeps a container's uid from the next one, also while it is being removed. */
+static void test_own_uid(void **state)
+{
+    (void)state;
+    struct engine_dir d;
+    struct error err;
+
+    for (int i = 0; i < 100; i++) {
+        unsigned uid = engine_uid_draw();
+
+        assert_true(uid >= 20000 && uid < 60000);
+        assert_null(getpwuid(uid));
+    }
+    assert_int_equal(engine_dir_make(&d, &err), 0);
+    assert_false(engine_dir_has_uid(23456));
+    assert_int_equal(engine_dir_record(&d, &(struct engine_record){.engine = "docker", .uid = 23456}, &err),
+                     0);
+    assert_true(engine_dir_has_uid(23456));
+    assert_false(engine_dir_has_uid(23457));
+    engine_dir_remove(&d);
+    assert_false(engine_dir_has_uid(23456));
+}
+
+/* A supervisor of another uid connects, gets the byte and the listener; our own uid does not get in, and
+ * later nobody else does. */
+static void test_hand_over(void **state)
+{
+    (void)state;
+    struct engine_dir d;
+    struct error err;
+    struct stat st;
+    pid_t peer = 0;
+
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(engine_dir_make(&d, &err), 0);
+    assert_int_equal(stat(d.in, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0711);
+    assert_int_equal(stat(d.path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    int listener = engine_dir_listen(&d, true, &err);
+    assert_true(listener >= 0);
+    assert_int_equal(engine_dir_accept(&d, listener, &peer), -1);
+    assert_int_equal(errno, EAGAIN);
+
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    snprintf(a.sun_path, sizeof a.sun_path, "%.90s/s", d.in);
+    int mine = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(connect(mine, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(engine_dir_accept(&d, listener, &peer), -1); /* root: not the container */
+    close(mine);
+
+    int theirs = socket(AF_UNIX, SOCK_STREAM, 0), dir = open(d.in, O_PATH | O_DIRECTORY);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char byte, space[CMSG_SPACE(sizeof(int))];
+        struct iovec part = {&byte, 1};
+        struct msghdr m = {
+            .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+
+        /* as a bind mount would let it in */
+        if (setgid(65532) != 0 || setuid(65532) != 0 || fchdir(dir) != 0)
+            _exit(1);
+        struct sockaddr_un s = {.sun_family = AF_UNIX, .sun_path = "s"};
+        if (connect(theirs, (struct sockaddr *)&s, sizeof s) != 0 || recvmsg(theirs, &m, 0) != 1)
+            _exit(2);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        if (byte != 'L' || !c || c->cmsg_type != SCM_RIGHTS)
+            _exit(3);
+        /* The code has the same uid; it must not get in any more. */
+        int again = socket(AF_UNIX, SOCK_STREAM, 0);
+        if (connect(again, (struct sockaddr *)&s, sizeof s) == 0 || errno != EACCES)
+            _exit(4);
+        if (open("x", O_CREAT | O_WRONLY, 0600) >= 0 || unlink("s") == 0)
+            _exit(5);
+        _exit(0);
+    }
+    close(theirs);
+    struct pollfd fd = {.fd = listener, .events = POLLIN};
+    assert_int_equal(poll(&fd, 1, 5000), 1);
+    int channel = engine_dir_accept(&d, listener, &peer);
+    assert_true(channel >= 0);
+    assert_int_equal(peer, pid);
+    assert_int_equal(engine_hand_over(channel, listener), 0);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    close(channel);
+    close(listener);
+    close(dir);
+    engine_dir_remove(&d);
+    assert_true(run_dir_empty());
+}
+
+/* ---- the real thing ---- */
+
+static const char guest[] =
+    "import os, socket, sys\n"
+    "s = socket.socket(fileno=int(sys.argv[1][3:]))\n"
+    "b = s.recv(1)\n"
+    "u = open('/proc/self/uid_map').read().split()\n"
+    "st = dict(l.split(':', 1) for l in open('/proc/self/status'))\n"
+    "s.sendall(('%s pid %d cwd %s env %s map %s caps %s nnp %s sec %s\\n' % (b, os.getpid(), os.getcwd(), "
+    "'SECRET_KEY' in os.environ, u[1], "
+    "st['CapBnd'].strip(), st['NoNewPrivs'].strip(), st['Seccomp'].strip())).encode())\n"
+    "s.recv(1)\n";
+
+static void need_bwrap(void)
+{
+    char *const argv[] = {(char *)"bwrap",
+                          (char *)"--unshare-all",
+                          (char *)"--ro-bind",
+                          (char *)"/",
+                          (char *)"/",
+                          (char *)"true",
+                          NULL};
+    struct child_result r = {0};
+    bool works = child_run(argv, 10000, 4096, NULL, &r, NULL) == 0 && r.status == 0;
+
+    child_result_release(&r);
+    if (works)
+        return;
+    if (getenv("SANDPIPER_TEST_ENGINES"))
+        fail_msg("bwrap is required and does not work");
+    skip();
+}
+
+/* The real uid of our one child, from outside. */
+static unsigned uid_of(int pid)
+{
+    autofree char *status = xasprintf("/proc/%d/status", pid);
+    FILE *f = fopen(status, "re");
+    unsigned uid = 0;
+    char line[256];
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "Uid: %u", &uid) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return uid;
+}
+
+/* The sandbox's; what still sees to the end of earlier ones is root's. */
+static unsigned child_uid(void)
+{
+    autofree char *children = xasprintf("/proc/self/task/%d/children", (int)getpid());
+    FILE *f = fopen(children, "re");
+    unsigned most = 0;
+    int pid = 0;
+
+    assert_non_null(f);
+    while (fscanf(f, "%d", &pid) == 1)
+        most = uid_of(pid) > most ? uid_of(pid) : most;
+    fclose(f);
+    return most;
+}
+
+static void test_real_bwrap(void **state)
+{
+    struct place *p = *state;
+    char text[512] = "", why[100];
+
+    need_bwrap();
+    setenv("SECRET_KEY", "x", 1);
+    p->o.engine = "bwrap";
+    struct engine_run *r = engine_begin(&p->o, p->loop, guest, done, p);
+    wait_told(p, 1);
+    assert_int_equal(p->status, 0);
+    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    assert_int_equal(poll(&fd, 1, 10000), 1);
+    assert_true(read(fd.fd, text, sizeof text - 1) > 0);
+    assert_non_null(
+        strstr(text, "b'N' pid 1 cwd /mnt/data env False map 0 caps 0000000000000000 nnp 1 sec 2"));
+    assert_true(engine_alive(r, why, sizeof why));
+    assert_string_equal(engine_name(r), "bwrap");
+    if (geteuid() == 0)
+        assert_true(child_uid() >= 0x70000000u); /* uid 0 of the host never runs a cell */
+    engine_end(r);
+    assert_true(run_dir_empty());
+    unsetenv("SECRET_KEY");
+}
+
+static void test_real_bwrap_bad_guest(void **state)
+{
+    struct place *p = *state;
+
+    need_bwrap();
+    p->o.engine = "bwrap";
+    struct engine_run *r = engine_begin(
+        &p->o, p->loop, "import os, sys\nos.read(int(sys.argv[1][3:]), 1)\nsys.exit('no such luck')", done,
+        p);
+    wait_told(p, 1);
+    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    assert_int_equal(poll(&fd, 1, 10000), 1);
+    engine_reject(r, "it hung up");
+    assert_int_equal(p->told, 1);
+    wait_told(p, 2);
+    assert_int_equal(p->status, -1);
+    assert_non_null(strstr(p->err.text, "no such luck")); /* its own last words, not only ours */
+    engine_end(r);
+    assert_true(run_dir_empty());
+}
+
+/* Ended in the middle of everything, nothing is left. */
+static void test_end_at_any_time(void **state)
+{
+    struct place *p = *state;
+
+    need_bwrap();
+    p->o.engine = "bwrap";
+    engine_end(NULL);
+    engine_end(engine_begin(&p->o, p->loop, guest, done, p));
+    assert_int_equal(p->told, 0);
+    for (int steps = 1; steps < 4; steps++) {
+        struct engine_run *r = engine_begin(&p->o, p->loop, guest, done, p);
+        for (int i = 0; i < steps; i++)
+            loop_wait(p->loop, 5);
+        engine_end(r);
+        assert_true(run_dir_empty());
+    }
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(test_nothing_installed), T(test_nothing_works), T(test_by_name_is_not_replaced),
+        T(test_unknown_name),      T(test_auto_goes_on),  T(test_flood_on_stderr),
+        T(test_podman_runtime),    T(test_stdio),         T(test_memory),
+        T(test_host_python),       T(test_owner),         T(test_own_uid),
+        T(test_hand_over),         T(test_real_bwrap),    T(test_real_bwrap_bad_guest),
+        T(test_end_at_any_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
