@@ -212,7 +212,8 @@ bool budget_round_end(struct budget *b)
     b->stuck = b->again && b->told_again;
     b->told_again |= b->again;
     b->again = false;
-    if (b->failing > b->max.repairs)
+    if (b->failing > b->max.repairs
+        || (b->failing && b->max.repair_tokens && b->tokens >= b->max.repair_tokens))
         b->no_more = true;
     return b->no_more && !before;
 }

@@ -13,8 +13,9 @@ struct error;
 
 struct budget_limits {
     unsigned requests, calls, malformed, repairs;
-    int64_t tokens; /* 0: no limit */
-    bool chat;      /* errors are read in the chat (base/remedy.h) */
+    int64_t tokens;        /* 0: no limit */
+    int64_t repair_tokens; /* once so many are used, code that fails is no longer mended; 0: no limit */
+    bool chat;             /* errors are read in the chat (base/remedy.h) */
 };
 
 struct failed_code {

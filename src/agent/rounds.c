@@ -20,6 +20,14 @@
 #define DECIMALS_SHOWN    6    /* of a number in such output */
 #define OUTPUT_ANSWER_MAX 200  /* bytes of output that can be an answer as they are */
 
+static int still_fails(const struct question *q, const char *more, struct error *err)
+{
+    unsigned n = q->budget.failing - 1;
+
+    return error_set(err, ERROR_LIMIT, 0, "the code still failed after %u repair%s%s", n, n == 1 ? "" : "s",
+                     more);
+}
+
 static int failed(const struct agent *a, struct error *err)
 {
     if (agent_out_of_time(a))
@@ -159,7 +167,7 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
     if (r->finish == LLM_FINISH_FILTER)
         agent_notice(a, NOTICE_WARNING, "the service's content filter cut the answer");
     if (q->budget.no_more) {
-        error_set(err, ERROR_LIMIT, 0, "the code still failed after %u repairs", a->o.max_repairs);
+        still_fails(q, "", err);
         return QUESTION_CODE_FAILED;
     }
     return QUESTION_ANSWERED;
@@ -248,9 +256,7 @@ static int last_text(struct agent *a, struct question *q, struct llm_reply *r, s
     if (!text_blank(r->text))
         return take_answer(a, q, r, err);
     agent_reply_end(a, REPLY_CALLS);
-    error_set(err, ERROR_LIMIT, 0,
-              "the code still failed after %u repairs, and the model gave no answer in words",
-              a->o.max_repairs);
+    still_fails(q, ", and the model gave no answer in words", err);
     if (!q->last_text)
         return QUESTION_NO_ANSWER;
     say_answer(a, q, q->last_text);
@@ -320,8 +326,8 @@ static bool long_fraction(const char *text, size_t len)
 }
 
 /* What the only code of this round printed, where it can stand as the answer: all there is to tell of it, and
- * one short line. A table, a file that was made or a lost variable are for the model to put into words. The
- * caller frees. */
+ * one short line. A table, a whole object, a file that was made or a lost variable are for the model to put
+ * into words. The caller frees. */
 static char *answer_of_output(const struct agent *a, const struct question *q, const struct llm_reply *r)
 {
     const struct turn *t = &a->c->v[a->c->n - 1];
@@ -331,7 +337,8 @@ static char *answer_of_output(const struct agent *a, const struct question *q, c
         return NULL;
     while (len && isspace((unsigned char)q->good[len - 1]))
         len--;
-    if (!len || len > OUTPUT_ANSWER_MAX || memchr(q->good, '\n', len) || long_fraction(q->good, len))
+    if (!len || *q->good == '{' || len > OUTPUT_ANSWER_MAX || memchr(q->good, '\n', len)
+        || long_fraction(q->good, len))
         return NULL;
     if (strlen(t->text) != len || memcmp(t->text, q->good, len) != 0)
         return NULL;

@@ -38,6 +38,33 @@ static void no_output(struct question *q, struct tool_outcome *out)
     buf_addstr(&out->text, "(no output) It ran without an error but printed nothing. Print the result.");
 }
 
+/* Output that says that nothing was found: a name that is spelt otherwise in the data, a filter that nothing
+ * passes. */
+static bool found_nothing(const char *text)
+{
+    static const char *const whole[] = {"None", "nan", "NaT", "[]", "{}", "set()"};
+    static const char *const begins[] = {"Series([]", "Empty DataFrame"};
+    size_t len = strcspn(text, "\n");
+
+    for (size_t i = 0; i < countof(whole); i++)
+        if (len == strlen(whole[i]) && !strncmp(text, whole[i], len))
+            return true;
+    for (size_t i = 0; i < countof(begins); i++)
+        if (!strncmp(text, begins[i], strlen(begins[i])))
+            return true;
+    return false;
+}
+
+/* Where output is the answer, this is none: said so once as well. */
+static void no_value(struct question *q, struct tool_outcome *out)
+{
+    if (q->told_no_output)
+        return;
+    q->told_no_output = true;
+    out->kind = RESULT_FAILED;
+    buf_addstr(&out->text, "\nNothing was found. Look at how the names and values are written in the data.");
+}
+
 static void python_worked(struct agent *a, struct cell_told *told, struct tool_outcome *out)
 {
     struct question *q = a->q;
@@ -48,6 +75,8 @@ static void python_worked(struct agent *a, struct cell_told *told, struct tool_o
         buf_add(&out->text, told->text.data, told->text.len);
     else
         no_output(q, out);
+    if (agent_output_answers(a) && found_nothing(buf_str(&told->text)))
+        no_value(q, out);
     if (told->output) {
         free(q->good);
         q->good = steal(&told->output);
@@ -165,8 +194,7 @@ int tool_call(struct agent *a, const struct call *call, const char *problem, siz
     if (q->budget.no_more) {
         out->kind = RESULT_NO_MORE;
         buf_addstr(&out->text, q->texts.no_more_code);
-        autofree char *why = xasprintf("not run: %u repair attempts were already made", a->o.max_repairs);
-        cell_refused(a, call->id, call->name, "", why);
+        cell_refused(a, call->id, call->name, "", "not run: the code of this question is no longer mended");
         return 0;
     }
     if (problem)

@@ -16,6 +16,7 @@ static const struct field fields[] = {
     {"dialect", F_CHOICE, M(dialect), "auto|native|blocks", false, M(has_dialect)},
     {"context", F_COUNT, M(context), NULL, false, 0},
     {"max_tokens", F_COUNT, M(max_tokens), NULL, false, 0},
+    {"repair_tokens", F_COUNT, M(repair_tokens), NULL, false, 0},
     {"temperature", F_NUMBER, M(temperature), NULL, false, 0},
     {"output_answers", F_BOOL, M(output_answers), NULL, false, M(has_output_answers)},
     {"vision", F_BOOL, M(vision), NULL, false, M(has_vision)},
@@ -99,6 +100,7 @@ static void add(struct profile *all, const struct profile *f)
     TAKE(has_reasoning_back, reasoning_back);
     all->context = all->context ? all->context : f->context;
     all->max_tokens = all->max_tokens ? all->max_tokens : f->max_tokens;
+    all->repair_tokens = all->repair_tokens ? all->repair_tokens : f->repair_tokens;
     all->temperature = all->temperature >= 0 ? all->temperature : f->temperature;
     all->efforts = all->efforts ? all->efforts : f->efforts;
     if (!all->ends && !all->replaced_by) {

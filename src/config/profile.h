@@ -35,6 +35,7 @@ struct profile {
     char *pattern;
     enum profile_dialect dialect;
     int context, max_tokens; /* 0: unknown */
+    int repair_tokens;       /* what a question may have cost when failing code is mended; 0: no limit */
     double temperature;      /* < 0: none */
     /* in blocks: what its code prints is the answer, where that is one short line */
     bool output_answers;

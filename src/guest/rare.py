@@ -11,6 +11,8 @@ ALIASES = {'np': 'import numpy as np', 'pd': 'import pandas as pd', 'plt': 'impo
 STDLIB = ('math', 'os', 're', 'sys', 'json', 'time', 'random', 'csv', 'itertools', 'functools', 'collections', 'statistics', 'string', 'io',
           'calendar', 'decimal', 'fractions', 'pathlib', 'numpy', 'pandas', 'sympy', 'scipy')
 
+DEFINES_NAMES = ('math', 'datetime', 'itertools', 'collections', 'functools', 'statistics', 'fractions', 'decimal', 'calendar', 'random')
+
 
 def clip(text, most):
     return text if len(text) <= most else text[:most] + ' ... [%d characters in all]' % len(text)
@@ -330,6 +332,37 @@ def holders(key, scopes, failed):
     return '%s is in %s' % (clip(key if type(key) is str else repr(key), 60), ', '.join(found)) if found else ''
 
 
+def written(key):
+    return clip(repr(key), 60)
+
+
+def holding_values(key, scopes):
+    """Where the missing key is a value: in a column, or in a plain object, six levels down."""
+    seen = set()
+    todo = [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500] if isinstance(n, str) and not n.startswith('_')]
+    for name, value, depth in todo:             # grows while it is read: what is near comes first
+        if id(value) in seen or len(seen) > 5000:
+            continue
+        seen.add(id(value))
+        for column in columns_of(value) or ():
+            cells = value[column]
+            if getattr(cells, 'ndim', 0) == 1 and any(type(v) is type(key) and v == key for v in cells[:200000].tolist()):
+                place = '%s[%s]' % (name, written(column))
+                return '%s is a value in %s; its rows: %s[%s == %s]' % (written(key), place, name, place, written(key))
+        if type(value) is dict:
+            inner = list(value.items())[:200]
+        elif type(value) in (list, tuple):
+            inner = list(enumerate(value[:200]))
+        else:
+            continue
+        for k, v in inner:
+            if type(v) is type(key) and v == key and type(value) is dict:
+                return '%s is the value of %s in %s' % (written(key), written(k), name)
+            if depth < 6 and type(v) in (dict, list, tuple):
+                todo.append(('%s[%s]' % (name, clip(repr(k), 40)), v, depth + 1))
+    return ''
+
+
 def key_facts(name, value, key, scopes):
     lines = ['keys of %s: %s' % (name, names_text(list(dict.keys(value))[:200]))] + below(name, value)
     there = holders(key, scopes, value) if type(key) in (str, int) else ''
@@ -350,9 +383,24 @@ def missing_key(worker, e, frames):
     key, tb = e.args[0] if e.args else None, innermost(e, frames)
     if type(key) is str and key.startswith('Column not found: '):      # of a pandas group
         key = key[18:]
+    hints = [key_owner(worker, key, tb, frames)]
+    if tb is not None and (type(key) is str or type(key) is int and abs(key) > 9):     # a small number is a value of anything
+        try:
+            hints.append(holding_values(key, scopes_of(worker, tb)))
+        except Exception:                       # the columns are the code's own objects
+            pass
+    return '\n'.join(h for h in hints if h)
+
+
+def scopes_of(worker, tb):
+    frame = tb.tb_frame
+    return [frame.f_locals] if frame.f_locals is worker.namespace else [frame.f_locals, worker.namespace]
+
+
+def key_owner(worker, key, tb, frames):
+    """What the object on the failing line has instead of the key."""
     if tb is not None:
-        frame = tb.tb_frame
-        scopes = [frame.f_locals] if frame.f_locals is worker.namespace else [frame.f_locals, worker.namespace]
+        frame, scopes = tb.tb_frame, scopes_of(worker, tb)
         for name, value in subscripted(worker, frame, tb.tb_lineno, tb=tb):
             columns = columns_of(value)
             if columns is not None:
@@ -381,6 +429,19 @@ def wrong_index(worker, e, frames):
     return None
 
 
+def attribute_elsewhere(obj, name):
+    """A module taken for a class of its own, or the other way round: datetime.strptime and datetime.timedelta."""
+    if isinstance(obj, type(sys)):
+        for inner, value in list(obj.__dict__.items()):
+            if isinstance(value, type) and value.__module__ == obj.__name__ and not inner.startswith('_') and name in value.__dict__:
+                return 'it is %s.%s.%s' % (obj.__name__, inner, name)
+    elif isinstance(obj, type):
+        module = sys.modules.get(obj.__module__)
+        if module is not None and obj.__module__ not in ('builtins', '__main__') and name in module.__dict__:
+            return 'not imported: from %s import %s' % (obj.__module__, name)
+    return ''
+
+
 def missing_attribute(worker, e, frames):
     obj, name = getattr(e, 'obj', None), getattr(e, 'name', None)
     if name is None:                            # before Python 3.10 it does not say; a name on that line is looked up
@@ -391,6 +452,9 @@ def missing_attribute(worker, e, frames):
                 obj = value
     if obj is None:
         return 'the value is None' if "'NoneType'" in safe_str(e) else None
+    elsewhere = attribute_elsewhere(obj, name)
+    if elsewhere:
+        return elsewhere
     columns = columns_of(obj)
     if columns is not None and name in [str(c).replace(' ', '_') for c in columns]:
         return 'columns: %s' % names_text(columns)
@@ -413,6 +477,9 @@ def missing_name(worker, e, frames):
         return 'not imported: ' + ALIASES[name]
     if name in STDLIB:
         return 'not imported: import ' + name
+    for module in DEFINES_NAMES:
+        if hasattr(__import__(module), name):
+            return 'not imported: from %s import %s' % (module, name)
     local = frames[-1][0].f_locals if frames else {}
     mine = [n for n in list(local) + list(worker.namespace) if isinstance(n, str) and not n.startswith('__')]
     close = near(name, mine + [n for n in builtins.__dict__ if not n.startswith('_')])
@@ -420,6 +487,15 @@ def missing_name(worker, e, frames):
         return 'names like it: ' + names_text(close)
     kept = [n for n in worker.namespace if not n.startswith('_')]
     return 'variables there are: ' + names_text(kept) if kept else 'no variables are defined yet'
+
+
+def bad_syntax(e):
+    """Python says "use an 0o prefix", which is for those who wanted octal."""
+    import re
+    if 'leading zeros' not in safe_str(e.msg) or type(e.text) is not str:
+        return None
+    numbers = re.findall(r'(?<![\w.])0+([1-9][0-9]*)\b(?!\.)', e.text)
+    return 'a number is written without zeros in front: ' + ', '.join('%s, not 0%s' % (n, n) for n in numbers[:3]) if numbers else None
 
 
 def size_text(size):
@@ -463,6 +539,8 @@ def hint_for(worker, e, frames):
         return None
     if isinstance(e, AttributeError):
         return missing_attribute(worker, e, frames)
+    if isinstance(e, SyntaxError):
+        return bad_syntax(e)
     if isinstance(e, NameError):
         return missing_name(worker, e, frames)
     if isinstance(e, ModuleNotFoundError):

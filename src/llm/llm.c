@@ -283,6 +283,10 @@ bool llm_output_answers(const struct llm *m)
 {
     return m->o.output_answers && m->learnt.dialect == LLM_BLOCKS;
 }
+int llm_repair_tokens(const struct llm *m)
+{
+    return m->o.repair_tokens;
+}
 int llm_context(const struct llm *m)
 {
     return m->learnt.context;

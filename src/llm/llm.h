@@ -33,6 +33,8 @@ const char *llm_model(const struct llm *m);
 const char *llm_origin(const struct llm *m); /* endpoint, model and API, for struct turn.origin */
 /* short output of its code is the answer: it need not be asked for one */
 bool llm_output_answers(const struct llm *m);
+/* failing code is no longer mended once a question has cost so many tokens; 0: no limit */
+int llm_repair_tokens(const struct llm *m);
 int llm_context(const struct llm *m); /* the window as configured or learnt; 0 unknown */
 
 /* Ask for the next reply. 0: r is filled (also when the connection was lost after text was shown:

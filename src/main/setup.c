@@ -139,6 +139,7 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .context = c->context ? c->context : p.context,
         .temperature = c->temperature >= 0 ? c->temperature : p.temperature,
         .output_answers = p.output_answers,
+        .repair_tokens = p.repair_tokens,
         .reasoning_summary = c->show_reasoning,
         .no_reasoning = p.has_reasoning && !p.reasoning,
         .connect_ms = (int)c->connect_timeout,

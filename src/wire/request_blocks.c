@@ -161,11 +161,13 @@ static size_t blocks_failed(struct request_out *o, const struct llm_request *q, 
     return n;
 }
 
-/* Code has given its output and a sentence is wanted: what only helped to write that code is not sent again.
- */
+/* A sentence is wanted, of the output or of why there is none: what only helped to write code is not sent
+ * again. */
 static bool answer_wanted(const struct conversation *c)
 {
-    return c->n && c->v[c->n - 1].role == TURN_RESULT && c->v[c->n - 1].result == RESULT_OK;
+    const struct turn *last = c->n ? &c->v[c->n - 1] : NULL;
+
+    return last && last->role == TURN_RESULT && (last->result == RESULT_OK || last->result == RESULT_NO_MORE);
 }
 
 /* Questions with their blocks, as if they had been asked and answered so: a small model does what was done

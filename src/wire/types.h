@@ -52,11 +52,12 @@ struct llm_options {      /* strings are copied */
     bool stream;
     /* the provider's entry says so; a loopback base_url is treated so in any case */
     bool send_max_tokens;
-    int max_tokens;               /* what the user asked for; 0: the profile's */
-    int profile_max_tokens;       /* the model profile's default; 0: 4096 */
-    int context;                  /* window in tokens; 0: unknown, learnt from the server's error */
-    double temperature;           /* < 0: not sent */
-    bool output_answers;          /* the profile says that in blocks the output of its code is its answer */
+    int max_tokens;         /* what the user asked for; 0: the profile's */
+    int profile_max_tokens; /* the model profile's default; 0: 4096 */
+    int context;            /* window in tokens; 0: unknown, learnt from the server's error */
+    double temperature;     /* < 0: not sent */
+    bool output_answers;    /* the profile says that in blocks the output of its code is its answer */
+    int repair_tokens; /* of the profile: a question that has cost so much gets no more repairs; 0: any */
     const char *reasoning_effort; /* NULL: not sent */
     /* those that the model knows, joined by |; NULL: unknown. Another one is replaced by the nearest */
     const char *efforts;

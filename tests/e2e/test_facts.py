@@ -63,6 +63,38 @@ def test_columns_of_other_frames(sandpiper, serve):
     assert "columns of orders: no" in text[1] and "country is in customers" in text[1]
 
 
+PEOPLE = ("import pandas as pd\npeople = pd.DataFrame({'town': ['Bonn', 'Ghent'], 'number': [1042, 7]})\n")
+
+
+@pytest.mark.parametrize("code, fact", [
+    ("people['Ghent']", "'Ghent' is a value in people['town']; its rows: people[people['town'] == 'Ghent']"),
+    ("people.loc[1042]", "1042 is a value in people['number']"),
+    ("people.loc[1043]", "columns: town, number"),
+])
+def test_the_key_is_a_value_in_a_column(sandpiper, serve, code, fact):
+    text = told(sandpiper, serve, ["try:\n    import pandas as pd\nexcept ImportError:\n    print('none')", PEOPLE + code],
+                "native")
+    if "none" in text[0]:
+        pytest.skip("no pandas in the sandbox")
+    assert fact in text[1], text[1]
+    assert ("is a value" in text[1]) == ("is a value" in fact), text[1]
+
+
+@pytest.mark.parametrize("code, fact", [
+    ("d = {'towns': [{'name': 'Bonn'}, {'name': 'Ghent', 'people': 9}]}\nd['Ghent']",
+     "'Ghent' is the value of 'name' in d['towns'][1]"),
+    ("d = {'a': {'n': 3}}\nd[3]", "keys of d: a\nkeys of d['a']: n\n\n"),      # a small number is a value of anything
+    ("import datetime\ndatetime.time(13, 05)", "a number is written without zeros in front: 5, not 05"),
+    ("import datetime\ndatetime.strptime('1', '%d')", "it is datetime.datetime.strptime"),
+    ("from datetime import datetime\ndatetime.timedelta(1)", "not imported: from datetime import timedelta"),
+    ("timedelta(days=1)", "not imported: from datetime import timedelta"),
+    ("factorial(5)", "not imported: from math import factorial"),
+])
+def test_what_was_meant(sandpiper, serve, code, fact):
+    text = told(sandpiper, serve, [code], "blocks")[0]
+    assert fact in text, text
+
+
 def test_hostile_objects_do_not_run_for_a_hint(sandpiper, serve):
     code = ("class D(dict):\n    def keys(self): raise SystemExit(9)\n"
             "    def __contains__(self, k): raise SystemExit(9)\n"
@@ -106,6 +138,22 @@ def test_a_request_for_the_answer_has_no_profile(sandpiper, serve):
     _, bodies = session(sandpiper, serve, ["1/0", "print(42)"], "blocks", "--add", path)
     sent = ["\n".join(m["content"] for m in b["messages"]) for b in bodies]
     assert [LEAF in s for s in sent] == [True, True, False] and all("How many?" in s for s in sent)
+
+
+def test_words_about_failed_code_need_no_profile(sandpiper, serve):
+    path = sandpiper.write("trade.json", json.dumps(DATA))
+    _, bodies = session(sandpiper, serve, ["1/0", "2/0", "3/0", "4/0"], "blocks", "--add", path)
+    sent = ["\n".join(m["content"] for m in b["messages"]) for b in bodies]
+    assert [LEAF in s for s in sent] == [True] * 4 + [False] and all("How many?" in s for s in sent)
+
+
+def test_a_question_that_has_cost_enough_is_not_mended(sandpiper, serve):
+    """repair_tokens of the profile; other questions get as many repairs as ever."""
+    sandpiper.configure("models:\n  m: {dialect: blocks, repair_tokens: 20}\n")
+    server = serve(sandpiper, [reply("1/0", "blocks"), {"answer": {"text": "It failed."}}], model="m")
+    r = sandpiper.run("How many?")
+    assert r.code == 4 and "It failed." in r.out and "the code still failed after 0 repairs" in r.err, r
+    assert "No more code will be run" in server.bodies()[1]["messages"][-1]["content"]
 
 
 def test_a_small_file_that_is_shown_whole_stays(sandpiper, serve):

@@ -68,6 +68,7 @@ static struct fake {
     struct buf examples; /* the examples of each request, "[...]" */
     int context, learns;
     bool no_sandbox, failed_behind, output_answers;
+    int repair_tokens;
     const char *packages;
     const char *earlier; /* what earlier programs left in the sandbox */
     char *put_name, *put_data;
@@ -220,6 +221,12 @@ int llm_context(const struct llm *m)
 {
     (void)m;
     return fake.context;
+}
+
+int llm_repair_tokens(const struct llm *m)
+{
+    (void)m;
+    return fake.repair_tokens;
 }
 
 bool llm_output_answers(const struct llm *m)

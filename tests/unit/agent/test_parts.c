@@ -36,6 +36,25 @@ static void test_budget(void **state)
     budget_release(NULL);
 }
 
+/* A question that has cost so much is not mended, whatever is left of the repairs; code that works is. */
+static void test_repair_tokens(void **state)
+{
+    const struct budget_limits max = {.requests = 9, .repairs = 3, .repair_tokens = 100};
+    struct budget b;
+
+    (void)state;
+    budget_init(&b, &max);
+    budget_asked(&b, 1, 99);
+    budget_broke(&b, "a", "why");
+    assert_false(budget_round_end(&b));
+    budget_asked(&b, 1, 1);
+    budget_worked(&b);
+    assert_false(budget_round_end(&b));
+    budget_broke(&b, "b", "why");
+    assert_true(budget_round_end(&b));
+    budget_release(&b);
+}
+
 static void test_same_code(void **state)
 {
     static const struct {
@@ -167,8 +186,9 @@ static void test_tell(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_budget), cmocka_unit_test(test_same_code), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_fill),   cmocka_unit_test(test_tell),
+        cmocka_unit_test(test_budget),    cmocka_unit_test(test_repair_tokens),
+        cmocka_unit_test(test_same_code), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_fill),      cmocka_unit_test(test_tell),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

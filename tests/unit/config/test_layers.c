@@ -420,11 +420,15 @@ static void profiles(void **state)
                 && !profile_in(&c, "qwen2.5-coder:7b").output_answers);
     config_release(&c);
     assert_int_equal(
-        load(&c, "models:\n  'qwen2.5-coder*': {output_answers: false}\n  tiny*: {output_answers: true}\n",
+        load(&c,
+             "models:\n  'qwen2.5-coder*': {output_answers: false}\n  tiny*: {output_answers: true}\n"
+             "  'qwen2.5-coder[-:]1.5b*': {repair_tokens: 700}\n",
              NULL, NULL, NULL, NULL, &err),
         0);
     assert_true(!profile_in(&c, "qwen2.5-coder:1.5b").output_answers
                 && profile_in(&c, "tiny-1").output_answers);
+    assert_int_equal(profile_in(&c, "qwen2.5-coder:1.5b").repair_tokens, 700);
+    assert_int_equal(profile_in(&c, "tiny-1").repair_tokens, 0);
     config_release(&c);
 }
 
