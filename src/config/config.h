@@ -100,8 +100,8 @@ const char *config_env(const struct config *c, const char *name);
 /* a copy that lives as long as c */
 const char *config_keep(struct config *c, const char *s);
 
-/* An option's value as it was written. text: NULL for a flag that takes none. where goes in front of messages:
- * "config.yaml:3: timeout", "SANDPIPER_TIMEOUT", "--timeout". */
+/* The value of an option as it was written. text: NULL for a flag that takes none. where goes in front of
+ * messages: "config.yaml:3: timeout", "SANDPIPER_TIMEOUT", "--timeout". */
 struct setting {
     const struct option *option;
     const char *text, *where;

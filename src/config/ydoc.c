@@ -219,30 +219,33 @@ struct ydoc *ydoc_parse(const char *text, size_t len, const char *file, struct e
     return root;
 }
 
-static int say(struct error *err, const char *file, int line, const char *fmt, va_list args)
+__attribute__((format(printf, 3, 0))) static int say(struct error *err, const char *where, const char *fmt,
+                                                     va_list args)
 {
     char text[sizeof err->text];
 
     vsnprintf(text, sizeof text, fmt, args);
-    return error_set(err, ERROR_USAGE, 0, "%s:%d: %s", file, line, text);
+    return error_set(err, ERROR_USAGE, 0, "%s: %s", where, text);
 }
 
 int ydoc_error(const struct ydoc *y, struct error *err, const char *fmt, ...)
 {
+    autofree char *where = xasprintf("%s:%d", y->file, y->line);
     va_list args;
 
     va_start(args, fmt);
-    say(err, y->file, y->line, fmt, args);
+    say(err, where, fmt, args);
     va_end(args);
     return -1;
 }
 
 int ydoc_key_error(const struct ydoc *y, struct error *err, const char *fmt, ...)
 {
+    autofree char *where = xasprintf("%s:%d", y->file, y->key_line);
     va_list args;
 
     va_start(args, fmt);
-    say(err, y->file, y->key_line, fmt, args);
+    say(err, where, fmt, args);
     va_end(args);
     return -1;
 }
