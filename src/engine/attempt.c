@@ -22,9 +22,9 @@
 #include "engine/hard_limits.h"
 #include "engine/uid_range.h"
 #include "engine/job.h"
-#include "engine/owner.h"
+#include "records/owner.h"
 #include "engine/options.h"
-#include "engine/seccomp.h"
+#include "limits/seccomp.h"
 
 #define RUN_MS     60000 /* "docker run"; a cold daemon on a slow disk takes its time */
 #define CLIENT_MS  10000 /* any other call of a client */
@@ -137,7 +137,7 @@ static void connected(struct attempt *a, int fd)
     a->channel = a->channel_out = fd;
     attempt_found_peer(a, a->peer);
     a->memory_dir = a->peer > 0 && !a->no_limits ? cgroup_memory_dir(NULL, a->peer) : NULL;
-    int rc = engine_hand_over(fd, a->o->name ? a->listener : -1);
+    int rc = session_dir_hand_over(fd, a->o->name ? a->listener : -1);
     loop_unwatch(a->loop, a->listener);
     fd_close(&a->listener);
     job_free(a->inspect);
@@ -155,7 +155,7 @@ static void connected(struct attempt *a, int fd)
 static void serve_listener(void *ctx, short revents)
 {
     struct attempt *a = ctx;
-    int fd = engine_dir_accept(&a->dir, a->listener, &a->peer);
+    int fd = session_dir_accept(&a->dir, a->listener, &a->peer);
 
     (void)revents;
     if (fd >= 0)
@@ -247,7 +247,7 @@ static bool rootless_without_limits(void)
 /* No engine can do without it. */
 static int make_dir(struct attempt *a)
 {
-    if (engine_dir_make(&a->dir, &a->err) == 0)
+    if (session_dir_make(&a->dir, &a->err) == 0)
         return 0;
     if (fd_none_left(a->err.code) || strchr(a->err.text, '\n'))
         return -1;
@@ -275,14 +275,14 @@ static int start_container(struct attempt *a)
         return -1;
     a->name = xasprintf("sandpiper-%s", a->dir.id);
     a->uid = engine_uid_draw();
-    struct engine_record record = {.engine = a->engine->name, .container = a->name, .uid = a->uid};
-    if (engine_dir_record(&a->dir, &record, &a->err) != 0 || engine_dir_profile(&a->dir, &a->err) != 0)
+    struct session_record record = {.engine = a->engine->name, .container = a->name, .uid = a->uid};
+    if (session_dir_record(&a->dir, &record, &a->err) != 0 || session_dir_profile(&a->dir, &a->err) != 0)
         return -1;
-    autoclose int hold = engine_dir_hold(&a->dir, &a->err);
+    autoclose int hold = session_dir_hold(&a->dir, &a->err);
     if (hold < 0)
         return -1;
     if (a->stdio ? pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0
-                 : (a->listener = engine_dir_listen(&a->dir, true, &a->err)) < 0)
+                 : (a->listener = session_dir_listen(&a->dir, true, &a->err)) < 0)
         return a->err.kind ? -1 : error_errno(&a->err, "pipe");
     fill_plan(a, &plan);
     plan.owner = owner;
@@ -328,7 +328,7 @@ static int start_container(struct attempt *a)
 /* Python is told to go on. Whether it really started shows at its first word. */
 static int release_bwrap(struct attempt *a)
 {
-    if (engine_hand_over(a->channel, a->listener) != 0)
+    if (session_dir_hand_over(a->channel, a->listener) != 0)
         return error_errno(&a->err, "the sandbox's channel");
     fd_close(&a->listener);
     a->up = true;
@@ -419,10 +419,11 @@ static int start_bwrap(struct attempt *a)
     if (make_dir(a) != 0)
         return -1;
     cgroup_make(&a->cgroup, NULL, group, &limits);
-    if (engine_dir_record(&a->dir, &(struct engine_record){.engine = "bwrap", .cgroup = &a->cgroup}, &a->err)
+    if (session_dir_record(&a->dir, &(struct session_record){.engine = "bwrap", .cgroup = &a->cgroup},
+                           &a->err)
         != 0)
         return -1;
-    if (a->o->name && (a->listener = engine_dir_listen(&a->dir, false, &a->err)) < 0)
+    if (a->o->name && (a->listener = session_dir_listen(&a->dir, false, &a->err)) < 0)
         return -1;
     autoclose int filter = seccomp_ready(&a->err);
     if (filter < 0)

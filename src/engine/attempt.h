@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "engine/cgroup.h"
-#include "engine/session_dir.h"
+#include "limits/cgroup.h"
+#include "records/session_dir.h"
 #include "engine/keeper.h"
 #include "engine/plan.h"
 #include "engine/options.h"
@@ -45,7 +45,7 @@ struct attempt {
     unsigned uid;                 /* of the container */
     struct sandbox_options given; /* o, with the processes and files that there are: hard_limits.h */
     struct buf fewer;             /* lines: what of that is less than was asked for */
-    struct engine_dir dir;
+    struct session_dir dir;
     struct cgroup cgroup;
     int listener;
     int64_t started;
@@ -82,10 +82,10 @@ bool attempt_refused(const struct attempt *a, struct error *err);
 
 /* A sandbox with a name, named_engine.c. What a later program must know goes into r, and the sandbox's
  * directory becomes its own. */
-struct name_record;
-int attempt_describe(struct attempt *a, struct name_record *r, struct error *err);
+struct registry_entry;
+int attempt_describe(struct attempt *a, struct registry_entry *r, struct error *err);
 /* The other way: a becomes what r tells of; then a channel to it. */
-int attempt_known(struct attempt *a, const struct name_record *r, struct error *err);
+int attempt_known(struct attempt *a, const struct registry_entry *r, struct error *err);
 /* Which process is the first inside: it goes into the record and to the keeper. */
 void attempt_found_peer(struct attempt *a, pid_t pid);
 int attempt_connect(struct attempt *a);                 /* 0, or -1 with errno */

@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "engine/removal.h"
 #include "engine/job.h"
-#include "engine/owner.h"
+#include "records/owner.h"
 
 #define CLIENT_MS  10000 /* a call of an engine's client */
 #define AT_ONCE_MS 30    /* what the program's end waits for itself: bwrap is gone after 2 ms */
@@ -155,7 +155,7 @@ static bool end_namespace(struct attempt *a, int wait_ms, bool (*wait)(struct jo
 /* Nothing of it is ours any more. */
 static void forget(struct attempt *a)
 {
-    engine_dir_leave(&a->dir);
+    session_dir_leave(&a->dir);
     free(steal(&a->name));
     free(steal(&a->program));
     free(steal(&a->memory_dir));
@@ -176,7 +176,7 @@ static bool clear(struct attempt *a, int64_t until)
     stop_jobs(a);
     cgroup_remove(&a->cgroup);
     if (!unsure)
-        engine_dir_remove(&a->dir);
+        session_dir_remove(&a->dir);
     keeper_dismiss(a, 100);
     forget(a);
     return gone && !unsure;
@@ -222,22 +222,22 @@ void attempt_see_off(struct attempt *a)
 
     cgroup_remove(&a->cgroup);
     if (gone)
-        engine_dir_remove(&a->dir);
+        session_dir_remove(&a->dir);
 }
 
 int attempt_record(const struct attempt *a, const char *owner, bool named, struct error *err)
 {
     autofree char *inside = a->peer > 1 && a->peer_start ? owner_of(a->peer) : NULL;
-    const struct engine_record record = {.owner = owner,
-                                         .named = named,
-                                         .ending = owner && !named,
-                                         .inside = inside,
-                                         .engine = a->engine->name,
-                                         .container = a->name,
-                                         .cgroup = &a->cgroup,
-                                         .uid = a->uid};
+    const struct session_record record = {.owner = owner,
+                                          .named = named,
+                                          .ending = owner && !named,
+                                          .inside = inside,
+                                          .engine = a->engine->name,
+                                          .container = a->name,
+                                          .cgroup = &a->cgroup,
+                                          .uid = a->uid};
 
-    return engine_dir_record(&a->dir, &record, err);
+    return session_dir_record(&a->dir, &record, err);
 }
 
 /* bwrap is told to end and mostly has at once. True: nothing is left. */

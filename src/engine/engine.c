@@ -20,8 +20,8 @@
 #include "engine/plan.h"
 #include "engine/uid_range.h"
 #include "engine/job.h"
-#include "engine/registry.h"
-#include "engine/owner.h"
+#include "records/registry.h"
+#include "records/owner.h"
 #include "engine/options.h"
 
 #define ENGINES 3
@@ -435,13 +435,13 @@ void engine_stays(struct engine_run *r)
     keeper_dismiss(&r->attempt, 0);
 }
 
-int engine_describe(struct engine_run *r, struct name_record *out, struct error *err)
+int engine_describe(struct engine_run *r, struct registry_entry *out, struct error *err)
 {
     return attempt_describe(&r->attempt, out, err);
 }
 
 struct engine_run *engine_known(const struct sandbox_options *o, struct loop *loop,
-                                const struct name_record *record, struct error *err)
+                                const struct registry_entry *record, struct error *err)
 {
     struct engine_run *r = xcalloc(1, sizeof *r);
 

@@ -23,7 +23,7 @@
 struct argv;
 struct error;
 struct loop;
-struct name_record;
+struct registry_entry;
 struct sandbox_options;
 
 struct engine_run; /* one start, and what became of it */
@@ -83,13 +83,13 @@ void engine_part(struct engine_run *r);
 
 /* A sandbox with a name (o->name). After engine_accept: what a later program must know; from then on the
  * sandbox owns its directory. */
-int engine_describe(struct engine_run *r, struct name_record *out, struct error *err);
+int engine_describe(struct engine_run *r, struct registry_entry *out, struct error *err);
 /* ... and that is written down: our end is not its end */
 void engine_stays(struct engine_run *r);
 /* A run of what another program has started, from its record; NULL with err when the engine is unknown. Ended
  * by engine_end or left as any other. */
 struct engine_run *engine_known(const struct sandbox_options *o, struct loop *loop,
-                                const struct name_record *record, struct error *err);
+                                const struct registry_entry *record, struct error *err);
 int engine_connect(struct engine_run *r); /* the channel; -1 with errno */
 void engine_leave(struct engine_run *r);  /* in place of engine_end: it lives on */
 

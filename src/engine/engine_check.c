@@ -9,7 +9,7 @@
 #include "base/child.h"
 #include "base/mem.h"
 #include "engine/job.h"
-#include "engine/owner.h"
+#include "records/owner.h"
 #include "engine/options.h"
 
 #define CLIENT_MS 10000 /* a call of an engine's client */

@@ -14,8 +14,8 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "engine/job.h"
-#include "engine/registry.h"
-#include "engine/owner.h"
+#include "records/registry.h"
+#include "records/owner.h"
 #include "engine/options.h"
 
 #define CLIENT_MS 5000 /* "docker run -d" may still have to print its last word */
@@ -41,11 +41,11 @@ bool attempt_kill_peer(struct attempt *a, int wait_ms)
     return a->peer > 1 && a->peer_start && owner_kill_pid(a->peer, a->peer_start, wait_ms > 0 ? wait_ms : 0);
 }
 
-int attempt_describe(struct attempt *a, struct name_record *r, struct error *err)
+int attempt_describe(struct attempt *a, struct registry_entry *r, struct error *err)
 {
     const struct sandbox_options *o = &a->given;
 
-    *r = (struct name_record){
+    *r = (struct registry_entry){
         .engine = xstrdup(a->engine->name),
         .id = xstrdup(a->dir.id),
         .container = xstrdup(a->name),
@@ -70,13 +70,13 @@ int attempt_describe(struct attempt *a, struct name_record *r, struct error *err
     return attempt_record(a, r->owner, true, err);
 }
 
-int attempt_known(struct attempt *a, const struct name_record *r, struct error *err)
+int attempt_known(struct attempt *a, const struct registry_entry *r, struct error *err)
 {
     a->begun = a->taken = true;
     a->program = a->engine->container ? job_find_program(a->engine->name) : NULL;
     if (a->engine->container && !a->program)
         return error_set(err, ERROR_SANDBOX, ENOENT, "its engine %s is no longer installed", a->engine->name);
-    if (engine_dir_known(&a->dir, r->id, err) != 0)
+    if (session_dir_known(&a->dir, r->id, err) != 0)
         return -1;
     a->name = xstrdup(r->container);
     a->runtime = xstrdup(r->runtime);
@@ -96,7 +96,7 @@ int attempt_known(struct attempt *a, const struct name_record *r, struct error *
 
 int attempt_connect(struct attempt *a)
 {
-    a->channel = a->channel_out = engine_dir_connect(&a->dir);
+    a->channel = a->channel_out = session_dir_connect(&a->dir);
     a->up = a->channel >= 0;
     return a->up ? 0 : -1;
 }
@@ -116,7 +116,7 @@ void attempt_leave(struct attempt *a)
     job_free(a->inspect);
     for (unsigned i = 0; i < a->cgroup.n; i++)
         free(a->cgroup.dirs[i]);
-    engine_dir_leave(&a->dir);
+    session_dir_leave(&a->dir);
     free(a->name);
     free(a->program);
     free(a->memory_dir);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "base/argv.h"
-#include "engine/cgroup.h"
+#include "limits/cgroup.h"
 
 struct error;
 struct sandbox_options;

@@ -18,13 +18,13 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/place.h"
-#include "engine/cgroup.h"
-#include "engine/session_dir.h"
+#include "limits/cgroup.h"
+#include "records/session_dir.h"
 #include "engine/engine_cache.h"
 #include "engine/removal.h"
 #include "engine/job.h"
-#include "engine/registry.h"
-#include "engine/owner.h"
+#include "records/registry.h"
+#include "records/owner.h"
 
 #define CLIENT_MS     10000
 #define SCAN_AFTER_MS 1500 /* not while the first question is on its way */
@@ -175,7 +175,7 @@ static void removed(void *ctx, struct job *j)
     enum engine_rm_end end = engine_rm_end(j);
     /* While it is held there may be none yet, and soon one. And an engine's word is not all there is: what
      * was inside is looked for. */
-    bool gone = end == RM_GONE && !(r->dir && engine_dir_held(r->dir))
+    bool gone = end == RM_GONE && !(r->dir && session_dir_held(r->dir))
                 && !(r->inside && owner_check(r->inside) == OWNER_ALIVE);
 
     job_free(j);
@@ -198,7 +198,7 @@ static void start_removal(void *ctx, short revents)
     struct removal *r = ctx;
 
     (void)revents;
-    if (r->dir && r->looks < LOOKS_MOST && engine_dir_held(r->dir)) {
+    if (r->dir && r->looks < LOOKS_MOST && session_dir_held(r->dir)) {
         loop_timer(r->loop, clock_ms() + (LOOK_MS << r->looks++), start_removal, r);
         return;
     }
@@ -210,7 +210,7 @@ static void start_removal(void *ctx, short revents)
 }
 
 static void remove_container(struct loop *loop, struct engine_swept *count, const char *engine,
-                             const char *name, const struct engine_left *left)
+                             const char *name, const struct session_left *left)
 {
     struct removal *r = removal_new(loop, count);
 
@@ -232,7 +232,7 @@ struct reaper {
 };
 
 /* A process of bwrap's that does not see that its program is gone: nobody else would ever end it. */
-static bool end_inside(const struct reaper *reaper, const struct engine_left *left)
+static bool end_inside(const struct reaper *reaper, const struct session_left *left)
 {
     if (!left->inside || usable(left->engine) || owner_kill(left->inside, KILL_MS))
         return true;
@@ -242,7 +242,7 @@ static bool end_inside(const struct reaper *reaper, const struct engine_left *le
     return false;
 }
 
-static bool dead_dir(void *ctx, const struct engine_left *left)
+static bool dead_dir(void *ctx, const struct session_left *left)
 {
     const struct reaper *reaper = ctx;
 
@@ -297,7 +297,7 @@ static void listed(void *ctx, struct job *j)
 
         if (owner)
             *owner++ = '\0';
-        if (owner && our_name(line) && !engine_dir_ends(line + strlen("sandpiper-"))) {
+        if (owner && our_name(line) && !session_dir_ends(line + strlen("sandpiper-"))) {
             enum owner_state state = owner_check(owner);
 
             /* docker itself removes those of before a boot; one that it has may be another machine's of our
@@ -351,17 +351,17 @@ void engine_sweep(struct loop *loop, struct engine_swept *out)
 
     /* Programs that have just ended left the rest to processes which are at it: nobody's orphans, but after
      * us they are to be gone too. */
-    for (int64_t end = clock_ms() + ENDING_MS; engine_dir_ending() > 0 && clock_ms() < end;)
+    for (int64_t end = clock_ms() + ENDING_MS; session_dir_ending() > 0 && clock_ms() < end;)
         loop_wait(loop, LOOK_MS);
-    engine_dir_dead(dead_dir, &reaper);
-    name_sweep();
+    session_dir_dead(dead_dir, &reaper);
+    registry_sweep();
     sweep_cache();
     while (out->running > 0) /* each has a deadline */
         loop_wait(loop, -1);
     list_all(loop, out); /* afterwards, so that nothing is counted twice */
     while (out->running > 0)
         loop_wait(loop, -1);
-    engine_dir_tidy();
+    session_dir_tidy();
     out->groups = cgroup_sweep(NULL, "sandpiper-", dead_group);
 }
 
@@ -371,9 +371,9 @@ void engine_reap(struct loop *loop)
     struct reaper reaper = {loop, NULL};
     struct stat st;
 
-    engine_dir_dead(dead_dir, &reaper);
-    engine_dir_tidy();
-    name_sweep();
+    session_dir_dead(dead_dir, &reaper);
+    session_dir_tidy();
+    registry_sweep();
     sweep_cache();
     cgroup_sweep(NULL, "sandpiper-", dead_group);
     if (!stamp

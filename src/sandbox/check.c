@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/size.h"
-#include "engine/cgroup.h"
+#include "limits/cgroup.h"
 #include "engine/job.h"
 #include "sandbox/private.h"
 

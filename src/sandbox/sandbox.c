@@ -38,7 +38,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     s->o.engine = s->strings[0] = xstrdup(o->engine ? o->engine : "auto");
     s->o.image = s->strings[1] = xstrdup(o->image);
     s->o.name = s->strings[5] = xstrdup(o->name);
-    s->hold = (struct name_hold)NAME_HOLD_INIT;
+    s->hold = (struct registry_hold)REGISTRY_HOLD_INIT;
     s->o.session_dir = s->strings[2] = xstrdup(o->session_dir);
     s->o.out_dir = s->strings[3] = o->out_dir       ? xstrdup(o->out_dir)
                                    : o->session_dir ? xasprintf("%s/files", o->session_dir)
@@ -69,7 +69,7 @@ static void clear_run(struct sandbox *s, bool part)
     else
         engine_end(steal(&s->run));
     if (!leave && s->kept)
-        name_forget(&s->hold);
+        registry_forget(&s->hold);
     s->kept = s->taken = false;
 }
 
@@ -78,7 +78,7 @@ void sandbox_free(struct sandbox *s)
     if (!s)
         return;
     clear_run(s, true);
-    name_release(&s->hold);
+    registry_release(&s->hold);
     if (s->reaped)
         engine_reap_part(s->loop);
     for (size_t i = 0; i < countof(s->strings); i++)

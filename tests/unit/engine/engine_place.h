@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "sandbox/sandbox.h"
+#include "engine/options.h"
 #include "../unit.h"
 
 struct place {

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/plan.h"
-#include "sandbox/sandbox.h"
+#include "engine/options.h"
 
 static const struct sandbox_options options = {
     .engine = "auto",

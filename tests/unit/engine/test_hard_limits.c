@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "engine/hard_limits.h"
 #include "engine/plan.h"
-#include "sandbox/sandbox.h"
+#include "engine/options.h"
 
 struct edge {
     const struct engine_description *engine;

@@ -10,10 +10,10 @@
 
 #include "base/child.h"
 #include "engine/engine.h"
-#include "engine/session_dir.h"
+#include "records/session_dir.h"
 #include "engine/uid_range.h"
 #include "engine/engine_cache.h"
-#include "engine/owner.h"
+#include "records/owner.h"
 #include "engine_place.h"
 
 static void test_nothing_installed(void **state)
@@ -276,7 +276,7 @@ static void test_owner(void **state)
 static void test_own_uid(void **state)
 {
     (void)state;
-    struct engine_dir d;
+    struct session_dir d;
     struct error err;
 
     for (int i = 0; i < 100; i++) {
@@ -285,14 +285,14 @@ static void test_own_uid(void **state)
         assert_true(uid >= 20000 && uid < 60000);
         assert_null(getpwuid(uid));
     }
-    assert_int_equal(engine_dir_make(&d, &err), 0);
-    assert_false(engine_dir_has_uid(23456));
-    assert_int_equal(engine_dir_record(&d, &(struct engine_record){.engine = "docker", .uid = 23456}, &err),
+    assert_int_equal(session_dir_make(&d, &err), 0);
+    assert_false(session_dir_has_uid(23456));
+    assert_int_equal(session_dir_record(&d, &(struct session_record){.engine = "docker", .uid = 23456}, &err),
                      0);
-    assert_true(engine_dir_has_uid(23456));
-    assert_false(engine_dir_has_uid(23457));
-    engine_dir_remove(&d);
-    assert_false(engine_dir_has_uid(23456));
+    assert_true(session_dir_has_uid(23456));
+    assert_false(session_dir_has_uid(23457));
+    session_dir_remove(&d);
+    assert_false(session_dir_has_uid(23456));
 }
 
 /* A supervisor of another uid connects, gets the byte and the listener; our own uid does not get in, and
@@ -300,28 +300,28 @@ static void test_own_uid(void **state)
 static void test_hand_over(void **state)
 {
     (void)state;
-    struct engine_dir d;
+    struct session_dir d;
     struct error err;
     struct stat st;
     pid_t peer = 0;
 
     if (geteuid() != 0)
         skip();
-    assert_int_equal(engine_dir_make(&d, &err), 0);
+    assert_int_equal(session_dir_make(&d, &err), 0);
     assert_int_equal(stat(d.in, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0711);
     assert_int_equal(stat(d.path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
-    int listener = engine_dir_listen(&d, true, &err);
+    int listener = session_dir_listen(&d, true, &err);
     assert_true(listener >= 0);
-    assert_int_equal(engine_dir_accept(&d, listener, &peer), -1);
+    assert_int_equal(session_dir_accept(&d, listener, &peer), -1);
     assert_int_equal(errno, EAGAIN);
 
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     snprintf(a.sun_path, sizeof a.sun_path, "%.90s/s", d.in);
     int mine = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(connect(mine, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(engine_dir_accept(&d, listener, &peer), -1); /* root: not the container */
+    assert_int_equal(session_dir_accept(&d, listener, &peer), -1); /* root: not the container */
     close(mine);
 
     int theirs = socket(AF_UNIX, SOCK_STREAM, 0), dir = open(d.in, O_PATH | O_DIRECTORY);
@@ -352,17 +352,17 @@ static void test_hand_over(void **state)
     close(theirs);
     struct pollfd fd = {.fd = listener, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 5000), 1);
-    int channel = engine_dir_accept(&d, listener, &peer);
+    int channel = session_dir_accept(&d, listener, &peer);
     assert_true(channel >= 0);
     assert_int_equal(peer, pid);
-    assert_int_equal(engine_hand_over(channel, listener), 0);
+    assert_int_equal(session_dir_hand_over(channel, listener), 0);
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     close(channel);
     close(listener);
     close(dir);
-    engine_dir_remove(&d);
+    session_dir_remove(&d);
     assert_true(run_dir_empty());
 }
 

@@ -9,10 +9,10 @@
 
 #include "base/child.h"
 #include "engine/engine.h"
-#include "engine/session_dir.h"
+#include "records/session_dir.h"
 #include "engine/engine_cache.h"
 
-#include "engine/owner.h"
+#include "records/owner.h"
 #include "engine/sweep.h"
 #include "engine_place.h"
 
@@ -119,17 +119,17 @@ static void test_reap_waits_for_a_start(void **state)
     struct place *p = *state;
     autofree char *log = logging_docker(p),
                   *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
-    const struct engine_dir d = {.path = dir};
+    const struct session_dir d = {.path = dir};
 
-    assert_false(engine_dir_held(dir));
-    int fd = engine_dir_hold(&d, NULL);
+    assert_false(session_dir_held(dir));
+    int fd = session_dir_hold(&d, NULL);
     assert_true(fd >= 0);
     char *const argv[] = {(char *)"/bin/sleep", (char *)"0.6", NULL};
     int keep[] = {fd, -1}, status;
     struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1, .keep = keep};
     pid_t client = child_spawn(&o, NULL);
     close(fd);
-    assert_true(engine_dir_held(dir));
+    assert_true(session_dir_held(dir));
     engine_reap(p->loop);
     for (int64_t end = clock_ms() + 400; clock_ms() < end;)
         loop_wait(p->loop, 50);
@@ -193,12 +193,12 @@ static char *left_with_inside(const char *id, const char *engine, pid_t inside)
 {
     autofree char *container = xasprintf("sandpiper-%s", id), *dead = dead_owner(), *who = owner_of(inside);
     char *dir = left_behind(id, ":7", container);
-    const struct engine_record r = {.owner = dead,
-                                    .engine = engine,
-                                    .container = strcmp(engine, "bwrap") ? container : NULL,
-                                    .inside = who};
+    const struct session_record r = {.owner = dead,
+                                     .engine = engine,
+                                     .container = strcmp(engine, "bwrap") ? container : NULL,
+                                     .inside = who};
 
-    assert_int_equal(engine_dir_record(&(struct engine_dir){.path = dir}, &r, NULL), 0);
+    assert_int_equal(session_dir_record(&(struct session_dir){.path = dir}, &r, NULL), 0);
     return dir;
 }
 
@@ -237,16 +237,16 @@ static void test_reap_leaves_it_to_the_keeper(void **state)
     struct place *p = *state;
     autofree char *log = logging_docker(p),
                   *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
-    int keep = engine_dir_keep(&(struct engine_dir){.path = dir}, NULL);
+    int keep = session_dir_keep(&(struct session_dir){.path = dir}, NULL);
 
     assert_true(keep >= 0);
     engine_reap(p->loop);
     engine_reap_end(p->loop);
     assert_int_equal(access(dir, F_OK), 0);
-    assert_int_equal(engine_dir_ending(), 1);
+    assert_int_equal(session_dir_ending(), 1);
     assert_int_not_equal(access(log, F_OK), 0);
     close(keep);
-    assert_int_equal(engine_dir_ending(), 0);
+    assert_int_equal(session_dir_ending(), 0);
     engine_reap(p->loop);
     engine_reap_end(p->loop);
     assert_true(run_dir_empty());
@@ -290,7 +290,7 @@ static void test_reap_without_record(void **state)
     assert_true(run_dir_empty());
 }
 
-static bool dead_one(void *ctx, const struct engine_left *left)
+static bool dead_one(void *ctx, const struct session_left *left)
 {
     (void)left;
     ++*(int *)ctx;
@@ -312,7 +312,7 @@ static void test_reap_without_descriptors(void **state)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     few = (struct rlimit){(rlim_t)lowest + 1, before.rlim_max}; /* one, for the folder */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    engine_dir_dead(dead_one, &told);
+    session_dir_dead(dead_one, &told);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(told, 0);
     assert_int_equal(access(dir, F_OK), 0);
@@ -454,11 +454,11 @@ static void test_a_client_that_hangs(void **state)
     glob_t found;
     autofree char *pattern = xasprintf("%s/*", run);
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-    struct engine_dir d = {.path = found.gl_pathv[0]};
+    struct session_dir d = {.path = found.gl_pathv[0]};
     autofree char *dead = dead_owner(), *container = xasprintf("sandpiper-%s", strrchr(d.path, '/') + 1);
     assert_int_equal(
-        engine_dir_record(
-            &d, &(struct engine_record){.owner = dead, .engine = "docker", .container = container}, NULL),
+        session_dir_record(
+            &d, &(struct session_record){.owner = dead, .engine = "docker", .container = container}, NULL),
         0);
     globfree(&found);
     engine_reap(p->loop);

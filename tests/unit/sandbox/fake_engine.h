@@ -244,7 +244,7 @@ int engine_connect(struct engine_run *r)
     return -1;
 }
 
-int engine_describe(struct engine_run *r, struct name_record *out, struct error *err)
+int engine_describe(struct engine_run *r, struct registry_entry *out, struct error *err)
 {
     (void)r;
     (void)out;
@@ -252,7 +252,7 @@ int engine_describe(struct engine_run *r, struct name_record *out, struct error 
 }
 
 struct engine_run *engine_known(const struct sandbox_options *o, struct loop *l,
-                                const struct name_record *record, struct error *err)
+                                const struct registry_entry *record, struct error *err)
 {
     (void)o;
     (void)l;

@@ -2,7 +2,7 @@
  * go on holding), which only root can make. v2: a sibling of our own group, because a group with processes
  * may have no limited children; root, or a user to whom systemd has delegated a part of the tree.
  */
-#include "engine/cgroup.h"
+#include "limits/cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
  * counts there. The place of the tree can be given, so that both hierarchies are tested in a directory that
  * only looks like one.
  */
-#ifndef ENGINE_CGROUP_H
-#define ENGINE_CGROUP_H
+#ifndef LIMITS_CGROUP_H
+#define LIMITS_CGROUP_H
 
 #include <stdbool.h>
 #include <stdint.h>
