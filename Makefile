@@ -139,6 +139,7 @@ LINT_TARGETS = $(foreach r,$(ROOMS),$(call objs_of,$(r))) $(UNIT_BIN)
 .PHONY: lint lint-compile
 lint:
 	@tests/lint/check-layers.sh
+	@tests/lint/check-engines.sh
 	@tests/lint/check-format.sh
 	@CC=$(CC) tests/lint/check-headers.sh $(filter-out -O%,$(CPPFLAGS) -std=gnu17 $(WARN))
 	@CC=$(CC) tests/lint/check-source.sh
