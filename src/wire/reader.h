@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "wire/failure.h"
 #include "wire/reasoning_items.h"
-#include "wire/call_deltas.h"
+#include "calls/call_deltas.h"
 #include "wire/sse.h"
 
 #define READER_EVENT_MAX (8u << 20)  /* data of one event */

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wire/blocks.h"
+#include "calls/blocks.h"
 #include "wire/failure.h"
 #include "wire/types.h"
 #include "wire/reader.h"
-#include "wire/text_calls.h"
+#include "calls/text_calls.h"
 
 #define ANSWER_TEXT_MAX (1u << 20) /* text and reasoning, each */
 

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "wire/text_calls.h"
+#include "calls/text_calls.h"
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
 

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "wire/reply.h"
-#include "wire/blocks.h"
+#include "calls/blocks.h"
 
 /* "text|state|code" with state T text, O other fence, C open, X closed. */
 static char *grammar(const char *s, size_t n, size_t cut, bool whole)

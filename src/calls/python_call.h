@@ -2,13 +2,13 @@
  * literals are read, as Python reads them: strings of every kind but bytes and f-strings, numbers, True,
  * False, None. Nothing is evaluated.
  */
-#ifndef WIRE_PYTHON_CALL_H
-#define WIRE_PYTHON_CALL_H
+#ifndef CALLS_PYTHON_CALL_H
+#define CALLS_PYTHON_CALL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wire/calls.h"
+#include "calls/calls.h"
 
 #define PYTHON_HEAD_MAX 160 /* undecided beyond that, it is none */
 

@@ -6,15 +6,15 @@
  * Behind a call only more calls count: what else a model writes there it has invented, for it has seen no
  * result yet.
  */
-#ifndef WIRE_TEXT_CALLS_H
-#define WIRE_TEXT_CALLS_H
+#ifndef CALLS_TEXT_CALLS_H
+#define CALLS_TEXT_CALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "wire/calls.h"
-#include "wire/text_forms.h"
+#include "calls/calls.h"
+#include "calls/text_forms.h"
 
 #define TEXT_CURSORS   64
 #define TEXT_ARGUMENTS 8 /* of one call between tags */

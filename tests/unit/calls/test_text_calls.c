@@ -17,8 +17,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "wire/python_call.h"
-#include "wire/text_calls.h"
+#include "calls/python_call.h"
+#include "calls/text_calls.h"
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
 

@@ -1,13 +1,13 @@
 /* text_cursor.c - see text_cursor.h. Each slot sees each byte once; only the first bytes of JSON and of
  * Python are looked at again. */
-#include "wire/text_cursor.h"
+#include "calls/text_cursor.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "wire/python_call.h"
+#include "calls/python_call.h"
 
 #define NAME_LONGEST  128
 #define KEY_LONGEST   64

@@ -1,7 +1,7 @@
 /* tool_names.c - from "functions.execute_python<|channel|>commentary" and its like to the tool. Each step
  * only cuts; a name that is no tool's in the end is unknown, and the model is told so.
  */
-#include "wire/tool_names.h"
+#include "calls/tool_names.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "wire/calls.h"
+#include "calls/calls.h"
 
 /* What models trained on a built-in interpreter call it. They mean the tool that takes code. */
 static const char *const aliases[] = {

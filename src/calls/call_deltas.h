@@ -2,8 +2,8 @@
  * rules of WIRE 5.6 decide which call a delta belongs to. Knows nothing of tools: what a call means is
  * calls.h.
  */
-#ifndef WIRE_CALL_DELTAS_H
-#define WIRE_CALL_DELTAS_H
+#ifndef CALLS_CALL_DELTAS_H
+#define CALLS_CALL_DELTAS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,17 +2,26 @@
  * (WIRE 5.7 to 5.11), and calls that leaked into the text. A call is never guessed: what is cut or broken
  * becomes a problem text for the model.
  */
-#ifndef WIRE_CALLS_H
-#define WIRE_CALLS_H
+#ifndef CALLS_CALLS_H
+#define CALLS_CALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wire/types.h"
-#include "wire/call_deltas.h"
+#include "calls/call_deltas.h"
+#include "calls/tool.h"
+#include "chat/conversation.h"
 
 #define CALL_ARGS_MAX (1u << 20)
 #define CALLS_BYTES   (4u << 20) /* of all calls of one reply: each of them stays in the history */
+
+struct llm_call {
+    struct call call; /* normalised for the history */
+    /* NULL: run it. Else what to tell the model instead (no JSON, cut off, unknown tool, no code) */
+    char *problem;
+    /* as written; NULL for a block. For reports only: they are untrusted and may be no JSON */
+    char *sent_name, *sent_arguments;
+};
 
 struct calls {
     struct llm_call *v;

@@ -1,5 +1,5 @@
 /* calls.c - see calls.h. */
-#include "wire/calls.h"
+#include "calls/calls.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "wire/arguments.h"
-#include "wire/tool_names.h"
+#include "calls/arguments.h"
+#include "calls/tool_names.h"
 
 void calls_drop(struct calls *c, size_t keep)
 {

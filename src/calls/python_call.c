@@ -1,5 +1,5 @@
 /* python_call.c - see python_call.h. */
-#include "wire/python_call.h"
+#include "calls/python_call.h"
 
 #include <ctype.h>
 #include <stdlib.h>

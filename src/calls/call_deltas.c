@@ -1,5 +1,5 @@
 /* call_deltas.c - see call_deltas.h. */
-#include "wire/call_deltas.h"
+#include "calls/call_deltas.h"
 
 #include <stdlib.h>
 #include <string.h>
