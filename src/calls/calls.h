@@ -1,5 +1,5 @@
 /* calls.h - from what a service or a model wrote to calls that can be run or refused: names, arguments, code
- * (WIRE 5.7 to 5.11), and calls that leaked into the text. A call is never guessed: what is cut or broken
+ * (WIRE 5.7 to 5.11), and JSON that a model wrote into its text. A call is never guessed: what is cut or broken
  * becomes a problem text for the model.
  */
 #ifndef CALLS_CALLS_H
@@ -23,37 +23,31 @@ struct llm_call {
     char *sent_name, *sent_arguments;
 };
 
+/* The calls of one reply, in order; made with .tools alone. Each has an id of its own. */
 struct calls {
+    const struct llm_toolset *tools; /* what may be called; borrowed */
     struct llm_call *v;
     size_t n, alloc;
 };
 
 void calls_release(struct calls *c);
 void calls_drop(struct calls *c, size_t keep); /* those behind the first so many */
-/* All slots at the end of a whole reply. cut: it ended by the token limit, so the last call may be
- * incomplete. */
-void calls_from_slots(struct calls *c, const struct slots *s, const struct llm_tool *tools, size_t n_tools,
-                      bool cut);
-/* A block of code (blocks dialect) as a call of the tool that takes code. problem NULL: it may run. */
-void calls_from_code(struct calls *c, const char *code, size_t len, const struct llm_tool *tools,
-                     size_t n_tools, const char *problem);
-/* JSON that stands in the text: an object, a list of such, or {"tool_calls": [...]}. The number of calls
- * added to c; 0: it is no call of a known tool (c untouched). What plainly is meant as one and is no JSON is
- * added as a problem. */
-int calls_from_text(struct calls *c, const char *text, size_t len, const struct llm_tool *tools,
-                    size_t n_tools);
-/* Arguments as JSON text for a tool that was named. 0: it is none of ours. */
-int calls_from_named(struct calls *c, const char *name, const char *args, size_t len,
-                     const struct llm_tool *tools, size_t n_tools);
-/* All of from go behind those of to; from is empty after it. */
-void calls_move(struct calls *to, struct calls *from);
-/* Harmony's "...to=functions.NAME ... {arguments}" as the whole text, once or more often. The number of
- * calls. */
-int calls_from_harmony(struct calls *c, const char *text, size_t len, const struct llm_tool *tools,
-                       size_t n_tools);
+/* All of from go behind those of to; from is empty after it. Their number. */
+int calls_move(struct calls *to, struct calls *from);
 
-/* The known tool a written name means, or NULL. */
-const struct llm_tool *calls_tool(const char *name, const struct llm_tool *tools, size_t n_tools);
+/* At the end of a whole reply. cut: it ended by the token limit, so the last call may be incomplete. */
+void calls_from_deltas(struct calls *c, const struct call_deltas *deltas, bool cut);
+/* A block of code as a call of the tool that takes code; nothing, where none does. problem NULL: it may run. */
+void calls_from_code(struct calls *c, const char *code, size_t len, const char *problem);
+
+/* The next three give the number of calls that were added; 0: it is no call of a known tool. */
+/* JSON that stands in the text: an object, a list of such, or {"tool_calls": [...]}. What plainly is meant as
+ * a call and is no JSON is added as a problem. */
+int calls_from_text(struct calls *c, const char *text, size_t len);
+/* Arguments as JSON text for a tool that was named. */
+int calls_from_named(struct calls *c, const char *name, const char *args, size_t len);
+/* Harmony's "...to=functions.NAME ... {arguments}" as the whole text, once or more often. */
+int calls_from_harmony(struct calls *c, const char *text, size_t len);
 
 /* Nine random letters and digits (Mistral takes no other ids). The caller frees. */
 char *calls_new_id(void);

@@ -14,8 +14,8 @@
 
 /* The beginning of such a text: 1 it calls a known tool, 0 it does not, -1 more is needed. list: it begins
  * with a bracket. */
-int python_call_head(const char *s, size_t n, bool list, const struct llm_tool *tools, size_t n_tools);
+int python_call_head(const struct llm_toolset *tools, const char *s, size_t n, bool list);
 /* The whole of it. The number of calls added to c; 0: it is something else, c is untouched. */
-int calls_from_python(struct calls *c, const char *s, size_t n, const struct llm_tool *tools, size_t n_tools);
+int python_call_read(struct calls *c, const char *s, size_t n);
 
 #endif

@@ -23,9 +23,9 @@ struct out {
     struct buf *text, *thoughts;
 };
 
-void text_calls_init(struct text_calls *k, const struct llm_tool *tools, size_t n_tools)
+void text_calls_init(struct text_calls *k, const struct llm_toolset *tools)
 {
-    *k = (struct text_calls){.tools = tools, .n_tools = n_tools, .tries = TRIES, .blank = true};
+    *k = (struct text_calls){.tools = tools, .calls.tools = tools, .tries = TRIES, .blank = true};
     buf_init(&k->held, HELD_MAX + 2 * PIECE);
     buf_init(&k->taken, 2 * TAKEN_MAX);
     buf_init(&k->space, SPACE_MAX);

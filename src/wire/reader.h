@@ -47,8 +47,8 @@ struct reader {
     /* something was taken off its front: a byte order mark can no longer come */
     bool trimmed;
     struct sse sse;
-    struct slots slots;
-    struct items items;
+    struct call_deltas calls;
+    struct reasoning_items reasoning_items;
     struct {                         /* where a Responses reply is */
         bool items;                  /* it told of an item: what the end repeats is known */
         bool said;                   /* text came */

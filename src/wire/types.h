@@ -109,8 +109,7 @@ struct llm_prompts {
 struct llm_request {
     const struct conversation *conversation; /* conversation_check() is run on it first */
     const struct llm_prompts *prompts;
-    const struct llm_tool *tools;
-    size_t n_tools;
+    struct llm_toolset tools;
     /* the model repeated itself: where a low temperature is sent, send a higher one this once */
     bool vary;
     /* the text of an unsure reply: whether its code is to be run. A call is yes, all else no. NULL: an
