@@ -211,7 +211,7 @@ static int judge(const struct check *k, const struct llm_reply *r, const char **
 {
     if (r->n_calls && !r->calls[0].problem)
         *how = k->o.dialect == LLM_BLOCKS ? "code as text" : "tool call";
-    else if (k->o.dialect == LLM_AUTO && answer_has_block(r->text))
+    else if (k->o.dialect == LLM_AUTO && reply_has_block(r->text))
         *how = "code as text";
     else if (r->n_calls)
         return error_set(err, ERROR_API, 0,
@@ -238,7 +238,7 @@ static int call(struct check *k, const char **how, double *seconds, struct error
     struct conversation conversation;
     struct llm_reply reply = {0};
     struct llm *m = llm_new(&k->o, k->loop, err);
-    struct llm_request q = {.conversation = &conversation, .prompts = &prompts, .tools = &tool, .n_tools = 1};
+    struct llm_request q = {.conversation = &conversation, .prompts = &prompts, .tools = {&tool, 1}};
 
     conversation_init(&conversation);
     conversation_user(&conversation, question, sizeof question - 1);
