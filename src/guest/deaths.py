@@ -50,7 +50,7 @@ def died(self, status):
     if self.waiting or self.sending is not None:
         close_cell(self, ending)
     else:
-        self.send(b'X', NONE, ending)
+        self.send(FROM_GUEST_DEATH, NONE, ending)
 
 
 def close_cell(self, ending):

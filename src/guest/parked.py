@@ -21,7 +21,7 @@ def park(self):
         return
     try:
         fds = theirs.fileno().to_bytes(4, sys.byteorder) + words_in.to_bytes(4, sys.byteorder)
-        self.sock.sendmsg([PARK], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
+        self.sock.sendmsg([bytes(16) + ORDER_SNAPSHOT + bytes(4)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
     except OSError:
         self.why = b'deaf'
         ours.close()
@@ -120,7 +120,7 @@ def mourn(self):
     if not idle:
         close_cell(self, ending)                    # noqa: from deaths.py
         return
-    self.send(b'X', NONE, ending)
+    self.send(FROM_GUEST_DEATH, NONE, ending)
     if self.waiting:
         self.to_worker = orders
         self.feed()

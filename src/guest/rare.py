@@ -75,10 +75,10 @@ def save_figures(worker):
                 out = _io.BytesIO()
                 figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
                 png = out.getvalue()
-                worker.say(b'F', b'')
+                worker.say(RECORD_FIGURE, b'')
                 for at in range(0, len(png), PIECE):
-                    worker.say(b'f', png[at:at + PIECE])
-                worker.say(b'g', b'')
+                    worker.say(RECORD_FIGURE_DATA, png[at:at + PIECE])
+                worker.say(RECORD_FIGURE_END, b'')
         finally:
             plt.close(figure)
     if len(numbers) > 20:

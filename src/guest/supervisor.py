@@ -7,7 +7,6 @@
 import select
 import time
 
-VERSION = b'1'
 CHUNK = 1 << 16
 PAUSE, SHORT, STREAK = 0.001, 0.01, 32      # short cells that follow each other within the pause are each parked, so many in a row
 QUEUE_HIGH = 1 << 18            # with more than this unsent, the code's output waits in its pipes
@@ -16,11 +15,7 @@ PUT_NAME = b'.sandpiper-put-'                # of a file that comes in, and its 
 CLOSED_WAIT = 0.2               # a worker without its socket has this long to end by itself
 FLOOD_READS, FLOOD_SMALL, FLOOD_MS = 64, 8192, 2
 PIPE_SIZE, PIPE_MOST = 1 << 18, 1 << 20     # of a pipe while code floods; what code may make of one
-PARK = bytes(16) + b'\xff' * 4 + bytes(4)     # to the worker, with a socket: make a copy of yourself (park.py)
 
-
-def tlv(tag, data):
-    return tag + len(data).to_bytes(4, 'little') + data
 
 
 class Supervisor:
@@ -51,7 +46,8 @@ class Supervisor:
         self.parks = OPTIONS['park'] == '1'     # copies of the worker are kept between cells; see parked.py
         self.parked, self.why = None, b''       # [socket, words, pid or 0 until it has spoken]; why there is none
         self.lost, self.taken = 0, 0            # pid of a copy that hung up; copies killed by others, not told yet
-        self.cell, self.due = False, 0.0        # the request is a cell; when its copy is to be made
+        self.task = b''                         # TO_GUEST_RUN, _ARGUMENTS or _INVENTORY: what the worker was asked for
+        self.due = 0.0                          # when a copy is to be made
         self.streak, self.ended_at, self.cheap = 0, 0.0, False
         self.maimed = 0                         # workers that gave up, with no answer since
         self.dying = None                       # the worker died, and what then is not settled yet
@@ -118,43 +114,48 @@ class Supervisor:
             self.obey(kind, nonce, body)
 
     def obey(self, kind, nonce, body):
-        if kind == b'R':
-            self.nonce, self.waiting, self.interrupted, self.began = nonce, False, False, time.monotonic()
-            self.heap, self.number, self.cell = b'', body[:4], self.parks
-            self.streak = self.streak + 1 if self.began - self.ended_at < PAUSE and self.cheap else 0
-            if self.due:                        # no pause for a copy since the last cell, and an older one is of no use
-                need('parked')
-                self.hurry()                    # noqa: from parked.py
-            self.drain(PIPE_MOST)               # what a thread wrote since the last cell is not this cell's
-            self.waiting = True
-            head = nonce + body[:4] + (len(body) - 4).to_bytes(4, 'little')
-            self.to_worker = [head + body[4:CHUNK]] + [body[i:i + CHUNK] for i in range(CHUNK, len(body), CHUNK)]
-            if self.sock is not None:
-                self.feed()
-        elif kind == b'I':
-            if self.waiting and self.worker:
-                self.interrupted = True
-                self.signal(_signal.SIGINT)
-            elif self.sending is not None:
-                self.cut_short(tlv(b'f', b'1'))
-            elif self.helper:
-                self.helper_end(b'interrupted')  # noqa: from requests.py
-        elif kind == b'K':
-            if self.waiting and self.worker:
-                self.interrupted = True
-                self.signal(_signal.SIGKILL)
-            elif self.sending is not None:
-                self.cut_short(tlv(b'f', b'1'))
-        elif kind == b'Q':
-            posix._exit(0)
-        elif kind == b'W':
+        if kind == TO_GUEST_RUN:
+            self.number = body[:4]
+            self.begin(nonce)
+            self.ask_worker(kind, body)
+        elif kind == TO_GUEST_INTERRUPT or kind == TO_GUEST_KILL:
+            self.stop(_signal.SIGINT if kind == TO_GUEST_INTERRUPT else _signal.SIGKILL)
+        elif kind == TO_GUEST_KEEP:
             need('named')
             self.stay(body)                     # noqa: from named.py
         else:
             need('requests')
             self.request(kind, nonce, body)     # noqa: from requests.py
 
+    def begin(self, nonce):
+        self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
+
+    def stop(self, number):
+        """Interrupt or kill what is under way."""
+        if self.waiting and self.task != TO_GUEST_RUN:
+            self.answer(b'')                    # the worker does not answer: without it, then
+        elif self.waiting and self.worker:
+            self.interrupted = True
+            self.signal(number)
+        elif self.sending is not None:
+            self.cut_short(tlv(b'f', b'1'))
+        elif self.helper and number == _signal.SIGINT:
+            self.helper_end(b'interrupted')     # noqa: from requests.py
+
     # ---- the worker
+
+    def ask_worker(self, task, message):
+        """message: four bytes, the number of a cell or an order, and what belongs to it."""
+        self.task, self.heap, self.waiting = task, b'', False
+        if self.due and task != TO_GUEST_INVENTORY:     # no pause for a copy since the last cell, and an older one is of no use
+            need('parked')
+            self.hurry()                        # noqa: from parked.py
+        self.drain(PIPE_MOST)                   # what a thread wrote since the last cell is not this cell's
+        self.waiting = True
+        head = self.nonce + message[:4] + (len(message) - 4).to_bytes(4, 'little')
+        self.to_worker = [head + message[4:CHUNK]] + [message[i:i + CHUNK] for i in range(CHUNK, len(message), CHUNK)]
+        if self.sock is not None:
+            self.feed()
 
     def ours(self):
         """Descriptors that no child may have."""
@@ -170,7 +171,7 @@ class Supervisor:
         return fds
 
     def adopt(self, pid, sock, words, out, err):
-        self.worker, self.sock, self.words, self.pipes, self.to_worker = pid, sock, words, {out: b'O', err: b'E'}, []
+        self.worker, self.sock, self.words, self.pipes, self.to_worker = pid, sock, words, {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}, []
         self.closed_at, self.closed_kill, self.polled, self.flood = 0.0, False, False, False
         self.heap = b''
         self.poll.register(words, select.POLLIN)
@@ -217,7 +218,7 @@ class Supervisor:
                 if found < 0 or end > len(heap) or at + 21 > len(heap):
                     break
                 kind, body, at = heap[at + 16:at + 17], heap[at + 21:end], end
-                if kind == b'R':
+                if kind == RECORD_RESULT:
                     self.heap = b''
                     self.answer(body)
                     return
@@ -234,13 +235,13 @@ class Supervisor:
     def draw(self, kind, body):
         """A figure comes in pieces: begin, data, end. One that is not ended is none. One that is too big to be copied out is
         measured, and not kept."""
-        if kind == b'F':
+        if kind == RECORD_FIGURE:
             self.erase()
-            if len(self.figures) < 20:
+            if len(self.figures) < 20 and self.task == TO_GUEST_RUN:
                 self.figure = figure_file()
         elif self.figure < 0:
             return
-        elif kind == b'f':
+        elif kind == RECORD_FIGURE_DATA:
             try:
                 size = posix.fstat(self.figure).st_size
                 if size + len(body) <= self.file_most:
@@ -249,7 +250,7 @@ class Supervisor:
                     posix.ftruncate(self.figure, size + len(body))
             except OSError:
                 self.erase()
-        elif kind == b'g':
+        elif kind == RECORD_FIGURE_END:
             self.figures.append(self.figure)
             self.figure = -1
 
@@ -269,7 +270,7 @@ class Supervisor:
                 self.poll.unregister(fd)
             posix.close(fd)
             del self.pipes[fd]
-        elif self.waiting:
+        elif self.waiting and self.task == TO_GUEST_RUN:
             self.send(self.pipes[fd], self.nonce, data)
         return len(data)
 
@@ -310,12 +311,18 @@ class Supervisor:
 
     def answer(self, body):
         self.drain(PIPE_MOST)
-        self.send(b'R', self.nonce, body)
         self.waiting, self.maimed = False, 0
-        self.collect(b'')
+        if self.task == TO_GUEST_RUN:
+            self.send(FROM_GUEST_RESULT, self.nonce, body)
+            self.collect(b'')
+        else:
+            self.answered(body)                 # noqa: from requests.py
 
     def collect(self, ending):
         """The cell is over: see which files it made, send them, and close the request."""
+        if self.task != TO_GUEST_RUN:
+            self.finish(ending)
+            return
         seen, entries, self.seen = self.seen, self.entries, self.scan()
         if self.figures or self.seen != seen or self.entries != entries:
             need('files')
@@ -347,10 +354,11 @@ class Supervisor:
         if self.taken:
             ending += tlv(b'o', b'%d' % self.taken)
             self.taken = 0
-        self.send(b'Z', self.nonce, ending + tlv(b'd', b'%d' % spent) + (tlv(b'i', b'1') if self.interrupted else b''))
+        self.send(FROM_GUEST_END, self.nonce, ending + tlv(b'd', b'%d' % spent) + (tlv(b'i', b'1') if self.interrupted else b''))
         self.nonce = None
-        if self.cell:
-            self.cell, self.ended_at, self.cheap = False, now, now - self.began < SHORT
+        task, self.task = self.task, b''
+        if self.parks and task in (TO_GUEST_RUN, TO_GUEST_ARGUMENTS):
+            self.ended_at, self.cheap = now, now - self.began < SHORT
             self.due = now + PAUSE              # who waits for the result shall have the processor first
 
     def scan(self):
@@ -477,5 +485,5 @@ def supervise(fd_in, fd_out, first, alone):
     s.greeting = (tlv(b'v', VERSION) + tlv(b'p', ('%d.%d.%d' % sys.version_info[:3]).encode())
                   + tlv(b'k', find_packages().encode())    # noqa: from packages.py
                   + (tlv(b'1', b'1') if alone else b'') + (tlv(b'd', b'1') if s.hidden else b''))
-    s.send(b'H', NONE, s.greeting)
+    s.send(FROM_GUEST_HELLO, NONE, s.greeting)
     s.serve()

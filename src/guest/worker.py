@@ -14,7 +14,7 @@ ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
 MESSAGE_MOST = (1 << 16) + 64
 FLOOD = 2000                    # lines of a cell after which they are gathered
-PARK = b'\xff' * 4               # in place of a cell's number
+TYPE_NAME = type.__dict__['__name__'].__get__   # runs nothing of the code's, whatever its metaclass
 
 
 def need(name):
@@ -204,6 +204,28 @@ class Worker:
             result += tlv(b'v', value)
         return result
 
+    def arguments(self, words):
+        """sys.argv of the cells that follow: each word ends with a NUL."""
+        try:
+            words = [word.decode('utf-8', 'surrogateescape') for word in words.split(b'\0')[:-1]]
+            if type(getattr(sys, 'argv', None)) is list:
+                sys.argv[:] = words             # code may have imported the list itself
+            else:
+                sys.argv = words
+            return b'ok'
+        except Exception as e:
+            return type(e).__name__.encode('utf-8', 'replace')
+
+    def inventory(self):
+        """The variables, the newest first, with their types."""
+        try:
+            kinds = [(name, TYPE_NAME(type(value))) for name, value in list(self.namespace.items())
+                     if type(name) is str and name[:1] != '_']
+            shown = ['%s (%s)' % pair for pair in reversed(kinds) if pair[1] != 'module'][:50]
+            return ', '.join(shown)[:1000].encode('utf-8', 'replace')
+        except Exception:
+            return b''
+
     def say(self, kind, body):
         """A record to the supervisor. One of at most 4096 bytes goes whole or not at all, whatever interrupts us."""
         data = self.nonce + kind + len(body).to_bytes(4, 'little') + body
@@ -223,7 +245,7 @@ class Worker:
                     continue
                 if not head:
                     posix._exit(70)
-                if head[16:20] == PARK:
+                if head[16:20] == ORDER_SNAPSHOT:
                     need('park')
                     park(self, extra)           # noqa: from park.py
                     continue
@@ -232,6 +254,9 @@ class Worker:
                 code = head[24:]
                 while len(code) < size:
                     code += self.sock.recv(MESSAGE_MOST)
+                if head[16:20] in (ORDER_ARGUMENTS, ORDER_INVENTORY):
+                    self.say(RECORD_RESULT, self.arguments(code) if head[16:20] == ORDER_ARGUMENTS else self.inventory())
+                    continue
                 if not (self.mended or self.mend()):
                     posix._exit(70)
             except (OSError, ValueError):
@@ -257,7 +282,7 @@ class Worker:
                 result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
             self.mended = False
             try:
-                self.say(b'R', result)
+                self.say(RECORD_RESULT, result)
             except OSError:
                 posix._exit(70)
             try:                                    # now, while nobody waits; what a thread breaks after it stays broken for a cell

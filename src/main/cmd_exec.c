@@ -179,9 +179,9 @@ static int take_data(struct exec *x, int closed, struct error *err)
 static int put_file(struct exec *x, struct sandbox *s, const char *from, const char *name, int fd,
                     bool detail, struct error *err)
 {
-    uint64_t size = 0;
+    int64_t size = sandbox_put(s, name, fd, err);
 
-    if (sandbox_put(s, name, fd, &size, err) < 0)
+    if (size < 0)
         return -1;
     autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", from,
                                     (unsigned long long)size, name);

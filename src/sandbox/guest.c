@@ -11,6 +11,7 @@
 
 EMBED(guest_boot_py, "src/guest/boot.py")
 EMBED(guest_start_py, "src/guest/start.py")
+EMBED(guest_protocol_py, "src/guest/protocol.py")
 EMBED(guest_supervisor_py, "src/guest/supervisor.py")
 EMBED(guest_deaths_py, "src/guest/deaths.py")
 EMBED(guest_parked_py, "src/guest/parked.py")
@@ -35,12 +36,11 @@ void guest_parts(struct buf *out)
     static const struct {
         const char *name, *text;
     } parts[] = {
-        {"start", guest_start_py},       {"supervisor", guest_supervisor_py},
-        {"deaths", guest_deaths_py},     {"parked", guest_parked_py},
-        {"park", guest_park_py},         {"flood", guest_flood_py},
-        {"files", guest_files_py},       {"requests", guest_requests_py},
-        {"packages", guest_packages_py}, {"named", guest_named_py},
-        {"worker", guest_worker_py},     {"rare", guest_rare_py},
+        {"start", guest_start_py},       {"protocol", guest_protocol_py}, {"supervisor", guest_supervisor_py},
+        {"deaths", guest_deaths_py},     {"parked", guest_parked_py},     {"park", guest_park_py},
+        {"flood", guest_flood_py},       {"files", guest_files_py},       {"requests", guest_requests_py},
+        {"packages", guest_packages_py}, {"named", guest_named_py},       {"worker", guest_worker_py},
+        {"rare", guest_rare_py},
     };
 
     if (EMBED_SIZE(guest_code) > 0) {

@@ -38,9 +38,9 @@ static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reaso
     if (reason && !l->reason)
         l->reason = reason;
     if (rung == RUNG_SIGINT)
-        channel_send(s->channel, 'I', NULL, NULL, 0, NULL, 0);
+        channel_order(s->channel, TO_GUEST_INTERRUPT);
     else if (rung == RUNG_KILL)
-        channel_send(s->channel, 'K', NULL, NULL, 0, NULL, 0);
+        channel_order(s->channel, TO_GUEST_KILL);
     else if (rung == RUNG_GONE)
         sandbox_break(s, "the supervisor in the sandbox did not obey");
 }
@@ -300,7 +300,10 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     began_us = clock_us();
     l.began = clock_ms();
     l.interrupts = loop_interrupts(s->loop);
-    channel_send(s->channel, 'R', c.request.nonce, number, sizeof number, code, len);
+    channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_RUN,
+                                                 .nonce = c.request.nonce,
+                                                 .head = {number, sizeof number},
+                                                 .body = {code, len}});
     while (!c.request.done && s->stage == STAGE_READY) {
         wait = climb(s, &c, &l);
         if (s->stage != STAGE_READY)
