@@ -102,7 +102,7 @@ static int give_processes(const struct engine_description *d, const struct engin
                           struct sandbox_options *given, struct buf *told, struct error *err)
 {
     long ours = room->fresh ? 0 : d == &engine_podman ? OURS_PODMAN : OURS;
-    long most = room->processes - room->used - ours - given->park;
+    long most = room->processes - room->used - ours - given->snapshots;
 
     if (room->processes < 0 || most >= given->pids)
         return 0;

@@ -10,7 +10,7 @@
 
 int engine_pids(const struct sandbox_options *o)
 {
-    return o->pids + o->park;
+    return o->pids + o->snapshots;
 }
 
 void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, bool memory,
@@ -24,7 +24,7 @@ void engine_guest_words(const struct engine_plan *p, const char *channel, int np
     argv_pushf(out, "nofile=%d", p->shares_user ? p->o->open_files : 0);
     argv_pushf(out, "pending=%d", p->shares_user ? PENDING_MOST : 0);
     argv_pushf(out, "files=%d", files);
-    argv_pushf(out, "park=%d", p->o->park);
+    argv_pushf(out, "snapshots=%d", p->o->snapshots);
     argv_pushf(out, "memory=%lld", memory ? (long long)p->o->memory : 0);
     argv_push(out, "packages=" ENGINE_PACKAGES);
     argv_push(out, "data=" DATA_DIR);

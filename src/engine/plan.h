@@ -64,7 +64,7 @@ extern const struct engine_description engine_docker, engine_podman, engine_bwra
  * memory: it holds it. */
 void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, bool memory,
                         struct argv *out);
-/* Processes it may have: what was asked for, which the parked copy is not counted in. */
+/* Processes it may have: what was asked for, which the snapshot is not counted in. */
 int engine_pids(const struct sandbox_options *o);
 /* name=value for the environment inside, by a callback; threads follow the CPU limit. */
 void engine_environment(const struct engine_plan *p,

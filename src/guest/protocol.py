@@ -15,6 +15,7 @@ FROM_GUEST_END, FROM_GUEST_DEATH = b'Z', b'X'
 
 # Orders to the worker that are not a cell, in place of a cell's number.
 ORDER_SNAPSHOT, ORDER_INVENTORY, ORDER_ARGUMENTS = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff', b'\xfd\xff\xff\xff'
+ORDER_RESUME = b'G'             # to a snapshot
 
 # Records from the worker.
 RECORD_RESULT, RECORD_FIGURE, RECORD_FIGURE_DATA, RECORD_FIGURE_END = b'R', b'F', b'f', b'g'

@@ -37,11 +37,11 @@ def request(self, kind, nonce, body):
         self.finish(b'')
     elif kind == TO_GUEST_RESET:
         self.begin(nonce)
-        need('deaths')
-        if self.parked is not None:
-            self.unpark(b'')                    # noqa: from parked.py
-        self.due = 0.0
-        self.bury()                             # noqa: from deaths.py
+        need('reap')
+        if self.snapshot is not None:
+            self.drop_snapshot(b'')             # noqa: from recover.py
+        self.due, self.captured_at, self.behind = 0.0, 0.0, 0
+        self.bury()                             # noqa: from reap.py
         self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
         self.finish(b'')
     elif kind == TO_GUEST_PROFILE:

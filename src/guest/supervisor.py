@@ -2,13 +2,13 @@
 #
 # The code owns everything in here but this process: it cannot be opened through /proc (dumpable 0), ignores signals, never waits
 # for anybody, never imports from a path the code can write, and reads files of the code only beneath the data folder.
-# What a plain cell needs is here; the rest is compiled on first use (deaths.py, files.py, requests.py).
+# What a plain cell needs is here; the rest is compiled on first use (reap.py, copy_out.py, requests.py).
 
 import select
 import time
 
 CHUNK = 1 << 16
-PAUSE, SHORT, STREAK = 0.001, 0.01, 32      # short cells that follow each other within the pause are each parked, so many in a row
+PAUSE = 0.001                   # after a cell: so long without another, and the interpreter is idle
 QUEUE_HIGH = 1 << 18            # with more than this unsent, the code's output waits in its pipes
 NONE = bytes(16)
 PUT_NAME = b'.sandpiper-put-'                # of a file that comes in, and its nonce
@@ -43,12 +43,12 @@ class Supervisor:
         self.polled = False                     # the pipes are in the poll set
         self.reads, self.reads_since, self.flood, self.room = 0, 0.0, False, CHUNK
         self.file_most, self.cell_most = int(OPTIONS['file']), int(OPTIONS['total'])     # bytes that are copied out: of a file, after a cell
-        self.parks = OPTIONS['park'] == '1'     # copies of the worker are kept between cells; see parked.py
-        self.parked, self.why = None, b''       # [socket, words, pid or 0 until it has spoken]; why there is none
-        self.lost, self.taken = 0, 0            # pid of a copy that hung up; copies killed by others, not told yet
+        self.snapshots = OPTIONS['snapshots'] == '1'    # one of the worker is kept, see recover.py
+        self.snapshot, self.why = None, b''     # a Snapshot; why there is none
+        self.lost, self.taken = 0, 0            # pid of one that hung up; how many were killed by others, not told yet
+        self.captured_at, self.behind = 0.0, 0  # when the last one was ordered; cells that have ended since
         self.task = b''                         # TO_GUEST_RUN, _ARGUMENTS or _INVENTORY: what the worker was asked for
-        self.due = 0.0                          # when a copy is to be made
-        self.streak, self.ended_at, self.cheap = 0, 0.0, False
+        self.due = 0.0                          # when the next one is to be made
         self.maimed = 0                         # workers that gave up, with no answer since
         self.dying = None                       # the worker died, and what then is not settled yet
         self.seen, self.entries = {}, 0         # path -> identity of each file in the data folder; of all that was looked at there
@@ -147,9 +147,9 @@ class Supervisor:
     def ask_worker(self, task, message):
         """message: four bytes, the number of a cell or an order, and what belongs to it."""
         self.task, self.heap, self.waiting = task, b'', False
-        if self.due and task != TO_GUEST_INVENTORY:     # no pause for a copy since the last cell, and an older one is of no use
-            need('parked')
-            self.hurry()                        # noqa: from parked.py
+        if self.due and task != TO_GUEST_INVENTORY:     # the interpreter was not idle since the last cell
+            need('recover')
+            self.order_if_old()                 # noqa: from recover.py
         self.drain(PIPE_MOST)                   # what a thread wrote since the last cell is not this cell's
         self.waiting = True
         head = self.nonce + message[:4] + (len(message) - 4).to_bytes(4, 'little')
@@ -163,8 +163,8 @@ class Supervisor:
         fds.update(self.pipes, self.figures, (self.words, self.figure))
         if self.put:
             fds.add(self.put[0])
-        if self.parked:
-            fds.update((self.parked[0].fileno(), self.parked[1]))
+        if self.snapshot:
+            fds.update((self.snapshot.sock.fileno(), self.snapshot.words))
         if self.sock is not None:
             fds.add(self.sock.fileno())
         fds.discard(-1)                         # no client just now, for one
@@ -306,8 +306,7 @@ class Supervisor:
             self.flood = now - self.reads_since < 0.02
             self.reads, self.reads_since = 0, now
             if self.flood:
-                need('flood')
-                self.room = widen(self.pipes)   # noqa: from flood.py
+                self.room = widen(self.pipes)
 
     def answer(self, body):
         self.drain(PIPE_MOST)
@@ -325,9 +324,9 @@ class Supervisor:
             return
         seen, entries, self.seen = self.seen, self.entries, self.scan()
         if self.figures or self.seen != seen or self.entries != entries:
-            need('files')
+            need('copy_out')
             self.ending = ending
-            self.sending = self.files(seen)     # noqa: from files.py
+            self.sending = self.files(seen)     # noqa: from copy_out.py
         else:
             self.finish(ending)
 
@@ -357,8 +356,8 @@ class Supervisor:
         self.send(FROM_GUEST_END, self.nonce, ending + tlv(b'd', b'%d' % spent) + (tlv(b'i', b'1') if self.interrupted else b''))
         self.nonce = None
         task, self.task = self.task, b''
-        if self.parks and task in (TO_GUEST_RUN, TO_GUEST_ARGUMENTS):
-            self.ended_at, self.cheap = now, now - self.began < SHORT
+        if self.snapshots and task in (TO_GUEST_RUN, TO_GUEST_ARGUMENTS):
+            self.behind += 1
             self.due = now + PAUSE              # who waits for the result shall have the processor first
 
     def scan(self):
@@ -412,8 +411,8 @@ class Supervisor:
         while True:
             self.flush()
             if self.due and time.monotonic() >= self.due:
-                need('parked')
-                self.park()                     # noqa: from parked.py
+                need('recover')
+                self.order_snapshot()              # noqa: from recover.py
             self.gate()
             if bool(self.outbox) != self.queued:
                 self.queued = self.interest(not self.queued)
@@ -435,15 +434,15 @@ class Supervisor:
                     self.helper_read()          # noqa: from requests.py
                 elif fd in DOOR:
                     self.door(fd)               # noqa: from named.py
-                elif self.parked is not None and fd == self.parked[1]:
-                    self.heard()                # noqa: from parked.py
+                elif self.snapshot is not None and fd == self.snapshot.words:
+                    self.hear_snapshot()        # noqa: from recover.py
             if self.flood and self.unsent < QUEUE_HIGH:
                 self.flood = 0 < self.drain(self.room) < self.room      # over, or so much that the writer waits for us
             if dead:                            # last, so that an answer sent before death is seen first
-                need('deaths')
-                self.reap()                     # noqa: from deaths.py
+                need('reap')
+                self.reap()                     # noqa: from reap.py
             if self.dying:
-                self.mourn()                    # noqa: from parked.py
+                self.recover()                  # noqa: from recover.py
             if self.sending is not None and not self.dying:
                 self.more()
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:
@@ -453,6 +452,15 @@ class Supervisor:
                 self.helper_check()             # noqa: from requests.py
             if self.until and time.monotonic() >= self.until:
                 self.lapse()                    # noqa: from named.py
+
+
+def widen(pipes):
+    """Code floods: make its pipes hold 2 ms of output. Returns what one holds then."""
+    try:
+        import fcntl
+        return min([fcntl.fcntl(fd, 1031, PIPE_SIZE) for fd in pipes] + [PIPE_SIZE])    # F_SETPIPE_SZ
+    except Exception:
+        return CHUNK
 
 
 def figure_file():
@@ -481,9 +489,9 @@ def supervise(fd_in, fd_out, first, alone):
     if posix.waitpid(s.worker, posix.WNOHANG)[0]:
         posix._exit(70)                         # it died before we looked
     s.seen = s.scan()
-    need('packages')
+    need('installed')
     s.greeting = (tlv(b'v', VERSION) + tlv(b'p', ('%d.%d.%d' % sys.version_info[:3]).encode())
-                  + tlv(b'k', find_packages().encode())    # noqa: from packages.py
+                  + tlv(b'k', find_packages().encode())    # noqa: from installed.py
                   + (tlv(b'1', b'1') if alone else b'') + (tlv(b'd', b'1') if s.hidden else b''))
     s.send(FROM_GUEST_HELLO, NONE, s.greeting)
     s.serve()

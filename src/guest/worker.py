@@ -60,14 +60,14 @@ class Sources:
 
 
 class Raw(_io.FileIO):
-    """Descriptor 1. A line a write is what a user wants to see, and costs a system call a line: see flood() in rare.py."""
+    """Descriptor 1. A line a write is what a user wants to see, and costs a system call a line: see buffer_output() in extras.py."""
     writes = 0
 
     def write(self, data):
         self.writes += 1
         if self.writes == FLOOD:
-            need('rare')
-            flood(WORKER)                       # noqa: from rare.py
+            need('extras')
+            buffer_output(WORKER)               # noqa: from extras.py
         return _io.FileIO.write(self, data)
 
 
@@ -162,8 +162,8 @@ class Worker:
     def execute(self, code):
         value = eval(code, self.namespace)
         if code.co_flags & 0x80:                # CO_COROUTINE: it had a top-level await
-            need('rare')
-            value = run_awaitable(self, value)  # noqa: from rare.py
+            need('extras')
+            value = run_awaitable(self, value)  # noqa: from extras.py
         return value
 
     def cell(self, number, code):
@@ -186,16 +186,16 @@ class Worker:
             if value is not None:
                 value = display(value)
             if 'matplotlib.pyplot' in self.modules:
-                need('rare')
-                save_figures(self)              # noqa: from rare.py
+                need('extras')
+                save_figures(self)              # noqa: from extras.py
             self.busy = False
             result = tlv(b's', b'ok')
         except BaseException as e:
             self.busy = False
             # Compiled now: most cells never need it.
             try:
-                need('rare')
-                result = report(self, e, name)  # noqa: from rare.py
+                need('explain')
+                result = report(self, e, name)  # noqa: from explain.py
             except BaseException as again:
                 result = tlv(b's', b'exception') + tlv(b'e', type(e).__name__.encode('utf-8', 'replace')[:200] + b' (and reporting it failed: '
                                                        + type(again).__name__.encode('utf-8', 'replace')[:200] + b')')
@@ -246,8 +246,8 @@ class Worker:
                 if not head:
                     posix._exit(70)
                 if head[16:20] == ORDER_SNAPSHOT:
-                    need('park')
-                    park(self, extra)           # noqa: from park.py
+                    need('snapshot')
+                    capture(self, extra)        # noqa: from snapshot.py
                     continue
                 self.nonce = nonce = head[:16]
                 number, size = int.from_bytes(head[16:20], 'little'), int.from_bytes(head[20:24], 'little')
@@ -303,8 +303,8 @@ def display(value):
     if kind in (int, float, bool) or kind is str and len(value) < VALUE_MOST:
         text = repr(value)
     else:
-        need('rare')
-        text = big_repr(value)                  # noqa: from rare.py
+        need('extras')
+        text = big_repr(value)                  # noqa: from extras.py
     data = text.encode('utf-8', 'backslashreplace')
     if len(data) > VALUE_MOST:
         data = data[:VALUE_MOST].decode('utf-8', 'ignore').encode() + b' ... [%d bytes in all]' % len(data)

@@ -325,7 +325,7 @@ static int with_session(struct exec *x, int closed, struct error *err)
 
     setup_sandbox(c, &o);
     if (!o.name)
-        o.park = false; /* nothing follows that could need a copy */
+        o.snapshots = false; /* nothing follows that could need a copy */
     o.notice = on_notice;
     o.up = on_up;
     o.notice_ctx = x;

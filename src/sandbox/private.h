@@ -46,11 +46,11 @@ struct request {
     /* of the worker, when it died in this request; else -1 */
     int64_t wait_status;
     bool sigint_sent, closed, files_cut;
-    /* ... and a copy from before the cell has taken its place */
+    /* ... and a snapshot from before the cell has taken its place, and before so many others */
     bool restored;
-    char *unkept; /* why none has */
-    /* copies that others than the supervisor killed */
-    int64_t copies_killed;
+    unsigned behind;
+    char *unkept;             /* why none has */
+    int64_t snapshots_killed; /* by others than the supervisor */
     int64_t micros;
     struct lost_file lost[LOST_NAMED]; /* files that were not copied out */
     size_t n_lost;
@@ -80,7 +80,8 @@ struct sandbox {
     bool touched;                /* a cell ran: there is state to lose */
     bool has_files;              /* ... and files */
     bool lost_state, lost_files; /* to be told with the next cell */
-    bool revived;                /* the interpreter died between cells, a copy goes on: the same */
+    bool revived;                /* the interpreter died between cells, a snapshot goes on: the same */
+    unsigned behind;             /* ... which lacks what so many finished cells did */
     char lost_why[200];
     char broken_why[200];
     unsigned cells;
@@ -101,6 +102,9 @@ void request_end(struct sandbox *s, struct request *q);
  */
 void sandbox_break(struct sandbox *s, const char *why);
 
+/* "before this cell and the 2 cells before it": where a snapshot is from that behind finished cells are not
+ * in. The caller frees. */
+char *sandbox_snapshot_age(unsigned behind, const char *cell);
 /* The interpreter died in q, when no cell ran: the next cell tells. when: "after the last cell had ended" */
 void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when);
 
@@ -109,7 +113,8 @@ struct earlier {
     unsigned cells;
     /* its last cell was cut short; the interpreter ended after it had gone */
     bool unfinished, died;
-    bool restored; /* ... and a copy from before that went on */
+    bool restored;   /* ... and a snapshot from before that went on */
+    unsigned behind; /* ... and from before so many finished cells */
 };
 /* Is there one of that name? True: connected, the greeting is awaited; or STAGE_FAILED. False: a fresh one is
  * to be started. */

@@ -98,12 +98,23 @@ static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
     r->hint = more;
 }
 
+char *sandbox_snapshot_age(unsigned behind, const char *cell)
+{
+    if (behind == 0)
+        return xstrdup(cell);
+    return behind == 1 ? xasprintf("%s and the one before it", cell)
+                       : xasprintf("%s and the %u before it", cell, behind);
+}
+
 /* What is left of the variables, after a death. */
 static char *what_remains(const struct request *q)
 {
-    if (q->restored)
-        return xstrdup("the session goes on with the variables from before this cell");
-    return q->unkept ? xasprintf("variables are gone (no copy to go on from: %s)", q->unkept)
+    if (q->restored) {
+        autofree char *when = sandbox_snapshot_age(q->behind, "this cell");
+
+        return xasprintf("the session goes on with the variables from before %s", when);
+    }
+    return q->unkept ? xasprintf("variables are gone (no snapshot to go on from: %s)", q->unkept)
                      : xstrdup("variables are gone");
 }
 
@@ -215,14 +226,18 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
 /* Something was lost before this cell and nobody was told yet. */
 static void tell_old_loss(struct sandbox *s, struct cell_result *r)
 {
+    autofree char *from = s->behind ? sandbox_snapshot_age(s->behind - 1, "the last cell") : NULL;
     char *more;
 
     if (!s->lost_state && !s->lost_files && !s->revived)
         return;
-    more = s->lost_state || s->lost_files
-               ? xasprintf("before this cell ran, %s were lost (%s)",
-                           s->lost_files ? "variables and the files in /mnt/data" : "variables", s->lost_why)
-               : xasprintf("%s; the session went on with the variables of that moment", s->lost_why);
+    if (s->lost_state || s->lost_files)
+        more = xasprintf("before this cell ran, %s were lost (%s)",
+                         s->lost_files ? "variables and the files in /mnt/data" : "variables", s->lost_why);
+    else if (from)
+        more = xasprintf("%s; the session went on with the variables from before %s", s->lost_why, from);
+    else
+        more = xasprintf("%s; the session went on with the variables of that moment", s->lost_why);
     free(r->what);
     r->what = more;
     r->state_lost = s->lost_state || s->lost_files;
@@ -236,8 +251,8 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, s
 {
     int64_t kills = s->run ? engine_memory_kills(s->run) : -1,
             grew = s->memory_kills >= 0 ? kills - s->memory_kills : 0;
-    /* A copy that was taken to make room is not the cell's trouble, if the cell lived. */
-    bool memory = grew > 0, process = grew > c->request.copies_killed;
+    /* A snapshot that was taken to make room is not the cell's trouble, if the cell lived. */
+    bool memory = grew > 0, process = grew > c->request.snapshots_killed;
     char *before;
 
     s->memory_kills = kills >= 0 ? kills : s->memory_kills;
@@ -272,10 +287,11 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, s
         r->what = before;
     }
     /* The code may have killed it as well; then nothing ran short. */
-    if (c->request.copies_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
-        s->o.notice(s->o.notice_ctx, true,
-                    "memory ran short, so the copy of the interpreter was given up; a new one is made after "
-                    "the cell");
+    if (c->request.snapshots_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
+        s->o.notice(
+            s->o.notice_ctx, true,
+            "memory ran short, so the snapshot of the interpreter was given up; a new one is made after "
+            "the cell");
 }
 
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener,

@@ -142,12 +142,13 @@ static bool read_end(struct request *q, const char *p, size_t left)
             break;
         case 'r':
             q->restored = true;
+            q->behind = n > 0 && n < INT32_MAX ? (unsigned)n : 0;
             break;
         case 'u':
             tagged_take(&q->unkept, &t, UNKEPT_MAX);
             break;
         case 'o':
-            q->copies_killed = n > 0 ? n : 0; /* fewer than none would be a kill that we saw */
+            q->snapshots_killed = n > 0 ? n : 0; /* fewer than none would be a kill that we saw */
             break;
         case 'l':
             take_lost(q, &t);
@@ -170,9 +171,10 @@ void sandbox_note_death(struct sandbox *s, const struct request *q, const char *
     if (q->wait_status < 0 || !s->touched || s->lost_state)
         return;
     s->revived = q->restored;
+    s->behind = q->behind;
     s->lost_state = !q->restored;
     snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died %s%s%s", when,
-             !q->restored && q->unkept ? "; no copy to go on from: " : "",
+             !q->restored && q->unkept ? "; no snapshot to go on from: " : "",
              !q->restored && q->unkept ? q->unkept : "");
     s->touched = q->restored;
 }
@@ -208,6 +210,7 @@ static void read_news(struct sandbox *s, const struct tagged *news, struct earli
     read_end(&q, news->data, news->len);
     e->died |= q.wait_status >= 0;
     e->restored |= q.restored;
+    e->behind += q.behind;
     request_end(s, &q);
 }
 

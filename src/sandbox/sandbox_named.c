@@ -350,11 +350,14 @@ static void resume(struct sandbox *s, const struct earlier *e)
     if (s->keeps)
         tell(s, false, steal(&s->keeps));
     if (e->died && e->restored) {
+        autofree char *from = sandbox_snapshot_age(e->behind, "that");
+
         tell(s, false,
-             xasprintf("the sandbox \"%s\": %s; variables are those from before that", s->o.name,
+             xasprintf("the sandbox \"%s\": %s; variables are those from before %s", s->o.name,
                        e->unfinished
                            ? "the program before was ended while its code ran, which then had to be killed"
-                           : "the interpreter died while nobody was there"));
+                           : "the interpreter died while nobody was there",
+                       from));
     } else if (e->died) {
         s->lost_state = true;
         snprintf(s->lost_why, sizeof s->lost_why,

@@ -615,7 +615,7 @@ def test_it_is_no_child_and_holds_no_terminal(named_bwrap):
     assert run(s, "x = 1").code == 0
     pid = record(s)["pid"]
     inside = processes_of(pid)
-    assert pid in inside and len(inside) in (2, 3), inside     # supervisor, worker, and the worker's parked copy
+    assert pid in inside and len(inside) in (2, 3), inside     # supervisor, worker, and the worker's snapshot
     with open("/proc/%d/stat" % pid) as f:
         parent, _, session, tty = [int(v) for v in f.read().rpartition(")")[2].split()[1:5]]
     assert tty == 0 and session == pid

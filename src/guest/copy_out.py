@@ -1,4 +1,4 @@
-# files.py - part of the supervisor, compiled when a cell has made or changed files: sends them to the program, a piece at a time.
+# copy_out.py - part of the supervisor, compiled when a cell has made or changed files: sends them to the program, a piece at a time.
 # Names and inodes are the code's. Every folder on the way is opened without following links and only regular files of the data
 # folder's own file system are read, so that a link cannot make us send what only we can open.
 
