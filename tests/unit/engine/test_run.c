@@ -1,9 +1,12 @@
 /* test_engine_run.c - runs against engines that are shell scripts, records and caches in a folder of the
  * test, and one real bwrap. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -474,6 +477,61 @@ static void test_real_bwrap_bad_guest(void **state)
     assert_true(run_dir_empty());
 }
 
+static int count_descriptors(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* However far a start comes with so few descriptors, those that it had are closed when it is ended. */
+static void few_descriptors(struct place *p)
+{
+    int before = count_descriptors(), lowest = dup(0), more = 0;
+    struct rlimit limit, few;
+
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (p->status = -1; p->status != 0 && more < 40; more++) {
+        p->told = 0;
+        few = (struct rlimit){(rlim_t)(lowest + more), limit.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        struct engine_run *r = begin(p, guest);
+        while (!p->told)
+            loop_wait(p->loop, 100);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        engine_end(r);
+        if (count_descriptors() != before)
+            fail_msg("%d descriptors more, after a start with %d", count_descriptors() - before, more);
+    }
+    assert_true(more > 8 && p->status == 0);
+}
+
+static void test_few_descriptors(void **state)
+{
+    struct place *p = *state;
+
+    p->o.engine = "docker";
+    p->o.runtime = "runsc"; /* attached pipes */
+    signal(SIGPIPE, SIG_IGN);
+    fake(p, "docker", "case \" $* \" in *' run -i '*) read -r x; read -r y;; esac");
+    few_descriptors(p);
+}
+
+static void test_few_descriptors_bwrap(void **state)
+{
+    struct place *p = *state;
+
+    need_bwrap();
+    p->o.engine = "bwrap";
+    few_descriptors(p);
+}
+
 /* Ended in the middle of everything, nothing is left. */
 static void test_end_at_any_time(void **state)
 {
@@ -497,12 +555,12 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_nothing_installed), T(test_nothing_works), T(test_by_name_is_not_replaced),
-        T(test_unknown_name),      T(test_auto_goes_on),  T(test_flood_on_stderr),
-        T(test_podman_runtime),    T(test_stdio),         T(test_memory),
-        T(test_host_python),       T(test_owner),         T(test_own_uid),
-        T(test_hand_over),         T(test_real_bwrap),    T(test_real_bwrap_bad_guest),
-        T(test_end_at_any_time),
+        T(test_nothing_installed), T(test_nothing_works),   T(test_by_name_is_not_replaced),
+        T(test_unknown_name),      T(test_auto_goes_on),    T(test_flood_on_stderr),
+        T(test_podman_runtime),    T(test_stdio),           T(test_memory),
+        T(test_host_python),       T(test_owner),           T(test_own_uid),
+        T(test_hand_over),         T(test_real_bwrap),      T(test_real_bwrap_bad_guest),
+        T(test_end_at_any_time),   T(test_few_descriptors), T(test_few_descriptors_bwrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
