@@ -107,11 +107,6 @@ void agent_listener(struct agent *a, struct llm_listener *l);
 void agent_reply_end(struct agent *a, enum reply_kind kind);
 
 /* texts.c */
-struct text_var {
-    const char *name, *value;
-};
-/* "{name}" of unknown names stays */
-char *text_fill(const char *text, const struct text_var *vars, size_t n);
 /* may wait for the sandbox; -1 only when cancelled */
 int texts_make(struct agent *a, struct texts *t, struct error *err);
 void texts_release(struct texts *t);

@@ -7,32 +7,17 @@
 
 #include "agent/private.h"
 #include "base/error.h"
+#include "base/fill.h"
 #include "base/mem.h"
 
-char *text_fill(const char *text, const struct text_var *vars, size_t n)
+/* YAML's literal blocks end in a newline that no one wants to send. */
+static char *fill(const char *text, const struct text_var *vars, size_t n)
 {
-    struct buf out = BUF_INIT(0);
+    char *filled = text_fill(text, vars, n);
 
-    while (*text) {
-        size_t i, skip = 0;
-
-        for (i = 0; *text == '{' && i < n; i++) {
-            size_t len = strlen(vars[i].name);
-
-            if (!strncmp(text + 1, vars[i].name, len) && text[1 + len] == '}') {
-                buf_addstr(&out, vars[i].value);
-                skip = len + 2;
-                break;
-            }
-        }
-        if (!skip)
-            buf_addch(&out, *text);
-        text += skip ? skip : 1;
-    }
-    /* YAML's literal blocks end in a newline that no one wants to send. */
-    while (out.len && out.data[out.len - 1] == '\n')
-        out.data[--out.len] = '\0';
-    return buf_steal(&out, NULL);
+    for (size_t len = strlen(filled); len && filled[len - 1] == '\n';)
+        filled[--len] = '\0';
+    return filled;
 }
 
 static void today(char *out, size_t size)
@@ -65,7 +50,7 @@ static int packages(struct agent *a, const char **out, struct error *err)
 
 static char *with_user_system(struct agent *a, const char *text, const struct text_var *vars, size_t n)
 {
-    char *filled = text_fill(text, vars, n);
+    char *filled = fill(text, vars, n);
 
     if (text_blank(a->system))
         return filled;
@@ -123,20 +108,20 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
 
     t->system_native = with_user_system(a, p->system_native, v, n);
     t->system_blocks = with_user_system(a, p->system_blocks, v, n);
-    t->examples_table = text_fill(p->examples_table, v, n);
-    t->examples_json = text_fill(p->examples_json, v, n);
-    t->nudge = text_fill(p->nudge, v, n);
-    t->blocks_ok = text_fill(p->blocks_ok, v, n);
-    t->blocks_failed = text_fill(p->blocks_failed, v, n);
-    t->blocks_malformed = text_fill(p->blocks_malformed, v, n);
-    t->blocks_interrupted = text_fill(p->blocks_interrupted, v, n);
-    t->blocks_no_more = text_fill(p->blocks_no_more, v, n);
-    t->tool_description = text_fill(p->tool_description, v, n);
-    t->tool_code = text_fill(p->tool_code, v, n);
-    t->empty = text_fill(p->empty, v, n);
-    t->no_more_code = text_fill(p->no_more_code, v, n);
-    t->same_code = text_fill(p->same_code, v, n);
-    t->same_output = text_fill(p->same_output, v, n);
+    t->examples_table = fill(p->examples_table, v, n);
+    t->examples_json = fill(p->examples_json, v, n);
+    t->nudge = fill(p->nudge, v, n);
+    t->blocks_ok = fill(p->blocks_ok, v, n);
+    t->blocks_failed = fill(p->blocks_failed, v, n);
+    t->blocks_malformed = fill(p->blocks_malformed, v, n);
+    t->blocks_interrupted = fill(p->blocks_interrupted, v, n);
+    t->blocks_no_more = fill(p->blocks_no_more, v, n);
+    t->tool_description = fill(p->tool_description, v, n);
+    t->tool_code = fill(p->tool_code, v, n);
+    t->empty = fill(p->empty, v, n);
+    t->no_more_code = fill(p->no_more_code, v, n);
+    t->same_code = fill(p->same_code, v, n);
+    t->same_output = fill(p->same_output, v, n);
     return 0;
 }
 

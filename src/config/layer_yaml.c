@@ -62,6 +62,8 @@ int config_apply_yaml(struct config *c, const char *text, size_t len, const char
             status = providers_read(&c->providers, y, name, false, err);
         else if (strcmp(y->key, "models") == 0)
             status = profiles_read(&c->profiles, y, name, err);
+        else if (strcmp(y->key, "engines") == 0)
+            status = custom_engines_read(&c->engines, y, name, err);
         else if (o)
             status = yaml_option(c, o, y, name, err);
         else if ((near = nearest_key(y->key)) != NULL)
@@ -70,8 +72,8 @@ int config_apply_yaml(struct config *c, const char *text, size_t len, const char
         else
             status = error_set(
                 err, ERROR_USAGE, 0,
-                "%s:%d: unknown key %.60s; expected an option (sandpiper(1)), providers or models", name,
-                y->key_line, y->key);
+                "%s:%d: unknown key %.60s; expected an option (sandpiper(1)), providers, models or engines",
+                name, y->key_line, y->key);
     }
     ydoc_free(root);
     return status;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct argv;
 struct sandbox;
 
 struct sandbox_options { /* strings are copied */
@@ -12,8 +13,11 @@ struct sandbox_options { /* strings are copied */
     int64_t idle_ms;     /* how long it lives with nobody there */
     /* SANDBOX_ASKED_...: the user has said so, and did not just leave the default */
     unsigned asked;
-    const char *engine; /* "auto", "docker", "podman", "bwrap" */
-    const char *image;  /* for docker and podman */
+    const char *engine; /* "auto", "docker", "podman", "bwrap", or the name of a custom one */
+    /* The command that starts it, with placeholders, where config.yaml defines the engine; not copied, and
+     * engine is its name. NULL: a built-in one */
+    const struct argv *custom;
+    const char *image; /* for docker and podman */
     /* of docker and podman, "runsc" is gVisor; NULL: theirs. Given, nothing else is used instead: not bwrap
      * either */
     const char *runtime;

@@ -323,6 +323,8 @@ static int with_session(struct exec *x, int closed, struct error *err)
     struct sandbox *s;
     int status = -1;
 
+    if (setup_name_check(c, err) < 0)
+        return -1;
     setup_sandbox(c, &o);
     if (!o.name)
         o.park = false; /* nothing follows that could need a copy */
@@ -333,8 +335,6 @@ static int with_session(struct exec *x, int closed, struct error *err)
         o.session_dir = "/tmp";
         return dry_run(&o, err);
     }
-    if (o.name && sandbox_name_check(o.name, err) < 0)
-        return -1;
     if (read_code(c, closed, x->loop, &code, err) < 0
         || inputs_open(&in, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
         || take_data(x, closed, err) < 0)

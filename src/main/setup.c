@@ -29,10 +29,33 @@ enum stdin_mode setup_stdin(const struct config *c)
     return STDIN_AUTO;
 }
 
+void setup_engine(const struct config *c, const char *engine, struct sandbox_options *o)
+{
+    const struct custom_engine *custom = custom_engine_find(&c->engines, engine);
+
+    o->engine = engine;
+    o->custom = custom ? &custom->start : NULL;
+    /* An image named in config.yaml, say, and an engine without images for this run on the command line: the
+     * nearer one counts. */
+    if ((custom || strcmp(engine, "bwrap") == 0)
+        && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
+        o->asked &= ~(unsigned)SANDBOX_ASKED_IMAGE;
+}
+
+int setup_name_check(const struct config *c, struct error *err)
+{
+    if (!c->sandbox_name)
+        return 0;
+    if (custom_engine_find(&c->engines, c->sandbox))
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s cannot keep a sandbox: --sandbox-name needs docker, podman or bwrap",
+                         c->sandbox);
+    return sandbox_name_check(c->sandbox_name, err);
+}
+
 void setup_sandbox(const struct config *c, struct sandbox_options *o)
 {
     sandbox_defaults(o);
-    o->engine = c->sandbox;
     o->image = c->image;
     o->runtime = c->runtime && *c->runtime ? c->runtime : NULL;
     o->memory = c->memory;
@@ -56,11 +79,7 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     };
     for (size_t i = 0; i < countof(asked); i++)
         o->asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
-    /* An image named in config.yaml, say, and bwrap for this run on the command line: the nearer one counts.
-     */
-    if (strcmp(c->sandbox, "bwrap") == 0
-        && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
-        o->asked &= ~(unsigned)SANDBOX_ASKED_IMAGE;
+    setup_engine(c, c->sandbox, o);
     o->park = c->park;
 }
 

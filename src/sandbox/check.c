@@ -142,7 +142,9 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
         autofree char *runsc = job_find_program("runsc");
         out->gvisor = runsc && !o->runtime && strcmp(o->engine, "bwrap") != 0;
         out->runtime = xstrdup(engine_runtime(s->run));
-        check_limits(o, s->run, out);
+        sandbox_see_walls(s, out);
+        if (!o->custom)
+            check_limits(o, s->run, out);
         check_runc(o->engine, engine_runtime(s->run), out);
     }
     sandbox_free(s);
@@ -156,4 +158,6 @@ void sandbox_check_release(struct sandbox_check *c)
     free(c->runtime);
     argv_release(&c->holds);
     argv_release(&c->weaker);
+    argv_release(&c->walls);
+    argv_release(&c->open);
 }

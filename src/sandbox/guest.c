@@ -23,6 +23,7 @@ EMBED(guest_named_py, "src/guest/named.py")
 EMBED(guest_worker_py, "src/guest/worker.py")
 EMBED(guest_rare_py, "src/guest/rare.py")
 EMBED(guest_profile_py, GUEST_PROFILE) /* profile*.py, one text */
+EMBED(guest_walls_py, "src/guest/walls.py")
 EMBED(guest_code, GUEST_CODE)          /* all but boot and profile, compiled: guest_code.py. May be empty */
 
 char *guest_text(void)
@@ -63,4 +64,9 @@ void guest_parts(struct buf *out)
 const char *guest_profile(void)
 {
     return guest_profile_py;
+}
+
+const char *guest_walls(void)
+{
+    return guest_walls_py;
 }

@@ -102,6 +102,17 @@ struct own_cell {
 };
 int sandbox_run_own(struct sandbox *s, const struct own_cell *o, struct cell_result *r, struct error *err);
 
+/* transfer.c: run a piece of our own Python in a process beside the interpreter, as sandbox_profile() does.
+ * source defines profile(path) -> str, of which out gets at most 4 KiB of untrusted text; path is that of
+ * name in /mnt/data, and name is what an error calls it. */
+struct helper {
+    const char *name, *source;
+};
+int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, struct error *err);
+
+/* walls.c: look from inside at what stands between the code and the machine: into c. */
+void sandbox_see_walls(struct sandbox *s, struct sandbox_check *c);
+
 /* sandbox_named.c. What the greeting says beyond the usual when another program was here before. */
 struct earlier {
     unsigned cells;

@@ -195,24 +195,23 @@ int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, str
 
 /* ---- profile and reset */
 
-int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
+int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, struct error *err)
 {
     struct request q;
     struct buf head = {0};
     unsigned char size[4];
-    const char *source = guest_profile();
     int rc;
 
-    if (check_name(name, err) < 0 || sandbox_wait(s, err) < 0)
+    if (sandbox_wait(s, err) < 0)
         return -1;
-    put_u32(size, (uint32_t)strlen(name));
+    put_u32(size, (uint32_t)strlen(h->name));
     buf_add(&head, size, sizeof size);
-    buf_addstr(&head, name);
+    buf_addstr(&head, h->name);
     request_begin(s, &q, NULL);
-    channel_send(s->channel, 'F', q.nonce, head.data, head.len, source, strlen(source));
-    rc = finish(s, &q, PROFILE_MS, name, err);
+    channel_send(s->channel, 'F', q.nonce, head.data, head.len, h->source, strlen(h->source));
+    rc = finish(s, &q, PROFILE_MS, h->name, err);
     if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is well */
-        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", name,
+        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", h->name,
                        q.error ? q.error : "no answer");
     if (rc == 0)
         buf_add(out, q.text,
@@ -221,6 +220,13 @@ int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct
     buf_release(&head);
     request_end(s, &q);
     return rc;
+}
+
+int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
+{
+    return check_name(name, err) < 0
+               ? -1
+               : sandbox_help(s, &(struct helper){.name = name, .source = guest_profile()}, out, err);
 }
 
 int sandbox_reset(struct sandbox *s, struct error *err)
