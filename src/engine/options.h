@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct argv;
 struct sandbox;
 
 struct sandbox_options { /* strings are copied */
@@ -14,10 +13,7 @@ struct sandbox_options { /* strings are copied */
     /* SANDBOX_ASKED_...: the user has said so, and did not just leave the default */
     unsigned asked;
     const char *engine; /* "auto", "docker", "podman", "bwrap", or the name of a custom one */
-    /* The command that starts it, with placeholders, where config.yaml defines the engine; not copied, and
-     * engine is its name. NULL: a built-in one */
-    const struct argv *custom;
-    const char *image; /* for docker and podman */
+    const char *image;  /* for docker and podman */
     /* of docker and podman, "runsc" is gVisor; NULL: theirs. Given, nothing else is used instead: not bwrap
      * either */
     const char *runtime;

@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "engine/engines.h"
 #include "main/command.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
@@ -101,7 +102,7 @@ static void examine(struct examination *x, const char *engine)
         || (strcmp(x->c->sandbox, "auto") != 0 && strcmp(x->c->sandbox, engine) != 0))
         return;
     setup_sandbox(x->c, &o);
-    setup_engine(x->c, engine, &o);
+    o.engine = engine;
     o.name = NULL; /* what is started here ends here */
     sandbox_check(&o, x->loop, &check);
     x->working += check.works && check.contained;
@@ -115,7 +116,6 @@ static void examine(struct examination *x, const char *engine)
 
 int cmd_doctor(struct config *c, int closed)
 {
-    static const char *const engines[] = {"docker", "podman", "bwrap"};
     struct examination x = {.c = c, .loop = loop_new()};
     struct error err = {0};
     int model = 0;
@@ -124,10 +124,8 @@ int cmd_doctor(struct config *c, int closed)
     print_notices(c);
     if (loop_signals(x.loop, &err) < 0)
         print_error(&err);
-    for (size_t i = 0; i < countof(engines); i++)
-        examine(&x, engines[i]);
-    for (size_t i = 0; i < c->engines.n; i++)
-        examine(&x, c->engines.v[i].name);
+    for (size_t i = 0; engines_at(i); i++)
+        examine(&x, engines_at(i)->name);
     if (x.status == 0 && !c->offline && !loop_cancelled(x.loop)) {
         buf_clear(&x.out);
         model = check_model(c, x.loop, &x.out);

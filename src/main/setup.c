@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "engine/engines.h"
 #include "llm/llm.h"
 #include "main/command.h"
 #include "sandbox/sandbox.h"
@@ -29,24 +30,18 @@ enum stdin_mode setup_stdin(const struct config *c)
     return STDIN_AUTO;
 }
 
-void setup_engine(const struct config *c, const char *engine, struct sandbox_options *o)
+void setup_engines(const struct config *c)
 {
-    const struct custom_engine *custom = custom_engine_find(&c->engines, engine);
-
-    o->engine = engine;
-    o->custom = custom ? &custom->start : NULL;
-    /* An image named in config.yaml, say, and an engine without images for this run on the command line: the
-     * nearer one counts. */
-    if ((custom || strcmp(engine, "bwrap") == 0)
-        && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
-        o->asked &= ~(unsigned)SANDBOX_ASKED_IMAGE;
+    for (size_t i = 0; i < c->engines.n; i++)
+        engines_define(c->engines.v[i].name, &c->engines.v[i].start);
 }
 
 int setup_name_check(const struct config *c, struct error *err)
 {
     if (!c->sandbox_name)
         return 0;
-    if (custom_engine_find(&c->engines, c->sandbox))
+    const struct engine *engine = engines_find(c->sandbox);
+    if (engine && !engine->named)
         return error_set(err, ERROR_USAGE, 0,
                          "%s cannot keep a sandbox: --sandbox-name needs docker, podman or bwrap",
                          c->sandbox);
@@ -56,6 +51,7 @@ int setup_name_check(const struct config *c, struct error *err)
 void setup_sandbox(const struct config *c, struct sandbox_options *o)
 {
     sandbox_defaults(o);
+    o->engine = c->sandbox;
     o->image = c->image;
     o->runtime = c->runtime && *c->runtime ? c->runtime : NULL;
     o->memory = c->memory;
@@ -79,7 +75,11 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     };
     for (size_t i = 0; i < countof(asked); i++)
         o->asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
-    setup_engine(c, c->sandbox, o);
+    /* An image named in config.yaml, say, and bwrap for this run on the command line: the nearer one counts.
+     */
+    const struct engine *engine = engines_find(c->sandbox);
+    if (engine && !engine->images && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
+        o->asked &= ~(unsigned)SANDBOX_ASKED_IMAGE;
     o->park = c->park;
 }
 

@@ -24,7 +24,7 @@ EMBED(guest_worker_py, "src/guest/worker.py")
 EMBED(guest_rare_py, "src/guest/rare.py")
 EMBED(guest_profile_py, GUEST_PROFILE) /* profile*.py, one text */
 EMBED(guest_walls_py, "src/guest/walls.py")
-EMBED(guest_code, GUEST_CODE)          /* all but boot and profile, compiled: guest_code.py. May be empty */
+EMBED(guest_code, GUEST_CODE) /* all but boot and profile, compiled: guest_code.py. May be empty */
 
 char *guest_text(void)
 {

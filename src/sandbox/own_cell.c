@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/plan.h"
 #include "sandbox/private.h"
 #include "sandbox/sandbox.h"
 
@@ -28,19 +29,6 @@ int sandbox_run_own(struct sandbox *s, const struct own_cell *o, struct cell_res
     return status;
 }
 
-/* b'...' with every byte that is not plainly itself as \xNN. */
-static void add_bytes(struct buf *out, const char *text)
-{
-    buf_addstr(out, "b'");
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p < 0x20 || *p > 0x7e || *p == '\'' || *p == '\\')
-            buf_addf(out, "\\x%02x", *p);
-        else
-            buf_addch(out, (char)*p);
-    }
-    buf_addstr(out, "'");
-}
-
 int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err)
 {
     struct buf code autorelease(buf_release) = BUF_INIT(0);
@@ -53,7 +41,7 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
     buf_addstr(&code, "__builtins__.__import__('sys').argv[:] = "
                       "[a.decode('utf-8', 'surrogateescape') for a in (");
     for (size_t i = 0; i < n; i++) {
-        add_bytes(&code, argv[i]);
+        plan_python_bytes(&code, argv[i]);
         buf_addstr(&code, ", ");
     }
     buf_addstr(&code, ")]");

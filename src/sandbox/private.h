@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "sandbox/channel.h"
 #include "sandbox/ledger.h"
-#include "engine/registry.h"
+#include "records/registry.h"
 #include "sandbox/output.h"
 #include "sandbox/sandbox.h"
 
@@ -65,7 +65,7 @@ struct sandbox {
     char *image;
     char *packages;
     struct request *request;     /* the one under way */
-    struct name_hold hold;       /* o.name, once it is ours */
+    struct registry_hold hold;   /* o.name, once it is ours */
     bool kept;                   /* recorded: it lives on when we go */
     bool taken;                  /* it ran before us */
     char *keeps;                 /* to be told: options that no longer count; or NULL */
@@ -110,8 +110,9 @@ struct helper {
 };
 int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, struct error *err);
 
-/* walls.c: look from inside at what stands between the code and the machine: into c. */
-void sandbox_see_walls(struct sandbox *s, struct sandbox_check *c);
+/* walls.c: look from inside at what stands between the code and the machine: into c; with limits, which of
+ * those are held as well. */
+void sandbox_see_walls(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c);
 
 /* sandbox_named.c. What the greeting says beyond the usual when another program was here before. */
 struct earlier {

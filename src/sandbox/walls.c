@@ -98,7 +98,7 @@ static void tell_limits(const struct sandbox_options *o, const struct seen *seen
     argv_pushf(&c->holds, "%d s a cell", o->cell_ms / 1000);
 }
 
-void sandbox_see_walls(struct sandbox *s, struct sandbox_check *c)
+void sandbox_see_walls(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c)
 {
     struct buf source autorelease(buf_release) = BUF_INIT(0), found autorelease(buf_release) = BUF_INIT(0);
     struct seen seen = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
@@ -129,6 +129,6 @@ void sandbox_see_walls(struct sandbox *s, struct sandbox_check *c)
         if (!((stand | open) & 1u << i))
             argv_pushf(&c->open, "%s: nothing was seen", walls[i]);
     c->contained = stand == (1u << countof(walls)) - 1 && !open;
-    if (s->o.custom)
-        tell_limits(&s->o, &seen, c);
+    if (limits)
+        tell_limits(limits, &seen, c);
 }

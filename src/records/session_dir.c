@@ -1,5 +1,5 @@
 /* session_dir.c - see session_dir.h. */
-#include "engine/session_dir.h"
+#include "records/session_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "engine/cgroup.h"
-#include "engine/owner.h"
-#include "engine/seccomp.h"
+#include "limits/cgroup.h"
+#include "records/owner.h"
+#include "limits/seccomp.h"
 
 #define RECORD_MAX (16 * 1024)
 #define ROOM       (64 * 1024) /* what a directory may come to hold */
@@ -41,11 +41,11 @@ static int check_room(const char *dir)
     return rc != 0 && errno != EOPNOTSUPP ? -1 : 0;
 }
 
-static int make_below(struct engine_dir *d, const char *runtime, struct error *err)
+static int make_below(struct session_dir *d, const char *runtime, struct error *err)
 {
     uint64_t random;
 
-    *d = (struct engine_dir){0};
+    *d = (struct session_dir){0};
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return error_errno(err, "random numbers");
     if (file_mkdirs(runtime, 0700, err) != 0)
@@ -59,7 +59,7 @@ static int make_below(struct engine_dir *d, const char *runtime, struct error *e
         return -1;
     }
     /* Until there is a record its name tells whose it is, so whenever we are killed it can be attributed. */
-    if (engine_dir_record(d, &(struct engine_record){0}, err) != 0)
+    if (session_dir_record(d, &(struct session_record){0}, err) != 0)
         return -1;
     if (check_room(d->path) != 0 || rename(d->path, final) != 0)
         return error_errno(err, "%s", final);
@@ -71,7 +71,7 @@ static int make_below(struct engine_dir *d, const char *runtime, struct error *e
     return 0;
 }
 
-int engine_dir_make(struct engine_dir *d, struct error *err)
+int session_dir_make(struct session_dir *d, struct error *err)
 {
     autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
     struct error why = {.code = runtime ? 0 : errno}, ignored;
@@ -84,7 +84,7 @@ int engine_dir_make(struct engine_dir *d, struct error *err)
         return -1;
     }
     if (runtime)
-        engine_dir_remove(d);
+        session_dir_remove(d);
     for (unsigned i = 0; i < XDG_SPARES; i++) {
         autofree char *spare = xdg_spare(i, true);
 
@@ -93,7 +93,7 @@ int engine_dir_make(struct engine_dir *d, struct error *err)
             return 0;
         }
         d->runtime_errno = why.code;
-        engine_dir_remove(d);
+        session_dir_remove(d);
     }
     return error_set(err, ERROR_SANDBOX, why.code,
                      "there is no place for the sandbox's socket: %s %s\n"
@@ -108,11 +108,11 @@ static char *place(unsigned i)
     return i == 0 ? xdg_path(XDG_RUNTIME, NULL) : xdg_spare(i - 1, false);
 }
 
-int engine_dir_known(struct engine_dir *d, const char *id, struct error *err)
+int session_dir_known(struct session_dir *d, const char *id, struct error *err)
 {
     autofree char *runtime = NULL;
 
-    *d = (struct engine_dir){0};
+    *d = (struct session_dir){0};
     for (unsigned i = 0; i < PLACES; i++) {
         autofree char *other = place(i), *path = other ? xasprintf("%s/%s", other, id) : NULL;
 
@@ -129,7 +129,7 @@ int engine_dir_known(struct engine_dir *d, const char *id, struct error *err)
     return 0;
 }
 
-void engine_dir_remove(struct engine_dir *d)
+void session_dir_remove(struct session_dir *d)
 {
     if (d->path)
         owner_erase(d->path);
@@ -137,10 +137,10 @@ void engine_dir_remove(struct engine_dir *d)
         *strrchr(d->path, '/') = '\0';
         rmdir(d->path);
     }
-    engine_dir_leave(d);
+    session_dir_leave(d);
 }
 
-static int lock_in(const struct engine_dir *d, const char *name, struct error *err)
+static int lock_in(const struct session_dir *d, const char *name, struct error *err)
 {
     autofree char *path = xasprintf("%s/%s", d->path, name);
     int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -152,12 +152,12 @@ static int lock_in(const struct engine_dir *d, const char *name, struct error *e
     return -1;
 }
 
-int engine_dir_hold(const struct engine_dir *d, struct error *err)
+int session_dir_hold(const struct session_dir *d, struct error *err)
 {
     return lock_in(d, "hold", err);
 }
 
-int engine_dir_keep(const struct engine_dir *d, struct error *err)
+int session_dir_keep(const struct session_dir *d, struct error *err)
 {
     return lock_in(d, "keep", err);
 }
@@ -170,20 +170,20 @@ static bool locked_in(const char *dir, const char *name)
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-bool engine_dir_held(const char *dir)
+bool session_dir_held(const char *dir)
 {
     return locked_in(dir, "hold");
 }
 
-void engine_dir_leave(struct engine_dir *d)
+void session_dir_leave(struct session_dir *d)
 {
     free(d->path);
     free(d->in);
     free(d->profile);
-    *d = (struct engine_dir){0};
+    *d = (struct session_dir){0};
 }
 
-int engine_dir_record(const struct engine_dir *d, const struct engine_record *r, struct error *err)
+int session_dir_record(const struct session_dir *d, const struct session_record *r, struct error *err)
 {
     autojson struct json *record = json_object();
     struct json *groups = json_array();
@@ -204,7 +204,7 @@ int engine_dir_record(const struct engine_dir *d, const struct engine_record *r,
     return file_write_soon(path, text, strlen(text), 0600, err);
 }
 
-int engine_dir_profile(struct engine_dir *d, struct error *err)
+int session_dir_profile(struct session_dir *d, struct error *err)
 {
     autojson struct json *profile = seccomp_profile();
     autofree char *text = json_print(profile);
@@ -214,7 +214,7 @@ int engine_dir_profile(struct engine_dir *d, struct error *err)
 }
 
 /* By way of the descriptor, because an address holds 107 bytes and a runtime directory may be longer. */
-static int open_socket(const struct engine_dir *d, struct sockaddr_un *address, int *dir)
+static int open_socket(const struct session_dir *d, struct sockaddr_un *address, int *dir)
 {
     *dir = open(d->in, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -222,7 +222,7 @@ static int open_socket(const struct engine_dir *d, struct sockaddr_un *address, 
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-int engine_dir_listen(const struct engine_dir *d, bool open_to_all, struct error *err)
+int session_dir_listen(const struct session_dir *d, bool open_to_all, struct error *err)
 {
     struct sockaddr_un address;
     autoclose int dir = -1;
@@ -237,7 +237,7 @@ int engine_dir_listen(const struct engine_dir *d, bool open_to_all, struct error
     return fd;
 }
 
-int engine_dir_connect(const struct engine_dir *d)
+int session_dir_connect(const struct session_dir *d)
 {
     struct sockaddr_un address;
     autoclose int dir = -1;
@@ -248,19 +248,19 @@ int engine_dir_connect(const struct engine_dir *d)
     return fd;
 }
 
-bool engine_dir_answers(const char *id, int ms)
+bool session_dir_answers(const char *id, int ms)
 {
-    struct engine_dir d;
+    struct session_dir d;
 
-    if (engine_dir_known(&d, id, NULL) != 0)
+    if (session_dir_known(&d, id, NULL) != 0)
         return false;
-    autoclose int fd = engine_dir_connect(&d);
+    autoclose int fd = session_dir_connect(&d);
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    engine_dir_leave(&d);
+    session_dir_leave(&d);
     return fd >= 0 && shutdown(fd, SHUT_WR) == 0 && poll(&p, 1, ms) > 0;
 }
 
-int engine_dir_accept(const struct engine_dir *d, int listener, pid_t *peer)
+int session_dir_accept(const struct session_dir *d, int listener, pid_t *peer)
 {
     struct ucred who = {0};
     socklen_t size = sizeof who;
@@ -285,7 +285,7 @@ int engine_dir_accept(const struct engine_dir *d, int listener, pid_t *peer)
     return fd;
 }
 
-int engine_hand_over(int channel, int listener)
+int session_dir_hand_over(int channel, int listener)
 {
     char byte = listener >= 0 ? 'L' : 'N';
     struct iovec part = {.iov_base = &byte, .iov_len = 1};
@@ -322,7 +322,7 @@ static bool is_old(const char *dir)
     return stat(dir, &st) == 0 && time(NULL) - st.st_mtime > 3600;
 }
 
-static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
+static bool tell_dead(const char *dir, session_dir_fn *fn, void *ctx)
 {
     autofree char *path = xasprintf("%s/record", dir);
     struct buf text = BUF_INIT(RECORD_MAX);
@@ -351,13 +351,13 @@ static bool tell_dead(const char *dir, engine_dir_fn *fn, void *ctx)
             if (name && strncmp(name, "/sandpiper-", 11) == 0)
                 groups[n++] = xstrdup(json_str(g));
         }
-        struct engine_left left = {.dir = dir,
-                                   .engine = json_str(json_get(record, "engine")),
-                                   .container = json_str(json_get(record, "container")),
-                                   .inside = json_str(json_get(record, "inside")),
-                                   .cgroups = groups,
-                                   .n = n,
-                                   .named = json_bool(json_get(record, "named"), false)};
+        struct session_left left = {.dir = dir,
+                                    .engine = json_str(json_get(record, "engine")),
+                                    .container = json_str(json_get(record, "container")),
+                                    .inside = json_str(json_get(record, "inside")),
+                                    .cgroups = groups,
+                                    .n = n,
+                                    .named = json_bool(json_get(record, "named"), false)};
         gone = fn(ctx, &left);
         for (unsigned i = 0; i < n; i++)
             free(groups[i]);
@@ -392,7 +392,7 @@ static bool has_uid(const char *dir, unsigned uid)
     return json_int(json_get(record, "uid"), 0) == uid;
 }
 
-bool engine_dir_ends(const char *id)
+bool session_dir_ends(const char *id)
 {
     for (unsigned i = 0; i < PLACES; i++) {
         autofree char *runtime = place(i), *dir = runtime ? xasprintf("%s/%s", runtime, id) : NULL;
@@ -423,17 +423,17 @@ static unsigned count_where(bool (*is)(const char *dir, unsigned what), unsigned
     return n;
 }
 
-unsigned engine_dir_ending(void)
+unsigned session_dir_ending(void)
 {
     return count_where(is_ending, 0);
 }
 
-bool engine_dir_has_uid(unsigned uid)
+bool session_dir_has_uid(unsigned uid)
 {
     return count_where(has_uid, uid) > 0;
 }
 
-static void find_dead(const char *runtime, engine_dir_fn *fn, void *ctx)
+static void find_dead(const char *runtime, session_dir_fn *fn, void *ctx)
 {
     DIR *d = opendir(runtime);
 
@@ -451,7 +451,7 @@ static void find_dead(const char *runtime, engine_dir_fn *fn, void *ctx)
         closedir(d);
 }
 
-void engine_dir_dead(engine_dir_fn *fn, void *ctx)
+void session_dir_dead(session_dir_fn *fn, void *ctx)
 {
     for (unsigned i = 0; i < PLACES; i++) {
         autofree char *runtime = place(i);
@@ -461,7 +461,7 @@ void engine_dir_dead(engine_dir_fn *fn, void *ctx)
     }
 }
 
-void engine_dir_tidy(void)
+void session_dir_tidy(void)
 {
     for (unsigned i = 0; i < XDG_SPARES; i++) {
         autofree char *spare = xdg_spare(i, false);

@@ -1,7 +1,7 @@
 /* registry.c - see registry.h. A name's directory may be removed by whoever holds its lock, so a lock counts
  * only while it is still the file of that name.
  */
-#include "engine/registry.h"
+#include "records/registry.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,16 +26,16 @@
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
-int name_check(const char *name, struct error *err)
+int registry_check_name(const char *name, struct error *err)
 {
     size_t n = strlen(name);
 
-    if (n >= 1 && n <= NAME_MAX_LEN && name[0] != '.' && name[0] != '-' && strspn(name, letters) == n)
+    if (n >= 1 && n <= REGISTRY_NAME_MAX && name[0] != '.' && name[0] != '-' && strspn(name, letters) == n)
         return 0;
     return error_set(err, ERROR_USAGE, 0,
                      "a sandbox's name has 1 to %d letters, digits, dots, dashes or underscores, and begins "
                      "with no dot or dash",
-                     NAME_MAX_LEN);
+                     REGISTRY_NAME_MAX);
 }
 
 /* ---- directories and files that are ours alone ---- */
@@ -101,12 +101,12 @@ static bool read_text(int fd, struct buf *out)
 
 /* ---- the lock ---- */
 
-static void read_holder(int lock, struct name_holder *h)
+static void read_holder(int lock, struct registry_holder *h)
 {
     struct buf text = BUF_INIT(64);
     long long since = 0;
 
-    *h = (struct name_holder){0};
+    *h = (struct registry_holder){0};
     if (read_text(lock, &text) && sscanf(buf_str(&text), "%ld %lld", &h->pid, &since) == 2)
         h->since = since;
     buf_release(&text);
@@ -133,7 +133,7 @@ static void time_text(int64_t at, char *out, size_t size)
 
 static int tell_held(const char *name, int lock, struct error *err)
 {
-    struct name_holder h;
+    struct registry_holder h;
     char since[32];
 
     read_holder(lock, &h);
@@ -170,10 +170,10 @@ static int lock_once(int dir, int *lock)
     return -1;
 }
 
-int name_take(struct name_hold *h, const char *name, struct error *err)
+int registry_take(struct registry_hold *h, const char *name, struct error *err)
 {
-    *h = (struct name_hold)NAME_HOLD_INIT;
-    if (name_check(name, err) < 0)
+    *h = (struct registry_hold)REGISTRY_HOLD_INIT;
+    if (registry_check_name(name, err) < 0)
         return -1;
     autoclose int names = open_names(true, err);
     if (names < 0)
@@ -195,17 +195,17 @@ int name_take(struct name_hold *h, const char *name, struct error *err)
         }
         if (got < 0)
             continue;
-        struct name_holder before;
+        struct registry_holder before;
         read_holder(lock, &before);
         write_holder(lock, getpid());
-        *h = (struct name_hold){xstrdup(name), dir, lock, before.since};
+        *h = (struct registry_hold){xstrdup(name), dir, lock, before.since};
         dir = lock = -1;
         return 0;
     }
     return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" comes and goes; try again", name);
 }
 
-bool name_exists(const char *name)
+bool registry_exists(const char *name)
 {
     struct error ignored;
     autoclose int names = open_names(false, &ignored);
@@ -222,7 +222,7 @@ static void remove_dir(int names, int dir, const char *name)
     unlinkat(names, name, AT_REMOVEDIR);
 }
 
-void name_release(struct name_hold *h)
+void registry_release(struct registry_hold *h)
 {
     struct error ignored;
 
@@ -238,7 +238,7 @@ void name_release(struct name_hold *h)
     fd_close(&h->lock);
     fd_close(&h->dir);
     free(h->name);
-    *h = (struct name_hold)NAME_HOLD_INIT;
+    *h = (struct registry_hold)REGISTRY_HOLD_INIT;
 }
 
 /* ---- the record ---- */
@@ -250,18 +250,18 @@ static char *text_of(const struct json *o, const char *key)
     return s ? xstrdup(s) : NULL;
 }
 
-static bool sound(const struct name_record *r)
+static bool sound(const struct registry_entry *r)
 {
     return r->engine && r->owner && r->id && strlen(r->id) == 16 && strspn(r->id, "0123456789abcdef") == 16
            && r->memory > 0 && r->pid >= 0;
 }
 
-static int load(int dir, struct name_record *r)
+static int load(int dir, struct registry_entry *r)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
     autoclose int fd = open_file(dir, "record", O_RDONLY);
 
-    *r = (struct name_record){0};
+    *r = (struct registry_entry){0};
     if (fd < 0 || !read_text(fd, &text))
         return -1;
     errno = 0;
@@ -280,7 +280,6 @@ static int load(int dir, struct name_record *r)
     r->idle = json_int(json_get(o, "idle"), 0);
     r->cpus = json_double(json_get(o, "cpus"), 0);
     r->pids = (int)json_int(json_get(o, "pids"), 0);
-    r->no_limits = json_bool(json_get(o, "no_limits"), false);
     r->holds_memory = json_bool(json_get(o, "holds_memory"), false);
     r->holds_pids = json_bool(json_get(o, "holds_pids"), false);
     r->holds_cpu = json_bool(json_get(o, "holds_cpu"), false);
@@ -292,16 +291,16 @@ static int load(int dir, struct name_record *r)
     }
     if (sound(r))
         return 0;
-    name_record_release(r);
+    registry_entry_release(r);
     return -1;
 }
 
-int name_load(const struct name_hold *h, struct name_record *r)
+int registry_load(const struct registry_hold *h, struct registry_entry *r)
 {
     return load(h->dir, r);
 }
 
-int name_store(const struct name_hold *h, const struct name_record *r, struct error *err)
+int registry_store(const struct registry_hold *h, const struct registry_entry *r, struct error *err)
 {
     autojson struct json *o = json_object();
     struct json *groups = json_array();
@@ -320,7 +319,6 @@ int name_store(const struct name_hold *h, const struct name_record *r, struct er
     json_set_int(o, "idle", r->idle);
     json_set(o, "cpus", json_number(r->cpus));
     json_set_int(o, "pids", r->pids);
-    json_set_bool(o, "no_limits", r->no_limits);
     json_set_bool(o, "holds_memory", r->holds_memory);
     json_set_bool(o, "holds_pids", r->holds_pids);
     json_set_bool(o, "holds_cpu", r->holds_cpu);
@@ -337,32 +335,32 @@ int name_store(const struct name_hold *h, const struct name_record *r, struct er
     return 0;
 }
 
-void name_forget(const struct name_hold *h)
+void registry_forget(const struct registry_hold *h)
 {
     if (h->name)
         unlinkat(h->dir, "record", 0);
 }
 
-bool name_alive(const struct name_record *r)
+bool registry_alive(const struct registry_entry *r)
 {
     enum owner_state state = *r->owner ? owner_check(r->owner) : OWNER_ELSEWHERE;
 
     return state == OWNER_ALIVE || state == OWNER_ELSEWHERE;
 }
 
-void name_record_release(struct name_record *r)
+void registry_entry_release(struct registry_entry *r)
 {
     char *all[] = {r->engine, r->id, r->container, r->image, r->runtime, r->owner};
 
     for (size_t i = 0; i < countof(all); i++)
         free(all[i]);
     argv_release(&r->cgroups);
-    *r = (struct name_record){0};
+    *r = (struct registry_entry){0};
 }
 
 /* ---- all of them ---- */
 
-static void walk(bool remove_dead, name_fn *fn, void *ctx)
+static void walk(bool remove_dead, registry_fn *fn, void *ctx)
 {
     struct error ignored;
     autoclose int names = open_names(false, &ignored);
@@ -370,10 +368,10 @@ static void walk(bool remove_dead, name_fn *fn, void *ctx)
     DIR *d = copy < 0 ? NULL : fdopendir(copy);
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        struct name_holder holder = {0};
-        struct name_record r = {0};
+        struct registry_holder holder = {0};
+        struct registry_entry r = {0};
 
-        if (name_check(e->d_name, &ignored) < 0)
+        if (registry_check_name(e->d_name, &ignored) < 0)
             continue;
         autoclose int dir = open_dir(names, e->d_name);
         autoclose int lock = dir < 0 ? -1 : open_file(dir, "lock", O_RDWR);
@@ -392,21 +390,21 @@ static void walk(bool remove_dead, name_fn *fn, void *ctx)
             holder.pid = -1;
         if (fn && (held || there))
             fn(ctx, e->d_name, &holder, there ? &r : NULL);
-        if (remove_dead && !held && !unknown && (!there || !name_alive(&r)))
+        if (remove_dead && !held && !unknown && (!there || !registry_alive(&r)))
             remove_dir(names, dir, e->d_name);
         if (there)
-            name_record_release(&r);
+            registry_entry_release(&r);
     }
     if (d)
         closedir(d);
 }
 
-void name_each(name_fn *fn, void *ctx)
+void registry_each(registry_fn *fn, void *ctx)
 {
     walk(false, fn, ctx);
 }
 
-void name_sweep(void)
+void registry_sweep(void)
 {
     walk(true, NULL, NULL);
 }

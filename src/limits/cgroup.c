@@ -2,7 +2,7 @@
  * go on holding), which only root can make. v2: a sibling of our own group, because a group with processes
  * may have no limited children; root, or a user to whom systemd has delegated a part of the tree.
  */
-#include "engine/cgroup.h"
+#include "limits/cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -300,13 +300,18 @@ bool cgroup_remove_within(struct cgroup *c, int ms)
     return c->n == 0;
 }
 
+void cgroup_forget(struct cgroup *c)
+{
+    for (unsigned i = 0; i < c->n; i++)
+        free(c->dirs[i]);
+    *c = (struct cgroup){0};
+}
+
 void cgroup_remove(struct cgroup *c)
 {
-    for (unsigned i = 0; i < c->n; i++) {
+    for (unsigned i = 0; i < c->n; i++)
         cgroup_remove_dir(c->dirs[i]);
-        free(c->dirs[i]);
-    }
-    *c = (struct cgroup){0};
+    cgroup_forget(c);
 }
 
 char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid)

@@ -28,7 +28,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "engine/seccomp.h"
+#include "limits/seccomp.h"
 
 struct call {
     const char *name;

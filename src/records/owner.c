@@ -1,5 +1,5 @@
 /* owner.c - see owner.h. */
-#include "engine/owner.h"
+#include "records/owner.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * it, at each start. It begins with a check of the machine it is for, and calls that a newer libseccomp would
  * know get the default, ENOSYS: nothing opens by its age.
  */
-#include "engine/seccomp.h"
+#include "limits/seccomp.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-/* of src/sandbox/make; empty where the builder cannot run what it builds */
+/* of src/limits/make; empty where the builder cannot run what it builds */
 EMBED(seccomp_bpf, SECCOMP_BPF)
 
 int seccomp_ready(struct error *err)

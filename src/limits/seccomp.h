@@ -2,8 +2,8 @@
  * memfd, docker and podman get the same rules as a JSON profile. What no rule names gets ENOSYS, so calls of
  * a newer kernel stay closed.
  */
-#ifndef ENGINE_SECCOMP_H
-#define ENGINE_SECCOMP_H
+#ifndef LIMITS_SECCOMP_H
+#define LIMITS_SECCOMP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "engine/registry.h"
+#include "records/registry.h"
 
 static char run[64];
 
@@ -43,31 +43,31 @@ static void test_names(void **state)
                                                                            "../x",     "a b",      "a\n",
                                                                            "\033[31m", "\xc3\xa9", "a;b",
                                                                            "$(x)",     "a*"};
-    char long_name[NAME_MAX_LEN + 2];
+    char long_name[REGISTRY_NAME_MAX + 2];
     struct error err;
 
     (void)state;
     for (size_t i = 0; i < countof(good); i++)
-        assert_int_equal(name_check(good[i], &err), 0);
+        assert_int_equal(registry_check_name(good[i], &err), 0);
     for (size_t i = 0; i < countof(bad); i++) {
-        struct name_hold h;
+        struct registry_hold h;
 
-        assert_int_equal(name_take(&h, bad[i], &err), -1);
+        assert_int_equal(registry_take(&h, bad[i], &err), -1);
         assert_int_equal(err.kind, ERROR_USAGE);
         assert_null(strchr(err.text, '\n'));
-        name_release(&h);
+        registry_release(&h);
     }
     memset(long_name, 'x', sizeof long_name);
-    long_name[NAME_MAX_LEN] = '\0';
-    assert_int_equal(name_check(long_name, &err), 0);
-    long_name[NAME_MAX_LEN] = 'x';
-    long_name[NAME_MAX_LEN + 1] = '\0';
-    assert_int_equal(name_check(long_name, &err), -1);
+    long_name[REGISTRY_NAME_MAX] = '\0';
+    assert_int_equal(registry_check_name(long_name, &err), 0);
+    long_name[REGISTRY_NAME_MAX] = 'x';
+    long_name[REGISTRY_NAME_MAX + 1] = '\0';
+    assert_int_equal(registry_check_name(long_name, &err), -1);
 }
 
-static void fill(struct name_record *r)
+static void fill(struct registry_entry *r)
 {
-    *r = (struct name_record){
+    *r = (struct registry_entry){
         .engine = xstrdup("bwrap"),
         .id = xstrdup("0123456789abcdef"),
         .owner = owner_self(),
@@ -87,17 +87,17 @@ static void fill(struct name_record *r)
 
 static void test_record(void **state)
 {
-    struct name_record r, back;
-    struct name_hold h;
+    struct registry_entry r, back;
+    struct registry_hold h;
     struct error err;
 
     (void)state;
-    assert_int_equal(name_take(&h, "work", &err), 0);
+    assert_int_equal(registry_take(&h, "work", &err), 0);
     assert_int_equal(h.used, 0);
-    assert_int_equal(name_load(&h, &back), -1);
+    assert_int_equal(registry_load(&h, &back), -1);
     fill(&r);
-    assert_int_equal(name_store(&h, &r, &err), 0);
-    assert_int_equal(name_load(&h, &back), 0);
+    assert_int_equal(registry_store(&h, &r, &err), 0);
+    assert_int_equal(registry_load(&h, &back), 0);
     assert_string_equal(back.engine, "bwrap");
     assert_string_equal(back.id, "0123456789abcdef");
     assert_null(back.container);
@@ -105,20 +105,19 @@ static void test_record(void **state)
     assert_int_equal(back.uid, 31337);
     assert_true(back.memory == INT64_C(1) << 40 && back.data_size == 7 && back.created == 1700000000
                 && back.idle == 60 && back.pids == 9);
-    assert_true(back.cpus > 0.49 && back.cpus < 0.51 && back.holds_pids && !back.holds_memory
-                && !back.no_limits);
+    assert_true(back.cpus > 0.49 && back.cpus < 0.51 && back.holds_pids && !back.holds_memory);
     assert_int_equal(back.cgroups.n, 1);
-    assert_true(name_alive(&back));
-    name_record_release(&back);
-    name_release(&h);
-    assert_true(name_exists("work"));
+    assert_true(registry_alive(&back));
+    registry_entry_release(&back);
+    registry_release(&h);
+    assert_true(registry_exists("work"));
 
-    assert_int_equal(name_take(&h, "work", &err), 0); /* let go: anybody may take it */
+    assert_int_equal(registry_take(&h, "work", &err), 0); /* let go: anybody may take it */
     assert_true(h.used > 0 && h.used <= time(NULL));
-    name_forget(&h);
-    name_release(&h);
-    assert_false(name_exists("work"));
-    name_record_release(&r);
+    registry_forget(&h);
+    registry_release(&h);
+    assert_false(registry_exists("work"));
+    registry_entry_release(&r);
 }
 
 /* What somebody wrote into the file by hand, or half of it: no record. */
@@ -135,32 +134,32 @@ static void test_bad_records(void **state)
         "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":0}",
         "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":1,\"pid\":-1}"};
     autofree char *path = xasprintf("%s/sandpiper/names/x/record", run);
-    struct name_record r;
-    struct name_hold h;
+    struct registry_entry r;
+    struct registry_hold h;
     struct error err;
 
     (void)state;
-    assert_int_equal(name_take(&h, "x", &err), 0);
+    assert_int_equal(registry_take(&h, "x", &err), 0);
     for (size_t i = 0; i < countof(texts); i++) {
         assert_int_equal(file_write(path, texts[i], strlen(texts[i]), 0600, &err), 0);
-        assert_int_equal(name_load(&h, &r), -1);
-        name_record_release(&r);
+        assert_int_equal(registry_load(&h, &r), -1);
+        registry_entry_release(&r);
     }
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/etc/passwd", path), 0);
-    assert_int_equal(name_load(&h, &r), -1);
+    assert_int_equal(registry_load(&h, &r), -1);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0); /* is not waited for */
-    assert_int_equal(name_load(&h, &r), -1);
+    assert_int_equal(registry_load(&h, &r), -1);
     unlink(path);
-    name_release(&h);
+    registry_release(&h);
 }
 
 /* Another process holds it: its pid and since when are told. */
 static void test_held(void **state)
 {
     int up[2], down[2];
-    struct name_hold h;
+    struct registry_hold h;
     struct error err;
     char byte, pid_text[32];
 
@@ -168,28 +167,29 @@ static void test_held(void **state)
     assert_int_equal(pipe(up) | pipe(down), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        if (name_take(&h, "work", &err) < 0 || write(up[1], "x", 1) != 1)
+        if (registry_take(&h, "work", &err) < 0 || write(up[1], "x", 1) != 1)
             _exit(1);
         close(down[1]);
         (void)!read(down[0], &byte, 1);
         _exit(0); /* without letting it go, as kill -9 would */
     }
     assert_int_equal(read(up[0], &byte, 1), 1);
-    assert_int_equal(name_take(&h, "work", &err), -1);
+    assert_int_equal(registry_take(&h, "work", &err), -1);
     assert_int_equal(err.kind, ERROR_SANDBOX);
     snprintf(pid_text, sizeof pid_text, "process %d since ", (int)pid);
     assert_non_null(strstr(err.text, pid_text));
-    name_release(&h);
+    registry_release(&h);
     close(down[1]);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(name_take(&h, "work", &err), 0);
-    name_release(&h);
+    assert_int_equal(registry_take(&h, "work", &err), 0);
+    registry_release(&h);
     for (int i = 0; i < 2; i++)
         close(up[i]);
     close(down[0]);
 }
 
-static void count(void *ctx, const char *name, const struct name_holder *holder, const struct name_record *r)
+static void count(void *ctx, const char *name, const struct registry_holder *holder,
+                  const struct registry_entry *r)
 {
     (void)name;
     *(int *)ctx += holder->pid == getpid() ? 100 : r ? 1 : 10;
@@ -197,37 +197,37 @@ static void count(void *ctx, const char *name, const struct name_holder *holder,
 
 static void test_sweep(void **state)
 {
-    struct name_hold h, held;
-    struct name_record r;
+    struct registry_hold h, held;
+    struct registry_entry r;
     struct error err;
     int n = 0;
 
     (void)state;
     fill(&r);
-    assert_int_equal(name_take(&h, "alive", &err), 0);
-    assert_int_equal(name_store(&h, &r, &err), 0);
-    name_release(&h);
+    assert_int_equal(registry_take(&h, "alive", &err), 0);
+    assert_int_equal(registry_store(&h, &r, &err), 0);
+    registry_release(&h);
     *strrchr(r.owner, ':') = '\0';
     char *dead = xasprintf("%s:1", r.owner); /* our pid, another start */
     free(r.owner);
     r.owner = dead;
-    assert_int_equal(name_take(&h, "dead", &err), 0);
-    assert_int_equal(name_store(&h, &r, &err), 0);
-    name_release(&h);
-    assert_int_equal(name_take(&held, "held", &err), 0);
+    assert_int_equal(registry_take(&h, "dead", &err), 0);
+    assert_int_equal(registry_store(&h, &r, &err), 0);
+    registry_release(&h);
+    assert_int_equal(registry_take(&held, "held", &err), 0);
     autofree char *half = xasprintf("%s/sandpiper/names/half", run);
     assert_int_equal(mkdir(half, 0700), 0); /* killed before it had a lock */
-    name_each(count, &n);
+    registry_each(count, &n);
     assert_int_equal(n, 102);
-    assert_true(name_exists("half"));
-    name_sweep();
-    assert_false(name_exists("half"));
-    assert_true(name_exists("alive"));
-    assert_false(name_exists("dead"));
-    assert_true(name_exists("held"));
-    name_release(&held);
-    assert_false(name_exists("held")); /* nothing was recorded: nothing stays */
-    name_record_release(&r);
+    assert_true(registry_exists("half"));
+    registry_sweep();
+    assert_false(registry_exists("half"));
+    assert_true(registry_exists("alive"));
+    assert_false(registry_exists("dead"));
+    assert_true(registry_exists("held"));
+    registry_release(&held);
+    assert_false(registry_exists("held")); /* nothing was recorded: nothing stays */
+    registry_entry_release(&r);
 }
 
 /* A folder that is a link, or that others may write to, is not used. */
@@ -235,21 +235,21 @@ static void test_strange_folders(void **state)
 {
     autofree char *names = xasprintf("%s/sandpiper/names", run), *one = xasprintf("%s/x", names),
                   *elsewhere = xasprintf("%s/elsewhere", run);
-    struct name_hold h;
+    struct registry_hold h;
     struct error err;
 
     (void)state;
     assert_int_equal(mkdir(elsewhere, 0700), 0);
     assert_int_equal(file_mkdirs(names, 0700, &err), 0);
     assert_int_equal(symlink(elsewhere, one), 0);
-    assert_int_equal(name_take(&h, "x", &err), -1);
+    assert_int_equal(registry_take(&h, "x", &err), -1);
     assert_int_equal(unlink(one), 0);
     assert_int_equal(mkdir(one, 0700) | chmod(one, 0777), 0);
-    assert_int_equal(name_take(&h, "x", &err), -1);
+    assert_int_equal(registry_take(&h, "x", &err), -1);
     assert_int_equal(rmdir(one), 0);
     assert_int_equal(rmdir(names), 0);
     assert_int_equal(symlink(elsewhere, names), 0);
-    assert_int_equal(name_take(&h, "x", &err), -1);
+    assert_int_equal(registry_take(&h, "x", &err), -1);
     assert_int_equal(rmdir(elsewhere), 0); /* nothing came into it */
 }
 

@@ -2,7 +2,7 @@
  * arguments. EPERM says "you may not"; ENOSYS says "not here", which lets a C library fall back. Never a
  * kill: a new C library that tries a call we do not know must not die of it.
  */
-#include "engine/seccomp.h"
+#include "limits/seccomp.h"
 
 #include <errno.h>
 #include <fcntl.h>

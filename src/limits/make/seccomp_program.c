@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "engine/seccomp.h"
+#include "limits/seccomp.h"
 
 int main(int argc, char **argv)
 {

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "engine/cgroup.h"
+#include "limits/cgroup.h"
 
 struct tree {
     char dir[64], self[80];

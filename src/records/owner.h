@@ -2,8 +2,8 @@
  * that this program is dead: "HOST/BOOT/PIDSPACE:PID:START". Start is the process' start time in ticks since
  * boot, so a reused pid is no match.
  */
-#ifndef ENGINE_OWNER_H
-#define ENGINE_OWNER_H
+#ifndef RECORDS_OWNER_H
+#define RECORDS_OWNER_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -17,8 +17,8 @@
  * Where nothing can be written there, because its disk is full, say, RUNTIME is one of xdg_spare(); whoever
  * looks for what is left looks there too.
  */
-#ifndef ENGINE_SESSION_DIR_H
-#define ENGINE_SESSION_DIR_H
+#ifndef RECORDS_SESSION_DIR_H
+#define RECORDS_SESSION_DIR_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -26,25 +26,25 @@
 struct cgroup;
 struct error;
 
-struct engine_dir {
+struct session_dir {
     char *path, *in, *profile; /* NULL: not made */
     char id[17];               /* HEX */
     int runtime_errno;         /* why it is in a spare place; 0: it is not */
 };
 
 /* ERROR_SANDBOX, cause and remedy, when it can be nowhere. */
-int engine_dir_make(struct engine_dir *d, struct error *err);
-void engine_dir_remove(struct engine_dir *d);
+int session_dir_make(struct session_dir *d, struct error *err);
+void session_dir_remove(struct session_dir *d);
 
 /* A descriptor that holds the directory, or -1 with err: while it is open in any process, ours or one that
  * has inherited it, the directory is needed, even where its owner is dead. Of a plain file, so that nobody
  * can go anywhere from it. */
-int engine_dir_hold(const struct engine_dir *d, struct error *err);
-bool engine_dir_held(const char *dir);
-int engine_dir_keep(const struct engine_dir *d, struct error *err); /* the same for the keeper */
+int session_dir_hold(const struct session_dir *d, struct error *err);
+bool session_dir_held(const char *dir);
+int session_dir_keep(const struct session_dir *d, struct error *err); /* the same for the keeper */
 
 /* What the reaper needs. */
-struct engine_record {
+struct session_record {
     const char *owner;  /* NULL: us */
     bool named;         /* a sandbox with a name, which owns itself */
     bool ending;        /* the owner is the process that removes it (keeper.h) */
@@ -54,41 +54,41 @@ struct engine_record {
     unsigned uid;                /* of a container; 0: none of its own */
 };
 /* Write it. Before the thing is made; again when more is. */
-int engine_dir_record(const struct engine_dir *d, const struct engine_record *r, struct error *err);
-int engine_dir_profile(struct engine_dir *d, struct error *err);
+int session_dir_record(const struct session_dir *d, const struct session_record *r, struct error *err);
+int session_dir_profile(struct session_dir *d, struct error *err);
 
 /* Has a record here, of whatever lives or is just being removed, a container of this uid? */
-bool engine_dir_has_uid(unsigned uid);
+bool session_dir_has_uid(unsigned uid);
 
 /* One that is there already, by its id. */
-int engine_dir_known(struct engine_dir *d, const char *id, struct error *err);
-void engine_dir_leave(struct engine_dir *d); /* forget it without removing anything */
+int session_dir_known(struct session_dir *d, const char *id, struct error *err);
+void session_dir_leave(struct session_dir *d); /* forget it without removing anything */
 
 /* The listening socket, non-blocking; -1 with err. open_to_all: the supervisor, another uid, is to connect.
  */
-int engine_dir_listen(const struct engine_dir *d, bool open_to_all, struct error *err);
+int session_dir_listen(const struct session_dir *d, bool open_to_all, struct error *err);
 /* Connect to it, as a later program does. -1 with errno. */
-int engine_dir_connect(const struct engine_dir *d);
+int session_dir_connect(const struct session_dir *d);
 /* Does the supervisor of that id take note of a visitor within ms? It hangs up on one who says nothing. */
-bool engine_dir_answers(const char *id, int ms);
+bool session_dir_answers(const char *id, int ms);
 /* Take the one connection: -1 when none is there (errno EAGAIN) or the peer is not who it should be. *peer is
  * its pid, 0 unknown. */
-int engine_dir_accept(const struct engine_dir *d, int listener, pid_t *peer);
+int session_dir_accept(const struct session_dir *d, int listener, pid_t *peer);
 /* The first byte: 'L' and the listener, or 'N' when listener is -1. */
-int engine_hand_over(int channel, int listener);
+int session_dir_hand_over(int channel, int listener);
 
 /* What a program that died left: called with each record whose owner is proven dead. The directory is removed
  * when it returns true. */
-struct engine_left {
+struct session_left {
     const char *dir, *engine, *container, *inside;
     char *const *cgroups;
     unsigned n;
     bool named; /* it had a name, and has come to its end */
 };
-typedef bool engine_dir_fn(void *ctx, const struct engine_left *left);
-void engine_dir_dead(engine_dir_fn *fn, void *ctx);
-void engine_dir_tidy(void);           /* spare places in which nothing is left go */
-unsigned engine_dir_ending(void);     /* how many are just being removed, after their programs' end */
-bool engine_dir_ends(const char *id); /* is this one? */
+typedef bool session_dir_fn(void *ctx, const struct session_left *left);
+void session_dir_dead(session_dir_fn *fn, void *ctx);
+void session_dir_tidy(void);           /* spare places in which nothing is left go */
+unsigned session_dir_ending(void);     /* how many are just being removed, after their programs' end */
+bool session_dir_ends(const char *id); /* is this one? */
 
 #endif

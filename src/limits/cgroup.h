@@ -2,8 +2,8 @@
  * counts there. The place of the tree can be given, so that both hierarchies are tested in a directory that
  * only looks like one.
  */
-#ifndef ENGINE_CGROUP_H
-#define ENGINE_CGROUP_H
+#ifndef LIMITS_CGROUP_H
+#define LIMITS_CGROUP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,6 +39,7 @@ int cgroup_add(const struct cgroup *c, pid_t pid);
 void cgroup_remove(struct cgroup *c);
 /* false: that was too short; it can be asked for again */
 bool cgroup_remove_within(struct cgroup *c, int ms);
+void cgroup_forget(struct cgroup *c); /* without removing anything */
 /* one of them, by name (a reaper has no struct); true when it is gone */
 bool cgroup_remove_dir(const char *path);
 

@@ -1,6 +1,6 @@
 /* seccomp.c - the two back ends of the table: a BPF program through libseccomp, a JSON profile for docker and
  * podman. */
-#include "engine/seccomp.h"
+#include "limits/seccomp.h"
 
 #include <errno.h>
 #include <seccomp.h>
