@@ -104,11 +104,11 @@ static char *opening(const char *guest)
 {
     struct buf text = BUF_INIT(0);
 
-    buf_addstr(&text, "try: exec(");
+    buf_addstr(&text, "try: import sys; del sys.ps1, sys.ps2; exec(");
     plan_python_bytes(&text, guest);
     buf_addstr(
         &text,
-        ")\nexcept BaseException as e: import sys, os; "
+        ")\nexcept BaseException as e: import os; "
         "sys.stderr.write('%s: %s\\n' % (type(e).__name__, e)); sys.stderr.flush(); os._exit(70)\n\nN");
     return buf_steal(&text, NULL);
 }

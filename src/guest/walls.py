@@ -57,12 +57,37 @@ def network():
     return '+network no network'
 
 
+def bound():
+    """Does the limit of processes hold us? It does not hold the machine's own root, whatever uid that has in here."""
+    limit = resource.getrlimit(resource.RLIMIT_NPROC)
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, limit[1]))
+    try:
+        pid = os.fork()
+    except OSError:
+        return True
+    finally:
+        resource.setrlimit(resource.RLIMIT_NPROC, limit)
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return False
+
+
+def root_around():
+    """Is our uid that of root in the user namespace around ours? That may be one of bwrap's own making."""
+    uid = os.geteuid()
+    spans = [tuple(map(int, line.split())) for line in read('/proc/self/uid_map').splitlines()]
+    return any(first <= uid < first + count and there + uid - first == 0 for first, there, count in spans)
+
+
 def user():
     status = dict(line.split(':', 1) for line in read('/proc/self/status').splitlines() if ':' in line)
     capabilities = status.get('CapEff', '').strip()
     lines = []
     if os.geteuid() == 0:
         lines.append('-user it runs as root')
+    elif root_around() and not bound():
+        lines.append('-user it runs as root of the machine')
     elif capabilities.strip('0'):
         lines.append('-user it has capabilities (%s)' % capabilities)
     elif not capabilities:
@@ -163,7 +188,7 @@ def limits():
     if each:
         lines.append('=each %d' % min(each))
     nproc = resource.getrlimit(resource.RLIMIT_NPROC)[0]
-    if nproc >= 0 and os.geteuid() != 0:
+    if nproc >= 0 and bound():
         lines.append('=pids %d' % nproc)
     st = os.statvfs('.')
     return '\n'.join(lines + ['=data %d' % (st.f_blocks * st.f_frsize)])
