@@ -91,12 +91,8 @@ static int request(struct agent *a, struct question *q, const char *about, struc
         tools[i] = (struct llm_tool){agent_tools[i].name, t->tool_description, schemas[i],
                                      agent_tools[i].code_key};
     }
-    struct llm_request req = {.conversation = a->c,
-                              .prompts = &prompts,
-                              .tools = tools,
-                              .n_tools = n,
-                              .vary = q->vary,
-                              .about = about};
+    struct llm_request req = {
+        .conversation = a->c, .prompts = &prompts, .tools = {tools, n}, .vary = q->vary, .about = about};
     q->vary = false;
     agent_listener(a, &listener);
     /* only a call counts: what it says beside that is no news until there is one */

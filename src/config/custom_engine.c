@@ -14,9 +14,10 @@
 #include "config/value.h"
 #include "config/ydoc.h"
 
-static const struct field custom_engine_fields[] = {
+static const struct field fields[] = {
     {"start", F_COMMAND, offsetof(struct custom_engine, start), NULL, true, 0},
 };
+static const struct schema schema = {fields, countof(fields)};
 
 const struct custom_engine *custom_engine_find(const struct custom_engines *all, const char *name)
 {
@@ -34,67 +35,58 @@ static bool name_is_good(const char *name)
            && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == len && *name != '-' && *name != '_';
 }
 
-static int check_words(const struct custom_engine *e, const struct ydoc *start, const char *name,
-                       struct error *err)
+static int check_words(const struct custom_engine *e, const struct ydoc *start, struct error *err)
 {
     bool python = false;
     const char *at;
     size_t len;
 
     if (e->start.n > CUSTOM_ENGINE_WORDS_MAX)
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: start: at most %d words, found %zu", name, start->line,
-                         CUSTOM_ENGINE_WORDS_MAX, e->start.n);
+        return ydoc_error(start, err, "start: at most %d words, found %zu", CUSTOM_ENGINE_WORDS_MAX,
+                          e->start.n);
     for (size_t i = 0; i < e->start.n; i++) {
         const char *word = e->start.v[i];
 
         if ((len = text_unknown(word, CUSTOM_ENGINE_PLACEHOLDERS, &at)) > 0)
-            return error_set(err, ERROR_USAGE, 0,
-                             "%s:%d: start: unknown placeholder {%.*s}; expected one of %s", name,
-                             start->line, len > 40 ? 40 : (int)len, at, CUSTOM_ENGINE_PLACEHOLDERS);
+            return ydoc_error(start, err, "start: unknown placeholder {%.*s}; expected one of %s",
+                              len > 40 ? 40 : (int)len, at, CUSTOM_ENGINE_PLACEHOLDERS);
         python |= strstr(word, "{python}") != NULL;
     }
     if (!*e->start.v[0] || strchr(e->start.v[0], '{'))
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: start: expected a program as the first word", name,
-                         start->line);
-    return python ? 0
-                  : error_set(err, ERROR_USAGE, 0,
-                              "%s:%d: start: expected \"{python}\" behind the word that starts Python", name,
-                              start->line);
+        return ydoc_error(start, err, "start: expected a program as the first word");
+    if (!python)
+        return ydoc_error(start, err, "start: expected \"{python}\" behind the word that starts Python");
+    return 0;
 }
 
-static int read_one(struct custom_engines *all, const struct ydoc *entry, const char *name, struct error *err)
+static int read_one(struct custom_engines *all, const struct ydoc *entry, struct error *err)
 {
     const struct ydoc *start = ydoc_get(entry, "start");
 
     if (!name_is_good(entry->key))
-        return error_set(err, ERROR_USAGE, 0,
-                         "%s:%d: engines: expected a name of up to %d small letters, digits, - and _, found "
-                         "\"%.60s\"",
-                         name, entry->key_line, CUSTOM_ENGINE_NAME_MAX, entry->key);
+        return ydoc_key_error(
+            entry, err,
+            "engines: expected a name of up to %d small letters, digits, - and _, found \"%.60s\"",
+            CUSTOM_ENGINE_NAME_MAX, entry->key);
     if (value_choice(entry->key, ENGINE_CHOICES))
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: engines: %s is built in; choose another name", name,
-                         entry->key_line, entry->key);
+        return ydoc_key_error(entry, err, "engines: %s is built in; choose another name", entry->key);
     if (all->n == CUSTOM_ENGINES_MAX)
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: engines: at most %d", name, entry->key_line,
-                         CUSTOM_ENGINES_MAX);
+        return ydoc_key_error(entry, err, "engines: at most %d", CUSTOM_ENGINES_MAX);
     all->v = xreallocarray(all->v, all->n + 1, sizeof *all->v);
     struct custom_engine *e = &all->v[all->n++];
     *e = (struct custom_engine){.name = xstrdup(entry->key), .line = entry->key_line};
-    if (fields_read(entry, name, custom_engine_fields, countof(custom_engine_fields), false, e, err) < 0)
+    if (fields_read(&schema, entry, false, e, err) < 0)
         return -1;
-    if (!start)
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: engines: %s: start is missing", name, entry->key_line,
-                         entry->key);
-    return check_words(e, start, name, err);
+    return start ? check_words(e, start, err)
+                 : ydoc_key_error(entry, err, "engines: %s: start is missing", entry->key);
 }
 
-int custom_engines_read(struct custom_engines *all, const struct ydoc *map, const char *name,
-                        struct error *err)
+int custom_engines_read(struct custom_engines *all, const struct ydoc *map, struct error *err)
 {
     if (map->type != YDOC_MAP)
-        return fields_expected(map, name, "a map: the names of engines, each with its start", err);
+        return ydoc_expected(map, "a map: the names of engines, each with its start", err);
     for (size_t i = 0; i < map->n; i++)
-        if (read_one(all, &map->v[i], name, err) < 0)
+        if (read_one(all, &map->v[i], err) < 0)
             return -1;
     return 0;
 }

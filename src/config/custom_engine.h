@@ -36,8 +36,7 @@ struct custom_engines {
     size_t n;
 };
 
-int custom_engines_read(struct custom_engines *all, const struct ydoc *map, const char *name,
-                        struct error *err);
+int custom_engines_read(struct custom_engines *all, const struct ydoc *map, struct error *err);
 void custom_engines_release(struct custom_engines *all);
 const struct custom_engine *custom_engine_find(const struct custom_engines *all, const char *name);
 

@@ -65,8 +65,7 @@ static char *joined(const struct ydoc *y)
     return out.len ? buf_steal(&out, NULL) : NULL;
 }
 
-static int apply_one(struct prompt_texts *p, const char *section, const struct ydoc *y, const char *name,
-                     struct error *err)
+static int apply_one(struct prompt_texts *p, const char *section, const struct ydoc *y, struct error *err)
 {
     for (size_t i = 0; i < countof(texts); i++) {
         const struct text *t = &texts[i];
@@ -77,17 +76,16 @@ static int apply_one(struct prompt_texts *p, const char *section, const struct y
         bool list = strcmp(t->key, "tools") == 0;
         autofree char *text = list || y->type == YDOC_TEXT ? joined(y) : NULL;
         if (!text)
-            return error_set(err, ERROR_USAGE, 0, "%s:%d: %s: expected %s, found %s", name, y->line, y->key,
-                             list ? "a list of tools" : "a text", ydoc_kind(y));
+            return ydoc_error(y, err, "%s: expected %s, found %s", y->key,
+                              list ? "a list of tools" : "a text", ydoc_kind(y));
         if (list && strcmp(text, "execute_python") != 0)
-            return error_set(err, ERROR_USAGE, 0, "%s:%d: tools: there is one tool, execute_python", name,
-                             y->line);
+            return ydoc_error(y, err, "tools: there is one tool, execute_python");
         free(*at(p, t));
         *at(p, t) = steal(&text);
         return 0;
     }
-    return error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %s%s%.60s", name, y->key_line,
-                     section ? section : "", section ? "." : "", y->key);
+    return ydoc_key_error(y, err, "unknown key %s%s%.60s", section ? section : "", section ? "." : "",
+                          y->key);
 }
 
 static bool is_section(const char *key)
@@ -98,26 +96,24 @@ static bool is_section(const char *key)
     return false;
 }
 
-int prompts_apply(struct prompt_texts *p, const char *text, size_t len, const char *name, struct error *err)
+int prompts_apply(struct prompt_texts *p, struct ydoc *root, struct error *err)
 {
-    struct ydoc *root;
-    int status = ydoc_parse(text, len, name, &root, err);
+    int status = !root ? -1
+                 : root->type == YDOC_MAP || ydoc_nothing(root)
+                     ? 0
+                     : ydoc_error(root, err, "expected a map of texts, found %s", ydoc_kind(root));
 
-    if (status == 0 && root && root->type != YDOC_MAP && !ydoc_nothing(root))
-        status = error_set(err, ERROR_USAGE, 0, "%s:%d: expected a map of texts, found %s", name, root->line,
-                           ydoc_kind(root));
-    for (size_t i = 0; status == 0 && root && i < root->n; i++) {
+    for (size_t i = 0; status == 0 && i < root->n; i++) {
         const struct ydoc *y = &root->v[i];
 
         if (!is_section(y->key)) {
-            status = apply_one(p, NULL, y, name, err);
+            status = apply_one(p, NULL, y, err);
             continue;
         }
         if (y->type != YDOC_MAP)
-            status = error_set(err, ERROR_USAGE, 0, "%s:%d: %s: expected a map of texts, found %s", name,
-                               y->line, y->key, ydoc_kind(y));
+            status = ydoc_error(y, err, "%s: expected a map of texts, found %s", y->key, ydoc_kind(y));
         for (size_t k = 0; status == 0 && k < y->n; k++)
-            status = apply_one(p, y->key, &y->v[k], name, err);
+            status = apply_one(p, y->key, &y->v[k], err);
     }
     ydoc_free(root);
     return status;
@@ -137,14 +133,14 @@ static int apply_file(struct prompt_texts *p, struct error *err)
                          path, (unsigned)st.st_uid);
     if (file_read(path, YDOC_MAX, &text, err) < 0)
         return -1;
-    return prompts_apply(p, buf_str(&text), text.len, path, err);
+    return prompts_apply(p, ydoc_parse(buf_str(&text), text.len, path, err), err);
 }
 
 int prompts_load(struct prompt_texts *p, struct error *err)
 {
     *p = (struct prompt_texts){0};
-    if (prompts_apply(p, prompts_yaml, EMBED_SIZE(prompts_yaml), "prompts/python.yaml", err) < 0
-        || apply_file(p, err) < 0)
+    struct ydoc *builtin = ydoc_parse(prompts_yaml, EMBED_SIZE(prompts_yaml), "prompts/python.yaml", err);
+    if (prompts_apply(p, builtin, err) < 0 || apply_file(p, err) < 0)
         return -1;
     for (size_t i = 0; i < countof(texts); i++)
         if (!texts[i].optional && !*at(p, &texts[i]))

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 struct error;
+struct ydoc;
 
 /* strings are owned; after prompts_load only model and reasoning_effort may be NULL */
 struct prompt_texts {
@@ -21,7 +22,8 @@ struct prompt_texts {
 };
 
 int prompts_load(struct prompt_texts *p, struct error *err);
-int prompts_apply(struct prompt_texts *p, const char *text, size_t len, const char *name, struct error *err);
+/* root is freed; NULL: ydoc_parse has failed and set err. */
+int prompts_apply(struct prompt_texts *p, struct ydoc *root, struct error *err);
 void prompts_release(struct prompt_texts *p);
 
 #endif

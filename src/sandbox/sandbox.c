@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "sandbox/guest.h"
+#include "engine/engine_cache.h"
 #include "engine/engines.h"
 #include "sandbox/private.h"
 
@@ -157,9 +158,9 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
     for (char *c = s->python; *c; c++)
         if (!((*c >= '0' && *c <= '9') || *c == '.'))
             *c = '?';
-    snprintf(s->engine, sizeof s->engine, "%s", engine_name(s->run));
+    snprintf(s->engine, sizeof s->engine, "%s", engine_facts(s->run).name);
     free(s->image);
-    s->image = xstrdup(engine_image(s->run));
+    s->image = xstrdup(engine_facts(s->run).image);
     loop_timer_stop(s->loop, s);
     s->stage = STAGE_READY;
     s->memory_kills = engine_memory_kills(s->run);
@@ -329,10 +330,11 @@ static void on_hello_late(void *ctx, short revents)
 void sandbox_opened(struct sandbox *s)
 {
     struct channel_listener l = {s, on_frame, on_broken};
+    const struct engine_facts run = engine_facts(s->run);
 
     s->stage = STAGE_HELLO;
     channel_free(s->channel);
-    s->channel = channel_new(s->loop, engine_channel(s->run), engine_channel_out(s->run), &l);
+    s->channel = channel_new(s->loop, run.channel, run.channel_out, &l);
     loop_timer(s->loop, clock_ms() + (s->taken ? KNOWN_HELLO_MS : HELLO_MS), on_hello_late, s);
 }
 
@@ -449,19 +451,19 @@ const char *sandbox_image(const struct sandbox *s)
 
 const char *sandbox_runtime(const struct sandbox *s)
 {
-    return s->run && s->stage == STAGE_READY ? engine_runtime(s->run) : s->o.runtime;
+    return s->run && s->stage == STAGE_READY ? engine_facts(s->run).runtime : s->o.runtime;
 }
 
 char *sandbox_place(struct sandbox *s)
 {
-    struct engine_known known autorelease(engine_known_release) = {0};
+    struct engine_cached known autorelease(engine_cached_release) = {0};
     const char *engine = sandbox_engine(s), *image = sandbox_image(s);
 
     if (!*engine) {
         if (!engine_remembered(&s->o, &known))
             return NULL;
         engine = known.engine;
-        image = known.images ? s->o.image : NULL;
+        image = engines_find(engine)->images ? s->o.image : NULL;
     }
     return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
@@ -474,7 +476,7 @@ bool sandbox_running(const struct sandbox *s)
 /* What an earlier start left in the memory of these options, or what can be seen from outside. */
 static void recall(struct sandbox *s)
 {
-    struct engine_known known autorelease(engine_known_release) = {0};
+    struct engine_cached known autorelease(engine_cached_release) = {0};
 
     if (s->packages || !engine_remembered(&s->o, &known))
         return;

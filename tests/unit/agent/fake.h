@@ -133,9 +133,10 @@ static void fake_check(const struct llm_request *q)
     buf_addf(&fake.examples, "[%s]", q->prompts->examples ? q->prompts->examples : "");
     free(fake.blocks_ok);
     fake.blocks_ok = xstrdup(q->prompts->blocks_ok);
-    assert_int_equal(q->n_tools, 1);
-    assert_string_equal(q->tools[0].name, "execute_python");
-    struct json *schema = json_parse(q->tools[0].parameters, strlen(q->tools[0].parameters), 0, NULL, NULL);
+    assert_int_equal(q->tools.n, 1);
+    assert_string_equal(q->tools.v[0].name, "execute_python");
+    struct json *schema = json_parse(q->tools.v[0].parameters, strlen(q->tools.v[0].parameters), 0, NULL,
+                                     NULL);
     assert_string_equal(
         json_str(json_get(json_get(schema, "properties"), "code") ? json_get(schema, "type") : NULL),
         "object");

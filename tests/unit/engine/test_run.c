@@ -154,9 +154,9 @@ static void test_stdio(void **state)
     struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, 0);
-    assert_int_not_equal(engine_channel(r), engine_channel_out(r));
-    assert_int_equal(write(engine_channel_out(r), "!\n", 2), 2);
-    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    assert_int_not_equal(engine_facts(r).channel, engine_facts(r).channel_out);
+    assert_int_equal(write(engine_facts(r).channel_out, "!\n", 2), 2);
+    struct pollfd fd = {.fd = engine_facts(r).channel, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 5000), 1);
     ssize_t n = read(fd.fd, text, sizeof text - 1);
     assert_true(n > 0);
@@ -183,7 +183,7 @@ static void test_memory(void **state)
                               .packages = (char *)"",
                               .runtime = NULL},
                          got;
-    struct engine_known known;
+    struct engine_cached known;
 
     assert_false(engine_cache_load(&p->o, &got));
     fake(p, "docker", "exit 1");
@@ -192,8 +192,7 @@ static void test_memory(void **state)
     assert_string_equal(known.engine, "docker");
     assert_string_equal(known.python, "3.9");
     assert_string_equal(known.packages, "");
-    assert_true(known.images);
-    engine_known_release(&known);
+    engine_cached_release(&known);
     /* Other options, another version of the client: not known. */
     p->o.memory++;
     assert_false(engine_cache_load(&p->o, &got));
@@ -443,13 +442,13 @@ static void test_real_bwrap(void **state)
     struct engine_run *r = begin(p, guest);
     wait_told(p, 1);
     assert_int_equal(p->status, 0);
-    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    struct pollfd fd = {.fd = engine_facts(r).channel, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 10000), 1);
     assert_true(read(fd.fd, text, sizeof text - 1) > 0);
     assert_non_null(
         strstr(text, "b'N' pid 1 cwd /mnt/data env False map 0 caps 0000000000000000 nnp 1 sec 2"));
     assert_true(engine_alive(r, why, sizeof why));
-    assert_string_equal(engine_name(r), "bwrap");
+    assert_string_equal(engine_facts(r).name, "bwrap");
     if (geteuid() == 0)
         assert_true(child_uid() >= 0x70000000u); /* uid 0 of the host never runs a cell */
     engine_end(r);
@@ -466,7 +465,7 @@ static void test_real_bwrap_bad_guest(void **state)
     struct engine_run *r = begin(
         p, "import os, sys\nos.read(int(sys.argv[1][3:]), 1)\nsys.exit('no such luck')");
     wait_told(p, 1);
-    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    struct pollfd fd = {.fd = engine_facts(r).channel, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 10000), 1);
     engine_reject(r, "it hung up");
     assert_int_equal(p->told, 1);

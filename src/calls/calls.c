@@ -1,5 +1,5 @@
 /* calls.c - see calls.h. */
-#include "wire/calls.h"
+#include "calls/calls.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "wire/arguments.h"
-#include "wire/tool_names.h"
+#include "calls/arguments.h"
+#include "calls/tool_names.h"
 
 void calls_drop(struct calls *c, size_t keep)
 {
@@ -31,7 +31,7 @@ void calls_release(struct calls *c)
         return;
     calls_drop(c, 0);
     free(c->v);
-    *c = (struct calls){0};
+    *c = (struct calls){.tools = c->tools};
 }
 
 char *calls_new_id(void)
@@ -55,97 +55,97 @@ static bool id_used(const struct calls *c, const char *id)
     return false;
 }
 
-static void add_sent(struct llm_call *k, const char *name, const char *args, size_t len)
-{
-    k->sent_name = xstrdup(name);
-    k->sent_arguments = xmemdup0(args, len);
-}
+/* A call as it was sent. */
+struct written {
+    const char *id, *name, *arguments, *extra; /* id, extra: or NULL */
+    size_t len;                                /* of the arguments */
+    const struct llm_tool *tool;               /* that is meant; NULL: not known */
+};
 
-/* Takes arguments, problem and extra over. */
-static struct llm_call *add(struct calls *c, const char *id, const char *name, char *arguments, char *extra,
-                            char *problem)
+/* Takes arguments and problem over. */
+static struct llm_call *add(struct calls *c, const struct written *w, char *arguments, char *problem)
 {
     if (c->n == c->alloc)
         c->v = xreallocarray(c->v, c->alloc = c->alloc ? c->alloc * 2 : 4, sizeof *c->v);
-    char *own = id && *id && strlen(id) <= 256 && !id_used(c, id) ? xstrdup(id) : calls_new_id();
+    bool usable = w->id && *w->id && strlen(w->id) <= CALL_DELTAS_ID_MAX && !id_used(c, w->id);
     struct llm_call *k = &c->v[c->n++];
-    *k = (struct llm_call){
-        .call = {.id = own, .name = name_for_history(name), .arguments = arguments, .extra = extra},
-        .problem = problem};
+    *k = (struct llm_call){.call = {.id = usable ? xstrdup(w->id) : calls_new_id(),
+                                    .name = tool_names_for_history(w->tool ? w->tool->name : w->name),
+                                    .arguments = arguments,
+                                    .extra = xstrdup(w->extra)},
+                           .problem = problem,
+                           .sent_name = xstrdup(w->name),
+                           .sent_arguments = xmemdup0(w->arguments, w->len)};
     return k;
 }
 
-static char *tool_list(const struct llm_tool *tools, size_t n)
+static void add_problem(struct calls *c, const struct written *w, char *problem)
 {
-    struct buf b = BUF_INIT(1024);
-    for (size_t i = 0; i < n; i++)
-        buf_addf(&b, "%s%s", i ? ", " : "", tools[i].name);
-    return buf_steal(&b, NULL);
+    add(c, w, xstrdup("{}"), problem);
 }
 
-static char *unknown_tool(const char *name, const struct llm_tool *tools, size_t n)
+static char *unknown_tool(const char *name, const struct llm_toolset *tools)
 {
-    autofree char *list = tool_list(tools, n);
-    return xasprintf(n == 1 ? "unknown tool %.100s; the only tool is %s"
-                            : "unknown tool %.100s; the tools are: %s",
-                     name, list);
+    struct buf list = BUF_INIT(1024);
+    for (size_t i = 0; i < tools->n; i++)
+        buf_addf(&list, "%s%s", i ? ", " : "", tools->v[i].name);
+    char *text = xasprintf(tools->n == 1 ? "unknown tool %.100s; the only tool is %s"
+                                         : "unknown tool %.100s; the tools are: %s",
+                           name, buf_str(&list));
+    buf_release(&list);
+    return text;
 }
 
-/* One call from a written name and arguments text. */
-static void add_written(struct calls *c, const char *id, const char *name, const char *args, size_t len,
-                        const char *extra, const struct llm_tool *tools, size_t n_tools, bool cut)
+/* cut: the reply ended by the token limit here. */
+static void add_written(struct calls *c, struct written w, bool cut)
 {
-    const struct llm_tool *t = calls_tool(name, tools, n_tools);
-    if (!t && !*name && n_tools == 1)
-        t = tools; /* arguments without a name: there is only one it can mean */
+    const struct llm_tool *t = tool_names_find(c->tools, w.name);
+    if (!t && !*w.name && c->tools->n == 1)
+        t = c->tools->v; /* arguments without a name: there is only one tool that they can be for */
     if (!t) {
-        add_sent(add(c, id, name, xstrdup("{}"), xstrdup(extra), unknown_tool(name, tools, n_tools)), name,
-                 args, len);
+        add_problem(c, &w, unknown_tool(w.name, c->tools));
         return;
     }
     struct arguments a;
-    arguments_read(&a, args, len, t->code_key, cut);
+    w.tool = t;
+    arguments_read(&a, w.arguments, w.len, t->code_key, cut);
     if (a.problem) { /* with the tool's real name, which the call may have got wrong too */
         char *why = xasprintf("%s was not run: %s", t->name, a.problem);
         free(a.problem);
         a.problem = why;
     }
-    add_sent(add(c, id, t->name, a.text, xstrdup(extra), a.problem), name, args, len);
+    add(c, &w, a.text, a.problem);
 }
 
-/* Several objects glued into one slot become a call each; empty objects between them are dropped. True when
- * that is what it was. */
-static bool add_glued(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools)
+/* Several objects glued into one call's arguments become a call each; empty objects between them are dropped.
+ * True when that is what it was. */
+static bool add_glued(struct calls *c, const struct written *all)
 {
-    struct {
-        size_t at, len;
-    } part[32];
+    struct written part[32];
     size_t n = 0, i = 0, objects = 0;
-    const char *text = buf_str(&s->args);
-    while (i < s->args.len) {
-        if (isspace((unsigned char)text[i])) {
+    while (i < all->len) {
+        if (isspace((unsigned char)all->arguments[i])) {
             i++;
             continue;
         }
         size_t used = 0;
-        autojson struct json *j = json_parse(text + i, s->args.len - i, JSON_PREFIX | JSON_DUPLICATES, &used,
-                                             NULL);
+        autojson struct json *j = json_parse(all->arguments + i, all->len - i, JSON_PREFIX | JSON_DUPLICATES,
+                                             &used, NULL);
         if (json_type(j) != JSON_OBJECT || !used)
             return false;
         objects++;
-        if (json_size(j) && n < countof(part)) {
-            part[n].at = i;
-            part[n++].len = used;
-        }
+        if (json_size(j) && n < countof(part))
+            part[n++] = (struct written){.name = all->name, .arguments = all->arguments + i, .len = used};
         i += used;
     }
     if (objects < 2)
         return false;
     if (!n)
-        add_written(c, s->id, buf_str(&s->name), "{}", 2, s->extra, tools, n_tools, false);
+        part[n++] = (struct written){.name = all->name, .arguments = "{}", .len = 2};
+    part[0].id = all->id;
+    part[0].extra = all->extra;
     for (size_t k = 0; k < n; k++)
-        add_written(c, k ? NULL : s->id, buf_str(&s->name), text + part[k].at, part[k].len,
-                    k ? NULL : s->extra, tools, n_tools, false);
+        add_written(c, part[k], false);
     return true;
 }
 
@@ -155,28 +155,30 @@ static bool is_json(const char *s, size_t len)
     return j != NULL;
 }
 
-static void add_slot(struct calls *c, const struct slot *s, const struct llm_tool *tools, size_t n_tools,
-                     bool cut)
+static void add_partial(struct calls *c, const struct partial_call *s, bool cut)
 {
-    const char *text = buf_str(&s->args);
-    size_t len = s->args.len;
+    struct written w = {.id = s->id,
+                        .name = buf_str(&s->name),
+                        .arguments = buf_str(&s->args),
+                        .extra = s->extra,
+                        .len = s->args.len};
     if (s->args.full || s->too_long) {
-        add_sent(add(c, s->id, buf_str(&s->name), xstrdup("{}"), xstrdup(s->extra),
-                     xstrdup("the arguments are too long (more than 1 MiB)")),
-                 buf_str(&s->name), text, len);
+        add_problem(c, &w, xstrdup("the arguments are too long (more than 1 MiB)"));
         return;
     }
-    if (len && !is_json(text, len)) {
+    if (w.len && !is_json(w.arguments, w.len)) {
+        size_t half = w.len / 2;
         if (s->fragments > 1 && s->cumulative) {
-            text += s->last;
-            len -= s->last;
-        } else if (len % 2 == 0 && !memcmp(text, text + len / 2, len / 2) && is_json(text, len / 2)) {
-            len /= 2;
-        } else if (add_glued(c, s, tools, n_tools)) {
+            w.arguments += s->last;
+            w.len -= s->last;
+        } else if (w.len % 2 == 0 && !memcmp(w.arguments, w.arguments + half, half)
+                   && is_json(w.arguments, half)) {
+            w.len = half;
+        } else if (add_glued(c, &w)) {
             return;
         }
     }
-    add_written(c, s->id, buf_str(&s->name), text, len, s->extra, tools, n_tools, cut);
+    add_written(c, w, cut);
 }
 
 /* The first ones keep what they have. A call without its arguments is one that the model is told about, not
@@ -200,40 +202,36 @@ static void bound(struct calls *c)
     }
 }
 
-void calls_from_slots(struct calls *c, const struct slots *s, const struct llm_tool *tools, size_t n_tools,
-                      bool cut)
+void calls_from_deltas(struct calls *c, const struct call_deltas *s, bool cut)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->v[i].name.len || s->v[i].args.len)
-            add_slot(c, &s->v[i], tools, n_tools, cut && i + 1 == s->n);
+            add_partial(c, &s->v[i], cut && i + 1 == s->n);
     bound(c);
 }
 
-static const struct llm_tool *code_tool(const struct llm_tool *tools, size_t n)
+void calls_from_code(struct calls *c, const char *code, size_t len, const char *problem)
 {
-    for (size_t i = 0; i < n; i++)
-        if (tools[i].code_key)
-            return &tools[i];
-    return NULL;
-}
-
-void calls_from_code(struct calls *c, const char *code, size_t len, const struct llm_tool *tools,
-                     size_t n_tools, const char *problem)
-{
-    const struct llm_tool *t = code_tool(tools, n_tools);
-    if (!t)
+    const struct llm_tool *t = c->tools->v, *end = t + c->tools->n;
+    while (t < end && !t->code_key)
+        t++;
+    if (t == end)
         return;
     bool blank = true;
     for (size_t i = 0; i < len && blank; i++)
         blank = isspace((unsigned char)code[i]);
     if (!problem && blank)
         problem = "the block is empty";
-    add(c, NULL, t->name, problem ? xstrdup("{}") : arguments_of_code(t->code_key, code, len), NULL,
-        problem ? xstrdup(problem) : NULL);
+    struct written none = {.name = t->name};
+    struct llm_call *k = add(c, &none, problem ? xstrdup("{}") : arguments_of_code(t->code_key, code, len),
+                             xstrdup(problem));
+    free(steal(&k->sent_name));
+    free(steal(&k->sent_arguments));
 }
 
-void calls_move(struct calls *to, struct calls *from)
+int calls_move(struct calls *to, struct calls *from)
 {
+    size_t moved = from->n;
     if (from->n && to->n + from->n > to->alloc)
         to->v = xreallocarray(to->v, to->alloc = to->n + from->n, sizeof *to->v);
     for (size_t i = 0; i < from->n; i++) {
@@ -246,15 +244,15 @@ void calls_move(struct calls *to, struct calls *from)
         to->n++;
     }
     free(from->v);
-    *from = (struct calls){0};
+    *from = (struct calls){.tools = from->tools};
+    return (int)moved;
 }
 
-int calls_from_named(struct calls *c, const char *name, const char *args, size_t len,
-                     const struct llm_tool *tools, size_t n_tools)
+int calls_from_named(struct calls *c, const char *name, const char *args, size_t len)
 {
-    if (!calls_tool(name, tools, n_tools))
+    if (!tool_names_find(c->tools, name))
         return 0;
-    add_written(c, NULL, name, args, len, NULL, tools, n_tools, false);
+    add_written(c, (struct written){.name = name, .arguments = args, .len = len}, false);
     return 1;
 }
 
@@ -291,8 +289,7 @@ static const char *text_call(const struct json *j, struct json **args)
 
 /* It does not parse, yet it plainly is meant as a call of ours: the model is told, instead of the user being
  * shown JSON. */
-static const struct llm_tool *meant_for(const char *text, size_t len, const struct llm_tool *tools,
-                                        size_t n_tools)
+static const struct llm_tool *meant_for(const struct llm_toolset *tools, const char *text, size_t len)
 {
     static const char *const heads[] = {"{\"name\":\"", "{\"tool\":\"", "{\"function\":\"",
                                         "{\"tool_name\":\"", NULL};
@@ -314,76 +311,66 @@ static const struct llm_tool *meant_for(const char *text, size_t len, const stru
         if (!end || end[1] != ',')
             return NULL;
         *end = '\0';
-        return calls_tool(head + h, tools, n_tools);
+        return tool_names_find(tools, head + h);
     }
     return NULL;
 }
 
 /* One object; unknown: that of a tool that is not there is an error for the model to read, beside one that
  * is. */
-static bool from_object(struct calls *c, const struct json *j, bool unknown, const struct llm_tool *tools,
-                        size_t n_tools)
+static bool from_object(struct calls *c, const struct json *j, bool unknown)
 {
-    struct json *args = NULL;
+    autojson struct json *args = NULL;
     const char *name = json_type(j) == JSON_OBJECT ? text_call(j, &args) : NULL;
-    bool counts = name && (unknown || calls_tool(name, tools, n_tools));
-    if (counts) {
-        autofree char *s = json_str(args) ? xstrdup(json_str(args)) : json_print(args);
-        add_written(c, json_str(json_get(j, "id")), name, s, strlen(s), NULL, tools, n_tools, false);
-    }
-    json_free(args);
-    return counts;
+    if (!name || (!unknown && !tool_names_find(c->tools, name)))
+        return false;
+    autofree char *s = json_str(args) ? xstrdup(json_str(args)) : json_print(args);
+    struct written w = {.id = json_str(json_get(j, "id")), .name = name, .arguments = s, .len = strlen(s)};
+    add_written(c, w, false);
+    return true;
 }
 
 #define LIST_MAX 64
 
 /* An object, a list of them, or {"tool_calls": [...]}. All of a list must be calls, and one at least of a
  * known tool. */
-static int from_value(struct calls *c, const struct json *j, const struct llm_tool *tools, size_t n_tools)
+static int from_value(struct calls *c, const struct json *j)
 {
     const struct json *list = json_type(j) == JSON_ARRAY ? j : json_get(j, "tool_calls");
     if (json_type(list) != JSON_ARRAY)
-        return from_object(c, j, false, tools, n_tools);
-    struct calls found = {0};
+        return from_object(c, j, false);
+    struct calls found = {.tools = c->tools};
     bool good = json_size(list) <= LIST_MAX, known = false;
     for (const struct json *e = json_first(list); good && e; e = json_next(e)) {
-        bool ours = from_object(&found, e, false, tools, n_tools);
+        bool ours = from_object(&found, e, false);
         known = known || ours;
-        good = ours || from_object(&found, e, true, tools, n_tools);
+        good = ours || from_object(&found, e, true);
     }
-    int n = good && known ? (int)found.n : 0;
-    if (n)
-        calls_move(c, &found);
-    else
-        calls_release(&found);
-    return n;
+    if (!good || !known)
+        calls_drop(&found, 0);
+    return calls_move(c, &found);
 }
 
-int calls_from_text(struct calls *c, const char *text, size_t len, const struct llm_tool *tools,
-                    size_t n_tools)
+int calls_from_text(struct calls *c, const char *text, size_t len)
 {
     struct error err = {0};
-    struct json *j = json_parse(text, len, 0, NULL, &err);
+    autojson struct json *j = json_parse(text, len, 0, NULL, &err);
     if (!j) {
         autofree char *mended = arguments_mend(text, len);
         j = mended ? json_parse(mended, strlen(mended), 0, NULL, NULL) : NULL;
     }
-    if (!j) {
-        const struct llm_tool *t = meant_for(text, len, tools, n_tools);
-        if (t)
-            add_sent(add(c, NULL, t->name, xstrdup("{}"), NULL,
-                         xasprintf("the call was written as text and is invalid JSON at byte %d: %.200s",
-                                   err.code, err.text)),
-                     t->name, text, len);
-        return t != NULL;
-    }
-    int n = from_value(c, j, tools, n_tools);
-    json_free(j);
-    return n;
+    if (j)
+        return from_value(c, j);
+    const struct llm_tool *t = meant_for(c->tools, text, len);
+    if (t)
+        add_problem(c, &(struct written){.name = t->name, .arguments = text, .len = len},
+                    xasprintf("the call was written as text and is invalid JSON at byte %d: %.200s", err.code,
+                              err.text));
+    return t != NULL;
 }
 
 /* From "to=" on. The number of bytes that a call of a known tool took, 0 where there is none. */
-static size_t harmony_call(struct calls *c, const char *to, const struct llm_tool *tools, size_t n_tools)
+static size_t harmony_call(struct calls *c, const char *to)
 {
     char name[128];
     const char *next = strstr(to + 3, "to="), *brace = strchr(to, '{');
@@ -391,30 +378,22 @@ static size_t harmony_call(struct calls *c, const char *to, const struct llm_too
     if (!brace || (next && next < brace))
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)n, to + 3);
-    if (!calls_tool(name, tools, n_tools))
-        return 0;
     autojson struct json *j = json_parse(brace, strlen(brace), JSON_PREFIX, &used, NULL);
-    if (!j)
-        return 0;
-    add_written(c, NULL, name, brace, used, NULL, tools, n_tools, false);
-    return (size_t)(brace - to) + used;
+    return j && calls_from_named(c, name, brace, used) ? (size_t)(brace - to) + used : 0;
 }
 
-int calls_from_harmony(struct calls *c, const char *text, size_t len, const struct llm_tool *tools,
-                       size_t n_tools)
+int calls_from_harmony(struct calls *c, const char *text, size_t len)
 {
     autofree char *copy = xmemdup0(text, len);
-    struct calls found = {0};
+    struct calls found = {.tools = c->tools};
     const char *rest = NULL;
     for (char *p = copy; (p = strstr(p, "to=")) && found.n < LIST_MAX;) {
-        size_t used = harmony_call(&found, p, tools, n_tools);
+        size_t used = harmony_call(&found, p);
         p += used ? used : 3; /* analysis channels come before the call, and name nobody */
         rest = used ? p : rest;
     }
     rest = rest ? rest + strspn(rest, " \t\r\n") : "no call";
     if (*rest && strncmp(rest, "<|", 2) != 0)
-        calls_release(&found);
-    int n = (int)found.n;
-    calls_move(c, &found);
-    return n;
+        calls_drop(&found, 0);
+    return calls_move(c, &found);
 }

@@ -17,10 +17,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "wire/python_call.h"
-#include "wire/text_calls.h"
+#include "calls/python_call.h"
+#include "calls/text_calls.h"
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
+static const struct llm_toolset tools = {&tool, 1};
 
 struct got {
     struct buf text, thoughts;
@@ -55,7 +56,7 @@ static struct got read_as(const char *s, size_t n, size_t cut, size_t step, enum
     struct got g = {0};
     struct text_calls k;
     struct buf text = BUF_INIT(0), thoughts = BUF_INIT(0);
-    text_calls_init(&k, &tool, 1);
+    text_calls_init(&k, &tools);
     k.awaited = awaited;
     for (size_t at = 0, piece; at < n && !g.enough; at += piece) {
         piece = cut && at < cut ? cut - at : step;
@@ -336,7 +337,7 @@ static void nothing_waits_longer_than_needed(void **state)
     for (size_t i = 0; i < countof(cases); i++) {
         struct text_calls k;
         struct buf text = BUF_INIT(0), thoughts = BUF_INIT(0);
-        text_calls_init(&k, &tool, 1);
+        text_calls_init(&k, &tools);
         assert_false(text_calls_feed(&k, cases[i], strlen(cases[i]), &text, &thoughts));
         assert_string_equal(buf_str(&text), cases[i]);
         text_calls_release(&k);

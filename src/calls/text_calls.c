@@ -1,13 +1,13 @@
 /* text_calls.c - see text_calls.h. Bytes in held are in one of three states: plain (passed on one by one),
  * chased by cursors (one for each form that still fits), or in a thought.
  */
-#include "wire/text_calls.h"
+#include "calls/text_calls.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "wire/text_cursor.h"
+#include "calls/text_cursor.h"
 
 #define HELD_MAX  (512u << 10) /* beyond, it is text */
 #define PIECE     (64u << 10)  /* fed at a time, so that held stays near its limit */
@@ -23,9 +23,9 @@ struct out {
     struct buf *text, *thoughts;
 };
 
-void text_calls_init(struct text_calls *k, const struct llm_tool *tools, size_t n_tools)
+void text_calls_init(struct text_calls *k, const struct llm_toolset *tools)
 {
-    *k = (struct text_calls){.tools = tools, .n_tools = n_tools, .tries = TRIES, .blank = true};
+    *k = (struct text_calls){.tools = tools, .calls.tools = tools, .tries = TRIES, .blank = true};
     buf_init(&k->held, HELD_MAX + 2 * PIECE);
     buf_init(&k->taken, 2 * TAKEN_MAX);
     buf_init(&k->space, SPACE_MAX);

@@ -4,8 +4,8 @@
  * A mark is a template. Its letters stand for themselves, a blank for any white space or none; the rest is
  * one of the slots below.
  */
-#ifndef WIRE_TEXT_FORMS_H
-#define WIRE_TEXT_FORMS_H
+#ifndef CALLS_TEXT_FORMS_H
+#define CALLS_TEXT_FORMS_H
 
 #include <stdbool.h>
 #include <stddef.h>

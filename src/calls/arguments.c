@@ -1,6 +1,6 @@
 /* arguments.c - see arguments.h. Valid JSON is never altered, a truncation never repaired: code that runs is
  * code that was sent. */
-#include "wire/arguments.h"
+#include "calls/arguments.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "wire/calls.h"
+#include "calls/calls.h"
 
 char *arguments_of_code(const char *code_key, const char *code, size_t len)
 {

@@ -1,5 +1,5 @@
 /* text_forms.c - see text_forms.h. */
-#include "wire/text_forms.h"
+#include "calls/text_forms.h"
 
 #include "base/mem.h"
 

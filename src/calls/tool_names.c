@@ -1,7 +1,7 @@
 /* tool_names.c - from "functions.execute_python<|channel|>commentary" and its like to the tool. Each step
  * only cuts; a name that is no tool's in the end is unknown, and the model is told so.
  */
-#include "wire/tool_names.h"
+#include "calls/tool_names.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "wire/calls.h"
 
 /* What models trained on a built-in interpreter call it. They mean the tool that takes code. */
 static const char *const aliases[] = {
@@ -41,23 +40,23 @@ static const char *const aliases[] = {
     "repl",
 };
 
-static const struct llm_tool *exact(const char *name, const struct llm_tool *tools, size_t n)
+static const struct llm_tool *exact(const struct llm_toolset *tools, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(name, tools[i].name))
-            return &tools[i];
+    for (size_t i = 0; i < tools->n; i++)
+        if (!strcmp(name, tools->v[i].name))
+            return &tools->v[i];
     return NULL;
 }
 
-static const struct llm_tool *loose(const char *name, const struct llm_tool *tools, size_t n)
+static const struct llm_tool *loose(const struct llm_toolset *tools, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strcasecmp(name, tools[i].name))
-            return &tools[i];
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; tools[i].code_key && k < countof(aliases); k++)
+    for (size_t i = 0; i < tools->n; i++)
+        if (!strcasecmp(name, tools->v[i].name))
+            return &tools->v[i];
+    for (size_t i = 0; i < tools->n; i++)
+        for (size_t k = 0; tools->v[i].code_key && k < countof(aliases); k++)
             if (!strcasecmp(name, aliases[k]))
-                return &tools[i];
+                return &tools->v[i];
     return NULL;
 }
 
@@ -84,7 +83,7 @@ static void strip_prefix(char *s)
     }
 }
 
-static const struct llm_tool *without_suffix(char *s, const struct llm_tool *tools, size_t n)
+static const struct llm_tool *without_suffix(const struct llm_toolset *tools, char *s)
 {
     static const char *const suffixes[] = {"json", "code", "commentary", "analysis", "final"};
     size_t len = strlen(s);
@@ -95,16 +94,16 @@ static const struct llm_tool *without_suffix(char *s, const struct llm_tool *too
         char rest[256];
         snprintf(rest, sizeof rest, "%.*s", (int)(len - k), s);
         trim(rest);
-        const struct llm_tool *t = exact(rest, tools, n);
+        const struct llm_tool *t = exact(tools, rest);
         if (t)
             return t;
     }
     return NULL;
 }
 
-const struct llm_tool *calls_tool(const char *name, const struct llm_tool *tools, size_t n)
+const struct llm_tool *tool_names_find(const struct llm_toolset *tools, const char *name)
 {
-    const struct llm_tool *t = exact(name, tools, n);
+    const struct llm_tool *t = exact(tools, name);
     if (t)
         return t;
     char s[256];
@@ -117,17 +116,17 @@ const struct llm_tool *calls_tool(const char *name, const struct llm_tool *tools
     if (to)
         s[strcspn(s, " \t\n")] = '\0';
     strip_prefix(s);
-    if ((t = exact(s, tools, n)))
+    if ((t = exact(tools, s)))
         return t;
     char *colon = strrchr(s, ':');
     if (colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1))
         *colon = '\0';
-    if ((t = exact(s, tools, n)) || (t = without_suffix(s, tools, n)))
+    if ((t = exact(tools, s)) || (t = without_suffix(tools, s)))
         return t;
-    return loose(s, tools, n);
+    return loose(tools, s);
 }
 
-char *name_for_history(const char *name)
+char *tool_names_for_history(const char *name)
 {
     char s[65];
     size_t n = 0;

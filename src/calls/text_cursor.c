@@ -1,13 +1,14 @@
 /* text_cursor.c - see text_cursor.h. Each slot sees each byte once; only the first bytes of JSON and of
  * Python are looked at again. */
-#include "wire/text_cursor.h"
+#include "calls/text_cursor.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "wire/python_call.h"
+#include "calls/python_call.h"
+#include "calls/tool_names.h"
 
 #define NAME_LONGEST  128
 #define KEY_LONGEST   64
@@ -60,7 +61,7 @@ static int head(const struct text_calls *k, const struct text_cursor *c)
     case AT_ARGUMENTS:
         return *s == '{';
     default:
-        return python_call_head(s, n, *c->step == AT_PYTHON_LIST, k->tools, k->n_tools);
+        return python_call_head(k->tools, s, n, *c->step == AT_PYTHON_LIST);
     }
 }
 
@@ -146,7 +147,7 @@ static bool name_known(struct text_calls *k, struct text_cursor *c)
 {
     c->name = (struct text_slice){c->slot.at, k->at - c->slot.at};
     autofree char *name = slice(k, c->name);
-    return *name && calls_tool(name, k->tools, k->n_tools);
+    return *name && tool_names_find(k->tools, name);
 }
 
 static bool word_byte(int b)
@@ -311,8 +312,7 @@ static void say_code(const struct text_calls *k, const struct text_cursor *c, st
     struct buf text = BUF_INIT(0);
     add_code(&text, k->held.data + c->body.at, c->body.len);
     if (text.len)
-        calls_from_code(out, text.data, text.len, k->tools, k->n_tools,
-                        text.len > CALL_ARGS_MAX ? "the code is too long" : NULL);
+        calls_from_code(out, text.data, text.len, text.len > CALL_ARGS_MAX ? "the code is too long" : NULL);
     buf_release(&text);
 }
 
@@ -321,18 +321,18 @@ static void say(const struct text_calls *k, const struct text_cursor *c, struct 
     const char *s = k->held.data;
     autofree char *name = slice(k, c->name), *made = NULL;
     if (is_slot(c, CALLS)) {
-        calls_from_text(out, s + c->body.at, c->body.len, k->tools, k->n_tools);
+        calls_from_text(out, s + c->body.at, c->body.len);
     } else if (is_slot(c, ARGUMENTS)) {
-        calls_from_named(out, name, s + c->body.at, c->body.len, k->tools, k->n_tools);
+        calls_from_named(out, name, s + c->body.at, c->body.len);
     } else if (is_slot(c, VALUE)) {
         made = arguments_json(k, c);
-        calls_from_named(out, name, made, strlen(made), k->tools, k->n_tools);
+        calls_from_named(out, name, made, strlen(made));
     } else if (is_slot(c, PYTHON_LIST) || is_slot(c, PYTHON_CALL)) {
         for (size_t i = 0; i < c->n; i++)
-            if (!calls_from_python(out, s + c->value[i].at, c->value[i].len, k->tools, k->n_tools))
+            if (!python_call_read(out, s + c->value[i].at, c->value[i].len))
                 break;
     } else if (is_slot(c, HARMONY)) {
-        calls_from_harmony(out, s + k->from, k->held.len - k->from, k->tools, k->n_tools);
+        calls_from_harmony(out, s + k->from, k->held.len - k->from);
     } else {
         say_code(k, c, out);
     }
@@ -341,7 +341,7 @@ static void say(const struct text_calls *k, const struct text_cursor *c, struct 
 /* All of it fits, up to end. Of two forms the earlier counts, of two lengths the longer. */
 static enum text_fit offer(struct text_calls *k, const struct text_cursor *c, size_t end)
 {
-    struct calls found = {0};
+    struct calls found = {.tools = k->tools};
     if (k->best.form && c->form > k->best.form)
         return TEXT_DEAD;
     if (c->form->kind == FORM_CALL) {

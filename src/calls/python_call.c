@@ -1,5 +1,5 @@
 /* python_call.c - see python_call.h. */
-#include "wire/python_call.h"
+#include "calls/python_call.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -9,11 +9,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "calls/tool_names.h"
 
 struct reading {
     const char *s, *end;
-    const struct llm_tool *tools;
-    size_t n_tools;
 };
 
 static void skip(struct reading *r)
@@ -46,17 +45,16 @@ static size_t word_length(const char *s, size_t n)
     return k;
 }
 
-static const struct llm_tool *tool_named(const char *s, size_t n, const struct llm_tool *tools,
-                                         size_t n_tools)
+static const struct llm_tool *tool_named(const struct llm_toolset *tools, const char *s, size_t n)
 {
     static const char call[] = ".call"; /* Llama's way for the tools it was trained with */
     if (n > sizeof call && !memcmp(s + n - sizeof call + 1, call, sizeof call - 1))
         n -= sizeof call - 1;
     autofree char *name = xmemdup0(s, n);
-    return n ? calls_tool(name, tools, n_tools) : NULL;
+    return n ? tool_names_find(tools, name) : NULL;
 }
 
-int python_call_head(const char *s, size_t n, bool list, const struct llm_tool *tools, size_t n_tools)
+int python_call_head(const struct llm_toolset *tools, const char *s, size_t n, bool list)
 {
     struct reading r = {.s = s, .end = s + n};
     if (list && !next_is(&r, "["))
@@ -71,7 +69,7 @@ int python_call_head(const char *s, size_t n, bool list, const struct llm_tool *
         if (!k || r.s[k] != '(')
             return 0;
         if (k != 5 || memcmp(r.s, "print", 5))
-            return tool_named(r.s, k, tools, n_tools) != NULL;
+            return tool_named(tools, r.s, k) != NULL;
         r.s += k + 1;
     }
 }
@@ -251,7 +249,7 @@ static bool call(struct reading *r, struct calls *c)
         return call(r, c) && next_is(r, ")");
     skip(r);
     size_t n = word_length(r->s, (size_t)(r->end - r->s));
-    const struct llm_tool *t = tool_named(r->s, n, r->tools, r->n_tools);
+    const struct llm_tool *t = tool_named(c->tools, r->s, n);
     r->s += n;
     if (!t || !next_is(r, "("))
         return false;
@@ -262,13 +260,13 @@ static bool call(struct reading *r, struct calls *c)
             return false;
     }
     autofree char *text = json_print(args);
-    return calls_from_named(c, t->name, text, strlen(text), r->tools, r->n_tools);
+    return calls_from_named(c, t->name, text, strlen(text));
 }
 
-int calls_from_python(struct calls *c, const char *s, size_t n, const struct llm_tool *tools, size_t n_tools)
+int python_call_read(struct calls *c, const char *s, size_t n)
 {
-    struct reading r = {s, s + n, tools, n_tools};
-    struct calls found = {0};
+    struct reading r = {s, s + n};
+    struct calls found = {.tools = c->tools};
     bool list = next_is(&r, "["), good = true;
     do {
         good = call(&r, &found);
@@ -276,11 +274,7 @@ int calls_from_python(struct calls *c, const char *s, size_t n, const struct llm
     if (good && list)
         good = next_is(&r, "]");
     skip(&r);
-    if (!good || r.s != r.end) {
-        calls_release(&found);
-        return 0;
-    }
-    int count = (int)found.n;
-    calls_move(c, &found);
-    return count;
+    if (!good || r.s != r.end)
+        calls_drop(&found, 0);
+    return calls_move(c, &found);
 }

@@ -1,5 +1,5 @@
 /* call_deltas.c - see call_deltas.h. */
-#include "wire/call_deltas.h"
+#include "calls/call_deltas.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define ARGS_MAX \
     (4u << 20) /* raw; cumulative senders repeat themselves. What is kept is capped at 1 MiB in calls.c */
 
-void slots_release(struct slots *s)
+void call_deltas_release(struct call_deltas *s)
 {
     if (!s)
         return;
@@ -23,23 +23,23 @@ void slots_release(struct slots *s)
         buf_release(&s->v[i].args);
     }
     free(s->v);
-    *s = (struct slots){0};
+    *s = (struct call_deltas){0};
 }
 
-static struct slot *add(struct slots *s, int64_t index)
+static struct partial_call *add(struct call_deltas *s, int64_t index)
 {
-    if (s->n == SLOTS_MAX)
+    if (s->n == CALL_DELTAS_MAX)
         return NULL;
     if (s->n == s->alloc)
         s->v = xreallocarray(s->v, s->alloc = s->alloc ? s->alloc * 2 : 4, sizeof *s->v);
-    struct slot *t = &s->v[s->n++];
-    *t = (struct slot){.index = index, .cumulative = true};
+    struct partial_call *t = &s->v[s->n++];
+    *t = (struct partial_call){.index = index, .cumulative = true};
     buf_init(&t->name, NAME_MAX_BYTES);
     buf_init(&t->args, ARGS_MAX);
     return t;
 }
 
-static struct slot *by_index(struct slots *s, int64_t index)
+static struct partial_call *by_index(struct call_deltas *s, int64_t index)
 {
     for (size_t i = s->n; i-- > 0;) /* the latest: one index may have opened several calls */
         if (s->v[i].index == index)
@@ -47,7 +47,7 @@ static struct slot *by_index(struct slots *s, int64_t index)
     return NULL;
 }
 
-static struct slot *by_id(struct slots *s, const char *id)
+static struct partial_call *by_id(struct call_deltas *s, const char *id)
 {
     for (size_t i = s->n; i-- > 0;)
         if (s->v[i].id && !strcmp(s->v[i].id, id))
@@ -55,16 +55,17 @@ static struct slot *by_id(struct slots *s, const char *id)
     return NULL;
 }
 
-static struct slot *find(struct slots *s, const struct json *index, const char *id, const char *name)
+static struct partial_call *find(struct call_deltas *s, const struct json *index, const char *id,
+                                 const char *name)
 {
     if (json_type(index) == JSON_NUMBER) {
         int64_t i = json_int(index, 0);
-        struct slot *t = by_index(s, i);
+        struct partial_call *t = by_index(s, i);
         /* Ollama, lmdeploy: all calls under index 0 */
         bool other = t && *id && *name && t->id && strcmp(t->id, id);
         return t && !other ? t : add(s, i);
     }
-    struct slot *t = *id ? by_id(s, id) : NULL;
+    struct partial_call *t = *id ? by_id(s, id) : NULL;
     if (t)
         return t;
     if (*id || *name || !s->n)
@@ -72,7 +73,7 @@ static struct slot *find(struct slots *s, const struct json *index, const char *
     return &s->v[s->n - 1];
 }
 
-static void add_name(struct slot *t, const char *name)
+static void add_name(struct partial_call *t, const char *name)
 {
     if (!*name || t->args.len)
         return; /* once arguments have begun, a name is a repeat */
@@ -82,20 +83,20 @@ static void add_name(struct slot *t, const char *name)
 }
 
 /* Room for n bytes more among all calls of the reply. */
-static bool has_room(struct slots *s, struct slot *t, size_t n)
+static bool has_room(struct call_deltas *s, struct partial_call *t, size_t n)
 {
-    t->too_long = t->too_long || n > SLOTS_BYTES - s->bytes;
+    t->too_long = t->too_long || n > CALL_DELTAS_BYTES - s->bytes;
     return !t->too_long;
 }
 
-static void forget_args(struct slots *all, struct slot *t)
+static void forget_args(struct call_deltas *all, struct partial_call *t)
 {
     all->bytes -= t->args.len;
     buf_clear(&t->args);
     t->fragments = 0;
 }
 
-static void add_fragment(struct slots *all, struct slot *t, const char *s, size_t n)
+static void add_fragment(struct call_deltas *all, struct partial_call *t, const char *s, size_t n)
 {
     if (!n || !has_room(all, t, n))
         return;
@@ -109,7 +110,7 @@ static void add_fragment(struct slots *all, struct slot *t, const char *s, size_
     all->bytes += t->args.len - t->last;
 }
 
-static bool add_args(struct slots *all, struct slot *t, const struct json *args)
+static bool add_args(struct call_deltas *all, struct partial_call *t, const struct json *args)
 {
     const char *s = json_str(args);
     if (s) {
@@ -134,10 +135,10 @@ static const char *string_or_empty(const struct json *j)
 static const char *id_or_empty(const struct json *j)
 {
     const char *s = string_or_empty(j);
-    return strlen(s) <= SLOTS_ID_MAX ? s : "";
+    return strlen(s) <= CALL_DELTAS_ID_MAX ? s : "";
 }
 
-static void add_extra(struct slots *all, struct slot *t, const struct json *extra)
+static void add_extra(struct call_deltas *all, struct partial_call *t, const struct json *extra)
 {
     if (json_type(extra) != JSON_OBJECT)
         return;
@@ -151,7 +152,7 @@ static void add_extra(struct slots *all, struct slot *t, const struct json *extr
         free(steal(&t->extra));
 }
 
-bool slots_delta(struct slots *s, const struct json *d)
+bool call_deltas_add(struct call_deltas *s, const struct json *d)
 {
     const struct json *f = json_get(d, "function");
     const struct json *call = json_type(f) == JSON_OBJECT ? f : d;
@@ -160,8 +161,8 @@ bool slots_delta(struct slots *s, const struct json *d)
     bool args_null = json_type(args) == JSON_NULL || (json_str(args) && !*json_str(args));
     const struct json *extra = json_get(d, "extra_content");
     if (!*id && !*name && args_null && json_type(extra) == JSON_NULL)
-        return false; /* Workers AI ends a call with a delta of nulls; it must not open a slot */
-    struct slot *t = find(s, json_get(d, "index"), id, name);
+        return false; /* Workers AI ends a call with a delta of nulls; it must not open another one */
+    struct partial_call *t = find(s, json_get(d, "index"), id, name);
     if (!t)
         return true;
     if (!t->id && *id)
@@ -172,23 +173,23 @@ bool slots_delta(struct slots *s, const struct json *d)
     return true;
 }
 
-void slots_whole(struct slots *s, const char *id, const char *name, const struct json *args)
+void call_deltas_add_whole(struct call_deltas *s, const char *id, const char *name, const struct json *args)
 {
-    struct slot *t = add(s, -1);
+    struct partial_call *t = add(s, -1);
     if (!t)
         return;
-    t->id = id && *id && strlen(id) <= SLOTS_ID_MAX ? xstrdup(id) : NULL;
+    t->id = id && *id && strlen(id) <= CALL_DELTAS_ID_MAX ? xstrdup(id) : NULL;
     add_name(t, name ? name : "");
     add_args(s, t, args);
 }
 
 /* By its place in the output; by its id only where no place is told, for some gateways give each event
  * another. */
-static struct slot *item_slot(struct slots *s, const struct json *event, const char *item)
+static struct partial_call *item_call(struct call_deltas *s, const struct json *event, const char *item)
 {
     const struct json *place = json_get(event, "output_index");
     int64_t index = json_type(place) == JSON_NUMBER ? json_int(place, 0) : -1;
-    struct slot *t = index >= 0 ? by_index(s, index) : NULL;
+    struct partial_call *t = index >= 0 ? by_index(s, index) : NULL;
     for (size_t i = s->n; !t && index < 0 && *item && i-- > 0;)
         if (s->v[i].item && !strcmp(s->v[i].item, item))
             t = &s->v[i];
@@ -202,7 +203,7 @@ static struct slot *item_slot(struct slots *s, const struct json *event, const c
 }
 
 /* The whole arguments stand for the pieces before them. */
-static void set_args(struct slots *all, struct slot *t, const struct json *args)
+static void set_args(struct call_deltas *all, struct partial_call *t, const struct json *args)
 {
     if (!json_truthy(args))
         return;
@@ -210,10 +211,10 @@ static void set_args(struct slots *all, struct slot *t, const struct json *args)
     add_args(all, t, args);
 }
 
-bool slots_item(struct slots *s, const struct json *event, const struct json *item, bool done)
+bool call_deltas_add_item(struct call_deltas *s, const struct json *event, const struct json *item, bool done)
 {
     const char *id = id_or_empty(json_get(item, "call_id"));
-    struct slot *t = item_slot(s, event, id_or_empty(json_get(item, "id")));
+    struct partial_call *t = item_call(s, event, id_or_empty(json_get(item, "id")));
     if (!t)
         return true;
     if (!t->id && *id)
@@ -225,10 +226,11 @@ bool slots_item(struct slots *s, const struct json *event, const struct json *it
     return true;
 }
 
-bool slots_item_arguments(struct slots *s, const struct json *event, const struct json *arguments, bool done)
+bool call_deltas_add_item_arguments(struct call_deltas *s, const struct json *event,
+                                    const struct json *arguments, bool done)
 {
     const char *piece = string_or_empty(arguments);
-    struct slot *t = *piece ? item_slot(s, event, id_or_empty(json_get(event, "item_id"))) : NULL;
+    struct partial_call *t = *piece ? item_call(s, event, id_or_empty(json_get(event, "item_id"))) : NULL;
     if (!t)
         return false;
     if (done)
@@ -238,13 +240,13 @@ bool slots_item_arguments(struct slots *s, const struct json *event, const struc
     return true;
 }
 
-bool slots_function_call(struct slots *s, const struct json *f)
+bool call_deltas_add_function_call(struct call_deltas *s, const struct json *f)
 {
     const char *name = string_or_empty(json_get(f, "name")),
                *args = string_or_empty(json_get(f, "arguments"));
     if (!*name && (!s->n || !*args))
         return false; /* Snowflake sends a zero-valued one with every text */
-    struct slot *t = by_index(s, -2);
+    struct partial_call *t = by_index(s, -2);
     if (!t)
         t = add(s, -2);
     if (!t)

@@ -1,11 +1,11 @@
 /* text_cursor.h - fit one form to text, byte by byte. Part of text_calls.c, which knows where a form may
  * begin and what comes of it. */
-#ifndef WIRE_TEXT_CURSOR_H
-#define WIRE_TEXT_CURSOR_H
+#ifndef CALLS_TEXT_CURSOR_H
+#define CALLS_TEXT_CURSOR_H
 
 #include <stddef.h>
 
-#include "wire/text_calls.h"
+#include "calls/text_calls.h"
 
 #define TEXT_EOF (-1)
 

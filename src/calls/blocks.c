@@ -1,5 +1,5 @@
 /* blocks.c - see blocks.h. */
-#include "wire/blocks.h"
+#include "calls/blocks.h"
 
 #include <string.h>
 #include <strings.h>

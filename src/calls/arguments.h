@@ -1,7 +1,7 @@
 /* arguments.h - the arguments of one call: from the text a model wrote to a JSON object that can run, or a
  * problem (WIRE 5.9). */
-#ifndef WIRE_ARGUMENTS_H
-#define WIRE_ARGUMENTS_H
+#ifndef CALLS_ARGUMENTS_H
+#define CALLS_ARGUMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,15 +6,15 @@
  * Behind a call only more calls count: what else a model writes there it has invented, for it has seen no
  * result yet.
  */
-#ifndef WIRE_TEXT_CALLS_H
-#define WIRE_TEXT_CALLS_H
+#ifndef CALLS_TEXT_CALLS_H
+#define CALLS_TEXT_CALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "wire/calls.h"
-#include "wire/text_forms.h"
+#include "calls/calls.h"
+#include "calls/text_forms.h"
 
 #define TEXT_CURSORS   64
 #define TEXT_ARGUMENTS 8 /* of one call between tags */
@@ -42,8 +42,7 @@ struct text_cursor {
 };
 
 struct text_calls {
-    const struct llm_tool *tools;
-    size_t n_tools;
+    const struct llm_toolset *tools;
     struct buf held; /* what is not decided yet */
     size_t from, at; /* in held: the first such byte; the one that the cursors want */
     struct text_cursor cursor[TEXT_CURSORS];
@@ -86,7 +85,7 @@ enum text_end {
     TEXT_ONLY,  /* there are other calls, or the reply is broken: all is text */
 };
 
-void text_calls_init(struct text_calls *k, const struct llm_tool *tools, size_t n_tools);
+void text_calls_init(struct text_calls *k, const struct llm_toolset *tools);
 void text_calls_release(struct text_calls *k);
 /* Appends to text and to thoughts, which come first. True when no more is wanted. */
 bool text_calls_feed(struct text_calls *k, const char *s, size_t n, struct buf *text, struct buf *thoughts);

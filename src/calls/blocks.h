@@ -6,8 +6,8 @@
  * only, at least as long. Text comes out as it comes in, but for a line that may still become a fence. The
  * result does not depend on how the text was cut.
  */
-#ifndef WIRE_BLOCKS_H
-#define WIRE_BLOCKS_H
+#ifndef CALLS_BLOCKS_H
+#define CALLS_BLOCKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
