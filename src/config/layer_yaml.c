@@ -64,7 +64,8 @@ int config_apply_yaml(struct config *c, struct ydoc *root, struct error *err)
             status = ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
         else
             status = ydoc_key_error(
-                y, err, "unknown key %.60s; expected an option (sandpiper(1)), providers, models or engines", y->key);
+                y, err, "unknown key %.60s; expected an option (sandpiper(1)), providers, models or engines",
+                y->key);
     }
     ydoc_free(root);
     return status;

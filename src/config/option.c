@@ -91,7 +91,7 @@ const struct option option_table[] = {
 
     {"sandbox", 0, "sandbox", "SANDPIPER_SANDBOX", OPTION_ENGINE, TO(sandbox), .def = "auto",
      .choices = ENGINE_CHOICES, .arg = "ENGINE", .group = sandbox, .commands = FOR_ALL, .usual = true,
-     .help = "auto, docker, podman, bwrap or one of your own"},
+     .help = "auto, docker, podman, bwrap or your own"},
     {"image", 0, "image", "SANDPIPER_IMAGE", OPTION_STRING, TO(image), .def = "sandpiper:latest",
      .arg = "NAME", .group = sandbox, .commands = FOR_ALL, .help = "the image for docker and podman"},
     {"runtime", 0, "runtime", "SANDPIPER_RUNTIME", OPTION_STRING, TO(runtime), .arg = "NAME",

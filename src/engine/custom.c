@@ -1,6 +1,6 @@
 /* custom.c - engines that the user has written: config.yaml names one by the command that starts its Python,
- * which then speaks with us over its stdin and stdout. Its walls are those that the user gives it; what stands
- * of them only the code inside can see ("sandpiper doctor").
+ * which then speaks with us over its stdin and stdout. Its walls are those that the user gives it; which of
+ * them stand only the code inside can see ("sandpiper doctor").
  *
  * The command is nobody's container and leaves nothing to be removed by name: the end of its stdin ends the
  * supervisor and everything inside, and a command that does not end then is killed.
@@ -99,7 +99,7 @@ static void vector(const struct engine_plan *p, struct argv *out)
     }
 }
 
-/* The lines that Python reads first. The last one, empty, ends the statement; what follows is the channel's. */
+/* The lines that Python reads first. The last one, empty, ends the statement; the channel follows. */
 static char *opening(const char *guest)
 {
     struct buf text = BUF_INIT(0);
