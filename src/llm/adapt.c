@@ -11,26 +11,21 @@
 #include "wire/api.h"
 #include "wire/effort.h"
 
-const char *adapt_effort(const struct llm *m)
-{
-    return m->learnt.effort_known ? m->learnt.effort : effort_nearest(m->o.efforts, m->o.reasoning_effort);
-}
-
 /* The values that it names instead, if it does; else none is sent. False: that was so before, or nothing was
  * sent. */
 static bool other_effort(struct llm *m, const struct failure *f, char *line, size_t size)
 {
-    const char *refused = adapt_effort(m);
+    const char *refused = request_effort(&m->o, m->learnt);
     char named[64];
 
-    if (!refused || m->learnt.effort_known)
+    if (!refused || m->learnt->effort_known)
         return false;
     effort_named(f->message, refused, named);
-    m->learnt.effort_known = true;
-    m->learnt.effort = *named ? effort_nearest(named, refused) : NULL;
-    if (m->learnt.effort)
+    m->learnt->effort_known = true;
+    m->learnt->effort = *named ? effort_nearest(named, refused) : NULL;
+    if (m->learnt->effort)
         snprintf(line, size, "the service does not know the effort %s; asking again with %s", refused,
-                 m->learnt.effort);
+                 m->learnt->effort);
     else
         snprintf(line, size, "the service refused reasoning_effort; asking again without it");
     return true;
@@ -39,11 +34,11 @@ static bool other_effort(struct llm *m, const struct failure *f, char *line, siz
 static const char *other_limit(struct llm *m, enum max_tokens_field now, enum max_tokens_field next,
                                const char *name)
 {
-    bool limit = request_max_tokens(&m->o, m->loopback, m->learnt.context) > 0;
+    bool limit = request_max_tokens(&m->o, m->loopback, m->learnt->context) > 0;
 
-    if (!limit || m->learnt.max_tokens_field != now)
+    if (!limit || m->learnt->max_tokens_field != now)
         return NULL;
-    m->learnt.max_tokens_field = next;
+    m->learnt->max_tokens_field = next;
     return name;
 }
 
@@ -51,7 +46,7 @@ static const char *other_limit(struct llm *m, enum max_tokens_field now, enum ma
  * old. */
 static const char *stale_items(struct llm *m, const struct exchange *x)
 {
-    struct learnt *k = &m->learnt;
+    struct llm_learnt *k = m->learnt;
 
     if (k->no_items)
         return NULL;
@@ -74,7 +69,7 @@ static const char *leave_out(bool *without, bool sent, const char *name)
  * not think. */
 static int other_api(struct llm *m, const struct exchange *x, struct error *err)
 {
-    struct learnt *k = &m->learnt;
+    struct llm_learnt *k = m->learnt;
 
     if (m->o.api == LLM_CHAT_COMPLETIONS && !k->no_responses) {
         if (llm_use_api(m, LLM_RESPONSES, err))
@@ -101,9 +96,9 @@ static int other_api(struct llm *m, const struct exchange *x, struct error *err)
 
 static int blocks_instead(struct llm *m, const struct exchange *x, const struct failure *f)
 {
-    if (m->o.dialect != LLM_AUTO || m->learnt.dialect == LLM_BLOCKS)
+    if (m->o.dialect != LLM_AUTO || m->learnt->dialect == LLM_BLOCKS)
         return 1;
-    m->learnt.dialect = LLM_BLOCKS;
+    m->learnt->dialect = LLM_BLOCKS;
     if (failure_parser_flags(f))
         exchange_notice(x->l, false,
                         "vLLM reads no tool calls: start it with %s. Until then %s writes its code as text",
@@ -117,7 +112,7 @@ static int blocks_instead(struct llm *m, const struct exchange *x, const struct 
 int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool *streaming,
           struct error *err)
 {
-    struct learnt *k = &m->learnt;
+    struct llm_learnt *k = m->learnt;
     bool stream = *streaming;
     const char *what = NULL;
     char line[160] = "";
@@ -178,9 +173,7 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
 
 void adapt_failure(const struct llm *m, struct failure *f)
 {
-    bool switched = m->o.api == LLM_RESPONSES && strstr(m->learnt.key, " responses") == NULL;
-
-    if (switched
+    if (m->o.api == LLM_RESPONSES && m->configured != LLM_RESPONSES
         && (f->class == FAILURE_NOT_FOUND || f->param == PARAM_API || f->status == 405 || f->status == 501)) {
         f->class = FAILURE_PARAMETER;
         f->param = PARAM_NO_API;
@@ -193,14 +186,9 @@ bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f
     struct error err = {0};
     autofree char *gone = xstrdup(m->o.model), *provider = xstrdup(m->o.provider);
 
-    if (!m->o.gone || !m->o.gone(m->o.gone_ctx, gone, &next, f->advice))
+    if (!m->s.gone || !m->s.gone(m->s.gone_ctx, gone, &next, f->advice))
         return false;
     llm_keep_gone(m);
-    next.deadline = m->o.deadline;
-    next.unsent = m->o.unsent;
-    next.unsent_ctx = m->o.unsent_ctx;
-    next.gone = m->o.gone;
-    next.gone_ctx = m->o.gone_ctx;
     if (llm_reconfigure(m, &next, &err))
         return false;
     exchange_notice(x->l, false, "%s has the model %s no longer; %s is asked instead",
@@ -211,11 +199,11 @@ bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f
 void adapt_tell_effort(struct llm *m, const struct exchange *x)
 {
     const char *asked = m->o.reasoning_effort,
-               *sent = m->o.thinking == LLM_THINKING_NONE ? NULL : adapt_effort(m);
+               *sent = m->o.thinking == LLM_THINKING_NONE ? NULL : request_effort(&m->o, m->learnt);
 
-    if (!asked || m->learnt.told_effort || (sent && !strcmp(asked, sent)))
+    if (!asked || m->learnt->told_effort || (sent && !strcmp(asked, sent)))
         return;
-    m->learnt.told_effort = true;
+    m->learnt->told_effort = true;
     if (sent)
         exchange_notice(x->l, true, "%s does not know the effort %s; %s is sent", m->o.model, asked, sent);
     else
@@ -244,7 +232,7 @@ void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_
 {
     char asked[128], answered[128];
 
-    if (!r->model || m->learnt.told_model)
+    if (!r->model || m->learnt->told_model)
         return;
     bare_name(m->o.model, asked, sizeof asked);
     bare_name(r->model, answered, sizeof answered);
@@ -252,7 +240,7 @@ void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_
     if (!n || strcasestr(asked, "latest")
         || (!strncasecmp(asked, answered, n) && is_snapshot(asked[n] ? asked + n : answered + n)))
         return;
-    m->learnt.told_model = true;
+    m->learnt->told_model = true;
     exchange_notice(x->l, m->loopback || m->o.any_model, "asked for %.100s, answered by %.100s", m->o.model,
                     r->model);
 }

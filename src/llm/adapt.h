@@ -21,7 +21,5 @@ bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f
 void adapt_tell_effort(struct llm *m, const struct exchange *x);
 /* Tell once that another model answers than was asked. */
 void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_reply *r);
-/* The effort to send: the nearest that the model knows to what was asked. NULL: none. */
-const char *adapt_effort(const struct llm *m);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "wire/reply.h"
+#include "llm/http.h"
 #include "llm/retry.h"
 
 #define PIECE \
@@ -55,22 +56,13 @@ static bool unpack(const char *body, size_t len, struct buf *out)
     return n >= 0; /* also where the cap was met: the reader says so */
 }
 
-static const char *header(const struct debug_reply *d, const char *name)
-{
-    size_t n = strlen(name);
-    for (size_t i = 0; i < d->n_headers; i++)
-        if (!strncasecmp(d->headers[i], name, n) && d->headers[i][n] == ':')
-            return d->headers[i] + n + 1 + strspn(d->headers[i] + n + 1, " \t");
-    return "";
-}
-
 static void read_error(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len,
                        struct reading *o)
 {
-    struct failure_headers h = {header(d, "content-type"), header(d, "retry-after"),
-                                header(d, "retry-after-ms"), header(d, "x-should-retry"),
-                                header(d, "location")};
-    failure_from_response(&o->f, d->status, &h, body, len, d->now);
+    struct failure_headers h = {0};
+    for (size_t i = 0; i < d->n_headers; i++)
+        http_header(&h, d->headers[i], strlen(d->headers[i]), d->now);
+    failure_from_response(&o->f, d->status, &h, body, len);
     o->rc = -1;
     if (o->f.class == FAILURE_TOOL_USE)
         o->rc = reply_failed_generation(q, body, len, &o->r);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -65,49 +64,31 @@ static bool on_data(void *ctx, const struct http_reply *reply, const char *p, si
     return true;
 }
 
-static struct request_shape shape_of(const struct llm *m, const struct exchange *x, bool stream)
-{
-    const struct learnt *k = &m->learnt;
-    return (struct request_shape){
-        .o = &m->o,
-        .origin = m->origin,
-        .blocks = k->dialect == LLM_BLOCKS,
-        .stream = stream,
-        .stream_options = !k->no_stream_options,
-        .temperature = !k->no_temperature,
-        .effort = adapt_effort(m),
-        .reasoning_back = k->thoughts_required ? LLM_BACK_REQUIRED : m->o.reasoning_back,
-        .max_tokens_field = k->max_tokens_field,
-        .max_tokens = request_max_tokens(&m->o, m->loopback, k->context),
-        .nudged_text = x->nudged_text,
-        .no_items = k->no_items,
-        .stale = k->stale,
-        .no_encrypted = k->no_encrypted,
-        .no_summary = k->no_summary,
-    };
-}
-
 /* Prompt and answer must fit the window together. The estimate is rough: only what cannot fit is refused
  * here. */
 static char *make_body(const struct llm *m, const struct exchange *x, bool stream, size_t *prompt,
                        struct error *err)
 {
-    struct request_shape s = shape_of(m, x, stream);
+    struct request_shape s = {.o = &m->o,
+                              .learnt = m->learnt,
+                              .origin = m->origin,
+                              .stream = stream,
+                              .max_tokens = request_max_tokens(&m->o, m->loopback, m->learnt->context)};
     char *body = request_body(x->q, &s, prompt);
-    if (m->learnt.context <= 0)
+    if (m->learnt->context <= 0)
         return body;
-    if ((int64_t)(*prompt / 4) > m->learnt.context) {
+    if ((int64_t)(*prompt / 4) > m->learnt->context) {
         free(body);
         char host[256];
         url_host(m->url, host, sizeof host);
-        error_set(err, ERROR_LIMIT, 0,
+        error_set(err, ERROR_CONTEXT, 0,
                   "the context window of %s at %s is too small: about %zu tokens to read, the window is %d\n"
                   "%s",
-                  m->o.model, host, *prompt / 4, m->learnt.context, remedy(REMEDY_LESS_CONTEXT, m->o.chat));
+                  m->o.model, host, *prompt / 4, m->learnt->context, remedy(REMEDY_LESS_CONTEXT, m->o.chat));
         return NULL;
     }
-    int64_t left = m->learnt.context - (int64_t)((double)*prompt / REQUEST_BYTES_PER_TOKEN) - 64;
-    int least = m->learnt.context / 16;
+    int64_t left = m->learnt->context - (int64_t)((double)*prompt / REQUEST_BYTES_PER_TOKEN) - 64;
+    int least = m->learnt->context / 16;
     if (s.max_tokens > 0 && left < s.max_tokens && s.max_tokens > least) {
         s.max_tokens = left > least ? (int)left : least > 0 ? least : 1;
         free(body);
@@ -153,13 +134,13 @@ static enum http_end post(struct llm *m, struct attempt *t, const char *body, bo
         .len = strlen(body),
         .headers = headers,
         .n_headers = n,
-        .connect_ms = m->o.connect_ms,
-        .idle_ms = m->o.idle_ms,
-        .quiet_ms = m->o.quiet_ms,
-        .deadline = m->o.deadline,
+        .connect_ms = m->s.connect_ms,
+        .idle_ms = m->s.idle_ms,
+        .quiet_ms = m->s.quiet_ms,
+        .deadline = m->s.deadline,
         .ctx = t,
         .data = on_data,
-        .ca_cert = m->o.ca_cert,
+        .ca_cert = m->s.ca_cert,
     };
     return m->trace || m->record || m->replay ? post_traced(m, t, &q, reply, f, err)
                                               : http_post(m->http, m->loop, &q, reply, f, err);
@@ -192,10 +173,8 @@ static int conclude(struct attempt *t, enum http_end end, const struct http_repl
     if (end == HTTP_LOST && (!reply->began || reply->status < 200))
         return 1; /* of an answer nothing came but interim ones */
     if (reply->status >= 300 || (reply->status && reply->status < 200)) {
-        struct failure_headers h = {reply->content_type, reply->retry_after, reply->retry_after_ms,
-                                    reply->should_retry, reply->location};
-        failure_from_response(f, (int)reply->status, &h, buf_str(&t->error_body), t->error_body.len,
-                              time(NULL));
+        failure_from_response(f, (int)reply->status, &reply->headers, buf_str(&t->error_body),
+                              t->error_body.len);
         bool quoted = f->class == FAILURE_TOOL_USE
                       && !reply_failed_generation(t->a.q, buf_str(&t->error_body), t->error_body.len, r);
         return quoted ? 0 : 1;
@@ -228,16 +207,16 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     autofree char *body = make_body(m, x, stream, &t.prompt, err);
     if (!body)
         return -1;
-    if (m->o.unsent) {
-        m->o.unsent(m->o.unsent_ctx, body);
+    if (m->s.unsent) {
+        m->s.unsent(m->s.unsent_ctx, body);
         return error_set(err, ERROR_CANCELLED, 0, "the request was not sent");
     }
-    enum reply_mode mode = m->learnt.dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS
-                           : x->nudged_text                ? REPLY_MODE_NUDGED
-                                                           : REPLY_MODE_NATIVE;
+    enum reply_mode mode = m->learnt->dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS
+                           : x->q->about                    ? REPLY_MODE_NUDGED
+                                                            : REPLY_MODE_NATIVE;
     struct http_reply reply;
     reply_init(&t.a, mode, x->q, x->l);
-    t.a.text_calls.awaited = m->learnt.thoughts_unopened;
+    t.a.text_calls.awaited = m->learnt->thoughts_unopened;
     enum http_end end = post(m, &t, body, stream, &reply, f, err);
     tell_trouble(m->trace, x->l);
     tell_trouble(m->record, x->l);
@@ -246,7 +225,7 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
         /* a call all the same, only told in an error */
         bool quoted = reply.status >= 300 || t.a.reader.failed_generation;
         x->structured = r->n_calls && (t.a.reader.calls.n > 0 || quoted);
-        m->learnt.thoughts_unopened = m->learnt.thoughts_unopened || t.a.unsaid;
+        m->learnt->thoughts_unopened = m->learnt->thoughts_unopened || t.a.unsaid;
         x->from_block = !x->structured && t.a.from_block;
     }
     if (rc == 0 || t.a.shown)
@@ -264,12 +243,12 @@ static int wait_for(struct llm *m, int ms, struct error *err)
     for (int64_t now; (now = clock_ms()) < until;) {
         if (m->loop && loop_cancelled(m->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-        if (m->o.deadline && now >= m->o.deadline)
+        if (m->s.deadline && now >= m->s.deadline)
             return error_set(err, ERROR_LIMIT, 0,
                              "the time for this question is used up (waiting to ask again)");
         int64_t left = until - now;
-        if (m->o.deadline && m->o.deadline - now < left)
-            left = m->o.deadline - now;
+        if (m->s.deadline && m->s.deadline - now < left)
+            left = m->s.deadline - now;
         if (m->loop)
             loop_wait(m->loop, (int)left);
         else
@@ -326,12 +305,12 @@ static int prepare(struct llm *m, const struct exchange *x, struct retry_choice 
         *stream = false;
         return 0;
     case RETRY_POLL:
-        if (x->nudged_text) /* there is an answer; what is asked about it is not worth a wait */
+        if (x->q->about) /* there is an answer; what is asked about it is not worth a wait */
             return 1;
         tell_loading(m, x, t);
         return wait_for(m, c.wait_ms, err);
     case RETRY_WAIT:
-        if (x->nudged_text || (m->o.deadline && clock_ms() + c.wait_ms > m->o.deadline))
+        if (x->q->about || (m->s.deadline && clock_ms() + c.wait_ms > m->s.deadline))
             return 1;
         tell_wait(m, x, c, f, t);
         return wait_for(m, c.wait_ms, err);
@@ -339,7 +318,8 @@ static int prepare(struct llm *m, const struct exchange *x, struct retry_choice 
     return 1;
 }
 
-static double dice(void)
+/* The random part of a wait, 0 to 1: clients that failed together do not come back together. */
+static double jitter(void)
 {
     return (double)(clock_us() % 1009) / 1009;
 }
@@ -381,14 +361,14 @@ static int give_up(struct llm *m, const struct failure *f, bool shown, struct ll
         return 0;
     }
     if (f->class == FAILURE_CONTEXT && f->context > 0)
-        m->learnt.context = f->context;
+        m->learnt->context = f->context;
     return failure_error(f, &m->o, m->url, err);
 }
 
 int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err)
 {
     struct retry retry = {0};
-    bool stream = m->o.stream && !m->learnt.no_stream;
+    bool stream = m->o.stream && !m->learnt->no_stream;
     if (!m->http && !m->replay && !(m->http = http_new(err)))
         return -1;
     adapt_tell_effort(m, x);
@@ -407,10 +387,10 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
         adapt_failure(m, &f);
         if (f.class == FAILURE_GONE && !shown && adapt_next_model(m, x, &f)) {
             retry = (struct retry){0};
-            stream = m->o.stream && !m->learnt.no_stream;
+            stream = m->o.stream && !m->learnt->no_stream;
             continue;
         }
-        struct retry_choice c = retry_decide(&retry, &f, shown, stream, clock_ms(), dice());
+        struct retry_choice c = retry_decide(&retry, &f, shown, stream, clock_ms(), jitter());
         int p = prepare(m, x, c, &f, &retry, &stream, err);
         f.tries = retry.attempts + (p > 0);
         if (p > 0)
@@ -418,7 +398,7 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
         if (p < 0)
             return -1;
         if (f.class == FAILURE_EMPTY_RESULT)
-            m->learnt.no_stream = true; /* it will not stream next time either */
+            m->learnt->no_stream = true; /* it will not stream next time either */
         if (reasoned && x->l && x->l->restarted)
             x->l->restarted(x->l->ctx);
     }

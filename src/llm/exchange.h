@@ -10,47 +10,31 @@
 #include "llm/llm.h"
 #include "wire/request.h"
 
-/* What was learnt in this session about one endpoint and model. */
-struct learnt {
-    char *key;   /* base URL, model and API as they were configured */
-    int context; /* the window in tokens, 0 unknown */
-    enum llm_dialect dialect;
-    bool native_seen;  /* it made a native call */
-    enum llm_api api;  /* it is asked by this one */
-    bool no_responses; /* it names /v1/responses, but has none */
-    bool no_stream, no_stream_options, no_temperature, no_encrypted, no_summary;
-    bool no_items;          /* it takes back no items at all */
-    size_t stale;           /* turns before this one have items that it takes back no longer */
-    bool thoughts_required; /* as LLM_BACK_REQUIRED */
-    /* its thoughts end with a tag and begin with none: text waits for that */
-    bool thoughts_unopened;
-    /* effort stands for what was asked, which was refused or cannot be sent */
-    bool effort_known;
-    const char *effort; /* a literal, or NULL */
-    enum max_tokens_field max_tokens_field;
-    const char *kept; /* the dialect that is kept for other sessions, a literal; or NULL */
-    /* the user knows that another model answers; that no effort is sent */
-    bool told_model, told_effort;
+/* What was learnt about an endpoint and model, and which: base URL, model and API as they were configured. */
+struct learnt_of {
+    char *key;
+    struct llm_learnt learnt;
 };
 
 struct llm {
     struct llm_options o;      /* strings owned */
+    struct llm_session s;      /* ca_cert and kept owned; the files are opened */
     char *url, *origin, *auth; /* auth: the whole header, or NULL */
     bool loopback;
+    enum llm_api configured; /* o.api is another one where the model was found to need it */
     struct loop *loop;
     struct trace *trace, *record; /* or NULL */
     struct replay *replay;        /* in the place of http, or NULL */
     struct http *http;            /* made at the first request, so that libcurl loads late */
-    struct learnt learnt;         /* about the endpoint and model that are asked now */
-    struct learnt *others;        /* about those that were asked before in this session */
-    size_t n_others;
-    char *kept_file; /* of learnt.h, or NULL */
+    struct learnt_of **all;       /* all that were asked in this session */
+    size_t n_all;
+    struct llm_learnt *learnt; /* of the one that is asked now, in all; with key */
+    const char *key;
 };
 
 struct exchange {
     const struct llm_request *q;
     const struct llm_listener *l;
-    const char *nudged_text; /* see request.h */
     /* results beside the reply */
     bool structured; /* a call came as the API has them */
     bool from_block; /* the call is a fenced block */

@@ -5,6 +5,7 @@
 #include "llm/http.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,7 @@ void http_free(struct http *h)
     free(h);
 }
 
+/* True when the line is this header; its value, cut at size, goes to out. */
 static bool header_value(const char *line, size_t n, const char *name, char *out, size_t size)
 {
     size_t k = strlen(name);
@@ -80,6 +82,42 @@ static bool header_value(const char *line, size_t n, const char *name, char *out
         end--;
     snprintf(out, size, "%.*s", (int)(end - v), v);
     return true;
+}
+
+/* A whole number or a decimal; < 0: it is none. */
+static double number(const char *s)
+{
+    char *end;
+    double v = strtod(s, &end);
+    return end == s || *end || !isfinite(v) ? -1 : v;
+}
+
+/* Seconds, or a date; < 0: neither, or a time that is over. */
+static double wait_of(const char *s, time_t now)
+{
+    double v = number(s);
+    const struct curl_api *curl = v < 0 ? curl_load(NULL) : NULL;
+    time_t t = curl ? curl->getdate(s, NULL) : -1;
+    return curl ? t > now ? (double)(t - now) : -1 : v;
+}
+
+void http_header(struct failure_headers *h, const char *line, size_t n, time_t now)
+{
+    char value[64];
+    double wait = -1;
+    header_value(line, n, "content-type", h->content_type, sizeof h->content_type);
+    header_value(line, n, "x-should-retry", h->should_retry, sizeof h->should_retry);
+    header_value(line, n, "location", h->location, sizeof h->location);
+    if (header_value(line, n, "retry-after-ms", value, sizeof value)) {
+        wait = number(value) / 1000;
+        h->exact |= wait >= 0;
+    } else if (!h->exact && header_value(line, n, "retry-after", value, sizeof value)) {
+        wait = wait_of(value, now);
+    }
+    if (wait >= 0) {
+        h->waits = true;
+        h->wait = wait;
+    }
 }
 
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
@@ -104,11 +142,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     }
     if (t->q->header_lines)
         buf_add(t->q->header_lines, p, n);
-    header_value(p, n, "content-type", r->content_type, sizeof r->content_type);
-    header_value(p, n, "retry-after", r->retry_after, sizeof r->retry_after);
-    header_value(p, n, "retry-after-ms", r->retry_after_ms, sizeof r->retry_after_ms);
-    header_value(p, n, "x-should-retry", r->should_retry, sizeof r->should_retry);
-    header_value(p, n, "location", r->location, sizeof r->location);
+    http_header(&r->headers, p, n, time(NULL));
     return n;
 }
 

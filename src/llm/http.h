@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "wire/failure.h"
 
@@ -23,7 +24,7 @@ struct loop;
 struct http_reply {
     long status;
     bool began; /* a byte of the answer came */
-    char content_type[96], retry_after[64], retry_after_ms[32], should_retry[16], location[256];
+    struct failure_headers headers;
 };
 
 struct http_life {      /* the receiver's side of the timers */
@@ -44,6 +45,10 @@ struct http_request {
     /* Decoded bytes of the body. False: enough, the connection is closed. */
     bool (*data)(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life);
 };
+
+/* Take what counts of a header line of n bytes, with or without its end. now: the time of day, for a
+ * Retry-After that is a date. */
+void http_header(struct failure_headers *h, const char *line, size_t n, time_t now);
 
 struct http *http_new(struct error *err);
 void http_free(struct http *h);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -324,9 +323,7 @@ static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
         return error_set(err, ERROR_NETWORK, 0, "%s\n%s", f.message,
                          remedy(f.hint ? f.hint : REMEDY_CHECK_NETWORK, false));
     if (reply.status != 200) {
-        struct failure_headers h = {reply.content_type, reply.retry_after, reply.retry_after_ms,
-                                    reply.should_retry, reply.location};
-        failure_from_response(&f, (int)reply.status, &h, buf_str(&a->body), a->body.len, time(NULL));
+        failure_from_response(&f, (int)reply.status, &reply.headers, buf_str(&a->body), a->body.len);
         return refused(a->q, host, &f, err);
     }
     if (llm_models_parse(buf_str(&a->body), a->body.len, out, NULL) < 0)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "wire/api.h"
-#include "wire/read_workers_ai.h"
 
 struct replay {
     struct buf file;
@@ -162,17 +161,6 @@ static int compare(const struct replay *p, const struct json *was, const struct 
     return bad(p, what, err);
 }
 
-static void header(const struct json *line, const char *name, char *out, size_t size)
-{
-    size_t n = strlen(name);
-    out[0] = '\0';
-    for (const struct json *h = json_first(json_get(line, "headers")); h; h = json_next(h)) {
-        const char *s = str(h);
-        if (!strncasecmp(s, name, n) && s[n] == ':')
-            snprintf(out, size, "%s", s + n + 1 + strspn(s + n + 1, " \t"));
-    }
-}
-
 static enum http_end give(const struct json *line, const struct http_request *q, struct http_reply *reply,
                           struct failure *f, struct error *err)
 {
@@ -180,11 +168,8 @@ static enum http_end give(const struct json *line, const struct http_request *q,
     struct http_life life = {.content_at = clock_ms()};
     *reply = (struct http_reply){.status = (long)json_int(json_get(line, "status"), 0)};
     reply->began = reply->status != 0;
-    header(line, "content-type", reply->content_type, sizeof reply->content_type);
-    header(line, "retry-after", reply->retry_after, sizeof reply->retry_after);
-    header(line, "retry-after-ms", reply->retry_after_ms, sizeof reply->retry_after_ms);
-    header(line, "x-should-retry", reply->should_retry, sizeof reply->should_retry);
-    header(line, "location", reply->location, sizeof reply->location);
+    for (const struct json *h = json_first(json_get(line, "headers")); h; h = json_next(h))
+        http_header(&reply->headers, str(h), strlen(str(h)), time(NULL));
     bool more = !*body || q->data(q->ctx, reply, body, strlen(body), &life);
     if (!strcmp(end, "aborted")) {
         error_set(err, ERROR_CANCELLED, 0, "the recorded session was interrupted here");

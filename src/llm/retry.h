@@ -29,8 +29,8 @@ struct retry_choice {
     int wait_ms;
 };
 
-/* shown: text of this reply was already passed on. random: 0 to 1. */
+/* shown: text of this reply was already passed on. jitter: 0 to 1. */
 struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming,
-                                 int64_t now_ms, double random);
+                                 int64_t now_ms, double jitter);
 
 #endif

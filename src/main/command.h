@@ -16,6 +16,7 @@ struct buf;
 struct llm_model;
 struct llm_models_query;
 struct llm_options;
+struct llm_session;
 struct loop;
 struct sandbox_options;
 
@@ -55,6 +56,7 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o);
 void setup_agent(const struct config *c, struct agent_options *o);
 /* Points into c and e; model decides the profile. */
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o);
+void setup_llm_session(const struct config *c, struct llm_session *s);
 
 /* known.c: what the service itself says of the model goes over what is built in, and under what the user
  * said. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -426,7 +425,7 @@ static enum failure_class class_of_words(const struct failure *f, const char *ty
 }
 
 static enum failure_class classify(struct failure *f, const char *type, const char *param,
-                                   const struct json *j, const char *should_retry)
+                                   const struct json *j, const struct failure_headers *h)
 {
     int s = f->status;
     if (is_too_large(f))
@@ -457,18 +456,18 @@ static enum failure_class classify(struct failure *f, const char *type, const ch
         return FAILURE_NOT_FOUND;
     if (s == 413)
         return FAILURE_CONTEXT;
-    if (should_retry && !strcasecmp(should_retry, "false"))
+    if (h && !strcasecmp(h->should_retry, "false"))
         return FAILURE_FATAL;
     if (s >= 500 && is_loading(f, j))
         return FAILURE_LOADING;
     if (s == 408 || s == 409 || s == 429 || s == 498 || s >= 500
-        || (should_retry && !strcasecmp(should_retry, "true")))
+        || (h && !strcasecmp(h->should_retry, "true")))
         return FAILURE_BUSY;
     enum failure_class known = s < 300 ? failure_by_number(j) : FAILURE_NONE;
     return s >= 300 ? FAILURE_FATAL : known ? known : class_of_words(f, type);
 }
 
-static void from_json(struct failure *f, int status, const struct json *j, const char *should_retry)
+static void from_json(struct failure *f, int status, const struct json *j, const struct failure_headers *h)
 {
     *f = (struct failure){.status = status, .retry_after = -1, .in_stream = status < 300};
     if (json_type(j) == JSON_ARRAY)
@@ -499,7 +498,7 @@ static void from_json(struct failure *f, int status, const struct json *j, const
             named = (long)json_int(json_get(o, "status"), 0);
         f->status = named >= 400 && named <= 599 ? (int)named : 0;
     }
-    f->class = classify(f, type, json_str(json_get(o, "param")), j, should_retry);
+    f->class = classify(f, type, json_str(json_get(o, "param")), j, h);
     if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA)
         f->retry_after = failure_wait_in_body(o, f->message);
 }
@@ -524,7 +523,7 @@ static void html_title(char *out, size_t size, const char *body, size_t len)
 
 static bool looks_html(const char *body, size_t len, const char *content_type)
 {
-    if (content_type && has(content_type, "html"))
+    if (has(content_type, "html"))
         return true;
     while (len && isspace((unsigned char)*body))
         body++, len--;
@@ -562,24 +561,23 @@ static void from_other(struct failure *f, int status, const struct failure_heade
     else if (!len && (status == 400 || status == 413))
         f->class = FAILURE_CONTEXT; /* Cerebras answers an overlong prompt so */
     else
-        f->class = classify(f, "", NULL, NULL, h->should_retry);
+        f->class = classify(f, "", NULL, NULL, h);
 }
 
 void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body,
-                           size_t len, time_t now)
+                           size_t len)
 {
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
     if (!j && status >= 300)
         /* LiteLLM: the error of a stream that never began, as a stream */
         j = failure_event(body, len);
     if (json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY)
-        from_json(f, status, j, h->should_retry);
+        from_json(f, status, j, h);
     else
         from_other(f, status, h, body, len);
-    double wait = failure_retry_after(h->retry_after_ms, h->retry_after, now);
-    if (wait >= 0 && (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA))
-        f->retry_after = wait; /* the header wins over the body */
-    if (status >= 300 && status < 400 && h->location && *h->location) {
+    if (h->waits && (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA))
+        f->retry_after = h->wait; /* the header wins over the body */
+    if (status >= 300 && status < 400 && *h->location) {
         line_copy(f->location, sizeof f->location, h->location, strlen(h->location));
         snprintf(f->message, sizeof f->message, "a redirect to %.160s, which is not followed", f->location);
     }

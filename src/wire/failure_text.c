@@ -226,8 +226,8 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
     case FAILURE_QUOTA:
         return quota(&t);
     case FAILURE_CONTEXT:
-        return error_set(err, ERROR_LIMIT, f->status, "the context window of %s at %s is too small%s: %s\n%s",
-                         t.model, t.host, t.status,
+        return error_set(err, ERROR_CONTEXT, f->status,
+                         "the context window of %s at %s is too small%s: %s\n%s", t.model, t.host, t.status,
                          *f->message ? t.said : "an empty error, which may mean that the prompt is too long",
                          next(&t, REMEDY_LESS_CONTEXT));
     case FAILURE_TOO_LARGE:

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "wire/read_chat.h"
+#include "wire/read_parts.h"
 #include "wire/reader.h"
 
 static const char *str(const struct json *j)
@@ -48,11 +48,6 @@ static void find_item(struct reader *r, const struct json *event, bool fresh)
     r->responses.item[r->responses.at] = (struct responses_item){.place = place};
 }
 
-static bool is(const struct json *o, const char *type)
-{
-    return !strcmp(str(json_get(o, "type")), type);
-}
-
 /* ---- text, refusal, reasoning: from a delta or from a whole part ---- */
 
 static void say(struct reader *r, const char *s)
@@ -60,10 +55,10 @@ static void say(struct reader *r, const char *s)
     if (!*s)
         return;
     if (r->responses.gap)
-        choice_text(r, "\n\n");
+        read_text(r, "\n\n");
     r->responses.gap = false;
     r->responses.said = item_of(r)->said = true;
-    choice_text(r, s);
+    read_text(r, s);
 }
 
 static void refuse(struct reader *r, const char *s)
@@ -81,11 +76,11 @@ static void think(struct reader *r, const char *s, enum responses_thought kind)
     if (!*s || (r->responses.thought && r->responses.thought != kind))
         return;
     if (r->responses.thought_gap)
-        choice_reasoning(r, "\n\n", NULL);
+        read_reasoning(r, "\n\n", NULL);
     r->responses.thought_gap = false;
     r->responses.thought = kind;
     item_of(r)->thought = true;
-    choice_reasoning(r, s, NULL);
+    read_reasoning(r, s, NULL);
 }
 
 static const struct json *parts(const struct json *item, const char *key)
@@ -99,7 +94,7 @@ static void message_parts(struct reader *r, const struct json *item)
     if (json_str(json_get(item, "content")))
         say(r, str(json_get(item, "content")));
     for (const struct json *p = parts(item, "content"); p; p = json_next(p)) {
-        if (is(p, "refusal"))
+        if (read_is_type(p, "refusal"))
             refuse(r, str(json_get(p, "refusal")));
         else
             say(r, str(json_get(p, "text")));
@@ -123,9 +118,9 @@ static void begin_item(struct reader *r, const struct json *event, const struct 
 {
     r->responses.items = true;
     find_item(r, event, true);
-    if (is(item, "message"))
+    if (read_is_type(item, "message"))
         r->responses.gap = r->responses.said;
-    else if (is(item, "reasoning"))
+    else if (read_is_type(item, "reasoning"))
         r->responses.thought_gap = r->responses.thought != 0;
 }
 
@@ -133,11 +128,11 @@ static void end_item(struct reader *r, const struct json *event, const struct js
 {
     r->responses.items = true;
     find_item(r, event, false);
-    if (is(item, "function_call"))
+    if (read_is_type(item, "function_call"))
         r->content += call_deltas_add_item(&r->calls, event, item, true);
-    else if (is(item, "message") && !item_of(r)->said)
+    else if (read_is_type(item, "message") && !item_of(r)->said)
         message_parts(r, item);
-    else if (is(item, "reasoning") && !item_of(r)->thought)
+    else if (read_is_type(item, "reasoning") && !item_of(r)->thought)
         reasoning_parts(r, item);
     reasoning_items_keep(&r->reasoning_items, item, item_of(r)->place);
     if (item_of(r)->place < 0)
@@ -148,7 +143,7 @@ static void whole_items(struct reader *r, const struct json *response)
 {
     for (const struct json *e = parts(response, "output"); e; e = json_next(e)) {
         begin_item(r, NULL, e);
-        if (is(e, "function_call")) {
+        if (read_is_type(e, "function_call")) {
             const char *id = json_str(json_get(e, "call_id"));
             r->content++;
             call_deltas_add_whole(&r->calls, id ? id : json_str(json_get(e, "id")),
@@ -163,7 +158,7 @@ static void whole_items(struct reader *r, const struct json *response)
 static void finish(struct reader *r, const struct json *response)
 {
     const char *reason = str(json_get(json_get(response, "incomplete_details"), "reason"));
-    choice_usage(r, json_get(response, "usage"));
+    read_usage(r, json_get(response, "usage"));
     if (strcmp(str(json_get(response, "status")), "incomplete") && !*reason)
         return;
     snprintf(r->finish, sizeof r->finish, "%s",
@@ -176,7 +171,7 @@ static void on_added(struct reader *r, const struct json *o)
 {
     const struct json *item = json_get(o, "item");
     begin_item(r, o, item);
-    if (is(item, "function_call"))
+    if (read_is_type(item, "function_call"))
         r->content += call_deltas_add_item(&r->calls, o, item, false);
 }
 
@@ -230,7 +225,7 @@ static void on_end(struct reader *r, const struct json *o)
     if (!r->responses.items)
         whole_items(r, response);
     finish(r, response);
-    if (is(o, "response.incomplete") && !*r->finish)
+    if (read_is_type(o, "response.incomplete") && !*r->finish)
         snprintf(r->finish, sizeof r->finish, "length");
     r->done = true;
 }
@@ -261,23 +256,23 @@ static const struct {
     {"error", on_failed},
 };
 
-bool responses_is_event(const struct json *o)
+bool read_responses_is_event(const struct json *o)
 {
     const char *type = str(json_get(o, "type"));
     return !strncmp(type, "response.", 9) || !strcmp(type, "error");
 }
 
-void responses_event(struct reader *r, const struct json *o)
+void read_responses_event(struct reader *r, const struct json *o)
 {
     for (size_t i = 0; i < countof(events); i++)
-        if (is(o, events[i].type)) {
+        if (read_is_type(o, events[i].type)) {
             find_item(r, o, false);
             events[i].read(r, o);
             return;
         }
 }
 
-void responses_document(struct reader *r, const struct json *o)
+void read_responses_document(struct reader *r, const struct json *o)
 {
     whole_items(r, o);
     finish(r, o);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "wire/api.h"
+#include "wire/effort.h"
 #include "wire/request_parts.h"
 
 struct json *request_text_parts(const char *text)
@@ -78,9 +79,22 @@ bool request_own(const struct turn *t, const char *origin)
     return t->origin && origin && !strcmp(t->origin, origin);
 }
 
+bool request_in_blocks(const struct request_shape *s)
+{
+    return s->learnt->dialect == LLM_BLOCKS;
+}
+
+void request_nudge(struct request_out *o, const struct llm_request *q)
+{
+    if (!q->about)
+        return;
+    request_message(o, "assistant", q->about);
+    request_message(o, "user", q->prompts->nudge);
+}
+
 const char *request_system(const struct llm_request *q, const struct request_shape *s)
 {
-    const char *system = s->blocks ? q->prompts->system_blocks : q->prompts->system_native;
+    const char *system = request_in_blocks(s) ? q->prompts->system_blocks : q->prompts->system_native;
     return system && *system ? system : NULL;
 }
 
@@ -138,13 +152,13 @@ static char *thought_text(const struct turn *t)
 static void add_thoughts(struct request_out *o, struct json *m, const struct turn *t,
                          const struct request_shape *s, bool own, size_t index, bool open)
 {
-    enum llm_reasoning_back back = s->reasoning_back;
-    bool required = back == LLM_BACK_REQUIRED;
+    bool required = s->learnt->thoughts_required || s->o->reasoning_back == LLM_BACK_REQUIRED;
+    enum llm_reasoning_back back = required ? LLM_BACK_REQUIRED : s->o->reasoning_back;
     if (own && back == LLM_BACK_TEXT && open && t->reasoning && !t->reasoning_field) {
         autofree char *text = thought_text(t);
         json_set_str(m, "content", text);
         o->prompt += strlen(t->reasoning);
-    } else if (own && !s->no_items && index >= s->stale && back != LLM_BACK_NEVER
+    } else if (own && !s->learnt->no_items && index >= s->learnt->stale && back != LLM_BACK_NEVER
                && (t->n_calls || back == LLM_BACK_ALWAYS || required)) {
         thoughts(o, m, t, required);
     }
@@ -223,14 +237,11 @@ void request_messages(struct request_out *o, const struct llm_request *q, const 
 {
     if (request_system(q, s))
         request_message(o, "system", request_system(q, s));
-    if (s->blocks)
+    if (request_in_blocks(s))
         request_blocks(o, q);
     else
         native_messages(o, q->conversation, s, style);
-    if (s->nudged_text) {
-        request_message(o, "assistant", s->nudged_text);
-        request_message(o, "user", q->prompts->nudge);
-    }
+    request_nudge(o, q);
 }
 
 struct json *request_schema(struct request_out *o, const struct llm_tool *t)
@@ -264,7 +275,7 @@ void request_tools(struct request_out *o, struct json *body, const struct llm_re
 void request_temperature(struct json *body, const struct llm_request *q, const struct request_shape *s)
 {
     double t = s->o->temperature;
-    if (s->temperature && t >= 0)
+    if (!s->learnt->no_temperature && t >= 0)
         json_set(body, "temperature",
                  json_number(q->vary && t < TEMPERATURE_VARIED ? TEMPERATURE_VARIED : t));
 }
@@ -280,7 +291,7 @@ static void set_member(struct json *body, const char *key, const char *member, s
 /* Where the switch is on or off, the level goes beside it for models that are known to have levels. */
 static void request_thinking(struct json *body, const struct request_shape *s)
 {
-    const char *effort = s->effort;
+    const char *effort = request_effort(s->o, s->learnt);
     enum llm_thinking how = s->o->thinking;
     bool off = effort && !strcmp(effort, "none");
     if (!effort)
@@ -325,15 +336,16 @@ void request_chat(struct request_out *o, struct json *body, const struct llm_req
     json_set_str(body, "model", s->o->model);
     request_messages(o, q, s, (struct request_style){.thoughts = true});
     json_set(body, "messages", o->messages);
-    if (!s->blocks)
+    if (!request_in_blocks(s))
         request_tools(o, body, q);
-    if (s->max_tokens > 0 && s->max_tokens_field != MAX_TOKENS_NONE)
-        json_set_int(body, s->max_tokens_field == MAX_TOKENS_NEW ? "max_completion_tokens" : "max_tokens",
+    if (s->max_tokens > 0 && s->learnt->max_tokens_field != MAX_TOKENS_NONE)
+        json_set_int(body,
+                     s->learnt->max_tokens_field == MAX_TOKENS_NEW ? "max_completion_tokens" : "max_tokens",
                      s->max_tokens);
     request_temperature(body, q, s);
     request_thinking(body, s);
     json_set_bool(body, "stream", s->stream);
-    if (s->stream && s->stream_options) {
+    if (s->stream && !s->learnt->no_stream_options) {
         struct json *so = json_object();
         json_set_bool(so, "include_usage", true);
         json_set(body, "stream_options", so);
@@ -350,6 +362,11 @@ char *request_body(const struct llm_request *q, const struct request_shape *s, s
     if (prompt)
         *prompt = o.prompt;
     return json_print(body);
+}
+
+const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt)
+{
+    return learnt->effort_known ? learnt->effort : effort_nearest(o->efforts, o->reasoning_effort);
 }
 
 int request_max_tokens(const struct llm_options *o, bool loopback, int context)

@@ -1,6 +1,4 @@
-/* request_parts.h - what the bodies of all APIs are made of. Private to the request_*.c files and the two
- * APIs with files of their own.
- */
+/* request_parts.h - what the bodies of all APIs are made of. Private to api.c and the request_*.c files. */
 #ifndef WIRE_REQUEST_PARTS_H
 #define WIRE_REQUEST_PARTS_H
 
@@ -33,10 +31,13 @@ struct json *request_message(struct request_out *o, const char *role, const char
 void request_set_id(struct json *m, const char *key, const char *id, bool own, size_t turn);
 size_t request_question(const struct conversation *c); /* where the latest question stands */
 bool request_own(const struct turn *t, const char *origin);
+bool request_in_blocks(const struct request_shape *s);
 /* of the dialect; NULL: none */
 const char *request_system(const struct llm_request *q, const struct request_shape *s);
 void request_messages(struct request_out *o, const struct llm_request *q, const struct request_shape *s,
                       struct request_style style);
+/* A reply that is asked about, and the question. */
+void request_nudge(struct request_out *o, const struct llm_request *q);
 void request_blocks(struct request_out *o, const struct llm_request *q);
 struct json *request_schema(struct request_out *o, const struct llm_tool *t);
 void request_tools(struct request_out *o, struct json *body, const struct llm_request *q);

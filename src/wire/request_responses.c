@@ -58,7 +58,7 @@ static bool stands(const struct json *kept, const struct turn *t)
 
 static struct json *kept_of(const struct turn *t, const struct request_shape *s, size_t index)
 {
-    if (s->no_items || index < s->stale || !t->reasoning_items || !request_own(t, s->origin))
+    if (s->learnt->no_items || index < s->learnt->stale || !t->reasoning_items || !request_own(t, s->origin))
         return NULL;
     struct json *kept = json_parse(t->reasoning_items, strlen(t->reasoning_items), JSON_DUPLICATES, NULL,
                                    NULL);
@@ -175,18 +175,17 @@ static void tools(struct request_out *o, struct json *body, const struct llm_req
 
 static void reasoning(struct json *body, const struct request_shape *s)
 {
-    bool summary = s->o->reasoning_summary && !s->no_summary;
-    if (s->o->no_reasoning)
-        summary = false;
-    if (s->effort || summary) {
+    const char *effort = request_effort(s->o, s->learnt);
+    bool summary = s->o->reasoning_summary && !s->learnt->no_summary && !s->o->no_reasoning;
+    if (effort || summary) {
         struct json *r = json_object();
-        if (s->effort)
-            json_set_str(r, "effort", s->effort);
+        if (effort)
+            json_set_str(r, "effort", effort);
         if (summary)
             json_set_str(r, "summary", "auto");
         json_set(body, "reasoning", r);
     }
-    if (s->no_encrypted || s->o->no_reasoning || s->blocks)
+    if (s->learnt->no_encrypted || s->o->no_reasoning || request_in_blocks(s))
         return;
     struct json *include = json_array();
     json_add(include, json_string("reasoning.encrypted_content"));
@@ -203,18 +202,15 @@ void request_responses(struct request_out *o, struct json *body, const struct ll
         json_set_str(body, "instructions", system);
         o->prompt += strlen(system) + 16;
     }
-    if (s->blocks)
+    if (request_in_blocks(s))
         request_blocks(o, q);
     else
         input(o, q, s);
-    if (s->nudged_text) {
-        request_message(o, "assistant", s->nudged_text);
-        request_message(o, "user", q->prompts->nudge);
-    }
+    request_nudge(o, q);
     json_set(body, "input", o->messages);
-    if (!s->blocks)
+    if (!request_in_blocks(s))
         tools(o, body, q);
-    if (s->max_tokens > 0 && s->max_tokens_field == MAX_TOKENS_OLD)
+    if (s->max_tokens > 0 && s->learnt->max_tokens_field == MAX_TOKENS_OLD)
         json_set_int(body, "max_output_tokens", s->max_tokens < LEAST_TOKENS ? LEAST_TOKENS : s->max_tokens);
     request_temperature(body, q, s);
     reasoning(body, s);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "llm/debug.h"
+#include "llm/http.h"
 #include "wire/failure.h"
 #include "llm/retry.h"
 
@@ -36,8 +37,10 @@ static char *headers_of(char *s, char *end, const char **headers, size_t *n)
 static void check_failure(int status, const char *body, size_t len, const char *wait, const char *wait_ms)
 {
     struct failure f;
-    struct failure_headers h = {.retry_after = wait, .retry_after_ms = wait_ms};
-    failure_from_response(&f, status, &h, body, len, 1800000000);
+    struct failure_headers h = {0};
+    http_header(&h, wait, strlen(wait), 1800000000);
+    http_header(&h, wait_ms, strlen(wait_ms), 1800000000);
+    failure_from_response(&f, status, &h, body, len);
     check(f.class != FAILURE_NONE && utf8_valid(f.message, strlen(f.message))
           && strpbrk(f.message, "\n\r\033") == NULL);
     struct retry t = {0};

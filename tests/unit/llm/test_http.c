@@ -303,12 +303,10 @@ static void begin_learning(struct ask *a, const char *mode, enum llm_dialect dia
                             .stream = true,
                             .dialect = dialect,
                             .temperature = -1,
-                            .idle_ms = 400,
-                            .quiet_ms = 800,
                             .api_key = "secret-key-1",
-                            .key_name = "TEST_KEY",
-                            .kept = learnt};
-    a->m = llm_new(&o, a->loop, &a->err);
+                            .key_name = "TEST_KEY"};
+    struct llm_session s = {.idle_ms = 400, .quiet_ms = 800, .kept = learnt};
+    a->m = llm_new(&o, &s, a->loop, &a->err);
     assert_non_null(a->m);
     conversation_init(&a->c);
     conversation_user(&a->c, "q", 1);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "llm/llm.h"
+#include "llm/http.h"
 #include "llm/retry.h"
 
 static struct failure of(enum failure_class class)
@@ -35,6 +36,19 @@ static void backoff(void **state)
     assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
 }
 
+/* What two headers say, in either order; -1: nothing. */
+static double waits(const char *ms, const char *after, time_t now)
+{
+    struct failure_headers h = {0}, back = {0};
+    autofree char *one = xasprintf("retry-after-ms: %s", ms), *two = xasprintf("Retry-After: %s\r\n", after);
+    http_header(&h, one, strlen(one), now);
+    http_header(&h, two, strlen(two), now);
+    http_header(&back, two, strlen(two), now);
+    http_header(&back, one, strlen(one), now);
+    assert_true(h.waits == back.waits && (!h.waits || h.wait == back.wait));
+    return h.waits ? h.wait : -1;
+}
+
 static void server_says_when(void **state)
 {
     (void)state;
@@ -49,17 +63,17 @@ static void server_says_when(void **state)
     f.retry_after = 0;
     assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).wait_ms, 2000);
 
-    assert_true(failure_retry_after("", "2", 0) == 2);
-    assert_true(failure_retry_after("250", "2", 0) == 0.25);
-    assert_true(failure_retry_after("0", "1", 0) == 0);
-    assert_true(failure_retry_after("x", "3", 0) == 3);
-    assert_true(failure_retry_after(NULL, "Wed, 21 Oct 2015 07:28:30 GMT", 1445412480) == 30);
-    assert_true(failure_retry_after(NULL, "Wed, 21 Oct 2015 07:28:30 GMT", 1800000000) < 0);
-    assert_true(failure_retry_after(NULL, "-5", 0) < 0);
-    assert_true(failure_retry_after(NULL, "nan", 0) < 0);
-    assert_true(failure_retry_after(NULL, "inf", 0) < 0);
-    assert_true(failure_retry_after(NULL, "soon", 0) < 0);
-    assert_true(failure_retry_after(NULL, NULL, 0) < 0);
+    assert_true(waits("", "2", 0) == 2);
+    assert_true(waits("250", "2", 0) == 0.25);
+    assert_true(waits("0", "1", 0) == 0);
+    assert_true(waits("x", "3", 0) == 3);
+    assert_true(waits("", "Wed, 21 Oct 2015 07:28:30 GMT", 1445412480) == 30);
+    assert_true(waits("", "Wed, 21 Oct 2015 07:28:30 GMT", 1800000000) < 0);
+    assert_true(waits("", "-5", 0) < 0);
+    assert_true(waits("", "nan", 0) < 0);
+    assert_true(waits("", "inf", 0) < 0);
+    assert_true(waits("", "soon", 0) < 0);
+    assert_true(waits("", "", 0) < 0);
 }
 
 static void nothing_after_text(void **state)
@@ -120,7 +134,7 @@ static const char *text_of(int status, const char *body, const struct llm_option
 {
     struct failure f;
     struct failure_headers h = {.content_type = ""};
-    failure_from_response(&f, status, &h, body, strlen(body), 0);
+    failure_from_response(&f, status, &h, body, strlen(body));
     *err = (struct error){0};
     failure_error(&f, o, "https://u:pw@api.example/v1/chat/completions?k=v", err);
     return err->text;
@@ -153,7 +167,7 @@ static void texts(void **state)
     text_of(429, "{\"error\":{\"message\":\"slow\"}}", &o, &e);
     assert_int_equal(e.kind, ERROR_BUSY);
     s = text_of(400, "{\"error\":{\"message\":\"maximum context length is 8192 tokens\"}}", &o, &e);
-    assert_int_equal(e.kind, ERROR_LIMIT);
+    assert_int_equal(e.kind, ERROR_CONTEXT);
     assert_non_null(strstr(s, "context"));
     s = text_of(400, "{\"error\":{\"message\":\"a\\nb\\u001b[31mc\"}}", &o, &e);
     assert_int_equal(e.kind, ERROR_API);
@@ -179,7 +193,7 @@ static void learnt_window(void **state)
     for (size_t i = 0; i < countof(cases); i++) {
         struct failure f;
         struct failure_headers h = {0};
-        failure_from_response(&f, 400, &h, cases[i].body, strlen(cases[i].body), 0);
+        failure_from_response(&f, 400, &h, cases[i].body, strlen(cases[i].body));
         assert_int_equal(f.class, FAILURE_CONTEXT);
         assert_int_equal(f.context, cases[i].want);
     }
