@@ -5,11 +5,24 @@
 #define LLM_CURL_LOAD_H
 
 #define CURL_DISABLE_TYPECHECK
+#define CURL_DISABLE_DEPRECATION /* an older libcurl has the older option only */
 #include <curl/curl.h>
 /* curl.h turns some names into macros of the same name; the table needs the plain ones */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
+
+/* Newer than the libcurl that we ask for (7.66), so that an older header may miss them. A libcurl that does not
+ * know an option says so. */
+#if LIBCURL_VERSION_NUM < 0x075500
+#define CURLOPT_PROTOCOLS_STR ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 318))
+#endif
+#if LIBCURL_VERSION_NUM < 0x075700
+#define CURLOPT_QUICK_EXIT ((CURLoption)(CURLOPTTYPE_LONG + 322))
+#endif
+#if LIBCURL_VERSION_NUM < 0x074900
+#define CURLE_PROXY ((CURLcode)97)
+#endif
 
 struct error;
 
@@ -27,6 +40,11 @@ struct curl_api {
     CURL_FUNCTIONS(X)
 #undef X
 };
+
+/* What all our transfers have: http and https alone, no redirects, no signals, our name, our certificates
+ * (certificates.h). ca_cert: as there. Not CURLE_OK: libcurl cannot do it, and nothing may be sent. */
+CURLcode curl_common(const struct curl_api *c, CURL *easy, const char *url, const char *ca_cert,
+                     int connect_ms);
 
 /* The table, the same each time; NULL with ERROR_SYSTEM when there is no libcurl. */
 const struct curl_api *curl_load(struct error *err);

@@ -384,6 +384,8 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
         }
         if (rc < 0)
             return -1;
+        if (m->http)
+            http_forget_connections(m->http);
         adapt_failure(m, &f);
         if (f.class == FAILURE_GONE && !shown && adapt_next_model(m, x, &f)) {
             retry = (struct retry){0};

@@ -179,42 +179,30 @@ static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off
     return 0;
 }
 
-static struct curl_slist *set_options(struct http *h, struct transfer *t, const struct http_request *q)
+/* headers: lives as long as the transfer. Not CURLE_OK: this libcurl cannot do it. */
+static CURLcode set_options(struct http *h, struct transfer *t, const struct curl_slist *headers)
 {
+    const struct http_request *q = t->q;
     const struct curl_api *c = h->curl;
     CURL *e = h->easy;
     c->easy_reset(e);
-    struct curl_slist *headers = c->slist_append(NULL, "Expect:");
-    for (size_t i = 0; i < q->n_headers; i++)
-        headers = c->slist_append(headers, q->headers[i]);
-    c->easy_setopt(e, CURLOPT_URL, q->url);
-    c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
-    c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
-    if (url_is_loopback(q->url))
-        /* a proxy cannot reach our loopback, and must not see what goes there */
-        c->easy_setopt(e, CURLOPT_PROXY, "");
+    CURLcode rc = curl_common(c, e, q->url, q->ca_cert, q->connect_ms);
     if (q->body) {
-        c->easy_setopt(e, CURLOPT_POST, 1L);
-        c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
-        c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_POST, 1L);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
     }
-    c->easy_setopt(e, CURLOPT_HTTPHEADER, headers);
-    c->easy_setopt(e, CURLOPT_USERAGENT, "sandpiper/" VERSION);
-    c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
-    c->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-    c->easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* do not wait for a resolver thread after a cancel */
-    c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
-    c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)q->connect_ms);
-    c->easy_setopt(e, CURLOPT_ERRORBUFFER, h->error);
-    c->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
-    c->easy_setopt(e, CURLOPT_HEADERDATA, t);
-    c->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
-    c->easy_setopt(e, CURLOPT_WRITEDATA, t);
-    c->easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
-    c->easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
-    c->easy_setopt(e, CURLOPT_XFERINFODATA, t);
-    certificates_use(c, e, q->ca_cert);
-    return headers;
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_HTTPHEADER, headers);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_ERRORBUFFER, h->error);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_HEADERDATA, t);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_WRITEDATA, t);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
+    return rc ? rc : c->easy_setopt(e, CURLOPT_XFERINFODATA, t);
 }
 
 /* libcurl's poll with the loop's descriptors. It reports no hang-ups of extra descriptors, so those are
@@ -425,20 +413,37 @@ static enum http_end run(struct transfer *t, struct loop *loop, struct failure *
     }
 }
 
+void http_forget_connections(struct http *h)
+{
+    CURLM *fresh = h->curl->multi_init();
+    if (!fresh)
+        return;
+    h->curl->multi_cleanup(h->multi);
+    h->multi = fresh;
+}
+
 enum http_end http_post(struct http *h, struct loop *loop, const struct http_request *q,
                         struct http_reply *reply, struct failure *f, struct error *err)
 {
     int64_t now = clock_ms();
     struct transfer t = {.h = h, .q = q, .reply = reply, .life = {.content_at = now}, .byte_at = now};
+    enum http_end end = HTTP_ABORTED;
     *reply = (struct http_reply){0};
     h->error[0] = '\0';
-    struct curl_slist *headers = set_options(h, &t, q);
-    h->curl->multi_add_handle(h->multi, h->easy);
-    enum http_end end = run(&t, loop, f, err);
-    if (!reply->status)
-        h->curl->easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &reply->status);
-    /* closes the connection unless the answer was read to its end */
-    h->curl->multi_remove_handle(h->multi, h->easy);
+    struct curl_slist *headers = h->curl->slist_append(NULL, "Expect:");
+    for (size_t i = 0; i < q->n_headers; i++)
+        headers = h->curl->slist_append(headers, q->headers[i]);
+    CURLcode rc = set_options(h, &t, headers);
+    if (rc || h->curl->multi_add_handle(h->multi, h->easy) != CURLM_OK) {
+        error_set(err, ERROR_SYSTEM, 0, "this libcurl cannot make the request: %s",
+                  rc ? h->curl->easy_strerror(rc) : "it takes no transfer");
+    } else {
+        end = run(&t, loop, f, err);
+        if (!reply->status)
+            h->curl->easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &reply->status);
+        /* closes the connection unless the answer was read to its end */
+        h->curl->multi_remove_handle(h->multi, h->easy);
+    }
     h->curl->slist_free_all(headers);
     return end;
 }

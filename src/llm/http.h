@@ -52,6 +52,9 @@ void http_header(struct failure_headers *h, const char *line, size_t n, time_t n
 
 struct http *http_new(struct error *err);
 void http_free(struct http *h);
+/* Close what is kept open. After a reply that was no good: a service that sends more than it announced would
+ * have the rest taken for the next answer. */
+void http_forget_connections(struct http *h);
 
 enum http_end { HTTP_WHOLE, HTTP_STOPPED, HTTP_LOST, HTTP_ABORTED };
 /* WHOLE: the body ended as it should. STOPPED: data or end_by ended it. LOST: f says why; reply->began tells

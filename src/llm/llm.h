@@ -77,12 +77,18 @@ enum llm_place {
     LLM_MODEL,
 };
 
+struct llm_search {
+    const char *const *base_urls; /* in the order in which they are wanted */
+    size_t n;                     /* eight are looked at */
+    const char *ca_cert;          /* as in llm_session */
+    int connect_ms, answer_ms;
+};
+
 /* Look for a local server: GET {base}/models at each URL in parallel. Nobody listens: told at once. Somebody
  * does: a list within connect_ms is taken in the order of base_urls; after that the first that comes, until
  * answer_ms (a server that is computing may be slow to say what it has). Returns the index, with the name of
  * its first model that is not for embeddings in *model (caller frees), or -1. places: what each was found to
- * be (n of them), or NULL. ca_cert: as in llm_options. */
-int llm_discover(const char *const *base_urls, size_t n, const char *ca_cert, int connect_ms, int answer_ms,
-                 struct loop *loop, char **model, enum llm_place *places);
+ * be (n of them), or NULL. */
+int llm_discover(const struct llm_search *what, struct loop *loop, char **model, enum llm_place *places);
 
 #endif
