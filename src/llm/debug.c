@@ -251,7 +251,7 @@ static char *print(const struct debug_reply *d, const struct reading *o)
     if (!o->rc) {
         action = action_of(&o->r, &class);
     } else {
-        choice = retry_decide(&retry, &o->f, o->shown, true, 0, 0);
+        choice = retry_decide(&retry, &o->f, (struct retry_now){o->shown, true, 0, 0});
         /* An answer that began and then told an error, or broke off, has failed. That the loop asks once more
          * when nothing was shown of it stands in retry. */
         bool began = o->status < 300 && o->f.class != FAILURE_EMPTY_RESULT && o->f.class != FAILURE_TOOL_USE;

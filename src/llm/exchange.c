@@ -392,7 +392,8 @@ int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct 
             stream = m->o.stream && !m->learnt->no_stream;
             continue;
         }
-        struct retry_choice c = retry_decide(&retry, &f, shown, stream, clock_ms(), jitter());
+        struct retry_choice c = retry_decide(&retry, &f,
+                                             (struct retry_now){shown, stream, clock_ms(), jitter()});
         int p = prepare(m, x, c, &f, &retry, &stream, err);
         f.tries = retry.attempts + (p > 0);
         if (p > 0)

@@ -34,42 +34,40 @@ static struct retry_choice poll_more(struct retry *t, int64_t now_ms)
 
 /* A stream that broke may do without being one; what was none may be asked for once more, where nothing at
  * all came. */
-static struct retry_choice without_stream(struct retry *t, const struct failure *f, bool streaming,
-                                          double jitter)
+static struct retry_choice without_stream(struct retry *t, const struct failure *f, struct retry_now now)
 {
-    if (t->unstreamed || (!streaming && !f->once))
+    if (t->unstreamed || (!now.streaming && !f->once))
         return (struct retry_choice){RETRY_NO, 0};
     t->unstreamed = true;
-    return streaming ? (struct retry_choice){RETRY_WITHOUT_STREAM, 0} : wait_more(t, f, jitter);
+    return now.streaming ? (struct retry_choice){RETRY_WITHOUT_STREAM, 0} : wait_more(t, f, now.jitter);
 }
 
-struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming,
-                                 int64_t now_ms, double jitter)
+struct retry_choice retry_decide(struct retry *t, const struct failure *f, struct retry_now now)
 {
     struct retry_choice no = {RETRY_NO, 0};
-    if (shown)
+    if (now.shown)
         return no;
     switch (f->class) {
     case FAILURE_BUSY:
-        return wait_more(t, f, jitter);
+        return wait_more(t, f, now.jitter);
     case FAILURE_NETWORK:
         if (f->never || (f->once && t->once++))
             return no;
-        return wait_more(t, f, jitter);
+        return wait_more(t, f, now.jitter);
     case FAILURE_LOADING:
-        return poll_more(t, now_ms);
+        return poll_more(t, now.ms);
     case FAILURE_TOOL_USE:
-        return t->once++ ? no : wait_more(t, f, jitter);
+        return t->once++ ? no : wait_more(t, f, now.jitter);
     case FAILURE_PARAMETER:
         if (t->params & (1u << f->param))
             return no;
         t->params |= 1u << f->param;
         return (struct retry_choice){RETRY_DOWNGRADE, 0};
     case FAILURE_PROTOCOL:
-        return f->once ? without_stream(t, f, streaming, jitter) : no;
+        return f->once ? without_stream(t, f, now) : no;
     case FAILURE_TRUNCATED:
     case FAILURE_EMPTY_RESULT:
-        return without_stream(t, f, streaming, jitter);
+        return without_stream(t, f, now);
     default:
         return no;
     }

@@ -18,8 +18,7 @@ struct api {
     const char *path; /* behind the base URL; NULL: url makes the whole of it */
     char *(*url)(const char *base, const char *model, struct error *err);
     bool bounded; /* without max_tokens the service cuts a reply short */
-    void (*write)(struct request_out *o, struct json *body, const struct llm_request *q,
-                  const struct request_shape *s);
+    void (*write)(struct request_out *o);
 };
 
 const struct api *api_of(enum llm_api a);

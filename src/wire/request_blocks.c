@@ -25,8 +25,9 @@ static void add_user(struct request_out *o, const char *text)
 }
 
 /* The template around a result; {output} is where the text goes. */
-static void add_result(struct request_out *o, const struct llm_prompts *p, const struct turn *t)
+static void add_result(struct request_out *o, const struct turn *t)
 {
+    const struct llm_prompts *p = o->q->prompts;
     const char *template = NULL;
     switch (t->result) {
     case RESULT_OK:
@@ -60,11 +61,11 @@ static void add_result(struct request_out *o, const struct llm_prompts *p, const
     buf_release(&b);
 }
 
-static const char *code_key(const struct llm_request *q, const char *name)
+static const char *code_key(const struct request_out *o, const char *name)
 {
-    for (size_t i = 0; i < q->tools.n; i++)
-        if (!strcmp(q->tools.v[i].name, name))
-            return q->tools.v[i].code_key;
+    for (size_t i = 0; i < o->q->tools.n; i++)
+        if (!strcmp(o->q->tools.v[i].name, name))
+            return o->q->tools.v[i].code_key;
     return NULL;
 }
 
@@ -84,9 +85,9 @@ static void add_fenced(struct buf *b, const char *code)
         buf_addch(b, '`');
 }
 
-static void blocks_call(struct buf *b, const struct llm_request *q, const struct call *k)
+static void blocks_call(struct buf *b, const struct request_out *o, const struct call *k)
 {
-    const char *key = code_key(q, k->name);
+    const char *key = code_key(o, k->name);
     autojson struct json *args = json_parse(k->arguments, strlen(k->arguments), JSON_DUPLICATES, NULL, NULL);
     const char *code = key ? json_str(json_get(args, key)) : NULL;
     if (b->len)
@@ -98,9 +99,9 @@ static void blocks_call(struct buf *b, const struct llm_request *q, const struct
 }
 
 /* A turn with several calls becomes pairs: text and first call, its result, second call, its result. */
-static size_t blocks_assistant(struct request_out *o, const struct llm_request *q, size_t i)
+static size_t blocks_assistant(struct request_out *o, size_t i)
 {
-    const struct conversation *c = q->conversation;
+    const struct conversation *c = o->q->conversation;
     const struct turn *t = &c->v[i];
     struct buf b = BUF_INIT(0);
     flush_user(o);
@@ -109,12 +110,12 @@ static size_t blocks_assistant(struct request_out *o, const struct llm_request *
         request_message(o, "assistant", buf_str(&b));
     size_t used = 0;
     for (size_t k = 0; k < t->n_calls; k++) {
-        blocks_call(&b, q, &t->calls[k]);
+        blocks_call(&b, o, &t->calls[k]);
         request_message(o, "assistant", buf_str(&b));
         buf_clear(&b);
         const struct turn *result = i + 1 + k < c->n ? &c->v[i + 1 + k] : NULL;
         if (result && result->role == TURN_RESULT) {
-            add_result(o, q->prompts, result);
+            add_result(o, result);
             used++;
             if (k + 1 < t->n_calls)
                 flush_user(o);
@@ -149,15 +150,15 @@ static bool repeats(const struct conversation *c, size_t i)
 /* A small model copies what it reads. So a failed try that another try followed is not sent again, and of one
  * that repeats an earlier try only the failure is: it stands behind the question. It keeps the prompt short
  * too, where every round is paid for again. */
-static size_t blocks_failed(struct request_out *o, const struct llm_request *q, size_t i)
+static size_t blocks_failed(struct request_out *o, size_t i)
 {
-    const struct conversation *c = q->conversation;
+    const struct conversation *c = o->q->conversation;
     size_t n = failures(c, i);
     bool tried_again = n && i + 1 + n < c->n && c->v[i + 1 + n].role == TURN_ASSISTANT;
     if (!n || (!tried_again && !repeats(c, i)))
         return 0;
     for (size_t k = 0; !tried_again && k < n; k++)
-        add_result(o, q->prompts, &c->v[i + 1 + k]);
+        add_result(o, &c->v[i + 1 + k]);
     return n;
 }
 
@@ -189,23 +190,23 @@ static void add_examples(struct request_out *o, const char *text)
     }
 }
 
-void request_blocks(struct request_out *o, const struct llm_request *q)
+void request_blocks(struct request_out *o)
 {
-    const struct conversation *c = q->conversation;
+    const struct conversation *c = o->q->conversation;
     bool short_form = answer_wanted(c);
 
-    if (q->prompts)
-        add_examples(o, q->prompts->examples);
+    if (o->q->prompts)
+        add_examples(o, o->q->prompts->examples);
     for (size_t i = 0; i < c->n; i++) {
-        size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, q, i) : 0;
+        size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, i) : 0;
         if (failed)
             i += failed;
         else if (c->v[i].role == TURN_USER)
             add_user(o, c->v[i].text + (short_form ? c->v[i].aside : 0));
         else if (c->v[i].role == TURN_ASSISTANT)
-            i += blocks_assistant(o, q, i);
+            i += blocks_assistant(o, i);
         else
-            add_result(o, q->prompts, &c->v[i]);
+            add_result(o, &c->v[i]);
     }
     flush_user(o);
 }

@@ -73,17 +73,17 @@ char *workers_ai_model(const char *url)
 }
 
 /* max_tokens always: its default here is 256. Usage comes by itself. */
-void request_workers_ai(struct request_out *o, struct json *body, const struct llm_request *q,
-                        const struct request_shape *s)
+void request_workers_ai(struct request_out *o)
 {
-    request_messages(o, q, s, (struct request_style){.names = true});
-    json_set(body, "messages", o->messages);
-    if (!request_in_blocks(s))
-        request_tools(o, body, q);
+    const struct request_shape *s = o->s;
+    const char *effort = request_effort(s->o, s->learnt);
+    request_messages(o, (struct request_style){.names = true});
+    json_set(o->body, "messages", o->messages);
+    request_tools(o);
     if (s->max_tokens > 0 && s->learnt->max_tokens_field == MAX_TOKENS_OLD)
-        json_set_int(body, "max_tokens", s->max_tokens);
-    request_temperature(body, q, s);
-    if (request_effort(s->o, s->learnt))
-        json_set_str(body, "reasoning_effort", request_effort(s->o, s->learnt));
-    json_set_bool(body, "stream", s->stream);
+        json_set_int(o->body, "max_tokens", s->max_tokens);
+    request_temperature(o);
+    if (effort)
+        json_set_str(o->body, "reasoning_effort", effort);
+    json_set_bool(o->body, "stream", s->stream);
 }

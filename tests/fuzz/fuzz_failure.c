@@ -44,7 +44,7 @@ static void check_failure(int status, const char *body, size_t len, const char *
     check(f.class != FAILURE_NONE && utf8_valid(f.message, strlen(f.message))
           && strpbrk(f.message, "\n\r\033") == NULL);
     struct retry t = {0};
-    struct retry_choice c = retry_decide(&t, &f, false, true, 0, 0);
+    struct retry_choice c = retry_decide(&t, &f, (struct retry_now){false, true, 0, 0});
     check(c.wait_ms >= 0 && c.wait_ms <= 120000);
 }
 

@@ -294,7 +294,7 @@ static void waits(void **state)
             || f.retry_after > cases[i].want + 0.001)
             fail_msg("case %zu: class %d, wait %f, not %f", i, f.class, f.retry_after, cases[i].want);
         struct retry t = {0};
-        struct retry_choice c = retry_decide(&t, &f, false, true, 0, 0);
+        struct retry_choice c = retry_decide(&t, &f, (struct retry_now){false, true, 0, 0});
         assert_int_equal(c.what, cases[i].want > 120 ? RETRY_NO : RETRY_WAIT);
         assert_int_equal(c.wait_ms, cases[i].want > 120 ? 0
                                     : cases[i].want > 0 ? (int)(cases[i].want * 1000 + 0.5)

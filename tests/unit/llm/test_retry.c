@@ -28,12 +28,12 @@ static void backoff(void **state)
     const int most[] = {500, 1000, 2000}, least[] = {375, 750, 1500};
     for (int i = 0; i < 3; i++) {
         struct retry copy = t;
-        struct retry_choice c = retry_decide(&copy, &f, false, true, 0, 1.0);
+        struct retry_choice c = retry_decide(&copy, &f, (struct retry_now){false, true, 0, 1.0});
         assert_int_equal(c.what, RETRY_WAIT);
         assert_int_equal(c.wait_ms, least[i]);
-        assert_int_equal(retry_decide(&t, &f, false, true, 0, 0.0).wait_ms, most[i]);
+        assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0.0}).wait_ms, most[i]);
     }
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_NO);
 }
 
 /* What two headers say, in either order; -1: nothing. */
@@ -55,13 +55,13 @@ static void server_says_when(void **state)
     struct retry t = {0};
     struct failure f = of(FAILURE_BUSY);
     f.retry_after = 7.5;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0.5).wait_ms, 7500);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0.5}).wait_ms, 7500);
     f.retry_after = 120;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0.5).wait_ms, 120000);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0.5}).wait_ms, 120000);
     f.retry_after = 121;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0.5).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0.5}).what, RETRY_NO);
     f.retry_after = 0;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).wait_ms, 2000);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).wait_ms, 2000);
 
     assert_true(waits("", "2", 0) == 2);
     assert_true(waits("250", "2", 0) == 0.25);
@@ -83,7 +83,7 @@ static void nothing_after_text(void **state)
         struct retry t = {0};
         struct failure f = of(c);
         f.param = PARAM_STREAM_OPTIONS;
-        assert_int_equal(retry_decide(&t, &f, true, true, 0, 0).what, RETRY_NO);
+        assert_int_equal(retry_decide(&t, &f, (struct retry_now){true, true, 0, 0}).what, RETRY_NO);
     }
 }
 
@@ -95,26 +95,26 @@ static void kinds(void **state)
     for (size_t i = 0; i < countof(never); i++) {
         struct retry t = {0};
         struct failure f = of(never[i]);
-        assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
+        assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_NO);
     }
     struct retry t = {0};
     struct failure f = of(FAILURE_PARAMETER);
     f.param = PARAM_TEMPERATURE;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_DOWNGRADE);
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_DOWNGRADE);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_NO);
     f.param = PARAM_STREAM_OPTIONS;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_DOWNGRADE);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_DOWNGRADE);
     f = of(FAILURE_TRUNCATED);
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_WITHOUT_STREAM);
-    assert_int_equal(retry_decide(&t, &f, false, false, 0, 0).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_WITHOUT_STREAM);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, false, 0, 0}).what, RETRY_NO);
     f = of(FAILURE_TOOL_USE);
     t = (struct retry){0};
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_WAIT);
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_WAIT);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_NO);
     f = of(FAILURE_NETWORK);
     f.never = true;
     t = (struct retry){0};
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_NO);
 }
 
 static void loading(void **state)
@@ -124,7 +124,8 @@ static void loading(void **state)
     struct failure f = of(FAILURE_LOADING);
     int64_t now = 5000;
     unsigned polls = 0;
-    for (struct retry_choice c; (c = retry_decide(&t, &f, false, true, now, 0)).what == RETRY_POLL; polls++)
+    for (struct retry_choice c;
+         (c = retry_decide(&t, &f, (struct retry_now){false, true, now, 0})).what == RETRY_POLL; polls++)
         now += c.wait_ms;
     assert_int_equal(polls, 150);
     assert_int_equal(now, 305000);

@@ -149,7 +149,7 @@ static const char *check_retry(const char *want, const struct outcome *o)
     struct retry t = {0};
     if (!o->rc)
         return "a reply instead of a retry";
-    struct retry_choice c = retry_decide(&t, &o->f, false, true, 0, 0);
+    struct retry_choice c = retry_decide(&t, &o->f, (struct retry_now){false, true, 0, 0});
     if (!strcmp(want, "nostream"))
         return c.what == RETRY_WITHOUT_STREAM ? NULL : "not retried without stream";
     if (strstr(want, "max_completion_tokens"))
@@ -172,7 +172,7 @@ static const char *check_error(const struct json *a, const struct outcome *o)
     struct retry t = {0};
     if (!o->rc)
         return "a reply instead of an error";
-    enum retry_what what = retry_decide(&t, &o->f, false, false, 0, 0).what;
+    enum retry_what what = retry_decide(&t, &o->f, (struct retry_now){false, false, 0, 0}).what;
     if (partial && strcmp(o->r.text, partial))
         return "another partial text";
     if (!class)
