@@ -44,8 +44,9 @@ static const char *other_limit(struct llm *m, enum max_tokens_field now, enum ma
 
 /* Items of turns that the model itself made a moment ago are refused for good; older ones may only be too
  * old. */
-static const char *stale_items(struct llm *m, const struct exchange *x)
+static const char *stale_items(const struct exchange *x)
 {
+    struct llm *m = x->m;
     struct llm_learnt *k = m->learnt;
 
     if (k->no_items)
@@ -67,15 +68,16 @@ static const char *leave_out(bool *without, bool sent, const char *name)
 
 /* "use /v1/responses": models that call tools there alone. Where there is none, they do so here when they do
  * not think. */
-static int other_api(struct llm *m, const struct exchange *x, struct error *err)
+static int other_api(const struct exchange *x, struct error *err)
 {
+    struct llm *m = x->m;
     struct llm_learnt *k = m->learnt;
 
     if (m->o.api == LLM_CHAT_COMPLETIONS && !k->no_responses) {
         if (llm_use_api(m, LLM_RESPONSES, err))
             return -1;
         llm_keep_tools(m);
-        exchange_notice(x->l, false,
+        exchange_notice(x, false,
                         "%s calls tools by the Responses API only; it is asked by that from here on",
                         m->o.model);
         return 0;
@@ -88,32 +90,31 @@ static int other_api(struct llm *m, const struct exchange *x, struct error *err)
         return -1;
     llm_keep_tools(m);
     exchange_notice(
-        x->l, false,
-        "there is no Responses API here; %s is asked to call tools without thinking (effort none)",
+        x, false, "there is no Responses API here; %s is asked to call tools without thinking (effort none)",
         m->o.model);
     return 0;
 }
 
-static int blocks_instead(struct llm *m, const struct exchange *x, const struct failure *f)
+static int blocks_instead(const struct exchange *x, const struct failure *f)
 {
+    struct llm *m = x->m;
     if (m->o.dialect != LLM_AUTO || m->learnt->dialect == LLM_BLOCKS)
         return 1;
     m->learnt->dialect = LLM_BLOCKS;
     if (failure_parser_flags(f))
-        exchange_notice(x->l, false,
+        exchange_notice(x, false,
                         "vLLM reads no tool calls: start it with %s. Until then %s writes its code as text",
                         failure_parser_flags(f), m->o.model);
     else
-        exchange_notice(x->l, false, "%s takes no tools here; it is asked to write code in blocks",
-                        m->o.model);
+        exchange_notice(x, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
     return 0;
 }
 
-int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool *streaming,
-          struct error *err)
+int adapt(struct exchange *x, const struct failure *f, struct error *err)
 {
+    struct llm *m = x->m;
     struct llm_learnt *k = m->learnt;
-    bool stream = *streaming;
+    bool stream = x->stream;
     const char *what = NULL;
     char line[160] = "";
 
@@ -138,7 +139,7 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
         break;
     case PARAM_STREAM:
         what = leave_out(&k->no_stream, stream, "stream");
-        *streaming = false;
+        x->stream = false;
         break;
     case PARAM_ENCRYPTED:
         what = leave_out(&k->no_encrypted, m->o.api == LLM_RESPONSES, "include (encrypted reasoning)");
@@ -147,7 +148,7 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
         what = leave_out(&k->no_summary, m->o.reasoning_summary, "reasoning.summary");
         break;
     case PARAM_ITEMS:
-        what = stale_items(m, x);
+        what = stale_items(x);
         break;
     case PARAM_THOUGHTS:
         if (k->thoughts_required || m->o.reasoning_back == LLM_BACK_REQUIRED)
@@ -157,17 +158,17 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
                  "the service misses reasoning_content in the history; asking again with it");
         break;
     case PARAM_TOOLS:
-        return blocks_instead(m, x, f);
+        return blocks_instead(x, f);
     case PARAM_API:
     case PARAM_NO_API:
-        return other_api(m, x, err);
+        return other_api(x, err);
     case PARAM_NONE:
         break;
     }
     if (what && !*line)
         snprintf(line, sizeof line, "the service refused %s; asking again without it", what);
     if (*line)
-        exchange_notice(x->l, true, "%s", line);
+        exchange_notice(x, true, "%s", line);
     return *line ? 0 : 1;
 }
 
@@ -180,8 +181,9 @@ void adapt_failure(const struct llm *m, struct failure *f)
     }
 }
 
-bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f)
+bool adapt_next_model(const struct exchange *x, struct failure *f)
 {
+    struct llm *m = x->m;
     struct llm_options next = {0};
     struct error err = {0};
     autofree char *gone = xstrdup(m->o.model), *provider = xstrdup(m->o.provider);
@@ -191,13 +193,14 @@ bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f
     llm_keep_gone(m);
     if (llm_reconfigure(m, &next, &err))
         return false;
-    exchange_notice(x->l, false, "%s has the model %s no longer; %s is asked instead",
+    exchange_notice(x, false, "%s has the model %s no longer; %s is asked instead",
                     provider ? provider : "the service", gone, m->o.model);
     return true;
 }
 
-void adapt_tell_effort(struct llm *m, const struct exchange *x)
+void adapt_tell_effort(const struct exchange *x)
 {
+    struct llm *m = x->m;
     const char *asked = m->o.reasoning_effort,
                *sent = m->o.thinking == LLM_THINKING_NONE ? NULL : request_effort(&m->o, m->learnt);
 
@@ -205,9 +208,9 @@ void adapt_tell_effort(struct llm *m, const struct exchange *x)
         return;
     m->learnt->told_effort = true;
     if (sent)
-        exchange_notice(x->l, true, "%s does not know the effort %s; %s is sent", m->o.model, asked, sent);
+        exchange_notice(x, true, "%s does not know the effort %s; %s is sent", m->o.model, asked, sent);
     else
-        exchange_notice(x->l, false, "the effort %s is not sent: %s cannot be told how long to think here",
+        exchange_notice(x, false, "the effort %s is not sent: %s cannot be told how long to think here",
                         asked, m->o.model);
 }
 
@@ -228,8 +231,9 @@ static bool is_snapshot(const char *rest)
                && (isdigit((unsigned char)rest[1]) || !strncasecmp(rest + 1, "preview", 7)));
 }
 
-void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_reply *r)
+void adapt_told_model(const struct exchange *x, const struct llm_reply *r)
 {
+    struct llm *m = x->m;
     char asked[128], answered[128];
 
     if (!r->model || m->learnt->told_model)
@@ -241,6 +245,6 @@ void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_
         || (!strncasecmp(asked, answered, n) && is_snapshot(asked[n] ? asked + n : answered + n)))
         return;
     m->learnt->told_model = true;
-    exchange_notice(x->l, m->loopback || m->o.any_model, "asked for %.100s, answered by %.100s", m->o.model,
+    exchange_notice(x, m->loopback || m->o.any_model, "asked for %.100s, answered by %.100s", m->o.model,
                     r->model);
 }

@@ -21,6 +21,10 @@
     16384 /* as libcurl gives it: the caps are on what is not yet understood, not on a whole stream */
 
 struct reading {
+    const struct debug_reply *d;
+    struct llm_request q;
+    const char *body;
+    size_t len;
     int rc, status;
     bool finished, shown, sse, enough, done;
     char finish[32];
@@ -56,26 +60,26 @@ static bool unpack(const char *body, size_t len, struct buf *out)
     return n >= 0; /* also where the cap was met: the reader says so */
 }
 
-static void read_error(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len,
-                       struct reading *o)
+static void read_error(struct reading *o)
 {
-    struct failure_headers h = {0};
+    const struct debug_reply *d = o->d;
+    struct failure_head h = {.status = o->status};
     for (size_t i = 0; i < d->n_headers; i++)
         http_header(&h, d->headers[i], strlen(d->headers[i]), d->now);
-    failure_from_response(&o->f, d->status, &h, body, len);
+    failure_from_response(&o->f, &h, o->body, o->len);
     o->rc = -1;
     if (o->f.class == FAILURE_TOOL_USE)
-        o->rc = reply_failed_generation(q, body, len, &o->r);
+        o->rc = reply_failed_generation(&o->q, o->body, o->len, &o->r);
 }
 
-static void read_body(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len,
-                      struct reading *o)
+static void read_body(struct reading *o)
 {
+    size_t len = o->len;
     struct reply a;
-    reply_init(&a, d->dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS : REPLY_MODE_NATIVE, q, NULL);
+    reply_init(&a, o->d->dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS : REPLY_MODE_NATIVE, &o->q, NULL);
     bool more = true;
     for (size_t at = 0; at < len && (more || (a.reader.failed && !a.reader.done)); at += PIECE)
-        more = reply_feed(&a, body + at, len - at < PIECE ? len - at : PIECE);
+        more = reply_feed(&a, o->body + at, len - at < PIECE ? len - at : PIECE);
     o->rc = reply_finish(&a, false, &o->r, &o->f);
     o->shown = a.shown;
     o->enough = a.enough;
@@ -279,25 +283,25 @@ static char *print(const struct debug_reply *d, const struct reading *o)
     return json_print(j);
 }
 
-char *debug_reply(const struct debug_reply *given, const char *body, size_t len)
+char *debug_reply(const struct debug_reply *d, const char *body, size_t len)
 {
-    struct debug_reply d = *given;
     struct llm_prompts none = {0};
-    struct llm_request q = {.prompts = &none, .tools = d.tools};
-    struct reading o = {.r.usage = {-1, -1, -1, false}};
+    struct reading o = {.d = d,
+                        .q = {.prompts = &none, .tools = d->tools},
+                        .body = body,
+                        .len = len,
+                        .status = d->status ? d->status : 200,
+                        .r.usage = {-1, -1, -1, false}};
     struct buf plain = BUF_INIT(DEBUG_BODY_MAX);
     if (len > 2 && !memcmp(body, "\x1f\x8b", 2) && unpack(body, len, &plain)) {
-        body = buf_str(&plain);
-        len = plain.len;
+        o.body = buf_str(&plain);
+        o.len = plain.len;
     }
-    if (!d.status)
-        d.status = 200;
-    o.status = d.status;
-    if (d.status < 200 || d.status >= 300)
-        read_error(&d, &q, body, len, &o);
+    if (o.status < 200 || o.status >= 300)
+        read_error(&o);
     else
-        read_body(&d, &q, body, len, &o);
-    char *text = print(&d, &o);
+        read_body(&o);
+    char *text = print(d, &o);
     llm_reply_release(&o.r);
     free(o.refusal);
     buf_release(&plain);

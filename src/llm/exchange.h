@@ -8,6 +8,7 @@
 #include "wire/reply.h"
 #include "llm/http.h"
 #include "llm/llm.h"
+#include "llm/retry.h"
 #include "wire/request.h"
 
 /* What was learnt about an endpoint and model, and which: base URL, model and API as they were configured. */
@@ -32,17 +33,20 @@ struct llm {
     const char *key;
 };
 
+/* One question put to the service, with its retries. */
 struct exchange {
+    struct llm *m;
     const struct llm_request *q;
     const struct llm_listener *l;
+    bool stream; /* the next try asks for one */
+    struct retry retry;
     /* results beside the reply */
     bool structured; /* a call came as the API has them */
     bool from_block; /* the call is a fenced block */
 };
 
-/* As llm_ask, for one request with its retries. usage and requests of r are added to, the rest is replaced.
- */
-int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err);
+/* As llm_ask, with m, q and l set. usage and requests of r are added to, the rest is replaced. */
+int exchange_run(struct exchange *x, struct llm_reply *r, struct error *err);
 
 /* Keep for a day where this model calls tools. */
 void llm_keep_tools(struct llm *m);
@@ -51,7 +55,7 @@ void llm_keep_gone(struct llm *m);
 /* Ask by another API from here on. -1 with err: the URL cannot be made. */
 int llm_use_api(struct llm *m, enum llm_api api, struct error *err);
 
-void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt, ...)
+void exchange_notice(const struct exchange *x, bool detail, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

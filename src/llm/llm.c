@@ -292,13 +292,14 @@ static bool is_unsure(const struct llm *m, const struct llm_request *q, const st
 
 /* What this reply shows of how the model calls. A block that it sends when it is asked whether code is to be
  * run means that it calls so. */
-static void learn_dialect(struct llm *m, const struct exchange *x)
+static void learn_dialect(const struct exchange *x)
 {
+    struct llm *m = x->m;
     if (x->structured)
         m->learnt->native_seen = true;
     if (x->q->about && x->from_block && m->learnt->dialect != LLM_BLOCKS) {
         m->learnt->dialect = LLM_BLOCKS;
-        exchange_notice(x->l, false, "%s writes its code as text; its python blocks are run from here on",
+        exchange_notice(x, false, "%s writes its code as text; its python blocks are run from here on",
                         m->o.model);
     }
     keep_dialect(m);
@@ -307,15 +308,15 @@ static void learn_dialect(struct llm *m, const struct exchange *x)
 int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r,
             struct error *err)
 {
-    struct exchange x = {.q = q, .l = l};
+    struct exchange x = {.m = m, .q = q, .l = l};
     int64_t start = clock_us();
     *r = (struct llm_reply){.usage = {-1, -1, -1, false}};
     int rc = conversation_check(q->conversation, err);
     if (!rc)
-        rc = exchange_run(m, &x, r, err);
+        rc = exchange_run(&x, r, err);
     if (!rc) {
         r->unsure = is_unsure(m, q, r);
-        learn_dialect(m, &x);
+        learn_dialect(&x);
     }
     if (!r->text)
         r->text = xstrdup("");

@@ -162,30 +162,29 @@ static int compare(const struct replay *p, const struct json *was, const struct 
 }
 
 static enum http_end give(const struct json *line, const struct http_request *q, struct http_reply *reply,
-                          struct failure *f, struct error *err)
+                          struct error *err)
 {
     const char *body = str(json_get(line, "body")), *end = str(json_get(line, "end"));
-    struct http_life life = {.content_at = clock_ms()};
-    *reply = (struct http_reply){.status = (long)json_int(json_get(line, "status"), 0)};
-    reply->began = reply->status != 0;
+    reply->head.status = (int)json_int(json_get(line, "status"), 0);
+    reply->began = reply->head.status != 0;
     for (const struct json *h = json_first(json_get(line, "headers")); h; h = json_next(h))
-        http_header(&reply->headers, str(h), strlen(str(h)), time(NULL));
-    bool more = !*body || q->data(q->ctx, reply, body, strlen(body), &life);
+        http_header(&reply->head, str(h), strlen(str(h)), time(NULL));
+    bool more = !*body || q->data(q->ctx, reply, body, strlen(body));
     if (!strcmp(end, "aborted")) {
         error_set(err, ERROR_CANCELLED, 0, "the recorded session was interrupted here");
         return HTTP_ABORTED;
     }
     if (!strcmp(end, "lost")) {
-        failure_set(f, FAILURE_NETWORK, "the connection was lost when this was recorded");
+        failure_set(&reply->failure, FAILURE_NETWORK, "the connection was lost when this was recorded");
         return HTTP_LOST;
     }
     return more ? HTTP_WHOLE : HTTP_STOPPED;
 }
 
 enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply,
-                          struct failure *f, struct error *err)
+                          struct error *err)
 {
-    *reply = (struct http_reply){0};
+    *reply = (struct http_reply){.life.content_at = clock_ms()};
     p->number++;
     autojson struct json *request = next_line(p, "request"), *was = body_of(request);
     autojson struct json *is = json_parse(q->body, q->len, 0, NULL, NULL);
@@ -200,5 +199,5 @@ enum http_end replay_post(struct replay *p, const struct http_request *q, struct
         bad(p, "its reply was not recorded as a whole", err);
         return HTTP_ABORTED;
     }
-    return give(line, q, reply, f, err);
+    return give(line, q, reply, err);
 }

@@ -424,9 +424,17 @@ static enum failure_class class_of_words(const struct failure *f, const char *ty
     return FAILURE_FATAL;
 }
 
-static enum failure_class classify(struct failure *f, const char *type, const char *param,
-                                   const struct json *j, const struct failure_headers *h)
+/* What an error says beside its status, code and message. */
+struct evidence {
+    const char *type, *param;     /* param: or NULL */
+    const struct json *j;         /* the whole body, or NULL */
+    const struct failure_head *h; /* or NULL */
+};
+
+static enum failure_class classify(struct failure *f, const struct evidence *e)
 {
+    const struct json *j = e->j;
+    const char *type = e->type, *should_retry = e->h ? e->h->should_retry : "";
     int s = f->status;
     if (is_too_large(f))
         return FAILURE_TOO_LARGE;
@@ -446,7 +454,8 @@ static enum failure_class classify(struct failure *f, const char *type, const ch
         return FAILURE_PARAMETER;
     }
     if (s == 400 || s == 404 || s == 422 || s == 501) {
-        f->param = has(f->code, "invalid_encrypted_content") ? PARAM_ITEMS : param_named(f->message, param);
+        f->param = has(f->code, "invalid_encrypted_content") ? PARAM_ITEMS
+                                                             : param_named(f->message, e->param);
         if (f->param == PARAM_TOOLS || f->param == PARAM_ITEMS || (f->param && s != 404))
             return FAILURE_PARAMETER;
     }
@@ -456,18 +465,17 @@ static enum failure_class classify(struct failure *f, const char *type, const ch
         return FAILURE_NOT_FOUND;
     if (s == 413)
         return FAILURE_CONTEXT;
-    if (h && !strcasecmp(h->should_retry, "false"))
+    if (!strcasecmp(should_retry, "false"))
         return FAILURE_FATAL;
     if (s >= 500 && is_loading(f, j))
         return FAILURE_LOADING;
-    if (s == 408 || s == 409 || s == 429 || s == 498 || s >= 500
-        || (h && !strcasecmp(h->should_retry, "true")))
+    if (s == 408 || s == 409 || s == 429 || s == 498 || s >= 500 || (!strcasecmp(should_retry, "true")))
         return FAILURE_BUSY;
     enum failure_class known = s < 300 ? failure_by_number(j) : FAILURE_NONE;
     return s >= 300 ? FAILURE_FATAL : known ? known : class_of_words(f, type);
 }
 
-static void from_json(struct failure *f, int status, const struct json *j, const struct failure_headers *h)
+static void from_json(struct failure *f, int status, const struct json *j, const struct failure_head *h)
 {
     *f = (struct failure){.status = status, .retry_after = -1, .in_stream = status < 300};
     if (json_type(j) == JSON_ARRAY)
@@ -498,7 +506,7 @@ static void from_json(struct failure *f, int status, const struct json *j, const
             named = (long)json_int(json_get(o, "status"), 0);
         f->status = named >= 400 && named <= 599 ? (int)named : 0;
     }
-    f->class = classify(f, type, json_str(json_get(o, "param")), j, h);
+    f->class = classify(f, &(struct evidence){type, json_str(json_get(o, "param")), j, h});
     if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA)
         f->retry_after = failure_wait_in_body(o, f->message);
 }
@@ -540,9 +548,9 @@ static bool is_binary(const char *body, size_t len)
     return !utf8_valid(body, utf8_cut(body, len, n));
 }
 
-static void from_other(struct failure *f, int status, const struct failure_headers *h, const char *body,
-                       size_t len)
+static void from_other(struct failure *f, const struct failure_head *h, const char *body, size_t len)
 {
+    int status = h->status;
     *f = (struct failure){.status = status, .retry_after = -1};
     if (looks_html(body, len, h->content_type)) {
         char title[128];
@@ -561,12 +569,12 @@ static void from_other(struct failure *f, int status, const struct failure_heade
     else if (!len && (status == 400 || status == 413))
         f->class = FAILURE_CONTEXT; /* Cerebras answers an overlong prompt so */
     else
-        f->class = classify(f, "", NULL, NULL, h);
+        f->class = classify(f, &(struct evidence){.type = "", .h = h});
 }
 
-void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body,
-                           size_t len)
+void failure_from_response(struct failure *f, const struct failure_head *h, const char *body, size_t len)
 {
+    int status = h->status;
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
     if (!j && status >= 300)
         /* LiteLLM: the error of a stream that never began, as a stream */
@@ -574,7 +582,7 @@ void failure_from_response(struct failure *f, int status, const struct failure_h
     if (json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY)
         from_json(f, status, j, h);
     else
-        from_other(f, status, h, body, len);
+        from_other(f, h, body, len);
     if (h->waits && (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA))
         f->retry_after = h->wait; /* the header wins over the body */
     if (status >= 300 && status < 400 && *h->location) {

@@ -69,8 +69,9 @@ struct failure {
     unsigned tries; /* how often it was asked, for the text; 0 not told */
 };
 
-/* What an answer's headers tell; zeroed: nothing. */
-struct failure_headers {
+/* The status of an answer and what its headers tell; zeroed: nothing. */
+struct failure_head {
+    int status;
     char content_type[96], should_retry[16], location[256];
     bool waits;  /* a Retry-After was there */
     bool exact;  /* it was retry-after-ms, which counts before the other */
@@ -78,8 +79,7 @@ struct failure_headers {
 };
 
 /* An HTTP answer with status >= 300 (or a body that was no answer at all). */
-void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body,
-                           size_t len);
+void failure_from_response(struct failure *f, const struct failure_head *h, const char *body, size_t len);
 /* An error object inside an answer with status 200; j is the whole top-level value. */
 void failure_from_json(struct failure *f, int status, const struct json *j);
 void failure_set(struct failure *f, enum failure_class class, const char *fmt, ...)

@@ -332,8 +332,8 @@ void reader_end(struct reader *r, bool lost)
         read_document(r, lost);
     if ((r->mode == READ_OTHER || r->mode == READ_SNIFF) && !r->failed) {
         r->failed = true;
-        struct failure_headers none = {0};
-        failure_from_response(&r->failure, 200, &none, buf_str(&r->body), r->body.len);
+        struct failure_head head = {.status = 200};
+        failure_from_response(&r->failure, &head, buf_str(&r->body), r->body.len);
         if (r->mode == READ_SNIFF && !r->body.len)
             failure_set(&r->failure, FAILURE_TRUNCATED, lost ? "nothing came" : "an empty answer");
         r->failure.empty = r->mode == READ_SNIFF && !r->body.len && !lost;

@@ -37,10 +37,11 @@ static char *headers_of(char *s, char *end, const char **headers, size_t *n)
 static void check_failure(int status, const char *body, size_t len, const char *wait, const char *wait_ms)
 {
     struct failure f;
-    struct failure_headers h = {0};
+    struct failure_head h = {0};
     http_header(&h, wait, strlen(wait), 1800000000);
     http_header(&h, wait_ms, strlen(wait_ms), 1800000000);
-    failure_from_response(&f, status, &h, body, len);
+    h.status = status;
+    failure_from_response(&f, &h, body, len);
     check(f.class != FAILURE_NONE && utf8_valid(f.message, strlen(f.message))
           && strpbrk(f.message, "\n\r\033") == NULL);
     struct retry t = {0};

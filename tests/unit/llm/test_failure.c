@@ -22,10 +22,11 @@
 
 static void read_body(struct failure *f, int status, const char *body)
 {
-    struct failure_headers h = {.content_type = "application/json"};
+    struct failure_head h = {.content_type = "application/json"};
     if (body[0] == '<')
         strcpy(h.content_type, "text/html");
-    failure_from_response(f, status, &h, body, strlen(body));
+    h.status = status;
+    failure_from_response(f, &h, body, strlen(body));
 }
 
 static const struct row {
@@ -284,12 +285,13 @@ static void waits(void **state)
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct failure f;
-        struct failure_headers h = {0};
+        struct failure_head h = {0};
         autofree char *after = xasprintf("Retry-After: %s\r\n", cases[i].after),
                       *ms = xasprintf("retry-after-ms:%s", cases[i].ms);
         http_header(&h, ms, strlen(ms), NOW);
         http_header(&h, after, strlen(after), NOW);
-        failure_from_response(&f, 429, &h, cases[i].body, strlen(cases[i].body));
+        h.status = 429;
+        failure_from_response(&f, &h, cases[i].body, strlen(cases[i].body));
         if (f.class != FAILURE_BUSY || f.retry_after < cases[i].want - 0.001
             || f.retry_after > cases[i].want + 0.001)
             fail_msg("case %zu: class %d, wait %f, not %f", i, f.class, f.retry_after, cases[i].want);
@@ -303,8 +305,9 @@ static void waits(void **state)
             check_text(&f, ERROR_BUSY, "", cases[i].want == 3600 ? "in 60 min" : "in 2.0", "far");
     }
     struct failure f;
-    struct failure_headers h = {.waits = true, .wait = 9};
-    failure_from_response(&f, 400, &h, "{}", 2);
+    struct failure_head h = {.waits = true, .wait = 9};
+    h.status = 400;
+    failure_from_response(&f, &h, "{}", 2);
     assert_true(f.retry_after < 0); /* only where it is worth a wait */
 }
 

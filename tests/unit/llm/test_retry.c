@@ -39,7 +39,7 @@ static void backoff(void **state)
 /* What two headers say, in either order; -1: nothing. */
 static double waits(const char *ms, const char *after, time_t now)
 {
-    struct failure_headers h = {0}, back = {0};
+    struct failure_head h = {0}, back = {0};
     autofree char *one = xasprintf("retry-after-ms: %s", ms), *two = xasprintf("Retry-After: %s\r\n", after);
     http_header(&h, one, strlen(one), now);
     http_header(&h, two, strlen(two), now);
@@ -134,8 +134,9 @@ static void loading(void **state)
 static const char *text_of(int status, const char *body, const struct llm_options *o, struct error *err)
 {
     struct failure f;
-    struct failure_headers h = {.content_type = ""};
-    failure_from_response(&f, status, &h, body, strlen(body));
+    struct failure_head h = {.content_type = ""};
+    h.status = status;
+    failure_from_response(&f, &h, body, strlen(body));
     *err = (struct error){0};
     failure_error(&f, o, "https://u:pw@api.example/v1/chat/completions?k=v", err);
     return err->text;
@@ -193,8 +194,9 @@ static void learnt_window(void **state)
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct failure f;
-        struct failure_headers h = {0};
-        failure_from_response(&f, 400, &h, cases[i].body, strlen(cases[i].body));
+        struct failure_head h = {0};
+        h.status = 400;
+        failure_from_response(&f, &h, cases[i].body, strlen(cases[i].body));
         assert_int_equal(f.class, FAILURE_CONTEXT);
         assert_int_equal(f.context, cases[i].want);
     }

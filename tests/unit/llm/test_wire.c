@@ -79,13 +79,14 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
     struct llm_prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = {w->tools, w->n_tools}};
     if (w->status >= 300) {
-        struct failure_headers h = {0};
+        struct failure_head h = {0};
         for (const char *line = buf_str(&w->headers), *end; *line; line = end) {
             end = strchrnul(line, '\n');
             http_header(&h, line, (size_t)(end - line), 1800000000);
             end += *end == '\n';
         }
-        failure_from_response(&o->f, w->status, &h, buf_str(&w->body), len);
+        h.status = w->status;
+        failure_from_response(&o->f, &h, buf_str(&w->body), len);
         o->rc = o->f.class == FAILURE_TOOL_USE ? reply_failed_generation(&q, buf_str(&w->body), len, &o->r)
                                                : -1;
         if (o->rc)
