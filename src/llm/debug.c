@@ -112,31 +112,19 @@ static const char *busy_class(const struct failure *f)
 
 static const char *class_of(const struct failure *f)
 {
-    switch (f->class) {
-    case FAILURE_AUTH:
-        return "auth";
-    case FAILURE_QUOTA:
-        return "quota";
-    case FAILURE_CONTEXT:
-        return "context";
-    case FAILURE_TOO_LARGE:
-    case FAILURE_BUSY:
+    static const char *const names[] = {
+        [FAILURE_AUTH] = "auth",           [FAILURE_QUOTA] = "quota",
+        [FAILURE_CONTEXT] = "context",     [FAILURE_LOADING] = "overloaded",
+        [FAILURE_NETWORK] = "server",      [FAILURE_EMPTY_RESULT] = "server",
+        [FAILURE_NOT_API] = "not_an_api",  [FAILURE_PROTOCOL] = "not_an_api",
+        [FAILURE_TRUNCATED] = "truncated",
+    };
+    if (f->class == FAILURE_TOO_LARGE || f->class == FAILURE_BUSY)
         return busy_class(f);
-    case FAILURE_LOADING:
-        return "overloaded";
-    case FAILURE_NETWORK:
-    case FAILURE_EMPTY_RESULT:
-        return "server";
-    case FAILURE_TRUNCATED:
-        return "truncated";
-    case FAILURE_NOT_API:
-    case FAILURE_PROTOCOL:
-        return "not_an_api";
-    default:
-        return strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy")
-                   ? "content_filter"
-                   : "bad_request";
-    }
+    if (f->class < countof(names) && names[f->class])
+        return names[f->class];
+    return strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy") ? "content_filter"
+                                                                                          : "bad_request";
 }
 
 static struct json *text_or_null(const char *s)
@@ -183,35 +171,21 @@ static struct json *usage_json(const struct llm_usage *u)
     return j;
 }
 
+/* The field that is left out; NULL: none is. PARAM_STREAM is told by "stream": false. */
 static const char *param_name(enum failure_param p)
 {
-    switch (p) {
-    case PARAM_STREAM_OPTIONS:
-        return "stream_options";
-    case PARAM_REASONING_EFFORT:
-        return "reasoning_effort";
-    case PARAM_MAX_TOKENS:
-        return "max_tokens";
-    case PARAM_MAX_COMPLETION_TOKENS:
-        return "max_completion_tokens";
-    case PARAM_TEMPERATURE:
-        return "temperature";
-    case PARAM_TOOLS:
-        return "tools";
-    case PARAM_ENCRYPTED:
-        return "include";
-    case PARAM_SUMMARY:
-        return "reasoning.summary";
-    case PARAM_ITEMS:
-        return "reasoning items";
-    case PARAM_THOUGHTS: /* these are no fields to leave out */
-    case PARAM_API:
-    case PARAM_NO_API:
-    case PARAM_STREAM: /* that is told by "stream": false */
-    case PARAM_NONE:
-        break;
-    }
-    return NULL;
+    static const char *const names[] = {
+        [PARAM_STREAM_OPTIONS] = "stream_options",
+        [PARAM_REASONING_EFFORT] = "reasoning_effort",
+        [PARAM_MAX_TOKENS] = "max_tokens",
+        [PARAM_MAX_COMPLETION_TOKENS] = "max_completion_tokens",
+        [PARAM_TEMPERATURE] = "temperature",
+        [PARAM_TOOLS] = "tools",
+        [PARAM_ENCRYPTED] = "include",
+        [PARAM_SUMMARY] = "reasoning.summary",
+        [PARAM_ITEMS] = "reasoning items",
+    };
+    return p < countof(names) ? names[p] : NULL;
 }
 
 static struct json *retry_json(const struct retry_choice *c, const struct failure *f)

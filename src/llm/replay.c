@@ -25,11 +25,6 @@ static int bad(const struct replay *p, const char *what, struct error *err)
     return error_set(err, ERROR_USAGE, 0, "the replay parts at request %u: %s", p->number, what);
 }
 
-static const char *str(const struct json *j)
-{
-    return json_str(j) ? json_str(j) : "";
-}
-
 /* The next line of a type, or NULL at the end. The caller frees. */
 static struct json *next_line(struct replay *p, const char *type)
 {
@@ -38,7 +33,7 @@ static struct json *next_line(struct replay *p, const char *type)
         size_t n = eol ? (size_t)(eol - line) : p->file.len - p->at;
         p->at += n + 1;
         struct json *j = json_parse(line, n, 0, NULL, NULL);
-        if (!strcmp(str(json_get(j, "type")), type))
+        if (!strcmp(json_text(json_get(j, "type")), type))
             return j;
         json_free(j);
     }
@@ -68,7 +63,7 @@ void replay_close(struct replay *p)
 
 static struct json *body_of(const struct json *line)
 {
-    const char *body = str(json_get(line, "body"));
+    const char *body = json_text(json_get(line, "body"));
     return json_parse(body, strlen(body), JSON_DUPLICATES, NULL, NULL);
 }
 
@@ -80,7 +75,7 @@ int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks
     autojson struct json *line = next_line(p, "request");
     autojson struct json *body = body_of(line);
     *api = api_of_body(body);
-    *model = *api == LLM_WORKERS_AI ? workers_ai_model(str(json_get(line, "url")))
+    *model = *api == LLM_WORKERS_AI ? workers_ai_model(json_text(json_get(line, "url")))
                                     : xstrdup(json_str(json_get(body, "model")));
     *blocks = !json_get(body, "tools");
     replay_close(p);
@@ -89,10 +84,10 @@ int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks
 
 static void add_content(struct buf *b, const struct json *content)
 {
-    buf_addstr(b, str(content));
+    buf_addstr(b, json_text(content));
     for (const struct json *p = json_type(content) == JSON_ARRAY ? json_first(content) : NULL; p;
          p = json_next(p))
-        buf_addstr(b, str(json_get(p, "text")));
+        buf_addstr(b, json_text(json_get(p, "text")));
 }
 
 /* One text for what a message or an input item says: its ids are left out, since some are made anew in each
@@ -101,14 +96,14 @@ static char *said(const struct json *m)
 {
     struct buf b = BUF_INIT(0);
     const struct json *role = json_get(m, "role");
-    buf_addf(&b, "%s: ", str(role ? role : json_get(m, "type")));
+    buf_addf(&b, "%s: ", json_text(role ? role : json_get(m, "type")));
     add_content(&b, json_get(m, "content"));
-    buf_addstr(&b, str(json_get(m, "output")));
+    buf_addstr(&b, json_text(json_get(m, "output")));
     for (const struct json *c = json_first(json_get(m, "tool_calls")); c; c = json_next(c))
-        buf_addf(&b, " [%s %s]", str(json_get(json_get(c, "function"), "name")),
-                 str(json_get(json_get(c, "function"), "arguments")));
-    if (!strcmp(str(json_get(m, "type")), "function_call"))
-        buf_addf(&b, "[%s %s]", str(json_get(m, "name")), str(json_get(m, "arguments")));
+        buf_addf(&b, " [%s %s]", json_text(json_get(json_get(c, "function"), "name")),
+                 json_text(json_get(json_get(c, "function"), "arguments")));
+    if (!strcmp(json_text(json_get(m, "type")), "function_call"))
+        buf_addf(&b, "[%s %s]", json_text(json_get(m, "name")), json_text(json_get(m, "arguments")));
     return buf_steal(&b, NULL);
 }
 
@@ -133,7 +128,7 @@ static const struct json *said_in(const struct json *body)
 static const char *tool_name(const struct json *tool)
 {
     const struct json *f = json_get(tool, "function");
-    return str(json_get(f ? f : tool, "name"));
+    return json_text(json_get(f ? f : tool, "name"));
 }
 
 static int compare(const struct replay *p, const struct json *was, const struct json *is, struct error *err)
@@ -164,11 +159,11 @@ static int compare(const struct replay *p, const struct json *was, const struct 
 static enum http_end give(const struct json *line, const struct http_request *q, struct http_reply *reply,
                           struct error *err)
 {
-    const char *body = str(json_get(line, "body")), *end = str(json_get(line, "end"));
+    const char *body = json_text(json_get(line, "body")), *end = json_text(json_get(line, "end"));
     reply->head.status = (int)json_int(json_get(line, "status"), 0);
     reply->began = reply->head.status != 0;
     for (const struct json *h = json_first(json_get(line, "headers")); h; h = json_next(h))
-        http_header(&reply->head, str(h), strlen(str(h)), time(NULL));
+        http_header(&reply->head, json_text(h), strlen(json_text(h)), time(NULL));
     bool more = !*body || q->data(q->ctx, reply, body, strlen(body));
     if (!strcmp(end, "aborted")) {
         error_set(err, ERROR_CANCELLED, 0, "the recorded session was interrupted here");

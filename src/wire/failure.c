@@ -156,20 +156,19 @@ static char *message_of(const struct json *j)
         s = text_of(failure_telling(error, message ? message : json_get(j, "error_description")));
     if (!s && message)
         s = json_get(message, "detail") ? detail_text(json_get(message, "detail")) : text_of(message);
+    const struct json *others[] = {
+        json_get(json_get(j, "base_resp"), "status_msg"),
+        json_get(j, "msg"),
+        json_get(j, "error_msg"),
+        raw ? json_get(json_get(error, "metadata"), "raw") : NULL,
+        json_type(error) == JSON_OBJECT ? error : NULL,
+    };
     if (!s)
         s = detail_text(json_get(j, "detail"));
     if (!s)
         s = list_text(json_get(j, "errors"));
-    if (!s)
-        s = text_of(json_get(json_get(j, "base_resp"), "status_msg"));
-    if (!s)
-        s = text_of(json_get(j, "msg"));
-    if (!s)
-        s = text_of(json_get(j, "error_msg"));
-    if (!s && raw)
-        s = text_of(json_get(json_get(error, "metadata"), "raw"));
-    if (!s && json_type(error) == JSON_OBJECT)
-        s = text_of(error);
+    for (size_t i = 0; i < countof(others) && !s; i++)
+        s = text_of(others[i]);
     return s;
 }
 
@@ -485,26 +484,23 @@ static void from_json(struct failure *f, int status, const struct json *j, const
     autofree char *message = message_of(j);
     if (message)
         line_copy(f->message, sizeof f->message, message, strlen(message));
-    code_copy(f->code, sizeof f->code, json_get(o, "code"));
-    if (!*f->code)
-        code_copy(f->code, sizeof f->code, json_get(json_at(json_get(j, "errors"), 0), "code"));
-    if (!*f->code)
-        code_copy(f->code, sizeof f->code, json_get(j, "internalCode"));
-    if (!*f->code)
-        code_copy(f->code, sizeof f->code, json_get(json_get(j, "base_resp"), "status_code"));
-    if (!*f->code)
-        code_copy(f->code, sizeof f->code, json_get(j, "error_code"));
+    const struct json *codes[] = {
+        json_get(o, "code"),         json_get(json_at(json_get(j, "errors"), 0), "code"),
+        json_get(j, "internalCode"), json_get(json_get(j, "base_resp"), "status_code"),
+        json_get(j, "error_code"),
+    };
+    for (size_t i = 0; i < countof(codes) && !*f->code; i++)
+        code_copy(f->code, sizeof f->code, codes[i]);
     char type[64] = "";
     code_copy(type, sizeof type, json_get(o, "type"));
     if (!*f->code)
         snprintf(f->code, sizeof f->code, "%s", type);
     if (status < 300) { /* the body carries the status that HTTP does not */
-        long named = strtol(f->code, NULL, 10);
-        if (named < 400 || named > 599)
-            named = (long)json_int(json_get(j, "httpCode"), 0);
-        if (named < 400 || named > 599)
-            named = (long)json_int(json_get(o, "status"), 0);
-        f->status = named >= 400 && named <= 599 ? (int)named : 0;
+        int64_t named[] = {strtol(f->code, NULL, 10), json_int(json_get(j, "httpCode"), 0),
+                           json_int(json_get(o, "status"), 0)};
+        f->status = 0;
+        for (size_t i = 0; i < countof(named) && !f->status; i++)
+            f->status = named[i] >= 400 && named[i] <= 599 ? (int)named[i] : 0;
     }
     f->class = classify(f, &(struct evidence){type, json_str(json_get(o, "param")), j, h});
     if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA)

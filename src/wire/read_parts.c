@@ -41,12 +41,6 @@ void read_reasoning(struct reader *r, const char *s, const char *field)
     in_slices(r, r->sink.reasoning, s);
 }
 
-bool read_is_type(const struct json *part, const char *type)
-{
-    const char *t = json_str(json_get(part, "type"));
-    return t && !strcmp(t, type);
-}
-
 static void thinking_part(struct reader *r, const struct json *part)
 {
     const struct json *th = json_get(part, "thinking");
@@ -67,12 +61,12 @@ void read_content(struct reader *r, const struct json *c)
         for (const struct json *e = json_first(c); e; e = json_next(e)) {
             if (json_type(e) == JSON_STRING)
                 read_text(r, json_str(e));
-            else if (read_is_type(e, "thinking") || read_is_type(e, "reasoning"))
+            else if (json_is(e, "thinking") || json_is(e, "reasoning"))
                 thinking_part(r, e);
-            else if (read_is_type(e, "refusal"))
+            else if (json_is(e, "refusal"))
                 buf_addstr(&r->refusal,
                            json_str(json_get(e, "refusal")) ? json_str(json_get(e, "refusal")) : "");
-            else if (read_is_type(e, "text") || read_is_type(e, "output_text") || !json_get(e, "type"))
+            else if (json_is(e, "text") || json_is(e, "output_text") || !json_get(e, "type"))
                 read_text(r, json_str(json_get(e, "text")));
         }
         return;

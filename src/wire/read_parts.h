@@ -5,8 +5,6 @@
 #ifndef WIRE_READ_PARTS_H
 #define WIRE_READ_PARTS_H
 
-#include <stdbool.h>
-
 struct json;
 struct reader;
 
@@ -18,6 +16,5 @@ void read_content(struct reader *r, const struct json *content);
 void read_tool_calls(struct reader *r, const struct json *calls); /* an array, or one call */
 void read_finish(struct reader *r, const struct json *reason);
 void read_usage(struct reader *r, const struct json *usage);
-bool read_is_type(const struct json *o, const char *type); /* is that its "type"? */
 
 #endif

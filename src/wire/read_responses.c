@@ -11,11 +11,6 @@
 #include "wire/read_parts.h"
 #include "wire/reader.h"
 
-static const char *str(const struct json *j)
-{
-    return json_str(j) ? json_str(j) : "";
-}
-
 #define ITEMS_MOST 1024 /* more share the last */
 
 static struct responses_item *item_of(struct reader *r)
@@ -92,22 +87,22 @@ static const struct json *parts(const struct json *item, const char *key)
 static void message_parts(struct reader *r, const struct json *item)
 {
     if (json_str(json_get(item, "content")))
-        say(r, str(json_get(item, "content")));
+        say(r, json_text(json_get(item, "content")));
     for (const struct json *p = parts(item, "content"); p; p = json_next(p)) {
-        if (read_is_type(p, "refusal"))
-            refuse(r, str(json_get(p, "refusal")));
+        if (json_is(p, "refusal"))
+            refuse(r, json_text(json_get(p, "refusal")));
         else
-            say(r, str(json_get(p, "text")));
+            say(r, json_text(json_get(p, "text")));
     }
 }
 
 static void reasoning_parts(struct reader *r, const struct json *item)
 {
     for (const struct json *p = parts(item, "content"); p; p = json_next(p))
-        think(r, str(json_get(p, "text")), RESPONSES_TEXT);
+        think(r, json_text(json_get(p, "text")), RESPONSES_TEXT);
     for (const struct json *p = parts(item, "summary"); p; p = json_next(p)) {
         r->responses.thought_gap = r->responses.thought != 0;
-        think(r, str(json_get(p, "text")), RESPONSES_SUMMARY);
+        think(r, json_text(json_get(p, "text")), RESPONSES_SUMMARY);
     }
     r->responses.thought_gap = false;
 }
@@ -118,9 +113,9 @@ static void begin_item(struct reader *r, const struct json *event, const struct 
 {
     r->responses.items = true;
     find_item(r, event, true);
-    if (read_is_type(item, "message"))
+    if (json_is(item, "message"))
         r->responses.gap = r->responses.said;
-    else if (read_is_type(item, "reasoning"))
+    else if (json_is(item, "reasoning"))
         r->responses.thought_gap = r->responses.thought != 0;
 }
 
@@ -128,11 +123,11 @@ static void end_item(struct reader *r, const struct json *event, const struct js
 {
     r->responses.items = true;
     find_item(r, event, false);
-    if (read_is_type(item, "function_call"))
+    if (json_is(item, "function_call"))
         r->content += call_deltas_add_item(&r->calls, event, item, true);
-    else if (read_is_type(item, "message") && !item_of(r)->said)
+    else if (json_is(item, "message") && !item_of(r)->said)
         message_parts(r, item);
-    else if (read_is_type(item, "reasoning") && !item_of(r)->thought)
+    else if (json_is(item, "reasoning") && !item_of(r)->thought)
         reasoning_parts(r, item);
     reasoning_items_keep(&r->reasoning_items, item, item_of(r)->place);
     if (item_of(r)->place < 0)
@@ -143,7 +138,7 @@ static void whole_items(struct reader *r, const struct json *response)
 {
     for (const struct json *e = parts(response, "output"); e; e = json_next(e)) {
         begin_item(r, NULL, e);
-        if (read_is_type(e, "function_call")) {
+        if (json_is(e, "function_call")) {
             const char *id = json_str(json_get(e, "call_id"));
             r->content++;
             call_deltas_add_whole(&r->calls, id ? id : json_str(json_get(e, "id")),
@@ -157,9 +152,9 @@ static void whole_items(struct reader *r, const struct json *response)
 
 static void finish(struct reader *r, const struct json *response)
 {
-    const char *reason = str(json_get(json_get(response, "incomplete_details"), "reason"));
+    const char *reason = json_text(json_get(json_get(response, "incomplete_details"), "reason"));
     read_usage(r, json_get(response, "usage"));
-    if (strcmp(str(json_get(response, "status")), "incomplete") && !*reason)
+    if (strcmp(json_text(json_get(response, "status")), "incomplete") && !*reason)
         return;
     snprintf(r->finish, sizeof r->finish, "%s",
              strcmp(reason, "content_filter") ? "length" : "content_filter");
@@ -171,7 +166,7 @@ static void on_added(struct reader *r, const struct json *o)
 {
     const struct json *item = json_get(o, "item");
     begin_item(r, o, item);
-    if (read_is_type(item, "function_call"))
+    if (json_is(item, "function_call"))
         r->content += call_deltas_add_item(&r->calls, o, item, false);
 }
 
@@ -183,13 +178,13 @@ static void on_done(struct reader *r, const struct json *o)
 static void on_text(struct reader *r, const struct json *o)
 {
     r->responses.items = true;
-    say(r, str(json_get(o, "delta")));
+    say(r, json_text(json_get(o, "delta")));
 }
 
 static void on_refusal(struct reader *r, const struct json *o)
 {
     r->responses.items = true;
-    refuse(r, str(json_get(o, "delta")));
+    refuse(r, json_text(json_get(o, "delta")));
 }
 
 static void on_summary_part(struct reader *r, const struct json *o)
@@ -200,11 +195,11 @@ static void on_summary_part(struct reader *r, const struct json *o)
 
 static void on_summary(struct reader *r, const struct json *o)
 {
-    think(r, str(json_get(o, "delta")), RESPONSES_SUMMARY);
+    think(r, json_text(json_get(o, "delta")), RESPONSES_SUMMARY);
 }
 static void on_reasoning(struct reader *r, const struct json *o)
 {
-    think(r, str(json_get(o, "delta")), RESPONSES_TEXT);
+    think(r, json_text(json_get(o, "delta")), RESPONSES_TEXT);
 }
 
 static void on_arguments(struct reader *r, const struct json *o)
@@ -225,7 +220,7 @@ static void on_end(struct reader *r, const struct json *o)
     if (!r->responses.items)
         whole_items(r, response);
     finish(r, response);
-    if (read_is_type(o, "response.incomplete") && !*r->finish)
+    if (json_is(o, "response.incomplete") && !*r->finish)
         snprintf(r->finish, sizeof r->finish, "length");
     r->done = true;
 }
@@ -258,14 +253,14 @@ static const struct {
 
 bool read_responses_is_event(const struct json *o)
 {
-    const char *type = str(json_get(o, "type"));
+    const char *type = json_text(json_get(o, "type"));
     return !strncmp(type, "response.", 9) || !strcmp(type, "error");
 }
 
 void read_responses_event(struct reader *r, const struct json *o)
 {
     for (size_t i = 0; i < countof(events); i++)
-        if (read_is_type(o, events[i].type)) {
+        if (json_is(o, events[i].type)) {
             find_item(r, o, false);
             events[i].read(r, o);
             return;

@@ -28,26 +28,14 @@ static void add_user(struct request_out *o, const char *text)
 static void add_result(struct request_out *o, const struct turn *t)
 {
     const struct llm_prompts *p = o->q->prompts;
-    const char *template = NULL;
-    switch (t->result) {
-    case RESULT_OK:
-        template = p->blocks_ok;
-        break;
-    case RESULT_FAILED:
-        template = p->blocks_failed;
-        break;
-    case RESULT_MALFORMED:
-        template = p->blocks_malformed;
-        break;
-    case RESULT_INTERRUPTED:
-        template = p->blocks_interrupted;
-        break;
-    case RESULT_NO_MORE:
-        template = p->blocks_no_more;
-        break;
-    }
-    if (!template)
-        template = "[Output of the code]\n{output}";
+    const char *const templates[] = {
+        [RESULT_OK] = p->blocks_ok,
+        [RESULT_FAILED] = p->blocks_failed,
+        [RESULT_MALFORMED] = p->blocks_malformed,
+        [RESULT_INTERRUPTED] = p->blocks_interrupted,
+        [RESULT_NO_MORE] = p->blocks_no_more,
+    };
+    const char *template = templates[t->result] ? templates[t->result] : "[Output of the code]\n{output}";
     struct buf b = BUF_INIT(0);
     const char *at = strstr(template, "{output}");
     if (!at) {

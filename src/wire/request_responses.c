@@ -16,16 +16,6 @@
 
 #define LEAST_TOKENS 16 /* the API refuses a smaller max_output_tokens */
 
-static const char *str(const struct json *j)
-{
-    return json_str(j) ? json_str(j) : "";
-}
-
-static bool is(const struct json *o, const char *type)
-{
-    return !strcmp(str(json_get(o, "type")), type);
-}
-
 static struct json *item(struct request_out *o, const char *type)
 {
     struct json *m = json_object();
@@ -47,10 +37,10 @@ static const struct call *call_of(const struct turn *t, const char *id)
 static bool stands(const struct json *kept, const struct turn *t)
 {
     for (const struct json *e = json_first(kept); e; e = json_next(e)) {
-        if (is(e, "reasoning") && !*str(json_get(e, "encrypted_content"))
+        if (json_is(e, "reasoning") && !*json_text(json_get(e, "encrypted_content"))
             && !json_size(json_get(e, "content")))
             return false;
-        if (is(e, "function_call") && !call_of(t, str(json_get(e, "call_id"))))
+        if (json_is(e, "function_call") && !call_of(t, json_text(json_get(e, "call_id"))))
             return false;
     }
     return kept != NULL;
@@ -100,7 +90,7 @@ static void add_text(struct request_out *o, const char *text, const struct json 
 static bool has_call(const struct json *kept, const char *id)
 {
     for (const struct json *e = json_first(kept); e; e = json_next(e))
-        if (is(e, "function_call") && !strcmp(str(json_get(e, "call_id")), id))
+        if (json_is(e, "function_call") && !strcmp(json_text(json_get(e, "call_id")), id))
             return true;
     return false;
 }
@@ -112,11 +102,11 @@ static void assistant(struct request_out *o, const struct request_turn *r)
     autojson struct json *kept = kept_of(o, r);
     bool said = false;
     for (const struct json *e = json_first(kept); e; e = json_next(e)) {
-        if (is(e, "reasoning")) {
+        if (json_is(e, "reasoning")) {
             json_add(o->messages, json_copy(e));
-        } else if (is(e, "function_call")) {
-            add_call(o, r, call_of(t, str(json_get(e, "call_id"))), json_str(json_get(e, "id")));
-        } else if (is(e, "message") && !said) {
+        } else if (json_is(e, "function_call")) {
+            add_call(o, r, call_of(t, json_text(json_get(e, "call_id"))), json_str(json_get(e, "id")));
+        } else if (json_is(e, "message") && !said) {
             add_text(o, t->text, e);
             said = true;
         }
