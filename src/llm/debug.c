@@ -259,7 +259,7 @@ static char *print(const struct debug_reply *d, const struct reading *o)
 
 char *debug_reply(const struct debug_reply *d, const char *body, size_t len)
 {
-    struct llm_prompts none = {0};
+    struct prompts none = {0};
     struct reading o = {.d = d,
                         .q = {.prompts = &none, .tools = d->tools},
                         .body = body,

@@ -13,29 +13,16 @@
 #include "base/scrub.h"
 #include "base/size.h"
 #include "base/utf8.h"
-#include "engine/cgroup.h"
-#include "engine/session_dir.h"
+#include "limits/cgroup.h"
+#include "records/session_dir.h"
 #include "sandbox/private.h"
 
-#define IDLE_SPARE_S  5 /* past its idle limit */
-#define INVENTORY_MS  2000
-#define PROBE_MS      1000 /* a supervisor with nothing to do answers within some ms */
-#define VARIABLES_MAX 200
-#define FILES_MAX     80
-
-/* Run as a cell. In a namespace of its own: the code may have variables called print and list. */
-static const char inventory[] =
-    "__builtins__.exec('''\n"
-    "import os\n"
-    "print(', '.join(['%s (%s)' % (k, type(v).__name__) for k, v in reversed(list(g.items())) if k[:1] != "
-    "'_' and type(v).__name__ != 'module'][:50])[:1000])\n"
-    "print(', '.join(sorted(f for f in os.listdir('/mnt/data') if f[:1] != '.' and f != "
-    "'__pycache__')[:50])[:1000])\n"
-    "''', {'g': __builtins__.globals()});";
+#define IDLE_SPARE_S 5    /* past its idle limit */
+#define PROBE_MS     1000 /* a supervisor with nothing to do answers within some ms */
 
 int sandbox_name_check(const char *name, struct error *err)
 {
-    return name_check(name, err);
+    return registry_check_name(name, err);
 }
 
 const struct sandbox_options *sandbox_options(const struct sandbox *s)
@@ -58,7 +45,7 @@ static void tell(struct sandbox *s, bool detail, char *line)
 /* ---- taking it ---- */
 
 /* What the user has asked for, beside what runs. more: that allows more; other: it is only not the same. */
-static void compare(const struct sandbox_options *o, const struct name_record *r, struct buf *more,
+static void compare(const struct sandbox_options *o, const struct registry_entry *r, struct buf *more,
                     struct buf *other)
 {
     const struct {
@@ -92,7 +79,7 @@ static void compare(const struct sandbox_options *o, const struct name_record *r
         buf_addf(other, "%simage %s (asked for: %s)", other->len ? ", " : "", r->image, o->image);
 }
 
-static int check_options(struct sandbox *s, const struct name_record *r, struct error *err)
+static int check_options(struct sandbox *s, const struct registry_entry *r, struct error *err)
 {
     struct buf more autorelease(buf_release) = BUF_INIT(600), other autorelease(buf_release) = BUF_INIT(600);
 
@@ -107,7 +94,7 @@ static int check_options(struct sandbox *s, const struct name_record *r, struct 
                          "first: sandpiper rm %s",
                          s->o.name, r->runtime ? r->runtime : "its engine's own runtime", s->o.runtime,
                          s->o.name);
-    bool no_cpu = r->no_limits || (!r->container && !r->holds_cpu);
+    bool no_cpu = !r->holds_cpu;
     const char *which = sandbox_restricts(&s->o, no_cpu ? SANDBOX_ASKED_CPUS : 0);
     if (which)
         return error_set(err, ERROR_SANDBOX, 0,
@@ -132,13 +119,13 @@ static bool is_full(const struct error *err)
 
 int sandbox_claim(struct sandbox *s, struct error *err)
 {
-    struct name_record r;
+    struct registry_entry r;
     int status = 0;
 
     if (!s->o.name || s->hold.name)
         return 0;
-    if (name_take(&s->hold, s->o.name, err) < 0) {
-        if (is_full(err) && !name_exists(s->o.name)) {
+    if (registry_take(&s->hold, s->o.name, err) < 0) {
+        if (is_full(err) && !registry_exists(s->o.name)) {
             tell(s, false,
                  xasprintf("the sandbox \"%s\" is new and cannot be kept: %s; it ends with this program",
                            s->o.name, err->text));
@@ -149,11 +136,11 @@ int sandbox_claim(struct sandbox *s, struct error *err)
             err->kind = ERROR_SANDBOX;
         return -1;
     }
-    if (name_load(&s->hold, &r) < 0)
+    if (registry_load(&s->hold, &r) < 0)
         return 0;
-    if (name_alive(&r))
+    if (registry_alive(&r))
         status = check_options(s, &r, err);
-    if (name_alive(&r) && status == 0) {
+    if (registry_alive(&r) && status == 0) {
         struct buf more autorelease(buf_release) = BUF_INIT(600),
                         other autorelease(buf_release) = BUF_INIT(600);
 
@@ -168,15 +155,15 @@ int sandbox_claim(struct sandbox *s, struct error *err)
         snprintf(s->engine, sizeof s->engine, "%s", r.engine);
         s->image = xstrdup(r.image);
     }
-    name_record_release(&r);
+    registry_entry_release(&r);
     if (status < 0)
-        name_release(&s->hold);
+        registry_release(&s->hold);
     return status;
 }
 
 /* ---- finding it ---- */
 
-static void tell_ended(struct sandbox *s, const struct name_record *r)
+static void tell_ended(struct sandbox *s, const struct registry_entry *r)
 {
     int64_t now = (int64_t)time(NULL);
     char how[64] = "it was removed, or has died";
@@ -202,7 +189,7 @@ static void add_number(struct buf *body, char tag, int64_t value)
     buf_addstr(body, digits);
 }
 
-/* Frame W: we want it, how long it is to live after us, and how much we take of what the code makes. */
+/* We want it, how long it is to live after us, and how much we take of what the code makes. */
 static void send_word(struct sandbox *s)
 {
     struct buf body autorelease(buf_release) = BUF_INIT(256);
@@ -211,7 +198,7 @@ static void send_word(struct sandbox *s)
     add_number(&body, 'i', s->o.idle_ms / 1000);
     add_number(&body, 'f', s->o.max_file);
     add_number(&body, 't', sandbox_most_delivered(&s->o));
-    channel_send(s->channel, 'W', NULL, body.data, body.len, NULL, 0);
+    channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_KEEP, .body = {body.data, body.len}});
 }
 
 static void fail(struct sandbox *s, const struct error *err)
@@ -223,10 +210,10 @@ static void fail(struct sandbox *s, const struct error *err)
 
 bool named_begin(struct sandbox *s)
 {
-    struct name_record r autorelease(name_record_release) = {0};
+    struct registry_entry r autorelease(registry_entry_release) = {0};
     struct error err = {0};
 
-    if (name_load(&s->hold, &r) < 0) {
+    if (registry_load(&s->hold, &r) < 0) {
         if (fd_none_left(errno)) {
             error_errno(&err, "its record cannot be read");
             fail(s, &err);
@@ -239,23 +226,23 @@ bool named_begin(struct sandbox *s)
         s->told_named = true;
         return false;
     }
-    s->run = engine_known(&s->o, s->loop, &r, &err);
-    if (!s->run && name_alive(&r)) {
+    s->run = engine_attach(&s->o, s->loop, &r, &err);
+    if (!s->run && registry_alive(&r)) {
         fail(s, &err);
         return true;
     }
-    bool alive = s->run && name_alive(&r), up = alive && engine_connect(s->run) == 0;
+    bool alive = s->run && registry_alive(&r), up = alive && engine_connect(s->run) == 0;
     /* Only where nobody listens any more has it ended. Else it is us who cannot: it is stopped and its queue
      * full, or we have no descriptor left. */
     if (alive && !up && errno != ECONNREFUSED && errno != ENOENT) {
         error_errno(&err, "it runs, but cannot be reached");
-        engine_leave(steal(&s->run));
+        engine_detach(steal(&s->run));
         fail(s, &err);
         return true;
     }
     if (!up) {
         engine_end(steal(&s->run)); /* what is left of it */
-        name_forget(&s->hold);
+        registry_forget(&s->hold);
         tell_ended(s, &r);
         return false;
     }
@@ -264,7 +251,7 @@ bool named_begin(struct sandbox *s)
     send_word(s);
     if (r.idle != s->o.idle_ms / 1000) {
         r.idle = s->o.idle_ms / 1000;
-        name_store(&s->hold, &r, &err); /* only to explain its end later */
+        registry_store(&s->hold, &r, &err); /* only to explain its end later */
     }
     return true;
 }
@@ -273,21 +260,21 @@ bool named_begin(struct sandbox *s)
  * told to stay. */
 static bool ended_meanwhile(struct sandbox *s)
 {
-    struct name_record r autorelease(name_record_release) = {0};
+    struct registry_entry r autorelease(registry_entry_release) = {0};
 
-    if (name_load(&s->hold, &r) < 0)
+    if (registry_load(&s->hold, &r) < 0)
         return false;
-    for (int i = 0; i < 20 && name_alive(&r); i++)
+    for (int i = 0; i < 20 && registry_alive(&r); i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    if (!*r.owner || name_alive(&r))
+    if (!*r.owner || registry_alive(&r))
         return false;
     engine_end(steal(&s->run));
-    name_forget(&s->hold);
+    registry_forget(&s->hold);
     tell_ended(s, &r);
     return true;
 }
 
-static int tell_left(const struct name_record *r, const char *name, struct error *err)
+static int tell_left(const struct registry_entry *r, const char *name, struct error *err)
 {
     if (r->container)
         return error_set(err, ERROR_SANDBOX, 0,
@@ -302,8 +289,8 @@ static int tell_left(const struct name_record *r, const char *name, struct error
 
 void named_silent(struct sandbox *s)
 {
-    struct name_record r autorelease(name_record_release) = {0};
-    bool known = name_load(&s->hold, &r) == 0;
+    struct registry_entry r autorelease(registry_entry_release) = {0};
+    bool known = registry_load(&s->hold, &r) == 0;
 
     channel_free(steal(&s->channel));
     if (!engine_end(steal(&s->run)) && known) {
@@ -311,7 +298,7 @@ void named_silent(struct sandbox *s)
         s->stage = STAGE_FAILED;
         return;
     }
-    name_forget(&s->hold);
+    registry_forget(&s->hold);
     tell(s, false,
          xasprintf("the sandbox \"%s\" did not answer and was ended: its variables and files are gone, a new "
                    "one starts",
@@ -342,12 +329,12 @@ void named_refused(struct sandbox *s, const char *why)
 
 static void keep(struct sandbox *s)
 {
-    struct name_record r autorelease(name_record_release) = {0};
+    struct registry_entry r autorelease(registry_entry_release) = {0};
     struct error err = {0};
 
-    if (engine_describe(s->run, &r, &err) == 0 && name_store(&s->hold, &r, &err) == 0) {
+    if (engine_describe(s->run, &r, &err) == 0 && registry_store(&s->hold, &r, &err) == 0) {
         s->kept = true;
-        engine_stays(s->run);
+        engine_keep(s->run);
         send_word(s);
         return;
     }
@@ -363,11 +350,14 @@ static void resume(struct sandbox *s, const struct earlier *e)
     if (s->keeps)
         tell(s, false, steal(&s->keeps));
     if (e->died && e->restored) {
+        autofree char *from = sandbox_snapshot_age(e->behind, "that");
+
         tell(s, false,
-             xasprintf("the sandbox \"%s\": %s; variables are those from before that", s->o.name,
+             xasprintf("the sandbox \"%s\": %s; variables are those from before %s", s->o.name,
                        e->unfinished
                            ? "the program before was ended while its code ran, which then had to be killed"
-                           : "the interpreter died while nobody was there"));
+                           : "the interpreter died while nobody was there",
+                       from));
     } else if (e->died) {
         s->lost_state = true;
         snprintf(s->lost_why, sizeof s->lost_why,
@@ -398,51 +388,6 @@ void named_greeted(struct sandbox *s, const struct earlier *e)
         keep(s);
 }
 
-/* ---- what is in it ---- */
-
-/* One clean line of at most max bytes, cut between two entries. */
-static void add_list(struct buf *out, const char *before, const char *list, size_t max)
-{
-    autofree char *clean = scrub_line(list, SCRUB_TERMINAL);
-    size_t n = strlen(clean);
-
-    if (n == 0)
-        return;
-    buf_addf(out, "%s%s ", out->len ? "; " : "", before);
-    if (n > max) {
-        n = utf8_cut(clean, n, max);
-        while (n > 0 && clean[n] != ',')
-            n--;
-        buf_add(out, clean, n ? n : utf8_cut(clean, strlen(clean), max));
-        buf_addstr(out, n ? ", ..." : "...");
-    } else {
-        buf_add(out, clean, n);
-    }
-}
-
-void sandbox_inventory(struct sandbox *s, struct buf *out)
-{
-    struct buf text autorelease(buf_release) = BUF_INIT(16384);
-    struct cell_result r autorelease(cell_result_release) = {0};
-    struct error err = {0};
-    const struct own_cell o = {.code = inventory, .ms = INVENTORY_MS, .doing = "it was asked what there is"};
-
-    if (!s->o.name)
-        return;
-    sandbox_start(s);
-    if (!s->taken || sandbox_wait(s, &err) < 0)
-        return;
-    if (sandbox_run_own(s, &o, &r, &err) < 0 || r.status != CELL_OK)
-        return;
-    sandbox_output_text(s, 8192, &text);
-    while (text.len > 0 && text.data[text.len - 1] == '\n')
-        text.data[--text.len] = '\0';
-    char *files = strchr(buf_str(&text), '\n');
-    autofree char *variables = xmemdup0(buf_str(&text), files ? (size_t)(files - buf_str(&text)) : text.len);
-    add_list(out, "variables", variables, VARIABLES_MAX);
-    add_list(out, "files in /mnt/data:", files ? files + 1 : "", FILES_MAX);
-}
-
 /* ---- all of them ---- */
 
 struct listing {
@@ -450,8 +395,8 @@ struct listing {
     void *ctx;
 };
 
-static void list_one(void *ctx, const char *name, const struct name_holder *holder,
-                     const struct name_record *r)
+static void list_one(void *ctx, const char *name, const struct registry_holder *holder,
+                     const struct registry_entry *r)
 {
     struct listing *l = ctx;
     struct sandbox_info info = {.name = name,
@@ -464,14 +409,14 @@ static void list_one(void *ctx, const char *name, const struct name_holder *hold
                                 .memory = r ? r->memory : -1,
                                 .memory_used = -1};
 
-    if (r && !name_alive(r))
+    if (r && !registry_alive(r))
         return;
-    if (r && r->pid > 0 && (r->holds_memory || (r->container && !r->no_limits))) {
+    if (r && r->pid > 0 && r->holds_memory) {
         autofree char *dir = cgroup_memory_dir(NULL, r->pid);
 
         info.memory_used = dir ? cgroup_memory_used(dir) : -1;
     }
-    info.silent = r && !holder->pid && !engine_dir_answers(r->id, PROBE_MS);
+    info.silent = r && !holder->pid && !session_dir_answers(r->id, PROBE_MS);
     l->fn(l->ctx, &info);
 }
 
@@ -479,31 +424,31 @@ void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *
 {
     struct listing l = {fn, ctx};
 
-    name_each(list_one, &l);
+    registry_each(list_one, &l);
 }
 
 int sandbox_remove(const char *name, struct loop *loop, struct error *err)
 {
-    struct name_record r autorelease(name_record_release) = {0};
-    struct name_hold hold autorelease(name_release) = NAME_HOLD_INIT;
+    struct registry_entry r autorelease(registry_entry_release) = {0};
+    struct registry_hold hold autorelease(registry_release) = REGISTRY_HOLD_INIT;
     struct sandbox_options o;
 
-    if (name_check(name, err) < 0)
+    if (registry_check_name(name, err) < 0)
         return -1;
-    if (!name_exists(name))
+    if (!registry_exists(name))
         return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
-    if (name_take(&hold, name, err) < 0)
+    if (registry_take(&hold, name, err) < 0)
         return -1;
-    if (name_load(&hold, &r) < 0)
+    if (registry_load(&hold, &r) < 0)
         return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
-    bool alive = name_alive(&r);
+    bool alive = registry_alive(&r);
     sandbox_defaults(&o);
-    struct engine_run *run = engine_known(&o, loop, &r, err);
+    struct engine_run *run = engine_attach(&o, loop, &r, err);
     if (!run && alive)
         return error_wrap(err, "the sandbox \"%s\"", name);
     if (!engine_end(run) && alive)
         return tell_left(&r, name, err);
-    name_forget(&hold);
+    registry_forget(&hold);
     return 0;
 }
 
@@ -515,7 +460,7 @@ static void note_silent(void *ctx, const struct sandbox_info *s)
         argv_push(ctx, s->name);
 }
 
-static void end_silent(struct loop *loop, struct engine_swept *out)
+static void end_silent(struct loop *loop, struct sweep_result *out)
 {
     struct argv names autorelease(argv_release) = ARGV_INIT;
 
@@ -526,13 +471,13 @@ static void end_silent(struct loop *loop, struct engine_swept *out)
         if (sandbox_remove(names.v[i], loop, &err) == 0)
             out->ended++;
         else
-            engine_not_swept(out, "the sandbox \"%s\"", names.v[i]);
+            sweep_failed(out, "the sandbox \"%s\"", names.v[i]);
     }
 }
 
-void sandbox_gc(struct loop *loop, struct engine_swept *out)
+void sandbox_gc(struct loop *loop, struct sweep_result *out)
 {
-    *out = (struct engine_swept){0};
+    *out = (struct sweep_result){0};
     end_silent(loop, out);
-    engine_sweep(loop, out);
+    sweep_now(loop, out);
 }

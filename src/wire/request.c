@@ -92,7 +92,7 @@ void request_nudge(struct request_out *o)
 
 const char *request_system(const struct request_out *o)
 {
-    const struct llm_prompts *p = o->q->prompts;
+    const struct prompts *p = o->q->prompts;
     const char *system = request_in_blocks(o) ? p->system_blocks : p->system_native;
     return system && *system ? system : NULL;
 }

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "chat/language.h"
 #include "wire/request_parts.h"
 
 static void flush_user(struct request_out *o)
@@ -27,7 +28,7 @@ static void add_user(struct request_out *o, const char *text)
 /* The template around a result; {output} is where the text goes. */
 static void add_result(struct request_out *o, const struct turn *t)
 {
-    const struct llm_prompts *p = o->q->prompts;
+    const struct prompts *p = o->q->prompts;
     const char *const templates[] = {
         [RESULT_OK] = p->blocks_ok,
         [RESULT_FAILED] = p->blocks_failed,
@@ -68,7 +69,7 @@ static void add_fenced(struct buf *b, const char *code)
     }
     for (size_t i = 0; i <= longest; i++)
         buf_addch(b, '`');
-    buf_addf(b, "python\n%s%s", code, n && code[n - 1] == '\n' ? "" : "\n");
+    buf_addf(b, "%s\n%s%s", languages[0].tags[0], code, n && code[n - 1] == '\n' ? "" : "\n");
     for (size_t i = 0; i <= longest; i++)
         buf_addch(b, '`');
 }
@@ -161,7 +162,8 @@ static bool answer_wanted(const struct conversation *c)
  * before, not what it is told. */
 static void add_examples(struct request_out *o, const char *text)
 {
-    static const char open[] = "```python\n", close[] = "\n```";
+    autofree char *open = xasprintf("```%s\n", languages[0].tags[0]);
+    static const char close[] = "\n```";
     const char *code, *end;
 
     while (text && (code = strstr(text, open)) && (end = strstr(code, close))) {
@@ -183,8 +185,7 @@ void request_blocks(struct request_out *o)
     const struct conversation *c = o->q->conversation;
     bool short_form = answer_wanted(c);
 
-    if (o->q->prompts)
-        add_examples(o, o->q->prompts->examples);
+    add_examples(o, o->q->examples);
     for (size_t i = 0; i < c->n; i++) {
         size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, i) : 0;
         if (failed)

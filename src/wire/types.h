@@ -11,6 +11,7 @@
 #include "calls/calls.h"
 #include "calls/tool.h"
 #include "chat/conversation.h"
+#include "chat/prompts.h"
 
 enum llm_api { LLM_CHAT_COMPLETIONS, LLM_RESPONSES, LLM_WORKERS_AI }; /* what is sent; see api.h */
 enum llm_dialect { LLM_AUTO, LLM_NATIVE, LLM_BLOCKS };
@@ -71,8 +72,8 @@ struct llm_options {
     /* what the service is like */
     bool send_max_tokens;       /* send a limit; a loopback base_url is treated so in any case */
     bool max_completion_tokens; /* the name of max_tokens there */
-    bool
-        any_model; /* names of models are the user's own (Azure's deployments): another one in a reply is no news */
+    /* names of models are the user's own (Azure's deployments): another one in a reply is no news */
+    bool any_model;
     bool signatures;  /* a call without Google's thought signature is refused: send the documented stand-in */
     const char *body; /* a JSON object: what else goes into every request */
 };
@@ -97,19 +98,11 @@ struct llm_learnt {
     bool told_model, told_effort; /* the user knows that another model answers; that no effort is sent */
 };
 
-/* The texts of each dialect, from prompts/. NULL ones are not used. */
-struct llm_prompts {
-    const char *system_native, *system_blocks; /* placeholders filled in */
-    const char *nudge;                         /* asks about an unsure reply; NULL: none ever is */
-    /* the user turn that carries a result in blocks; "{output}" is the text */
-    const char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
-    /* said before the conversation in blocks: questions, each with the ```python block that answers it */
-    const char *examples;
-};
-
 struct llm_request {
     const struct conversation *conversation; /* conversation_check() is run on it first */
-    const struct llm_prompts *prompts;
+    const struct prompts *prompts;           /* placeholders filled in; NULL texts are not used; or NULL */
+    /* said before the conversation in blocks: questions, each with the block that answers it; NULL: none */
+    const char *examples;
     struct llm_toolset tools;
     bool vary; /* the model repeated itself: where a low temperature is sent, send a higher one this once */
     /* the text of an unsure reply, which is in no conversation: whether its code is to be run. A call is yes,

@@ -1,0 +1,108 @@
+# copy_out.py - part of the supervisor, compiled when a cell has made or changed files: sends them to the program, a piece at a time.
+# Names and inodes are the code's. Every folder on the way is opened without following links and only regular files of the data
+# folder's own file system are read, so that a link cannot make us send what only we can open.
+
+COUNT_MOST, LOST_NAMED = 100, 10              # files a cell; of those that are not sent, so many are named
+IMAGES = (b'.png', b'.jpg', b'.jpeg', b'.svg', b'.pdf', b'.webp', b'.gif')
+
+
+def open_beneath(root, path):
+    """A descriptor for a regular file below root, or OSError. Never blocks on a FIFO."""
+    folder, parts = posix.dup(root), path.split(b'/')
+    try:
+        for part in parts[:-1]:
+            inner = posix.open(part, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC, dir_fd=folder)
+            posix.close(folder)
+            folder = inner
+        flags = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_NOCTTY | posix.O_CLOEXEC
+        return posix.open(parts[-1], flags, dir_fd=folder)
+    finally:
+        posix.close(folder)
+
+
+def shown(path):
+    return ''.join(c if c.isprintable() else '\ufffd' for c in path.decode('utf-8', 'replace')[:200])     # it is to be read in a line of ours
+
+
+def files(self, before):
+    """Generator: one step, one frame. Closed early by an interrupt."""
+    changed = sorted(p for p, identity in self.seen.items() if before.get(p) != identity and not p.startswith(PUT_NAME))
+    notes, lost, over, sent, total = [], [], [], 0, 0
+    file_most, cell_most = self.file_most, self.cell_most
+    device = posix.fstat(self.root).st_dev
+    fresh_images = sum(1 for p in changed if p.lower().endswith(IMAGES))
+    figures, self.figures = self.figures, []
+    try:
+        if fresh_images < len(figures):         # else the code has saved its figures itself
+            for fd in figures:
+                st = posix.fstat(fd)
+                self.figure_count += 1
+                name = b'figure-%d.png' % self.figure_count
+                if st.st_mode & 0o170000 != 0o100000 or st.st_size < 1:
+                    notes.append('%s: not a regular file' % shown(name))
+                    continue
+                if st.st_size > file_most or total + st.st_size > cell_most:
+                    lost.append((b'm' if st.st_size > file_most else b't', st.st_size, name))
+                    continue
+                try:
+                    posix.pread(fd, 1, 0)
+                except OSError as e:            # a descriptor that the code has sent, not open for reading
+                    notes.append('%s: %s' % (shown(name), e.strerror))
+                    continue
+                yield from send_file(self, fd, name, st.st_size, tlv(b'g', b'1'))
+                total += st.st_size
+    finally:
+        for fd in figures:
+            posix.close(fd)
+    for path in changed:
+        fd = -1
+        try:
+            fd = open_beneath(self.root, path)
+            st = posix.fstat(fd)
+            if st.st_mode & 0o170000 != 0o100000 or st.st_dev != device:
+                notes.append('%s: not a regular file' % shown(path))
+            elif st.st_size > file_most or total + st.st_size > cell_most:
+                lost.append((b'm' if st.st_size > file_most else b't', st.st_size, path))
+            elif sent == COUNT_MOST:
+                over.append(path)
+            else:
+                yield from send_file(self, fd, path, st.st_size, b'')
+                total += st.st_size
+                sent += 1
+        except FileNotFoundError:
+            pass                                # gone again: a temporary file
+        except OSError as e:
+            notes.append('%s: %s' % (shown(path), 'a link, not followed' if e.errno == 40 else e.strerror))
+        finally:
+            if fd >= 0:
+                posix.close(fd)
+        if len(notes) > 10:
+            notes.append('...')
+            break
+    limit = int(OPTIONS['files'])
+    if limit and self.entries > limit:
+        notes.append('/mnt/data has more than %d files, the limit (folders count): remove some' % limit)
+    if over:
+        lost.insert(0, (b'c', len(over), over[0]))      # in place of a size: how many
+    self.ending += b''.join(tlv(b'l', why + b'%d ' % size + shown(path).encode()) for why, size, path in lost[:LOST_NAMED])
+    if len(lost) > LOST_NAMED:
+        self.ending += tlv(b'm', b'%d' % (len(lost) - LOST_NAMED))
+    if notes:
+        self.send(FROM_GUEST_NOTE, self.nonce, '\n'.join(notes).encode('utf-8', 'replace')[:4096])
+
+
+def send_file(self, fd, name, size, more):
+    self.send(FROM_GUEST_FILE, self.nonce, tlv(b'n', name) + tlv(b's', b'%d' % size) + more)
+    at = 0
+    while at < size:
+        data = posix.pread(fd, min(CHUNK, size - at), at)
+        if not data:
+            break                               # it became shorter while we read
+        at += len(data)
+        self.send(FROM_GUEST_DATA, self.nonce, data)
+        yield
+    self.send(FROM_GUEST_FILE_END, self.nonce)
+    yield
+
+
+Supervisor.files = files

@@ -1,0 +1,427 @@
+# explain.py - part of the worker, compiled at the first exception: what a reader is told of one, and hints.
+# Everything here touches objects of the code, whose __repr__, __dir__ and __str__ may do anything: it all runs inside the worker's
+# guard, cut to a size, and a failure here only makes the report poorer.
+
+EXCEPTION_MOST, TRACE_MOST, HINT_MOST = 2000, 12000, 1500
+ALIASES = {'np': 'import numpy as np', 'pd': 'import pandas as pd', 'plt': 'import matplotlib.pyplot as plt', 'sns': 'import seaborn as sns',
+           'sp': 'import sympy as sp', 'dt': 'import datetime as dt', 'datetime': 'from datetime import datetime',
+           'Decimal': 'from decimal import Decimal', 'Fraction': 'from fractions import Fraction', 'Path': 'from pathlib import Path',
+           'Counter': 'from collections import Counter', 'defaultdict': 'from collections import defaultdict',
+           'StringIO': 'from io import StringIO', 'sqrt': 'from math import sqrt', 'reduce': 'from functools import reduce'}
+STDLIB = ('math', 'os', 're', 'sys', 'json', 'time', 'random', 'csv', 'itertools', 'functools', 'collections', 'statistics', 'string', 'io',
+          'calendar', 'decimal', 'fractions', 'pathlib', 'numpy', 'pandas', 'sympy', 'scipy')
+
+
+def clip(text, most):
+    return text if len(text) <= most else text[:most] + ' ... [%d characters in all]' % len(text)
+
+
+def safe_str(value):
+    try:
+        return str(value)
+    except BaseException as e:
+        return '<no text: its __str__ raised %s>' % type(e).__name__
+
+
+def encode(text, most):
+    data = clip(text, most).encode('utf-8', 'backslashreplace')
+    return data if len(data) <= 2 * most else data[:2 * most].decode('utf-8', 'ignore').encode()
+
+
+# ---- exceptions
+
+def report(worker, e, name):
+    """The result of a cell that raised: what the model and the user read."""
+    if isinstance(e, SystemExit):
+        code = e.code
+        if code is not None and not isinstance(code, int):
+            print(safe_str(code), file=worker.stderr)
+            code = 1
+        code = int(code or 0)
+        return tlv(b's', b'exit') + tlv(b'x', b'%d' % (code if -1 << 31 < code < 1 << 31 else -1))    # as Python itself ends then
+    frames = walk(e.__traceback__)
+    line = next((lineno for frame, lineno in reversed(frames) if frame.f_code.co_filename == name), 0)
+    if isinstance(e, SyntaxError) and e.filename == name:
+        line = e.lineno or 0
+    head = headline(e)
+    result = tlv(b's', b'interrupted' if isinstance(e, KeyboardInterrupt) else b'exception') + tlv(b'e', encode(head, EXCEPTION_MOST))
+    trace = []
+    try:
+        trace = chain(worker, e, 0)
+    except BaseException:
+        pass
+    if trace:
+        result += tlv(b't', encode('\n'.join(trace), TRACE_MOST))
+    if line:
+        result += tlv(b'l', b'%d' % line)
+    hints = []
+    text = source_line(worker, name, line)
+    if text and not isinstance(e, KeyboardInterrupt):
+        hints.append('line %d: %s' % (line, clip(text.strip(), 200)))
+    try:
+        worker.busy = True                      # dir() of a hostile object must be interruptible
+        hint = hint_for(worker, e, frames)
+        if hint:
+            hints.append(hint)
+    except BaseException:
+        pass
+    worker.busy = False
+    if hints:
+        result += tlv(b'h', encode('\n'.join(hints), HINT_MOST))
+    return result
+
+
+def headline(e):
+    kind = type(e)
+    name = kind.__name__ if kind.__module__ in ('builtins', '__main__') else '%s.%s' % (kind.__module__, kind.__qualname__)
+    if isinstance(e, SyntaxError) and e.msg:
+        text = safe_str(e.msg)
+    else:
+        text = clip(safe_str(e), EXCEPTION_MOST)
+    for note in getattr(e, '__notes__', ())[:5]:
+        text += '\n' + safe_str(note)
+    return '%s: %s' % (name, text) if text else name
+
+
+def walk(tb):
+    frames = []
+    while tb is not None and len(frames) < 5000:
+        frames.append((tb.tb_frame, tb.tb_lineno))
+        tb = tb.tb_next
+    return frames
+
+
+def source_line(worker, name, line):
+    if name.startswith('<cell ') and line:
+        text = worker.sources.get(int(name[6:-1]), '')
+        lines = text.split('\n')
+        if line <= len(lines):
+            return lines[line - 1].rstrip('\r')
+    elif users_own(name) and line:
+        try:
+            with open(name, 'rb') as f:
+                return f.read(1 << 20).split(b'\n')[line - 1].decode('utf-8', 'replace')
+        except (OSError, IndexError):
+            pass
+    return ''
+
+
+def users_own(name):
+    if name.endswith(('.pyx', '.pxd', '.pxi')):     # Cython names the sources of compiled libraries by relative paths
+        return False
+    return name.startswith(('<cell ', OPTIONS['data'] + '/', './')) or not name.startswith(('/', '<'))
+
+
+def chain(worker, e, depth):
+    """Lines of a traceback, causes first, the frames of libraries counted instead of shown."""
+    lines = []
+    if depth < 4:
+        if e.__cause__ is not None:
+            lines = chain(worker, e.__cause__, depth + 1) + ['', 'That was the direct cause of:', '']
+        elif e.__context__ is not None and not e.__suppress_context__:
+            lines = chain(worker, e.__context__, depth + 1) + ['', 'While that was handled, another came:', '']
+    shown, skipped = [], 0
+    for frame, lineno in walk(e.__traceback__):
+        code = frame.f_code
+        if code.co_filename.startswith('<sandpiper/'):
+            continue
+        if not users_own(code.co_filename):
+            skipped += 1
+            continue
+        if skipped:
+            shown.append('  ... %d frame%s of library code' % (skipped, '' if skipped == 1 else 's'))
+            skipped = 0
+        where = '' if code.co_name == '<module>' else ', in ' + code.co_name
+        text = source_line(worker, code.co_filename, lineno).strip()
+        shown.append('  File "%s", line %d%s' % (code.co_filename, lineno, where) + ('\n    ' + clip(text, 300) if text else ''))
+    if skipped:
+        shown.append('  ... %d frame%s of library code' % (skipped, '' if skipped == 1 else 's'))
+    if len(shown) > 20:
+        shown[8:-8] = ['  ... %d more frames' % (len(shown) - 16)]
+    if isinstance(e, SyntaxError) and e.lineno:
+        shown.append('  File "%s", line %d' % (e.filename, e.lineno))
+        text = (e.text or source_line(worker, e.filename or '', e.lineno)).rstrip('\n')
+        if text:
+            bare = text.lstrip()
+            shown.append('    ' + clip(bare, 300))
+            if e.offset and e.offset > 0:
+                shown.append('    ' + ' ' * min(300, max(0, e.offset - 1 - (len(text) - len(bare)))) + '^')
+    if shown:
+        lines += ['Traceback (most recent call last):'] + shown
+    lines.append(headline(e))
+    inner = getattr(e, 'exceptions', None)
+    if isinstance(inner, tuple) and depth < 2:
+        for one in inner[:5]:
+            if isinstance(one, BaseException):
+                lines += ['  | ' + text for part in chain(worker, one, depth + 2) for text in part.split('\n')]
+    return lines
+
+
+# ---- hints: facts that the one who mends the code needs, never advice
+
+def names_text(names, most=30):
+    names = [clip(repr(n) if not isinstance(n, str) else n, 60) for n in names]
+    return ', '.join(names[:most]) + (', ... (%d in all)' % len(names) if len(names) > most else '')
+
+
+def near(name, names):
+    import difflib
+    pool = [n for n in names if isinstance(n, str)][:3000]
+    lower = {n.lower(): n for n in pool}
+    found = [lower[name.lower()]] if name.lower() in lower else []
+    for n in difflib.get_close_matches(name, pool, 5, 0.6):
+        if n not in found:
+            found.append(n)
+    return found
+
+
+def columns_of(value):
+    """Column names where value is a pandas frame; found by what it has, pandas is not imported for it."""
+    if type(value).__module__.split('.')[0] == 'pandas' and hasattr(value, 'columns'):
+        return list(value.columns[:200])
+    return None
+
+
+def nodes_on(worker, frame, lineno, kind):
+    """The subscripts (or attributes) of the failing line; the very one that failed first, where Python says which."""
+    name = frame.f_code.co_filename
+    if not name.startswith('<cell '):
+        return []
+    tree = compile(worker.sources.get(int(name[6:-1]), ''), name, 'exec', ONLY_AST | TOP_AWAIT, True)
+    todo, found = [tree], []
+    while todo:
+        node = todo.pop()
+        for field in node._fields:
+            value = getattr(node, field, None)
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, _ast.AST):
+                    todo.append(child)
+        if isinstance(node, kind) and node.lineno <= lineno <= (getattr(node, 'end_lineno', None) or node.lineno):
+            found.append(node)
+    return found
+
+
+def failed_first(nodes, tb):
+    """Python 3.11 knows the columns of the instruction that raised."""
+    try:
+        place = list(tb.tb_frame.f_code.co_positions())[tb.tb_lasti // 2]
+    except (AttributeError, IndexError):
+        return nodes
+    return sorted(nodes, key=lambda n: (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) != place)
+
+
+NOTHING = object()
+
+
+def looked_up(node, frame):
+    """(how it is written, its value) of a name or a chain of subscripts of plain containers. Nothing of the code's runs for it."""
+    if isinstance(node, _ast.Name):
+        for scope in (frame.f_locals, frame.f_globals):
+            if node.id in scope:
+                return node.id, scope[node.id]
+    elif isinstance(node, _ast.Subscript):
+        name, value = looked_up(node.value, frame)
+        index = node.slice.value if type(node.slice).__name__ == 'Index' else node.slice       # before Python 3.9
+        text, key = (repr(index.value), index.value) if isinstance(index, _ast.Constant) else looked_up(index, frame)
+        if type(value) is dict and type(key) in (str, int) and key in value:
+            return '%s[%s]' % (name, clip(text, 40)), value[key]
+        if type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value):
+            return '%s[%s]' % (name, text), value[key]
+    return '', NOTHING
+
+
+def subscripted(worker, frame, lineno, kind=_ast.Subscript, tb=None):
+    """Containers subscripted (or asked for an attribute) on the failing line."""
+    for node in failed_first(nodes_on(worker, frame, lineno, kind), tb):
+        name, value = looked_up(node.value, frame)
+        if value is not NOTHING:
+            yield name, value
+
+
+def below(name, value):
+    """One line for each object one level below: where the key may be instead."""
+    lines = []
+    for k in list(dict.keys(value))[:40]:
+        inner, path = dict.__getitem__(value, k), '%s[%s]' % (name, clip(repr(k), 40))
+        if type(inner) in (list, tuple) and inner:
+            inner, path = inner[0], path + '[0]'
+        if type(inner) is dict and inner:
+            lines.append('keys of %s: %s' % (path, names_text(list(inner), 12)))
+    return lines[:1] + lines[1:4] * (len(lines) <= 4)
+
+
+def holders(key, scopes, failed):
+    """Other variables in which the key is, three levels down: 'country is in customers'."""
+    found, seen = [], set()
+    todo = [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500] if isinstance(n, str) and not n.startswith('_')]
+    for name, value, depth in todo:             # grows while it is read: what is near comes first
+        if id(value) in seen or value is failed or len(found) >= 3 or len(seen) > 3000:
+            continue
+        seen.add(id(value))
+        columns = columns_of(value)
+        if columns is not None:
+            if key in columns:
+                found.append(name)
+        elif type(value) is dict:
+            if key in value:
+                found.append(name)
+            elif depth < 3:
+                inner = [(k, v) for k, v in list(value.items())[:40] if type(v) in (dict, list, tuple)]
+                todo += [('%s[%s]' % (name, clip(repr(k), 40)), v, depth + 1) for k, v in inner]
+        elif type(value) in (list, tuple) and value and depth < 4 and type(value[0]) in (dict, list, tuple):
+            todo.append((name + '[0]', value[0], depth + 1))
+    return '%s is in %s' % (clip(key if type(key) is str else repr(key), 60), ', '.join(found)) if found else ''
+
+
+def key_facts(name, value, key, scopes):
+    lines = ['keys of %s: %s' % (name, names_text(list(dict.keys(value))[:200]))] + below(name, value)
+    there = holders(key, scopes, value) if type(key) in (str, int) else ''
+    return '\n'.join(lines + [there] * bool(there))
+
+
+def innermost(e, frames):
+    """The traceback entry of the innermost frame that is the user's."""
+    tb, last = e.__traceback__, None
+    while tb is not None:
+        if users_own(tb.tb_frame.f_code.co_filename):
+            last = tb
+        tb = tb.tb_next
+    return last
+
+
+def missing_key(worker, e, frames):
+    key, tb = e.args[0] if e.args else None, innermost(e, frames)
+    if type(key) is str and key.startswith('Column not found: '):      # of a pandas group
+        key = key[18:]
+    if tb is not None:
+        frame = tb.tb_frame
+        scopes = [frame.f_locals] if frame.f_locals is worker.namespace else [frame.f_locals, worker.namespace]
+        for name, value in subscripted(worker, frame, tb.tb_lineno, tb=tb):
+            columns = columns_of(value)
+            if columns is not None:
+                there = holders(key, scopes, value) if type(key) is str else ''
+                return 'columns of %s: %s' % (name, names_text(columns)) + ('\n' + there if there else '')
+            if isinstance(value, dict) and type(key) in (str, int) and not dict.__contains__(value, key):
+                return key_facts(name, value, key, scopes)
+    for frame, lineno in reversed(frames):
+        for name in ('self', 'df', 'obj', 'data'):
+            columns = columns_of(frame.f_locals.get(name))
+            if columns is not None:
+                return 'columns: %s' % names_text(columns)
+    return None
+
+
+def wrong_index(worker, e, frames):
+    """A list or a text was taken for an object: what it is, and what is in it."""
+    tb = innermost(e, frames)
+    for name, value in subscripted(worker, tb.tb_frame, tb.tb_lineno, tb=tb) if tb is not None else ():
+        if type(value) is str:
+            return '%s is the text %s' % (name, clip(repr(value), 60))
+        if type(value) in (list, tuple) and value:
+            first = value[0]
+            said = 'an object with the keys ' + names_text(list(first), 20) if type(first) is dict else 'of the type ' + type(first).__name__
+            return '%s is a list of %d; %s[0] is %s' % (name, len(value), name, said)
+    return None
+
+
+def missing_attribute(worker, e, frames):
+    obj, name = getattr(e, 'obj', None), getattr(e, 'name', None)
+    if name is None:                            # before Python 3.10 it does not say; a name on that line is looked up
+        parts = safe_str(e).split("'")
+        name = parts[-2] if len(parts) > 2 else ''
+        for target, value in subscripted(worker, *frames[-1], kind=_ast.Attribute) if frames else ():
+            if parts[1:2] == [value.__name__ if isinstance(value, type(sys)) else type(value).__name__]:
+                obj = value
+    if obj is None:
+        return 'the value is None' if "'NoneType'" in safe_str(e) else None
+    columns = columns_of(obj)
+    if columns is not None and name in [str(c).replace(' ', '_') for c in columns]:
+        return 'columns: %s' % names_text(columns)
+    names = [n for n in dir(obj) if not n.startswith('_')]
+    close = near(name, names)
+    what = 'module %s' % obj.__name__ if isinstance(obj, type(sys)) else 'type %s' % type(obj).__name__
+    if close:
+        return '%s has: %s' % (what, names_text(close))
+    if columns is not None:
+        return 'columns: %s' % names_text(columns)
+    return '%s has: %s' % (what, names_text(names, 20)) if len(names) <= 40 else None
+
+
+def missing_name(worker, e, frames):
+    name = getattr(e, 'name', None)
+    if name is None:
+        parts = safe_str(e).split("'")
+        name = parts[1] if len(parts) > 1 else ''
+    if name in ALIASES:
+        return 'not imported: ' + ALIASES[name]
+    if name in STDLIB:
+        return 'not imported: import ' + name
+    local = frames[-1][0].f_locals if frames else {}
+    mine = [n for n in list(local) + list(worker.namespace) if isinstance(n, str) and not n.startswith('__')]
+    close = near(name, mine + [n for n in builtins.__dict__ if not n.startswith('_')])
+    if close:
+        return 'names like it: ' + names_text(close)
+    kept = [n for n in worker.namespace if not n.startswith('_')]
+    return 'variables there are: ' + names_text(kept) if kept else 'no variables are defined yet'
+
+
+def size_text(size):
+    for unit in ('bytes', 'KiB', 'MiB', 'GiB'):
+        if size < 1024 or unit == 'GiB':
+            return '%g %s' % (round(size, 1), unit)
+        size /= 1024
+
+
+def limit_met(e):
+    """Which limit an OSError met, and how much there is of it."""
+    if e.errno == 11:                           # of fork; of a descriptor that does not block it says no number
+        return 'if this was to be a new process: the sandbox may have %s processes and threads in all' % OPTIONS.get('told_pids', 'no more')
+    if e.errno == 28:
+        folder = OPTIONS['data']
+        for other in ('/tmp', '/dev/shm'):
+            if isinstance(e.filename, str) and e.filename.startswith(other + '/'):
+                folder = other
+        st = posix.statvfs(folder)
+        if st.f_bavail and st.f_files and not st.f_ffree:
+            return '%s has its most files: %d' % (folder, st.f_files)
+        return '%s holds %s in all, %s are free' % (folder, size_text(st.f_blocks * st.f_frsize), size_text(st.f_bavail * st.f_frsize))
+    import resource
+    if e.errno == 24:
+        return 'a process may have %d open files' % resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 'a file may have at most ' + size_text(resource.getrlimit(resource.RLIMIT_FSIZE)[0])
+
+
+def hint_for(worker, e, frames):
+    if isinstance(e, KeyError):
+        return missing_key(worker, e, frames)
+    if isinstance(e, TypeError) and 'indices must be' in safe_str(e):
+        return wrong_index(worker, e, frames)
+    if isinstance(e, IndexError):
+        for frame, lineno in reversed(frames):
+            if users_own(frame.f_code.co_filename):
+                for name, value in subscripted(worker, frame, lineno):
+                    if isinstance(value, (list, tuple, str)):
+                        return '%s has %d items' % (name, len(value))
+                break
+        return None
+    if isinstance(e, AttributeError):
+        return missing_attribute(worker, e, frames)
+    if isinstance(e, NameError):
+        return missing_name(worker, e, frames)
+    if isinstance(e, ModuleNotFoundError):
+        need('installed')
+        return 'nothing can be installed: there is no network. Installed: %s' % (find_packages() or 'the standard library only')
+    if isinstance(e, FileNotFoundError):
+        names = sorted(posix.listdir(OPTIONS['data']))
+        return 'files in %s: %s' % (OPTIONS['data'], names_text(names) if names else 'none')
+    if isinstance(e, EOFError):
+        return 'the code has no stdin; nobody can answer input()'
+    if isinstance(e, OSError) and e.errno in (11, 24, 27, 28):
+        return limit_met(e)
+    if isinstance(e, RuntimeError) and "start new thread" in safe_str(e):
+        return 'the sandbox may have %s processes and threads in all' % OPTIONS.get('told_pids', 'no more')
+    if isinstance(e, OSError) and (type(e).__name__ in ('gaierror', 'URLError', 'ConnectionError', 'ConnectTimeout') or e.errno in (99, 101)):
+        return 'the sandbox has no network'
+    if isinstance(e, MemoryError):
+        return 'the memory of the sandbox is limited' + (': it has ' + size_text(int(OPTIONS['told_memory'])) if 'told_memory' in OPTIONS else '')
+    return None

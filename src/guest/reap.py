@@ -1,0 +1,164 @@
+# reap.py - part of the supervisor, compiled at the first SIGCHLD: reap, bury, start again.
+
+
+def reap(self):
+    try:
+        posix.read(self.wake[0], 4096)
+    except OSError:
+        pass
+    if self.snapshots:
+        need('recover')
+    if self.snapshot is not None:
+        self.hear_snapshot()                    # its pid, perhaps: it can be known only while it is not reaped
+    status = None
+    while True:
+        try:
+            pid, what = posix.waitpid(-1, posix.WNOHANG)
+        except ChildProcessError:
+            break
+        if pid == 0:
+            break
+        if pid == self.worker:
+            status = what
+        elif self.snapshots and self.reaped(pid, what):
+            pass
+        elif self.helper and pid == self.helper['pid']:
+            self.helper['status'] = what
+    if status is not None:
+        died(self, status)
+
+
+def died(self, status):
+    """The worker ended. If its answer is already here it counts; then everything it left behind ends too, and a fresh one starts."""
+    if self.words >= 0:
+        self.message(PIPE_MOST // CHUNK + 1)
+    if self.waiting:
+        self.drain(PIPE_MOST)
+    ending = tlv(b'w', b'%d' % status) + (tlv(b'c', b'closed') if self.closed_kill else b'')
+    if self.snapshots:
+        self.due = 0.0
+        self.maimed = self.maimed + 1 if self.waiting and status == 70 << 8 else 0
+        if self.maimed > 1:                     # the snapshot is no better than what it took the place of
+            self.drop_snapshot(b'maimed')       # noqa: from recover.py
+        forget(self)
+        self.worker = 0
+        self.dying = ending, time.monotonic() + READY_WAIT, not self.waiting and self.sending is None   # noqa: from recover.py
+        self.recover()                          # noqa: from recover.py
+        return
+    self.bury()
+    self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
+    if self.waiting or self.sending is not None:
+        close_cell(self, ending)
+    else:
+        self.send(FROM_GUEST_DEATH, NONE, ending)
+
+
+def close_cell(self, ending):
+    """It was the death of a cell, which may have answered already: then its files are going out."""
+    if self.sending is not None:
+        self.ending += ending
+        return
+    self.waiting = False
+    self.collect(ending)
+
+
+def forget(self):
+    """Close what led to the worker."""
+    self.hush()
+    if self.sock is not None:
+        try:
+            self.poll.unregister(self.sock.fileno())
+        except KeyError:
+            pass                                # it waited for no room
+        shut(self.sock)                         # noqa: from start.py
+        self.sock = None
+    for fd in self.pipes:
+        if self.polled:
+            self.poll.unregister(fd)
+        posix.close(fd)
+    self.pipes, self.polled = {}, False
+
+
+def bury(self, spare=0):
+    """Kill and reap everything but us and the process to spare, and forget the worker. False: after a second something still lived."""
+    forget(self)
+    if self.snapshots:
+        need('recover')
+    if spare and self.alone:
+        signal_all(_signal.SIGSTOP)             # in one step: what forks without end could outrun the kills one by one
+    until = time.monotonic() + 1.0
+    done = False
+    while not done and time.monotonic() < until:
+        if not self.alone:
+            done = kill_descendants(spare) == 0
+        elif spare:
+            done = kill_listed(spare) == 0
+        else:
+            signal_all(_signal.SIGKILL)
+        try:
+            while True:
+                pid, status = posix.waitpid(-1, posix.WNOHANG)
+                if not pid:
+                    break
+                if self.snapshots:
+                    self.reaped(pid, status)    # noqa: from recover.py
+        except ChildProcessError:
+            done = True
+        if not done:
+            time.sleep(0.001)
+    if spare:
+        try:
+            posix.kill(spare, _signal.SIGCONT)
+        except OSError:
+            pass
+    self.worker = 0
+    if self.helper:
+        self.helper['status'] = 9
+    return done
+
+
+def signal_all(number):
+    try:
+        posix.kill(-1, number)                  # only ever as the first process of a pid namespace
+    except OSError:
+        pass
+
+
+def kill_listed(spare):
+    """How many processes there still were beside us and the one to spare; they have been sent SIGKILL."""
+    left = 0
+    for name in posix.listdir('/proc'):
+        if name.isdigit() and int(name) not in (posix.getpid(), spare):
+            left += 1
+            try:
+                posix.kill(int(name), _signal.SIGKILL)
+            except OSError:
+                pass
+    return left
+
+
+def kill_descendants(spare):
+    """Without a pid namespace of our own (tests only): the same for what descends from us, found in /proc, and nothing else."""
+    me, parent = posix.getpid(), {}
+    for name in posix.listdir('/proc'):
+        if name.isdigit():
+            try:
+                with open('/proc/%s/stat' % name, 'rb') as f:
+                    parent[int(name)] = int(f.read().rsplit(b')', 1)[1].split()[1])
+            except (OSError, IndexError, ValueError):
+                pass
+    left = 0
+    for pid in parent:
+        up, depth = pid, 0
+        while up in parent and up != me and depth < 100:
+            up, depth = parent[up], depth + 1
+        if up == me and pid not in (me, spare):
+            left += 1
+            try:
+                posix.kill(pid, 9)
+            except OSError:
+                pass
+    return left
+
+
+Supervisor.reap, Supervisor.bury = reap, bury

@@ -1,0 +1,199 @@
+# snapshot.py - part of the worker, compiled at the first order to capture: make a copy of this process, which waits, and is
+# resumed as the worker where we die.
+#
+# The copy is made by clone() with CLONE_PARENT: it is the supervisor's child, so no os.wait() of the code's ever meets it, and
+# libc's and Python's fork handlers do not run: they would seed random anew, and may be the code's own. That is safe with one
+# thread only. What the copy cannot have is taken from it at once: pipes and sockets. Held here, they would hide from a child
+# that we closed our end.
+
+CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}    # number of the call, and which of its arguments is the child's thread id
+ROOM_LEAST = 24 << 20
+STILL = 0.005                   # so long a copy does nothing
+_clone = _others = None
+
+
+def prepare_clone():
+    """The call with its arguments, or None where it cannot be made."""
+    import _ctypes
+    number, at = CLONE.get(posix.uname()[4], (0, 0))
+    if not number or sys.maxsize < 1 << 32:
+        return None
+
+    class Word(_ctypes._SimpleCData):
+        _type_ = 'P'
+    libc = _ctypes.dlopen(None, 2)
+    tid, flags = Word(0), 0x8000 | 17               # CLONE_PARENT, SIGCHLD
+    # libc keeps our thread id where the kernel clears it at our end; the kernel writes the copy's there
+    # (CLONE_CHILD_SETTID, _CLEARTID).
+    if _ctypes.call_function(_ctypes.dlsym(libc, 'prctl'), (40, _ctypes.byref(tid), 0, 0, 0)) == 0 and tid.value:
+        flags |= 0x01000000 | 0x00200000
+    words = [number, flags, 0, 0, 0, 0]
+    words[at + 1] = tid
+    call, address, words = _ctypes.call_function, _ctypes.dlsym(libc, 'syscall'), tuple(words)
+    return lambda: call(address, words)
+
+
+def received(extra):
+    return [int.from_bytes(value[i:i + 4], sys.byteorder) for level, what, value in extra if what == _socket.SCM_RIGHTS
+            for i in range(0, len(value) - 3, 4)]
+
+
+def has_one_thread():
+    return posix.stat('/proc/self/task').st_nlink == 3 or len(posix.listdir('/proc/self/task')) == 1
+
+
+def soon_has_one_thread():
+    """A thread that was joined is gone for Python a moment before it is gone. Others stay: for as many as once stayed it does
+    not wait again."""
+    global _others
+    import time
+    others = len(posix.listdir('/proc/self/task'))
+    for _ in range(10 if others != _others else 0):
+        time.sleep(0.0005)
+        if has_one_thread():
+            return True
+    _others = others
+    return False
+
+
+def capture(self, extra):
+    """Obey one order: the copy comes back from here as the worker, when it is resumed."""
+    global _clone
+    fds = received(extra)
+    if len(fds) != 2:
+        return
+    sock, words = _socket.socket(fileno=fds[0]), fds[1]
+    try:
+        if _clone is None:
+            _clone = prepare_clone() or 0           # a Python without _ctypes raises
+        if not _clone:
+            say(words, b'Na')
+        elif not (has_one_thread() or soon_has_one_thread()):
+            say(words, b'Nt')
+        else:
+            oom_score(snapshot_score())             # the copy has it from its first moment: a cell may fill the memory at once
+            pid = _clone()
+            if pid == 0:
+                try:
+                    wait_to_resume(self, sock, words)
+                except BaseException:
+                    posix._exit(70)
+                return
+            say(words, b'P%d\n' % pid if pid > 0 else b'Nm')
+            oom_score(OOM_WORKER)
+    except Exception:
+        say(words, b'Na')
+    sock.close()
+    posix.close(words)
+    try:                                            # a cell that waits already is not kept waiting
+        self.sock.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        touch(self)
+
+
+def say(words, text):
+    try:
+        posix.write(words, text)
+    except OSError:
+        pass                                        # the supervisor has given it up
+
+
+def touch(self):
+    """Every page that the next cell writes must first be copied: done now, for those that every cell writes, while nobody waits."""
+    try:
+        self.evaluate(b'str([i for i in (1, 2)]);', '<sandpiper/touch>')
+        self.stdout.write('')
+        self.stdout.flush()
+    except BaseException:
+        pass
+
+
+def oom_score(value):
+    try:
+        fd = posix.open('/proc/self/oom_score_adj', posix.O_WRONLY)
+        posix.write(fd, b'%d' % value)
+        posix.close(fd)
+    except OSError:
+        pass
+
+
+def tmpfs_used(path):
+    try:
+        st = posix.statvfs(path)
+        return (st.f_blocks - st.f_bfree) * st.f_frsize
+    except OSError:
+        return 0
+
+
+def snapshot_score():
+    """When memory runs out the kernel ends what has most of it, oom_score_adj thousandths of the limit added. A snapshot's is set
+    so that the sum is the same however big it is: the worker is ended where it has nearly all memory for itself (it would die
+    without the snapshot too, which is what saves the state); below that the snapshot is, because what the worker lacks is what
+    that holds."""
+    limit = int(OPTIONS['memory'])
+    if not limit:
+        return 1000
+    try:
+        fd = posix.open('/proc/self/statm', posix.O_RDONLY)
+        mine = int(posix.read(fd, 200).split()[1]) * posix.sysconf('SC_PAGE_SIZE')
+        posix.close(fd)
+    except (OSError, ValueError, IndexError):
+        return 1000
+    room = limit - sum(tmpfs_used(p) for p in (OPTIONS['data'], '/tmp', '/dev/shm'))
+    least = room - max(limit * 15 // 100, ROOM_LEAST)
+    return max(OOM_WORKER, min(1000, OOM_WORKER + (least - mine) * 1000 // limit))
+
+
+def wait_to_resume(self, sock, words):
+    """The copy: from here until it is the worker. A cell that follows at once needs the processor more, so at first it does
+    nothing."""
+    posix.setsid()                                  # the worker's interrupts are not ours
+    sock.settimeout(STILL)
+    try:
+        sock.recv(64)
+        posix._exit(0)                              # a newer copy is there already, or somebody who is not the supervisor speaks
+    except _socket.timeout:
+        sock.settimeout(None)
+    detach(self, sock, words)
+    posix.write(words, b'R%d\n' % posix.getpid())
+    data, extra, _, _ = sock.recvmsg(64, 64, _socket.MSG_CMSG_CLOEXEC)
+    fds = received(extra)
+    if data != ORDER_RESUME or len(fds) != 2:
+        posix._exit(0)
+    resume(self, fds)
+
+
+def detach(self, sock, words):
+    """Give up what is the worker's, or would be in its way while it lives."""
+    old, self.sock, self.words = self.sock, sock, words
+    old.close()
+    # The read end of a pipe that nobody writes to: end of file for a reader, an error for a writer.
+    dead, end = posix.pipe2(posix.O_CLOEXEC)
+    posix.close(end)
+    for name in posix.listdir('/proc/self/fd'):
+        fd = int(name)
+        try:
+            kind = posix.fstat(fd).st_mode & 0o170000
+            if fd not in (dead, sock.fileno(), words) and kind in (0o010000, 0o140000):
+                posix.dup2(dead, fd, posix.get_inheritable(fd))
+        except OSError:
+            pass                                    # the descriptor of the listing itself
+    posix.close(dead)
+
+
+def resume(self, fds):
+    if not OPTIONS['alone']:
+        prctl(1, 9)
+    oom_score(OOM_WORKER)
+    for n in (0, 1):
+        posix.dup2(fds[n], n + 1)
+        posix.dup2(fds[n], self.saved[n], False)
+        posix.close(fds[n])
+    self.fds = [posix.fstat(1), posix.fstat(2)]
+    self.mended = False                             # not with these descriptors
+    self.pid = posix.getpid()
+    self.loop = None                                # its selector was shared with the dead
+    try:
+        sys.modules['threading'].main_thread()._set_native_id()
+    except Exception:
+        pass

@@ -1,0 +1,131 @@
+"""test_snapshots.py - the state outlives code that dies: on every engine, as root and as an ordinary user, each way to die, what the program tells
+(--json and a reader's eye), and where no copy can be had. The supervisor's part is in tests/unit/sandbox/test_snapshots.c."""
+import pytest
+
+from conftest import PLACES, make_sandpiper, need_engine
+from probes import session
+from probes.cell import NOT_FOR_USER
+
+KEPT = "the session goes on with the variables from before this cell"
+FILL = "b = bytearray(%d << 20)\nfor i in range(0, len(b), 4096): b[i] = 1"
+
+
+@pytest.fixture(params=PLACES)
+def place(request):
+    need_engine(request.param)
+    return request.param
+
+
+@pytest.fixture
+def there(place):
+    yield from make_sandpiper(place)
+
+
+def play(there, codes, *args):
+    """One session, a cell a question; the cells as told."""
+    cells, r, refused = session.play(there, codes, *args)
+    assert len(cells) == len(codes) and not refused, (r, refused)
+    return cells
+
+
+def out_of_memory(place):
+    """Without a control group the limit is one of each process: malloc fails, nothing dies."""
+    return place not in NOT_FOR_USER
+
+
+def test_every_death(there, place):
+    deaths = [
+        ("x.append(1)\nos.kill(os.getpid(), signal.SIGKILL)", "died", "SIGKILL"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "died", "SIGKILL"),        # two in a row
+        ("x.append(2)\nos._exit(7)", "died", "exit code 7"),
+        ("x = 3\nctypes.string_at(0)", "died", "SIGSEGV"),
+        ("x = 4\nfor s in (2, 15, 1): signal.signal(s, signal.SIG_IGN)\nwhile True: pass", "timeout", "did not stop when interrupted"),
+        ("x = 5\nos.closerange(0, 1024)", "died", "descriptors"),
+    ]
+    if out_of_memory(place):
+        deaths.insert(2, ("x = 6\ny = b'x' * (600 << 20)", "memory", "256 MiB"))
+    codes = ["import os, signal, ctypes\nx = [0]\ndef f(): return len(x)"]
+    for code, _, _ in deaths:
+        codes += [code, "(f(), x, os.path.exists('note'))"]
+    codes += ["open('note', 'w').write('here')\nos._exit(1)", "(f(), x, open('note').read())"]
+    cells = play(there, codes)
+    assert cells[0].status == "ok"
+    for (code, status, words), dead, after in zip(deaths, cells[1::2], cells[2::2]):
+        assert dead.status == status and words in dead.error and KEPT in dead.error, (code, dead)
+        assert dead.state_restored and not dead.state_lost, (code, dead)
+        assert "replaced by a copy made before this cell" in dead.model_text, (code, dead)
+        assert after.status == "ok" and after.value == "(1, [0], False)" and not after.state_restored, (code, after)
+    assert cells[-2].state_restored and [f["name"] for f in cells[-2].files] == ["note"], cells[-2]
+    assert cells[-1].value == "(1, [0], 'here')", cells[-1]
+
+
+def test_no_copy(there, place):
+    cells = play(there, [
+        "import os, threading, time\nx = 1\ngate = threading.Event()\nt = threading.Thread(target=gate.wait)\nt.start()",
+        "os._exit(0)",
+        "x"])
+    assert cells[1].state_lost and not cells[1].state_restored and "variables are gone" in cells[1].error and "threads were running" in cells[1].error
+    assert cells[2].status == "exception" and "NameError" in cells[2].error
+
+
+def test_switched_off(there, place):
+    cells = play(there, ["import os\nx = 1", "os._exit(0)", "x"], "--no-snapshots")
+    assert cells[1].state_lost and not cells[1].state_restored and cells[1].error.endswith("; variables are gone")
+    assert cells[2].status == "exception"
+
+
+def test_memory_is_the_cells_first(there, place):
+    """A copy that no longer fits is given up, and the cell goes on; what dies then says why nothing is left."""
+    if not out_of_memory(place):
+        pytest.skip("memory is limited for each process here, a copy takes none of it")
+    cells = play(there, [
+        "import os\nx = 1\n" + FILL % 130,
+        "for i in range(0, len(b), 4096): b[i] = 2\nprint('went on')",      # 260 MiB with the copy's
+        "os._exit(0)",                                                      # a copy was made after that
+        "(x, b[0], len(b) >> 20)",
+        "for i in range(0, len(b), 4096): b[i] = 3\nos._exit(0)",
+        "x",
+        # a state of 100 MiB, and a cell that is too big by itself: the copy is not to blame, and stays
+        "import os\nx = 2\n" + FILL % 100,
+        "c = [b'x' * (50 << 20) for i in range(9)]",
+        "(x, len(b) >> 20)"], "--timeout", "20s")
+    assert cells[0].status == "ok", cells[0]
+    assert cells[1].status == "ok" and cells[1].out == "went on\n" and "memory" not in cells[1].model_text, cells[1]
+    assert cells[2].state_restored and cells[3].value == "(1, 2, 130)", cells[2:4]
+    assert cells[4].state_lost and "no snapshot to go on from: it was killed, most likely as memory ran short" in cells[4].error, cells[4]
+    assert cells[5].status == "exception", cells[5]
+    assert cells[7].status == "memory" and cells[7].state_restored, cells[7]
+    assert cells[8].value == "(2, 100)", cells[8]
+
+
+def test_leftovers(there, place):
+    name = session.new_mark()
+    cells = play(there, [
+        "import os, time\nx = 1\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        open('/proc/self/comm', 'w').write('%s')\n"
+        "        time.sleep(60)\n    os._exit(0)\nos.wait()\ntime.sleep(0.2)\n"
+        "def alive(): return sum(open('/proc/%%s/comm' %% p).read().strip() == '%s' for p in os.listdir('/proc') if p.isdigit())\nalive()" % (name, name),
+        "os._exit(0)",
+        "(x, alive())",
+        "import signal\ndef bomb():\n    signal.signal(2, signal.SIG_IGN)\n    while True:\n        try: os.fork()\n        except OSError: pass\nbomb()",
+        "1"])
+    assert cells[0].value == "1" and cells[1].state_restored and cells[2].value == "(1, 0)", cells
+    assert cells[3].status == "timeout" and cells[3].state_restored != cells[3].state_lost and cells[3].seconds < 8, cells[3]
+    assert cells[4].value == "1", cells[4]
+    assert session.gone(name)
+
+
+def test_killed_copy(there, place):
+    """All processes of the sandbox are the code's but one: it may kill the copy, and loses what that was for."""
+    kill = ("for p in os.listdir('/proc'):\n    if p.isdigit() and int(p) not in (1, os.getpid()): os.kill(int(p), 9)\n"
+            "import time; time.sleep(0.2)\n")
+    cells = play(there, ["import os\nx = 1", kill + "print('alive')", "os._exit(0)", "x", kill + "os._exit(0)", "x"])
+    assert cells[1].out == "alive\n" and cells[1].status == "ok", cells[1]
+    assert cells[2].state_restored and cells[3].value == "1", cells[2:4]
+    assert cells[4].state_lost and "no snapshot to go on from" in cells[4].error and cells[5].status == "exception", cells[4:]
+
+
+def test_calls_of_one_reply(there, serve):
+    """Cells that follow each other with no model in between."""
+    serve(there, [{"answer": {"calls": [{"code": c} for c in ("import os\nx = 1", "x += 1", "os._exit(3)", "print('x is', x)")]}}, {"answer": {"text": "Done."}}])
+    r = there.run(*session.LIMITS, "go")
+    assert "! the code ended the interpreter itself (os._exit, exit code 3); " + KEPT in r.err and "| x is 2" in r.err, r

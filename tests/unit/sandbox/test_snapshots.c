@@ -1,0 +1,442 @@
+/* test_snapshots.c - a cell that ends the interpreter, and the copy that goes on in its place. */
+#include "tests/unit/sandbox/channel_place.h"
+
+#define PAUSE_US 30000 /* a model's turn, if a quick one */
+/* The worker's own functions, for code that is hostile to them. */
+#define GLOBALS                                                                                          \
+    "import sys, os, socket\nf = sys._getframe()\nwhile 'WORKER' not in f.f_globals: f = f.f_back\nG = " \
+    "f.f_globals\n"
+
+static void press(void *ctx, short revents)
+{
+    (void)ctx;
+    (void)revents;
+    loop_interrupt(loop);
+}
+
+/* Ctrl-C as soon as the code says something. */
+static void on_output_press(void *ctx, int stream, const char *text, size_t len)
+{
+    on_output(ctx, stream, text, len);
+    loop_timer(loop, clock_ms() + 15, press, &seen);
+}
+
+static const struct cell_listener pressing = {.ctx = &seen, .output = on_output_press};
+
+static int setup_on(void **state)
+{
+    (void)state;
+    return setup_with(1000, "snapshots=1");
+}
+
+static int setup_off(void **state)
+{
+    (void)state;
+    return setup_with(1000, "snapshots=0");
+}
+
+static void want_value(const char *code, const char *value)
+{
+    want(code, CELL_OK);
+    if (!r.value || strcmp(r.value, value) != 0)
+        fail_msg("%s gave %s, wanted %s (what: %s)", code, r.value ? r.value : "nothing", value,
+                 said ? said : "-");
+}
+
+/* The cell died, and x is what it was before. */
+static void want_restored(const char *code, enum cell_status status, const char *how, const char *x)
+{
+    usleep(PAUSE_US); /* so that there is a snapshot of what x is now */
+    want(code, status);
+    if (!r.state_restored || r.state_lost)
+        fail_msg("not restored: %s\ncode: %s", said, code);
+    has(said, how);
+    has(said, "the session goes on with the variables from before this cell");
+    assert_null(strstr(said, "this cell and"));
+    want_value("x", x);
+    assert_false(r.state_restored || r.state_lost);
+    assert_null(said);
+}
+
+static void want_lost(const char *code, enum cell_status status, const char *why)
+{
+    want(code, status);
+    if (!r.state_lost || r.state_restored)
+        fail_msg("not lost: %s\ncode: %s", said, code);
+    has(said, "variables are gone");
+    has(said, why);
+    want("x", CELL_EXCEPTION);
+}
+
+static void test_deaths(void **state)
+{
+    (void)state;
+    want("import os, signal, ctypes, time, sys, random\nx = [1]\nrandom.seed(3)", CELL_OK);
+    want_restored("x.append(2)\nprint('before', flush=True)\nos._exit(3)", CELL_DIED, "os._exit, exit code 3",
+                  "[1]");
+    want("print('before', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)", CELL_DIED);
+    assert_string_equal(buf_str(&seen.out), "before\n");
+    /* two in a row */
+    want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_DIED, "SIGKILL", "[1]");
+    want_restored("x = 5\nctypes.string_at(0)", CELL_DIED, "SIGSEGV", "[1]");
+    want_restored("x.append(3)\nos.closerange(0, 1024)", CELL_DIED, "descriptors", "[1]");
+    want_restored("x = 6\nos.abort()", CELL_DIED, "SIGABRT", "[1]");
+    want_restored("signal.signal(2, signal.SIG_IGN)\nwhile True: pass", CELL_TIMEOUT,
+                  "did not stop when interrupted", "[1]");
+    fake.memory_kills = 1;
+    want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_MEMORY, "out of memory (limit 1 GiB)", "[1]");
+    /* All that the state is: what a failed cell did counts, and random goes on where it was. */
+    want("x = 7\n1 / 0", CELL_EXCEPTION);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "7");
+    want("random.seed(3)\na, x = random.random(), 0", CELL_OK);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "0");
+    want("x = random.random()\nrandom.seed(3)\n(random.random(), random.random()) == (a, x)", CELL_OK);
+    assert_string_equal(r.value, "True");
+    /* What it makes is sent as ever, and what it wrote before it died stays. */
+    want("open('late.txt', 'w').write('kept');\nos._exit(1)", CELL_DIED);
+    assert_int_equal(r.n_files, 1);
+    want_value("open('late.txt').read()", "'kept'");
+    want_value("sum(range(10))\nos.getpid() == os.getpgid(0) and sys.stdin.read()", "''");
+    assert_int_equal(fake.starts, 1);
+}
+
+static void test_interrupts_still_work(void **state)
+{
+    (void)state;
+    want("import os, time\nx = 1", CELL_OK);
+    want("os._exit(0)", CELL_DIED);
+    want("x = 2\ntime.sleep(60)", CELL_TIMEOUT);
+    assert_false(r.state_lost || r.state_restored);
+    has(said, "variables are kept");
+    want_value("x", "2");
+}
+
+static void test_between_cells(void **state)
+{
+    (void)state;
+    want("import os, signal\nx = 3\nsignal.signal(signal.SIGALRM, "
+         "signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);",
+         CELL_OK);
+    usleep(300000);
+    want_value("x", "3");
+    assert_true(r.state_restored && !r.state_lost);
+    has(said, "the interpreter died after the last cell had ended; the session went on with the variables "
+              "of that moment");
+    want_value("x", "3");
+    assert_false(r.state_restored);
+    /* Dead, and the next cell dies too: the older news is not forgotten. */
+    want("signal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);",
+         CELL_OK);
+    usleep(300000);
+    want("os._exit(0)", CELL_DIED);
+    assert_true(r.state_restored);
+    has(said, "before this cell; the interpreter died after");
+    assert_false(r.earlier);
+    /* Dead, and the next one ends by itself: what it made is there. */
+    want("signal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);",
+         CELL_OK);
+    usleep(300000);
+    want("x = 4\nraise SystemExit(3)", CELL_EXIT);
+    assert_true(r.state_restored && r.earlier);
+    want_value("x", "4");
+    assert_false(r.earlier);
+}
+
+#define BIG_FILES "for i in range(4):\n    with open('f%d' % i, 'wb') as f: f.write(bytes(15 << 20))\n"
+
+/* The files of a cell take a while to go out. Who dies then dies in that cell, and a Ctrl-C then did not kill
+ * who was dead. */
+static void test_while_files_go_out(void **state)
+{
+    (void)state;
+    want("import os, threading\nx = 1", CELL_OK);
+    want_restored("x = 2\n" BIG_FILES "threading.Timer(0.005, os._exit, (3,)).start()", CELL_DIED,
+                  "os._exit, exit code 3", "1");
+    want_by(&pressing, BIG_FILES "print('bye', flush=True)\nos._exit(5)", CELL_DIED);
+    has(said, "os._exit, exit code 5");
+    assert_true(r.state_restored && !r.state_lost);
+    want_value("x", "1");
+    want_by(&pressing, "x = 3\n" BIG_FILES "print('bye', flush=True)", CELL_OK);
+    want_value("x", "3");
+}
+
+static void test_no_descriptor_for_a_copy(void **state)
+{
+    (void)state;
+    want("import os, resource\nx = 1\nkeep = []\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, "
+         "64))\ntry:\n    while True: keep.append(os.dup(0))\n"
+         "except OSError: pass",
+         CELL_OK);
+    usleep(PAUSE_US);
+    want_lost("os._exit(0)", CELL_DIED, "no snapshot to go on from: none came to be");
+}
+
+/* What a cell broke for good is in the copy as well: gone on from once, not for ever. */
+static void test_maimed(void **state)
+{
+    (void)state;
+    want("import os, _signal\nx = 1\n_signal.signal = None", CELL_OK);
+    usleep(PAUSE_US);
+    want("x", CELL_DIED);
+    has(said, "exit code 70");
+    assert_true(r.state_restored);
+    want_lost("x", CELL_DIED, "it ended in the same way");
+    want_value("6 * 7", "42");
+    want("import os\nx = 1", CELL_OK);
+    for (int i = 0; i < 3; i++)
+        want_restored("os._exit(70)", CELL_DIED, "called os._exit", "1");
+}
+
+static void test_no_copy(void **state)
+{
+    (void)state;
+    want("import os, threading, signal, time\nx = 1\nstop = threading.Event()\nt = "
+         "threading.Thread(target=stop.wait)\nt.start()",
+         CELL_OK);
+    usleep(PAUSE_US);
+    want_lost("os._exit(0)", CELL_DIED,
+              "no snapshot to go on from: none could be made while threads were running");
+    want("import os, threading\nx = 2\nt = threading.Thread(target=lambda: 1)\nt.start()\nt.join()", CELL_OK);
+    usleep(PAUSE_US);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "2");
+    want("threading.Timer(0.1, lambda: os._exit(9)).start()", CELL_OK);
+    usleep(300000);
+    want("x", CELL_EXCEPTION);
+    assert_true(r.state_lost && !r.state_restored);
+    has(said, "before this cell ran, variables were lost");
+    has(said, "while threads were running");
+}
+
+static void test_off(void **state)
+{
+    (void)state;
+    want("import os\nx = 1", CELL_OK);
+    usleep(PAUSE_US);
+    want("import os\nos._exit(0)", CELL_DIED);
+    assert_true(r.state_lost && !r.state_restored);
+    has(said, "variables are gone");
+    assert_null(strstr(said, "no copy"));
+    want("x", CELL_EXCEPTION);
+}
+
+/* The child of the supervisor that is not the worker: from inside, as code would find it. */
+#define KILL_COPY                                                                             \
+    "def kill_copy():\n"                                                                      \
+    "    for p in filter(str.isdigit, os.listdir('/proc')):\n"                                \
+    "        try: up = int(open('/proc/%s/stat' % p).read().rpartition(')')[2].split()[1])\n" \
+    "        except OSError: continue\n"                                                      \
+    "        if up == os.getppid() and int(p) != os.getpid(): os.kill(int(p), 9)\n"           \
+    "    time.sleep(0.1)\n"
+
+static void test_killed_copy(void **state)
+{
+    (void)state;
+    want("import os, time, signal\nx = 1\n" KILL_COPY, CELL_OK);
+    usleep(PAUSE_US);
+    /* The kernel took the copy to make room; the cell lives: nothing of it is told as the cell's trouble. */
+    fake.memory_kills = 1;
+    want("kill_copy()", CELL_OK);
+    assert_null(said);
+    assert_null(r.hint);
+    assert_int_equal(notices, 1);
+    usleep(PAUSE_US);
+    /* the code's own doing: no memory ran short */
+    want("kill_copy()", CELL_OK);
+    assert_int_equal(notices, 1);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "1"); /* a new one was made */
+    usleep(PAUSE_US);
+    want_lost("kill_copy()\nos._exit(0)", CELL_DIED,
+              "no snapshot to go on from: it was killed, most likely as memory ran short");
+}
+
+/* No process of ours is there for the code's own wait or fork, nor our hand on the other end of its pipes. */
+static void test_nothing_in_the_way(void **state)
+{
+    (void)state;
+    want("import os, subprocess, socket, threading, multiprocessing\nx = 1\nseen = "
+         "[]\nos.register_at_fork(before=lambda: seen.append(1))\n"
+         "cat = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\na, b = "
+         "socket.socketpair()",
+         CELL_OK);
+    want("cat.stdin.close()\nb.close()\nprint(a.recv(1), cat.stdout.read(), cat.wait(), seen)", CELL_OK);
+    assert_string_equal(buf_str(&seen.out), "b'' b'' 0 []\n");
+    for (int i = 0; i < 20; i++) {
+        want("try: print(os.wait())\nexcept ChildProcessError: print('none')", CELL_OK);
+        assert_string_equal(buf_str(&seen.out), "none\n");
+    }
+    want("p = os.fork()\nif p == 0: os._exit(5)\nos.wait() == (p, 5 << 8)", CELL_OK);
+    assert_string_equal(r.value, "True");
+    /* After a death pipes and sockets are dead and say so; new ones work. */
+    want("cat = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\na, b = "
+         "socket.socketpair()\nimport asyncio\n"
+         "await asyncio.sleep(0)\nf = open('open.txt', 'w+')\nf.write('text')\nf.flush()",
+         CELL_OK);
+    usleep(PAUSE_US);
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "1");
+    want_value("cat.stdout.read()", "b''");
+    want("a.recv(1)", CELL_EXCEPTION);
+    has(r.exception, "OSError");
+    want_value("f.seek(0);f.read()", "'text'");
+    want_value("await asyncio.sleep(0, 4)", "4");
+    want_value("subprocess.run(['echo', 'y'], capture_output=True).stdout", "b'y\\n'");
+    want_value("threading.main_thread().native_id == threading.get_native_id() == os.getpid()", "True");
+    want_value("q = []\nt = threading.Thread(target=q.append, args=(1,))\nt.start(); t.join(); q", "[1]");
+}
+
+/* What an earlier cell left running does not outlive the interpreter, copy or not. */
+static void test_leftovers(void **state)
+{
+    (void)state;
+    want("import os, time\nx = 1\nr, w = os.pipe()\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == "
+         "0:\n        os.write(w, b'%d' % os.getpid())\n"
+         "        time.sleep(60)\n    os._exit(0)\nos.wait()\npid = int(os.read(r, 20))",
+         CELL_OK);
+    usleep(PAUSE_US);
+    want_value("os.path.exists('/proc/%d' % pid)", "True");
+    want_restored("os._exit(0)", CELL_DIED, "os._exit", "1");
+    want_value("os.path.exists('/proc/%d' % pid)", "False");
+    want("import resource\ndef bomb(depth):\n    for i in range(3):\n        if os.fork() == 0 and depth < "
+         "2: bomb(depth + 1)\n    time.sleep(60)\n",
+         CELL_OK);
+    usleep(PAUSE_US);
+    want_restored("if os.fork() == 0: bomb(0)\ntime.sleep(0.1)\nos._exit(0)", CELL_DIED, "os._exit", "1");
+}
+
+/* Cells that follow each other at once: each of a reply's calls is covered; a long row gets its copy at the
+ * first pause. */
+/* x counts the cells. In a row without a pause a snapshot is made every 50 ms: a death takes at most what
+ * ended since then, and says how much that is. */
+static void test_without_pause(void **state)
+{
+    unsigned behind = 0;
+    int64_t began;
+
+    (void)state;
+    want("import os\nx = 0", CELL_OK);
+    for (int round = 0; round < 10; round++) {
+        usleep(PAUSE_US);
+        want_value("x", "0");
+        began = clock_ms();
+        for (int i = 0; i < 20; i++)
+            want("x += 1", CELL_OK);
+        began = clock_ms() - began;
+        want("os._exit(0)", CELL_DIED);
+        assert_true(r.state_restored && !r.state_lost);
+        const char *at = strstr(said, "before this cell and the ");
+        unsigned n = at && !strstr(at, "the one before it") ? (unsigned)strtoul(at + 25, NULL, 10)
+                                                            : at != NULL;
+        autofree char *code = xasprintf("assert x + %u == 20, x\nx = 0", n < 20 ? n : 20);
+
+        want(code, CELL_OK);
+        if (began < 40) /* else the 50 ms, or a pause on a busy machine, may lie anywhere in it */
+            behind = n > behind ? n : behind;
+    }
+    if (behind == 0)
+        print_message("the machine was too busy to see a snapshot that is behind\n");
+    /* A row longer than that is not lost as a whole. */
+    began = clock_ms();
+    for (int i = 0; clock_ms() - began < 200; i++)
+        want("x += 1", CELL_OK);
+    want("os._exit(0)", CELL_DIED);
+    want("assert x > 20, x", CELL_OK);
+    /* What comes right after a death has a snapshot of its own. */
+    want("x = 7", CELL_OK);
+    want("os._exit(0)", CELL_DIED);
+    want("os._exit(0)", CELL_DIED);
+    assert_true(r.state_restored);
+    want("assert x in (7,) or x > 20, x", CELL_OK);
+}
+
+static void test_reset(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    want("import os\nx = 1", CELL_OK);
+    usleep(PAUSE_US);
+    assert_int_equal(sandbox_reset(box, &err), 0);
+    /* what was before the reset does not come back */
+    want_lost("import os\nos._exit(0)", CELL_DIED, "variables are gone");
+}
+
+/* The worker lies about its copy: it costs the copy, never more. */
+static void test_hostile(void **state)
+{
+    static const char *const evil[] = {
+        /* the worker says that it is a copy */
+        "for m in (b'P1\\n', b'G', b'Nx', b'P' * 50, b'P%d\\n' % os.getpid(), b'P%d\\n' % os.getppid()): "
+        "os.write(w, "
+        "m)",
+        "os.write(w, b'Nt')",
+        "os.write(w, b'P99999999999999999999\\n')",
+        "os.close(w)",
+        "s.close()",
+        "pass", /* no word at all */
+        "\n        if os.fork() == 0:\n            os.write(w, b'P%d\\n' % os.getpid())\n            "
+        "os.write(w, b'R%d\\n' % os.getpid())\n            os._exit(0)",
+        /* and one that is gone */
+        "\n        if os.fork() == 0:\n            os.write(w, b'P%d\\n' % os.getpid())\n            "
+        "os._exit(0)",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(evil); i++) {
+        autofree char *code = xasprintf(
+            GLOBALS
+            "def evil(worker, extra):\n    for level, what, value in extra:\n"
+            "        s, w = socket.socket(fileno=int.from_bytes(value[:4], 'little')), "
+            "int.from_bytes(value[4:8], 'little')\n"
+            "        keep.append(s)\n        try: speak(s, w)\n        except OSError: pass\ndef speak(s, "
+            "w):\n        %s\nkeep = []\nG['PARTS'].pop('snapshot', None)\nG['capture'] = evil\nx = 1",
+            evil[i]);
+        int64_t began;
+
+        want(code, CELL_OK);
+        usleep(PAUSE_US);
+        want_value("x", "1");
+        usleep(PAUSE_US);
+        began = clock_ms();
+        want("os._exit(0)", CELL_DIED);
+        if (!r.state_lost || r.state_restored)
+            fail_msg("evil %zu: %s", i, said);
+        assert_true(clock_ms() - began < 1900); /* before the next rung of the ladder */
+        want_value("6 * 7", "42");
+    }
+    /* A process of the code's in the copy's place is none of the supervisor's: it is not spared, and a new
+     * worker starts. */
+    want(GLOBALS "def evil(worker, extra):\n    for level, what, value in extra:\n        w = "
+                 "int.from_bytes(value[4:8], 'little')\n"
+                 "        if os.fork() == 0:\n            os.write(w, b'P%d\\n' % os.getpid())\n            "
+                 "import time\n            time.sleep(60)\n"
+                 "G['PARTS'].pop('snapshot', None)\nG['capture'] = evil",
+         CELL_OK);
+    usleep(PAUSE_US);
+    want("os._exit(0)", CELL_DIED);
+    assert_true(r.state_lost);
+    want_value("6 * 7", "42");
+    assert_int_equal(fake.starts, 1);
+}
+
+#define PARK(f) cmocka_unit_test_setup_teardown(f, setup_on, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PARK(test_deaths),
+        PARK(test_interrupts_still_work),
+        PARK(test_between_cells),
+        PARK(test_while_files_go_out),
+        PARK(test_maimed),
+        PARK(test_no_descriptor_for_a_copy),
+        PARK(test_no_copy),
+        PARK(test_killed_copy),
+        PARK(test_nothing_in_the_way),
+        PARK(test_leftovers),
+        PARK(test_without_pause),
+        PARK(test_reset),
+        PARK(test_hostile),
+        cmocka_unit_test_setup_teardown(test_off, setup_off, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
