@@ -72,7 +72,8 @@ CURLcode curl_common(const struct curl_api *c, CURL *easy, const char *url, cons
     rc = rc ? rc : c->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     rc = rc ? rc : c->easy_setopt(easy, CURLOPT_USERAGENT, "sandpiper/" VERSION);
     rc = rc ? rc : c->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
-    /* Do not wait for a resolver thread after a cancel. Since 7.87; without it a cancel may take longer, no more. */
+    /* Do not wait for a resolver thread after a cancel. Since 7.87; without it a cancel may take longer, no
+     * more. */
     c->easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* curl_load.h - libcurl, loaded on first use: it drags in 39 shared objects, which `sandpiper --version` must
- * not wait for. Call as curl->easy_init(); the members have libcurl's own types.
+/* curl_load.h - libcurl, loaded on first use: it drags in 39 shared objects, which `sandpiper --version`
+ * must not wait for. Call as curl->easy_init(); the members have libcurl's own types.
  */
 #ifndef LLM_CURL_LOAD_H
 #define LLM_CURL_LOAD_H
@@ -12,8 +12,8 @@
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
 
-/* Newer than the libcurl that we ask for (7.66), so that an older header may miss them. A libcurl that does not
- * know an option says so. */
+/* Newer than the libcurl that we ask for (7.66), so that an older header may miss them. A libcurl that does
+ * not know an option says so. */
 #if LIBCURL_VERSION_NUM < 0x075500
 #define CURLOPT_PROTOCOLS_STR ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 318))
 #endif

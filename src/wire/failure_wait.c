@@ -1,5 +1,5 @@
-/* failure_wait.c - how long a service wants to be left alone, where a header does not tell: what stands in the
- * body ("try again in 1m26.4s", Gemini's retryDelay).
+/* failure_wait.c - how long a service wants to be left alone, where a header does not tell: what stands in
+ * the body ("try again in 1m26.4s", Gemini's retryDelay).
  */
 #include <ctype.h>
 #include <stdlib.h>

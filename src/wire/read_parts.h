@@ -1,6 +1,6 @@
-/* read_parts.h - what the readers of all APIs share: a piece of text or reasoning for the sink, content in its
- * shapes, calls, the finish, usage. Each takes a field as it came; what is absent or of a wrong type is passed
- * over. Part of the reader.
+/* read_parts.h - what the readers of all APIs share: a piece of text or reasoning for the sink, content in
+ * its shapes, calls, the finish, usage. Each takes a field as it came; what is absent or of a wrong type is
+ * passed over. Part of the reader.
  */
 #ifndef WIRE_READ_PARTS_H
 #define WIRE_READ_PARTS_H

@@ -40,8 +40,8 @@ struct json *request_text_parts(const char *text);
 struct json *request_message(struct request_out *o, const char *role, const char *content);
 /* The i-th turn. */
 struct request_turn request_turn(const struct request_out *o, size_t i);
-/* The id of a call of this turn; one that another service made takes the form that all accept, the same in the
- * call and in its result. */
+/* The id of a call of this turn; one that another service made takes the form that all accept, the same in
+ * the call and in its result. */
 void request_set_id(struct json *m, const char *key, const char *id, const struct request_turn *t);
 bool request_in_blocks(const struct request_out *o);
 /* of the dialect; NULL: none */

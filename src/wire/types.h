@@ -1,5 +1,5 @@
-/* types.h - what a request is made of, and what a reply is. Plain data without behaviour; strings are borrowed
- * unless it says otherwise. NULL, 0 and false mean "not set" unless it says otherwise.
+/* types.h - what a request is made of, and what a reply is. Plain data without behaviour; strings are
+ * borrowed unless it says otherwise. NULL, 0 and false mean "not set" unless it says otherwise.
  */
 #ifndef WIRE_TYPES_H
 #define WIRE_TYPES_H
@@ -17,24 +17,27 @@ enum llm_api { LLM_CHAT_COMPLETIONS, LLM_RESPONSES, LLM_WORKERS_AI }; /* what is
 enum llm_dialect { LLM_AUTO, LLM_NATIVE, LLM_BLOCKS };
 enum llm_auth { LLM_BEARER, LLM_API_KEY_HEADER /* Azure classic: "api-key: KEY" */ };
 
-enum llm_thinking {                         /* how the effort is sent */
-                    LLM_THINKING_EFFORT,    /* "reasoning_effort": ... */
-                    LLM_THINKING_NONE,      /* not at all */
-                    LLM_THINKING_TYPE,      /* "thinking": {"type": "enabled" or "disabled"} */
-                    LLM_THINKING_ADAPTIVE,  /* the same with "adaptive" or "disabled" */
-                    LLM_THINKING_ENABLE,    /* "enable_thinking": true or false */
-                    LLM_THINKING_ENABLED,   /* "reasoning": {"enabled": true or false} */
-                    LLM_THINKING_REASONING, /* "reasoning": {"effort": ...} */
+/* How the effort is sent. */
+enum llm_thinking {
+    LLM_THINKING_EFFORT,    /* "reasoning_effort": ... */
+    LLM_THINKING_NONE,      /* not at all */
+    LLM_THINKING_TYPE,      /* "thinking": {"type": "enabled" or "disabled"} */
+    LLM_THINKING_ADAPTIVE,  /* the same with "adaptive" or "disabled" */
+    LLM_THINKING_ENABLE,    /* "enable_thinking": true or false */
+    LLM_THINKING_ENABLED,   /* "reasoning": {"enabled": true or false} */
+    LLM_THINKING_REASONING, /* "reasoning": {"effort": ...} */
 };
 
-enum llm_reasoning_back { /* which reasoning goes back to the endpoint and model that it came from */
-                          LLM_BACK_CALLS,  /* that beside calls */
-                          LLM_BACK_ALWAYS, /* that of every reply */
-                          /* the same, and a blank where there was none: a message without is refused (DeepSeek V4) */
-                          LLM_BACK_REQUIRED,
-                          LLM_BACK_NEVER,
-                          /* what came as <think> in the text goes back so, until the question is answered */
-                          LLM_BACK_TEXT,
+/* Which reasoning goes back to the endpoint and model that it came from. */
+enum llm_reasoning_back {
+    LLM_BACK_CALLS,  /* that beside calls */
+    LLM_BACK_ALWAYS, /* that of every reply */
+    /* the same, and a blank where there was none: a message without is refused
+    * (DeepSeek V4) */
+    LLM_BACK_REQUIRED,
+    LLM_BACK_NEVER,
+    /* what came as <think> in the text goes back so, until the question is answered */
+    LLM_BACK_TEXT,
 };
 
 /* max_tokens, max_completion_tokens, neither */
@@ -105,8 +108,8 @@ struct llm_request {
     const char *examples;
     struct llm_toolset tools;
     bool vary; /* the model repeated itself: where a low temperature is sent, send a higher one this once */
-    /* the text of an unsure reply, which is in no conversation: whether its code is to be run. A call is yes,
-     * all else no. NULL: an ordinary ask */
+    /* the text of an unsure reply, which is in no conversation: whether its code is to be run. A call is
+     * yes, all else no. NULL: an ordinary ask */
     const char *about;
 };
 

@@ -1,4 +1,5 @@
-/* test_curl_load.c - the options that all transfers have, with a libcurl that knows less than ours, or refuses. */
+/* test_curl_load.c - the options that all transfers have, with a libcurl that knows less than ours, or
+ * refuses. */
 #include "tests/unit/unit.h"
 
 #include "base/mem.h"

@@ -371,8 +371,8 @@ static void answers_and_reuses(void **state)
     end(&a);
 }
 
-/* What stands behind a reply that was no good is not the next answer: the next request has a connection of its
- * own. */
+/* What stands behind a reply that was no good is not the next answer: the next request has a connection of
+ * its own. */
 static void no_connection_is_kept_after_a_failure(void **state)
 {
     (void)state;
