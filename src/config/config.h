@@ -14,6 +14,7 @@
 #include "base/argv.h"
 #include "base/sha256.h"
 #include "config/args.h"
+#include "config/custom_engine.h"
 #include "config/dotenv.h"
 #include "config/folder.h"
 #include "config/option.h"
@@ -52,7 +53,7 @@ struct config {
     const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert,
         *dotenv_how;
     struct argv api_key_command;
-    bool stream, discover, allow_insecure, park, offline;
+    bool stream, discover, allow_insecure, snapshots, offline;
     int max_tokens, context; /* 0: not set */
     double temperature;      /* < 0: not set */
     int64_t connect_timeout, idle_timeout, quiet_timeout;
@@ -81,6 +82,7 @@ struct config {
     const char *said;
     struct providers providers;                 /* the built-in ones and those of config.yaml */
     struct profiles profiles, builtin_profiles; /* of models: those of config.yaml, and our own */
+    struct custom_engines engines;              /* of config.yaml */
     const char *file;                           /* config.yaml as it was looked for; NULL: no home */
     bool file_read;                             /* it was there */
     struct argv notices;                        /* warnings, one line each */

@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/texts.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "config/prompts.h"
+#include "config/prompt_file.h"
 #include "llm/llm.h"
 #include "llm/replay.h"
 #include "main/command.h"
@@ -28,7 +27,6 @@ struct ask {
     struct known known;
     struct argv names;   /* of models, for the chat's Tab */
     char *model, *found; /* found: one line when the model was found, not named */
-    struct prompt_texts texts;
     struct prompts prompts;
     struct session session;
     struct sandbox *sandbox;
@@ -53,7 +51,7 @@ static void on_event(void *ctx, const struct event *e)
     struct ask *a = ctx;
 
     if ((e->type == EVENT_FILE && !a->session.out_dir)
-        || (e->type == EVENT_TOOL_RESULT && e->result.output_path))
+        || (e->type == EVENT_TOOL_RESULT && e->result.r->output_path))
         session_keep(&a->session);
     if (a->unsent)
         return;
@@ -118,35 +116,11 @@ static void on_sandbox_up(void *ctx, const struct sandbox *s)
     a->place = steal(&place);
 }
 
-static void map_prompts(const struct prompt_texts *t, struct prompts *p)
-{
-    *p = (struct prompts){
-        .system_native = t->system_native,
-        .system_blocks = t->system_blocks,
-        .examples_table = t->examples_table,
-        .examples_json = t->examples_json,
-        .nudge = t->nudge,
-        .blocks_ok = t->blocks_ok,
-        .blocks_failed = t->blocks_failed,
-        .blocks_malformed = t->blocks_malformed,
-        .blocks_interrupted = t->blocks_interrupted,
-        .blocks_no_more = t->blocks_no_more,
-        .tool_description = t->tool_description,
-        .tool_code = t->tool_code,
-        .empty = t->empty,
-        .no_more_code = t->no_more_code,
-        .same_code = t->same_code,
-        .same_output = t->same_output,
-    };
-}
-
 /* What the user says goes before the agent's definition. */
 static const char *effort_of(const struct ask *a)
 {
-    return a->c->reasoning_effort ? a->c->reasoning_effort : a->texts.reasoning_effort;
+    return a->c->reasoning_effort ? a->c->reasoning_effort : a->prompts.reasoning_effort;
 }
-
-static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE]);
 
 /* All about one model at our endpoint, as the chat or the command line wants it. */
 static void model_options(struct ask *a, const char *model, struct llm_options *o)
@@ -155,8 +129,6 @@ static void model_options(struct ask *a, const char *model, struct llm_options *
     known_apply(&a->service, o, &a->known);
     o->reasoning_effort = effort_of(a);
     o->chat = a->chat;
-    o->gone = model_gone;
-    o->gone_ctx = a;
 }
 
 static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
@@ -274,17 +246,17 @@ static int choose_model(struct ask *a, struct error *err)
     if (a->c->replay) { /* no endpoint, no key: the recording says which model it was */
         a->endpoint.provider = "replay";
         a->endpoint.base_url = xstrdup("http://replay.invalid/v1");
-        return prompts_load(&a->texts, err) < 0
+        return prompts_load(&a->prompts, err) < 0
                    ? -1
                    : replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
     }
-    if (prompts_load(&a->texts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
+    if (prompts_load(&a->prompts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
         return -1;
     if (!a->unsent && endpoint_check_key(&a->endpoint, err) < 0)
         return -1;
-    if (a->texts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
+    if (a->prompts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
         /* the agent's definition, where the user has named none */
-        a->endpoint.model = a->texts.model, a->endpoint.models = NULL;
+        a->endpoint.model = a->prompts.model, a->endpoint.models = NULL;
     return model_settle(&a->service, &a->model, &a->found, err);
 }
 
@@ -294,18 +266,17 @@ static void on_unsent(void *ctx, const char *body)
 }
 
 /* A default that was gone today is not asked for again. */
-static void skip_gone(struct ask *a, struct llm_options *o)
+static void skip_gone(struct ask *a, struct llm_options *o, const char *kept)
 {
     char advice[LLM_ADVICE];
 
-    while (a->endpoint.models && llm_is_gone(o)) {
-        const char *name = model_after(&a->service, a->model, advice, sizeof advice), *kept = o->kept;
+    while (a->endpoint.models && llm_is_gone(o, kept)) {
+        const char *name = model_after(&a->service, a->model, advice, sizeof advice);
         if (!name)
             return;
         free(a->model);
         a->model = xstrdup(name);
         model_options(a, a->model, o);
-        o->kept = kept;
     }
 }
 
@@ -314,6 +285,7 @@ static int open_rooms(struct ask *a, struct error *err)
     struct sandbox_options so;
     struct agent_options ao;
     struct llm_options lo;
+    struct llm_session ls;
     autofree char *kept = xdg_path(XDG_CACHE, "endpoints");
 
     setup_sandbox(a->c, &so);
@@ -326,29 +298,32 @@ static int open_rooms(struct ask *a, struct error *err)
     if (sandbox_claim(a->sandbox, err) < 0)
         return -1;
     model_options(a, a->model, &lo);
-    lo.kept = a->c->replay ? NULL : kept; /* what is played back is as it was */
-    skip_gone(a, &lo);
+    setup_llm_session(a->c, &ls);
+    ls.kept = a->c->replay ? NULL : kept; /* what is played back is as it was */
+    skip_gone(a, &lo, ls.kept);
     if (loop_cancelled(a->loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-    lo.trace = a->c->trace;
-    lo.record = a->c->record;
-    lo.replay = a->c->replay;
+    ls.trace = a->c->trace;
+    ls.record = a->c->record;
+    ls.replay = a->c->replay;
+    ls.gone = model_gone;
+    ls.gone_ctx = a;
     if (a->c->replay) {
         lo.api = a->replay_api;
         lo.dialect = a->replay_blocks ? LLM_BLOCKS : lo.dialect == LLM_BLOCKS ? LLM_NATIVE : lo.dialect;
     }
-    lo.unsent = a->unsent ? on_unsent : NULL;
-    lo.unsent_ctx = a->unsent;
-    a->llm = llm_new(&lo, a->loop, err);
+    ls.unsent = a->unsent ? on_unsent : NULL;
+    ls.unsent_ctx = a->unsent;
+    a->llm = llm_new(&lo, &ls, a->loop, err);
     if (!a->llm)
         return -1;
-    map_prompts(&a->texts, &a->prompts);
     setup_agent(a->c, &ao);
     ao.memory = sandbox_options(a->sandbox)->memory; /* that of the one that runs already */
     ao.data_size = sandbox_options(a->sandbox)->data_size;
     ao.prompts = &a->prompts;
     ao.chat = a->chat;
-    a->agent = agent_new(&ao, a->llm, a->sandbox, &a->conversation, a->loop, on_event, a);
+    const struct agent_rooms rooms = {a->llm, a->sandbox, &a->conversation, a->loop, on_event, a};
+    a->agent = agent_new(&ao, &rooms);
     return 0;
 }
 
@@ -398,7 +373,7 @@ static int ask(struct ask *a, int closed, struct error *err)
 {
     int status;
 
-    if (a->c->sandbox_name && sandbox_name_check(a->c->sandbox_name, err) < 0)
+    if (setup_name_check(a->c, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;
@@ -425,7 +400,7 @@ static void release(struct ask *a)
     pipe_free(a->pipe);
     term_free(a->term);
     session_close(&a->session);
-    prompts_release(&a->texts);
+    prompts_release(&a->prompts);
     endpoint_release(&a->endpoint);
     argv_release(&a->known.notices);
     argv_release(&a->names);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "chat/language.h"
 
 /* What comes behind is not even read: whether it lay in the same piece must not decide. */
 static void stop(struct reply *a)
@@ -16,31 +17,34 @@ static void stop(struct reply *a)
     a->enough = a->reader.stopped = true;
 }
 
-static void emit(struct reply *a, struct buf *all, const char *s, size_t n,
-                 void (*fn)(void *, const char *, size_t), bool *passed)
+/* What of s is kept in all, which has a bound. */
+static size_t keep(struct reply *a, struct buf *all, const char *s, size_t n)
 {
-    if (!n || a->over)
-        return;
+    if (a->over)
+        return 0;
     if (n > REPLY_TEXT_MAX - all->len) {
         n = utf8_cut(s, n, REPLY_TEXT_MAX - all->len);
         a->over = true;
         stop(a); /* a model that repeats itself without end */
     }
     buf_add(all, s, n);
-    if (n)
-        *passed = true;
-    if (n && fn)
-        fn(a->l->ctx, s, n);
+    return n;
 }
 
 static void emit_text(struct reply *a, const struct buf *b)
 {
-    emit(a, &a->text, buf_str(b), b->len, a->l ? a->l->text : NULL, &a->shown);
+    size_t n = keep(a, &a->text, buf_str(b), b->len);
+    a->shown |= n > 0;
+    if (n && a->l && a->l->text)
+        a->l->text(a->l->ctx, buf_str(b), n);
 }
 
 static void emit_reasoning(struct reply *a, const char *s, size_t n)
 {
-    emit(a, &a->reasoning, s, n, a->l ? a->l->reasoning : NULL, &a->reasoned);
+    n = keep(a, &a->reasoning, s, n);
+    a->reasoned |= n > 0;
+    if (n && a->l && a->l->reasoning)
+        a->l->reasoning(a->l->ctx, s, n);
 }
 
 /* Behind text_calls. */
@@ -64,7 +68,7 @@ static void unsay(struct reply *a)
     a->unsaid = true;
     if (a->text.len && a->l && a->l->unsaid)
         a->l->unsaid(a->l->ctx);
-    emit(a, &a->reasoning, buf_str(&a->text), a->text.len, NULL, &a->reasoned);
+    a->reasoned |= keep(a, &a->reasoning, buf_str(&a->text), a->text.len) > 0;
     buf_clear(&a->text);
     blocks_release(&a->blocks);
     blocks_init(&a->blocks);
@@ -87,7 +91,7 @@ static void on_text(void *ctx, const char *s, size_t n)
     struct buf *text = &a->cut[0], *thoughts = &a->cut[1];
     buf_clear(text);
     buf_clear(thoughts);
-    bool enough = text_calls_feed(&a->text_calls, s, n, text, thoughts);
+    bool enough = text_calls_feed(&a->text_calls, s, n);
     pass_on(a, thoughts, text);
     if (enough)
         stop(a);
@@ -106,7 +110,7 @@ void reply_init(struct reply *a, enum reply_mode mode, const struct llm_request 
     *a = (struct reply){.mode = mode, .q = q, .l = l};
     struct reader_sink sink = {a, on_text, on_reasoning};
     reader_init(&a->reader, &sink);
-    text_calls_init(&a->text_calls, &q->tools);
+    text_calls_init(&a->text_calls, &q->tools, &a->cut[0], &a->cut[1]);
     blocks_init(&a->blocks);
     buf_init(&a->text, REPLY_TEXT_MAX);
     buf_init(&a->reasoning, REPLY_TEXT_MAX);
@@ -140,7 +144,7 @@ static void flush(struct reply *a, enum text_end how, bool whole)
     struct buf *text = &a->cut[0], *thoughts = &a->cut[1], *out = &a->cut[2];
     buf_clear(text);
     buf_clear(thoughts);
-    text_calls_end(&a->text_calls, how, text, thoughts);
+    text_calls_end(&a->text_calls, how);
     pass_on(a, thoughts, text);
     if (a->mode == REPLY_MODE_NATIVE)
         return;
@@ -202,7 +206,7 @@ static void take_calls(struct reply *a, struct llm_reply *r, bool cut)
         a->from_block = c.n > 0;
     } else if (block) {
         struct buf shown = BUF_INIT(0); /* it was only talk, perhaps beside a call */
-        buf_addf(&shown, "```python\n%s```\n", buf_str(&a->blocks.code));
+        buf_addf(&shown, "```%s\n%s```\n", languages[0].tags[0], buf_str(&a->blocks.code));
         buf_add(&shown, buf_str(&a->blocks.after), a->blocks.after.len);
         emit_text(a, &shown);
         buf_release(&shown);
