@@ -441,11 +441,22 @@ def bad_syntax(e):
     return 'a number is written without zeros in front: ' + clip(line, 200)
 
 
-def times_of_day(e):
-    """15:00 - 8:30 is what everybody tries first."""
-    if "'datetime.time'" in safe_str(e) and 'operand' in safe_str(e):
-        return 'a datetime.time cannot be added or subtracted; a datetime.timedelta can: timedelta(hours=8, minutes=30)'
-    return None
+def times_of_day(worker, e, frames):
+    """15:00 - 8:30 is what everybody tries first: the line as it can be."""
+    import re
+    text, tb = safe_str(e), innermost(e, frames)
+    if "'datetime.time'" not in text or 'operand' not in text or tb is None:
+        return None
+    line = source_line(worker, tb.tb_frame.f_code.co_filename, tb.tb_lineno).strip()
+    times = set()
+    for node in nodes_on(worker, tb.tb_frame, tb.tb_lineno, _ast.Name):
+        value = looked_up(node, tb.tb_frame)[1]
+        if type(value).__name__ == 'time' and type(value).__module__ == 'datetime':
+            times.add(node.id)
+    changed = re.sub(r'(?<![\w.])\w+\b(?!\s*=[^=])',
+                     lambda m: 'dt.datetime.combine(dt.date.min, %s)' % m[0] if m[0] in times else m[0], line)
+    fact = 'a datetime.time cannot be added or subtracted'
+    return fact if changed == line else '%s; a datetime can:\nimport datetime as dt\n%s' % (fact, clip(changed, 400))
 
 
 def size_text(size):
@@ -480,7 +491,7 @@ def hint_for(worker, e, frames):
     if isinstance(e, TypeError) and 'indices must be' in safe_str(e):
         return wrong_index(worker, e, frames)
     if isinstance(e, TypeError):
-        return times_of_day(e)
+        return times_of_day(worker, e, frames)
     if isinstance(e, IndexError):
         for frame, lineno in reversed(frames):
             if users_own(frame.f_code.co_filename):

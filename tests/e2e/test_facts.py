@@ -85,7 +85,9 @@ def test_the_key_is_a_value_in_a_column(sandpiper, serve, code, fact):
      "'Ghent' is the value of 'name' in d['towns'][1]"),
     ("d = {'a': {'n': 3}}\nd[3]", "keys of d: a\nkeys of d['a']: n\n\n"),      # a small number is a value of anything
     ("import datetime\ndatetime.time(13, 05)", "a number is written without zeros in front: datetime.time(13, 5)"),
-    ("import datetime\ndatetime.time(13, 5) - datetime.time(9, 40)", "a datetime.timedelta can: timedelta(hours=8, minutes=30)"),
+    ("import datetime\na, b = datetime.time(15, 5), datetime.time(8)\nd = (a - b).seconds",
+     "import datetime as dt\nd = (dt.datetime.combine(dt.date.min, a) - dt.datetime.combine(dt.date.min, b)).seconds"),
+    ("import datetime\ndatetime.time(15, 5) - datetime.time(8)", "a datetime.time cannot be added or subtracted\n"),
     ("import datetime\ndatetime.strptime('1', '%d')", "it is datetime.datetime.strptime"),
     ("from datetime import datetime\ndatetime.timedelta(1)", "not imported: from datetime import timedelta"),
     ("timedelta(days=1)", "not imported: from datetime import timedelta"),
