@@ -53,18 +53,17 @@ static void finish_soon(struct attempt *a)
 /* What would help: another engine only where it is this one's fault. */
 static const char *step_after(const struct error *e)
 {
-    if (strchr(e->text, '\n'))
-        return "";
-    if (fd_none_left(e->code))
-        return "\nend other programs, or allow this one more open files: ulimit -n";
-    return "\ntry another engine with --sandbox";
+    return *e->remedy              ? e->remedy
+           : fd_none_left(e->code) ? "end other programs, or allow this one more open files: ulimit -n"
+                                   : "try another engine with --sandbox";
 }
 
 static void fail(struct attempt *a, enum engine_fault fault)
 {
     if (a->err.kind != ERROR_SANDBOX) {
         struct error e = a->err;
-        error_set(&a->err, ERROR_SANDBOX, e.code, "%s: %s%s", a->engine->name, e.text, step_after(&e));
+        error_set(&a->err, ERROR_SANDBOX, e.code, "%s\n%s", e.text, step_after(&e));
+        error_wrap(&a->err, "%s", a->engine->name);
     }
     a->fault = fault;
     finish_soon(a);
@@ -249,7 +248,7 @@ static int make_dir(struct attempt *a)
 {
     if (engine_dir_make(&a->dir, &a->err) == 0)
         return 0;
-    if (fd_none_left(a->err.code) || strchr(a->err.text, '\n'))
+    if (fd_none_left(a->err.code) || *a->err.remedy)
         return -1;
     struct error e = a->err;
     return error_set(&a->err, ERROR_SYSTEM, e.code,

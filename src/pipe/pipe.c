@@ -207,7 +207,8 @@ static int attach(struct pipe *p, struct agent *a, struct error *err)
 /* An error that no question brought with it: into the stream of events where that is what is printed. */
 static int fail(struct pipe *p, const struct error *err)
 {
-    struct event e = {.type = EVENT_NOTICE, .notice = {.level = NOTICE_ERROR, .text = err->text}};
+    autofree char *message = error_message(err);
+    struct event e = {.type = EVENT_NOTICE, .notice = {.level = NOTICE_ERROR, .text = message}};
     int fatal = loop_fatal(p->loop);
 
     show_status(p->show, NULL);

@@ -159,7 +159,9 @@ static void say(struct term *t, enum notice_level level, const char *text)
 
 static void say_error(struct term *t, const struct error *err)
 {
-    say(t, NOTICE_ERROR, err->text);
+    autofree char *message = error_message(err);
+
+    say(t, NOTICE_ERROR, message);
 }
 
 /* Three double quotes alone on their line. */

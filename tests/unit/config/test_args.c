@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,8 +192,8 @@ static void mistakes(void **state)
         assert_int_equal(parse(&a, bad[i].line, &err), -1);
         assert_int_equal(err.kind, ERROR_USAGE);
         assert_int_equal(error_exit_code(&err), 2);
-        if (!strstr(err.text, bad[i].says))
-            fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].line, bad[i].says, err.text);
+        if (!strstr(message_of(&err), bad[i].says))
+            fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].line, bad[i].says, message_of(&err));
         args_release(&a);
     }
 }
