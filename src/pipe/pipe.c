@@ -74,12 +74,10 @@ void pipe_free(struct pipe *p)
  * one of a one-shot question nothing follows that its variables would matter to. */
 static void leave_out(const struct pipe *p, const struct event *e, struct cell_result *r)
 {
-    if (e->result.by_user) {
+    if (e->result.by_user)
         r->status = CELL_OK;
-        r->state_lost = false;
-    } else if (!p->scripted && !r->files_lost) {
+    else if (!p->scripted && !r->files_lost)
         r->left = NULL;
-    }
 }
 
 void pipe_event(void *ctx, const struct event *e)

@@ -53,8 +53,7 @@ static void open_screen(struct term *t)
     };
 
     t->show = show_new(&so);
-    t->text = show_text_new(1, true, colour, show_width(1));
-    show_text_loop(t->text, t->loop);
+    t->text = show_text_new(1, true, t->loop);
     if (isatty(2))
         show_share(t->show, t->text);
     /* \001 and \002 tell readline what takes no column */
@@ -122,7 +121,6 @@ static void note_stopped(struct term *t, struct cell_result *r)
                  : r->state_lost   ? xasprintf("Code did not react to Ctrl-C and was killed; %s.", r->left)
                                    : xstrdup("Stopped. Variables are kept.");
     r->status = CELL_OK;
-    r->state_lost = false;
 }
 
 void term_event(void *ctx, const struct event *e)
