@@ -86,8 +86,7 @@ static int request(struct agent *a, struct question *q, const char *about, struc
     struct llm_request req = {.conversation = a->c,
                               .prompts = &q->texts,
                               .examples = examples(a, &q->texts),
-                              .tools = tools,
-                              .n_tools = n,
+                              .tools = {tools, n},
                               .vary = q->vary,
                               .about = about};
     q->vary = false;

@@ -19,22 +19,14 @@ static void set_text(const char **at, const char *text)
     *at = xstrdup(text);
 }
 
-static int unknown_key(const struct ydoc *y, const char *section, const char *name, struct error *err)
-{
-    return error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %s%s%.60s", name, y->key_line,
-                     section ? section : "", section ? "." : "", y->key);
-}
-
-static int check_text(const struct ydoc *y, const char *name, struct error *err)
+static int check_text(const struct ydoc *y, struct error *err)
 {
     if (y->type == YDOC_TEXT && !ydoc_nothing(y))
         return 0;
-    return error_set(err, ERROR_USAGE, 0, "%s:%d: %s: expected a text, found %s", name, y->line, y->key,
-                     ydoc_kind(y));
+    return ydoc_error(y, err, "%s: expected a text, found %s", y->key, ydoc_kind(y));
 }
 
-static int apply_one(struct prompts *p, const char *section, const struct ydoc *y, const char *name,
-                     struct error *err)
+static int apply_one(struct prompts *p, const char *section, const struct ydoc *y, struct error *err)
 {
     for (size_t i = 0; i < prompt_n_keys; i++) {
         const struct prompt_key *k = &prompt_keys[i];
@@ -42,27 +34,26 @@ static int apply_one(struct prompts *p, const char *section, const struct ydoc *
         if (strcmp(k->key, y->key) != 0
             || (section ? !k->section || strcmp(k->section, section) != 0 : k->section != NULL))
             continue;
-        if (check_text(y, name, err) < 0)
+        if (check_text(y, err) < 0)
             return -1;
         set_text(prompt_at(p, k), y->text);
         return 0;
     }
-    return unknown_key(y, section, name, err);
+    return ydoc_key_error(y, err, "unknown key %s%s%.60s", section ? section : "", section ? "." : "",
+                          y->key);
 }
 
 /* What the model is told of the tool that y names. */
-static int apply_tool(struct prompts *p, bool first, const struct ydoc *y, const char *name,
-                      struct error *err)
+static int apply_tool(struct prompts *p, bool first, const struct ydoc *y, struct error *err)
 {
     size_t i = 0;
 
-    if (check_text(y, name, err) < 0)
+    if (check_text(y, err) < 0)
         return -1;
     while (i < p->n_tools && strcmp(p->tools[i].name, y->key) != 0)
         i++;
     if (i == p->n_tools && (!first || i == PROMPT_TOOLS_MAX))
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: tools: there is no tool %.60s", name, y->key_line,
-                         y->key);
+        return ydoc_key_error(y, err, "tools: there is no tool %.60s", y->key);
     if (i == p->n_tools)
         p->tools[p->n_tools++] = (struct prompt_tool){xstrdup(y->key), NULL};
     set_text(&p->tools[i].description, y->text);
@@ -77,29 +68,26 @@ static bool is_section(const char *key)
     return false;
 }
 
-int prompts_apply(struct prompts *p, const char *text, size_t len, const char *name, struct error *err)
+int prompts_apply(struct prompts *p, struct ydoc *root, struct error *err)
 {
-    struct ydoc *root;
     bool first = p->n_tools == 0;
-    int status = ydoc_parse(text, len, name, &root, err);
+    int status = !root ? -1
+                 : root->type == YDOC_MAP || ydoc_nothing(root)
+                     ? 0
+                     : ydoc_error(root, err, "expected a map of texts, found %s", ydoc_kind(root));
 
-    if (status == 0 && root && root->type != YDOC_MAP && !ydoc_nothing(root))
-        status = error_set(err, ERROR_USAGE, 0, "%s:%d: expected a map of texts, found %s", name, root->line,
-                           ydoc_kind(root));
-    for (size_t i = 0; status == 0 && root && i < root->n; i++) {
+    for (size_t i = 0; status == 0 && i < root->n; i++) {
         const struct ydoc *y = &root->v[i];
         bool tools = strcmp(y->key, "tools") == 0;
 
         if (!tools && !is_section(y->key)) {
-            status = apply_one(p, NULL, y, name, err);
+            status = apply_one(p, NULL, y, err);
             continue;
         }
         if (y->type != YDOC_MAP)
-            status = error_set(err, ERROR_USAGE, 0, "%s:%d: %s: expected a map of texts, found %s", name,
-                               y->line, y->key, ydoc_kind(y));
+            status = ydoc_error(y, err, "%s: expected a map of texts, found %s", y->key, ydoc_kind(y));
         for (size_t k = 0; status == 0 && k < y->n; k++)
-            status = tools ? apply_tool(p, first, &y->v[k], name, err)
-                           : apply_one(p, y->key, &y->v[k], name, err);
+            status = tools ? apply_tool(p, first, &y->v[k], err) : apply_one(p, y->key, &y->v[k], err);
     }
     ydoc_free(root);
     return status;
@@ -119,14 +107,15 @@ static int apply_file(struct prompts *p, struct error *err)
                          path, (unsigned)st.st_uid);
     if (file_read(path, YDOC_MAX, &text, err) < 0)
         return -1;
-    return prompts_apply(p, buf_str(&text), text.len, path, err);
+    return prompts_apply(p, ydoc_parse(buf_str(&text), text.len, path, err), err);
 }
 
 int prompts_load(struct prompts *p, struct error *err)
 {
+    struct ydoc *builtin = ydoc_parse(prompts_yaml, EMBED_SIZE(prompts_yaml), "prompts/python.yaml", err);
+
     *p = (struct prompts){0};
-    if (prompts_apply(p, prompts_yaml, EMBED_SIZE(prompts_yaml), "prompts/python.yaml", err) < 0
-        || apply_file(p, err) < 0)
+    if (prompts_apply(p, builtin, err) < 0 || apply_file(p, err) < 0)
         return -1;
     for (size_t i = 0; i < prompt_n_keys; i++)
         if (!prompt_keys[i].optional && !*prompt_at(p, &prompt_keys[i]))

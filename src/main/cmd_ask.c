@@ -23,6 +23,7 @@ struct ask {
     struct config *c;
     struct loop *loop;
     struct endpoint endpoint;
+    struct service service; /* points at these, for model.c and known.c */
     struct known known;
     struct argv names;   /* of models, for the chat's Tab */
     char *model, *found; /* found: one line when the model was found, not named */
@@ -127,7 +128,7 @@ static bool model_gone(void *ctx, const char *model, struct llm_options *next, c
 static void model_options(struct ask *a, const char *model, struct llm_options *o)
 {
     setup_llm(a->c, &a->endpoint, model, o);
-    known_apply(a->c, &a->endpoint, a->loop, o, &a->known);
+    known_apply(&a->service, o, &a->known);
     o->reasoning_effort = effort_of(a);
     o->chat = a->chat;
     o->gone = model_gone;
@@ -137,13 +138,13 @@ static void model_options(struct ask *a, const char *model, struct llm_options *
 static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
 {
     struct ask *a = ctx;
-    const char *name = model_after(a->c, &a->endpoint, model, a->loop, a->chat, advice, LLM_ADVICE);
+    const char *name = model_after(&a->service, model, advice, LLM_ADVICE);
 
     char near[LLM_ADVICE - 50];
 
     if (name)
         model_options(a, name, next);
-    else if (!*advice && known_nearest(&a->endpoint, model, a->loop, near, sizeof near))
+    else if (!*advice && known_nearest(&a->service, model, near, sizeof near))
         snprintf(advice, LLM_ADVICE, "The nearest that it has: %s %s", a->chat ? "/model" : "-m", near);
     return name != NULL;
 }
@@ -260,7 +261,7 @@ static int choose_model(struct ask *a, struct error *err)
     if (a->prompts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
         /* the agent's definition, where the user has named none */
         a->endpoint.model = a->prompts.model, a->endpoint.models = NULL;
-    return model_settle(a->c, &a->endpoint, a->loop, &a->model, &a->found, err);
+    return model_settle(&a->service, &a->model, &a->found, err);
 }
 
 static void on_unsent(void *ctx, const char *body)
@@ -274,8 +275,7 @@ static void skip_gone(struct ask *a, struct llm_options *o)
     char advice[LLM_ADVICE];
 
     while (a->endpoint.models && llm_is_gone(o)) {
-        const char *name = model_after(a->c, &a->endpoint, a->model, a->loop, false, advice, sizeof advice),
-                   *kept = o->kept;
+        const char *name = model_after(&a->service, a->model, advice, sizeof advice), *kept = o->kept;
         if (!name)
             return;
         free(a->model);
@@ -420,6 +420,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
     a.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
     conversation_init(&a.conversation);
     a.loop = loop_new();
+    a.service = (struct service){c, &a.endpoint, a.loop, a.chat};
     c->ask = ask_about_folder;
     c->ask_ctx = a.loop;
     if (loop_signals(a.loop, &err) == 0)

@@ -101,7 +101,7 @@ unsigned sandbox_cells(const struct sandbox *s); /* that ran in it, those of ear
 int sandbox_reset(struct sandbox *s, struct error *err); /* a fresh interpreter; files stay */
 
 /* Remove at once what killed programs left, and wait for it. A start does the same in the background. */
-void sandbox_gc(struct loop *loop, struct engine_swept *out);
+void sandbox_gc(struct loop *loop, struct sweep_result *out);
 
 /* Sandboxes with a name. */
 struct sandbox_info {

@@ -63,9 +63,9 @@ static void add_result(struct request_out *o, const struct prompts *p, const str
 
 static const char *code_key(const struct llm_request *q, const char *name)
 {
-    for (size_t i = 0; i < q->n_tools; i++)
-        if (!strcmp(q->tools[i].name, name))
-            return q->tools[i].code_key;
+    for (size_t i = 0; i < q->tools.n; i++)
+        if (!strcmp(q->tools.v[i].name, name))
+            return q->tools.v[i].code_key;
     return NULL;
 }
 

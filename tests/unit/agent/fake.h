@@ -136,11 +136,12 @@ static void fake_check(const struct llm_request *q)
     free(fake.blocks_ok);
     fake.blocks_ok = xstrdup(q->prompts->blocks_ok);
     buf_clear(&fake.tools);
-    for (size_t i = 0; i < q->n_tools; i++)
-        buf_addf(&fake.tools, "%s: %s %s\n", q->tools[i].name, q->tools[i].description,
-                 q->tools[i].parameters);
-    assert_string_equal(q->tools[0].name, "execute_python");
-    struct json *schema = json_parse(q->tools[0].parameters, strlen(q->tools[0].parameters), 0, NULL, NULL);
+    for (size_t i = 0; i < q->tools.n; i++)
+        buf_addf(&fake.tools, "%s: %s %s\n", q->tools.v[i].name, q->tools.v[i].description,
+                 q->tools.v[i].parameters);
+    assert_string_equal(q->tools.v[0].name, "execute_python");
+    struct json *schema = json_parse(q->tools.v[0].parameters, strlen(q->tools.v[0].parameters), 0, NULL,
+                                     NULL);
     assert_string_equal(
         json_str(json_get(json_get(schema, "properties"), "code") ? json_get(schema, "type") : NULL),
         "object");

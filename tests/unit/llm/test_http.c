@@ -325,7 +325,7 @@ static int ask(struct ask *a)
     static const struct llm_tool tool = {"execute_python", "d", "{\"type\":\"object\"}", "code"};
     static const struct prompts prompts = {.system_native = "s", .system_blocks = "b", .nudge = "n"};
     struct llm_request q = {
-        .conversation = &a->c, .prompts = &prompts, .tools = &tool, .n_tools = 1, .about = a->about};
+        .conversation = &a->c, .prompts = &prompts, .tools = {&tool, 1}, .about = a->about};
     struct llm_listener l = {.ctx = a, .text = on_text, .restarted = on_restarted, .notice = on_notice};
     int64_t t = clock_us();
     llm_reply_release(&a->r);

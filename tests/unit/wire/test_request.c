@@ -56,7 +56,7 @@ static void is_json(const char *got, const char *want)
 
 static char *messages(const struct conversation *c, const struct request_shape *s)
 {
-    struct llm_request q = {.conversation = c, .prompts = &prompts, .tools = &tool, .n_tools = 1};
+    struct llm_request q = {.conversation = c, .prompts = &prompts, .tools = {&tool, 1}};
     size_t prompt = 0;
     autofree char *body = request_body(&q, s, &prompt);
     autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
@@ -191,7 +191,7 @@ static void blocks_examples(void **state)
         "one?\n```python\nprint(1)\n```\n\ntwo,\nthree?\n```python\nx = 2\nprint(x)\n```\nno "
         "block\n```python\nopen";
     struct llm_request q = {
-        .conversation = &c, .prompts = &prompts, .examples = examples, .tools = &tool, .n_tools = 1};
+        .conversation = &c, .prompts = &prompts, .examples = examples, .tools = {&tool, 1}};
     for (int native = 0; native < 2; native++) {
         struct request_shape s = shape(&o, !native);
         autofree char *body = request_body(&q, &s, &prompt);
@@ -236,8 +236,7 @@ static char *body(struct llm_options *o, const struct request_shape *s)
     struct conversation c;
     conversation_init(&c);
     conversation_user(&c, "q", 1);
-    struct llm_request q = {
-        .conversation = &c, .prompts = &prompts, .tools = &tool, .n_tools = 1, .vary = vary};
+    struct llm_request q = {.conversation = &c, .prompts = &prompts, .tools = {&tool, 1}, .vary = vary};
     struct request_shape copy = *s;
     copy.o = o;
     char *b = request_body(&q, &copy, NULL);
