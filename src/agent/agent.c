@@ -262,7 +262,7 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
     question_init(a, &q);
     if (len > QUESTION_MAX) {
         error_set(&e, ERROR_USAGE, 0,
-                  "the question has %zu bytes, at most %d are allowed; attach long text as a file", len,
+                  "the question has %zu bytes, at most %zu are allowed; attach long text as a file", len,
                   QUESTION_MAX);
     } else if (text_blank(text)) {
         error_set(&e, ERROR_USAGE, 0, "no question: it is empty");

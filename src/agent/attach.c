@@ -17,6 +17,7 @@
 #include "base/inputs.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/slow_read.h"
 #include "base/utf8.h"
 
 #define HEAD_MAX       (64 * 1024)
@@ -37,33 +38,10 @@ static void source_release(struct source *s)
     free(s->head);
 }
 
-static void on_readable(void *ctx, short revents)
-{
-    (void)revents;
-    *(bool *)ctx = true;
-}
-
-/* Wait for the next bytes of a slow writer, with the sandbox starting up and Ctrl-C working meanwhile. */
-static ssize_t read_some(struct agent *a, int fd, char *out, size_t size, struct error *err)
-{
-    for (;;) {
-        bool ready = false;
-
-        loop_watch(a->loop, fd, POLLIN, on_readable, &ready);
-        while (!ready && !loop_cancelled(a->loop))
-            loop_wait(a->loop, -1);
-        loop_unwatch(a->loop, fd);
-        if (loop_cancelled(a->loop))
-            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-        ssize_t n = read(fd, out, size);
-        if (n >= 0 || (errno != EINTR && errno != EAGAIN))
-            return n < 0 ? error_errno(err, "reading the data") : n;
-    }
-}
-
 /* A pipe cannot be read twice: copy it, so that its beginning can be looked at before it gets its name. */
 static int copy_stream(struct agent *a, const char *name, struct source *s, struct error *err)
 {
+    const struct slow_reader in = {.fd = s->fd, .name = "the data", .loop = a->loop};
     int64_t total = 0;
     autofree char *piece = xmalloc(HEAD_MAX);
 
@@ -71,7 +49,7 @@ static int copy_stream(struct agent *a, const char *name, struct source *s, stru
     if (s->copy < 0)
         return error_errno(err, "keeping %s", name);
     for (;;) {
-        ssize_t n = read_some(a, s->fd, piece, HEAD_MAX, err);
+        ssize_t n = slow_read(&in, piece, HEAD_MAX, err);
 
         if (n < 0)
             return error_wrap(err, "%s", name);

@@ -17,7 +17,8 @@
 #define FAILED_OUTPUT_MAX 4096 /* what failing code printed matters less than why it failed */
 #define FILES_NAMED       20
 
-size_t told_max(const struct agent *a)
+/* The cap on output for this model's window. */
+static size_t told_max(const struct agent *a)
 {
     int window = llm_context(a->llm);
     size_t eighth = window > 0 ? (size_t)window / 8 * 3 : TOLD_MAX;

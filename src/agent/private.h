@@ -12,7 +12,6 @@
 #include "llm/llm.h"
 #include "sandbox/sandbox.h"
 
-#define QUESTION_MAX (1024 * 1024) /* bytes of a prompt */
 #define ATTACH_WHOLE \
     4096 /* text of at most so many bytes is shown to the model whole, less where the window is small */
 #define TOLD_MAX    (64 * 1024)  /* most bytes of a cell's output that a model is given */
@@ -135,7 +134,6 @@ void code_run_release(struct code_run *c);
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out);
 /* A call that is not run: its events. */
 void cell_refused(struct agent *a, const struct code_run *c, const char *why);
-size_t told_max(const struct agent *a); /* the cap on output for this model's window */
 
 /* attach.c */
 void attach_data(struct buf *out, const char *text); /* between tags that the text cannot close */

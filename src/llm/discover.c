@@ -121,14 +121,16 @@ static bool somebody_listens(const struct curl_api *c, const struct probe *v, si
 
 static void wait_some(const struct curl_api *c, CURLM *multi, struct loop *loop, int ms)
 {
-    struct pollfd fds[72];
-    struct curl_waitfd extra[72];
-    size_t n = loop ? loop_fds(loop, fds, countof(fds)) : 0;
+    size_t n = 0;
+    struct pollfd *fds = loop ? loop_fds(loop, 0, &n) : NULL;
+    struct curl_waitfd *extra = xcalloc(n + 1, sizeof *extra);
     for (size_t i = 0; i < n; i++)
         extra[i] = (struct curl_waitfd){.fd = fds[i].fd, .events = CURL_WAIT_POLLIN};
     c->multi_poll(multi, extra, (unsigned)n, loop ? loop_timeout(loop, ms) : ms, NULL);
     if (loop && (!n || poll(fds, n, 0) >= 0))
         loop_serve(loop, fds, n);
+    free(fds);
+    free(extra);
 }
 
 static size_t wait_for_one(const struct curl_api *c, CURLM *multi, struct probe *v, size_t n, int connect_ms,

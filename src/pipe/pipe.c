@@ -183,7 +183,7 @@ int pipe_prepare(struct pipe *p, struct error *err)
     return stdin_take(&rules, &p->data, err);
 }
 
-bool pipe_has_data(const struct pipe *p)
+static bool pipe_has_data(const struct pipe *p)
 {
     return p->data.any || p->files.n > 0;
 }

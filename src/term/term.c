@@ -14,12 +14,11 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/remedy.h"
+#include "chat/conversation.h"
 #include "show/show.h"
 #include "term/commands.h"
 #include "term/editor.h"
 #include "term/history.h"
-
-#define MESSAGE_MAX (1024 * 1024)
 
 struct term {
     struct term_options o;
@@ -172,7 +171,7 @@ static bool is_fence(const char *line)
 /* The lines up to the closing quotes. */
 static enum editor_end read_block(struct term *t, struct buf *message)
 {
-    struct buf line = BUF_INIT(MESSAGE_MAX + 1);
+    struct buf line = BUF_INIT(QUESTION_MAX + 1);
     enum editor_end end;
 
     buf_clear(message);
@@ -461,7 +460,7 @@ static void greet(struct term *t)
 
 int term_run(struct term *t, struct agent *a)
 {
-    struct buf message = BUF_INIT(MESSAGE_MAX);
+    struct buf message = BUF_INIT(QUESTION_MAX);
     bool on = true;
 
     t->agent = a;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "chat/conversation.h"
 #include "config/args.h"
 #include "config/option.h"
 
@@ -205,14 +206,14 @@ static void long_question(void **state)
     struct error err = {0};
 
     (void)state;
-    argv[1] = xmalloc(PROMPT_MAX + 2);
-    memset(argv[1], 'x', PROMPT_MAX + 1);
-    argv[1][PROMPT_MAX + 1] = '\0';
+    argv[1] = xmalloc(QUESTION_MAX + 2);
+    memset(argv[1], 'x', QUESTION_MAX + 1);
+    argv[1][QUESTION_MAX + 1] = '\0';
     assert_int_equal(args_parse(&a, 2, argv, &err), -1);
     assert_non_null(strstr(err.text, "1048577"));
     assert_non_null(strstr(err.text, "1048576"));
     args_release(&a);
-    argv[1][PROMPT_MAX] = '\0';
+    argv[1][QUESTION_MAX] = '\0';
     assert_int_equal(args_parse(&a, 2, argv, &err), 0);
     args_release(&a);
     free(argv[1]);
