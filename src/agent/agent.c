@@ -176,9 +176,9 @@ static void question_put(struct agent *a, struct question *q, const char *questi
     buf_release(&text);
 }
 
-static void question_settle(struct agent *a, struct question *q, enum question_status status,
-                            const char *question, size_t len)
+static void question_settle(struct agent *a, enum question_status status, const char *question, size_t len)
 {
+    const struct question *q = a->q;
     bool good = question_has_answer(status), traces = left_traces(a, q);
 
     if (good || q->answer)
@@ -276,7 +276,7 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
             if (a->o.chat)
                 e.remedy[0] = '\0'; /* it is an option, which the chat has not */
         }
-        question_settle(a, &q, status, text, len);
+        question_settle(a, status, text, len);
         warn_no_sandbox(a, &q, status);
     }
     send_done(a, &q, status, &e);

@@ -163,12 +163,12 @@ static int not_called(struct agent *a, struct tool_use *use, struct error *err)
     return malformed(a, use, buf_str(&text), err);
 }
 
-int tool_call(struct agent *a, struct tool_use *use, size_t index, const char *problem, struct error *err)
+int tool_call(struct agent *a, struct tool_use *use, struct error *err)
 {
     struct question *q = a->q;
     const struct call *call = use->call;
 
-    if (index >= a->o.max_calls) {
+    if (use->index >= a->o.max_calls) {
         use->kind = RESULT_FAILED;
         buf_addf(
             &use->text,
@@ -185,8 +185,8 @@ int tool_call(struct agent *a, struct tool_use *use, size_t index, const char *p
         cell_refused(a, &c, why);
         return 0;
     }
-    if (problem)
-        return malformed(a, use, problem, err);
+    if (use->problem)
+        return malformed(a, use, use->problem, err);
 
     autojson struct json *args = json_parse(call->arguments, strlen(call->arguments), JSON_DUPLICATES, NULL,
                                             NULL);

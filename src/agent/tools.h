@@ -17,8 +17,10 @@ struct language;
 
 /* One call while it is carried out. */
 struct tool_use {
-    const struct tool *tool;
     const struct call *call;
+    size_t index;        /* in its reply, from 0 */
+    const char *problem; /* what the reader found wrong with it, or NULL */
+    const struct tool *tool;
     const struct json *args; /* an object */
     /* what the model is told, failures included */
     enum result_kind kind;
