@@ -60,18 +60,15 @@ static void set_text(char **at, const char *text)
     *at = xstrdup(text);
 }
 
-static struct turn *store_reply(struct agent *a, struct llm_reply *r, const char *text, struct call *calls,
-                                size_t n)
+/* What else came with the reply that t holds; NULL: it was not worth a turn. */
+static void keep_thoughts(const struct agent *a, struct turn *t, struct llm_reply *r)
 {
-    struct turn *t = conversation_assistant(a->c, text, calls, n);
-
     if (!t)
-        return NULL;
+        return;
     t->reasoning = steal(&r->reasoning);
     t->reasoning_field = steal(&r->reasoning_field);
     t->reasoning_items = steal(&r->reasoning_items);
     t->origin = xstrdup(llm_origin(a->llm));
-    return t;
 }
 
 /* The request failed, or its connection was lost: what was shown stays, marked; it is no answer. */
@@ -80,7 +77,7 @@ static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
     if (!text_blank(r->text)) {
         autofree char *text = xasprintf("%s\n[interrupted]", r->text);
 
-        store_reply(a, r, text, NULL, 0);
+        keep_thoughts(a, conversation_assistant(a->c, text, NULL, 0), r);
     }
     agent_reply_end(a, REPLY_CUT);
     return failed(a, err);
@@ -169,7 +166,7 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
 static int take_answer(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     agent_reply_end(a, REPLY_ANSWER);
-    store_reply(a, r, r->text, NULL, 0);
+    keep_thoughts(a, conversation_assistant(a->c, r->text, NULL, 0), r);
     return answered(a, q, r, err);
 }
 
@@ -194,7 +191,7 @@ static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *sai
 {
     struct llm_reply r = {0};
     struct error why = {0};
-    int status = ask_about(a, q, said->text, &r, &why);
+    int status = ask_about(a, said->text, &r, &why);
 
     if (!status && r.n_calls) {
         agent_reply_end(a, REPLY_NUDGED);
@@ -291,8 +288,9 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
     for (size_t i = 0; i < r->n_calls; i++) {
         /* The turn may move when results are added; its calls stay where they are. */
         const struct call *call = &a->c->v[turn].calls[i];
-        struct tool_use use = {.call = call, .text = BUF_INIT(TOLD_MAX + 32 * 1024)};
-        int status = tool_call(a, &use, i, r->calls[i].problem, err);
+        struct tool_use use = {
+            .call = call, .index = i, .problem = r->calls[i].problem, .text = BUF_INIT(TOLD_MAX + 32 * 1024)};
+        int status = tool_call(a, &use, err);
 
         if (use.text.len)
             conversation_result(a->c, call->id, use.kind, use.text.data, use.text.len);
@@ -349,7 +347,7 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
         calls[i] = r->calls[i].call;
         memset(&r->calls[i].call, 0, sizeof r->calls[i].call);
     }
-    store_reply(a, r, r->text, calls, r->n_calls);
+    keep_thoughts(a, conversation_assistant(a->c, r->text, calls, r->n_calls), r);
     free(calls);
     if (!text_blank(r->text))
         set_text(&q->last_text, r->text);
@@ -389,7 +387,7 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
 {
     struct llm_reply r = {0};
     char *before = q->nudge_now ? add_nudge(a, q) : NULL;
-    int status = ask_model(a, q, &r, err);
+    int status = ask_model(a, &r, err);
 
     if (before) {
         /* context_shrink may have cut its text meanwhile; only the untouched one is put back. */

@@ -1,5 +1,6 @@
-/* tools.c - the table of tools, and which calls of a reply are carried out. A new tool is a row in the table, its run
- * function, and what the model is told of it in prompts/python.yaml; the loop does not change.
+/* tools.c - the table of tools, and which calls of a reply are carried out. A new tool is a row in the
+ * table, its run function, and what the model is told of it in prompts/python.yaml; the loop does not
+ * change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -163,12 +164,12 @@ static int not_called(struct agent *a, struct tool_use *use, struct error *err)
     return malformed(a, use, buf_str(&text), err);
 }
 
-int tool_call(struct agent *a, struct tool_use *use, size_t index, const char *problem, struct error *err)
+int tool_call(struct agent *a, struct tool_use *use, struct error *err)
 {
     struct question *q = a->q;
     const struct call *call = use->call;
 
-    if (index >= a->o.max_calls) {
+    if (use->index >= a->o.max_calls) {
         use->kind = RESULT_FAILED;
         buf_addf(
             &use->text,
@@ -185,8 +186,8 @@ int tool_call(struct agent *a, struct tool_use *use, size_t index, const char *p
         cell_refused(a, &c, why);
         return 0;
     }
-    if (problem)
-        return malformed(a, use, problem, err);
+    if (use->problem)
+        return malformed(a, use, use->problem, err);
 
     autojson struct json *args = json_parse(call->arguments, strlen(call->arguments), JSON_DUPLICATES, NULL,
                                             NULL);

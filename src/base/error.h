@@ -8,6 +8,8 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include <stddef.h>
+
 enum error_kind { /* what the program does about it; the exit code follows (docs: DESIGN 2) */
                   ERROR_NONE = 0,
                   ERROR_USAGE,     /*   2  the command line or the configuration is wrong */
@@ -26,21 +28,27 @@ enum error_kind { /* what the program does about it; the exit code follows (docs
 struct error {
     enum error_kind kind;
     int code; /* errno, HTTP status or 0, by kind */
-    /* one or two lines: what was wrong, where, what to do. Always valid UTF-8, not scrubbed */
-    char text[1024];
+    /* What was wrong, one line, and what to do about it, any number of lines or "". Always valid UTF-8,
+     * not scrubbed */
+    char text[1024], remedy[1024];
+    size_t
+        where; /* so many bytes at the beginning of text say where it happened: "docker: ", "config.yaml: " */
 };
 
-/* Fill in *err (may be NULL) and return -1. A text that does not fit is cut at a character. */
+/* Fill in *err (may be NULL) and return -1. What follows the first line break is the remedy. What does not
+ * fit is cut at a character. */
 int error_set(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Put "fmt: " before the text that is there; kind and code stay. Returns -1. */
+/* Put "fmt: " before the text that is there, as part of where it happened; all else stays. Returns -1. */
 int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ERROR_SYSTEM with errno's text: "fmt: No space left on device". Returns -1. Call before anything changes
  * errno. */
 int error_errno(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* text and remedy, on lines of their own, for people; the caller frees */
+char *error_message(const struct error *err);
 int error_exit_code(const struct error *err);
 
 #endif

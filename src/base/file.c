@@ -144,16 +144,24 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
 #define TEMP ".XXXXXX"
 
 /* 0, or -1 with errno. */
-static int write_once(const char *path, const void *data, size_t len, int mode, bool sync)
+struct whole_file {
+    const char *path;
+    const void *data;
+    size_t len;
+    int mode;
+    bool sync;
+};
+
+static int write_once(const struct whole_file *f)
 {
-    autofree char *temp = xasprintf("%s" TEMP, path);
+    autofree char *temp = xasprintf("%s" TEMP, f->path);
     autoclose int fd = mkostemp(temp, O_CLOEXEC);
     if (fd < 0)
         return -1;
     flock(fd, LOCK_EX | LOCK_NB); /* it is being written: for file_sweep */
     /* Data before name: after a crash the name holds the old text or the new one, never half of it. */
-    if (fchmod(fd, (mode_t)mode) == 0 && fd_write_all(fd, data, len) == 0 && (!sync || fdatasync(fd) == 0)
-        && rename(temp, path) == 0)
+    if (fchmod(fd, (mode_t)f->mode) == 0 && fd_write_all(fd, f->data, f->len) == 0
+        && (!f->sync || fdatasync(fd) == 0) && rename(temp, f->path) == 0)
         return 0;
     int code = errno;
     unlink(temp);
@@ -161,13 +169,12 @@ static int write_once(const char *path, const void *data, size_t len, int mode, 
     return -1;
 }
 
-static int write_file(const char *path, const void *data, size_t len, int mode, bool sync, struct error *err)
+static int write_file(const struct whole_file *f, struct error *err)
 {
     /* Swept away before it was locked: once more. */
-    if (write_once(path, data, len, mode, sync) == 0
-        || (errno == ENOENT && write_once(path, data, len, mode, sync) == 0))
+    if (write_once(f) == 0 || (errno == ENOENT && write_once(f) == 0))
         return 0;
-    return error_errno(err, "cannot write %s", path);
+    return error_errno(err, "cannot write %s", f->path);
 }
 
 void file_sweep(const char *path)
@@ -190,12 +197,12 @@ void file_sweep(const char *path)
 
 int file_write(const char *path, const void *data, size_t len, int mode, struct error *err)
 {
-    return write_file(path, data, len, mode, true, err);
+    return write_file(&(struct whole_file){path, data, len, mode, true}, err);
 }
 
 int file_write_soon(const char *path, const void *data, size_t len, int mode, struct error *err)
 {
-    return write_file(path, data, len, mode, false, err);
+    return write_file(&(struct whole_file){path, data, len, mode, false}, err);
 }
 
 int file_mkdirs(const char *path, int mode, struct error *err)

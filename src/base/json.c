@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <cjson/cJSON.h>
-#include <locale.h>
 #include <math.h>
 #include <string.h>
 
@@ -48,15 +47,6 @@ struct fix {
     const char *duplicate; /* the key, when one was found and may not be */
 };
 
-/* strtod of the C locale: main sets the user's locale for readline, and JSON has no decimal comma. */
-static double to_double(const char *text)
-{
-    static locale_t c_locale;
-    if (c_locale == (locale_t)0)
-        c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    return c_locale != (locale_t)0 ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
-}
-
 static void fix_number(struct fix *f, cJSON *c)
 {
     size_t index = f->number++;
@@ -66,7 +56,7 @@ static void fix_number(struct fix *f, cJSON *c)
     char *digits = xmemdup0(f->text + at->at, at->len);
     c->type = cJSON_Raw;
     c->valuestring = digits;
-    c->valuedouble = to_double(digits);
+    c->valuedouble = strtod(digits, NULL);
 }
 
 /* Remove or report a later member with the key of an earlier one. */

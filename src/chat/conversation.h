@@ -12,6 +12,9 @@
 
 struct error;
 
+/* Bytes of one question, however it comes: typed, pasted, as an argument, on stdin. */
+#define QUESTION_MAX ((size_t)1 << 20)
+
 enum turn_role { TURN_USER, TURN_ASSISTANT, TURN_RESULT };
 
 /* How a call ended; the dialect decides the words around the text. */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "chat/conversation.h"
 #include "config/option.h"
 
 static const char *const reserved[] = {"sessions", "serve"};
@@ -281,11 +282,11 @@ static int check_question(const struct args *a, bool prompt, const char *text, s
         text = a->operand_is_stdin ? NULL : a->operand;
     if (text && strspn(text, " \t\r\n") == strlen(text))
         return error_set(err, ERROR_USAGE, 0, "the question is empty");
-    if (text && strlen(text) > PROMPT_MAX)
+    if (text && strlen(text) > QUESTION_MAX)
         return error_set(
             err, ERROR_USAGE, 0,
             "the question has %zu bytes, at most %zu are possible\nPut long text into a file and use --add.",
-            strlen(text), PROMPT_MAX);
+            strlen(text), QUESTION_MAX);
     return 0;
 }
 

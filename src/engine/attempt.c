@@ -42,18 +42,17 @@ void attempt_up(struct attempt *a)
 /* What would help: another engine only where it is this one's fault. */
 static const char *step_after(const struct error *e)
 {
-    if (strchr(e->text, '\n'))
-        return "";
-    if (fd_none_left(e->code))
-        return "\nend other programs, or allow this one more open files: ulimit -n";
-    return "\ntry another engine with --sandbox";
+    return *e->remedy              ? e->remedy
+           : fd_none_left(e->code) ? "end other programs, or allow this one more open files: ulimit -n"
+                                   : "try another engine with --sandbox";
 }
 
 void attempt_fail(struct attempt *a, enum engine_fault fault)
 {
     if (a->err.kind != ERROR_SANDBOX) {
         struct error e = a->err;
-        error_set(&a->err, ERROR_SANDBOX, e.code, "%s: %s%s", a->engine->name, e.text, step_after(&e));
+        error_set(&a->err, ERROR_SANDBOX, e.code, "%s\n%s", e.text, step_after(&e));
+        error_wrap(&a->err, "%s", a->engine->name);
     }
     a->fault = fault;
     a->up = false;
@@ -111,7 +110,7 @@ int attempt_make_dir(struct attempt *a)
 {
     if (session_dir_make(&a->dir, &a->err) == 0)
         return 0;
-    if (fd_none_left(a->err.code) || strchr(a->err.text, '\n'))
+    if (fd_none_left(a->err.code) || *a->err.remedy)
         return -1;
     struct error e = a->err;
     return error_set(&a->err, ERROR_SYSTEM, e.code,
@@ -248,7 +247,7 @@ void attempt_begin(struct attempt *a)
     a->up = a->holds_memory = a->holds_pids = a->holds_cpu = false;
     a->err = (struct error){0};
     a->fault = FAULT_OTHER;
-    a->program = job_find_program(engines_client(a->engine));
+    a->program = child_find_program(engines_client(a->engine));
     if (strlen(a->guest) > GUEST_MAX) {
         error_set(&a->err, ERROR_SANDBOX, 0,
                   "the supervisor's text is too long for an argument\nthis is a bug of sandpiper");

@@ -10,6 +10,7 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -109,7 +110,7 @@ static void tell_none(const struct engine_run *r, struct error *err)
     bool installed = false;
 
     for (size_t i = 0; i < r->n; i++) {
-        autofree char *program = job_find_program(r->candidates[i]->name);
+        autofree char *program = child_find_program(r->candidates[i]->name);
 
         installed = installed || program;
         if (program && r->candidates[i]->host_python)
@@ -446,7 +447,7 @@ static const struct engine *first_candidate(const struct sandbox_options *o, str
     else if (!automatic(&r))
         first = r.candidates[0];
     for (size_t i = 0; i < r.n && !first; i++) {
-        autofree char *program = job_find_program(r.candidates[i]->name);
+        autofree char *program = child_find_program(r.candidates[i]->name);
 
         if (program)
             first = r.candidates[i];

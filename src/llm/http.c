@@ -215,9 +215,9 @@ static CURLcode set_options(struct http *h, struct transfer *t, const struct cur
  * polled once more. */
 static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms)
 {
-    struct pollfd fds[72]; /* 64 watches and the signal pipe */
-    struct curl_waitfd extra[72];
-    size_t n = loop ? loop_fds(loop, fds, countof(fds)) : 0;
+    size_t n = 0;
+    struct pollfd *fds = loop ? loop_fds(loop, 0, &n) : NULL;
+    struct curl_waitfd *extra = xcalloc(n + 1, sizeof *extra);
     for (size_t i = 0; i < n; i++)
         extra[i] = (struct curl_waitfd){
             .fd = fds[i].fd,
@@ -226,13 +226,13 @@ static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms)
     int ready = 0;
     h->curl->multi_poll(h->multi, extra, (unsigned)n, loop ? loop_timeout(loop, timeout_ms) : timeout_ms,
                         &ready);
+    free(extra);
     if (!loop)
         return;
-    for (size_t i = 0; i < n; i++)
-        fds[i].revents = 0;
     if (n && ready > 0 && poll(fds, n, 0) < 0)
         n = 0;
-    loop_serve(loop, fds, n);
+    loop_serve(loop, fds, n); /* nothing is ready in it that was not polled */
+    free(fds);
 }
 
 static int64_t sooner(int64_t a, int64_t b)

@@ -130,12 +130,10 @@ static void tell_nearest(struct check *k)
 
 static int failed(struct check *k, const struct error *err)
 {
-    const char *text = err->text, *end = strchrnul(text, '\n');
-    autofree char *cause = xmemdup0(text, (size_t)(end - text));
-    autofree char *clean = scrub_line(cause, SCRUB_TERMINAL);
+    autofree char *clean = scrub_line(err->text, SCRUB_TERMINAL);
 
     buf_addf(k->out, "%-8sdoes not work: %s\n", "model", clean);
-    for (const char *line = *end ? end + 1 : end; *line; line += *line == '\n') {
+    for (const char *line = err->remedy; *line; line += *line == '\n') {
         size_t n = strcspn(line, "\n"), blanks = strspn(line, " ");
         autofree char *step = xmemdup0(line + blanks, n - blanks);
 

@@ -43,16 +43,12 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
     add_name(out, engine);
     if (!c->works) {
         size_t n = strlen(engine);
-        const char *text =
-            c->err.text
-            + (strncmp(c->err.text, engine, n) == 0 && strncmp(c->err.text + n, ": ", 2) == 0 ? n + 2 : 0);
-        const char *end = strchrnul(text, '\n');
-        autofree char *cause = xmemdup0(text, (size_t)(end - text));
-        autofree char *clean = scrub_line(cause, SCRUB_TERMINAL);
+        bool named = strncmp(c->err.text, engine, n) == 0 && strncmp(c->err.text + n, ": ", 2) == 0;
+        autofree char *clean = scrub_line(c->err.text + (named ? n + 2 : 0), SCRUB_TERMINAL);
 
         buf_addf(out, "does not work: %s\n", clean);
-        if (*end)
-            add_line(out, "remedy", end + 1);
+        if (*c->err.remedy)
+            add_line(out, "remedy", c->err.remedy);
         return;
     }
     buf_addf(out, "%s: Python %s, first result after %.2f s%s%s\n",

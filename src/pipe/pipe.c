@@ -70,16 +70,14 @@ void pipe_free(struct pipe *p)
     free(p);
 }
 
-/* What of an interrupted cell is news: nothing to whoever pressed Ctrl-C, who is told so once, at the end; and after
- * one of a one-shot question nothing follows that its variables would matter to. */
+/* What of an interrupted cell is news: nothing to whoever pressed Ctrl-C, who is told so once, at the end;
+ * and after one of a one-shot question nothing follows that its variables would matter to. */
 static void leave_out(const struct pipe *p, const struct event *e, struct cell_result *r)
 {
-    if (e->result.by_user) {
+    if (e->result.by_user)
         r->status = CELL_OK;
-        r->state_lost = false;
-    } else if (!p->scripted && !r->files_lost) {
+    else if (!p->scripted && !r->files_lost)
         r->left = NULL;
-    }
 }
 
 void pipe_event(void *ctx, const struct event *e)
@@ -185,7 +183,7 @@ int pipe_prepare(struct pipe *p, struct error *err)
     return stdin_take(&rules, &p->data, err);
 }
 
-bool pipe_has_data(const struct pipe *p)
+static bool pipe_has_data(const struct pipe *p)
 {
     return p->data.any || p->files.n > 0;
 }
@@ -207,7 +205,8 @@ static int attach(struct pipe *p, struct agent *a, struct error *err)
 /* An error that no question brought with it: into the stream of events where that is what is printed. */
 static int fail(struct pipe *p, const struct error *err)
 {
-    struct event e = {.type = EVENT_NOTICE, .notice = {.level = NOTICE_ERROR, .text = err->text}};
+    autofree char *message = error_message(err);
+    struct event e = {.type = EVENT_NOTICE, .notice = {.level = NOTICE_ERROR, .text = message}};
     int fatal = loop_fatal(p->loop);
 
     show_status(p->show, NULL);

@@ -41,8 +41,6 @@ void pipe_event(void *pipe, const struct event *e); /* the agent's event_fn */
  * question, empty, too long, bad UTF-8 in "-"). May wait for stdin as DESIGN section 2 says. 0, or -1 with
  * err (ERROR_USAGE or ERROR_CANCELLED). */
 int pipe_prepare(struct pipe *p, struct error *err);
-/* the sandbox must be started before the first request */
-bool pipe_has_data(const struct pipe *p);
 /* Ask everything; the exit code. session_end is the caller's to send, after the sandbox is gone. */
 int pipe_run(struct pipe *p, struct agent *a);
 

@@ -10,11 +10,10 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "chat/conversation.h" /* QUESTION_MAX */
 
 struct error;
 struct loop;
-
-#define PROMPT_MAX ((size_t)1024 * 1024)
 
 struct script {
     int fd;
@@ -45,7 +44,7 @@ long script_left(const struct script *s);
 
 /* All of fd as one question. q is empty when there is nothing in it. */
 int prompt_read(int fd, struct loop *loop, struct buf *q, struct error *err);
-/* Text a question may be: UTF-8 without NUL, at most PROMPT_MAX, not blank. -1 with err. */
+/* Text a question may be: UTF-8 without NUL, at most QUESTION_MAX, not blank. -1 with err. */
 int prompt_check(const char *text, size_t len, struct error *err);
 bool prompt_blank(const char *text, size_t len);
 

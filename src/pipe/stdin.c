@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/slow_read.h"
 #include "pipe/holders.h"
-#include "pipe/input.h"
 #include "show/show.h"
 
 #define HEAD_MAX 65536 /* of which its kind is told */
@@ -92,15 +92,21 @@ static bool only_parents_left(struct spool *s, uint64_t size)
     return false;
 }
 
+static struct slow_reader reader(const struct stdin_rules *r, int64_t until)
+{
+    return (struct slow_reader){.fd = r->fd, .name = "stdin", .loop = r->loop, .until = until};
+}
+
 /* Read fd to its end into file. 0, or -1 with err. */
 static int spool_copy(struct spool *s, int file, uint64_t *size, struct error *err)
 {
     autofree char *buf = xmalloc(65536);
 
     for (;;) {
-        ssize_t n = input_read(s->r->fd, buf, 65536, clock_ms() + LINE_MS, s->r->loop, err);
+        const struct slow_reader in = reader(s->r, clock_ms() + LINE_MS);
+        ssize_t n = slow_read(&in, buf, 65536, err);
 
-        if (n == INPUT_TIMEOUT) {
+        if (n == SLOW_TIMEOUT) {
             if (only_parents_left(s, *size))
                 return 0;
             continue;
@@ -111,7 +117,7 @@ static int spool_copy(struct spool *s, int file, uint64_t *size, struct error *e
         if (*size > s->r->max) {
             int whole = 0;
 
-            *size += input_count_rest(s->r->fd, s->r->loop, &whole);
+            *size += slow_count_rest(&in, &whole);
             return too_big(s->r, *size, whole, err);
         }
         if (fd_write_all(file, buf, (size_t)n) < 0)
@@ -178,9 +184,10 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
 {
     struct spool s = {.r = r, .line_at = 1};
     int64_t start = clock_ms();
-    int ready = input_wait(r->fd, start + FIRST_MS, r->loop, err);
+    struct slow_reader in = reader(r, start + FIRST_MS);
+    int ready = slow_wait(&in, err);
 
-    while (ready == INPUT_TIMEOUT) {
+    while (ready == SLOW_TIMEOUT) {
         if (!worth_waiting(r))
             return 0;
         s.other_writer = r->mode != STDIN_DATA;
@@ -189,7 +196,8 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
             s.line_at = 0;
         }
         /* looked at again each second: the writer may end while a parent keeps its end open */
-        ready = input_wait(r->fd, s.line_at ? start + LINE_MS : clock_ms() + LINE_MS, r->loop, err);
+        in.until = (s.line_at ? start : clock_ms()) + LINE_MS;
+        ready = slow_wait(&in, err);
     }
     if (ready < 0 || spool(&s, d, err) < 0)
         return -1;

@@ -502,11 +502,6 @@ char *sandbox_place(struct sandbox *s)
     return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
 
-bool sandbox_running(const struct sandbox *s)
-{
-    return s->stage == STAGE_READY;
-}
-
 /* What an earlier start left in the memory of these options, or what can be seen from outside. */
 static void recall(struct sandbox *s)
 {

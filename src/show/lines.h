@@ -23,27 +23,32 @@ struct lines_cut { /* how much may be shown; one for several streams */
     bool over, by_lines; /* cut, and by which of the two */
 };
 
-struct lines {
+struct lines_style {
     const char *gutter; /* ASCII */
     const char *again;  /* the gutter of a line that was wrapped; NULL: the same */
     const char *sgr;    /* colour of the text, or "" */
-    int width;          /* wrap here; 0: never */
-    bool words;         /* between words where there are such: for text that comes in one piece */
+    bool words;         /* wrap between words where there are such: for text that comes in one piece */
     bool terminal;
+    int width; /* of the terminal, gutter and all; 0: never wrap */
+};
+
+struct lines {
+    struct lines_style style;
+    struct buf *out;       /* where they go; NULL: not in use */
+    struct lines_cut *cut; /* or NULL: all is shown */
+    int width;             /* wrap the text here; 0: never */
     struct scrub scrub;
     bool mid;   /* a line is begun and not ended */
     int column; /* of the text, gutter not counted */
 };
 
-void lines_init(struct lines *l, const char *gutter, const char *sgr, bool terminal, int width);
+void lines_init(struct lines *l, struct buf *out, const struct lines_style *style);
 void lines_resize(struct lines *l, int width);
-/* cut may be NULL */
-void lines_feed(struct lines *l, struct lines_cut *cut, const char *text, size_t len, struct buf *out);
-/* end the line that is begun; the text may go on in a new one */
-void lines_break(struct lines *l, struct buf *out);
-void lines_end(struct lines *l, struct lines_cut *cut, struct buf *out); /* the text is whole */
+void lines_feed(struct lines *l, const char *text, size_t len);
+void lines_break(struct lines *l); /* end the line that is begun; the text may go on in a new one */
+void lines_end(struct lines *l);   /* the text is whole */
 
 /* Text that is already scrubbed. */
-void lines_add(struct lines *l, struct lines_cut *cut, const char *text, size_t len, struct buf *out);
+void lines_add(struct lines *l, const char *text, size_t len);
 
 #endif

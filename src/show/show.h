@@ -47,17 +47,17 @@ void show_clear(struct show *s);
 
 /* Model text for stdout: scrubbed, streamed. Blank lines before it and behind it are dropped. */
 struct show_text;
-struct show_text *show_text_new(int fd, bool terminal, bool colour, int width);
+/* loop: a write to a stalled reader ends when it is cancelled; or NULL */
+struct show_text *show_text_new(int fd, bool terminal, struct loop *loop);
 void show_text_free(struct show_text *t);
 /* -1 with errno when the write failed */
 int show_text_feed(struct show_text *t, const char *text, size_t len);
 /* ends with exactly one newline if anything was fed */
 int show_text_end(struct show_text *t);
 int show_text_whole(struct show_text *t, const char *text, size_t len); /* feed and end in one write */
-/* Both go to one terminal: each ends or removes the other's unfinished line before it writes. */
+/* Both go to one terminal: each ends or removes the other's unfinished line before it writes. t is freed
+ * first. */
 void show_share(struct show *s, struct show_text *t);
-/* a write to a stalled reader ends when it is cancelled */
-void show_text_loop(struct show_text *t, struct loop *loop);
 
 /* "auto", "always", "never"; NO_COLOR, TERM=dumb */
 bool show_wants_colour(int fd, const char *when);

@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "base/out.h"
 #include "base/remedy.h"
+#include "base/slow_read.h"
 #include "base/utf8.h"
 #include "show/show.h"
 #include "term/keys.h"
@@ -116,13 +117,8 @@ static int queue_get(FILE *unused)
     }
     /* No command that we know reads on; if one does, wait for the terminal itself rather than report its end.
      */
-    while (!loop_check(e->loop)) {
-        struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
-
-        if (poll(&p, 1, 100) > 0)
-            return read(STDIN_FILENO, &c, 1) == 1 ? c : EOF;
-    }
-    return EOF;
+    int byte = slow_byte(STDIN_FILENO, e->loop);
+    return byte < 0 ? EOF : byte;
 }
 
 static int queue_any(void)

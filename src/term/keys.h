@@ -13,7 +13,6 @@
 
 #include "base/buf.h"
 
-#define PASTE_MAX (1024 * 1024)
 #define PASTE_MS  1000 /* without a byte, inside a paste */
 #define ESCAPE_MS 50   /* a lone ESC key, or the beginning of a mark? */
 
@@ -25,7 +24,7 @@ struct key {
     size_t n;
     /* PASTE: newlines as \n, control characters removed; valid until the next call */
     const struct buf *paste;
-    bool cut;     /* it was longer than PASTE_MAX */
+    bool cut;     /* it was longer than QUESTION_MAX */
     bool unended; /* its end mark never came */
 };
 

@@ -14,12 +14,11 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/remedy.h"
+#include "chat/conversation.h"
 #include "show/show.h"
 #include "term/commands.h"
 #include "term/editor.h"
 #include "term/history.h"
-
-#define MESSAGE_MAX (1024 * 1024)
 
 struct term {
     struct term_options o;
@@ -53,8 +52,7 @@ static void open_screen(struct term *t)
     };
 
     t->show = show_new(&so);
-    t->text = show_text_new(1, true, colour, show_width(1));
-    show_text_loop(t->text, t->loop);
+    t->text = show_text_new(1, true, t->loop);
     if (isatty(2))
         show_share(t->show, t->text);
     /* \001 and \002 tell readline what takes no column */
@@ -122,7 +120,6 @@ static void note_stopped(struct term *t, struct cell_result *r)
                  : r->state_lost   ? xasprintf("Code did not react to Ctrl-C and was killed; %s.", r->left)
                                    : xstrdup("Stopped. Variables are kept.");
     r->status = CELL_OK;
-    r->state_lost = false;
 }
 
 void term_event(void *ctx, const struct event *e)
@@ -159,7 +156,9 @@ static void say(struct term *t, enum notice_level level, const char *text)
 
 static void say_error(struct term *t, const struct error *err)
 {
-    say(t, NOTICE_ERROR, err->text);
+    autofree char *message = error_message(err);
+
+    say(t, NOTICE_ERROR, message);
 }
 
 /* Three double quotes alone on their line. */
@@ -172,7 +171,7 @@ static bool is_fence(const char *line)
 /* The lines up to the closing quotes. */
 static enum editor_end read_block(struct term *t, struct buf *message)
 {
-    struct buf line = BUF_INIT(MESSAGE_MAX + 1);
+    struct buf line = BUF_INIT(QUESTION_MAX + 1);
     enum editor_end end;
 
     buf_clear(message);
@@ -461,7 +460,7 @@ static void greet(struct term *t)
 
 int term_run(struct term *t, struct agent *a)
 {
-    struct buf message = BUF_INIT(MESSAGE_MAX);
+    struct buf message = BUF_INIT(QUESTION_MAX);
     bool on = true;
 
     t->agent = a;

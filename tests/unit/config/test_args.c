@@ -3,13 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "chat/conversation.h"
 #include "config/args.h"
 #include "config/option.h"
 
@@ -192,8 +193,8 @@ static void mistakes(void **state)
         assert_int_equal(parse(&a, bad[i].line, &err), -1);
         assert_int_equal(err.kind, ERROR_USAGE);
         assert_int_equal(error_exit_code(&err), 2);
-        if (!strstr(err.text, bad[i].says))
-            fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].line, bad[i].says, err.text);
+        if (!strstr(message_of(&err), bad[i].says))
+            fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].line, bad[i].says, message_of(&err));
         args_release(&a);
     }
 }
@@ -205,14 +206,14 @@ static void long_question(void **state)
     struct error err = {0};
 
     (void)state;
-    argv[1] = xmalloc(PROMPT_MAX + 2);
-    memset(argv[1], 'x', PROMPT_MAX + 1);
-    argv[1][PROMPT_MAX + 1] = '\0';
+    argv[1] = xmalloc(QUESTION_MAX + 2);
+    memset(argv[1], 'x', QUESTION_MAX + 1);
+    argv[1][QUESTION_MAX + 1] = '\0';
     assert_int_equal(args_parse(&a, 2, argv, &err), -1);
     assert_non_null(strstr(err.text, "1048577"));
     assert_non_null(strstr(err.text, "1048576"));
     args_release(&a);
-    argv[1][PROMPT_MAX] = '\0';
+    argv[1][QUESTION_MAX] = '\0';
     assert_int_equal(args_parse(&a, 2, argv, &err), 0);
     args_release(&a);
     free(argv[1]);

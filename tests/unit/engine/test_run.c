@@ -30,8 +30,8 @@ static void test_nothing_installed(void **state)
     assert_int_equal(p->status, -1);
     assert_int_equal(p->err.kind, ERROR_SANDBOX);
     assert_int_equal(error_exit_code(&p->err), 3);
-    assert_non_null(strstr(p->err.text, "cannot run code: none of docker, podman and bubblewrap is "
-                                        "installed\nQuickest: sudo apt install bubblewrap"));
+    assert_non_null(strstr(message_of(&p->err), "cannot run code: none of docker, podman and bubblewrap is "
+                                                "installed\nQuickest: sudo apt install bubblewrap"));
     engine_end(r);
 }
 
@@ -49,7 +49,7 @@ static void test_nothing_works(void **state)
     }
     assert_int_equal(p->status, -1);
     assert_non_null(strstr(p->err.text, "; bwrap: no user namespace may be made here ("));
-    assert_non_null(strstr(p->err.text, "\nWhat mends each: sandpiper doctor"));
+    assert_non_null(strstr(message_of(&p->err), "\nWhat mends each: sandpiper doctor"));
     engine_end(r);
 }
 
@@ -63,7 +63,7 @@ static void test_by_name_is_not_replaced(void **state)
     struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
-    assert_string_equal(p->err.text,
+    assert_string_equal(message_of(&p->err),
                         "docker: image img:1 is missing\nfetch it (docker pull img:1), or check --image");
     assert_string_equal(buf_str(&p->notices), "");
     engine_end(r);

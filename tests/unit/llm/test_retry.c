@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -139,7 +139,7 @@ static const char *text_of(int status, const char *body, const struct llm_option
     failure_from_response(&f, &h, body, strlen(body));
     *err = (struct error){0};
     failure_error(&f, o, "https://u:pw@api.example/v1/chat/completions?k=v", err);
-    return err->text;
+    return message_of(err);
 }
 
 static void texts(void **state)

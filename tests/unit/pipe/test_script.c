@@ -98,7 +98,7 @@ static void test_questions(void **state)
 
 static void test_limits(void **state)
 {
-    size_t len = PROMPT_MAX;
+    size_t len = QUESTION_MAX;
     char *big = xmalloc(len + 16);
 
     (void)state;
@@ -285,7 +285,7 @@ static void test_prompt(void **state)
     assert_int_equal(prompt_check("ok", 2, &err), 0);
     assert_int_equal(prompt_check(" ", 1, &err), -1);
     assert_int_equal(prompt_check("\xff", 1, &err), -1);
-    assert_int_equal(prompt_check(big, PROMPT_MAX + 1, &err), -1);
+    assert_int_equal(prompt_check(big, QUESTION_MAX + 1, &err), -1);
     free(big);
     loop_free(loop);
 }

@@ -368,7 +368,7 @@ static void test_python_classes(void **state)
 static const char *text_of(const char *in, bool byte_by_byte, char *out, size_t size)
 {
     int fd = memfd_create("text", 0);
-    struct show_text *t = show_text_new(fd, false, false, 0);
+    struct show_text *t = show_text_new(fd, false, NULL);
     size_t len = strlen(in);
     ssize_t n;
 
@@ -413,7 +413,7 @@ static void test_text_ends_in_one_newline(void **state)
 static void test_write_errors(void **state)
 {
     int full = open("/dev/full", O_WRONLY), ends[2];
-    struct show_text *t = show_text_new(full, false, false, 0);
+    struct show_text *t = show_text_new(full, false, NULL);
 
     (void)state;
     errno = 0;
@@ -496,7 +496,7 @@ static void test_shared_terminal(void **state)
 
     (void)state;
     screen_init(&c, (struct show_options){.terminal = true, .width = 80, .loop = loop});
-    struct show_text *t = show_text_new(c.fd, true, false, 80);
+    struct show_text *t = show_text_new(c.fd, true, NULL);
     show_share(c.show, t);
     show_asking(c.show, "m");
     show_text_feed(t, "half a li", 9);
