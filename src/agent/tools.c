@@ -179,7 +179,7 @@ int tool_call(struct agent *a, const struct call *call, const char *problem, siz
         return tool->run(a, call->id, args, out, err);
 
     struct buf text = BUF_INIT(1024);
-    buf_addf(&text, tool ? "The arguments of %.64s are no JSON object." : "There is no tool %.64s.",
+    buf_addf(&text, tool ? "The arguments of %.64s are not a JSON object." : "There is no tool %.64s.",
              call->name);
     buf_addstr(&text, " The tools are: ");
     list_tools(&text);

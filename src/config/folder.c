@@ -117,14 +117,13 @@ static enum folder_answer ask(struct config *c, const struct endpoint *e, const 
     if (answer == FOLDER_NOBODY)
         error_set(
             err, ERROR_USAGE, 0,
-            "this folder's .env sends your questions to %.200s (%s), and you have not "
-            "allowed that\nStart sandpiper here at a terminal to be asked once, or give --dotenv allow, or "
-            "--dotenv ignore to leave .env out.",
+            "this folder's .env sends your questions to %.200s (%s), and you have not allowed that\n"
+            "Start sandpiper here at a terminal to be asked once, or use --dotenv allow or --dotenv ignore.",
             host, e->url_source.name);
     if (answer <= FOLDER_INTERRUPTED)
         return answer;
     if (path && who && remember(path, who, answer == FOLDER_ALLOWED, &why) < 0)
-        argv_pushf(&c->notices, "your answer about ./.env holds for this run only: %s", why.text);
+        argv_pushf(&c->notices, "your answer about ./.env counts for this run only: %s", why.text);
     return answer;
 }
 

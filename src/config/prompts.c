@@ -80,7 +80,7 @@ static int apply_one(struct prompt_texts *p, const char *section, const struct y
             return error_set(err, ERROR_USAGE, 0, "%s:%d: %s: expected %s, found %s", name, y->line, y->key,
                              list ? "a list of tools" : "a text", ydoc_kind(y));
         if (list && strcmp(text, "execute_python") != 0)
-            return error_set(err, ERROR_USAGE, 0, "%s:%d: tools: there is one tool, execute_python", name,
+            return error_set(err, ERROR_USAGE, 0, "%s:%d: tools: the only tool is execute_python", name,
                              y->line);
         free(*at(p, t));
         *at(p, t) = steal(&text);
@@ -133,8 +133,8 @@ static int apply_file(struct prompt_texts *p, struct error *err)
     if (!path || stat(path, &st) < 0)
         return 0;
     if (st.st_uid != geteuid() && st.st_uid != 0)
-        return error_set(err, ERROR_USAGE, 0, "%s: the file belongs to another user (uid %u) and is not read",
-                         path, (unsigned)st.st_uid);
+        return error_set(err, ERROR_USAGE, 0, "%s belongs to another user (uid %u) and was not read", path,
+                         (unsigned)st.st_uid);
     if (file_read(path, YDOC_MAX, &text, err) < 0)
         return -1;
     return prompts_apply(p, buf_str(&text), text.len, path, err);

@@ -146,7 +146,7 @@ static void connected(struct attempt *a, int fd)
     if (rc == 0)
         finish_soon(a);
     else {
-        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox hung up at once\ntry again",
+        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox closed its channel at once\ntry again",
                   a->engine->name);
         fail(a, FAULT_OTHER);
     }
@@ -253,7 +253,9 @@ static int make_dir(struct attempt *a)
         return -1;
     struct error e = a->err;
     return error_set(&a->err, ERROR_SYSTEM, e.code,
-                     "%s\nset XDG_RUNTIME_DIR to a folder of yours that has room and the mode 0700", e.text);
+                     "%s\n"
+                     "set XDG_RUNTIME_DIR to a folder of your own with free space and mode 0700",
+                     e.text);
 }
 
 static int start_container(struct attempt *a)
@@ -265,11 +267,10 @@ static int start_container(struct attempt *a)
     int in[2] = {-1, -1}, out[2] = {-1, -1};
 
     if (a->stdio && a->o->name)
-        return error_set(
-            &a->err, ERROR_SANDBOX, 0,
-            "%s can share no socket with its containers here, which a sandbox with a name needs\n"
-            "leave --sandbox-name out, or use --sandbox bwrap",
-            a->engine->name);
+        return error_set(&a->err, ERROR_SANDBOX, 0,
+                         "%s cannot share a socket with its containers here, and a named sandbox needs one\n"
+                         "leave out --sandbox-name, or use --sandbox bwrap",
+                         a->engine->name);
     a->no_limits = a->engine == &engine_podman && rootless_without_limits();
     if (make_dir(a) != 0)
         return -1;
@@ -348,8 +349,8 @@ static void joined(void *ctx, struct job *j)
     }
     if (j->timed_out) {
         error_set(&a->err, ERROR_SANDBOX, 0,
-                  "bwrap did not start the sandbox within %d s\ndoes a mount of this machine hang? else use "
-                  "--sandbox docker or podman",
+                  "bwrap did not start the sandbox within %d s\n"
+                  "is a mount on this machine hanging? otherwise use --sandbox docker or podman",
                   JOIN_MS / 1000);
         fail(a, FAULT_OTHER);
         return;
@@ -494,7 +495,8 @@ static void begin(struct attempt *a)
     a->program = job_find_program(a->engine->name);
     if (strlen(a->guest) > GUEST_MAX) {
         error_set(&a->err, ERROR_SANDBOX, 0,
-                  "the supervisor's text is too long for an argument\nthis is a bug of sandpiper");
+                  "the supervisor's text is too long for an argument\n"
+                  "this is a bug in sandpiper");
         fail(a, FAULT_OTHER);
     } else if (!a->program) {
         error_set(&a->err, ERROR_SANDBOX, ENOENT, "%s is not installed\ninstall it: sudo apt install %s%s",

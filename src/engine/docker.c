@@ -183,28 +183,27 @@ static enum engine_fault explain(const char *name, const struct engine_plan *p, 
 
     if (says(said, no_image)) {
         if (strncmp(p->o->image, "sandpiper:", 10) == 0)
-            error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nmake it with: make image", name,
+            error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nbuild it: make image", name,
                       p->o->image);
         else /* one that the user named: never fetched unasked */
             error_set(err, ERROR_SANDBOX, 0,
-                      "%s: image %s is missing\nfetch it (%s pull %s), or check --image", name, p->o->image,
+                      "%s: image %s is missing\npull it (%s pull %s), or check --image", name, p->o->image,
                       name, p->o->image);
         return FAULT_ABSENT;
     }
     if (denied(said)) {
         error_set(err, ERROR_SANDBOX, 0,
-                  "%s: no permission to use its daemon's socket\njoin its group (sudo usermod -aG docker "
-                  "$USER, then "
-                  "log in again), or use --sandbox podman or bwrap",
+                  "%s: permission denied on the daemon's socket\n"
+                  "join its group (sudo usermod -aG docker $USER, then log in again), or use --sandbox "
+                  "podman or bwrap",
                   name);
         return FAULT_ABSENT;
     }
     if (says(said, no_daemon)) {
-        error_set(
-            err, ERROR_SANDBOX, 0,
-            "%s: its daemon does not run\nstart it (sudo systemctl start docker), or use --sandbox podman or "
-            "bwrap",
-            name);
+        error_set(err, ERROR_SANDBOX, 0,
+                  "%s: the daemon is not running\n"
+                  "start it (sudo systemctl start docker), or use --sandbox podman or bwrap",
+                  name);
         return FAULT_ABSENT;
     }
     if (!p->stdio && says(said, no_share)) {
@@ -215,16 +214,16 @@ static enum engine_fault explain(const char *name, const struct engine_plan *p, 
     if (p->o->runtime && says(said, no_runtime)) {
         bool gvisor = strncmp(p->o->runtime, "runsc", 5) == 0, docker = strcmp(name, "docker") == 0;
 
-        error_set(err, ERROR_SANDBOX, 0, "%s: it has no runtime %.100s\n%s%s, or leave --runtime out", name,
+        error_set(err, ERROR_SANDBOX, 0, "%s: unknown runtime %.100s\n%s%s, or leave out --runtime", name,
                   p->o->runtime, gvisor ? "install gVisor" : "check its name",
                   gvisor && docker ? " (sudo runsc install, then restart the daemon)" : "");
         return FAULT_ABSENT;
     }
     if (says(said, no_python)) {
-        error_set(
-            err, ERROR_SANDBOX, 0,
-            "%s: image %s has no python3\nuse an image that has one (--image), or make ours: make image",
-            name, p->o->image);
+        error_set(err, ERROR_SANDBOX, 0,
+                  "%s: image %s has no python3\n"
+                  "use another image (--image), or build ours: make image",
+                  name, p->o->image);
         return FAULT_OTHER;
     }
     autofree char *line = scrub_line(said + (strncmp(said, "docker: ", 8) == 0 ? 8 : 0), SCRUB_TERMINAL);

@@ -95,7 +95,7 @@ static int cannot_honour(const struct sandbox_options *o, const char *engine, st
 {
     const char *what = o->runtime ? "runtime" : "image";
 
-    return error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave --%s out, or use --sandbox docker or podman",
+    return error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave out --%s, or use --sandbox docker or podman",
                      engine, what, what);
 }
 
@@ -107,14 +107,13 @@ static void tell_named(const struct engine_run *r, struct error *err)
 
     if (o->runtime)
         error_set(err, ERROR_SANDBOX, 0,
-                  "no sandbox engine works with the runtime %.100s%s%.100s (%.500s)\ninstall it, or leave "
-                  "--runtime out",
+                  "no sandbox engine works with the runtime %.100s%s%.100s (%.500s)\n"
+                  "install it, or leave out --runtime",
                   o->runtime, image ? " and the image " : "", image ? o->image : "", buf_str(&r->causes));
     else
         error_set(err, ERROR_SANDBOX, 0,
-                  "no sandbox engine works with the image %.100s (%.600s)\nfetch it (docker pull %.100s), or "
-                  "leave --image "
-                  "out",
+                  "no sandbox engine works with the image %.100s (%.600s)\n"
+                  "fetch it (docker pull %.100s), or leave out --image",
                   o->image, buf_str(&r->causes), o->image);
 }
 
@@ -124,7 +123,7 @@ static void tell_none(const struct engine_run *r, struct error *err)
     autofree char *bwrap = job_find_program("bwrap"), *docker = job_find_program("docker"),
                   *podman = job_find_program("podman");
     const char *way =
-        bwrap ? "What mends each: sandpiper doctor"
+        bwrap ? "sandpiper doctor says how to fix each"
               : "Quickest: sudo apt install bubblewrap python3-numpy python3-pandas python3-matplotlib";
 
     if (!bwrap && !docker && !podman)
@@ -143,7 +142,7 @@ static void tell_failure(struct engine_run *r)
         cannot_honour(r->o, r->o->engine, &err);
     else if (r->n == 0)
         error_set(&err, ERROR_USAGE, 0,
-                  "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", r->o->engine);
+                  "unknown sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", r->o->engine);
     else if (!automatic(r))
         err = r->attempt.err;
     else if (r->o->runtime || (r->o->asked & SANDBOX_ASKED_IMAGE))
@@ -293,7 +292,7 @@ static void tell_spare(struct engine_run *r)
     if (!code || told || !r->o->notice)
         return;
     told = true;
-    line = xasprintf("%s %s: the sandbox's socket is kept in %.*s instead. %s, or set XDG_RUNTIME_DIR.",
+    line = xasprintf("%s %s: using %.*s for the sandbox's socket. %s, or set XDG_RUNTIME_DIR.",
                      runtime ? runtime : "/tmp", disk_trouble(code),
                      (int)(strlen(r->attempt.dir.path) - strlen(r->attempt.dir.id) - 1), r->attempt.dir.path,
                      disk_remedy(code));
@@ -357,7 +356,7 @@ bool engine_alive(struct engine_run *r, char *why, size_t size)
 {
     if (r->at < r->n && r->attempt.begun)
         return attempt_alive(&r->attempt, why, size);
-    snprintf(why, size, "it was never up");
+    snprintf(why, size, "it never started");
     return false;
 }
 
@@ -454,8 +453,7 @@ struct engine_run *engine_known(const struct sandbox_options *o, struct loop *lo
         return r;
     }
     if (!r->attempt.engine)
-        error_set(err, ERROR_SANDBOX, 0, "its engine is \"%.40s\", which this version does not know",
-                  record->engine);
+        error_set(err, ERROR_SANDBOX, 0, "its engine is \"%.40s\", unknown to this version", record->engine);
     free_run(r);
     return NULL;
 }
@@ -485,13 +483,12 @@ int engine_argv(const struct sandbox_options *o, const char *engine, const char 
         }
         engine_memory_release(&r.memory);
         if (!d)
-            return error_set(
-                err, ERROR_SANDBOX, 0,
-                "no sandbox engine is installed\nthe quickest to set up: sudo apt install bubblewrap");
+            return error_set(err, ERROR_SANDBOX, 0,
+                             "no sandbox engine is installed\nquickest: sudo apt install bubblewrap");
     }
     if (!d)
         return error_set(err, ERROR_USAGE, 0,
-                         "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", engine);
+                         "unknown sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", engine);
     if (!can_honour(o, d))
         return cannot_honour(o, d->name, err);
     engine_memory_load(o, &m);

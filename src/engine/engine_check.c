@@ -32,7 +32,7 @@ bool attempt_alive(struct attempt *a, char *why, size_t size)
     char how[64];
 
     if (!a->up) {
-        snprintf(why, size, "it was never up");
+        snprintf(why, size, "it never started");
         return false;
     }
     if (a->peer <= 0 && a->client && (!a->engine->container || a->stdio)) {
@@ -92,9 +92,8 @@ bool attempt_refused(const struct attempt *a, struct error *err)
     if (!which)
         return false;
     error_set(err, ERROR_SANDBOX, 0,
-              "%s: it cannot hold --%s here (%.200s)\nleave --%s out, or use another engine: sandpiper "
-              "doctor says what each "
-              "holds",
+              "%s: cannot enforce --%s here (%.200s)\n"
+              "leave out --%s, or use another engine: sandpiper doctor says what each enforces",
               a->engine->name, which, weakness ? weakness : "see: docker info", which);
     return true;
 }
@@ -103,19 +102,19 @@ const char *attempt_weakness(const struct attempt *a)
 {
     if (a->engine == &engine_bwrap) {
         if (!a->cgroup.memory)
-            return a->cgroup.cpu ? "no control group for memory: it is limited for each process, not in all"
-                                 : "no right to make a control group: memory is limited for each process, "
-                                   "not in all, and CPU time is not";
-        return a->cgroup.cpu ? NULL : "no control group for CPU time: it is not limited";
+            return a->cgroup.cpu ? "no memory control group: memory is limited per process, not in total"
+                                 : "no permission to create a control group: memory is limited per process, "
+                                   "not in total, and CPU time is not limited";
+        return a->cgroup.cpu ? NULL : "no CPU control group: CPU time is not limited";
     }
     if (a->no_limits)
-        return "podman without root has no control groups here: memory is limited for each process, not in "
-               "all, and CPU time is not";
+        return "podman without root has no control groups here: memory is limited per process, not in total, "
+               "and CPU time is not limited";
     /* The daemon itself knows what it cannot hold, and says so when the container starts. */
     if (a->client
         && (strstr(buf_str(&a->client->err_text), "imitation discarded")
             || strstr(buf_str(&a->client->err_text), "not supported")))
-        return "the engine does not hold every limit here (rootless, or a kernel without the controllers); "
+        return "the engine cannot enforce every limit here (rootless, or a kernel without the controllers); "
                "see: docker info";
     return NULL;
 }

@@ -84,13 +84,13 @@ static int too_few(const char *engine, const struct engine_room *room, int most,
     char used[40] = "", instead[60] = "";
 
     if (!room->fresh)
-        snprintf(used, sizeof used, ", and %ld are in use", room->used);
+        snprintf(used, sizeof used, ", %ld in use", room->used);
     if (most >= PIDS_LEAST)
-        snprintf(instead, sizeof instead, ", or ask for what there is: --pids %d", most);
+        snprintf(instead, sizeof instead, ", or use --pids %d", most);
     if (o->asked & SANDBOX_ASKED_PIDS)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "%s: --pids %d cannot be given: the hard limit of processes (ulimit -Hu) "
-                         "is %ld%s\nraise it in /etc/security/limits.conf (nproc)%s",
+                         "%s: --pids %d is not possible: the hard limit of processes (ulimit -Hu) is %ld%s\n"
+                         "raise it in /etc/security/limits.conf (nproc)%s",
                          engine, o->pids, room->processes, used, instead);
     return error_set(err, ERROR_SANDBOX, 0,
                      "%s: too few processes are allowed to run code: the hard limit (ulimit -Hu) "

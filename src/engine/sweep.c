@@ -237,7 +237,7 @@ static bool end_inside(const struct reaper *reaper, const struct engine_left *le
     if (!left->inside || usable(left->engine) || owner_kill(left->inside, KILL_MS))
         return true;
     const char *pid = strchr(left->inside, ':');
-    engine_not_swept(reaper->count, "process %.*s of a bwrap sandbox, which still runs",
+    engine_not_swept(reaper->count, "process %.*s of a bwrap sandbox, still running",
                      pid ? (int)strcspn(pid + 1, ":") : 0, pid ? pid + 1 : "");
     return false;
 }

@@ -266,7 +266,7 @@ static int wait_for(struct llm *m, int ms, struct error *err)
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
         if (m->o.deadline && now >= m->o.deadline)
             return error_set(err, ERROR_LIMIT, 0,
-                             "the time for this question is used up (waiting to ask again)");
+                             "the time limit for this question was reached (while waiting to retry)");
         int64_t left = until - now;
         if (m->o.deadline && m->o.deadline - now < left)
             left = m->o.deadline - now;
@@ -289,7 +289,7 @@ static void tell_wait(const struct llm *m, const struct exchange *x, struct retr
     failure_brief(f, m->o.api_key, said, sizeof said);
     if (f->status)
         exchange_notice(x->l, false, "%s %s (%d: %s); try %u of %u in %.*f s", host,
-                        f->status == 400             ? "refused the model's call"
+                        f->status == 400             ? "refused the model's tool call"
                         : failure_is_busy(f->status) ? "is busy"
                                                      : "failed",
                         f->status, *said ? said : "no message", t->attempts + 1, most, c.wait_ms < 10000,
@@ -305,9 +305,9 @@ static void tell_loading(const struct llm *m, const struct exchange *x, const st
 {
     int64_t waited = clock_ms() - t->poll_since;
     if (waited % TELL_LOADING_MS < RETRY_POLL_MS)
-        exchange_notice(x->l, false, "the server is loading %s; waiting, at most 5 minutes%s",
+        exchange_notice(x->l, false, "the server is loading %s; waiting up to 5 minutes%s",
                         *m->o.model ? m->o.model : "the model",
-                        waited < RETRY_POLL_MS ? "" : " (it still is)");
+                        waited < RETRY_POLL_MS ? "" : " (still loading)");
 }
 
 /* Carry out a decision. 0 go on, 1 there is nothing to try, -1 err. */

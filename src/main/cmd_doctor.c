@@ -41,7 +41,7 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
     }
     buf_addf(out, "%-8sworks: Python %s, first result after %.2f s%s%s\n", engine, c->python, c->seconds,
              c->runtime ? ", runtime " : "", c->runtime ? c->runtime : "");
-    add_line(out, "packages", c->packages && *c->packages ? c->packages : "none beyond Python's own");
+    add_line(out, "packages", c->packages && *c->packages ? c->packages : "only Python's own");
     for (size_t i = 0; i < c->holds.n; i++)
         buf_addf(&holds, "%s%s", i ? ", " : "", c->holds.v[i]);
     add_line(out, "limits", buf_str(&holds));
@@ -49,7 +49,7 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
         add_line(out, "weaker", c->weaker.v[i]);
     if (c->gvisor)
         add_line(out, "note",
-                 "gVisor (runsc) is installed: --runtime runsc keeps the code away from the host's kernel");
+                 "gVisor (runsc) is installed: --runtime runsc isolates the code from the host's kernel");
     buf_release(&holds);
 }
 

@@ -60,16 +60,16 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
     struct own_cell o = {
         .code = buf_str(&code),
         .ms = s->o.cell_ms,
-        .doing = "it was handed the arguments",
+        .doing = "it was given the arguments",
     };
     if (sandbox_run_own(s, &o, &r, err) < 0)
         return err && err->kind == ERROR_USAGE ? error_wrap(err, "the arguments, as code") : -1;
     if (r.status == CELL_INTERRUPTED)
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (r.status != CELL_OK)
-        return error_set(err, ERROR_SANDBOX, 0, "the arguments could not be handed over: %.300s",
+        return error_set(err, ERROR_SANDBOX, 0, "the arguments could not be passed: %.300s",
                          r.exception ? r.exception
                          : r.what    ? r.what
-                                     : "the interpreter did not take them");
+                                     : "the interpreter refused them");
     return 0;
 }

@@ -42,7 +42,7 @@ static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reaso
     else if (rung == RUNG_KILL)
         channel_send(s->channel, 'K', NULL, NULL, 0, NULL, 0);
     else if (rung == RUNG_GONE)
-        sandbox_break(s, "the supervisor in the sandbox did not obey");
+        sandbox_break(s, "the supervisor in the sandbox did not respond");
 }
 
 /* Take the steps that are due. Returns how many ms until the next one can be. */
@@ -128,13 +128,13 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     /* It can have died by itself, and the interrupt have met its files on their way out. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
-        r->what = xasprintf("the code was killed: it ran longer than %g s, the limit of a cell, and did not "
-                            "stop when interrupted; %s",
-                            s->o.cell_ms / 1000.0, left);
+        r->what = xasprintf(
+            "the code was killed: it ran longer than %g s, the time limit, and ignored the interrupt; %s",
+            s->o.cell_ms / 1000.0, left);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
         r->what = loop_fatal(s->loop)
-                      ? xasprintf("the program was told to end, so the code was killed; %s", left)
+                      ? xasprintf("sandpiper was terminated, so the code was killed; %s", left)
                       : xasprintf(
                           "%s interrupted the code and it did not stop by itself, so it was killed; %s",
                           interrupter(c), left);
@@ -144,17 +144,16 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     } else if (c->request.closed) {
         r->status = CELL_DIED;
         r->what = xasprintf(
-            "the interpreter was ended: the code closed or replaced the descriptors it works with; %s", left);
+            "the interpreter was killed: the code closed or replaced its file descriptors; %s", left);
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 70) {
         r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter ended (exit code 70): code closed or replaced the descriptors "
-                            "or modules it works with, or called "
-                            "os._exit; %s",
+        r->what = xasprintf("the interpreter ended (exit code 70): the code closed or replaced its file "
+                            "descriptors or modules, or called os._exit; %s",
                             left);
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 71) {
         r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter could not be set up in the sandbox, or the code called os._exit "
-                            "(exit code 71); %s",
+        r->what = xasprintf("the interpreter could not be started in the sandbox, or the code called "
+                            "os._exit (exit code 71); %s",
                             left);
     } else if (WIFEXITED(status)) {
         r->status = CELL_DIED;
@@ -177,13 +176,12 @@ static void explain_answer(struct sandbox *s, const struct cell *c, const struct
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
         r->what = xasprintf(
-            "the code was interrupted: it ran longer than %g s, the limit of a cell; variables are kept",
+            "the code was interrupted: it ran longer than %g s, the time limit; variables are kept",
             s->o.cell_ms / 1000.0);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
         r->what = loop_fatal(s->loop)
-                      ? xstrdup(
-                          "the program was told to end, so the code was interrupted; variables are kept")
+                      ? xstrdup("sandpiper was terminated, so the code was interrupted; variables are kept")
                       : xasprintf("%s interrupted the code; variables are kept", interrupter(c));
     } else if (r->status == CELL_INTERRUPTED) {
         r->status = CELL_EXCEPTION; /* the code raised KeyboardInterrupt itself */
@@ -220,7 +218,7 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
     if (!s->lost_state && !s->lost_files && !s->revived)
         return;
     more = s->lost_state || s->lost_files
-               ? xasprintf("before this cell ran, %s were lost (%s)",
+               ? xasprintf("before this cell, %s were lost (%s)",
                            s->lost_files ? "variables and the files in /mnt/data" : "variables", s->lost_why)
                : xasprintf("%s; the session went on with the variables of that moment", s->lost_why);
     free(r->what);
@@ -274,8 +272,7 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, s
     /* The code may have killed it as well; then nothing ran short. */
     if (c->request.copies_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
         s->o.notice(s->o.notice_ctx, true,
-                    "memory ran short, so the copy of the interpreter was given up; a new one is made after "
-                    "the cell");
+                    "memory was short, so the snapshot was dropped; a new one is captured after the cell");
 }
 
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener,

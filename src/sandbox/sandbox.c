@@ -135,7 +135,7 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
             earlier.cells = (unsigned)tagged_int(&t);
     }
     if (s->taken && version && strcmp(version, "1") != 0)
-        return "another version of sandpiper has started it";
+        return "another version of sandpiper started it";
     if (rc < 0 || !version || strcmp(version, "1") != 0 || !python)
         return "its greeting cannot be understood";
     if (sscanf(python, "%u.%u", &major, &minor) == 2
@@ -147,8 +147,7 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
         return s->broken_why;
     }
     if (closed)
-        return "its own /mnt/data cannot be written to by the code: an image must have none, or one of mode "
-               "1777";
+        return "its own /mnt/data is not writable: an image must have none, or one of mode 1777";
     /* These go into a prompt and onto a screen: one clean line each. */
     free(s->packages);
     s->packages = scrub_line(packages ? packages : "", SCRUB_TERMINAL);
@@ -170,7 +169,7 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
         s->o.up(s->o.notice_ctx, s);
     if (!hidden && s->o.notice)
         s->o.notice(s->o.notice_ctx, true,
-                    "this Python has no ctypes: the code can look at the supervisor in its own sandbox");
+                    "this Python has no ctypes: code can inspect the supervisor in its own sandbox");
     return NULL;
 }
 

@@ -41,7 +41,7 @@ static int finish(struct sandbox *s, struct request *q, int ms, const char *what
         sandbox_break(s, "the supervisor in the sandbox did not answer");
         sandbox_start(s);
         return error_set(err, cancelled ? ERROR_CANCELLED : ERROR_SANDBOX, 0,
-                         "%s: the sandbox was lost and starts again (%s)", what, s->broken_why);
+                         "%s: the sandbox was lost and is restarting (%s)", what, s->broken_why);
     }
     if (cancelled)
         return error_set(err, ERROR_CANCELLED, 0, "%s: interrupted", what);
@@ -99,7 +99,7 @@ static void pump(struct sandbox *s, struct upload *u)
             taken_at = clock_ms();
         before = pending;
         if (full && clock_ms() - taken_at >= ANSWER_MS) {
-            sandbox_break(s, "the supervisor in the sandbox took nothing more");
+            sandbox_break(s, "the supervisor in the sandbox stopped reading");
             break;
         }
         if (full)
@@ -119,10 +119,10 @@ static int check_name(const char *name, struct error *err)
         if (name[i] == '/' || (unsigned char)name[i] < 0x20 || name[i] == 0x7f)
             return error_set(
                 err, ERROR_USAGE, 0,
-                "\"%s\" cannot be the name of a file in the sandbox: it has a slash or a control character",
+                "\"%s\" cannot be a file name in the sandbox: it contains a slash or a control character",
                 name);
     if (len == 0 || len > 255 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || !utf8_valid(name, len))
-        return error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be the name of a file in the sandbox", name);
+        return error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be a file name in the sandbox", name);
     return 0;
 }
 
@@ -130,7 +130,7 @@ static int too_big(struct sandbox *s, const char *name, const char *size, struct
 {
     char limit[32];
 
-    return error_set(err, ERROR_USAGE, 0, "%s is too big for the sandbox: %s; its data folder holds %s", name,
+    return error_set(err, ERROR_USAGE, 0, "%s is too large for the sandbox: %s; /mnt/data holds %s", name,
                      size, size_text(s->o.data_size, limit, sizeof limit));
 }
 
@@ -156,8 +156,8 @@ static int put_end(struct sandbox *s, struct upload *u, const char *name, struct
     if (u->request.error) {
         snprintf(size, sizeof size, "%" PRIu64 " bytes read, then", u->sent);
         return error_set(err, ERROR_USAGE, 0,
-                         "%s could not be put into the sandbox (%s: %s); its data folder holds %s", name,
-                         size, u->request.error, size_text(s->o.data_size, (char[32]){0}, 32));
+                         "%s could not be copied into the sandbox (%s: %s); /mnt/data holds %s", name, size,
+                         u->request.error, size_text(s->o.data_size, (char[32]){0}, 32));
     }
     s->has_files = true;
     return 0;
@@ -212,7 +212,7 @@ int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct
     channel_send(s->channel, 'F', q.nonce, head.data, head.len, source, strlen(source));
     rc = finish(s, &q, PROFILE_MS, name, err);
     if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is well */
-        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", name,
+        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be examined in the sandbox: %s", name,
                        q.error ? q.error : "no answer");
     if (rc == 0)
         buf_add(out, q.text,

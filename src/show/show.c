@@ -149,7 +149,7 @@ void show_talk(struct show *s, const char *text, size_t len)
 static void show_reasoning(struct show *s, const struct event *e)
 {
     if (!s->o.reasoning) {
-        autofree char *text = xasprintf("%s is thinking", s->model ? s->model : "the model");
+        autofree char *text = xasprintf("%s is thinking...", s->model ? s->model : "the model");
 
         show_status(s, text);
         return;
@@ -192,12 +192,7 @@ static void show_file(struct show *s, const struct event *e)
         return;
     show_size(e->file.size, size);
     show_begin(s, NULL);
-    buf_addf(&s->out, "%sfile:", show_sgr(s, SGR_GREEN));
-    if (s->o.terminal && 6 + strlen(path) + strlen(size) + 3 > (size_t)s->o.width)
-        /* the path on a line of its own: it is there to be copied */
-        buf_addf(&s->out, " %s\n%s%s\n", size, path, show_sgr(s, SGR_RESET));
-    else
-        buf_addf(&s->out, " %s (%s)%s\n", path, size, show_sgr(s, SGR_RESET));
+    buf_addf(&s->out, "%ssaved: %s (%s)%s\n", show_sgr(s, SGR_GREEN), path, size, show_sgr(s, SGR_RESET));
     show_flush(s);
 }
 
@@ -214,7 +209,7 @@ static void show_done(struct show *s, const struct event *e)
 {
     show_status(s, NULL);
     if (s->o.verbose && !s->o.reasoning && e->done.reasoning) { /* else it was shown as it came */
-        show_line(s, NOTICE_DETAIL, "what the model thought:");
+        show_line(s, NOTICE_DETAIL, "the model's reasoning:");
         show_talk(s, e->done.reasoning, strlen(e->done.reasoning));
     }
     if (e->done.error && *e->done.error)

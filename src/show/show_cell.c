@@ -87,7 +87,7 @@ static void show_code(struct show *s, const char *code)
         char rest[32];
 
         show_count(len - at, rest);
-        buf_addf(&s->out, "[code cut: %s more bytes]\n", rest);
+        buf_addf(&s->out, "[%s more bytes of code not shown]\n", rest);
     }
     free(class);
     buf_release(&clean);
@@ -95,8 +95,6 @@ static void show_code(struct show *s, const char *code)
 
 void show_cell_call(struct show *s, const struct event *e)
 {
-    char status[64];
-
     memset(&s->cut, 0, sizeof s->cut);
     s->cut.max_lines = s->o.max_lines;
     s->cut.max_bytes = s->o.max_bytes;
@@ -107,10 +105,8 @@ void show_cell_call(struct show *s, const struct event *e)
         show_code(s, e->call.code);
         show_flush(s);
     }
-    if (e->call.cell) { /* 0: it will not run */
-        snprintf(status, sizeof status, "running cell %u", e->call.cell);
-        show_status(s, status);
-    }
+    if (e->call.cell) /* 0: it will not run */
+        show_status(s, "Running...");
 }
 
 void show_cell_output(struct show *s, const struct event *e)
@@ -142,30 +138,28 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
         char all[32];
 
         show_count(cut.all_bytes, all);
-        buf_addf(&s->out, "[cut: %s bytes in all]\n", all);
+        buf_addf(&s->out, "[cut off: %s bytes in total]\n", all);
     }
 }
 
 static void add_cut_line(struct show *s, const struct event *e)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
-    char lines[32], shown[32], bytes[32];
+    char lines[32], shown[32], size[32];
     const char *path = e->result.output_path;
     uint64_t all = s->cut.all_bytes > e->result.out_bytes ? s->cut.all_bytes : e->result.out_bytes;
 
     if (!s->cut.over)
         return;
+    show_size(all, size);
     show_count(s->cut.by_lines ? s->cut.lines : s->cut.bytes, shown);
-    show_count(s->cut.all_lines, lines);
-    show_count(all, bytes);
-    if (s->cut.by_lines)
-        buf_addf(&line, "[output cut at %s of %s lines, %s bytes in all", shown, lines, bytes);
-    else
-        buf_addf(&line, "[output cut at %s of %s bytes", shown, bytes);
+    show_count(s->cut.by_lines ? s->cut.all_lines : all, lines);
+    buf_addf(&line, "[first %s of %s %s shown", shown, lines, s->cut.by_lines ? "lines" : "bytes");
     if (path) {
         autofree char *clean = scrub_line(path, s->o.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
 
-        buf_addf(&line, "; %s in %s", all > DISK_MAX ? "the first 16 MiB are" : "all of it is", clean);
+        buf_addf(&line, "; %s (%s): %s", all > DISK_MAX ? "first 16 MiB of the full output" : "full output",
+                 size, clean);
     }
     buf_addch(&line, ']');
     buf_addstr(&s->out, show_sgr(s, SGR_DIM));

@@ -60,11 +60,12 @@ static void status_draw(struct show *s)
     show_follow_width(s);
     buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s -> status);
     if (seconds > 0)
-        buf_addf(&line, " (%lld s)", (long long)seconds);
+        buf_addf(&line, " %lld s", (long long)seconds);
     if (s->cut.over) {
         show_size(s->cut.all_bytes, size);
         buf_addf(&line, ", %s of output", size);
     }
+    buf_addstr(&line, " (Ctrl-C stops)");
     /* one column stays free, or the terminal would wrap and "\r" would no longer reach the line's beginning
      */
     buf_addf(&s->out, "\r%s%.*s%s\033[K", show_sgr(s, SGR_DIM),
@@ -120,6 +121,6 @@ void show_asking(struct show *s, const char *model)
         free(s->model);
         s->model = xstrdup(model);
     }
-    text = xasprintf("asking %s", s->model ? s->model : "the model");
+    text = xasprintf("Waiting for %s...", s->model ? s->model : "the model");
     show_status(s, text);
 }

@@ -372,8 +372,7 @@ int calls_from_text(struct calls *c, const char *text, size_t len, const struct 
         const struct llm_tool *t = meant_for(text, len, tools, n_tools);
         if (t)
             add_sent(add(c, NULL, t->name, xstrdup("{}"), NULL,
-                         xasprintf("the call was written as text and is invalid JSON at byte %d: %.200s",
-                                   err.code, err.text)),
+                         xasprintf("the call was written as text and is %.200s", err.text)),
                      t->name, text, len);
         return t != NULL;
     }

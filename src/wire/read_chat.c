@@ -246,6 +246,6 @@ void choice_read_document(struct reader *r, const struct json *o)
         message(r, json_get(o, "message")); /* Ollama's own API */
     else {
         r->failed = true;
-        failure_set(&r->failure, FAILURE_NOT_API, "JSON without an answer in it");
+        failure_set(&r->failure, FAILURE_NOT_API, "JSON without an answer");
     }
 }

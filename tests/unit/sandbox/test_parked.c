@@ -79,8 +79,8 @@ static void test_deaths(void **state)
     want_restored("x = 5\nctypes.string_at(0)", CELL_DIED, "SIGSEGV", "[1]");
     want_restored("x.append(3)\nos.closerange(0, 1024)", CELL_DIED, "descriptors", "[1]");
     want_restored("x = 6\nos.abort()", CELL_DIED, "SIGABRT", "[1]");
-    want_restored("signal.signal(2, signal.SIG_IGN)\nwhile True: pass", CELL_TIMEOUT,
-                  "did not stop when interrupted", "[1]");
+    want_restored("signal.signal(2, signal.SIG_IGN)\nwhile True: pass", CELL_TIMEOUT, "ignored the interrupt",
+                  "[1]");
     fake.memory_kills = 1;
     want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_MEMORY, "out of memory (limit 1 GiB)", "[1]");
     /* All that the state is: what a failed cell did counts, and random goes on where it was. */
@@ -201,7 +201,7 @@ static void test_no_copy(void **state)
     usleep(300000);
     want("x", CELL_EXCEPTION);
     assert_true(r.state_lost && !r.state_restored);
-    has(r.what, "before this cell ran, variables were lost");
+    has(r.what, "before this cell, variables were lost");
     has(r.what, "while threads were running");
 }
 
