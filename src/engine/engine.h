@@ -1,6 +1,6 @@
 /* engine.h - start and end the container (docker, podman) or the namespace (bwrap) a sandbox lives in, and
- * get the channel to its supervisor. For src/sandbox. An engine is a description (plan.h):
- * limits in, argument vector out.
+ * get the channel to its supervisor. For src/sandbox. What the engines do differently is in
+ * engines.h.
  *
  * What runs inside is "python3 -I -S -u -c GUEST CHANNEL key=value...". CHANNEL is "fd:N" (inherited socket,
  * bwrap), "unix:PATH" (connect to it, docker and podman) or "stdio" (fallback where a socket cannot be
@@ -23,7 +23,7 @@
 struct argv;
 struct error;
 struct loop;
-struct name_record;
+struct registry_entry;
 struct sandbox_options;
 
 struct engine_run; /* one start, and what became of it */
@@ -33,10 +33,17 @@ struct engine_run; /* one start, and what became of it */
  * remedy. Called from the loop, never from engine_begin. */
 typedef void engine_done_fn(void *ctx, int status, const struct error *err);
 
-/* Begin. o and guest (text of the supervisor) must live as long as the run. "auto" tries the candidates in
- * order, each failure with one line to o->notice. Never returns NULL: a failure comes through done. */
-struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest,
-                                engine_done_fn *done, void *ctx);
+struct engine_start {
+    const struct sandbox_options *o; /* it and the guest's text must live as long as the run */
+    struct loop *loop;
+    const char *guest; /* text of the supervisor */
+    engine_done_fn *done;
+    void *ctx;
+};
+
+/* Begin. "auto" tries the candidates in order, each failure with one line to o->notice. Never returns NULL: a
+ * failure comes through done. */
+struct engine_run *engine_begin(const struct engine_start *given);
 
 /* non-blocking, CLOEXEC, owned by the run; stdio: see engine_channel_out */
 int engine_channel(const struct engine_run *r);
@@ -51,7 +58,12 @@ void engine_reject(struct engine_run *r, const char *why);
 void engine_accept(struct engine_run *r, const char *python, const char *packages);
 /* What is remembered for these options, or can be seen from outside without a start (bwrap: the host's /usr).
  */
-bool engine_remembered(const struct sandbox_options *o, char **engine, char **python, char **packages);
+struct engine_known {
+    char *engine, *python, *packages; /* owned */
+    bool images;                      /* it runs an image */
+};
+bool engine_remembered(const struct sandbox_options *o, struct engine_known *known);
+void engine_known_release(struct engine_known *known);
 
 /* Measured from outside. Number of processes the kernel killed for memory so far; -1 where it cannot be read.
  */
@@ -79,21 +91,21 @@ const char *engine_image(const struct engine_run *r); /* NULL where the engine h
 bool engine_end(struct engine_run *r);
 /* The same at the program's own end: nobody waits for an engine that removes a container. A process of its
  * own does, and answers for it. */
-void engine_part(struct engine_run *r);
+void engine_end_in_background(struct engine_run *r);
 
 /* A sandbox with a name (o->name). After engine_accept: what a later program must know; from then on the
  * sandbox owns its directory. */
-int engine_describe(struct engine_run *r, struct name_record *out, struct error *err);
+int engine_describe(struct engine_run *r, struct registry_entry *out, struct error *err);
 /* ... and that is written down: our end is not its end */
-void engine_stays(struct engine_run *r);
+void engine_keep(struct engine_run *r);
 /* A run of what another program has started, from its record; NULL with err when the engine is unknown. Ended
  * by engine_end or left as any other. */
-struct engine_run *engine_known(const struct sandbox_options *o, struct loop *loop,
-                                const struct name_record *record, struct error *err);
+struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *loop,
+                                 const struct registry_entry *entry, struct error *err);
 int engine_connect(struct engine_run *r); /* the channel; -1 with errno */
-void engine_leave(struct engine_run *r);  /* in place of engine_end: it lives on */
+void engine_detach(struct engine_run *r); /* in place of engine_end: it lives on */
 
-int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out,
-                struct error *err);
+/* The argument vector that a start would use, for --dry-run. */
+int engine_argv(const struct sandbox_options *o, const char *guest, struct argv *out, struct error *err);
 
 #endif

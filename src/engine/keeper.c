@@ -48,7 +48,7 @@ static int keep(void *ctx)
 
     prctl(PR_SET_NAME, NAME);
     if (hear(a))
-        attempt_see_off(a);
+        attempt_end_as_keeper(a);
     return 0;
 }
 
@@ -57,7 +57,7 @@ bool keeper_start(struct attempt *a)
     char *const argv[] = {(char *)"the sandbox's keeper", NULL};
     int ends[2], keep_open[6];
     size_t n = a->client ? job_descriptors(a->client, keep_open) : 0;
-    autoclose int lock = a->dir.path ? engine_dir_keep(&a->dir, NULL) : -1;
+    autoclose int lock = a->dir.path ? session_dir_keep(&a->dir, NULL) : -1;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;

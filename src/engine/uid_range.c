@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/session_dir.h"
+#include "records/session_dir.h"
 
 #define TRIES 64
 
@@ -38,7 +38,7 @@ unsigned engine_uid_draw(void)
         if (getrandom(&lot, sizeof lot, 0) != sizeof lot)
             lot = (uint32_t)getpid() + (uint32_t)i;
         uid = ENGINE_UID_FIRST + lot % ENGINE_UID_COUNT;
-        if (uid != geteuid() && !engine_dir_has_uid(uid) && !getpwuid(uid) && !runs(uid))
+        if (uid != geteuid() && !session_dir_has_uid(uid) && !getpwuid(uid) && !runs(uid))
             break;
     }
     return uid;

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/place.h"
 #include "main/command.h"
-#include "engine/owner.h"
+#include "records/owner.h"
 
 #define OWNER_MAX 1024
 

@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "sandbox/channel.h"
 #include "sandbox/ledger.h"
-#include "engine/registry.h"
+#include "records/registry.h"
 #include "sandbox/output.h"
 #include "sandbox/sandbox.h"
 
@@ -65,7 +65,7 @@ struct sandbox {
     char *image;
     char *packages;
     struct request *request;     /* the one under way */
-    struct name_hold hold;       /* o.name, once it is ours */
+    struct registry_hold hold;   /* o.name, once it is ours */
     bool kept;                   /* recorded: it lives on when we go */
     bool taken;                  /* it ran before us */
     char *keeps;                 /* to be told: options that no longer count; or NULL */

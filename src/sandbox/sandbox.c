@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "sandbox/guest.h"
+#include "engine/engines.h"
 #include "sandbox/private.h"
 
 #define HELLO_MS \
@@ -38,7 +39,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     s->o.engine = s->strings[0] = xstrdup(o->engine ? o->engine : "auto");
     s->o.image = s->strings[1] = xstrdup(o->image);
     s->o.name = s->strings[5] = xstrdup(o->name);
-    s->hold = (struct name_hold)NAME_HOLD_INIT;
+    s->hold = (struct registry_hold)REGISTRY_HOLD_INIT;
     s->o.session_dir = s->strings[2] = xstrdup(o->session_dir);
     s->o.out_dir = s->strings[3] = o->out_dir       ? xstrdup(o->out_dir)
                                    : o->session_dir ? xasprintf("%s/files", o->session_dir)
@@ -63,13 +64,13 @@ static void clear_run(struct sandbox *s, bool part)
     loop_timer_stop(s->loop, s);
     channel_free(steal(&s->channel));
     if (leave)
-        engine_leave(steal(&s->run));
+        engine_detach(steal(&s->run));
     else if (part)
-        engine_part(steal(&s->run));
+        engine_end_in_background(steal(&s->run));
     else
         engine_end(steal(&s->run));
     if (!leave && s->kept)
-        name_forget(&s->hold);
+        registry_forget(&s->hold);
     s->kept = s->taken = false;
 }
 
@@ -78,9 +79,9 @@ void sandbox_free(struct sandbox *s)
     if (!s)
         return;
     clear_run(s, true);
-    name_release(&s->hold);
+    registry_release(&s->hold);
     if (s->reaped)
-        engine_reap_part(s->loop);
+        sweep_end_in_background(s->loop);
     for (size_t i = 0; i < countof(s->strings); i++)
         free(s->strings[i]);
     output_release(&s->output);
@@ -396,11 +397,11 @@ void sandbox_start(struct sandbox *s)
     }
     if (!s->hold.name || !named_begin(s)) {
         s->stage = STAGE_STARTING;
-        s->run = engine_begin(&s->o, s->loop, s->guest, engine_done, s);
+        s->run = engine_begin(&(struct engine_start){&s->o, s->loop, s->guest, engine_done, s});
     }
     if (!s->reaped)
         /* what killed programs left; in the background, beside our own start */
-        engine_reap(s->loop);
+        sweep_begin(s->loop);
     s->reaped = true;
 }
 
@@ -440,9 +441,9 @@ const char *sandbox_engine(const struct sandbox *s)
 
 const char *sandbox_image(const struct sandbox *s)
 {
-    const char *engine = sandbox_engine(s);
+    const struct engine *engine = engines_find(sandbox_engine(s));
 
-    return s->image ? s->image : *s->engine || strcmp(engine, "bwrap") == 0 || !*engine ? NULL : s->o.image;
+    return s->image ? s->image : *s->engine || !engine || !engine->images ? NULL : s->o.image;
 }
 
 const char *sandbox_runtime(const struct sandbox *s)
@@ -452,15 +453,15 @@ const char *sandbox_runtime(const struct sandbox *s)
 
 char *sandbox_place(struct sandbox *s)
 {
-    autofree char *engine = xstrdup(sandbox_engine(s)), *python = NULL, *packages = NULL;
-    bool known = *engine;
+    struct engine_known known autorelease(engine_known_release) = {0};
+    const char *engine = sandbox_engine(s), *image = sandbox_image(s);
 
-    if (!known) {
-        free(steal(&engine));
-        if (!engine_remembered(&s->o, &engine, &python, &packages))
+    if (!*engine) {
+        if (!engine_remembered(&s->o, &known))
             return NULL;
+        engine = known.engine;
+        image = known.images ? s->o.image : NULL;
     }
-    const char *image = known ? sandbox_image(s) : strcmp(engine, "bwrap") == 0 ? NULL : s->o.image;
     return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
 
@@ -472,12 +473,12 @@ bool sandbox_running(const struct sandbox *s)
 /* What an earlier start left in the memory of these options, or what can be seen from outside. */
 static void recall(struct sandbox *s)
 {
-    autofree char *engine = NULL, *python = NULL, *packages = NULL;
+    struct engine_known known autorelease(engine_known_release) = {0};
 
-    if (s->packages || !engine_remembered(&s->o, &engine, &python, &packages))
+    if (s->packages || !engine_remembered(&s->o, &known))
         return;
-    s->packages = scrub_line(packages ? packages : "", SCRUB_TERMINAL);
-    snprintf(s->python, sizeof s->python, "%.20s", python ? python : "");
+    s->packages = scrub_line(known.packages, SCRUB_TERMINAL);
+    snprintf(s->python, sizeof s->python, "%.20s", known.python);
 }
 
 const char *sandbox_packages(struct sandbox *s, struct error *err)
@@ -498,7 +499,7 @@ int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct er
 {
     autofree char *guest = guest_text();
 
-    return engine_argv(o, o->engine ? o->engine : "auto", guest, out, err);
+    return engine_argv(o, guest, out, err);
 }
 
 /* ---- requests */

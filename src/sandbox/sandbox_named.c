@@ -13,8 +13,8 @@
 #include "base/scrub.h"
 #include "base/size.h"
 #include "base/utf8.h"
-#include "engine/cgroup.h"
-#include "engine/session_dir.h"
+#include "limits/cgroup.h"
+#include "records/session_dir.h"
 #include "sandbox/private.h"
 
 #define IDLE_SPARE_S  5 /* past its idle limit */
@@ -35,7 +35,7 @@ static const char inventory[] =
 
 int sandbox_name_check(const char *name, struct error *err)
 {
-    return name_check(name, err);
+    return registry_check_name(name, err);
 }
 
 const struct sandbox_options *sandbox_options(const struct sandbox *s)
@@ -58,7 +58,7 @@ static void tell(struct sandbox *s, bool detail, char *line)
 /* ---- taking it ---- */
 
 /* What the user has asked for, beside what runs. more: that allows more; other: it is only not the same. */
-static void compare(const struct sandbox_options *o, const struct name_record *r, struct buf *more,
+static void compare(const struct sandbox_options *o, const struct registry_entry *r, struct buf *more,
                     struct buf *other)
 {
     const struct {
@@ -92,7 +92,7 @@ static void compare(const struct sandbox_options *o, const struct name_record *r
         buf_addf(other, "%simage %s (you asked for %s)", other->len ? ", " : "", r->image, o->image);
 }
 
-static int check_options(struct sandbox *s, const struct name_record *r, struct error *err)
+static int check_options(struct sandbox *s, const struct registry_entry *r, struct error *err)
 {
     struct buf more autorelease(buf_release) = BUF_INIT(600), other autorelease(buf_release) = BUF_INIT(600);
 
@@ -107,7 +107,7 @@ static int check_options(struct sandbox *s, const struct name_record *r, struct 
                          "leave out --runtime, or remove it first: sandpiper rm %s",
                          s->o.name, r->runtime ? r->runtime : "the engine's default runtime", s->o.runtime,
                          s->o.name);
-    bool no_cpu = r->no_limits || (!r->container && !r->holds_cpu);
+    bool no_cpu = !r->holds_cpu;
     const char *which = sandbox_restricts(&s->o, no_cpu ? SANDBOX_ASKED_CPUS : 0);
     if (which)
         return error_set(err, ERROR_SANDBOX, 0,
@@ -131,13 +131,13 @@ static bool is_full(const struct error *err)
 
 int sandbox_claim(struct sandbox *s, struct error *err)
 {
-    struct name_record r;
+    struct registry_entry r;
     int status = 0;
 
     if (!s->o.name || s->hold.name)
         return 0;
-    if (name_take(&s->hold, s->o.name, err) < 0) {
-        if (is_full(err) && !name_exists(s->o.name)) {
+    if (registry_take(&s->hold, s->o.name, err) < 0) {
+        if (is_full(err) && !registry_exists(s->o.name)) {
             tell(s, false,
                  xasprintf("the sandbox \"%s\" is new and cannot be kept: %s; it ends with this session",
                            s->o.name, err->text));
@@ -148,11 +148,11 @@ int sandbox_claim(struct sandbox *s, struct error *err)
             err->kind = ERROR_SANDBOX;
         return -1;
     }
-    if (name_load(&s->hold, &r) < 0)
+    if (registry_load(&s->hold, &r) < 0)
         return 0;
-    if (name_alive(&r))
+    if (registry_alive(&r))
         status = check_options(s, &r, err);
-    if (name_alive(&r) && status == 0) {
+    if (registry_alive(&r) && status == 0) {
         struct buf more autorelease(buf_release) = BUF_INIT(600),
                         other autorelease(buf_release) = BUF_INIT(600);
 
@@ -167,15 +167,15 @@ int sandbox_claim(struct sandbox *s, struct error *err)
         snprintf(s->engine, sizeof s->engine, "%s", r.engine);
         s->image = xstrdup(r.image);
     }
-    name_record_release(&r);
+    registry_entry_release(&r);
     if (status < 0)
-        name_release(&s->hold);
+        registry_release(&s->hold);
     return status;
 }
 
 /* ---- finding it ---- */
 
-static void tell_ended(struct sandbox *s, const struct name_record *r)
+static void tell_ended(struct sandbox *s, const struct registry_entry *r)
 {
     int64_t now = (int64_t)time(NULL);
     char how[64] = "it was removed or died";
@@ -222,10 +222,10 @@ static void fail(struct sandbox *s, const struct error *err)
 
 bool named_begin(struct sandbox *s)
 {
-    struct name_record r autorelease(name_record_release) = {0};
+    struct registry_entry r autorelease(registry_entry_release) = {0};
     struct error err = {0};
 
-    if (name_load(&s->hold, &r) < 0) {
+    if (registry_load(&s->hold, &r) < 0) {
         if (fd_none_left(errno)) {
             error_errno(&err, "its record cannot be read");
             fail(s, &err);
@@ -236,23 +236,23 @@ bool named_begin(struct sandbox *s)
         s->told_named = true;
         return false;
     }
-    s->run = engine_known(&s->o, s->loop, &r, &err);
-    if (!s->run && name_alive(&r)) {
+    s->run = engine_attach(&s->o, s->loop, &r, &err);
+    if (!s->run && registry_alive(&r)) {
         fail(s, &err);
         return true;
     }
-    bool alive = s->run && name_alive(&r), up = alive && engine_connect(s->run) == 0;
+    bool alive = s->run && registry_alive(&r), up = alive && engine_connect(s->run) == 0;
     /* Only where nobody listens any more has it ended. Else it is us who cannot: it is stopped and its queue
      * full, or we have no descriptor left. */
     if (alive && !up && errno != ECONNREFUSED && errno != ENOENT) {
         error_errno(&err, "it is running, but cannot be reached");
-        engine_leave(steal(&s->run));
+        engine_detach(steal(&s->run));
         fail(s, &err);
         return true;
     }
     if (!up) {
         engine_end(steal(&s->run)); /* what is left of it */
-        name_forget(&s->hold);
+        registry_forget(&s->hold);
         tell_ended(s, &r);
         return false;
     }
@@ -261,7 +261,7 @@ bool named_begin(struct sandbox *s)
     send_word(s);
     if (r.idle != s->o.idle_ms / 1000) {
         r.idle = s->o.idle_ms / 1000;
-        name_store(&s->hold, &r, &err); /* only to explain its end later */
+        registry_store(&s->hold, &r, &err); /* only to explain its end later */
     }
     return true;
 }
@@ -270,21 +270,21 @@ bool named_begin(struct sandbox *s)
  * told to stay. */
 static bool ended_meanwhile(struct sandbox *s)
 {
-    struct name_record r autorelease(name_record_release) = {0};
+    struct registry_entry r autorelease(registry_entry_release) = {0};
 
-    if (name_load(&s->hold, &r) < 0)
+    if (registry_load(&s->hold, &r) < 0)
         return false;
-    for (int i = 0; i < 20 && name_alive(&r); i++)
+    for (int i = 0; i < 20 && registry_alive(&r); i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    if (!*r.owner || name_alive(&r))
+    if (!*r.owner || registry_alive(&r))
         return false;
     engine_end(steal(&s->run));
-    name_forget(&s->hold);
+    registry_forget(&s->hold);
     tell_ended(s, &r);
     return true;
 }
 
-static int tell_left(const struct name_record *r, const char *name, struct error *err)
+static int tell_left(const struct registry_entry *r, const char *name, struct error *err)
 {
     if (r->container)
         return error_set(err, ERROR_SANDBOX, 0,
@@ -299,8 +299,8 @@ static int tell_left(const struct name_record *r, const char *name, struct error
 
 void named_silent(struct sandbox *s)
 {
-    struct name_record r autorelease(name_record_release) = {0};
-    bool known = name_load(&s->hold, &r) == 0;
+    struct registry_entry r autorelease(registry_entry_release) = {0};
+    bool known = registry_load(&s->hold, &r) == 0;
 
     channel_free(steal(&s->channel));
     if (!engine_end(steal(&s->run)) && known) {
@@ -308,7 +308,7 @@ void named_silent(struct sandbox *s)
         s->stage = STAGE_FAILED;
         return;
     }
-    name_forget(&s->hold);
+    registry_forget(&s->hold);
     tell(s, false,
          xasprintf("the sandbox \"%s\" did not answer and was removed: its variables and files are gone; "
                    "starting a new one",
@@ -339,12 +339,12 @@ void named_refused(struct sandbox *s, const char *why)
 
 static void keep(struct sandbox *s)
 {
-    struct name_record r autorelease(name_record_release) = {0};
+    struct registry_entry r autorelease(registry_entry_release) = {0};
     struct error err = {0};
 
-    if (engine_describe(s->run, &r, &err) == 0 && name_store(&s->hold, &r, &err) == 0) {
+    if (engine_describe(s->run, &r, &err) == 0 && registry_store(&s->hold, &r, &err) == 0) {
         s->kept = true;
-        engine_stays(s->run);
+        engine_keep(s->run);
         send_word(s);
         return;
     }
@@ -447,8 +447,8 @@ struct listing {
     void *ctx;
 };
 
-static void list_one(void *ctx, const char *name, const struct name_holder *holder,
-                     const struct name_record *r)
+static void list_one(void *ctx, const char *name, const struct registry_holder *holder,
+                     const struct registry_entry *r)
 {
     struct listing *l = ctx;
     struct sandbox_info info = {.name = name,
@@ -461,14 +461,14 @@ static void list_one(void *ctx, const char *name, const struct name_holder *hold
                                 .memory = r ? r->memory : -1,
                                 .memory_used = -1};
 
-    if (r && !name_alive(r))
+    if (r && !registry_alive(r))
         return;
-    if (r && r->pid > 0 && (r->holds_memory || (r->container && !r->no_limits))) {
+    if (r && r->pid > 0 && r->holds_memory) {
         autofree char *dir = cgroup_memory_dir(NULL, r->pid);
 
         info.memory_used = dir ? cgroup_memory_used(dir) : -1;
     }
-    info.silent = r && !holder->pid && !engine_dir_answers(r->id, PROBE_MS);
+    info.silent = r && !holder->pid && !session_dir_answers(r->id, PROBE_MS);
     l->fn(l->ctx, &info);
 }
 
@@ -476,31 +476,31 @@ void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *
 {
     struct listing l = {fn, ctx};
 
-    name_each(list_one, &l);
+    registry_each(list_one, &l);
 }
 
 int sandbox_remove(const char *name, struct loop *loop, struct error *err)
 {
-    struct name_record r autorelease(name_record_release) = {0};
-    struct name_hold hold autorelease(name_release) = NAME_HOLD_INIT;
+    struct registry_entry r autorelease(registry_entry_release) = {0};
+    struct registry_hold hold autorelease(registry_release) = REGISTRY_HOLD_INIT;
     struct sandbox_options o;
 
-    if (name_check(name, err) < 0)
+    if (registry_check_name(name, err) < 0)
         return -1;
-    if (!name_exists(name))
-        return error_set(err, ERROR_USAGE, 0, "no sandbox \"%s\" (sandpiper ps lists them)", name);
-    if (name_take(&hold, name, err) < 0)
+    if (!registry_exists(name))
+        return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
+    if (registry_take(&hold, name, err) < 0)
         return -1;
-    if (name_load(&hold, &r) < 0)
-        return error_set(err, ERROR_USAGE, 0, "no sandbox \"%s\" (sandpiper ps lists them)", name);
-    bool alive = name_alive(&r);
+    if (registry_load(&hold, &r) < 0)
+        return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
+    bool alive = registry_alive(&r);
     sandbox_defaults(&o);
-    struct engine_run *run = engine_known(&o, loop, &r, err);
+    struct engine_run *run = engine_attach(&o, loop, &r, err);
     if (!run && alive)
         return error_wrap(err, "the sandbox \"%s\"", name);
     if (!engine_end(run) && alive)
         return tell_left(&r, name, err);
-    name_forget(&hold);
+    registry_forget(&hold);
     return 0;
 }
 
@@ -512,7 +512,7 @@ static void note_silent(void *ctx, const struct sandbox_info *s)
         argv_push(ctx, s->name);
 }
 
-static void end_silent(struct loop *loop, struct engine_swept *out)
+static void end_silent(struct loop *loop, struct sweep_result *out)
 {
     struct argv names autorelease(argv_release) = ARGV_INIT;
 
@@ -523,13 +523,13 @@ static void end_silent(struct loop *loop, struct engine_swept *out)
         if (sandbox_remove(names.v[i], loop, &err) == 0)
             out->ended++;
         else
-            engine_not_swept(out, "the sandbox \"%s\"", names.v[i]);
+            sweep_failed(out, "the sandbox \"%s\"", names.v[i]);
     }
 }
 
-void sandbox_gc(struct loop *loop, struct engine_swept *out)
+void sandbox_gc(struct loop *loop, struct sweep_result *out)
 {
-    *out = (struct engine_swept){0};
+    *out = (struct sweep_result){0};
     end_silent(loop, out);
-    engine_sweep(loop, out);
+    sweep_now(loop, out);
 }

@@ -24,7 +24,7 @@
 #include "base/mem.h"
 #include "base/json.h"
 #include "sandbox/sandbox.h"
-#include "engine/seccomp.h"
+#include "limits/seccomp.h"
 
 static int by_value(const void *a, const void *b)
 {

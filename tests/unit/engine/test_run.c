@@ -10,10 +10,10 @@
 
 #include "base/child.h"
 #include "engine/engine.h"
-#include "engine/session_dir.h"
+#include "records/session_dir.h"
 #include "engine/uid_range.h"
 #include "engine/engine_cache.h"
-#include "engine/owner.h"
+#include "records/owner.h"
 #include "engine_place.h"
 
 static void test_nothing_installed(void **state)
@@ -21,7 +21,7 @@ static void test_nothing_installed(void **state)
     struct place *p = *state;
 
     setenv("PATH", "/nonexistent", 1);
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     assert_int_equal(p->told, 0); /* never from inside engine_begin */
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
@@ -38,7 +38,7 @@ static void test_nothing_works(void **state)
     struct place *p = *state;
 
     fake(p, "bwrap", "echo 'bwrap: No permissions to create new namespace' >&2; exit 1");
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     if (p->status == 0) { /* it went on before bwrap had failed: its channel is closed */
         engine_reject(r, "it hung up");
@@ -57,7 +57,7 @@ static void test_by_name_is_not_replaced(void **state)
     fake(p, "docker", "echo 'docker: Error response from daemon: No such image: img:1.' >&2; exit 125");
     fake(p, "bwrap", "sleep 5");
     p->o.engine = "docker";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     assert_string_equal(p->err.text,
@@ -72,7 +72,7 @@ static void test_unknown_name(void **state)
     struct place *p = *state;
 
     p->o.engine = "vmware";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->err.kind, ERROR_USAGE);
     engine_end(r);
@@ -89,7 +89,7 @@ static void test_auto_goes_on(void **state)
          "echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit "
          "125");
     fake(p, "podman", "case $1 in run) echo 'Error: the moon is full' >&2; exit 126;; esac");
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     assert_string_equal(buf_str(&p->notices),
@@ -110,7 +110,7 @@ static void test_flood_on_stderr(void **state)
 
     fake(p, "docker", "PATH=/usr/bin:/bin; head -c 30000000 /dev/zero | tr '\\0' x >&2; exit 125");
     p->o.engine = "docker";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     assert_true(strlen(p->err.text) < sizeof p->err.text);
@@ -128,7 +128,7 @@ static void test_podman_runtime(void **state)
          "fi\n"
          "if [ \"$1 $2\" = '--runtime runc' ]; then echo 'Error: now it is runc' >&2; exit 126; fi");
     p->o.engine = "podman";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_non_null(strstr(p->err.text, "now it is runc"));
     engine_end(r);
@@ -148,7 +148,7 @@ static void test_stdio(void **state)
          "*' run -i '*) read -r x; echo \"got $x\"; read -r y;;\n"
          "esac");
     p->o.engine = "docker";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, 0);
     assert_int_not_equal(engine_channel(r), engine_channel_out(r));
@@ -165,49 +165,48 @@ static void test_stdio(void **state)
     engine_end(r);
     assert_true(run_dir_empty());
 
-    struct engine_memory m;
-    assert_true(engine_memory_load(&p->o, &m));
+    struct engine_cached m;
+    assert_true(engine_cache_load(&p->o, &m));
     assert_true(m.stdio);
     assert_string_equal(m.packages, "numpy 1.24");
-    engine_memory_release(&m);
+    engine_cached_release(&m);
 }
 
 static void test_memory(void **state)
 {
     struct place *p = *state;
-    struct engine_memory m = {.engine = (char *)"docker",
+    struct engine_cached m = {.engine = (char *)"docker",
                               .python = (char *)"3.9",
                               .packages = (char *)"",
                               .runtime = NULL},
                          got;
-    char *engine, *python, *packages;
+    struct engine_known known;
 
-    assert_false(engine_memory_load(&p->o, &got));
+    assert_false(engine_cache_load(&p->o, &got));
     fake(p, "docker", "exit 1");
-    engine_memory_store(&p->o, &m);
-    assert_true(engine_remembered(&p->o, &engine, &python, &packages));
-    assert_string_equal(engine, "docker");
-    assert_string_equal(python, "3.9");
-    assert_string_equal(packages, "");
-    free(engine);
-    free(python);
-    free(packages);
+    engine_cache_store(&p->o, &m);
+    assert_true(engine_remembered(&p->o, &known));
+    assert_string_equal(known.engine, "docker");
+    assert_string_equal(known.python, "3.9");
+    assert_string_equal(known.packages, "");
+    assert_true(known.images);
+    engine_known_release(&known);
     /* Other options, another version of the client: not known. */
     p->o.memory++;
-    assert_false(engine_memory_load(&p->o, &got));
+    assert_false(engine_cache_load(&p->o, &got));
     p->o.memory--;
     fake(p, "docker", "exit 12");
-    assert_false(engine_memory_load(&p->o, &got));
+    assert_false(engine_cache_load(&p->o, &got));
     /* Garbage is not an error. */
     autofree char *file = xdg_path(XDG_CACHE, "engine");
     static const char *const garbage[] = {"",      "{",      "[1,2]",     "[{}]", "[{\"key\":3}]",
                                           "\"x\"", "[[[[[[", "{\"a\":[]}"};
     for (size_t i = 0; i < countof(garbage); i++) {
         assert_int_equal(file_write(file, garbage[i], strlen(garbage[i]), 0600, NULL), 0);
-        assert_false(engine_memory_load(&p->o, &got));
-        engine_memory_store(&p->o, &m);
-        assert_true(engine_memory_load(&p->o, &got));
-        engine_memory_release(&got);
+        assert_false(engine_cache_load(&p->o, &got));
+        engine_cache_store(&p->o, &m);
+        assert_true(engine_cache_load(&p->o, &got));
+        engine_cached_release(&got);
     }
 }
 
@@ -276,7 +275,7 @@ static void test_owner(void **state)
 static void test_own_uid(void **state)
 {
     (void)state;
-    struct engine_dir d;
+    struct session_dir d;
     struct error err;
 
     for (int i = 0; i < 100; i++) {
@@ -285,14 +284,14 @@ static void test_own_uid(void **state)
         assert_true(uid >= 20000 && uid < 60000);
         assert_null(getpwuid(uid));
     }
-    assert_int_equal(engine_dir_make(&d, &err), 0);
-    assert_false(engine_dir_has_uid(23456));
-    assert_int_equal(engine_dir_record(&d, &(struct engine_record){.engine = "docker", .uid = 23456}, &err),
+    assert_int_equal(session_dir_make(&d, &err), 0);
+    assert_false(session_dir_has_uid(23456));
+    assert_int_equal(session_dir_record(&d, &(struct session_record){.engine = "docker", .uid = 23456}, &err),
                      0);
-    assert_true(engine_dir_has_uid(23456));
-    assert_false(engine_dir_has_uid(23457));
-    engine_dir_remove(&d);
-    assert_false(engine_dir_has_uid(23456));
+    assert_true(session_dir_has_uid(23456));
+    assert_false(session_dir_has_uid(23457));
+    session_dir_remove(&d);
+    assert_false(session_dir_has_uid(23456));
 }
 
 /* A supervisor of another uid connects, gets the byte and the listener; our own uid does not get in, and
@@ -300,28 +299,28 @@ static void test_own_uid(void **state)
 static void test_hand_over(void **state)
 {
     (void)state;
-    struct engine_dir d;
+    struct session_dir d;
     struct error err;
     struct stat st;
     pid_t peer = 0;
 
     if (geteuid() != 0)
         skip();
-    assert_int_equal(engine_dir_make(&d, &err), 0);
+    assert_int_equal(session_dir_make(&d, &err), 0);
     assert_int_equal(stat(d.in, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0711);
     assert_int_equal(stat(d.path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
-    int listener = engine_dir_listen(&d, true, &err);
+    int listener = session_dir_listen(&d, true, &err);
     assert_true(listener >= 0);
-    assert_int_equal(engine_dir_accept(&d, listener, &peer), -1);
+    assert_int_equal(session_dir_accept(&d, listener, &peer), -1);
     assert_int_equal(errno, EAGAIN);
 
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     snprintf(a.sun_path, sizeof a.sun_path, "%.90s/s", d.in);
     int mine = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(connect(mine, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(engine_dir_accept(&d, listener, &peer), -1); /* root: not the container */
+    assert_int_equal(session_dir_accept(&d, listener, &peer), -1); /* root: not the container */
     close(mine);
 
     int theirs = socket(AF_UNIX, SOCK_STREAM, 0), dir = open(d.in, O_PATH | O_DIRECTORY);
@@ -352,17 +351,17 @@ static void test_hand_over(void **state)
     close(theirs);
     struct pollfd fd = {.fd = listener, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 5000), 1);
-    int channel = engine_dir_accept(&d, listener, &peer);
+    int channel = session_dir_accept(&d, listener, &peer);
     assert_true(channel >= 0);
     assert_int_equal(peer, pid);
-    assert_int_equal(engine_hand_over(channel, listener), 0);
+    assert_int_equal(session_dir_hand_over(channel, listener), 0);
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     close(channel);
     close(listener);
     close(dir);
-    engine_dir_remove(&d);
+    session_dir_remove(&d);
     assert_true(run_dir_empty());
 }
 
@@ -438,7 +437,7 @@ static void test_real_bwrap(void **state)
     need_bwrap();
     setenv("SECRET_KEY", "x", 1);
     p->o.engine = "bwrap";
-    struct engine_run *r = engine_begin(&p->o, p->loop, guest, done, p);
+    struct engine_run *r = begin(p, guest);
     wait_told(p, 1);
     assert_int_equal(p->status, 0);
     struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
@@ -461,9 +460,8 @@ static void test_real_bwrap_bad_guest(void **state)
 
     need_bwrap();
     p->o.engine = "bwrap";
-    struct engine_run *r = engine_begin(
-        &p->o, p->loop, "import os, sys\nos.read(int(sys.argv[1][3:]), 1)\nsys.exit('no such luck')", done,
-        p);
+    struct engine_run *r = begin(
+        p, "import os, sys\nos.read(int(sys.argv[1][3:]), 1)\nsys.exit('no such luck')");
     wait_told(p, 1);
     struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 10000), 1);
@@ -484,10 +482,10 @@ static void test_end_at_any_time(void **state)
     need_bwrap();
     p->o.engine = "bwrap";
     engine_end(NULL);
-    engine_end(engine_begin(&p->o, p->loop, guest, done, p));
+    engine_end(begin(p, guest));
     assert_int_equal(p->told, 0);
     for (int steps = 1; steps < 4; steps++) {
-        struct engine_run *r = engine_begin(&p->o, p->loop, guest, done, p);
+        struct engine_run *r = begin(p, guest);
         for (int i = 0; i < steps; i++)
             loop_wait(p->loop, 5);
         engine_end(r);

@@ -105,14 +105,13 @@ static void fake_start(void *ctx, short revents)
     r->done(r->ctx, 0, NULL);
 }
 
-struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest,
-                                engine_done_fn *done, void *ctx)
+struct engine_run *engine_begin(const struct engine_start *given)
 {
     struct engine_run *r = xcalloc(1, sizeof *r);
 
-    (void)o;
-    *r = (struct engine_run){.loop = loop, .done = done, .ctx = ctx, .guest = guest, .fd = -1};
-    loop_timer(loop, clock_ms(), fake_start, r);
+    *r = (struct engine_run){
+        .loop = given->loop, .done = given->done, .ctx = given->ctx, .guest = given->guest, .fd = -1};
+    loop_timer(given->loop, clock_ms(), fake_start, r);
     return r;
 }
 
@@ -156,13 +155,15 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     fake.accepted++;
 }
 
-bool engine_remembered(const struct sandbox_options *o, char **engine, char **python, char **packages)
+bool engine_remembered(const struct sandbox_options *o, struct engine_known *known)
 {
     (void)o;
-    (void)engine;
-    (void)python;
-    (void)packages;
+    (void)known;
     return false;
+}
+void engine_known_release(struct engine_known *known)
+{
+    (void)known;
 }
 
 int64_t engine_memory_kills(struct engine_run *r)
@@ -195,29 +196,29 @@ bool engine_end(struct engine_run *r)
     return true;
 }
 
-void engine_stays(struct engine_run *r)
+void engine_keep(struct engine_run *r)
 {
     (void)r;
 }
 
-void engine_reap(struct loop *loop)
+void sweep_begin(struct loop *loop)
 {
     (void)loop;
 }
-void engine_part(struct engine_run *r)
+void engine_end_in_background(struct engine_run *r)
 {
     engine_end(r);
 }
-void engine_reap_part(struct loop *loop)
+void sweep_end_in_background(struct loop *loop)
 {
     (void)loop;
 }
-void engine_sweep(struct loop *loop, struct engine_swept *out)
+void sweep_now(struct loop *loop, struct sweep_result *out)
 {
     (void)loop;
     (void)out;
 }
-void engine_not_swept(struct engine_swept *out, const char *fmt, ...)
+void sweep_failed(struct sweep_result *out, const char *fmt, ...)
 {
     (void)out;
     (void)fmt;
@@ -234,7 +235,7 @@ const char *engine_runtime(const struct engine_run *r)
 }
 
 /* Nothing here outlives the test. */
-void engine_leave(struct engine_run *r)
+void engine_detach(struct engine_run *r)
 {
     engine_end(r);
 }
@@ -244,15 +245,15 @@ int engine_connect(struct engine_run *r)
     return -1;
 }
 
-int engine_describe(struct engine_run *r, struct name_record *out, struct error *err)
+int engine_describe(struct engine_run *r, struct registry_entry *out, struct error *err)
 {
     (void)r;
     (void)out;
     return error_set(err, ERROR_SANDBOX, 0, "the fake engine keeps nothing");
 }
 
-struct engine_run *engine_known(const struct sandbox_options *o, struct loop *l,
-                                const struct name_record *record, struct error *err)
+struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *l,
+                                 const struct registry_entry *record, struct error *err)
 {
     (void)o;
     (void)l;
@@ -261,13 +262,11 @@ struct engine_run *engine_known(const struct sandbox_options *o, struct loop *l,
     return NULL;
 }
 
-int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out,
-                struct error *err)
+int engine_argv(const struct sandbox_options *o, const char *guest, struct argv *out, struct error *err)
 {
-    (void)o;
     (void)guest;
     (void)err;
-    argv_push(out, engine);
+    argv_push(out, o->engine);
     return 0;
 }
 

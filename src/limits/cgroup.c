@@ -1,0 +1,446 @@
+/* cgroup.c - see cgroup.h. v1: a directory for each controller below our own group (so that limits set on us
+ * go on holding), which only root can make. v2: a sibling of our own group, because a group with processes
+ * may have no limited children; root, or a user to whom systemd has delegated a part of the tree.
+ */
+#include "limits/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#define FILE_MAX_BYTES (64 * 1024)
+#define PERIOD_US      100000
+#define REMOVE_MS      1000 /* for what was killed to be dead */
+
+static const char *root_of(const struct cgroup_place *p)
+{
+    return p && p->root ? p->root : "/sys/fs/cgroup";
+}
+
+static char *read_text(const char *path)
+{
+    struct buf b = BUF_INIT(FILE_MAX_BYTES);
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char part[4096];
+    ssize_t n;
+
+    if (fd < 0)
+        return NULL;
+    while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0)
+            buf_add(&b, part, (size_t)n);
+    return buf_steal(&b, NULL);
+}
+
+static char *read_in(const char *dir, const char *name)
+{
+    autofree char *path = xasprintf("%s/%s", dir, name);
+
+    return read_text(path);
+}
+
+/* O_CREAT does nothing in a real tree, where the kernel makes the files; it is what lets a plain directory
+ * stand in for one. */
+static bool write_in(const char *dir, const char *name, const char *text)
+{
+    autofree char *path = xasprintf("%s/%s", dir, name);
+    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    return fd >= 0 && fd_write_all(fd, text, strlen(text)) == 0;
+}
+
+static bool has_word(const char *list, const char *word, const char *separators)
+{
+    size_t len = strlen(word);
+
+    for (const char *p = list; p && *p; p += strspn(p, separators)) {
+        size_t n = strcspn(p, separators);
+
+        if (n == len && memcmp(p, word, len) == 0)
+            return true;
+        p += n;
+    }
+    return false;
+}
+
+static bool is_dir(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The line "ID:CONTROLLERS:PATH" that names the controller ("" is the line of v2). */
+static bool find_line(const char *text, const char *controller, char **controllers, char **path)
+{
+    for (const char *line = text; line && *line;) {
+        const char *end = strchrnul(line, '\n'), *a = memchr(line, ':', (size_t)(end - line));
+        const char *b = a ? memchr(a + 1, ':', (size_t)(end - a - 1)) : NULL;
+
+        if (b) {
+            autofree char *list = xmemdup0(a + 1, (size_t)(b - a - 1));
+
+            if (*controller ? has_word(list, controller, ",") : *list == '\0') {
+                *controllers = steal(&list);
+                *path = xmemdup0(b + 1, (size_t)(end - b - 1));
+                return true;
+            }
+        }
+        line = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+/* The directory of a v1 controller for the process described by text; inside a container the path may name
+ * what is not mounted here. */
+static char *v1_dir(const struct cgroup_place *place, const char *text, const char *controller)
+{
+    autofree char *list = NULL, *path = NULL;
+
+    if (!find_line(text, controller, &list, &path))
+        return NULL;
+    char *dir = xasprintf("%s/%s%s", root_of(place), list, strcmp(path, "/") == 0 ? "" : path);
+    if (is_dir(dir))
+        return dir;
+    free(dir);
+    dir = xasprintf("%s/%s", root_of(place), list);
+    if (is_dir(dir))
+        return dir;
+    free(dir);
+    return NULL;
+}
+
+static bool add_dir(struct cgroup *c, const char *parent, const char *name)
+{
+    char *dir = xasprintf("%s/%s", parent, name);
+
+    if (mkdir(dir, 0755) != 0) {
+        free(dir);
+        return false;
+    }
+    c->dirs[c->n++] = dir;
+    return true;
+}
+
+static bool write_number(const char *dir, const char *name, int64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return write_in(dir, name, text);
+}
+
+static void make_v1(struct cgroup *c, const struct cgroup_place *place, const char *text, const char *name,
+                    const struct cgroup_limits *l)
+{
+    static const char *const controllers[CGROUP_DIRS] = {"memory", "pids", "cpu"};
+
+    for (unsigned i = 0; i < CGROUP_DIRS; i++) {
+        autofree char *parent = v1_dir(place, text, controllers[i]);
+
+        if (!parent || !add_dir(c, parent, name))
+            continue;
+        const char *dir = c->dirs[c->n - 1];
+        if (i == 0) {
+            c->memory = write_number(dir, "memory.limit_in_bytes", l->memory);
+            /* a kernel without swap accounting */
+            if (!write_number(dir, "memory.memsw.limit_in_bytes", l->memory))
+                write_in(dir, "memory.swappiness", "0");
+        } else if (i == 1) {
+            c->pids = write_number(dir, "pids.max", l->pids);
+        } else {
+            c->cpu = write_number(dir, "cpu.cfs_period_us", PERIOD_US)
+                     && write_number(dir, "cpu.cfs_quota_us", (int64_t)(l->cpus * PERIOD_US));
+        }
+    }
+}
+
+/* Can limited groups be made below dir? Turn the controllers on where they are not. */
+static bool v2_usable(const char *dir)
+{
+    autofree char *there = read_in(dir, "cgroup.controllers");
+
+    if (!there || !has_word(there, "memory", " \n") || !has_word(there, "pids", " \n")
+        || access(dir, W_OK) != 0)
+        return false;
+    autofree char *on = read_in(dir, "cgroup.subtree_control");
+    if (!has_word(on, "cpu", " \n") && has_word(there, "cpu", " \n"))
+        /* not delegated everywhere; memory and pids matter more */
+        write_in(dir, "cgroup.subtree_control", "+cpu");
+    return (has_word(on, "memory", " \n") && has_word(on, "pids", " \n"))
+           || write_in(dir, "cgroup.subtree_control", "+memory +pids");
+}
+
+static void make_v2(struct cgroup *c, const struct cgroup_place *place, const char *own, const char *name,
+                    const struct cgroup_limits *l)
+{
+    autofree char *path = xstrdup(strcmp(own, "/") == 0 ? "" : own);
+    bool cpu = false;
+    char text[64];
+
+    /* From our group's parent upwards; each step takes the last component off. */
+    for (char *cut; (cut = strrchr(path, '/')) != NULL || *path == '\0';) {
+        if (cut)
+            *cut = '\0';
+        autofree char *dir = xasprintf("%s%s", root_of(place), path);
+
+        if (v2_usable(dir) && add_dir(c, dir, name)) {
+            autofree char *there = read_in(dir, "cgroup.controllers");
+            cpu = has_word(there, "cpu", " \n");
+            break;
+        }
+        if (*path == '\0')
+            return;
+    }
+    if (c->n == 0)
+        return;
+    c->memory = write_number(c->dirs[0], "memory.max", l->memory);
+    write_in(c->dirs[0], "memory.swap.max", "0");
+    c->pids = write_number(c->dirs[0], "pids.max", l->pids);
+    snprintf(text, sizeof text, "%lld %d", (long long)(l->cpus * PERIOD_US), PERIOD_US);
+    c->cpu = cpu && write_in(c->dirs[0], "cpu.max", text);
+}
+
+void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char *name,
+                 const struct cgroup_limits *limits)
+{
+    autofree char *text = read_text(place && place->self ? place->self : "/proc/self/cgroup");
+    autofree char *list = NULL, *path = NULL;
+
+    *c = (struct cgroup){0};
+    if (!text)
+        return;
+    if (find_line(text, "memory", &list, &path) || find_line(text, "pids", &list, &path))
+        make_v1(c, place, text, name, limits);
+    else if (find_line(text, "", &list, &path))
+        make_v2(c, place, path, name, limits);
+    if (c->n > 0 && !c->memory && !c->pids && !c->cpu)
+        cgroup_remove(c);
+}
+
+int cgroup_add(const struct cgroup *c, pid_t pid)
+{
+    char text[16], *digits = text + sizeof text;
+
+    do
+        *--digits = (char)('0' + pid % 10);
+    while ((pid /= 10) > 0);
+    for (unsigned i = 0; i < c->n; i++) {
+        int dir = open(c->dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int fd = dir < 0 ? -1 : openat(dir, "cgroup.procs", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        size_t len = (size_t)(text + sizeof text - digits);
+        bool wrote = fd >= 0 && write(fd, digits, len) == (ssize_t)len;
+        int saved = errno;
+
+        if (fd >= 0)
+            close(fd);
+        if (dir >= 0)
+            close(dir);
+        errno = saved;
+        if (!wrote)
+            return -1;
+    }
+    return 0;
+}
+
+static void kill_inside(const char *path)
+{
+    if (access(path, F_OK) != 0)
+        return;
+    autofree char *v2 = xasprintf("%s/cgroup.kill", path);
+    if (access(v2, W_OK) == 0 && write_in(path, "cgroup.kill", "1"))
+        return;
+    autofree char *procs = read_in(path, "cgroup.procs");
+    for (char *p = procs, *end; p && *p; p = end) {
+        long pid = strtol(p, &end, 10);
+
+        if (end == p)
+            break;
+        if (pid > 1 && pid != getpid())
+            kill((pid_t)pid, SIGKILL);
+        end += *end == '\n';
+    }
+}
+
+static bool remove_until(const char *path, int64_t until)
+{
+    for (int i = 0;; i++) {
+        if (rmdir(path) == 0 || errno == ENOENT || errno == ENOTDIR)
+            return true;
+        if (errno != EBUSY || clock_ms() >= until)
+            return false;
+        kill_inside(path);
+        /* mostly it is dead at once */
+        nanosleep(&(struct timespec){.tv_nsec = (i < 20 ? 1 : 10) * 1000 * 1000}, NULL);
+    }
+}
+
+bool cgroup_remove_dir(const char *path)
+{
+    return remove_until(path, clock_ms() + REMOVE_MS);
+}
+
+bool cgroup_remove_within(struct cgroup *c, int ms)
+{
+    int64_t until = clock_ms() + ms;
+
+    while (c->n > 0 && remove_until(c->dirs[c->n - 1], until))
+        free(c->dirs[--c->n]);
+    return c->n == 0;
+}
+
+void cgroup_forget(struct cgroup *c)
+{
+    for (unsigned i = 0; i < c->n; i++)
+        free(c->dirs[i]);
+    *c = (struct cgroup){0};
+}
+
+void cgroup_remove(struct cgroup *c)
+{
+    for (unsigned i = 0; i < c->n; i++)
+        cgroup_remove_dir(c->dirs[i]);
+    cgroup_forget(c);
+}
+
+char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid)
+{
+    autofree char *self = xasprintf("/proc/%d/cgroup", (int)pid);
+    autofree char *text = read_text(pid == 0 && place && place->self ? place->self : self);
+    autofree char *list = NULL, *path = NULL;
+
+    if (!text)
+        return NULL;
+    if (find_line(text, "memory", &list, &path))
+        return v1_dir(place, text, "memory");
+    if (!find_line(text, "", &list, &path))
+        return NULL;
+    return xasprintf("%s%s", root_of(place), strcmp(path, "/") == 0 ? "" : path);
+}
+
+int64_t cgroup_kills(const char *memory_dir)
+{
+    autofree char *v1 = read_in(memory_dir, "memory.oom_control");
+    autofree char *v2 = v1 ? NULL : read_in(memory_dir, "memory.events");
+
+    for (const char *p = v1 ? v1 : v2; p && *p;) {
+        const char *end = strchrnul(p, '\n');
+
+        if (strncmp(p, "oom_kill ", 9) == 0)
+            return strtoll(p + 9, NULL, 10);
+        p = *end ? end + 1 : end;
+    }
+    return -1;
+}
+
+int64_t cgroup_memory_used(const char *memory_dir)
+{
+    autofree char *v1 = read_in(memory_dir, "memory.usage_in_bytes");
+    autofree char *v2 = v1 ? NULL : read_in(memory_dir, "memory.current");
+    const char *text = v1 ? v1 : v2;
+
+    return text && *text >= '0' && *text <= '9' ? strtoll(text, NULL, 10) : -1;
+}
+
+int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid)
+{
+    autofree char *dir = cgroup_memory_dir(place, pid);
+
+    return dir ? cgroup_kills(dir) : -1;
+}
+
+/* The first number in the file; 0 for "max", -1 (no quota), and what v1 writes for no limit. */
+static int64_t read_limit(const char *dir, const char *name, int64_t *second)
+{
+    autofree char *text = read_in(dir, name);
+    char *end = NULL;
+    long long v = text ? strtoll(text, &end, 10) : 0;
+
+    if (second && end && *end == ' ')
+        *second = strtoll(end, NULL, 10);
+    return v < 0 || v >= INT64_MAX / 4096 * 4096 ? 0 : v;
+}
+
+static void limits_v1(const struct cgroup_place *place, const char *text, struct cgroup_limits *held)
+{
+    autofree char *memory = v1_dir(place, text, "memory"), *pids = v1_dir(place, text, "pids"),
+                  *cpu = v1_dir(place, text, "cpu");
+    int64_t period = cpu ? read_limit(cpu, "cpu.cfs_period_us", NULL) : 0;
+
+    held->memory = memory ? read_limit(memory, "memory.limit_in_bytes", NULL) : 0;
+    held->pids = pids ? (int)read_limit(pids, "pids.max", NULL) : 0;
+    held->cpus = period > 0 ? (double)read_limit(cpu, "cpu.cfs_quota_us", NULL) / (double)period : 0;
+}
+
+void cgroup_limits_of(const struct cgroup_place *place, pid_t pid, struct cgroup_limits *held)
+{
+    autofree char *self = xasprintf("/proc/%d/cgroup", (int)pid);
+    autofree char *text = read_text(pid == 0 && place && place->self ? place->self : self);
+    autofree char *list = NULL, *path = NULL;
+    int64_t period = 0;
+
+    *held = (struct cgroup_limits){0};
+    if (!text)
+        return;
+    if (find_line(text, "memory", &list, &path) || find_line(text, "pids", &list, &path)) {
+        limits_v1(place, text, held);
+    } else if (find_line(text, "", &list, &path)) {
+        autofree char *dir = xasprintf("%s%s", root_of(place), strcmp(path, "/") == 0 ? "" : path);
+
+        held->memory = read_limit(dir, "memory.max", NULL);
+        held->pids = (int)read_limit(dir, "pids.max", NULL);
+        int64_t quota = read_limit(dir, "cpu.max", &period);
+        held->cpus = period > 0 ? (double)quota / (double)period : 0;
+    }
+}
+
+static unsigned sweep_dir(const char *parent, const char *prefix, bool (*dead)(const char *name))
+{
+    DIR *d = opendir(parent);
+    unsigned n = 0;
+
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (strncmp(e->d_name, prefix, strlen(prefix)) != 0 || !dead(e->d_name))
+            continue;
+        autofree char *path = xasprintf("%s/%s", parent, e->d_name);
+        n += rmdir(path) == 0; /* a name alone is no proof that what runs inside is ours to kill */
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+unsigned cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool (*dead)(const char *name))
+{
+    autofree char *text = read_text(place && place->self ? place->self : "/proc/self/cgroup");
+    static const char *const controllers[CGROUP_DIRS] = {"memory", "pids", "cpu"};
+    autofree char *list = NULL, *own = NULL;
+    unsigned n = 0;
+
+    for (unsigned i = 0; text && i < CGROUP_DIRS; i++) {
+        autofree char *parent = v1_dir(place, text, controllers[i]);
+
+        if (parent)
+            n += sweep_dir(parent, prefix, dead);
+    }
+    if (text && find_line(text, "", &list, &own)) {
+        /* From our group's parent upwards, for that is where they are made. */
+        for (char *cut; (cut = strrchr(own, '/')) != NULL;) {
+            *cut = '\0';
+            autofree char *parent = xasprintf("%s%s", root_of(place), own);
+            n += sweep_dir(parent, prefix, dead);
+        }
+    }
+    return n;
+}

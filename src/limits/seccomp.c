@@ -1,0 +1,132 @@
+/* seccomp.c - the two back ends of the table: a BPF program through libseccomp, a JSON profile for docker and
+ * podman. */
+#include "limits/seccomp.h"
+
+#include <errno.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+struct build {
+    scmp_filter_ctx filter;
+    int rc;           /* the first failure, negative errno */
+    const char *name; /* of which call */
+};
+
+static void build_rule(void *ctx, const struct seccomp_rule *r)
+{
+    struct build *b = ctx;
+    struct scmp_arg_cmp cmp[SECCOMP_CMPS];
+    int nr = seccomp_syscall_resolve_name(r->name);
+
+    /* Unknown to this libseccomp, or (negative) not a call of this machine: the default answers. */
+    if (b->rc < 0 || nr < 0)
+        return;
+    for (unsigned i = 0; i < r->n; i++)
+        cmp[i] = SCMP_CMP(r->cmp[i].arg, SCMP_CMP_MASKED_EQ, r->cmp[i].mask, r->cmp[i].value);
+    if (r->err == ENOSYS && r->n == 0)
+        return; /* that is the default; libseccomp refuses to be told */
+    int rc = seccomp_rule_add_array(b->filter, r->err ? SCMP_ACT_ERRNO((uint16_t)r->err) : SCMP_ACT_ALLOW, nr,
+                                    r->n, cmp);
+    if (rc < 0) {
+        b->rc = rc;
+        b->name = r->name;
+    }
+}
+
+int seccomp_program(struct error *err)
+{
+    struct build b = {.filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS))};
+    autoclose int fd = -1;
+
+    if (!b.filter)
+        return error_set(err, ERROR_SYSTEM, ENOMEM, "seccomp: cannot create a filter");
+    /* Calls of another ABI (32-bit, x32) have other numbers: whoever makes one means to walk around the
+     * filter. */
+    b.rc = seccomp_attr_set(b.filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    /* a binary tree: each call of the sandbox goes through it */
+    (void)seccomp_attr_set(b.filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    seccomp_walk(build_rule, &b);
+    if (b.rc == 0) {
+        fd = memfd_create("seccomp", MFD_CLOEXEC);
+        b.rc = fd < 0 ? -errno : seccomp_export_bpf(b.filter, fd);
+    }
+    if (b.rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
+        b.rc = -errno;
+    seccomp_release(b.filter);
+    if (b.rc < 0)
+        return error_set(err, ERROR_SYSTEM, -b.rc, "seccomp filter (%s): %s", b.name ? b.name : "export",
+                         strerror(-b.rc));
+    int out = fd;
+    fd = -1;
+    return out;
+}
+
+static void profile_rule(void *ctx, const struct seccomp_rule *r)
+{
+    struct json *list = ctx, *entry = json_object(), *names = json_array();
+
+    json_add(names, json_string(r->name));
+    json_set(entry, "names", names);
+    json_set_str(entry, "action", r->err ? "SCMP_ACT_ERRNO" : "SCMP_ACT_ALLOW");
+    if (r->err)
+        json_set_int(entry, "errnoRet", r->err);
+    if (r->n > 0) {
+        struct json *args = json_array();
+
+        for (unsigned i = 0; i < r->n; i++) {
+            struct json *arg = json_object();
+
+            json_set_int(arg, "index", r->cmp[i].arg);
+            json_set_int(arg, "value", (int64_t)r->cmp[i].mask);
+            json_set_int(arg, "valueTwo", (int64_t)r->cmp[i].value);
+            json_set_str(arg, "op", "SCMP_CMP_MASKED_EQ");
+            json_add(args, arg);
+        }
+        json_set(entry, "args", args);
+    }
+    json_add(list, entry);
+}
+
+static const char *architecture(void)
+{
+    switch (seccomp_arch_native()) {
+    case SCMP_ARCH_X86_64:
+        return "SCMP_ARCH_X86_64";
+    case SCMP_ARCH_AARCH64:
+        return "SCMP_ARCH_AARCH64";
+    case SCMP_ARCH_RISCV64:
+        return "SCMP_ARCH_RISCV64";
+    case SCMP_ARCH_PPC64LE:
+        return "SCMP_ARCH_PPC64LE";
+    case SCMP_ARCH_S390X:
+        return "SCMP_ARCH_S390X";
+    default:
+        return NULL; /* the engine then takes its own */
+    }
+}
+
+struct json *seccomp_profile(void)
+{
+    struct json *profile = json_object(), *calls = json_array();
+    const char *arch = architecture();
+
+    json_set_str(profile, "defaultAction", "SCMP_ACT_ERRNO");
+    json_set_int(profile, "defaultErrnoRet", ENOSYS);
+    if (arch) {
+        struct json *list = json_array();
+
+        /* this one alone: 32-bit calls are not in the list and end the process */
+        json_add(list, json_string(arch));
+        json_set(profile, "architectures", list);
+    }
+    seccomp_walk(profile_rule, calls);
+    json_set(profile, "syscalls", calls);
+    return profile;
+}

@@ -1,0 +1,189 @@
+/* owner.c - see owner.h. */
+#include "records/owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+static ssize_t read_small(const char *path, char *out, size_t size)
+{
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+
+    out[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+/* 0: there is no such process, or /proc hides it; *dead: it has ended, and only its parent has not taken note
+ * yet. */
+static unsigned long long start_time(pid_t pid, bool *dead)
+{
+    char path[64], text[2048], *p;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (read_small(path, text, sizeof text) <= 0)
+        return 0;
+    /* The name in parentheses may hold anything, so count from the last one: state is field 3, the start time
+     * field 22. */
+    p = strrchr(text, ')');
+    *dead = p && (p[2] == 'Z' || p[2] == 'X');
+    for (int field = 2; p && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
+unsigned long long owner_start_time(pid_t pid)
+{
+    bool dead = false;
+    unsigned long long start = start_time(pid, &dead);
+
+    return dead ? 0 : start;
+}
+
+/* The number of our pid namespace, "" where it cannot be seen. */
+static void pid_space(char space[24])
+{
+    char link[64];
+    ssize_t n = readlink("/proc/self/ns/pid", link, sizeof link - 1);
+
+    link[n > 0 ? n : 0] = '\0';
+    const char *p = strchr(link, '[');
+    snprintf(space, 24, "%.*s", p ? (int)strcspn(p + 1, "]") : 0, p ? p + 1 : "");
+}
+
+static void boot_and_space(char boot[9], char space[24])
+{
+    char text[64];
+
+    read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    snprintf(boot, 9, "%.8s", text[0] ? text : "unknown");
+    pid_space(space);
+}
+
+char *owner_self(void)
+{
+    return owner_of(getpid());
+}
+
+char *owner_of(pid_t pid)
+{
+    char host[256] = "", boot[9], space[24];
+
+    gethostname(host, sizeof host - 1);
+    for (char *p = host; *p; p++)
+        if (*p == '/' || *p == ':')
+            *p = '-';
+    boot_and_space(boot, space);
+    return xasprintf("%s/%s/%s:%d:%llu", host, boot, space, (int)pid, owner_start_time(pid));
+}
+
+static enum owner_state check_pid(long long pid, unsigned long long start)
+{
+    if (pid <= 0 || pid > INT32_MAX)
+        return OWNER_ELSEWHERE;
+    bool dead = false;
+    unsigned long long now = start_time((pid_t)pid, &dead);
+    if (dead)
+        return OWNER_DEAD;
+    if (now == 0) /* hidden by /proc's mount options? then kill knows */
+        return kill((pid_t)pid, 0) == 0 || errno != ESRCH ? OWNER_ALIVE : OWNER_DEAD;
+    return now == start ? OWNER_ALIVE : OWNER_DEAD;
+}
+
+enum owner_state owner_check(const char *owner)
+{
+    char host[256] = "", boot[9], space[24], theirs[256], their_boot[16], their_space[32];
+    long long pid;
+    unsigned long long start;
+
+    if (sscanf(owner, "%255[^/]/%15[^/]/%31[^:]:%lld:%llu", theirs, their_boot, their_space, &pid, &start)
+        != 5)
+        return OWNER_ELSEWHERE;
+    gethostname(host, sizeof host - 1);
+    for (char *p = host; *p; p++)
+        if (*p == '/' || *p == ':')
+            *p = '-';
+    boot_and_space(boot, space);
+    bool same_boot = strcmp(boot, their_boot) == 0;
+    /* A boot's number is no other machine's, and a machine may be given another name while it runs. */
+    if (strcmp(host, theirs) != 0 && (!same_boot || strcmp(boot, "unknown") == 0))
+        return OWNER_ELSEWHERE;
+    if (!same_boot)
+        return OWNER_BEFORE_BOOT;
+    if (strcmp(space, their_space) != 0)
+        return OWNER_ELSEWHERE;
+    return check_pid(pid, start);
+}
+
+bool owner_kill_pid(pid_t pid, unsigned long long start, int wait_ms)
+{
+    int64_t end = clock_ms() + wait_ms;
+    autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0U);
+
+    /* Looked at after the descriptor was opened: a pid that was given out again is not killed. */
+    if (pid <= 1 || owner_start_time(pid) != start)
+        return pid > 1;
+    if (fd < 0) /* before Linux 5.3 */
+        kill(pid, SIGKILL);
+    else
+        syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0U);
+    for (int64_t left; owner_start_time(pid) == start && (left = end - clock_ms()) > 0;)
+        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, fd < 0 && left > 10 ? 10 : (int)left);
+    return owner_start_time(pid) != start;
+}
+
+bool owner_kill(const char *owner, int wait_ms)
+{
+    enum owner_state state = owner_check(owner);
+    long long pid = 0;
+    unsigned long long start = 0;
+
+    if (state != OWNER_ALIVE || sscanf(owner, "%*[^:]:%lld:%llu", &pid, &start) != 2 || start == 0)
+        return state == OWNER_DEAD || state == OWNER_BEFORE_BOOT;
+    return owner_kill_pid((pid_t)pid, start, wait_ms);
+}
+
+char *owner_group_name(void)
+{
+    unsigned random = 0;
+    char space[24];
+
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        random = (unsigned)getpid();
+    pid_space(space);
+    return xasprintf("sandpiper-%d-%llu-%08x-%s", (int)getpid(), owner_start_time(getpid()), random, space);
+}
+
+enum owner_state owner_check_group(const char *name)
+{
+    long long pid;
+    unsigned long long start;
+    unsigned random;
+    char space[24], theirs[24];
+    int n = sscanf(name, "sandpiper-%lld-%llu-%x-%23[0-9]", &pid, &start, &random, theirs);
+
+    pid_space(space);
+    if (n < 3 || (n == 4 && strcmp(space, theirs) != 0)) /* 3: of an older version */
+        return OWNER_ELSEWHERE;
+    return check_pid(pid, start);
+}
+
+void owner_erase(const char *dir)
+{
+    const char *slash = strrchr(dir, '/');
+    autofree char *name = owner_group_name(),
+                  *ours = xasprintf("%.*s/%s", slash ? (int)(slash - dir) : 1, slash ? dir : ".", name);
+
+    file_remove_tree(rename(dir, ours) == 0 ? ours : dir);
+}

@@ -1,0 +1,472 @@
+/* session_dir.c - see session_dir.h. */
+#include "records/session_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "limits/cgroup.h"
+#include "records/owner.h"
+#include "limits/seccomp.h"
+
+#define RECORD_MAX (16 * 1024)
+#define ROOM       (64 * 1024) /* what a directory may come to hold */
+
+/* What is yet to come: records, the profile, the socket. */
+static int check_room(const char *dir)
+{
+    autoclose int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int rc;
+
+    if (fd < 0)
+        return 0; /* where that cannot be asked, it will show */
+    do
+        rc = fallocate(fd, 0, 0, ROOM);
+    while (rc != 0 && errno == EINTR);
+    return rc != 0 && errno != EOPNOTSUPP ? -1 : 0;
+}
+
+static int make_below(struct session_dir *d, const char *runtime, struct error *err)
+{
+    uint64_t random;
+
+    *d = (struct session_dir){0};
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return error_errno(err, "random numbers");
+    if (file_mkdirs(runtime, 0700, err) != 0)
+        return -1;
+    snprintf(d->id, sizeof d->id, "%016llx", (unsigned long long)random);
+    autofree char *maker = owner_group_name(), *final = xasprintf("%s/%s", runtime, d->id);
+    d->path = xasprintf("%s/%s", runtime, maker);
+    if (mkdir(d->path, 0700) != 0) {
+        error_errno(err, "%s", d->path);
+        free(steal(&d->path));
+        return -1;
+    }
+    /* Until there is a record its name tells whose it is, so whenever we are killed it can be attributed. */
+    if (session_dir_record(d, &(struct session_record){0}, err) != 0)
+        return -1;
+    if (check_room(d->path) != 0 || rename(d->path, final) != 0)
+        return error_errno(err, "%s", final);
+    free(d->path);
+    d->path = steal(&final);
+    d->in = xasprintf("%s/in", d->path);
+    if (mkdir(d->in, 0711) != 0 || chmod(d->in, 0711) != 0) /* whatever our umask */
+        return error_errno(err, "%s", d->in);
+    return 0;
+}
+
+int session_dir_make(struct session_dir *d, struct error *err)
+{
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
+    struct error why = {.code = runtime ? 0 : errno}, ignored;
+
+    if (runtime && make_below(d, runtime, &why) == 0)
+        return 0;
+    if (fd_none_left(why.code)) { /* no other place helps */
+        if (err)
+            *err = why;
+        return -1;
+    }
+    if (runtime)
+        session_dir_remove(d);
+    for (unsigned i = 0; i < XDG_SPARES; i++) {
+        autofree char *spare = xdg_spare(i, true);
+
+        if (spare && make_below(d, spare, &ignored) == 0) {
+            d->runtime_errno = why.code;
+            return 0;
+        }
+        d->runtime_errno = why.code;
+        session_dir_remove(d);
+    }
+    return error_set(err, ERROR_SANDBOX, why.code,
+                     "no folder for the sandbox's socket: %s %s\n"
+                     "%s, or set XDG_RUNTIME_DIR to a folder of your own with mode 0700",
+                     runtime ? runtime : "/tmp", disk_trouble(why.code), disk_remedy(why.code));
+}
+
+/* The places where directories can be: the i-th, or NULL when there is none now. */
+#define PLACES (1 + XDG_SPARES)
+static char *place(unsigned i)
+{
+    return i == 0 ? xdg_path(XDG_RUNTIME, NULL) : xdg_spare(i - 1, false);
+}
+
+int session_dir_known(struct session_dir *d, const char *id, struct error *err)
+{
+    autofree char *runtime = NULL;
+
+    *d = (struct session_dir){0};
+    for (unsigned i = 0; i < PLACES; i++) {
+        autofree char *other = place(i), *path = other ? xasprintf("%s/%s", other, id) : NULL;
+
+        if (other && (!runtime || access(path, F_OK) == 0)) {
+            free(runtime);
+            runtime = steal(&other);
+        }
+    }
+    if (!runtime)
+        return error_set(err, ERROR_SYSTEM, 0, "no folder for the sandbox's socket\nset XDG_RUNTIME_DIR");
+    snprintf(d->id, sizeof d->id, "%s", id);
+    d->path = xasprintf("%s/%s", runtime, d->id);
+    d->in = xasprintf("%s/in", d->path);
+    return 0;
+}
+
+void session_dir_remove(struct session_dir *d)
+{
+    if (d->path)
+        owner_erase(d->path);
+    if (d->path && d->runtime_errno) { /* the spare place too, if it was only for us */
+        *strrchr(d->path, '/') = '\0';
+        rmdir(d->path);
+    }
+    session_dir_leave(d);
+}
+
+static int lock_in(const struct session_dir *d, const char *name, struct error *err)
+{
+    autofree char *path = xasprintf("%s/%s", d->path, name);
+    int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    error_errno(err, "%s", path);
+    fd_close(&fd);
+    return -1;
+}
+
+int session_dir_hold(const struct session_dir *d, struct error *err)
+{
+    return lock_in(d, "hold", err);
+}
+
+int session_dir_keep(const struct session_dir *d, struct error *err)
+{
+    return lock_in(d, "keep", err);
+}
+
+static bool locked_in(const char *dir, const char *name)
+{
+    autofree char *path = xasprintf("%s/%s", dir, name);
+    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+bool session_dir_held(const char *dir)
+{
+    return locked_in(dir, "hold");
+}
+
+void session_dir_leave(struct session_dir *d)
+{
+    free(d->path);
+    free(d->in);
+    free(d->profile);
+    *d = (struct session_dir){0};
+}
+
+int session_dir_record(const struct session_dir *d, const struct session_record *r, struct error *err)
+{
+    autojson struct json *record = json_object();
+    struct json *groups = json_array();
+    autofree char *self = owner_self(), *path = xasprintf("%s/record", d->path);
+
+    json_set_str(record, "owner", r->owner ? r->owner : self);
+    json_set_bool(record, "named", r->named);
+    json_set_bool(record, "ending", r->ending);
+    json_set_str(record, "engine", r->engine);
+    json_set_str(record, "container", r->container);
+    json_set_str(record, "inside", r->inside);
+    if (r->uid)
+        json_set_int(record, "uid", r->uid);
+    for (unsigned i = 0; r->cgroup && i < r->cgroup->n; i++)
+        json_add(groups, json_string(r->cgroup->dirs[i]));
+    json_set(record, "cgroups", groups);
+    autofree char *text = json_print(record);
+    return file_write_soon(path, text, strlen(text), 0600, err);
+}
+
+int session_dir_profile(struct session_dir *d, struct error *err)
+{
+    autojson struct json *profile = seccomp_profile();
+    autofree char *text = json_print(profile);
+
+    d->profile = xasprintf("%s/seccomp", d->path);
+    return file_write_soon(d->profile, text, strlen(text), 0600, err);
+}
+
+/* By way of the descriptor, because an address holds 107 bytes and a runtime directory may be longer. */
+static int open_socket(const struct session_dir *d, struct sockaddr_un *address, int *dir)
+{
+    *dir = open(d->in, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/s", *dir);
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+int session_dir_listen(const struct session_dir *d, bool open_to_all, struct error *err)
+{
+    struct sockaddr_un address;
+    autoclose int dir = -1;
+    int fd = open_socket(d, &address, &dir);
+
+    if (dir < 0 || fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0
+        || fchmodat(dir, "s", open_to_all ? 0666 : 0600, 0) != 0 || listen(fd, 8) != 0) {
+        error_errno(err, "the sandbox's socket in %s", d->in);
+        fd_close(&fd);
+        return -1;
+    }
+    return fd;
+}
+
+int session_dir_connect(const struct session_dir *d)
+{
+    struct sockaddr_un address;
+    autoclose int dir = -1;
+    int fd = open_socket(d, &address, &dir);
+
+    if (dir < 0 || fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+        fd_close(&fd);
+    return fd;
+}
+
+bool session_dir_answers(const char *id, int ms)
+{
+    struct session_dir d;
+
+    if (session_dir_known(&d, id, NULL) != 0)
+        return false;
+    autoclose int fd = session_dir_connect(&d);
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    session_dir_leave(&d);
+    return fd >= 0 && shutdown(fd, SHUT_WR) == 0 && poll(&p, 1, ms) > 0;
+}
+
+int session_dir_accept(const struct session_dir *d, int listener, pid_t *peer)
+{
+    struct ucred who = {0};
+    socklen_t size = sizeof who;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd < 0)
+        return -1;
+    /* Only root and we can reach the socket from outside, and neither has business here: the container's uid
+     * is another. */
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.uid == 0 || who.uid == geteuid()) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    *peer = who.pid;
+    /* The code runs under the same uid as the supervisor; from now on only we can connect. */
+    autofree char *path = xasprintf("%s/s", d->in);
+    if (chmod(path, 0600) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+int session_dir_hand_over(int channel, int listener)
+{
+    char byte = listener >= 0 ? 'L' : 'N';
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+    if (listener >= 0) {
+        message.msg_control = control.space;
+        message.msg_controllen = sizeof control.space;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof listener);
+        memcpy(CMSG_DATA(c), &listener, sizeof listener);
+    }
+    return sendmsg(channel, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+/* ---- what others left ---- */
+
+static bool hex_name(const char *name)
+{
+    return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
+}
+
+/* Nobody writes a record into it any more. */
+static bool is_old(const char *dir)
+{
+    struct stat st;
+
+    return stat(dir, &st) == 0 && time(NULL) - st.st_mtime > 3600;
+}
+
+static bool tell_dead(const char *dir, session_dir_fn *fn, void *ctx)
+{
+    autofree char *path = xasprintf("%s/record", dir);
+    struct buf text = BUF_INIT(RECORD_MAX);
+    struct error err = {0};
+    bool gone = false;
+
+    if (file_read(path, RECORD_MAX, &text, &err) != 0) {
+        /* It cannot be read: not one of ours, or of an older version; or it is us who cannot, and it may be
+         * somebody's who lives. */
+        buf_release(&text);
+        return !fd_none_left(err.code) && is_old(dir);
+    }
+    autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
+    const char *owner = json_str(json_get(record, "owner"));
+    enum owner_state state = owner ? owner_check(owner) : OWNER_ELSEWHERE;
+    if (!owner) /* empty after a crash of the machine: it was not waited for to be on the disk */
+        gone = is_old(dir);
+    if (state == OWNER_BEFORE_BOOT || (state == OWNER_DEAD && !locked_in(dir, "keep"))) {
+        char *groups[CGROUP_DIRS];
+        unsigned n = 0;
+
+        for (const struct json *g = json_first(json_get(record, "cgroups")); g && n < CGROUP_DIRS;
+             g = json_next(g)) {
+            const char *name = json_str(g) ? strrchr(json_str(g), '/') : NULL;
+
+            if (name && strncmp(name, "/sandpiper-", 11) == 0)
+                groups[n++] = xstrdup(json_str(g));
+        }
+        struct session_left left = {.dir = dir,
+                                    .engine = json_str(json_get(record, "engine")),
+                                    .container = json_str(json_get(record, "container")),
+                                    .inside = json_str(json_get(record, "inside")),
+                                    .cgroups = groups,
+                                    .n = n,
+                                    .named = json_bool(json_get(record, "named"), false)};
+        gone = fn(ctx, &left);
+        for (unsigned i = 0; i < n; i++)
+            free(groups[i]);
+    }
+    buf_release(&text);
+    return gone;
+}
+
+static bool is_ending(const char *dir, unsigned unused)
+{
+    (void)unused;
+    autofree char *path = xasprintf("%s/record", dir);
+    struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
+
+    if (file_read(path, RECORD_MAX, &text, NULL) != 0)
+        return false;
+    autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
+    const char *owner = json_str(json_get(record, "owner"));
+    enum owner_state state = owner ? owner_check(owner) : OWNER_ELSEWHERE;
+    return state == OWNER_ALIVE ? json_bool(json_get(record, "ending"), false)
+                                : state == OWNER_DEAD && locked_in(dir, "keep");
+}
+
+static bool has_uid(const char *dir, unsigned uid)
+{
+    autofree char *path = xasprintf("%s/record", dir);
+    struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
+
+    if (file_read(path, RECORD_MAX, &text, NULL) != 0)
+        return false;
+    autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
+    return json_int(json_get(record, "uid"), 0) == uid;
+}
+
+bool session_dir_ends(const char *id)
+{
+    for (unsigned i = 0; i < PLACES; i++) {
+        autofree char *runtime = place(i), *dir = runtime ? xasprintf("%s/%s", runtime, id) : NULL;
+
+        if (dir && is_ending(dir, 0))
+            return true;
+    }
+    return false;
+}
+
+/* How many of the directories with a record are such ones, in all places. */
+static unsigned count_where(bool (*is)(const char *dir, unsigned what), unsigned what)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < PLACES; i++) {
+        autofree char *runtime = place(i);
+        DIR *d = runtime ? opendir(runtime) : NULL;
+
+        for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+            autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
+
+            n += hex_name(e->d_name) && is(dir, what);
+        }
+        if (d)
+            closedir(d);
+    }
+    return n;
+}
+
+unsigned session_dir_ending(void)
+{
+    return count_where(is_ending, 0);
+}
+
+bool session_dir_has_uid(unsigned uid)
+{
+    return count_where(has_uid, uid) > 0;
+}
+
+static void find_dead(const char *runtime, session_dir_fn *fn, void *ctx)
+{
+    DIR *d = opendir(runtime);
+
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        /* killed before there was a record, or when it was removed */
+        bool unfinished = owner_check_group(e->d_name) == OWNER_DEAD;
+
+        if (!unfinished && !hex_name(e->d_name))
+            continue;
+        autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
+        if (unfinished || tell_dead(dir, fn, ctx))
+            owner_erase(dir);
+    }
+    if (d)
+        closedir(d);
+}
+
+void session_dir_dead(session_dir_fn *fn, void *ctx)
+{
+    for (unsigned i = 0; i < PLACES; i++) {
+        autofree char *runtime = place(i);
+
+        if (runtime)
+            find_dead(runtime, fn, ctx);
+    }
+}
+
+void session_dir_tidy(void)
+{
+    for (unsigned i = 0; i < XDG_SPARES; i++) {
+        autofree char *spare = xdg_spare(i, false);
+
+        if (spare)
+            rmdir(spare);
+    }
+}

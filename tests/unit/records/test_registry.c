@@ -1,0 +1,268 @@
+/* test_names.c - names of sandboxes: which are allowed, who holds one, what is read back, what is swept; and
+ * folders that somebody else has prepared.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "records/registry.h"
+
+static char run[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(run, sizeof run, "/tmp/names-test-XXXXXX");
+    return mkdtemp(run) && setenv("XDG_RUNTIME_DIR", run, 1) == 0 ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return file_remove_tree(run);
+}
+
+static void test_names(void **state)
+{
+    static const char *const good[] = {"a", "A9", "my.work_1-b", "0"}, *const bad[] = {
+                                                                           "",         ".",        "..",
+                                                                           ".a",       "-a",       "a/b",
+                                                                           "../x",     "a b",      "a\n",
+                                                                           "\033[31m", "\xc3\xa9", "a;b",
+                                                                           "$(x)",     "a*"};
+    char long_name[REGISTRY_NAME_MAX + 2];
+    struct error err;
+
+    (void)state;
+    for (size_t i = 0; i < countof(good); i++)
+        assert_int_equal(registry_check_name(good[i], &err), 0);
+    for (size_t i = 0; i < countof(bad); i++) {
+        struct registry_hold h;
+
+        assert_int_equal(registry_take(&h, bad[i], &err), -1);
+        assert_int_equal(err.kind, ERROR_USAGE);
+        assert_null(strchr(err.text, '\n'));
+        registry_release(&h);
+    }
+    memset(long_name, 'x', sizeof long_name);
+    long_name[REGISTRY_NAME_MAX] = '\0';
+    assert_int_equal(registry_check_name(long_name, &err), 0);
+    long_name[REGISTRY_NAME_MAX] = 'x';
+    long_name[REGISTRY_NAME_MAX + 1] = '\0';
+    assert_int_equal(registry_check_name(long_name, &err), -1);
+}
+
+static void fill(struct registry_entry *r)
+{
+    *r = (struct registry_entry){
+        .engine = xstrdup("bwrap"),
+        .id = xstrdup("0123456789abcdef"),
+        .owner = owner_self(),
+        .pid = getpid(),
+        .uid = 31337,
+        .memory = INT64_C(1) << 40,
+        .data_size = 7,
+        .created = 1700000000,
+        .idle = 60,
+        .cpus = 0.5,
+        .pids = 9,
+        .holds_pids = true,
+    };
+    argv_push(&r->cgroups, "/sys/fs/cgroup/pids/sandpiper-1-2-00000003");
+    argv_push(&r->cgroups, "/etc"); /* nothing of ours: is not read back */
+}
+
+static void test_record(void **state)
+{
+    struct registry_entry r, back;
+    struct registry_hold h;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(registry_take(&h, "work", &err), 0);
+    assert_int_equal(h.used, 0);
+    assert_int_equal(registry_load(&h, &back), -1);
+    fill(&r);
+    assert_int_equal(registry_store(&h, &r, &err), 0);
+    assert_int_equal(registry_load(&h, &back), 0);
+    assert_string_equal(back.engine, "bwrap");
+    assert_string_equal(back.id, "0123456789abcdef");
+    assert_null(back.container);
+    assert_int_equal(back.pid, getpid());
+    assert_int_equal(back.uid, 31337);
+    assert_true(back.memory == INT64_C(1) << 40 && back.data_size == 7 && back.created == 1700000000
+                && back.idle == 60 && back.pids == 9);
+    assert_true(back.cpus > 0.49 && back.cpus < 0.51 && back.holds_pids && !back.holds_memory);
+    assert_int_equal(back.cgroups.n, 1);
+    assert_true(registry_alive(&back));
+    registry_entry_release(&back);
+    registry_release(&h);
+    assert_true(registry_exists("work"));
+
+    assert_int_equal(registry_take(&h, "work", &err), 0); /* let go: anybody may take it */
+    assert_true(h.used > 0 && h.used <= time(NULL));
+    registry_forget(&h);
+    registry_release(&h);
+    assert_false(registry_exists("work"));
+    registry_entry_release(&r);
+}
+
+/* What somebody wrote into the file by hand, or half of it: no record. */
+static void test_bad_records(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "{",
+        "[]",
+        "{\"engine\":\"docker\"}",
+        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"../../etc\",\"memory\":1}",
+        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdeF\",\"memory\":1}",
+        "{\"engine\":7,\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":1}",
+        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":0}",
+        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":1,\"pid\":-1}"};
+    autofree char *path = xasprintf("%s/sandpiper/names/x/record", run);
+    struct registry_entry r;
+    struct registry_hold h;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(registry_take(&h, "x", &err), 0);
+    for (size_t i = 0; i < countof(texts); i++) {
+        assert_int_equal(file_write(path, texts[i], strlen(texts[i]), 0600, &err), 0);
+        assert_int_equal(registry_load(&h, &r), -1);
+        registry_entry_release(&r);
+    }
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(registry_load(&h, &r), -1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0); /* is not waited for */
+    assert_int_equal(registry_load(&h, &r), -1);
+    unlink(path);
+    registry_release(&h);
+}
+
+/* Another process holds it: its pid and since when are told. */
+static void test_held(void **state)
+{
+    int up[2], down[2];
+    struct registry_hold h;
+    struct error err;
+    char byte, pid_text[32];
+
+    (void)state;
+    assert_int_equal(pipe(up) | pipe(down), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (registry_take(&h, "work", &err) < 0 || write(up[1], "x", 1) != 1)
+            _exit(1);
+        close(down[1]);
+        (void)!read(down[0], &byte, 1);
+        _exit(0); /* without letting it go, as kill -9 would */
+    }
+    assert_int_equal(read(up[0], &byte, 1), 1);
+    assert_int_equal(registry_take(&h, "work", &err), -1);
+    assert_int_equal(err.kind, ERROR_SANDBOX);
+    snprintf(pid_text, sizeof pid_text, "process %d since ", (int)pid);
+    assert_non_null(strstr(err.text, pid_text));
+    registry_release(&h);
+    close(down[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(registry_take(&h, "work", &err), 0);
+    registry_release(&h);
+    for (int i = 0; i < 2; i++)
+        close(up[i]);
+    close(down[0]);
+}
+
+static void count(void *ctx, const char *name, const struct registry_holder *holder,
+                  const struct registry_entry *r)
+{
+    (void)name;
+    *(int *)ctx += holder->pid == getpid() ? 100 : r ? 1 : 10;
+}
+
+static void test_sweep(void **state)
+{
+    struct registry_hold h, held;
+    struct registry_entry r;
+    struct error err;
+    int n = 0;
+
+    (void)state;
+    fill(&r);
+    assert_int_equal(registry_take(&h, "alive", &err), 0);
+    assert_int_equal(registry_store(&h, &r, &err), 0);
+    registry_release(&h);
+    *strrchr(r.owner, ':') = '\0';
+    char *dead = xasprintf("%s:1", r.owner); /* our pid, another start */
+    free(r.owner);
+    r.owner = dead;
+    assert_int_equal(registry_take(&h, "dead", &err), 0);
+    assert_int_equal(registry_store(&h, &r, &err), 0);
+    registry_release(&h);
+    assert_int_equal(registry_take(&held, "held", &err), 0);
+    autofree char *half = xasprintf("%s/sandpiper/names/half", run);
+    assert_int_equal(mkdir(half, 0700), 0); /* killed before it had a lock */
+    registry_each(count, &n);
+    assert_int_equal(n, 102);
+    assert_true(registry_exists("half"));
+    registry_sweep();
+    assert_false(registry_exists("half"));
+    assert_true(registry_exists("alive"));
+    assert_false(registry_exists("dead"));
+    assert_true(registry_exists("held"));
+    registry_release(&held);
+    assert_false(registry_exists("held")); /* nothing was recorded: nothing stays */
+    registry_entry_release(&r);
+}
+
+/* A folder that is a link, or that others may write to, is not used. */
+static void test_strange_folders(void **state)
+{
+    autofree char *names = xasprintf("%s/sandpiper/names", run), *one = xasprintf("%s/x", names),
+                  *elsewhere = xasprintf("%s/elsewhere", run);
+    struct registry_hold h;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    assert_int_equal(file_mkdirs(names, 0700, &err), 0);
+    assert_int_equal(symlink(elsewhere, one), 0);
+    assert_int_equal(registry_take(&h, "x", &err), -1);
+    assert_int_equal(unlink(one), 0);
+    assert_int_equal(mkdir(one, 0700) | chmod(one, 0777), 0);
+    assert_int_equal(registry_take(&h, "x", &err), -1);
+    assert_int_equal(rmdir(one), 0);
+    assert_int_equal(rmdir(names), 0);
+    assert_int_equal(symlink(elsewhere, names), 0);
+    assert_int_equal(registry_take(&h, "x", &err), -1);
+    assert_int_equal(rmdir(elsewhere), 0); /* nothing came into it */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_record, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bad_records, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_held, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_strange_folders, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
