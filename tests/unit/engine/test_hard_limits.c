@@ -34,7 +34,7 @@ static const struct edge edges[] = {
     {{&engine_bwrap, 100, 256, 10, false}, 50, 50, 256, ""},
     {{&engine_bwrap, 100, 256, 10, false}, 82, -1, 0, "--pids 81"},
     /* who names more is not given less either */
-    {{&engine_bwrap, 300, 256, 10, false}, 400, -1, 0, "--pids 400 cannot be given"},
+    {{&engine_bwrap, 300, 256, 10, false}, 400, -1, 0, "--pids 400 is not possible"},
     {{&engine_bwrap, 100, 256, 1, true}, 0, 98, 256, "98 processes"},
     {{&engine_podman, 100, 256, 0, true}, 0, 99, 256, "99 processes"},
     {{&engine_podman, 200, 256, 40, false}, 0, 119, 256, "119 processes"},
