@@ -322,7 +322,7 @@ static void tell_lost(struct cell *c)
     }
     if (q->lost_unnamed > 0) {
         autofree char *more = xasprintf("%lld more files were %s for the same reasons",
-                                        (long long)q->lost_unnamed, o->name ? "not copied out" : "NOT saved");
+                                        (long long)q->lost_unnamed, o->name ? "not saved" : "NOT saved");
         note(c, "", more);
     }
 }

@@ -114,7 +114,7 @@ static char *what_remains(const struct request *q)
 
         return xasprintf("the session goes on with the variables from before %s", when);
     }
-    return q->unkept ? xasprintf("variables are gone (no snapshot to go on from: %s)", q->unkept)
+    return q->unkept ? xasprintf("variables are gone (no snapshot to restore: %s)", q->unkept)
                      : xstrdup("variables are gone");
 }
 

@@ -176,7 +176,7 @@ void sandbox_note_death(struct sandbox *s, const struct request *q, const char *
     s->behind = q->behind;
     s->lost_state = !q->restored;
     snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died %s%s%s", when,
-             !q->restored && q->unkept ? "; no snapshot to go on from: " : "",
+             !q->restored && q->unkept ? "; no snapshot to restore: " : "",
              !q->restored && q->unkept ? q->unkept : "");
     s->touched = q->restored;
 }

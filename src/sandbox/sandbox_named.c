@@ -432,11 +432,11 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
     if (registry_check_name(name, err) < 0)
         return -1;
     if (!registry_exists(name))
-        return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
+        return error_set(err, ERROR_USAGE, 0, "no sandbox \"%s\" (sandpiper ps lists them)", name);
     if (registry_take(&hold, name, err) < 0)
         return -1;
     if (registry_load(&hold, &r) < 0)
-        return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
+        return error_set(err, ERROR_USAGE, 0, "no sandbox \"%s\" (sandpiper ps lists them)", name);
     bool alive = registry_alive(&r);
     sandbox_defaults(&o);
     struct engine_run *run = engine_attach(&o, loop, &r, err);

@@ -156,7 +156,7 @@ static int too_big(const struct upload *u, const char *more, int64_t size, struc
     int64_t limit = u->sandbox->o.data_size;
 
     return error_set(err, ERROR_USAGE, 0,
-                     "%s is too big for the sandbox: %s%" PRId64 " bytes; its data folder holds %s",
+                     "%s is too large for the sandbox: %s%" PRId64 " bytes; /mnt/data holds %s",
                      u->request.what, more, size, size_text(limit, (char[32]){0}, 32));
 }
 
@@ -177,11 +177,10 @@ static int put_end(struct upload *u, struct error *err)
     if (rc < 0)
         return -1;
     if (u->request.error)
-        return error_set(err, ERROR_USAGE, 0,
-                         "%s could not be put into the sandbox (%" PRIu64
-                         " bytes read, then: %s); its data folder holds %s",
-                         u->request.what, u->sent, u->request.error,
-                         size_text(s->o.data_size, (char[32]){0}, 32));
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "%s could not be copied into the sandbox (%" PRIu64 " bytes read, then: %s); /mnt/data holds %s",
+            u->request.what, u->sent, u->request.error, size_text(s->o.data_size, (char[32]){0}, 32));
     s->has_files = true;
     return 0;
 }

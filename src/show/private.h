@@ -1,5 +1,5 @@
-/* private.h - what the files of src/show share: one buffer a call, one write, and who holds an unfinished
- * line. */
+/* private.h - shared by the files of src/show. Each call collects its bytes in one buffer and writes them
+ * with one write. */
 #ifndef SHOW_PRIVATE_H
 #define SHOW_PRIVATE_H
 

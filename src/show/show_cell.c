@@ -1,5 +1,5 @@
-/* show_cell.c - one cell for a person: its code with line numbers, its output behind a gutter as it comes,
- * value, error, and where the rest of an output is that was cut.
+/* show_cell.c - prints one cell: its code with line numbers, its output behind a gutter as it arrives, its
+ * value or error, and where the full output is if it was cut.
  *
  *       1  import math
  *       2  print("hello")

@@ -1,5 +1,5 @@
-/* status.c - the transient line of a terminal: drawn after a silence, moved by a timer of the loop, gone
- * before anything else is written.
+/* status.c - the status line of a terminal: drawn after 0.3 s without output, animated by a timer of the
+ * loop, and removed before anything else is written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +66,7 @@ static void status_draw(struct show *s)
         buf_addf(&line, ", %s of output", size);
     }
     buf_addstr(&line, " (Ctrl-C stops)");
-    /* one column stays free, or the terminal would wrap and "\r" would no longer reach the line's beginning
-     */
+    /* one column stays free: if the terminal wrapped, "\r" would not reach the start of the line */
     buf_addf(&s->out, "\r%s%.*s%s\033[K", show_sgr(s, SGR_DIM),
              (int)show_fitting(buf_str(&line), s->o.width - 1), buf_str(&line), show_sgr(s, SGR_RESET));
     buf_release(&line);
