@@ -20,10 +20,10 @@ enum editor_end {
 
 /* words: completed by Tab at the start of a line; ends with NULL, not copied, must outlive the editor. */
 struct editor *editor_new(struct loop *loop, const char *const *words, struct error *err);
-void editor_free(struct editor *e); /* terminal modes as they were */
+void editor_free(struct editor *e); /* restores the terminal's modes */
 
-/* What Tab completes behind "WORD " at the beginning of a line: names(ctx) gives them, ended by NULL, valid
- * until it is called again. */
+/* What Tab completes after "WORD " at the start of a line: names(ctx) returns the candidates, ending with
+ * NULL and valid until its next call. */
 void editor_complete_behind(struct editor *e, const char *word, const char *const *(*names)(void *ctx),
                             void *ctx);
 
