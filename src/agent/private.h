@@ -105,8 +105,8 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err);
 /* tools.c */
 /* The tool of that name, when it is offered to the model; or NULL. */
 const struct tool *tool_find(const struct agent *a, const char *name);
-/* Decide and carry out use->call, which is number index of its reply, from 0. problem: what the reader found wrong with
- * it, or NULL. As struct tool.run otherwise. */
+/* Decide and carry out use->call, which is number index of its reply, from 0. problem: what the reader found
+ * wrong with it, or NULL. As struct tool.run otherwise. */
 int tool_call(struct agent *a, struct tool_use *use, size_t index, const char *problem, struct error *err);
 
 /* execute.c */

@@ -331,8 +331,8 @@ static void help(struct term *t)
         }
     buf_addstr(&table, "!CODE               run Python in the same interpreter\n"
                        " /...                a question that starts with a slash: type a space before it\n"
-                       "a line ending in \\  continues on the next, as does a block between lines of \"\"\"\n"
-                       "Ctrl-C              stops the current step, twice kills the code; clears the line\n"
+                       "a line ending in \\  continues, as does a block between lines of \"\"\"\n"
+                       "Ctrl-C              stops the current step, twice kills the code\n"
                        "Ctrl-R              searches the history\n");
     show_wrap_lines(&out, buf_str(&table), 1);
     text_written(t, show_text_feed(t->text, out.data, out.len));
