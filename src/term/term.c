@@ -330,7 +330,7 @@ static void help(struct term *t)
             buf_addf(&table, "%-19s %s\n", usage, c->help);
         }
     buf_addstr(&table, "!CODE               run Python in the same interpreter\n"
-                       " /...                a question that starts with a slash: type a space before it\n"
+                       " /...                a question that starts with a slash: put a space first\n"
                        "a line ending in \\  continues, as does a block between lines of \"\"\"\n"
                        "Ctrl-C              stops the current step, twice kills the code\n"
                        "Ctrl-R              searches the history\n");
