@@ -297,7 +297,7 @@ static void feed(struct reader *r, const char *p, size_t n)
         break;
     case READ_JSON:
         if (!buf_add(&r->body, p, n))
-            stop(r, "an unstreamed reply larger than 16 MiB");
+            stop(r, "a reply in one piece of more than 16 MiB");
         break;
     case READ_SSE:
         if (sse_feed(&r->sse, p, n))
