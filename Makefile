@@ -146,9 +146,16 @@ lint:
 	@CC=$(CC) tests/lint/check-source.sh
 	@tests/lint/check-scripts.sh
 	@tests/lint/check-providers.sh
+	@+$(MAKE) -s messages
 	@+$(MAKE) -s CC=gcc MODE=release B=build/lint-gcc lint-compile
 	@+$(MAKE) -s CC=clang MODE=release B=build/lint-clang lint-compile
 lint-compile: $(LINT_TARGETS)
+
+# Every sentence that the program can say, with file and line, to be read in one go.
+.PHONY: messages
+messages:
+	@mkdir -p build
+	@/usr/bin/python3 tests/lint/messages.py > build/messages.txt
 
 # Each target FUZZ_SECONDS (60; 0: the corpus only). The archives are all given, so each takes the rooms that it needs.
 FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(B)/targets/%,$(wildcard tests/fuzz/fuzz_*.c))

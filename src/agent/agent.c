@@ -262,10 +262,10 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
     question_init(a, &q);
     if (len > QUESTION_MAX) {
         error_set(&e, ERROR_USAGE, 0,
-                  "the question has %zu bytes, at most %zu are allowed; attach long text as a file", len,
+                  "the question is too long (%zu bytes, at most %zu); attach long text as a file", len,
                   QUESTION_MAX);
     } else if (text_blank(text)) {
-        error_set(&e, ERROR_USAGE, 0, "no question: it is empty");
+        error_set(&e, ERROR_USAGE, 0, "the question is empty");
     } else {
         tell_earlier(a);
         question_put(a, &q, text, len);
@@ -294,7 +294,7 @@ bool agent_can_retry(const struct agent *a)
 enum question_status agent_retry(struct agent *a, struct error *err)
 {
     if (!a->retry) {
-        error_set(err, ERROR_USAGE, 0, "nothing to ask again: no question is left without an answer");
+        error_set(err, ERROR_USAGE, 0, "nothing to retry: the last question was answered");
         return QUESTION_USAGE;
     }
     return agent_ask(a, a->retry, a->retry_len, err);

@@ -112,10 +112,10 @@ static int bound_history(struct agent *a, struct question *q, struct error *err)
 {
     while (conversation_bytes(a->c) > HISTORY_MAX)
         if (!shrink(a, q))
-            return error_set(
-                err, ERROR_LIMIT, 0,
-                "%s has sent more for this question than is kept of a conversation (%zu MiB)\n%s",
-                llm_model(a->llm), HISTORY_MAX >> 20, remedy(REMEDY_REPHRASE, a->o.chat));
+            return error_set(err, ERROR_LIMIT, 0,
+                             "%s sent more for this question than a conversation can hold (%zu MiB)\n"
+                             "%s",
+                             llm_model(a->llm), HISTORY_MAX >> 20, remedy(REMEDY_REPHRASE, a->o.chat));
     return 0;
 }
 
@@ -151,11 +151,10 @@ int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct err
 
     if (budget_may_ask(&q->budget, err))
         return -1;
-    agent_notice(a, NOTICE_INFO, "the answer holds code; asking %s whether it is to be run",
-                 llm_model(a->llm));
+    agent_notice(a, NOTICE_INFO, "the answer contains code; asking %s whether to run it", llm_model(a->llm));
     int status = request(a, text, r, err);
     account(a, q, r);
     if (status)
-        agent_notice(a, NOTICE_DETAIL, "that was not answered, so the code is only shown: %s", err->text);
+        agent_notice(a, NOTICE_DETAIL, "no reply to that, so the code is shown but not run: %s", err->text);
     return status;
 }

@@ -64,8 +64,8 @@ static int copy_stream(struct agent *a, struct source *s, struct error *err)
         total += n;
         if (total > a->o.data_size)
             return error_set(err, ERROR_USAGE, 0,
-                             "%s is too large: over %" PRId64 " bytes came, /mnt/data holds %" PRId64, name,
-                             total - 1, a->o.data_size);
+                             "%s is too large: more than %" PRId64 " bytes came, /mnt/data holds %" PRId64,
+                             name, total - 1, a->o.data_size);
         if (fd_write_all(s->copy, piece, (size_t)n))
             return error_errno(err, "keeping %s", name);
     }
@@ -242,8 +242,8 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
     if (s.size < 0 || make_block(a, &s, &block, &e))
         goto out;
     if (a->profiles.len + a->pending.len + block.len > PENDING_MAX) {
-        error_set(&e, ERROR_USAGE, 0,
-                  "too many files for one question: their descriptions take over %d bytes", PENDING_MAX);
+        error_set(&e, ERROR_USAGE, 0, "too many files for one question: their descriptions exceed %d bytes",
+                  PENDING_MAX);
         goto out;
     }
     buf_add(shown_whole(a, &s) ? &a->pending : &a->profiles, block.data, block.len);

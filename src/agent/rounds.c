@@ -116,17 +116,17 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
     autofree char *thought = brief_thought(q);
     if (r->finish == LLM_FINISH_LENGTH) {
         agent_reply_end(a, REPLY_CUT);
-        error_set(err, ERROR_LIMIT, 0, "the reply was cut by length before it said anything%s; %s", thought,
-                  remedy(REMEDY_MAX_TOKENS, a->o.chat));
+        error_set(err, ERROR_LIMIT, 0, "the reply reached its token limit before it said anything%s; %s",
+                  thought, remedy(REMEDY_MAX_TOKENS, a->o.chat));
         q->thought_told = true;
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_FILTER) {
         agent_reply_end(a, REPLY_CUT);
-        error_set(
-            err, ERROR_API, 0,
-            "the content filter of the service withheld the answer (%s)\nPut the question in other words",
-            llm_origin(a->llm));
+        error_set(err, ERROR_API, 0,
+                  "the service's content filter withheld the answer (%s)\n"
+                  "Rephrase the question",
+                  llm_origin(a->llm));
         return QUESTION_NO_ANSWER;
     }
     agent_reply_end(a, REPLY_NUDGED);
@@ -145,17 +145,17 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
 {
     set_text(&q->answer, r->text);
     if (r->endless) {
-        error_set(err, ERROR_LIMIT, 0, "the answer of %s had no end: it was cut after 1 MiB\n%s",
+        error_set(err, ERROR_LIMIT, 0, "the answer of %s did not end; it was cut off after 1 MiB\n%s",
                   model_name(a), remedy(REMEDY_REPHRASE, a->o.chat));
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_LENGTH) {
-        error_set(err, ERROR_LIMIT, 0, "the answer was cut by length; %s",
+        error_set(err, ERROR_LIMIT, 0, "the answer reached its token limit and was cut off; %s",
                   remedy(REMEDY_MAX_TOKENS, a->o.chat));
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_FILTER)
-        agent_notice(a, NOTICE_WARNING, "the service's content filter cut the answer");
+        agent_notice(a, NOTICE_WARNING, "the service's content filter cut off the answer");
     if (q->budget.no_more) {
         error_set(err, ERROR_LIMIT, 0, "the code still failed after %u repairs", a->o.max_repairs);
         return QUESTION_CODE_FAILED;
@@ -220,8 +220,9 @@ static int take_text(struct agent *a, struct question *q, struct llm_reply *r, s
 {
     if (r->truncated) {
         error_set(err, ERROR_NETWORK, 0,
-                  "the connection was lost in the middle of the answer of %s: %s\nAsk again",
-                  llm_origin(a->llm), r->cause ? r->cause : "no cause is known");
+                  "the connection to %s was lost in the middle of the answer: %s\n"
+                  "Ask again",
+                  llm_origin(a->llm), r->cause ? r->cause : "unknown cause");
         return reply_cut(a, r, err);
     }
     if (text_blank(r->text))
@@ -262,7 +263,7 @@ static int stuck(struct agent *a, struct question *q, struct error *err)
     autofree char *basis = xstrdup(q->good ? q->good : q->last_text);
 
     error_set(err, ERROR_LIMIT, 0, "%s sent the same code again and again instead of an answer%s\n%s",
-              model_name(a), q->good ? "; what the code printed stands in its place" : "",
+              model_name(a), q->good ? "; the output of the code is shown instead" : "",
               remedy(REMEDY_REPHRASE, a->o.chat));
     if (!text_blank(basis)) {
         for (size_t n = strlen(basis); n && basis[n - 1] == '\n';)

@@ -157,7 +157,7 @@ static int not_called(struct agent *a, struct tool_use *use, struct error *err)
     const struct prompts *p = a->o.prompts;
     struct buf text autorelease(buf_release) = BUF_INIT(1024);
 
-    buf_addf(&text, use->tool ? "The arguments of %.64s are no JSON object." : "There is no tool %.64s.",
+    buf_addf(&text, use->tool ? "The arguments of %.64s are not a JSON object." : "There is no tool %.64s.",
              use->call->name);
     for (size_t i = 0; i < p->n_tools; i++)
         buf_addf(&text, "%s%s", i ? ", " : " The tools are: ", p->tools[i].name);

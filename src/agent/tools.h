@@ -32,8 +32,8 @@ struct tool {
     const char *parameters; /* of its arguments: JSON schema, text */
     const char *code_key;   /* the argument that is code, and its language; or NULL */
     const struct language *language;
-    /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, interrupted before it
-     * ran). */
+    /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, interrupted before it ran).
+     */
     int (*run)(struct agent *a, struct tool_use *use, struct error *err);
 };
 

@@ -304,7 +304,7 @@ void child_status_text(int status, char *out, size_t size)
         else
             snprintf(out, size, "killed by signal %d", WTERMSIG(status));
     } else {
-        snprintf(out, size, "ended in an unknown way");
+        snprintf(out, size, "ended for an unknown reason");
     }
 }
 

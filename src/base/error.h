@@ -1,9 +1,9 @@
-/* error.h - bad news for the user, on the caller's stack.
+/* error.h - an error for the user, on the caller's stack.
  *
- * A function that can fail takes a struct error * last and returns 0 or -1 (or NULL). On success the struct
- * is not touched; there is nothing to free. Three kinds of bad news stay apart: what the model should read (a
- * Python exception is a normal result), what the user should read (this), what we got wrong (assert). Only
- * the edge (main, term, pipe) prints.
+ * A function that can fail takes a struct error * as its last argument and returns 0 or -1 (or NULL). On
+ * success it does not touch the struct; there is nothing to free. An error is for the user. What the model
+ * should read (a Python exception, say) is a normal result, and a bug of ours is an assert. Only main, term
+ * and pipe print.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -35,12 +35,11 @@ struct error {
         where; /* so many bytes at the beginning of text say where it happened: "docker: ", "config.yaml: " */
 };
 
-/* Fill in *err (may be NULL) and return -1. What follows the first line break is the remedy. What does not
- * fit is cut at a character. */
+/* Fill in *err (may be NULL) and return -1. A text that is too long is cut between two characters. */
 int error_set(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Put "fmt: " before the text that is there, as part of where it happened; all else stays. Returns -1. */
+/* Put "fmt: " in front of the text; kind and code stay. Returns -1. */
 int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ERROR_SYSTEM with errno's text: "fmt: No space left on device". Returns -1. Call before anything changes

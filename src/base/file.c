@@ -28,11 +28,11 @@ const char *disk_trouble(int code)
         return "is read-only";
     case EACCES:
     case EPERM:
-        return "may not be written to";
+        return "is not writable";
     case ENOTDIR:
         return "is not a folder";
     case ELOOP:
-        return "leads through a link that is not followed";
+        return "contains a symbolic link that is not followed";
     default:
         return strerror(code);
     }
@@ -120,7 +120,7 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
         return error_errno(err, "cannot read %s", path);
     }
     if (S_ISREG(st.st_mode) && (uintmax_t)st.st_size > max)
-        return error_set(err, ERROR_USAGE, EFBIG, "%s is too long: %jd bytes, at most %zu are read", path,
+        return error_set(err, ERROR_USAGE, EFBIG, "%s is too large: %jd bytes, the limit is %zu", path,
                          (intmax_t)st.st_size, max);
     size_t got = 0;
     for (;;) {
@@ -136,7 +136,7 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
         /* Files in /proc, and files that grow while they are read, have no size beforehand. */
         if (got > max || !buf_add(out, piece, (size_t)n))
             return error_set(err, ERROR_USAGE, EFBIG,
-                             "%s is too long: %zu bytes and more, at most %zu are read", path, got,
+                             "%s is too large: more than %zu bytes, the limit is %zu", path, got,
                              out->max != 0 && out->max < max ? out->max : max);
     }
 }
@@ -221,7 +221,7 @@ int file_mkdirs(const char *path, int mode, struct error *err)
             /* Other errors (a read-only parent) do not matter when it is there already. */
             if (stat(p, &st) < 0 || !S_ISDIR(st.st_mode)) {
                 errno = code == EEXIST ? ENOTDIR : code;
-                return error_errno(err, "cannot make the directory %s", p);
+                return error_errno(err, "cannot create the directory %s", p);
             }
         }
         *s = saved;

@@ -167,13 +167,13 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
 {
     size_t most = flags & JSON_LONG ? JSON_LONG_BYTES : JSON_BYTES;
     if (len > most) {
-        error_set(err, ERROR_PROTOCOL, 0, "JSON of %zu bytes is too long (at most %zu)", len, most);
+        error_set(err, ERROR_PROTOCOL, 0, "invalid JSON: too long (%zu bytes, the limit is %zu)", len, most);
         return NULL;
     }
     struct json_scan scan;
     cJSON *c = NULL;
     if (json_scan(&scan, text, len, JSON_DEPTH, flags & JSON_PREFIX) < 0) {
-        error_set(err, ERROR_PROTOCOL, (int)scan.at, "no valid JSON: %s (at byte %zu of %zu)", scan.reason,
+        error_set(err, ERROR_PROTOCOL, (int)scan.at, "invalid JSON: %s (byte %zu of %zu)", scan.reason,
                   scan.at, len);
         goto out;
     }
@@ -184,8 +184,7 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
     struct fix f = {.text = text, .scan = &scan, .drop_duplicates = flags & JSON_DUPLICATES};
     fix_tree(&f, c);
     if (f.duplicate != NULL) {
-        error_set(err, ERROR_PROTOCOL, (int)scan.start, "no valid JSON: the key \"%.80s\" is there twice",
-                  f.duplicate);
+        error_set(err, ERROR_PROTOCOL, (int)scan.start, "invalid JSON: duplicate key \"%.80s\"", f.duplicate);
         cJSON_Delete(c);
         c = NULL;
         goto out;

@@ -271,7 +271,7 @@ int loop_signals(struct loop *l, struct error *err)
     assert(l->signal_fd < 0 && signal_write_fd < 0);
     int fds[2];
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
-        return error_errno(err, "cannot make the signal pipe");
+        return error_errno(err, "cannot create the signal pipe");
     l->signal_fd = fds[0];
     signal_write_fd = fds[1];
     signal_loop = l;

@@ -1,5 +1,5 @@
-/* loop.h - the one poll loop. Code reads in a straight line and waits in one place; while it waits, other
- * descriptors (the sandbox that starts up, the signal pipe) are served by their callbacks.
+/* loop.h - the program's poll loop. Code is written in a straight line; while it waits, the loop calls the
+ * callbacks of other descriptors (the sandbox that is starting, the signal pipe) and of timers.
  *
  *     while (!done && !loop_cancelled(loop))
  *         loop_wait(loop, -1);
@@ -17,7 +17,7 @@
 struct error;
 struct loop;
 
-/* may add and remove watches and timers, also its own */
+/* A callback. It may add and remove watches and timers, including its own. */
 typedef void loop_fn(void *ctx, short revents);
 
 struct loop *loop_new(void);
@@ -48,9 +48,10 @@ int loop_serve(struct loop *l, const struct pollfd *fds, size_t n);
 int loop_signals(struct loop *l, struct error *err);
 void loop_arm(struct loop *l);                  /* a new step begins: forget the interrupts so far */
 unsigned loop_interrupts(const struct loop *l); /* SIGINTs since loop_arm */
-/* as if SIGINT had come (an editor that reads Ctrl-C as a byte) */
+/* Count a SIGINT that did not come as a signal (an editor reads Ctrl-C as a byte). */
 void loop_interrupt(struct loop *l);
-/* take signals in without serving anything else (for a callback that must wait); loop_cancelled */
+/* Read pending signals without serving anything else, for a callback that must wait. Returns
+ * loop_cancelled(). */
 bool loop_check(struct loop *l);
 /* For such a callback too: wait until fd shows one of events or an error, a signal comes, or ms have passed.
  * Serves nothing; l may be NULL. */

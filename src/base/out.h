@@ -1,5 +1,4 @@
-/* out.h - the one place that writes to stdout and stderr. A write waits for its reader where a signal can end
- * the wait.
+/* out.h - writes to stdout and stderr. A write waits for a slow reader, but a signal can end that wait.
  *
  * A blocking write to a pipe nobody reads (less, a stopped job) would make the program deaf to Ctrl-C and to
  * SIGTERM, and keep its sandbox alive. Descriptors are left in the mode they came in: O_NONBLOCK belongs to

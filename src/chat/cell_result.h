@@ -37,12 +37,10 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
     /* One line in three parts, which cell_what() joins: which limit ended it and how much it had, or who
      * stopped it; what is left of the variables after that; what had been lost before it ran. */
     char *what, *left, *before;
-    bool state_lost; /* variables are gone */
-    bool
-        /* the interpreter died; variables are those from before the cell. Not with state_lost */
-        state_restored;
-    bool earlier;    /* either was so before this cell ran: what it defined is there */
-    bool files_lost; /* /mnt/data is gone too (the container was replaced); state_lost as well */
+    bool state_lost;     /* variables are gone */
+    bool state_restored; /* the interpreter died and was restored from before the cell; not with state_lost */
+    bool earlier;        /* either was so before this cell ran: what it defined is there */
+    bool files_lost;     /* /mnt/data is gone too (the container was replaced); state_lost as well */
     double seconds;
     uint64_t out_bytes, err_bytes; /* everything it wrote */
     char *output_path;       /* the full output on disk (16 MiB at most), where that is more than was shown */

@@ -18,9 +18,7 @@ struct prompt_tool {
     const char *name, *description;
 };
 
-struct
-    /* strings belong to whoever filled it in; after loading only model and reasoning_effort may be NULL */
-    prompts {
+struct prompts { /* whoever filled it in owns the strings; after loading only model and effort may be NULL */
     const char *role;
     const char *model; /* the model it asks for when nobody names one; NULL: any */
     const char *reasoning_effort;

@@ -114,7 +114,9 @@ int attempt_make_dir(struct attempt *a)
         return -1;
     struct error e = a->err;
     return error_set(&a->err, ERROR_SYSTEM, e.code,
-                     "%s\nset XDG_RUNTIME_DIR to a folder of yours that has room and the mode 0700", e.text);
+                     "%s\n"
+                     "set XDG_RUNTIME_DIR to a folder of your own with free space and mode 0700",
+                     e.text);
 }
 
 int attempt_record(const struct attempt *a, const char *owner, bool named, struct error *err)
@@ -172,7 +174,7 @@ bool attempt_alive(struct attempt *a, char *why, size_t size)
     char how[64];
 
     if (!a->up) {
-        snprintf(why, size, "it was never up");
+        snprintf(why, size, "it never started");
         return false;
     }
     if (by_client)
@@ -205,8 +207,8 @@ bool attempt_refused(const struct attempt *a, struct error *err)
     if (!which)
         return false;
     error_set(err, ERROR_SANDBOX, 0,
-              "%s: it cannot hold --%s here (%.200s)\nleave --%s out, or use another engine: sandpiper "
-              "doctor says what each holds",
+              "%s: cannot enforce --%s here (%.200s)\n"
+              "leave out --%s, or use another engine: sandpiper doctor says what each enforces",
               a->engine->name, which, weakness ? weakness : "see: docker info", which);
     return true;
 }
@@ -250,13 +252,14 @@ void attempt_begin(struct attempt *a)
     a->program = child_find_program(engines_client(a->engine));
     if (strlen(a->guest) > GUEST_MAX) {
         error_set(&a->err, ERROR_SANDBOX, 0,
-                  "the supervisor's text is too long for an argument\nthis is a bug of sandpiper");
+                  "the supervisor's text is too long for an argument\n"
+                  "this is a bug in sandpiper");
     } else if (!a->program) {
         not_installed(a);
         fault = FAULT_ABSENT;
     } else if (a->o->name && !a->engine->named) {
         error_set(&a->err, ERROR_SANDBOX, 0,
-                  "%s: a sandbox of this engine cannot be kept\nleave --sandbox-name out, or use another "
+                  "%s: a sandbox of this engine cannot be kept\nleave out --sandbox-name, or use another "
                   "engine with --sandbox",
                   a->engine->name);
     } else if (fit_limits(a) == 0 && a->engine->start(a) == 0) {

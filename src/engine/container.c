@@ -57,7 +57,7 @@ static void connected(struct attempt *a, int fd)
     if (rc == 0) {
         attempt_up(a);
     } else {
-        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox hung up at once\ntry again",
+        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox closed its channel at once\ntry again",
                   a->engine->name);
         attempt_fail(a, FAULT_OTHER);
     }
@@ -233,11 +233,10 @@ static int start_attached(struct attempt *a)
 int container_start(struct attempt *a)
 {
     if (a->stdio && a->o->name)
-        return error_set(
-            &a->err, ERROR_SANDBOX, 0,
-            "%s can share no socket with its containers here, which a sandbox with a name needs\n"
-            "leave --sandbox-name out, or use --sandbox bwrap",
-            a->engine->name);
+        return error_set(&a->err, ERROR_SANDBOX, 0,
+                         "%s cannot share a socket with its containers here, and a named sandbox needs one\n"
+                         "leave out --sandbox-name, or use --sandbox bwrap",
+                         a->engine->name);
     if (prepare(a) != 0)
         return -1;
     if (a->stdio)
@@ -286,11 +285,11 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld)
 
     *unheld = a->holds_cpu ? discarded(said) : SANDBOX_ASKED_CPUS;
     if (!a->holds_memory)
-        return "podman without root has no control groups here: memory is limited for each process, not in "
-               "all, and CPU time is not";
+        return "podman without root has no control groups here: memory is limited per process, not in total, "
+               "and CPU time is not limited";
     /* The daemon itself knows what it cannot hold, and says so when the container starts. */
     if (strstr(said, "imitation discarded") || strstr(said, "not supported"))
-        return "the engine does not hold every limit here (rootless, or a kernel without the controllers); "
+        return "the engine cannot enforce every limit here (rootless, or a kernel without the controllers); "
                "see: docker info";
     return NULL;
 }

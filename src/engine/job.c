@@ -359,5 +359,5 @@ char *job_complaint(const struct job *j)
     if (j->timed_out)
         return xstrdup("no answer in time");
     child_status_text(j->status, how, sizeof how);
-    return xstrdup(j->ended ? how : "it still runs");
+    return xstrdup(j->ended ? how : "it is still running");
 }

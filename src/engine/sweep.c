@@ -241,7 +241,7 @@ static bool end_inside(const struct reaper *reaper, const struct session_left *l
     if (!left->inside || remover(left->engine) || owner_kill(left->inside, KILL_MS))
         return true;
     const char *pid = strchr(left->inside, ':');
-    sweep_failed(reaper->count, "process %.*s of a bwrap sandbox, which still runs",
+    sweep_failed(reaper->count, "process %.*s of a bwrap sandbox, still running",
                  pid ? (int)strcspn(pid + 1, ":") : 0, pid ? pid + 1 : "");
     return false;
 }

@@ -117,9 +117,9 @@ def chain(worker, e, depth):
     lines = []
     if depth < 4:
         if e.__cause__ is not None:
-            lines = chain(worker, e.__cause__, depth + 1) + ['', 'That was the direct cause of:', '']
+            lines = chain(worker, e.__cause__, depth + 1) + ['', 'The above exception was the direct cause of the following exception:', '']
         elif e.__context__ is not None and not e.__suppress_context__:
-            lines = chain(worker, e.__context__, depth + 1) + ['', 'While that was handled, another came:', '']
+            lines = chain(worker, e.__context__, depth + 1) + ['', 'During handling of the above exception, another exception occurred:', '']
     shown, skipped = [], 0
     for frame, lineno in walk(e.__traceback__):
         code = frame.f_code

@@ -56,14 +56,14 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
              c->runtime ? ", runtime " : "", c->runtime ? c->runtime : "");
     for (size_t i = 0; i < c->open.n; i++)
         add_line(out, "open", c->open.v[i]);
-    add_line(out, "packages", c->packages && *c->packages ? c->packages : "none beyond Python's own");
+    add_line(out, "packages", c->packages && *c->packages ? c->packages : "only Python's own");
     add_list(out, "walls", &c->walls);
     add_list(out, "limits", &c->holds);
     for (size_t i = 0; i < c->weaker.n; i++)
         add_line(out, "weaker", c->weaker.v[i]);
     if (c->gvisor)
         add_line(out, "note",
-                 "gVisor (runsc) is installed: --runtime runsc keeps the code away from the host's kernel");
+                 "gVisor (runsc) is installed: --runtime runsc isolates the code from the host's kernel");
 }
 
 static int print_wrapped(const struct buf *text)

@@ -102,7 +102,7 @@ static void on_up(void *ctx, const struct sandbox *s)
 
 static int too_long(struct error *err, const char *name)
 {
-    return error_set(err, ERROR_USAGE, EFBIG, "%s: over %u MiB of code, the most that one run takes", name,
+    return error_set(err, ERROR_USAGE, EFBIG, "%s: too long (more than %u MiB of code)", name,
                      SANDBOX_CODE_MAX >> 20);
 }
 
@@ -141,14 +141,14 @@ static int read_code(struct exec *x, struct error *err)
         }
     } else if (!c->operand && ((x->closed & 1) || isatty(0))) {
         return error_set(err, ERROR_USAGE, 0,
-                         "exec needs Python: sandpiper exec FILE, exec -c CODE, or exec - for stdin");
+                         "exec needs Python code: sandpiper exec FILE, exec -c CODE, or exec - for stdin");
     } else if (read_stdin(x->loop, code, err) < 0) {
         return -1;
     }
     if (memchr(buf_str(code), 0, code->len))
-        return error_set(err, ERROR_USAGE, 0, "%s: there is a NUL in it; it is no Python", name);
+        return error_set(err, ERROR_USAGE, 0, "%s: not Python: it contains a NUL byte", name);
     if (!utf8_valid(buf_str(code), code->len))
-        return error_set(err, ERROR_USAGE, 0, "%s: it is no valid UTF-8, which Python needs", name);
+        return error_set(err, ERROR_USAGE, 0, "%s: not valid UTF-8, which Python requires", name);
     return 0;
 }
 

@@ -111,11 +111,11 @@ static int check_mode(const struct pipe *p, struct error *err)
 {
     if (p->o.stdin_mode == STDIN_DATA)
         return error_set(err, ERROR_USAGE, 0,
-                         "no question: --stdin data makes stdin the data for one\n"
+                         "no question: with --stdin data, stdin is data\n"
                          "Try: sandpiper --stdin data \"how many rows?\" < FILE");
     if (p->o.stdin_mode == STDIN_IGNORE)
         return error_set(err, ERROR_USAGE, 0,
-                         "no question: --stdin ignore leaves stdin alone\n"
+                         "no question: with --stdin ignore, stdin is not read\n"
                          "Try: sandpiper \"how many primes below a million?\"");
     return 0;
 }
@@ -143,9 +143,9 @@ static int prepare_script(struct pipe *p, struct error *err)
             "no question: stdin is closed.\nTry: sandpiper \"how many primes below a million?\"");
     if (isatty(0))
         return error_set(err, ERROR_USAGE, 0,
-                         "no question: stdin is a terminal, and a chat needs one on stdout too%s.\n"
+                         "no question given, and no chat can start: stdout is not a terminal%s.\n"
                          "Try: sandpiper \"how many primes below a million?\"",
-                         p->o.json ? " and no --json" : "");
+                         p->o.json ? ", or --json was given" : "");
     if (check_mode(p, err) < 0)
         return -1;
     script_init(&p->script, 0, p->loop);

@@ -25,7 +25,7 @@ static int too_long(const char *what, uint64_t len, bool whole, struct error *er
     show_count(len, have);
     show_count(QUESTION_MAX, may);
     return error_set(err, ERROR_USAGE, 0,
-                     "%s is %s%s bytes long, a question may have %s.\n"
+                     "%s is too long: %s%s bytes, at most %s.\n"
                      "Give long text as data instead: sandpiper \"QUESTION\" < FILE, or --add FILE",
                      what, whole ? "" : "more than ", have, may);
 }
@@ -48,13 +48,13 @@ static int check_text(const char *what, const char *s, size_t len, struct error 
 
     if (nul)
         return error_set(err, ERROR_USAGE, 0,
-                         "%s holds a NUL (byte %zu): it is no text.\n"
-                         "Give such data beside a question: sandpiper \"QUESTION\" < FILE",
+                         "%s is not text: it contains a NUL (byte %zu).\n"
+                         "Give it as data for a question: sandpiper \"QUESTION\" < FILE",
                          what, (size_t)(nul - s) + 1);
     if (!utf8_valid(s, len))
         return error_set(err, ERROR_USAGE, 0,
                          "%s is not valid UTF-8 (byte %zu).\n"
-                         "Convert it (iconv -f LATIN1 -t UTF-8), or give it as data beside a question",
+                         "Convert it (iconv -f LATIN1 -t UTF-8), or give it as data for a question",
                          what, bad_byte(s, len) + 1);
     return 0;
 }
@@ -179,7 +179,7 @@ int script_check(struct script *s, bool suspect, struct error *err)
         return 0;
     return error_set(err, ERROR_USAGE, 0,
                      "this looks like %s, not questions: sandpiper \"...\" < FILE\n"
-                     "To ask each line of it all the same: sandpiper --stdin script < FILE",
+                     "To ask each line anyway: sandpiper --stdin script < FILE",
                      kind);
 }
 
@@ -277,10 +277,10 @@ static int block_next(struct script *s, struct buf *q, struct buf *line, struct 
         return -1;
     if (r == 0)
         return error_set(err, ERROR_USAGE, 0,
-                         "the block that begins at line %lu of the questions is not closed.\n"
+                         "the block that starts at line %lu of the questions is not closed.\n"
                          "End it with a line of three double quotes",
                          opened);
-    snprintf(what, sizeof what, "the block that begins at line %lu", opened);
+    snprintf(what, sizeof what, "the block that starts at line %lu", opened);
     if (total > QUESTION_MAX)
         return too_long(what, total, total <= COUNT_MAX, err);
     return 1;

@@ -35,8 +35,8 @@ static int too_big(const struct stdin_rules *r, uint64_t size, bool whole, struc
     show_count(size, have);
     show_count(r->max, may);
     return error_set(err, ERROR_USAGE, 0,
-                     "stdin is %s%s bytes of data, but /mnt/data in the sandbox takes %s.\n"
-                     "Give it less, or a larger place: --data-size",
+                     "stdin is too large: %s%s bytes, /mnt/data in the sandbox holds %s.\n"
+                     "Send less data, or raise --data-size",
                      whole ? "" : "more than ", have, may);
 }
 
@@ -50,7 +50,7 @@ static int temporary_file(struct error *err)
         if (dirs[i] && *dirs[i] && (fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) >= 0)
             return fd;
     fd = memfd_create("stdin", MFD_CLOEXEC);
-    return fd >= 0 ? fd : error_errno(err, "no place to keep the data of stdin");
+    return fd >= 0 ? fd : error_errno(err, "no folder to keep the data of stdin in");
 }
 
 /* Whoever could write. The look takes a while: what was written, and closed, just before or during it counts,
@@ -80,7 +80,8 @@ static bool only_parents_left(struct spool *s, uint64_t size)
         s->other_writer = true;
     } else if (h == HOLDER_ANCESTORS && s->other_writer) {
         say(s->r, NOTICE_WARNING,
-            "whoever wrote to stdin is gone, but a parent keeps it open: taken as its end");
+            "the program that wrote to stdin has ended, but a parent keeps it open; continuing with what "
+            "came");
         return true;
     }
     if (s->line_at) {
@@ -148,7 +149,7 @@ static int take_regular(const struct stdin_rules *r, const struct stat *st, stru
 
     if (at != 0 && r->mode != STDIN_DATA) {
         say(r, NOTICE_WARNING,
-            "stdin is a file that a parent is reading from, so it was left alone; --stdin data reads it");
+            "stdin was not read: the calling script is reading that file too (--stdin data reads it anyway)");
         return 0;
     }
     if (left > r->max)
@@ -168,15 +169,8 @@ static int worth_waiting(const struct stdin_rules *r)
 {
     enum holder h = r->mode == STDIN_DATA ? HOLDER_OTHER : holders_now(r);
 
-    if (h == HOLDER_ANCESTORS)
-        say(r, NOTICE_WARNING,
-            "nothing came from stdin, which only a parent of this program could write to, so it was left "
-            "alone; "
-            "--stdin data waits for it");
-    if (h == HOLDER_UNKNOWN)
-        say(r, NOTICE_WARNING,
-            "nothing came from stdin, and nobody is seen who could write to it, so it was left alone; "
-            "--stdin data waits for it");
+    if (h != HOLDER_OTHER)
+        say(r, NOTICE_WARNING, "no data on stdin; continuing without it (--stdin data waits for it)");
     return h == HOLDER_OTHER;
 }
 
@@ -192,7 +186,7 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
             return 0;
         s.other_writer = r->mode != STDIN_DATA;
         if (s.line_at && clock_ms() - start >= LINE_MS) {
-            say(r, NOTICE_INFO, "waiting for stdin; Ctrl-C stops, --stdin ignore goes on without it");
+            say(r, NOTICE_INFO, "waiting for stdin; Ctrl-C stops, --stdin ignore continues without it");
             s.line_at = 0;
         }
         /* looked at again each second: the writer may end while a parent keeps its end open */
@@ -203,8 +197,8 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
         return -1;
     if (d->size && r->mode != STDIN_DATA && holders_parent_reads(r->fd))
         say(r, NOTICE_INFO,
-            "the program that started this one reads the same stdin and will find nothing left of it; "
-            "--stdin ignore leaves it alone");
+            "this read all of stdin, including what the calling script wanted to read; use --stdin ignore "
+            "inside loops");
     return 0;
 }
 
@@ -225,7 +219,7 @@ static int take(const struct stdin_rules *r, struct stdin_data *d, struct error 
     if (S_ISDIR(st.st_mode)) {
         if (asked)
             return error_set(err, ERROR_USAGE, EISDIR, "--stdin data, but stdin is a directory");
-        say(r, NOTICE_WARNING, "stdin is a directory and was left alone");
+        say(r, NOTICE_WARNING, "stdin is a directory; not read");
         return 0;
     }
     return asked ? spool(&s, d, err) : 0; /* a device: a terminal, /dev/null */

@@ -33,8 +33,7 @@ int registry_check_name(const char *name, struct error *err)
     if (n >= 1 && n <= REGISTRY_NAME_MAX && name[0] != '.' && name[0] != '-' && strspn(name, letters) == n)
         return 0;
     return error_set(err, ERROR_USAGE, 0,
-                     "a sandbox's name has 1 to %d letters, digits, dots, dashes or underscores, and begins "
-                     "with no dot or dash",
+                     "bad sandbox name: use 1 to %d letters, digits, . _ -, not starting with . or -",
                      REGISTRY_NAME_MAX);
 }
 
@@ -65,7 +64,7 @@ static int open_names(bool make, struct error *err)
     autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
 
     if (!runtime)
-        return error_set(err, ERROR_SYSTEM, 0, "no place to remember a sandbox's name\nset XDG_RUNTIME_DIR");
+        return error_set(err, ERROR_SYSTEM, 0, "no folder to keep named sandboxes in\nset XDG_RUNTIME_DIR");
     if (make && file_mkdirs(runtime, 0700, err) != 0)
         return -1;
     autoclose int top = open_dir(AT_FDCWD, runtime);
@@ -139,13 +138,14 @@ static int tell_held(const char *name, int lock, struct error *err)
     read_holder(lock, &h);
     if (h.pid <= 0)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "the sandbox \"%s\" is held by another program\nuse another --sandbox-name, or none",
+                         "the sandbox \"%s\" is in use by another program\n"
+                         "use another --sandbox-name, or none",
                          name);
     time_text(h.since, since, sizeof since);
-    return error_set(
-        err, ERROR_SANDBOX, 0,
-        "the sandbox \"%s\" is held by process %ld since %s\nend that program, or use another --sandbox-name",
-        name, h.pid, since);
+    return error_set(err, ERROR_SANDBOX, 0,
+                     "the sandbox \"%s\" is in use by process %ld since %s\n"
+                     "end that program, or use another --sandbox-name",
+                     name, h.pid, since);
 }
 
 /* 1: locked, and still the file of that name. 0: somebody holds it; -1: it was removed meanwhile, or cannot
@@ -202,7 +202,8 @@ int registry_take(struct registry_hold *h, const char *name, struct error *err)
         dir = lock = -1;
         return 0;
     }
-    return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" comes and goes; try again", name);
+    return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" keeps appearing and disappearing; try again",
+                     name);
 }
 
 bool registry_exists(const char *name)

@@ -26,7 +26,7 @@ case $what in
     *) say "usage: packages.sh build|run|test|image|engines [--check]"; exit 2 ;;
 esac
 
-command -v dpkg-query >/dev/null || { say "packages: this is no Debian; needed are the equivalents of: $want"; exit 1; }
+command -v dpkg-query >/dev/null || { say "packages: this is not Debian or Ubuntu; install the equivalents of: $want"; exit 1; }
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }
 

@@ -1,4 +1,5 @@
-/* private.h - what the files of src/show share beside the screen: the show, and the events of a cell. */
+/* private.h - shared by the files of src/show. Each call collects its bytes in one buffer and writes them
+ * with one write. */
 #ifndef SHOW_PRIVATE_H
 #define SHOW_PRIVATE_H
 

@@ -93,7 +93,7 @@ void show_asking(struct show *s, const char *model)
         free(s->model);
         s->model = xstrdup(model);
     }
-    autofree char *text = xasprintf("asking %s", s->model ? s->model : "the model");
+    autofree char *text = xasprintf("Waiting for %s...", s->model ? s->model : "the model");
     show_status(s, text);
 }
 
@@ -116,7 +116,7 @@ void show_talk(struct show *s, const char *text, size_t len)
 static void show_reasoning(struct show *s, const struct event *e)
 {
     if (!s->o.reasoning) {
-        autofree char *text = xasprintf("%s is thinking", s->model ? s->model : "the model");
+        autofree char *text = xasprintf("%s is thinking...", s->model ? s->model : "the model");
 
         show_status(s, text);
         return;
@@ -160,12 +160,8 @@ static void show_file(struct show *s, const struct event *e)
         return;
     show_size(e->file.size, size);
     screen_begin(&s->screen, NULL);
-    buf_addf(&s->screen.out, "%sfile:", screen_sgr(&s->screen, SGR_GREEN));
-    if (s->screen.terminal && 6 + strlen(path) + strlen(size) + 3 > (size_t)s->screen.width)
-        /* the path on a line of its own: it is there to be copied */
-        buf_addf(&s->screen.out, " %s\n%s%s\n", size, path, screen_sgr(&s->screen, SGR_RESET));
-    else
-        buf_addf(&s->screen.out, " %s (%s)%s\n", path, size, screen_sgr(&s->screen, SGR_RESET));
+    buf_addf(&s->screen.out, "%ssaved: %s (%s)%s\n", screen_sgr(&s->screen, SGR_GREEN), path, size,
+             screen_sgr(&s->screen, SGR_RESET));
     screen_flush(&s->screen);
 }
 
@@ -182,7 +178,7 @@ static void show_done(struct show *s, const struct event *e)
 {
     show_status(s, NULL);
     if (s->o.verbose && !s->o.reasoning && e->done.reasoning) { /* else it was shown as it came */
-        show_line(s, NOTICE_DETAIL, "what the model thought:");
+        show_line(s, NOTICE_DETAIL, "the model's reasoning:");
         show_talk(s, e->done.reasoning, strlen(e->done.reasoning));
     }
     if (e->done.error && *e->done.error)

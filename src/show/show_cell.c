@@ -1,5 +1,5 @@
-/* show_cell.c - one cell for a person: its code with line numbers, its output behind a gutter as it comes,
- * value, error, and where the rest of an output is that was cut.
+/* show_cell.c - prints one cell: its code with line numbers, its output behind a gutter as it arrives, its
+ * value or error, and where the full output is if it was cut.
  *
  *       1  import math
  *       2  print("hello")
@@ -89,7 +89,7 @@ static void show_code(struct show *s, const char *code, const struct language *l
         char rest[32];
 
         show_count(len - at, rest);
-        buf_addf(&s->screen.out, "[code cut: %s more bytes]\n", rest);
+        buf_addf(&s->screen.out, "[%s more bytes of code not shown]\n", rest);
     }
     free(class);
     buf_release(&clean);
@@ -97,8 +97,6 @@ static void show_code(struct show *s, const char *code, const struct language *l
 
 void show_cell_call(struct show *s, const struct event *e)
 {
-    char status[64];
-
     if (s->o.quiet)
         return;
     screen_begin(&s->screen, NULL);
@@ -111,10 +109,8 @@ void show_cell_call(struct show *s, const struct event *e)
     }
     show_code(s, e->call.code, e->call.language);
     screen_flush(&s->screen);
-    if (e->call.cell) { /* 0: it will not run */
-        snprintf(status, sizeof status, "running cell %u", e->call.cell);
-        show_status(s, status);
-    }
+    if (e->call.cell) /* 0: it will not run */
+        show_status(s, "Running...");
 }
 
 void show_cell_output(struct show *s, const struct event *e)
@@ -149,30 +145,28 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
         char all[32];
 
         show_count(cut.all_bytes, all);
-        buf_addf(&s->screen.out, "[cut: %s bytes in all]\n", all);
+        buf_addf(&s->screen.out, "[cut off: %s bytes in total]\n", all);
     }
 }
 
 static void add_cut_line(struct show *s, const struct cell_result *r)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
-    char lines[32], shown[32], bytes[32];
+    char lines[32], shown[32], size[32];
     const char *path = r->output_path;
     uint64_t made = r->out_bytes + r->err_bytes, all = s->cut.all_bytes > made ? s->cut.all_bytes : made;
 
     if (!s->cut.over)
         return;
+    show_size(all, size);
     show_count(s->cut.by_lines ? s->cut.lines : s->cut.bytes, shown);
-    show_count(s->cut.all_lines, lines);
-    show_count(all, bytes);
-    if (s->cut.by_lines)
-        buf_addf(&line, "[output cut at %s of %s lines, %s bytes in all", shown, lines, bytes);
-    else
-        buf_addf(&line, "[output cut at %s of %s bytes", shown, bytes);
+    show_count(s->cut.by_lines ? s->cut.all_lines : all, lines);
+    buf_addf(&line, "[first %s of %s %s shown", shown, lines, s->cut.by_lines ? "lines" : "bytes");
     if (path) {
         autofree char *clean = screen_clean(&s->screen, path);
 
-        buf_addf(&line, "; %s in %s", all > DISK_MAX ? "the first 16 MiB are" : "all of it is", clean);
+        buf_addf(&line, "; %s (%s): %s", all > DISK_MAX ? "first 16 MiB of the full output" : "full output",
+                 size, clean);
     }
     buf_addch(&line, ']');
     buf_addstr(&s->screen.out, screen_sgr(&s->screen, SGR_DIM));

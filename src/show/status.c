@@ -1,5 +1,5 @@
-/* status.c - the transient line of a terminal: drawn after a silence, moved by a timer of the loop, gone
- * before anything else is written.
+/* status.c - the status line of a terminal: drawn after 0.3 s without output, animated by a timer of the
+ * loop, and removed before anything else is written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,11 +56,12 @@ static void status_draw(struct screen *s)
     screen_follow_width(s);
     buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s -> status);
     if (seconds > 0)
-        buf_addf(&line, " (%lld s)", (long long)seconds);
+        buf_addf(&line, " %lld s", (long long)seconds);
     if (s->unshown) {
         show_size(s->unshown, size);
         buf_addf(&line, ", %s of output", size);
     }
+    buf_addstr(&line, " (Ctrl-C stops)");
     /* one column stays free, or the terminal would wrap and "\r" would no longer reach the line's beginning
      */
     buf_addf(&s->out, "\r%s%.*s%s\033[K", screen_sgr(s, SGR_DIM),

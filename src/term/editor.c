@@ -280,7 +280,7 @@ static void suspend(struct editor *e)
 
 static void say_cut(struct editor *e)
 {
-    autofree char *text = xasprintf("sandpiper: the paste was cut at 1 MiB; %s",
+    autofree char *text = xasprintf("sandpiper: the paste was cut off at 1 MiB; %s",
                                     remedy(REMEDY_ADD_FILE, true));
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 

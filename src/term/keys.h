@@ -1,8 +1,8 @@
-/* keys.h - a terminal's bytes as characters and whole pastes.
+/* keys.h - turns a terminal's bytes into characters and whole pastes.
  *
- * With bracketed paste on, a terminal puts ESC[200~ and ESC[201~ around what is pasted. An editor that waits
- * for the second mark can be hung by whoever made the text, so pastes are cut out here: at most 1 MiB, and
- * ended after a second without a byte. Knows nothing of readline; time is handed in.
+ * With bracketed paste on, a terminal sends ESC[200~ before and ESC[201~ after pasted text. Hostile text
+ * could hang an editor that waits for the second mark, so pastes are handled here: at most 1 MiB, and ended
+ * after one second without a byte. Knows nothing of readline; the caller passes the time (clock_ms).
  */
 #ifndef TERM_KEYS_H
 #define TERM_KEYS_H
@@ -31,13 +31,13 @@ struct key {
 struct keys {
     struct buf raw, paste, clean;
     bool pasting, cut;
-    int64_t last; /* when the latest byte came */
+    int64_t last; /* time of the latest byte */
 };
 
 void keys_init(struct keys *k);
 void keys_release(struct keys *k);
 void keys_feed(struct keys *k, const char *bytes, size_t len, int64_t now);
 struct key keys_next(struct keys *k, int64_t now);
-int64_t keys_deadline(const struct keys *k); /* ask again then even when no byte comes; -1: no need */
+int64_t keys_deadline(const struct keys *k); /* when to call keys_next again even without a byte; -1: never */
 
 #endif

@@ -22,7 +22,7 @@ def test_doctor_says_what_an_engine_holds(sandpiper_on, engine):
     if os.geteuid() == 0:
         assert "memory 300 MiB" in limits[0] and "1 CPU" in limits[0], r
     assert ("10000 files" in limits[0]) == (engine == "docker"), r
-    assert ("counted after each cell" in r.out) == (engine != "docker"), r
+    assert ("checked after each run" in r.out) == (engine != "docker"), r
     assert os.listdir(sandpiper_on.work) == []
 
 
@@ -41,7 +41,7 @@ def test_doctor_as_an_ordinary_user_names_what_is_weaker(sandpiper):
             os.chown(os.path.join(root, name), uid, uid)
     r = sandpiper.run("doctor", "--offline", user=uid, group=uid, extra_groups=[])
     assert r.code == 0, r
-    assert "memory is limited for each process" in r.out and "CPU time is not" in r.out and "memory 1 GiB" not in r.out, r
+    assert "memory is limited per process" in r.out and "CPU time is not" in r.out and "memory 1 GiB" not in r.out, r
 
 
 def test_doctor_without_engines(bare):
@@ -55,18 +55,18 @@ def test_doctor_names_a_missing_image(sandpiper_on, engine):
     if engine == "bwrap":
         pytest.skip("it has no image")
     r = sandpiper_on.run("doctor", "--offline", "--image", "no-such-image:1")
-    assert r.code == 3 and "image no-such-image:1 is missing" in r.out and "remedy   fetch it (%s pull no-such-image:1)" % engine in r.out, r
+    assert r.code == 3 and "image no-such-image:1 is missing" in r.out and "remedy   pull it (%s pull no-such-image:1)" % engine in r.out, r
 
 
 def test_a_runtime_is_never_replaced(bare):
     """gVisor where it is not there: an error of two lines with every engine, and above all no bwrap instead."""
     bare.write("prog.py", "print(1)")
-    for engine, code, cause in (("docker", 3, "docker: it has no runtime runsc-x"), ("podman", 3, "podman: it has no runtime runsc-x"),
+    for engine, code, cause in (("docker", 3, "docker: unknown runtime runsc-x"), ("podman", 3, "podman: unknown runtime runsc-x"),
                                 ("bwrap", 2, "bwrap has no runtimes"), ("auto", 3, "no sandbox engine works with the runtime runsc-x")):
         if engine in ENGINES and why_not(engine):
             continue
         r = bare.run("exec", "--sandbox", engine, "--runtime", "runsc-x", "prog.py")
-        assert r.code == code and r.out == "" and cause in r.err and "leave --runtime out" in r.err and len(r.err.splitlines()) <= 4, r
+        assert r.code == code and r.out == "" and cause in r.err and "leave out --runtime" in r.err and len(r.err.splitlines()) <= 4, r
 
 
 def test_doctor_mentions_gvisor(sandpiper_on, engine):
@@ -125,7 +125,7 @@ def test_gc_removes_orphans(sandpiper_on, engine):
     try:
         r = sandpiper_on.run("gc")
         assert r.code == 0 and r.err == "", r
-        assert r.out == "removed %d sandbox%s that killed programs left\n" % (expected, "" if expected == 1 else "es"), r
+        assert r.out == "removed %d sandbox%s left behind by killed programs\n" % (expected, "" if expected == 1 else "es"), r
         if engine != "bwrap":
             names = quiet([engine, "ps", "-a", "--format", "{{.Names}}"]).stdout.split()
             assert name not in names and other in names, names

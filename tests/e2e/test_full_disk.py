@@ -239,7 +239,7 @@ def test_files_are_lost_or_saved_elsewhere(sandpiper, serve, full):
     assert os.listdir(sandpiper.work) == [], os.listdir(sandpiper.work)
     r = sandpiper.run("--out", "out", "go")
     assert r.code == 0 and open(sandpiper.path("work/out/table.csv")).read() == "a,b", r
-    assert "history are not kept" in r.err and "files" not in r.err.split("table.csv")[0].split("is full")[1], r
+    assert "history are not saved" in r.err and "files" not in r.err.split("table.csv")[0].split("is full")[1], r
 
 
 @pytest.mark.parametrize("trouble", ["bytes", "inodes"])
@@ -247,7 +247,7 @@ def test_a_name_that_cannot_be_kept(sandpiper, full, trouble):
     full(sandpiper, ["run"], trouble)
     r = sandpiper.run("exec", "--sandbox-name", "keeper", "-c", "print(1)")
     assert r.code == 0 and r.out == "1\n" and '"keeper"' in r.err and "cannot be kept" in r.err, r
-    assert "it ends with this program" in r.err, r
+    assert "it ends with this session" in r.err, r
     assert "keeper" not in sandpiper.run("ps").out
 
 

@@ -193,7 +193,7 @@ def test_chat_while_files_move_out(sandpiper_on, serve):
     p.send("make them\r")
     p.expect("made\r\n", timeout=30)
     p.send("\x03")
-    p.expect("interrupted: the other files were not copied out")
+    p.expect("interrupted: the other files were not saved")
     p.expect("> ")
     p.send("and now?\r")
     p.expect("42 1", timeout=30)

@@ -13,7 +13,7 @@ from conftest import BIN, Result
 
 DATA = {"expect": {"last": {"content": {"contains": ["/mnt/data/stdin", "forty-two"]}}}, "answer": {"text": "Seen."}}
 NO_DATA = {"expect": {"last": {"content": {"not_contains": "/mnt/data"}}}, "answer": {"text": "None."}}
-ALONE = "left alone"
+ALONE = "(--stdin data "
 
 
 def shell(program, script, timeout=60, stdin=subprocess.DEVNULL, **env):
@@ -51,7 +51,7 @@ def test_while_read_from_a_pipe(bare, serve):
     serve(bare, [{"expect": {"last": {"content": {"contains": "question 2"}}}, "answer": {"text": "One."}}])
     r = shell(bare, 'printf "question 1\\nquestion 2\\n" | while read -r q; do "$SP" "$q"; done')
     assert (r.code, r.out) == (0, "One.\n"), r
-    assert "reads the same stdin" in r.err and "--stdin ignore" in r.err, r
+    assert "read all of stdin" in r.err and "--stdin ignore" in r.err, r
     serve(bare, [{"expect": {"last": {"content": "question %d" % n}}, "answer": {"text": "Answer %d." % n}} for n in (1, 2)])
     r = shell(bare, 'printf "question 1\\nquestion 2\\n" | while read -r q; do "$SP" --stdin ignore "$q"; done')
     assert (r.code, r.out, r.err) == (0, "Answer 1.\nAnswer 2.\n", ""), r
@@ -60,7 +60,7 @@ def test_while_read_from_a_pipe(bare, serve):
 def test_a_plain_pipe_is_nobody_elses(sandpiper, serve):
     serve(sandpiper, [DATA])
     r = shell(sandpiper, 'echo forty-two | "$SP" "what is in it?"')
-    assert r.code == 0 and "same stdin" not in r.err, r
+    assert r.code == 0 and "read all of stdin" not in r.err, r
 
 
 def test_the_rest_of_a_shared_file_on_request(sandpiper, serve):

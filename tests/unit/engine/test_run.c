@@ -48,8 +48,8 @@ static void test_nothing_works(void **state)
         wait_told(p, 2);
     }
     assert_int_equal(p->status, -1);
-    assert_non_null(strstr(p->err.text, "; bwrap: no user namespace may be made here ("));
-    assert_non_null(strstr(message_of(&p->err), "\nWhat mends each: sandpiper doctor"));
+    assert_non_null(strstr(p->err.text, "; bwrap: user namespaces are not allowed here ("));
+    assert_non_null(strstr(message_of(&p->err), "\nsandpiper doctor says how to fix each"));
     engine_end(r);
 }
 
@@ -64,7 +64,7 @@ static void test_by_name_is_not_replaced(void **state)
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     assert_string_equal(message_of(&p->err),
-                        "docker: image img:1 is missing\nfetch it (docker pull img:1), or check --image");
+                        "docker: image img:1 is missing\npull it (docker pull img:1), or check --image");
     assert_string_equal(buf_str(&p->notices), "");
     engine_end(r);
     assert_true(run_dir_empty());
@@ -96,7 +96,7 @@ static void test_auto_goes_on(void **state)
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     assert_string_equal(buf_str(&p->notices),
-                        "(detail) docker cannot start (its daemon does not run); trying podman\n"
+                        "(detail) docker cannot start (the daemon is not running); trying podman\n"
                         "podman cannot start (Error: the moon is full); trying bwrap\n");
     engine_end(r);
     /* a process of its own sees to the end of each that failed */

@@ -156,7 +156,7 @@ static void texts(void **state)
     assert_null(strstr(s, "sk-01"));
     o.api_key = NULL;
     s = text_of(401, "", &o, &e);
-    assert_non_null(strstr(s, "No key was sent"));
+    assert_non_null(strstr(s, "No API key was sent"));
     s = text_of(404, "{\"error\":{\"message\":\"no such model\"}}", &o, &e);
     assert_non_null(strstr(s, "https://api.example/v1/chat/completions"));
     assert_non_null(strstr(s, "m1"));
