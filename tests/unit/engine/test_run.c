@@ -519,7 +519,7 @@ static void test_few_descriptors(void **state)
     p->o.engine = "docker";
     p->o.runtime = "runsc"; /* attached pipes */
     signal(SIGPIPE, SIG_IGN);
-    fake(p, "docker", "case \" $* \" in *' run -i '*) read -r x; read -r y;; esac");
+    fake(p, "docker", "case \" $* \" in *' -i '*) read -r x; read -r y;; esac");
     few_descriptors(p);
 }
 
