@@ -202,7 +202,10 @@ static int report_failure(const struct child_options *o, const struct start_fail
 
 pid_t child_spawn(const struct child_options *o, struct error *err)
 {
-    autofree char *program = o->body != NULL ? NULL : child_find_program(o->argv[0]);
+    bool path = o->body == NULL && strchr(o->argv[0], '/') != NULL;
+    autofree char *program = o->body != NULL ? NULL
+                             : path          ? xstrdup(o->argv[0])
+                                             : child_find_program(o->argv[0]);
     if (program == NULL && o->body == NULL) {
         if (errno == ENOENT && strchr(o->argv[0], '/') == NULL)
             return error_set(err, ERROR_SYSTEM, ENOENT, "cannot start %s: not found in PATH", o->argv[0]);

@@ -172,7 +172,7 @@ static int prepare(struct attempt *a)
     if (attempt_make_dir(a) != 0)
         return -1;
     a->name = xasprintf("sandpiper-%s", a->dir.id);
-    a->uid = engine_uid_draw();
+    a->uid = uid_range_draw();
     if (attempt_record(a, NULL, false, &a->err) != 0 || session_dir_profile(&a->dir, &a->err) != 0)
         return -1;
     if (!a->stdio)

@@ -338,7 +338,7 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     tell_spare(r);
     if (!known(r, &m))
         engine_cache_store(r->o, &m);
-    engine_cached_release(&m);
+    engine_cache_release(&m);
 }
 
 bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known)
@@ -348,12 +348,12 @@ bool engine_remembered(const struct sandbox_options *o, struct engine_cached *kn
 
     /* The host's packages may have changed since; looking costs a millisecond. */
     if (e && e->host_python && engine_host_python("", &python, &packages)) {
-        engine_cached_release(known);
+        engine_cache_release(known);
         *known = (struct engine_cached){.engine = xstrdup(e->name), .python = python, .packages = packages};
     }
     if (known->python && known->packages)
         return true;
-    engine_cached_release(known);
+    engine_cache_release(known);
     return false;
 }
 
@@ -373,7 +373,7 @@ bool engine_alive(struct engine_run *r, char *why, size_t size)
 static void free_run(struct engine_run *r)
 {
     loop_timer_stop(r->given.loop, r);
-    engine_cached_release(&r->cached);
+    engine_cache_release(&r->cached);
     buf_release(&r->causes);
     free(r);
 }
@@ -455,7 +455,7 @@ static const struct engine *first_candidate(const struct sandbox_options *o, str
     if (!first && r.n > 0)
         error_set(err, ERROR_SANDBOX, 0,
                   "no sandbox engine is installed\nquickest: sudo apt install bubblewrap");
-    engine_cached_release(&r.cached);
+    engine_cache_release(&r.cached);
     return first;
 }
 
@@ -482,7 +482,7 @@ int engine_argv(const struct sandbox_options *o, const char *guest, struct argv 
         .owner = owner,
         .dir = "RUNTIME/ID/in",
         .profile = "RUNTIME/ID/seccomp",
-        .uid = ENGINE_UID_FIRST,
+        .uid = UID_RANGE_FIRST,
         .runtime = ours ? m.runtime : o->runtime,
         .stdio = ours ? m.stdio : no_host_socket(o->runtime),
         .hard_nproc = 4096,
@@ -491,6 +491,6 @@ int engine_argv(const struct sandbox_options *o, const char *guest, struct argv 
         .info = 5,
     };
     e->vector(&p, out);
-    engine_cached_release(&m);
+    engine_cache_release(&m);
     return 0;
 }

@@ -143,7 +143,7 @@ bool engine_cache_knows(const char *engine)
     return false;
 }
 
-void engine_cached_release(struct engine_cached *m)
+void engine_cache_release(struct engine_cached *m)
 {
     free(m->engine);
     free(m->python);

@@ -56,7 +56,7 @@ static void compare(const struct sandbox_options *o, const struct registry_entry
     } rows[] = {
         {SANDBOX_ASKED_MEMORY, "memory", (double)o->memory, (double)r->memory, true},
         {SANDBOX_ASKED_CPUS, "cpus", o->cpus, r->cpus, false},
-        {SANDBOX_ASKED_PIDS, "pids", o->pids, r->pids, false},
+        {SANDBOX_ASKED_PIDS, "pids", o->pids, (double)r->pids, false},
         {SANDBOX_ASKED_DATA_SIZE, "data-size", (double)o->data_size, (double)r->data_size, true},
     };
 
@@ -149,7 +149,7 @@ int sandbox_claim(struct sandbox *s, struct error *err)
                                  buf_str(&other));
         s->o.memory = r.memory;
         s->o.cpus = r.cpus;
-        s->o.pids = r.pids;
+        s->o.pids = (int)r.pids;
         s->o.data_size = r.data_size;
         snprintf(s->engine, sizeof s->engine, "%s", r.engine);
         s->image = xstrdup(r.image);
@@ -408,7 +408,7 @@ static void list_one(void *ctx, const char *name, const struct registry_holder *
     if (r && !registry_alive(r))
         return;
     if (r && r->pid > 0 && r->holds_memory) {
-        autofree char *dir = cgroup_memory_dir(NULL, r->pid);
+        autofree char *dir = cgroup_memory_dir(NULL, (pid_t)r->pid);
 
         info.memory_used = dir ? cgroup_memory_used(dir) : -1;
     }
