@@ -373,7 +373,7 @@ static int ask(struct ask *a, int closed, struct error *err)
 {
     int status;
 
-    if (a->c->sandbox_name && sandbox_name_check(a->c->sandbox_name, err) < 0)
+    if (setup_name_check(a->c, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;

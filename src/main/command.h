@@ -53,6 +53,10 @@ enum folder_answer ask_about_folder(void *loop, const char *question); /* for st
 /* setup.c */
 enum stdin_mode setup_stdin(const struct config *c);
 void setup_sandbox(const struct config *c, struct sandbox_options *o);
+/* Let src/engine know those that config.yaml defines: once, before any is looked for. c must live on. */
+void setup_engines(const struct config *c);
+/* Can the sandbox have the name it is given? ERROR_USAGE, one line. */
+int setup_name_check(const struct config *c, struct error *err);
 void setup_agent(const struct config *c, struct agent_options *o);
 /* Points into c and e; model decides the profile. */
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o);

@@ -30,6 +30,24 @@ enum stdin_mode setup_stdin(const struct config *c)
     return STDIN_AUTO;
 }
 
+void setup_engines(const struct config *c)
+{
+    for (size_t i = 0; i < c->engines.n; i++)
+        engines_define(c->engines.v[i].name, &c->engines.v[i].start);
+}
+
+int setup_name_check(const struct config *c, struct error *err)
+{
+    if (!c->sandbox_name)
+        return 0;
+    const struct engine *engine = engines_find(c->sandbox);
+    if (engine && !engine->named)
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s cannot keep a sandbox: --sandbox-name needs docker, podman or bwrap",
+                         c->sandbox);
+    return sandbox_name_check(c->sandbox_name, err);
+}
+
 void setup_sandbox(const struct config *c, struct sandbox_options *o)
 {
     sandbox_defaults(o);
