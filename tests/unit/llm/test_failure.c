@@ -24,7 +24,7 @@ static void read_body(struct failure *f, int status, const char *body)
 {
     struct failure_head h = {.content_type = "application/json"};
     if (body[0] == '<')
-        strcpy(h.content_type, "text/html");
+        snprintf(h.content_type, sizeof h.content_type, "text/html");
     h.status = status;
     failure_from_response(f, &h, body, strlen(body));
 }
