@@ -1,5 +1,6 @@
-/* tools.c - the table of tools, and which calls of a reply are carried out. A new tool is a row in the table, its run
- * function, and what the model is told of it in prompts/python.yaml; the loop does not change.
+/* tools.c - the table of tools, and which calls of a reply are carried out. A new tool is a row in the
+ * table, its run function, and what the model is told of it in prompts/python.yaml; the loop does not
+ * change.
  */
 #include <stdio.h>
 #include <string.h>

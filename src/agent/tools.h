@@ -1,6 +1,6 @@
-/* tools.h - what a tool is. Each is a row of the table in tools.c: its name, the schema of its arguments and the function
- * that runs it. Which of them the model is offered, and what it is told of each, stands under "tools" in
- * prompts/python.yaml. The loop knows none of them.
+/* tools.h - what a tool is. Each is a row of the table in tools.c: its name, the schema of its arguments
+ * and the function that runs it. Which of them the model is offered, and what it is told of each, stands
+ * under "tools" in prompts/python.yaml. The loop knows none of them.
  */
 #ifndef AGENT_TOOLS_H
 #define AGENT_TOOLS_H
@@ -32,7 +32,8 @@ struct tool {
     const char *parameters; /* of its arguments: JSON schema, text */
     const char *code_key;   /* the argument that is code, and its language; or NULL */
     const struct language *language;
-    /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, interrupted before it ran). */
+    /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, interrupted before it
+     * ran). */
     int (*run)(struct agent *a, struct tool_use *use, struct error *err);
 };
 

@@ -36,8 +36,9 @@ struct child_options {
     void *body_ctx;
 };
 
-/* A program's path: name itself when it has a slash, else the first in the absolute folders of PATH, since the working
- * directory may be hostile. NULL with errno when there is none that may be run; the caller frees. */
+/* A program's path: name itself when it has a slash, else the first in the absolute folders of PATH,
+ * since the working directory may be hostile. NULL with errno when there is none that may be run; the
+ * caller frees. */
 char *child_find_program(const char *name);
 
 /* Start it. Returns the pid, or -1 with err (also when exec itself failed: the cause comes back over a pipe).

@@ -27,14 +27,15 @@ enum error_kind { /* what the program does about it; the exit code follows (docs
 struct error {
     enum error_kind kind;
     int code; /* errno, HTTP status or 0, by kind */
-    /* What was wrong, one line, and what to do about it, any number of lines or "". Always valid UTF-8, not scrubbed */
+    /* What was wrong, one line, and what to do about it, any number of lines or "". Always valid UTF-8,
+     * not scrubbed */
     char text[1024], remedy[1024];
     size_t
         where; /* so many bytes at the beginning of text say where it happened: "docker: ", "config.yaml: " */
 };
 
-/* Fill in *err (may be NULL) and return -1. What follows the first line break is the remedy. What does not fit is cut at a
- * character. */
+/* Fill in *err (may be NULL) and return -1. What follows the first line break is the remedy. What does
+ * not fit is cut at a character. */
 int error_set(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

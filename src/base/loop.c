@@ -246,7 +246,7 @@ int loop_wait(struct loop *l, int timeout_ms)
         int64_t left = timeout_ms < 0 ? -1 : end - clock_ms();
         int ready = poll(fds, n, loop_timeout(l, left < 0 && timeout_ms >= 0 ? 0 : (int)left));
         if (ready < 0)
-            n = 0; /* a signal, or more descriptors than the limit: what is due by time is served all the same */
+            n = 0; /* a signal, or too many descriptors: what is due by time is served all the same */
         int served = loop_serve(l, fds, n);
         free(fds);
         if (served > 0 || clock_ms() >= end)

@@ -36,9 +36,9 @@ void loop_timer_stop(struct loop *l, void *ctx);
  * served. */
 int loop_wait(struct loop *l, int timeout_ms);
 
-/* For a waiter with a poll of its own (curl_multi_poll): take the descriptors, poll, hand the result back.
- * loop_fds gives an array, which the caller frees, with room for first entries of its own in front; *n: of all entries.
- * loop_timeout is timeout_ms cut to the next timer. */
+/* For a waiter with a poll of its own (curl_multi_poll): take the descriptors, poll, hand the result
+ * back. loop_fds gives an array, which the caller frees, with room for first entries of its own in front;
+ * *n: of all entries. loop_timeout is timeout_ms cut to the next timer. */
 struct pollfd *loop_fds(const struct loop *l, size_t first, size_t *n);
 int loop_timeout(const struct loop *l, int timeout_ms);
 int loop_serve(struct loop *l, const struct pollfd *fds, size_t n);

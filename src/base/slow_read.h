@@ -1,5 +1,5 @@
-/* slow_read.h - read from a writer that may take its time. A wait serves the loop, so that Ctrl-C and SIGTERM work and what
- * starts meanwhile goes on.
+/* slow_read.h - read from a writer that may take its time. A wait serves the loop, so that Ctrl-C and
+ * SIGTERM work and what starts meanwhile goes on.
  */
 #ifndef BASE_SLOW_READ_H
 #define BASE_SLOW_READ_H
@@ -29,8 +29,8 @@ ssize_t slow_read(const struct slow_reader *s, void *buf, size_t size, struct er
  * names sizes. *whole tells whether the end was reached. */
 uint64_t slow_count_rest(const struct slow_reader *s, int *whole);
 
-/* One byte of fd, or -1 at its end or when the user interrupts. Serves nothing: for a callback that must wait. loop may
- * be NULL. */
+/* One byte of fd, or -1 at its end or when the user interrupts. Serves nothing: for a callback that must
+ * wait. loop may be NULL. */
 int slow_byte(int fd, struct loop *loop);
 
 #endif

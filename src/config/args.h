@@ -47,7 +47,6 @@ struct args { /* points into argv */
     const char *help_topic; /* as option_help() wants it */
 };
 
-
 int args_parse(struct args *a, int argc, char *const *argv, struct error *err);
 void args_release(struct args *a);
 

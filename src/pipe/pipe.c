@@ -70,8 +70,8 @@ void pipe_free(struct pipe *p)
     free(p);
 }
 
-/* What of an interrupted cell is news: nothing to whoever pressed Ctrl-C, who is told so once, at the end; and after
- * one of a one-shot question nothing follows that its variables would matter to. */
+/* What of an interrupted cell is news: nothing to whoever pressed Ctrl-C, who is told so once, at the
+ * end; and after one of a one-shot question nothing follows that its variables would matter to. */
 static void leave_out(const struct pipe *p, const struct event *e, struct cell_result *r)
 {
     if (e->result.by_user)

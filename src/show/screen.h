@@ -1,7 +1,7 @@
-/* screen.h - one stream for a person, and what is on its last line: the one owner of that. Whoever prints says so
- * first; what stands there unfinished is then ended or removed: a line of a program's output, a line of the model's
- * text, the status line. Inside src/show; show.c, show_cell.c, question.c and text.c know the screen, and it knows none
- * of them.
+/* screen.h - one stream for a person, and what is on its last line: the one owner of that. Whoever prints
+ * says so first; what stands there unfinished is then ended or removed: a line of a program's output, a
+ * line of the model's text, the status line. Inside src/show; show.c, show_cell.c, question.c and text.c
+ * know the screen, and it knows none of them.
  */
 #ifndef SHOW_SCREEN_H
 #define SHOW_SCREEN_H
@@ -41,10 +41,12 @@ struct screen {
 };
 
 void screen_release(struct screen *s);
-/* Before adding to out: the status line and other unfinished lines go; line is the one that goes on, or NULL. */
+/* Before adding to out: the status line and other unfinished lines go; line is the one that goes on, or
+ * NULL. */
 void screen_begin(struct screen *s, struct lines *line);
 void screen_flush(struct screen *s); /* write out */
-/* The model's text goes on, through a descriptor of its own: all else that is unfinished goes, and is written. */
+/* The model's text goes on, through a descriptor of its own: all else that is unfinished goes, and is
+ * written. */
 void screen_yield(struct screen *s);
 void screen_follow_width(struct screen *s); /* of the terminal: it may have been resized */
 const char *screen_sgr(const struct screen *s, const char *sgr); /* sgr, or "" without colour */

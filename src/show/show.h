@@ -55,7 +55,8 @@ int show_text_feed(struct show_text *t, const char *text, size_t len);
 /* ends with exactly one newline if anything was fed */
 int show_text_end(struct show_text *t);
 int show_text_whole(struct show_text *t, const char *text, size_t len); /* feed and end in one write */
-/* Both go to one terminal: each ends or removes the other's unfinished line before it writes. t is freed first. */
+/* Both go to one terminal: each ends or removes the other's unfinished line before it writes. t is freed
+ * first. */
 void show_share(struct show *s, struct show_text *t);
 
 /* "auto", "always", "never"; NO_COLOR, TERM=dumb */
