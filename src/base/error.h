@@ -35,7 +35,8 @@ struct error {
         where; /* so many bytes at the beginning of text say where it happened: "docker: ", "config.yaml: " */
 };
 
-/* Fill in *err (may be NULL) and return -1. A text that is too long is cut between two characters. */
+/* Fill in *err (may be NULL) and return -1. What follows the first line break is the remedy. What does
+ * not fit is cut at a character. */
 int error_set(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -2,8 +2,8 @@
  * (read by config/prompt_file.h) over the agent, which fills in the placeholders, to the request
  * (src/wire). Plain data.
  *
- * Placeholders: {python} {packages} {names} {limits} {date} {tool} are filled in by the agent, {output} in
- * the blocks_* texts by src/wire.
+ * Placeholders: {python} {packages} {names} {limits} {date} {tool} are filled in by the agent, {output}
+ * in the blocks_* texts by src/wire.
  */
 #ifndef CHAT_PROMPTS_H
 #define CHAT_PROMPTS_H
@@ -18,7 +18,8 @@ struct prompt_tool {
     const char *name, *description;
 };
 
-struct prompts { /* whoever filled it in owns the strings; after loading only model and effort may be NULL */
+/* Strings belong to whoever filled it in; after loading only model and reasoning_effort may be NULL. */
+struct prompts {
     const char *role;
     const char *model; /* the model it asks for when nobody names one; NULL: any */
     const char *reasoning_effort;
