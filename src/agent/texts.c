@@ -9,16 +9,7 @@
 #include "base/error.h"
 #include "base/fill.h"
 #include "base/mem.h"
-
-/* YAML's literal blocks end in a newline that no one wants to send. */
-static char *fill(const char *text, const struct text_var *vars, size_t n)
-{
-    char *filled = text_fill(text, vars, n);
-
-    for (size_t len = strlen(filled); len && filled[len - 1] == '\n';)
-        filled[--len] = '\0';
-    return filled;
-}
+#include "chat/language.h"
 
 static void today(char *out, size_t size)
 {
@@ -48,15 +39,30 @@ static int packages(struct agent *a, const char **out, struct error *err)
     return 0;
 }
 
-static char *with_user_system(struct agent *a, const char *text, const struct text_var *vars, size_t n)
+static void add_user_system(const struct agent *a, const char **text)
 {
-    char *filled = fill(text, vars, n);
+    autofree char *filled = (char *)*text;
 
-    if (text_blank(a->system))
-        return filled;
-    char *joined = xasprintf("%s\n\n%s", filled, a->system);
-    free(filled);
-    return joined;
+    *text = xasprintf("%s\n\n%s", filled, a->system);
+}
+
+/* YAML's literal blocks end in a newline that no one wants to send. */
+static char *fill(void *ctx, const char *text)
+{
+    char *filled = text_fill(text, ctx);
+
+    for (size_t len = strlen(filled); len && filled[len - 1] == '\n';)
+        filled[--len] = '\0';
+    return filled;
+}
+
+static const struct language_module *module_of(const char *package, size_t len)
+{
+    const struct language_module *m = languages[0].modules;
+
+    while (m->package && (strlen(m->package) != len || strncmp(m->package, package, len) != 0))
+        m++;
+    return m->package ? m : NULL;
 }
 
 /* "numpy 1.24, scikit-learn 1.2" -> "numpy, sklearn": the names to import; versions cost a small model more
@@ -70,10 +76,9 @@ static char *import_names(const char *packages)
         size_t name = strcspn(p, " ,");
 
         buf_addstr(&out, out.len ? ", " : "");
-        if (name == strlen("scikit-learn") && !strncmp(p, "scikit-learn", name))
-            buf_addstr(&out, "sklearn");
-        else if (name == strlen("pillow") && !strncmp(p, "pillow", name))
-            buf_addstr(&out, "PIL");
+        const struct language_module *module = module_of(p, name);
+        if (module)
+            buf_addstr(&out, module->module);
         else
             buf_add(&out, p, name);
         p += len;
@@ -82,9 +87,8 @@ static char *import_names(const char *packages)
     return buf_steal(&out, NULL);
 }
 
-int texts_make(struct agent *a, struct texts *t, struct error *err)
+int texts_make(struct agent *a, struct prompts *t, struct error *err)
 {
-    const struct prompts *p = a->o.prompts;
     const char *installed;
     char date[32], limits[64];
 
@@ -104,50 +108,12 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
         {"python", version}, {"packages", inside}, {"names", names},
         {"limits", limits},  {"date", date},       {"tool", agent_tools[0].name},
     };
-    size_t n = countof(v);
+    struct text_vars vars = {v, countof(v)};
 
-    t->system_native = with_user_system(a, p->system_native, v, n);
-    t->system_blocks = with_user_system(a, p->system_blocks, v, n);
-    t->examples_table = fill(p->examples_table, v, n);
-    t->examples_json = fill(p->examples_json, v, n);
-    t->nudge = fill(p->nudge, v, n);
-    t->blocks_ok = fill(p->blocks_ok, v, n);
-    t->blocks_failed = fill(p->blocks_failed, v, n);
-    t->blocks_malformed = fill(p->blocks_malformed, v, n);
-    t->blocks_interrupted = fill(p->blocks_interrupted, v, n);
-    t->blocks_no_more = fill(p->blocks_no_more, v, n);
-    t->tool_description = fill(p->tool_description, v, n);
-    t->tool_code = fill(p->tool_code, v, n);
-    t->empty = fill(p->empty, v, n);
-    t->no_more_code = fill(p->no_more_code, v, n);
-    t->same_code = fill(p->same_code, v, n);
-    t->same_output = fill(p->same_output, v, n);
-    return 0;
-}
-
-void texts_release(struct texts *t)
-{
-    char **all[] = {
-        &t->system_native,
-        &t->system_blocks,
-        &t->examples_table,
-        &t->examples_json,
-        &t->nudge,
-        &t->blocks_ok,
-        &t->blocks_failed,
-        &t->blocks_malformed,
-        &t->blocks_interrupted,
-        &t->blocks_no_more,
-        &t->tool_description,
-        &t->tool_code,
-        &t->empty,
-        &t->no_more_code,
-        &t->same_code,
-        &t->same_output,
-    };
-
-    for (size_t i = 0; i < countof(all); i++) {
-        free(*all[i]);
-        *all[i] = NULL;
+    prompts_map(t, a->o.prompts, fill, &vars);
+    if (!text_blank(a->system)) {
+        add_user_system(a, &t->system_native);
+        add_user_system(a, &t->system_blocks);
     }
+    return 0;
 }

@@ -90,7 +90,7 @@ static void vector(const struct engine_plan *p, struct argv *out)
 
     argv_push(out, p->program);
     for (size_t i = 1; i < words->n; i++) {
-        autofree char *word = text_fill(words->v[i], vars, countof(vars));
+        autofree char *word = text_fill(words->v[i], &(struct text_vars){vars, countof(vars)});
 
         if (strcmp(words->v[i], "{python}") != 0)
             argv_push(out, word);

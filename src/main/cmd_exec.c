@@ -260,13 +260,14 @@ static void tell_result(const struct config *c, const struct cell_result *r)
     if (r->exception && r->status != CELL_INTERRUPTED
         && !(r->traceback && strstr(r->traceback, r->exception)))
         print_plain(r->exception);
-    if (r->what && r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
-        /* nothing runs after this, so it is no news */
-        const char *state = c->sandbox_name ? NULL : strstr(r->what, "; variables are ");
-        autofree char *line = xasprintf("%.*s", (int)(state ? (size_t)(state - r->what) : strlen(r->what)),
-                                        r->what);
+    if (r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
+        struct cell_result told = *r;
 
-        print_line(line);
+        if (!c->sandbox_name && !r->files_lost) /* nothing runs after this, so it is no news */
+            told.left = NULL;
+        autofree char *line = cell_what(&told);
+        if (line)
+            print_line(line);
     }
     for (size_t i = 0; i < r->n_files && !c->quiet; i++)
         print_plain(r->files[i].path);

@@ -103,7 +103,8 @@ static char *tell(struct cell_result *r, const char *code, const char *output)
 {
     struct buf b = BUF_INIT(1 << 20);
 
-    cell_tell(r, code, output, strlen(output), &b);
+    buf_addstr(&b, output);
+    cell_tell(r, code, &b);
     return buf_steal(&b, NULL);
 }
 
