@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
@@ -12,7 +11,7 @@
 
 int plan_pids(const struct sandbox_options *o)
 {
-    return o->pids + o->park;
+    return o->pids + o->snapshots;
 }
 
 void plan_guest_words(const struct engine_plan *p, const char *channel, struct argv *out)
@@ -31,7 +30,7 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     argv_pushf(out, "nofile=%d", p->shares_user ? p->o->open_files : 0);
     argv_pushf(out, "pending=%d", p->shares_user ? PENDING_MOST : 0);
     argv_pushf(out, "files=%d", p->engine->holds_files ? 0 : p->o->data_files);
-    argv_pushf(out, "park=%d", p->o->park);
+    argv_pushf(out, "snapshots=%d", p->o->snapshots);
     argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
     argv_push(out, "packages=" ENGINE_PACKAGES);
     argv_push(out, "data=" DATA_DIR);
@@ -40,19 +39,6 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     /* Not held by these: said to the model by the one who met the limit. */
     argv_pushf(out, "told_pids=%d", p->o->pids);
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);
-}
-
-/* Every byte that is not plainly itself as \xNN. */
-void plan_python_bytes(struct buf *out, const char *text)
-{
-    buf_addstr(out, "b'");
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p < 0x20 || *p > 0x7e || *p == '\'' || *p == '\\')
-            buf_addf(out, "\\x%02x", *p);
-        else
-            buf_addch(out, (char)*p);
-    }
-    buf_addstr(out, "'");
 }
 
 void plan_environment(const struct engine_plan *p,

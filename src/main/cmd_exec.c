@@ -192,9 +192,9 @@ static const char *last_part(const char *path)
 /* Its new name is worth a line where it is not the old one. */
 static int put_file(struct exec *x, const struct input *in, const char *name, struct error *err)
 {
-    uint64_t size = 0;
+    int64_t size = sandbox_put(x->sandbox, name, in->fd, err);
 
-    if (sandbox_put(x->sandbox, name, in->fd, &size, err) < 0)
+    if (size < 0)
         return -1;
     autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", in->path,
                                     (unsigned long long)size, name);
@@ -337,7 +337,7 @@ static int with_session(struct exec *x, struct error *err)
         return -1;
     setup_sandbox(c, &o);
     if (!o.name)
-        o.park = false; /* nothing follows that could need a copy */
+        o.snapshots = false; /* nothing follows that could need a copy */
     o.notice = on_notice;
     o.up = on_up;
     o.notice_ctx = x;

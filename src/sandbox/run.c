@@ -38,9 +38,9 @@ static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reaso
     if (reason && !l->reason)
         l->reason = reason;
     if (rung == RUNG_SIGINT)
-        channel_send(s->channel, 'I', NULL, NULL, 0, NULL, 0);
+        channel_order(s->channel, TO_GUEST_INTERRUPT);
     else if (rung == RUNG_KILL)
-        channel_send(s->channel, 'K', NULL, NULL, 0, NULL, 0);
+        channel_order(s->channel, TO_GUEST_KILL);
     else if (rung == RUNG_GONE)
         sandbox_break(s, "the supervisor in the sandbox did not obey");
 }
@@ -98,12 +98,23 @@ static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
     r->hint = more;
 }
 
+char *sandbox_snapshot_age(unsigned behind, const char *cell)
+{
+    if (behind == 0)
+        return xstrdup(cell);
+    return behind == 1 ? xasprintf("%s and the one before it", cell)
+                       : xasprintf("%s and the %u before it", cell, behind);
+}
+
 /* What is left of the variables, after a death. */
 static char *what_remains(const struct request *q)
 {
-    if (q->restored)
-        return xstrdup("the session goes on with the variables from before this cell");
-    return q->unkept ? xasprintf("variables are gone (no copy to go on from: %s)", q->unkept)
+    if (q->restored) {
+        autofree char *when = sandbox_snapshot_age(q->behind, "this cell");
+
+        return xasprintf("the session goes on with the variables from before %s", when);
+    }
+    return q->unkept ? xasprintf("variables are gone (no snapshot to go on from: %s)", q->unkept)
                      : xstrdup("variables are gone");
 }
 
@@ -201,6 +212,8 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
 /* Something was lost before this cell and nobody was told yet. */
 static void tell_old_loss(struct sandbox *s, struct cell_result *r)
 {
+    autofree char *from = s->behind ? sandbox_snapshot_age(s->behind - 1, "the last cell") : NULL;
+
     if (!s->lost_state && !s->lost_files && !s->revived)
         return;
     r->state_lost = s->lost_state || s->lost_files;
@@ -208,7 +221,8 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
                     ? xasprintf("before this cell ran, %s were lost (%s)",
                                 s->lost_files ? "variables and the files in /mnt/data" : "variables",
                                 s->lost_why)
-                    : xasprintf("%s; the session went on with the variables of that moment", s->lost_why);
+                    : xasprintf("%s; the session went on with the variables %s%s", s->lost_why,
+                                from ? "from before " : "of that moment", from ? from : "");
     r->state_restored = !r->state_lost;
     r->earlier = true;
     r->files_lost |= s->lost_files;
@@ -220,8 +234,8 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
     struct cell_result *r = c->r;
     int64_t kills = s->run ? engine_memory_kills(s->run) : -1,
             grew = s->memory_kills >= 0 ? kills - s->memory_kills : 0;
-    /* A copy that was taken to make room is not the cell's trouble, if the cell lived. */
-    bool memory = grew > 0, process = grew > c->request.copies_killed;
+    /* A snapshot that was taken to make room is not the cell's trouble, if the cell lived. */
+    bool memory = grew > 0, process = grew > c->request.snapshots_killed;
 
     s->memory_kills = kills >= 0 ? kills : s->memory_kills;
     if (!c->request.done) {
@@ -245,10 +259,11 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
     }
     r->state_restored = r->state_restored && !r->state_lost;
     /* The code may have killed it as well; then nothing ran short. */
-    if (c->request.copies_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
-        s->o.notice(s->o.notice_ctx, true,
-                    "memory ran short, so the copy of the interpreter was given up; a new one is made after "
-                    "the cell");
+    if (c->request.snapshots_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
+        s->o.notice(
+            s->o.notice_ctx, true,
+            "memory ran short, so the snapshot of the interpreter was given up; a new one is made after "
+            "the cell");
 }
 
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener,
@@ -273,7 +288,10 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     began_us = clock_us();
     l.began = clock_ms();
     l.interrupts = loop_interrupts(s->loop);
-    channel_send(s->channel, 'R', c.request.nonce, number, sizeof number, code, len);
+    channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_RUN,
+                                                 .nonce = c.request.nonce,
+                                                 .head = {number, sizeof number},
+                                                 .body = {code, len}});
     while (!c.request.done && s->stage == STAGE_READY) {
         wait = climb(s, &c, &l);
         if (s->stage != STAGE_READY)

@@ -86,8 +86,8 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
 void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
 
 /* Put a file into /mnt/data from fd (read to its end, at most data_size bytes: more is ERROR_USAGE with both
- * sizes). */
-int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, struct error *err);
+ * sizes). Returns its bytes, or -1. */
+int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err);
 /* A profile of such a file, made inside: how to read it, columns, first rows, about 70 tokens. Untrusted
  * text, at most 4 KiB. */
 int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err);

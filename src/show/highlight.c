@@ -1,4 +1,5 @@
-/* highlight.c - which bytes of code are keywords, strings and comments, by what chat/language.h says of its language. */
+/* highlight.c - which bytes of code are keywords, strings and comments, by what chat/language.h says of
+ * its language. */
 #include "show/highlight.h"
 
 #include <stdbool.h>

@@ -1,4 +1,6 @@
-/* highlight.h - which bytes of code are keywords, strings and comments. Good enough for colour, not a parser. */
+/* highlight.h - which bytes of code are keywords, strings and comments. Good enough for colour, not a
+ * parser.
+ */
 #ifndef SHOW_HIGHLIGHT_H
 #define SHOW_HIGHLIGHT_H
 

@@ -351,7 +351,7 @@ void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out)
     buf_add(out, fake.last_output.data, fake.last_output.len < max ? fake.last_output.len : max);
 }
 
-int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, struct error *err)
+int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err)
 {
     struct buf b = BUF_INIT(64 << 20);
     char piece[4096];
@@ -365,9 +365,8 @@ int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, str
     free(fake.put_name);
     free(fake.put_data);
     fake.put_name = xstrdup(name);
-    *size = b.len;
     fake.put_data = buf_steal(&b, &fake.put_len);
-    return 0;
+    return (int64_t)fake.put_len;
 }
 
 int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)

@@ -1027,7 +1027,8 @@ static void test_prompts(void **state)
     session_end(&s);
 }
 
-/* A tool is a row and what prompts say of it: one of the test's own is described, called, and its result goes back. */
+/* A tool is a row and what prompts say of it: one of the test's own is described, called, and its
+ * result goes back. */
 static int repeat(struct agent *a, struct tool_use *use, struct error *err)
 {
     int64_t times = json_int(json_get(use->args, "times"), 0);
