@@ -34,12 +34,11 @@ struct start_failure {
     char step; /* 'd' descriptors, 'c' directory, 'u' user, 'x' exec */
 };
 
-/* The program's path. Only absolute folders of PATH are searched: the working directory may be hostile.
- * Unlike execvp, a file without an interpreter line is never handed to a shell. */
-static char *find_program(const char *name)
+/* Unlike execvp, a file without an interpreter line is never handed to a shell. */
+char *child_find_program(const char *name)
 {
     if (strchr(name, '/') != NULL)
-        return xstrdup(name);
+        return access(name, X_OK) == 0 ? xstrdup(name) : NULL;
     const char *path = getenv("PATH");
     if (path == NULL)
         path = "/usr/local/bin:/usr/bin:/bin";
@@ -202,7 +201,10 @@ static int report_failure(const struct child_options *o, const struct start_fail
 
 pid_t child_spawn(const struct child_options *o, struct error *err)
 {
-    autofree char *program = o->body != NULL ? NULL : find_program(o->argv[0]);
+    bool path = o->body == NULL && strchr(o->argv[0], '/') != NULL;
+    autofree char *program = o->body != NULL ? NULL
+                             : path          ? xstrdup(o->argv[0])
+                                             : child_find_program(o->argv[0]);
     if (program == NULL && o->body == NULL) {
         if (errno == ENOENT)
             return error_set(err, ERROR_SYSTEM, ENOENT, "cannot start %s: not found in PATH", o->argv[0]);

@@ -36,6 +36,10 @@ struct child_options {
     void *body_ctx;
 };
 
+/* The program's file; NULL with errno when it is not there or cannot be executed. The caller frees. Only
+ * absolute folders of PATH are searched: the working directory may be hostile. */
+char *child_find_program(const char *name);
+
 /* Start it. Returns the pid, or -1 with err (also when exec itself failed: the cause comes back over a pipe).
  */
 pid_t child_spawn(const struct child_options *o, struct error *err);

@@ -248,7 +248,7 @@ void attempt_begin(struct attempt *a)
     a->up = a->holds_memory = a->holds_pids = a->holds_cpu = false;
     a->err = (struct error){0};
     a->fault = FAULT_OTHER;
-    a->program = job_find_program(engines_client(a->engine));
+    a->program = child_find_program(engines_client(a->engine));
     if (strlen(a->guest) > GUEST_MAX) {
         error_set(&a->err, ERROR_SANDBOX, 0,
                   "the supervisor's text is too long for an argument\nthis is a bug of sandpiper");

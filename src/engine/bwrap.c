@@ -1,6 +1,6 @@
-/* bwrap.c - the life of a bubblewrap sandbox, for where there is no container engine. It has no limits of its
- * own: those are made before it starts (rlimits, in set_limits) or before it is given any code (control group,
- * in join_group). It lives as long as bwrap, our child, does.
+/* bwrap.c - the life of a bubblewrap sandbox, for where there is no container engine. It has no limits of
+ * its own: those are made before it starts (rlimits, in set_limits) or before it is given any code (control
+ * group, in join_group). It lives as long as bwrap, our child, does.
  */
 #include "engine/bwrap.h"
 

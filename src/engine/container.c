@@ -116,7 +116,7 @@ static void look(void *ctx, short revents)
 static void client_failed(struct attempt *a, struct job *j)
 {
     const char *other = client_of(a)->fallback_runtime;
-    autofree char *said = job_complaint(j), *program = other ? job_find_program(other) : NULL;
+    autofree char *said = job_complaint(j), *program = other ? child_find_program(other) : NULL;
     struct engine_plan plan;
 
     if (j->timed_out) {
@@ -172,7 +172,7 @@ static int prepare(struct attempt *a)
     if (attempt_make_dir(a) != 0)
         return -1;
     a->name = xasprintf("sandpiper-%s", a->dir.id);
-    a->uid = engine_uid_draw();
+    a->uid = uid_range_draw();
     if (attempt_record(a, NULL, false, &a->err) != 0 || session_dir_profile(&a->dir, &a->err) != 0)
         return -1;
     if (!a->stdio)
@@ -298,7 +298,7 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld)
 int container_attach(struct attempt *a, const struct registry_entry *entry, struct error *err)
 {
     (void)entry;
-    a->program = job_find_program(a->engine->name);
+    a->program = child_find_program(a->engine->name);
     return a->program ? 0
                       : error_set(err, ERROR_SANDBOX, ENOENT, "its engine %s is no longer installed",
                                   a->engine->name);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/argv.h"
+#include "base/child.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -109,7 +110,7 @@ static void tell_none(const struct engine_run *r, struct error *err)
     bool installed = false;
 
     for (size_t i = 0; i < r->n; i++) {
-        autofree char *program = job_find_program(r->candidates[i]->name);
+        autofree char *program = child_find_program(r->candidates[i]->name);
 
         installed = installed || program;
         if (program && r->candidates[i]->host_python)
@@ -336,7 +337,7 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     tell_spare(r);
     if (!known(r, &m))
         engine_cache_store(r->o, &m);
-    engine_cached_release(&m);
+    engine_cache_release(&m);
 }
 
 bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known)
@@ -346,12 +347,12 @@ bool engine_remembered(const struct sandbox_options *o, struct engine_cached *kn
 
     /* The host's packages may have changed since; looking costs a millisecond. */
     if (e && e->host_python && engine_host_python("", &python, &packages)) {
-        engine_cached_release(known);
+        engine_cache_release(known);
         *known = (struct engine_cached){.engine = xstrdup(e->name), .python = python, .packages = packages};
     }
     if (known->python && known->packages)
         return true;
-    engine_cached_release(known);
+    engine_cache_release(known);
     return false;
 }
 
@@ -371,7 +372,7 @@ bool engine_alive(struct engine_run *r, char *why, size_t size)
 static void free_run(struct engine_run *r)
 {
     loop_timer_stop(r->given.loop, r);
-    engine_cached_release(&r->cached);
+    engine_cache_release(&r->cached);
     buf_release(&r->causes);
     free(r);
 }
@@ -446,7 +447,7 @@ static const struct engine *first_candidate(const struct sandbox_options *o, str
     else if (!automatic(&r))
         first = r.candidates[0];
     for (size_t i = 0; i < r.n && !first; i++) {
-        autofree char *program = job_find_program(r.candidates[i]->name);
+        autofree char *program = child_find_program(r.candidates[i]->name);
 
         if (program)
             first = r.candidates[i];
@@ -454,7 +455,7 @@ static const struct engine *first_candidate(const struct sandbox_options *o, str
     if (!first && r.n > 0)
         error_set(err, ERROR_SANDBOX, 0,
                   "no sandbox engine is installed\nthe quickest to set up: sudo apt install bubblewrap");
-    engine_cached_release(&r.cached);
+    engine_cache_release(&r.cached);
     return first;
 }
 
@@ -481,7 +482,7 @@ int engine_argv(const struct sandbox_options *o, const char *guest, struct argv 
         .owner = owner,
         .dir = "RUNTIME/ID/in",
         .profile = "RUNTIME/ID/seccomp",
-        .uid = ENGINE_UID_FIRST,
+        .uid = UID_RANGE_FIRST,
         .runtime = ours ? m.runtime : o->runtime,
         .stdio = ours ? m.stdio : no_host_socket(o->runtime),
         .hard_nproc = 4096,
@@ -490,6 +491,6 @@ int engine_argv(const struct sandbox_options *o, const char *guest, struct argv 
         .info = 5,
     };
     e->vector(&p, out);
-    engine_cached_release(&m);
+    engine_cache_release(&m);
     return 0;
 }

@@ -258,7 +258,7 @@ static bool dead_dir(void *ctx, const struct session_left *left)
             return false;
         }
     const struct engine *engine = remover(left->engine);
-    autofree char *program = engine && our_name(left->container) ? job_find_program(engine->name) : NULL;
+    autofree char *program = engine && our_name(left->container) ? child_find_program(engine->name) : NULL;
     if (program) {
         remove_container(reaper, engine, left->container, left);
         return false;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/argv.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -130,7 +131,7 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
         snprintf(out->python, sizeof out->python, "%s", s->python);
         out->packages = xstrdup(s->packages);
         const struct engine *engine = engines_find(s->engine);
-        autofree char *runsc = job_find_program("runsc");
+        autofree char *runsc = child_find_program("runsc");
         out->gvisor = runsc && !o->runtime && engine->images;
         const struct engine_facts run = engine_facts(s->run);
         out->runtime = xstrdup(run.runtime);

@@ -490,7 +490,7 @@ const char *sandbox_runtime(const struct sandbox *s)
 
 char *sandbox_place(struct sandbox *s)
 {
-    struct engine_cached known autorelease(engine_cached_release) = {0};
+    struct engine_cached known autorelease(engine_cache_release) = {0};
     const char *engine = sandbox_engine(s), *image = sandbox_image(s);
 
     if (!*engine) {
@@ -510,7 +510,7 @@ bool sandbox_running(const struct sandbox *s)
 /* What an earlier start left in the memory of these options, or what can be seen from outside. */
 static void recall(struct sandbox *s)
 {
-    struct engine_cached known autorelease(engine_cached_release) = {0};
+    struct engine_cached known autorelease(engine_cache_release) = {0};
 
     if (s->packages || !engine_remembered(&s->o, &known))
         return;

@@ -172,7 +172,7 @@ static void test_stdio(void **state)
     assert_true(engine_cache_load(&p->o, &m));
     assert_true(m.stdio);
     assert_string_equal(m.packages, "numpy 1.24");
-    engine_cached_release(&m);
+    engine_cache_release(&m);
 }
 
 static void test_memory(void **state)
@@ -192,7 +192,7 @@ static void test_memory(void **state)
     assert_string_equal(known.engine, "docker");
     assert_string_equal(known.python, "3.9");
     assert_string_equal(known.packages, "");
-    engine_cached_release(&known);
+    engine_cache_release(&known);
     /* Other options, another version of the client: not known. */
     p->o.memory++;
     assert_false(engine_cache_load(&p->o, &got));
@@ -208,7 +208,7 @@ static void test_memory(void **state)
         assert_false(engine_cache_load(&p->o, &got));
         engine_cache_store(&p->o, &m);
         assert_true(engine_cache_load(&p->o, &got));
-        engine_cached_release(&got);
+        engine_cache_release(&got);
     }
 }
 
@@ -281,7 +281,7 @@ static void test_own_uid(void **state)
     struct error err;
 
     for (int i = 0; i < 100; i++) {
-        unsigned uid = engine_uid_draw();
+        unsigned uid = uid_range_draw();
 
         assert_true(uid >= 20000 && uid < 60000);
         assert_null(getpwuid(uid));
