@@ -138,7 +138,6 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .model = model,
         .api_key = e->key,
         .key_name = e->key_name,
-        .ca_cert = c->ca_cert,
         .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
         .api = e->api == PROVIDER_RESPONSES    ? LLM_RESPONSES
                : e->api == PROVIDER_WORKERS_AI ? LLM_WORKERS_AI
@@ -160,6 +159,13 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .output_answers = p.output_answers,
         .reasoning_summary = c->show_reasoning,
         .no_reasoning = p.has_reasoning && !p.reasoning,
+    };
+}
+
+void setup_llm_session(const struct config *c, struct llm_session *s)
+{
+    *s = (struct llm_session){
+        .ca_cert = c->ca_cert,
         .connect_ms = (int)c->connect_timeout,
         .idle_ms = (int)c->idle_timeout,
         .quiet_ms = (int)c->quiet_timeout,
