@@ -253,6 +253,8 @@ static int unknown_field(const struct schema *s, const struct ydoc *y, struct er
     near = nearest_name(y->key, strlen(y->key), names);
     if (near)
         return ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
+    if (s->n < 3)
+        return ydoc_key_error(y, err, "unknown key %.60s; expected %s", y->key, names[0]);
     return ydoc_key_error(y, err, "unknown key %.60s; expected %s, %s, %s, ...", y->key, names[0], names[1],
                           names[2]);
 }

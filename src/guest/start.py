@@ -14,11 +14,12 @@ def prctl(option, value):
             return False
 
 
-LIMITS = ('RLIMIT_NPROC', 'nproc'), ('RLIMIT_NOFILE', 'nofile'), ('RLIMIT_SIGPENDING', 'pending'), ('RLIMIT_DATA', 'heap')
+LIMITS = (('RLIMIT_NPROC', 'nproc'), ('RLIMIT_NOFILE', 'nofile'), ('RLIMIT_SIGPENDING', 'pending'),
+          ('RLIMIT_DATA', 'heap'))
 
 
 def neighbours():
-    """Threads of our user that run already, as far as /proc shows them: the limit of processes counts them too."""
+    """Threads of our user that run already, as far as /proc shows them: the limit counts them too."""
     count = 0
     for name in posix.listdir('/proc'):
         try:

@@ -437,7 +437,7 @@ static void sha256_as_published(void **state)
 static void placeholders(void **state)
 {
     const struct text_var v[] = {{"a", "1"}, {"ab", "{a}"}};
-    char *s = text_fill("{a}{ab}{abc}{}{a {output} { \n\n", v, 2);
+    char *s = text_fill("{a}{ab}{abc}{}{a {output} { \n\n", &(struct text_vars){v, 2});
     const char *at;
 
     (void)state;
