@@ -18,24 +18,25 @@ class Snapshot:
 
 
 def order_snapshot(self):
-    """The worker's state is that of a finished cell: an older snapshot ends, a new one is made. Never waits."""
+    """The worker's state is that of a finished cell: a new snapshot is made, the older one ends. Never waits."""
     self.due, self.captured_at, self.behind = 0.0, time.monotonic(), 0
-    self.drop_snapshot(b'')
     if self.sock is None or not self.worker:
+        self.drop_snapshot(b'')
         return
     try:
         ours, theirs, words, words_in = lead()      # noqa: from start.py
     except OSError:
-        self.why = b'Nm'
+        self.drop_snapshot(b'Nm')
         return
     try:
         fds = theirs.fileno().to_bytes(4, sys.byteorder) + words_in.to_bytes(4, sys.byteorder)
         self.sock.sendmsg([bytes(16) + ORDER_SNAPSHOT + bytes(4)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
     except OSError:
-        self.why = b'deaf'
+        self.drop_snapshot(b'deaf')
         ours.close()
         posix.close(words)
     else:
+        self.drop_snapshot(b'')                     # after the order, which the worker then obeys meanwhile
         self.snapshot = Snapshot(ours, words)
         self.poll.register(words, select.POLLIN)
     theirs.close()
