@@ -8,21 +8,22 @@ B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
 # The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base chat config wire llm limits records engine sandbox agent show pipe term main
+ROOMS    = base chat config calls wire llm limits records engine sandbox agent show pipe term main
 USES_base    =
 USES_chat    = base
-USES_config  = base
-USES_wire    = chat base
-USES_llm     = wire chat base
+USES_config  = chat base
+USES_calls   = chat base
+USES_wire    = calls chat base
+USES_llm     = wire calls chat base
 USES_limits  = base
 USES_records = limits base
 USES_engine  = records limits base
 USES_sandbox = engine records limits chat base
-USES_agent   = llm wire sandbox engine records limits chat base
+USES_agent   = llm wire calls sandbox engine records limits chat base
 USES_show    = chat base
-USES_pipe    = show agent llm wire sandbox engine records limits chat base
-USES_term    = show agent llm wire sandbox engine records limits chat base
-USES_main    = term pipe show agent llm wire sandbox engine records limits config chat base
+USES_pipe    = show agent llm wire calls sandbox engine records limits chat base
+USES_term    = show agent llm wire calls sandbox engine records limits chat base
+USES_main    = term pipe show agent llm wire calls sandbox engine records limits config chat base
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp
 CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Isrc -I. $(PKG_CFLAGS)
@@ -139,6 +140,7 @@ LINT_TARGETS = $(foreach r,$(ROOMS),$(call objs_of,$(r))) $(UNIT_BIN)
 .PHONY: lint lint-compile
 lint:
 	@tests/lint/check-layers.sh
+	@tests/lint/check-engines.sh
 	@tests/lint/check-format.sh
 	@CC=$(CC) tests/lint/check-headers.sh $(filter-out -O%,$(CPPFLAGS) -std=gnu17 $(WARN))
 	@CC=$(CC) tests/lint/check-source.sh

@@ -225,8 +225,8 @@ static int check_exec(const struct args *a, struct error *err)
     return 0;
 }
 
-/* What only the whole line can show. */
-static int check(const struct args *a, bool prompt, const char *text, struct error *err)
+/* Is each option one of this command's? */
+static int check_options(const struct args *a, struct error *err)
 {
     static const struct {
         int here;
@@ -244,35 +244,32 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
         [COMMAND_PS] = {FOR_CONFIG | FOR_PS, "ps"},
         [COMMAND_RM] = {FOR_CONFIG | FOR_RM, "rm"},
     };
-    const char *how = value_of(a, "stdin");
     int here = commands[a->command].here;
 
-    if (a->command == COMMAND_DEBUG)
-        return error_set(err, ERROR_USAGE, 0,
-                         "debug needs a word: reply or request\nTo ask it as a question: sandpiper -p debug");
-    for (size_t i = 0; i < a->n; i++)
-        if (!(a->v[i].option->commands & here)) {
-            const char *flag = a->v[i].option->flag;
-            if (here == FOR_ASK && a->v[i].option->letter == 'c' && a->v[i].letter)
-                return of_exec_alone(err);
-            if (here == FOR_ASK)
-                return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only", flag,
-                                 a->v[i].option->commands == FOR_REPLY   ? "debug reply"
-                                 : a->v[i].option->commands == FOR_RM    ? "rm"
-                                 : a->v[i].option->commands & FOR_DOCTOR ? "doctor"
-                                                                         : "exec");
-            return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", flag,
+    for (size_t i = 0; i < a->n; i++) {
+        const struct option *o = a->v[i].option;
+
+        if (o->commands & here)
+            continue;
+        if (here != FOR_ASK)
+            return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", o->flag,
                              commands[a->command].name);
-        }
-    if (a->command == COMMAND_RM)
-        return check_rm(a, err);
-    if (a->command == COMMAND_EXEC)
-        return check_exec(a, err);
-    if (a->command != COMMAND_ASK && a->command != COMMAND_DEBUG_REQUEST)
-        return 0;
-    if (a->command == COMMAND_DEBUG_REQUEST && !prompt && !a->operand)
-        return error_set(err, ERROR_USAGE, 0,
-                         "debug request needs a question: sandpiper debug request \"how many?\"");
+        if (o->letter == 'c' && a->v[i].letter)
+            return of_exec_alone(err);
+        return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only", o->flag,
+                         o->commands == FOR_REPLY   ? "debug reply"
+                         : o->commands == FOR_RM    ? "rm"
+                         : o->commands & FOR_DOCTOR ? "doctor"
+                                                    : "exec");
+    }
+    return 0;
+}
+
+/* prompt: -p was given, and text is what it said. */
+static int check_question(const struct args *a, bool prompt, const char *text, struct error *err)
+{
+    const char *how = value_of(a, "stdin");
+
     if (prompt && a->operand)
         return error_set(err, ERROR_USAGE, 0,
                          "-p beside another question: quote the question and give it once");
@@ -290,6 +287,30 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
             "the question has %zu bytes, at most %zu are possible\nPut long text into a file and use --add.",
             strlen(text), PROMPT_MAX);
     return 0;
+}
+
+/* What only the whole line can show. */
+static int check(const struct args *a, bool prompt, const char *text, struct error *err)
+{
+    if (a->command == COMMAND_DEBUG)
+        return error_set(err, ERROR_USAGE, 0,
+                         "debug needs a word: reply or request\nTo ask it as a question: sandpiper -p debug");
+    if (check_options(a, err) < 0)
+        return -1;
+    if (a->command == COMMAND_DEBUG_REQUEST && !prompt && !a->operand)
+        return error_set(err, ERROR_USAGE, 0,
+                         "debug request needs a question: sandpiper debug request \"how many?\"");
+    switch (a->command) {
+    case COMMAND_RM:
+        return check_rm(a, err);
+    case COMMAND_EXEC:
+        return check_exec(a, err);
+    case COMMAND_ASK:
+    case COMMAND_DEBUG_REQUEST:
+        return check_question(a, prompt, text, err);
+    default:
+        return 0;
+    }
 }
 
 int args_parse(struct args *a, int argc, char *const *argv, struct error *err)

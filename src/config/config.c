@@ -95,27 +95,27 @@ const char *config_expectation(const struct option *o)
     }
 }
 
-int config_wrong(const struct option *o, const char *text, const char *where, struct error *err)
+int config_wrong(const struct setting *s, struct error *err)
 {
-    autofree char *shown = scrub_line(text, SCRUB_TERMINAL);
-    autofree char *range = NULL;
+    const struct option *o = s->option;
+    autofree char *shown = scrub_line(s->text, SCRUB_TERMINAL);
+    autofree char *range = o->min || o->max ? xasprintf(" from %s to %s", o->min, o->max) : xstrdup("");
 
     if (o->type == OPTION_CHOICE)
-        return error_set(err, ERROR_USAGE, 0, "%s: expected one of %s, found \"%.60s\"", where, o->choices,
+        return error_set(err, ERROR_USAGE, 0, "%s: expected one of %s, found \"%.60s\"", s->where, o->choices,
                          shown);
-    range = o->min || o->max ? xasprintf(" from %s to %s", o->min, o->max) : xstrdup("");
-    return error_set(err, ERROR_USAGE, 0, "%s: expected %s%s, found \"%.60s\"", where, config_expectation(o),
-                     range, shown);
+    return error_set(err, ERROR_USAGE, 0, "%s: expected %s%s, found \"%.60s\"", s->where,
+                     config_expectation(o), range, shown);
 }
 
-static int set_numeric(const struct option *o, const char *text, void *at, const char *where,
-                       struct error *err)
+static int set_numeric(const struct setting *s, void *at, struct error *err)
 {
+    const struct option *o = s->option;
     double v, bound;
 
-    if (!read_numeric(o, text, &v) || (o->min && read_numeric(o, o->min, &bound) && v < bound)
+    if (!read_numeric(o, s->text, &v) || (o->min && read_numeric(o, o->min, &bound) && v < bound)
         || (o->max && read_numeric(o, o->max, &bound) && v > bound))
-        return config_wrong(o, text, where, err);
+        return config_wrong(s, err);
     if (o->type == OPTION_INT)
         *(int *)at = (int)v;
     else if (o->type == OPTION_NUMBER)
@@ -139,9 +139,11 @@ static const char *keep_path(struct config *c, const char *path, const char *fil
     return config_keep(c, whole ? whole : path);
 }
 
-int config_set(struct config *c, const struct option *o, const char *text, const struct source *from,
-               const char *where, struct error *err)
+int config_set(struct config *c, const struct setting *s, struct error *err)
 {
+    const struct option *o = s->option;
+    const struct source *from = &s->from;
+    const char *text = s->text;
     void *at = (char *)c + o->offset;
     bool on = true;
 
@@ -149,12 +151,12 @@ int config_set(struct config *c, const struct option *o, const char *text, const
     case OPTION_BOOL:
     case OPTION_NOT:
         if (text && !value_bool(text, &on))
-            return config_wrong(o, text, where, err);
+            return config_wrong(s, err);
         *(bool *)at = text || o->type == OPTION_BOOL ? on : false; /* the flag --no-stream has no text */
         break;
     case OPTION_CHOICE:
         if (!value_choice(text, o->choices))
-            return config_wrong(o, text, where, err);
+            return config_wrong(s, err);
         *(const char **)at = config_keep(c, text);
         break;
     case OPTION_LIST:
@@ -165,13 +167,13 @@ int config_set(struct config *c, const struct option *o, const char *text, const
     case OPTION_STRING:
     case OPTION_SECRET:
         if (!*text && !(o->letter && strchr("cps", o->letter)))
-            return error_set(err, ERROR_USAGE, 0, "%s: expected a string, found nothing", where);
+            return error_set(err, ERROR_USAGE, 0, "%s: expected a string, found nothing", s->where);
         *(const char **)at = o->type == OPTION_FILE && from->kind == SOURCE_FILE
                                  ? keep_path(c, text, from->name)
                                  : config_keep(c, text);
         break;
     default:
-        if (set_numeric(o, text, at, where, err) < 0)
+        if (set_numeric(s, at, err) < 0)
             return -1;
     }
     c->source[(size_t)(o - option_table)] = *from;
@@ -187,13 +189,13 @@ int config_set(struct config *c, const struct option *o, const char *text, const
 
 static int apply_defaults(struct config *c, struct error *err)
 {
-    static const struct source from = {SOURCE_DEFAULT, 0, NULL};
-
     c->temperature = -1;
-    for (size_t i = 0; i < option_count; i++)
-        if (option_table[i].def
-            && config_set(c, &option_table[i], option_table[i].def, &from, "default", err) < 0)
+    for (size_t i = 0; i < option_count; i++) {
+        const struct setting s = {
+            &option_table[i], option_table[i].def, "default", {SOURCE_DEFAULT, 0, NULL}};
+        if (s.text && config_set(c, &s, err) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -201,10 +203,9 @@ static int apply_environment(struct config *c, struct error *err)
 {
     for (size_t i = 0; i < option_count; i++) {
         const struct option *o = &option_table[i];
-        const char *value = o->env ? config_env(c, o->env) : NULL;
-        struct source from = {SOURCE_ENV, 0, o->env};
+        const struct setting s = {o, o->env ? config_env(c, o->env) : NULL, o->env, {SOURCE_ENV, 0, o->env}};
 
-        if (value && config_set(c, o, value, &from, o->env, err) < 0)
+        if (s.text && config_set(c, &s, err) < 0)
             return -1;
     }
     return 0;
@@ -214,15 +215,11 @@ static int apply_flags(struct config *c, const struct args *a, struct error *err
 {
     for (size_t i = 0; i < a->n; i++) {
         const struct arg *arg = &a->v[i];
-        char name[64];
-        struct source from = {SOURCE_FLAG, 0, NULL};
+        autofree char *name = arg->letter ? xasprintf("-%c", arg->option->letter)
+                                          : xasprintf("--%s", arg->option->flag);
+        const struct setting s = {arg->option, arg->value, name, {SOURCE_FLAG, 0, config_keep(c, name)}};
 
-        if (arg->letter)
-            snprintf(name, sizeof name, "-%c", arg->option->letter);
-        else
-            snprintf(name, sizeof name, "--%s", arg->option->flag);
-        from.name = config_keep(c, name);
-        if (config_set(c, arg->option, arg->value, &from, name, err) < 0)
+        if (config_set(c, &s, err) < 0)
             return -1;
     }
     return 0;

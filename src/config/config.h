@@ -100,11 +100,15 @@ const char *config_env(const struct config *c, const char *name);
 /* a copy that lives as long as c */
 const char *config_keep(struct config *c, const char *s);
 
-/* Set one option from text. where goes in front of the message: "config.yaml:3: timeout",
- * "SANDPIPER_TIMEOUT", "--timeout". */
-int config_set(struct config *c, const struct option *o, const char *text, const struct source *from,
-               const char *where, struct error *err);
-int config_apply_yaml(struct config *c, const char *text, size_t len, const char *name, struct error *err);
+/* The value of an option as it was written. text: NULL for a flag that takes none. where goes in front of
+ * messages: "config.yaml:3: timeout", "SANDPIPER_TIMEOUT", "--timeout". */
+struct setting {
+    const struct option *option;
+    const char *text, *where;
+    struct source from;
+};
+int config_set(struct config *c, const struct setting *s, struct error *err);
+int config_apply_yaml(struct config *c, struct ydoc *root, struct error *err);
 int config_apply_dotenv(struct config *c, const char *text, size_t len, struct error *err);
 
 /* Can the file of certificates be used, if one is named? -1: ERROR_USAGE. */

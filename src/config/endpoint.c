@@ -15,20 +15,20 @@
 #include "config/folder.h"
 
 /* Is there something of this provider in the environment (or .env), enough to choose it? */
-static bool is_there(const struct config *c, const struct provider *p, bool env)
+static bool is_there(const struct config *c, const struct provider *p, enum variable_place in)
 {
     struct source from;
 
-    return endpoint_key_variable(c, p, env, !env, &from)
-           || (p->url_variable && endpoint_variable(c, p->url_variable, env, !env, &from))
-           || (p->host_variable && endpoint_variable(c, p->host_variable, env, !env, &from));
+    return endpoint_key_variable(c, p, in, &from)
+           || (p->url_variable && endpoint_variable(c, p->url_variable, in, &from))
+           || (p->host_variable && endpoint_variable(c, p->host_variable, in, &from));
 }
 
 /* The user himself has a key or a URL of it, in the environment or in config.yaml: there a folder's .env has
  * no say about where it is. */
 static bool is_own(const struct config *c, const struct provider *p)
 {
-    return is_there(c, p, true) || p->api_key || p->api_key_command.n || p->url_line;
+    return is_there(c, p, IN_ENVIRONMENT) || p->api_key || p->api_key_command.n || p->url_line;
 }
 
 /* A value that becomes a part of a path must not be able to become anything else. At the very beginning it is
@@ -41,13 +41,12 @@ static bool path_part(const char *s)
     return *s && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
 }
 
-/* base_url with its {NAME}s filled in. *missing names the first that is not set. */
-static int fill_in(struct config *c, const char *text, bool folder, struct endpoint *e, const char **missing,
-                   struct error *err)
+/* The entry's base_url with its {NAME}s filled in. One that is not set is an error. */
+static int fill_in(struct config *c, struct endpoint *e, enum variable_place in, struct error *err)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(4096);
 
-    for (const char *p = text; *p;) {
+    for (const char *p = e->entry->base_url; *p;) {
         const char *close = *p == '{' ? strchr(p, '}') : NULL;
 
         if (!close) {
@@ -56,11 +55,12 @@ static int fill_in(struct config *c, const char *text, bool folder, struct endpo
         }
         autofree char *name = xmemdup0(p + 1, (size_t)(close - p) - 1);
         struct source from = {0};
-        const char *value = endpoint_variable(c, name, true, folder, &from);
-        if (!value) {
-            *missing = config_keep(c, name);
-            return 0;
-        }
+        const char *value = endpoint_variable(c, name, in, &from);
+        if (!value)
+            return error_set(err, ERROR_USAGE, 0,
+                             "%s: %s is not set; the URL of %s needs it\nSet it where its key is: in the "
+                             "environment, or in .env.",
+                             e->provider, name, e->entry->title ? e->entry->title : e->provider);
         if (out.len > 0 && !path_part(value))
             return error_set(err, ERROR_USAGE, 0, "%s: expected letters, digits, - and _ only", name);
         e->folders_place |= out.len == 0 && from.kind == SOURCE_DOTENV;
@@ -90,24 +90,23 @@ static bool usual_place(const struct endpoint *e, const struct provider *p)
 }
 
 /* The URL of a provider's entry: a variable that replaces it, or its own text. */
-static int entry_url(struct config *c, const struct provider *p, struct endpoint *e, const char **missing,
-                     struct error *err)
+static int entry_url(struct config *c, struct endpoint *e, struct error *err)
 {
+    const struct provider *p = e->entry;
     struct source from = {0};
-    bool folder = !is_own(c, p);
-    const char *value = p->url_variable ? endpoint_variable(c, p->url_variable, true, folder, &from) : NULL;
+    enum variable_place in = is_own(c, p) ? IN_ENVIRONMENT : ANYWHERE;
+    const char *value = p->url_variable ? endpoint_variable(c, p->url_variable, in, &from) : NULL;
 
     e->binding.url = URL_ENTRY;
     e->folders_place = e->passed_over = false;
     free(e->base_url);
     e->base_url = value ? url_trim(value) : NULL;
-    if (!value && p->host_variable
-        && (value = endpoint_variable(c, p->host_variable, true, folder, &from)) != NULL) {
+    if (!value && p->host_variable && (value = endpoint_variable(c, p->host_variable, in, &from)) != NULL) {
         e->base_url = url_from_host(value, strcmp(p->name, "ollama") == 0 ? 11434 : 80);
         if (!e->base_url)
             return error_set(err, ERROR_USAGE, 0, "%s: expected HOST, HOST:PORT or a URL", from.name);
     }
-    e->passed_over = !folder
+    e->passed_over = in == IN_ENVIRONMENT
                      && ((p->url_variable && dotenv_get(&c->dotenv, p->url_variable))
                          || (p->host_variable && dotenv_get(&c->dotenv, p->host_variable)));
     if (value) {
@@ -120,48 +119,44 @@ static int entry_url(struct config *c, const struct provider *p, struct endpoint
     }
     e->url_source = p->url_line ? (struct source){SOURCE_FILE, p->url_line, c->file} : (struct source){0};
     e->binding.url_from = e->url_source.kind;
-    return fill_in(c, p->base_url, folder, e, missing, err);
+    return fill_in(c, e, in, err);
 }
 
 static int take_entry(struct config *c, const struct provider *p, struct endpoint *e, struct error *err)
 {
-    const char *missing = NULL;
-
     e->entry = p;
     e->provider = p->name;
-    if (entry_url(c, p, e, &missing, err) < 0)
+    if (entry_url(c, e, err) < 0)
         return -1;
-    if (missing)
-        return error_set(err, ERROR_USAGE, 0,
-                         "%s: %s is not set; the URL of %s needs it\nSet it where its key is: in the "
-                         "environment, or in .env.",
-                         p->name, missing, p->title ? p->title : p->name);
     e->found = true;
     return 0;
 }
 
-static int named_provider(const struct config *c, const char *name, const struct provider **p,
-                          const char *where, struct error *err)
+static const struct provider *named_provider(const struct config *c, const char *name, const char *where,
+                                             struct error *err)
 {
+    const struct provider *p = provider_find(&c->providers, name);
     autofree char *shown = scrub_line(name, SCRUB_TERMINAL);
     const char *near;
 
-    *p = provider_find(&c->providers, name);
-    if (*p)
-        return 0;
+    if (p)
+        return p;
     near = provider_nearest(&c->providers, name);
-    if (near)
-        return error_set(err, ERROR_USAGE, 0, "%s: there is no provider \"%.60s\"; did you mean %s?", where,
-                         shown, near);
+    if (near) {
+        error_set(err, ERROR_USAGE, 0, "%s: there is no provider \"%.60s\"; did you mean %s?", where, shown,
+                  near);
+        return NULL;
+    }
     struct buf names autorelease(buf_release) = BUF_INIT(4096);
     for (size_t i = 0; i < c->providers.n; i++)
         buf_addf(&names, "%s%s", i ? ", " : "", c->providers.v[i].name);
-    return error_set(err, ERROR_USAGE, 0,
-                     "%s: there is no provider \"%.60s\"\nKnown: %s. Others can be added in config.yaml.",
-                     where, shown, buf_str(&names));
+    error_set(err, ERROR_USAGE, 0,
+              "%s: there is no provider \"%.60s\"\nKnown: %s. Others can be added in config.yaml.", where,
+              shown, buf_str(&names));
+    return NULL;
 }
 
-static int implicit_choice(struct config *c, struct endpoint *e, int first, int last, struct error *err);
+static int implicit_choice(struct config *c, struct endpoint *e, int last, struct error *err);
 
 /* A folder may choose among the providers that the user has something of himself; others only where the
  * environment chooses none. */
@@ -172,7 +167,7 @@ static bool folder_may_name(struct config *c, const char *name)
 
     if (!p || is_own(c, p))
         return true;
-    implicit_choice(c, &e, 0, 0, NULL);
+    implicit_choice(c, &e, 0, NULL);
     bool chosen = e.found;
     if (chosen)
         argv_pushf(&c->notices, "./.env:%d: SANDPIPER_PROVIDER is passed over: your environment chooses %s",
@@ -203,7 +198,7 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
     if (c->choice[k].provider.value) {
         e->provider_source = c->choice[k].provider.from;
         source_text(&e->provider_source, where, sizeof where);
-        if (named_provider(c, c->choice[k].provider.value, &p, where, err) < 0)
+        if (!(p = named_provider(c, c->choice[k].provider.value, where, err)))
             return -1;
     }
     if (!c->choice[k].base_url.value) {
@@ -223,18 +218,19 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
 
 /* Nobody said where, but a key or a URL lies there: the environment's (layer 0) counts before .env's (1),
  * both before config.yaml's (2). */
-static int implicit_choice(struct config *c, struct endpoint *e, int first, int last, struct error *err)
+static int implicit_choice(struct config *c, struct endpoint *e, int last, struct error *err)
 {
     struct error earlier = {0};
 
-    for (int layer = first; layer <= last; layer++)
+    for (int layer = 0; layer <= last; layer++)
         for (size_t i = 0; i < c->providers.n; i++) {
             const struct provider *p = &c->providers.v[i];
             struct error why = {0};
 
             if (p->by_name)
                 continue;
-            if (layer < 2 ? !is_there(c, p, layer == 0) : !p->api_key && !p->api_key_command.n)
+            if (layer < 2 ? !is_there(c, p, layer == 0 ? IN_ENVIRONMENT : IN_DOTENV)
+                          : !p->api_key && !p->api_key_command.n)
                 continue;
             e->by_folder = layer == 1;
             if (take_entry(c, p, e, &why) == 0)
@@ -331,7 +327,7 @@ int endpoint_look(struct config *c, struct endpoint *e, struct error *err)
     *e = (struct endpoint){.ca_cert = c->ca_cert};
     if (explicit_choice(c, e, err) < 0)
         return -1;
-    if (!e->found && implicit_choice(c, e, 0, 2, err) < 0)
+    if (!e->found && implicit_choice(c, e, 2, err) < 0)
         return -1;
     e->by_folder |= e->folders_place;
     choose_model(c, e);
@@ -393,12 +389,10 @@ int endpoint_check_key(const struct endpoint *e, struct error *err)
 
 void endpoint_take_local(struct config *c, struct endpoint *e, const struct provider *p)
 {
-    const char *missing = NULL;
-
     e->entry = p;
     e->provider = p->name;
     choose_api(c, e);
-    e->found = entry_url(c, p, e, &missing, NULL) == 0 && !missing;
+    e->found = entry_url(c, e, NULL) == 0;
     if (!e->key_name)
         e->key_name = xstrdup(p->key_variable[0] ? p->key_variable[0] : "SANDPIPER_API_KEY");
 }

@@ -17,72 +17,84 @@
 #define KEY_MAX        8192
 #define KEY_COMMAND_MS 60000
 
-const char *endpoint_variable(const struct config *c, const char *name, bool env, bool dotenv,
+const char *endpoint_variable(const struct config *c, const char *name, enum variable_place in,
                               struct source *from)
 {
-    const char *value = env ? config_env(c, name) : NULL;
+    const char *value = in & IN_ENVIRONMENT ? config_env(c, name) : NULL;
     const struct dotenv_entry *d;
 
     if (value) {
         *from = (struct source){SOURCE_ENV, 0, name};
         return value;
     }
-    d = dotenv ? dotenv_get(&c->dotenv, name) : NULL;
+    d = in & IN_DOTENV ? dotenv_get(&c->dotenv, name) : NULL;
     if (!d)
         return NULL;
     *from = (struct source){SOURCE_DOTENV, d->line, d->name};
     return d->value;
 }
 
-const char *endpoint_key_variable(const struct config *c, const struct provider *p, bool env, bool dotenv,
+const char *endpoint_key_variable(const struct config *c, const struct provider *p, enum variable_place in,
                                   struct source *from)
 {
     for (char *const *name = p->key_variable; *name; name++) {
-        const char *value = endpoint_variable(c, *name, env, dotenv, from);
+        const char *value = endpoint_variable(c, *name, in, from);
         if (value)
             return value;
     }
     return NULL;
 }
 
-static const char *key_from(const struct config *c, const struct endpoint *e, enum key_origin origin,
-                            const struct argv **command, struct source *from)
+/* What lies at one place: a key, or a command that prints it, or neither. */
+struct found_key {
+    const char *key;
+    const struct argv *command;
+    struct source from;
+};
+
+static struct found_key key_from(const struct config *c, const struct endpoint *e, enum key_origin origin)
 {
     const struct provider *p = e->entry;
+    struct found_key f = {0};
 
-    *command = NULL;
     switch (origin) {
     case KEY_OPTION_ENV:
-        *from = (struct source){SOURCE_ENV, 0, "SANDPIPER_API_KEY"};
-        return config_env(c, "SANDPIPER_API_KEY");
+        f.from = (struct source){SOURCE_ENV, 0, "SANDPIPER_API_KEY"};
+        f.key = config_env(c, "SANDPIPER_API_KEY");
+        break;
     case KEY_OPTION_FILE:
-        *from = c->choice[SOURCE_FILE].api_key.from;
-        if (c->choice[SOURCE_FILE].api_key.value)
-            return c->choice[SOURCE_FILE].api_key.value;
-        *from = *config_source(c, &c->api_key_command);
-        *command = c->api_key_command.n ? &c->api_key_command : NULL;
-        return NULL;
+        f.from = c->choice[SOURCE_FILE].api_key.from;
+        f.key = c->choice[SOURCE_FILE].api_key.value;
+        if (!f.key && c->api_key_command.n) {
+            f.from = *config_source(c, &c->api_key_command);
+            f.command = &c->api_key_command;
+        }
+        break;
     case KEY_VARIABLE_ENV:
-        return p ? endpoint_key_variable(c, p, true, false, from) : NULL;
+        f.key = p ? endpoint_key_variable(c, p, IN_ENVIRONMENT, &f.from) : NULL;
+        break;
     case KEY_VARIABLE_DOTENV:
-        return p && !e->passed_over ? endpoint_key_variable(c, p, false, true, from) : NULL;
+        f.key = p && !e->passed_over ? endpoint_key_variable(c, p, IN_DOTENV, &f.from) : NULL;
+        break;
     case KEY_ENTRY_FILE:
-        *from = (struct source){SOURCE_FILE, p ? p->key_line : 0, c->file};
-        if (p && p->api_key)
-            return p->api_key;
-        *command = p && p->api_key_command.n ? &p->api_key_command : NULL;
-        return NULL;
+        f.from = (struct source){SOURCE_FILE, p ? p->key_line : 0, c->file};
+        f.key = p ? p->api_key : NULL;
+        f.command = p && !f.key && p->api_key_command.n ? &p->api_key_command : NULL;
+        break;
     case KEY_ORIGINS:
         break;
     }
-    return NULL;
+    return f;
 }
 
 /* A copy without blanks around it; a line break in the middle would end the header it is sent in. */
-static int clean_key(const char *key, size_t len, const char *where, char **out, struct error *err)
+static int clean_key(const char *key, const char *where, char **out, struct error *err)
 {
-    while (len && isspace((unsigned char)*key))
-        key++, len--;
+    size_t len;
+
+    while (isspace((unsigned char)*key))
+        key++;
+    len = strlen(key);
     while (len && isspace((unsigned char)key[len - 1]))
         len--;
     if (len > KEY_MAX)
@@ -101,13 +113,11 @@ int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
     char text[256];
 
     for (int o = 0; o < KEY_ORIGINS && !e->key_name; o++) {
-        const struct argv *command;
-        struct source from = {0};
-        const char *key = key_from(c, e, (enum key_origin)o, &command, &from);
+        const struct found_key f = key_from(c, e, (enum key_origin)o);
 
-        if (!key && !command)
+        if (!f.key && !f.command)
             continue;
-        source_text(&from, text, sizeof text);
+        source_text(&f.from, text, sizeof text);
         if (!binding_allows(&e->binding, (enum key_origin)o)) {
             char url[256];
             source_text(&e->url_source, url, sizeof url);
@@ -117,10 +127,10 @@ int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
                 text, e->base_url, url);
             continue;
         }
-        e->key_source = from;
-        e->key_command = command;
-        e->key_name = xstrdup(from.kind == SOURCE_ENV ? from.name : text);
-        if (key && clean_key(key, strlen(key), text, &e->key, err) < 0)
+        e->key_source = f.from;
+        e->key_command = f.command;
+        e->key_name = xstrdup(f.from.kind == SOURCE_ENV ? f.from.name : text);
+        if (f.key && clean_key(f.key, text, &e->key, err) < 0)
             return -1;
     }
     if (!e->key_name)
@@ -153,8 +163,9 @@ int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err)
         error_set(err, ERROR_USAGE, 0, "api_key_command: %s ended with %s%s%.200s", e->key_command->v[0],
                   what, *said ? ": " : "", said);
     } else {
-        size_t len = strcspn(buf_str(&r.out), "\n");
-        status = clean_key(buf_str(&r.out), len, "api_key_command", &e->key, err);
+        if (r.out.data)
+            r.out.data[strcspn(r.out.data, "\n")] = '\0';
+        status = clean_key(buf_str(&r.out), "api_key_command", &e->key, err);
         if (status == 0 && !e->key)
             status = error_set(err, ERROR_USAGE, 0, "api_key_command: %s printed nothing on its first line",
                                e->key_command->v[0]);

@@ -10,10 +10,14 @@ struct error;
 struct provider;
 struct source;
 
-/* A provider's variable: of the environment first, then of .env; or of one of them alone. */
-const char *endpoint_variable(const struct config *c, const char *name, bool env, bool dotenv,
+/* Where a provider's variable is looked for. */
+enum variable_place { IN_ENVIRONMENT = 1, IN_DOTENV = 2, ANYWHERE = 3 };
+
+/* Its value, of the environment first; NULL: not set there. from: where it was found. */
+const char *endpoint_variable(const struct config *c, const char *name, enum variable_place in,
                               struct source *from);
-const char *endpoint_key_variable(const struct config *c, const struct provider *p, bool env, bool dotenv,
+/* The first of the variables that hold its key. */
+const char *endpoint_key_variable(const struct config *c, const struct provider *p, enum variable_place in,
                                   struct source *from);
 /* The URL is chosen: which key may go there, if there is one. */
 int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err);

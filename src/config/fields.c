@@ -16,17 +16,6 @@
 #include "config/value.h"
 #include "config/ydoc.h"
 
-int fields_expected(const struct ydoc *y, const char *name, const char *what, struct error *err)
-{
-    const char *key = y->key ? y->key : "this";
-
-    if (y->type == YDOC_TEXT && !ydoc_nothing(y) && strcmp(key, "api_key") != 0)
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: %.60s: expected %s, found \"%.60s\"", name, y->line,
-                         key, what, y->text);
-    return error_set(err, ERROR_USAGE, 0, "%s:%d: %.60s: expected %s, found %s", name, y->line, key, what,
-                     ydoc_kind(y));
-}
-
 static bool is_text(const struct ydoc *y)
 {
     return y->type == YDOC_TEXT && !ydoc_nothing(y);
@@ -50,25 +39,24 @@ static bool is_variable(const struct ydoc *y)
     return true;
 }
 
-static int read_variables(char **at, const struct ydoc *y, const char *name, struct error *err)
+static int read_variables(char **at, const struct ydoc *y, struct error *err)
 {
     size_t n = y->type == YDOC_LIST ? y->n : 1;
 
     for (size_t i = 0; i < KEY_VARIABLES; i++)
         replace(&at[i], NULL);
     if (n > KEY_VARIABLES)
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: %s: at most %d names", name, y->line, y->key,
-                         KEY_VARIABLES);
+        return ydoc_error(y, err, "%s: at most %d names", y->key, KEY_VARIABLES);
     for (size_t i = 0; i < n; i++) {
         const struct ydoc *item = y->type == YDOC_LIST ? &y->v[i] : y;
         if (!is_variable(item))
-            return fields_expected(item, name, "the name of an environment variable, or a list of such", err);
+            return ydoc_expected(item, "the name of an environment variable, or a list of such", err);
         replace(&at[i], item->text);
     }
     return 0;
 }
 
-static int read_strings(struct argv *at, const struct ydoc *y, const char *name, struct error *err)
+static int read_strings(struct argv *at, const struct ydoc *y, struct error *err)
 {
     size_t n = y->type == YDOC_LIST ? y->n : 1;
 
@@ -76,13 +64,13 @@ static int read_strings(struct argv *at, const struct ydoc *y, const char *name,
     for (size_t i = 0; i < n; i++) {
         const struct ydoc *item = y->type == YDOC_LIST ? &y->v[i] : y;
         if (!is_text(item))
-            return fields_expected(item, name, "a string, or a list of strings", err);
+            return ydoc_expected(item, "a string, or a list of strings", err);
         argv_push(at, item->text);
     }
-    return at->n ? 0 : fields_expected(y, name, "a string, or a list of strings", err);
+    return at->n ? 0 : ydoc_expected(y, "a string, or a list of strings", err);
 }
 
-int fields_read_command(const struct ydoc *y, const char *name, struct argv *out, struct error *err)
+int fields_read_command(const struct ydoc *y, struct argv *out, struct error *err)
 {
     static const char what[] = "a command: words separated by blanks, or a list of words";
 
@@ -90,7 +78,7 @@ int fields_read_command(const struct ydoc *y, const char *name, struct argv *out
     if (y->type == YDOC_LIST)
         for (size_t i = 0; i < y->n; i++) {
             if (y->v[i].type != YDOC_TEXT)
-                return fields_expected(y, name, what, err);
+                return ydoc_expected(y, what, err);
             argv_push(out, y->v[i].text);
         }
     else if (is_text(y))
@@ -99,17 +87,16 @@ int fields_read_command(const struct ydoc *y, const char *name, struct argv *out
             argv_pushf(out, "%.*s", (int)len, p);
             p += len;
         }
-    return out->n ? 0 : fields_expected(y, name, what, err);
+    return out->n ? 0 : ydoc_expected(y, what, err);
 }
 
-static int read_choice(const struct field *f, const struct ydoc *y, const char *name, char *at,
-                       struct error *err)
+static int read_choice(const struct field *f, const struct ydoc *y, char *at, struct error *err)
 {
     autofree char *what = xasprintf("one of %s", f->choices);
     int index = 0;
 
     if (y->type != YDOC_TEXT || !value_choice(y->text, f->choices))
-        return fields_expected(y, name, what, err);
+        return ydoc_expected(y, what, err);
     for (const char *p = f->choices;
          strcspn(p, "|") != strlen(y->text) || strncmp(p, y->text, strlen(y->text)) != 0; index++)
         p += strcspn(p, "|") + 1;
@@ -120,8 +107,7 @@ static int read_choice(const struct field *f, const struct ydoc *y, const char *
     return 0;
 }
 
-static int read_choices(const struct field *f, const struct ydoc *y, const char *name, char **at,
-                        struct error *err)
+static int read_choices(const struct field *f, const struct ydoc *y, char **at, struct error *err)
 {
     autofree char *what = xasprintf("one or more of %s", f->choices);
     struct buf out autorelease(buf_release) = BUF_INIT(256);
@@ -130,7 +116,7 @@ static int read_choices(const struct field *f, const struct ydoc *y, const char 
     for (size_t i = 0; i < n; i++) {
         const struct ydoc *item = y->type == YDOC_LIST ? &y->v[i] : y;
         if (item->type != YDOC_TEXT || !value_choice(item->text, f->choices))
-            return fields_expected(item, name, what, err);
+            return ydoc_expected(item, what, err);
         buf_addf(&out, "%s%s", out.len ? "|" : "", item->text);
     }
     replace(at, buf_str(&out));
@@ -171,19 +157,18 @@ static struct json *to_json(const struct ydoc *y)
     return !y->quoted && value_number(y->text, &number) ? json_number(number) : json_string(y->text);
 }
 
-static int read_json(const struct ydoc *y, const char *name, char **at, struct error *err)
+static int read_json(const struct ydoc *y, char **at, struct error *err)
 {
     autojson struct json *j = y->type == YDOC_MAP ? to_json(y) : NULL;
 
     if (!j)
-        return fields_expected(y, name, "a map", err);
+        return ydoc_expected(y, "a map", err);
     free(*at);
     *at = json_print(j);
     return 0;
 }
 
-static int read_text(const struct field *f, const struct ydoc *y, const char *name, char **at,
-                     struct error *err)
+static int read_text(const struct field *f, const struct ydoc *y, char **at, struct error *err)
 {
     bool good = is_text(y);
     const char *what = "a string";
@@ -200,32 +185,30 @@ static int read_text(const struct field *f, const struct ydoc *y, const char *na
         what = "a date such as 2026-12-31";
     }
     if (!good)
-        return fields_expected(y, name, what, err);
+        return ydoc_expected(y, what, err);
     replace(at, y->text);
     return 0;
 }
 
-static int read_number(const struct field *f, const struct ydoc *y, const char *name, void *at,
-                       struct error *err)
+static int read_number(const struct field *f, const struct ydoc *y, void *at, struct error *err)
 {
     int64_t n = 0;
 
     if (f->type == F_BOOL) {
         if (!is_text(y) || y->quoted || (strcmp(y->text, "true") && strcmp(y->text, "false")))
-            return fields_expected(y, name, "true or false", err);
+            return ydoc_expected(y, "true or false", err);
         *(bool *)at = y->text[0] == 't';
     } else if (f->type == F_COUNT) {
         if (!is_text(y) || !value_int(y->text, &n) || n < 16 || n > 100000000)
-            return fields_expected(y, name, "a number of tokens", err);
+            return ydoc_expected(y, "a number of tokens", err);
         *(int *)at = (int)n;
     } else if (!is_text(y) || !value_number(y->text, at) || *(double *)at > 2) {
-        return fields_expected(y, name, "a number from 0 to 2", err);
+        return ydoc_expected(y, "a number from 0 to 2", err);
     }
     return 0;
 }
 
-static int read_field(const struct field *f, const struct ydoc *y, const char *name, void *object,
-                      struct error *err)
+static int read_field(const struct field *f, const struct ydoc *y, void *object, struct error *err)
 {
     void *at = (char *)object + f->offset;
 
@@ -236,61 +219,58 @@ static int read_field(const struct field *f, const struct ydoc *y, const char *n
     case F_URL:
     case F_VARIABLE:
     case F_DATE:
-        return read_text(f, y, name, at, err);
+        return read_text(f, y, at, err);
     case F_STRINGS:
-        return read_strings(at, y, name, err);
+        return read_strings(at, y, err);
     case F_VARIABLES:
-        return read_variables(at, y, name, err);
+        return read_variables(at, y, err);
     case F_COMMAND:
-        return fields_read_command(y, name, at, err);
+        return fields_read_command(y, at, err);
     case F_CHOICE:
     case F_CHOICE_BOOL:
-        return read_choice(f, y, name, at, err);
+        return read_choice(f, y, at, err);
     case F_CHOICES:
-        return read_choices(f, y, name, at, err);
+        return read_choices(f, y, at, err);
     case F_JSON:
-        return read_json(y, name, at, err);
+        return read_json(y, at, err);
     case F_PROFILES:
-        return profiles_read_before(at, y, name, err);
+        return profiles_read_before(at, y, err);
     case F_BOOL:
     case F_COUNT:
     case F_NUMBER:
-        return read_number(f, y, name, at, err);
+        return read_number(f, y, at, err);
     }
     return 0;
 }
 
-static int unknown_field(const struct ydoc *y, const char *name, const struct field *fields, size_t n,
-                         struct error *err)
+static int unknown_field(const struct schema *s, const struct ydoc *y, struct error *err)
 {
     const char *names[32], *near;
 
-    for (size_t i = 0; i < n; i++)
-        names[i] = fields[i].key;
-    names[n] = NULL;
+    for (size_t i = 0; i < s->n; i++)
+        names[i] = s->fields[i].key;
+    names[s->n] = NULL;
     near = nearest_name(y->key, strlen(y->key), names);
     if (near)
-        return error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; did you mean %s?", name, y->key_line,
-                         y->key, near);
-    return error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; expected %s, %s, %s, ...", name,
-                     y->key_line, y->key, names[0], names[1], names[2]);
+        return ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
+    return ydoc_key_error(y, err, "unknown key %.60s; expected %s, %s, %s, ...", y->key, names[0], names[1],
+                          names[2]);
 }
 
-int fields_read(const struct ydoc *map, const char *name, const struct field *fields, size_t n, bool builtin,
-                void *object, struct error *err)
+int fields_read(const struct schema *s, const struct ydoc *map, bool builtin, void *object, struct error *err)
 {
     if (map->type != YDOC_MAP)
-        return fields_expected(map, name, "a map of fields", err);
+        return ydoc_expected(map, "a map of fields", err);
     for (size_t i = 0; i < map->n; i++) {
         const struct ydoc *y = &map->v[i];
         const struct field *f = NULL;
 
-        for (size_t k = 0; k < n; k++)
-            if (strcmp(fields[k].key, y->key) == 0 && !(builtin && fields[k].users_only))
-                f = &fields[k];
+        for (size_t k = 0; k < s->n; k++)
+            if (!strcmp(s->fields[k].key, y->key) && !(builtin && s->fields[k].users_only))
+                f = &s->fields[k];
         if (!f)
-            return unknown_field(y, name, fields, n, err);
-        if (read_field(f, y, name, object, err) < 0)
+            return unknown_field(s, y, err);
+        if (read_field(f, y, object, err) < 0)
             return -1;
     }
     return 0;

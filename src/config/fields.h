@@ -40,13 +40,15 @@ struct field {
     size_t has;      /* offset of a bool that is set when the map has this key; 0: none */
 };
 
-/* The map's members into object; name is the file for messages. builtin: fields that are users_only count as
- * unknown. */
-int fields_read(const struct ydoc *map, const char *name, const struct field *fields, size_t n, bool builtin,
-                void *object, struct error *err);
-/* "NAME:LINE: KEY: expected WHAT, found ..."; always -1. */
-int fields_expected(const struct ydoc *y, const char *name, const char *what, struct error *err);
+struct schema {
+    const struct field *fields;
+    size_t n;
+};
+
+/* The map's members into object. builtin: fields that are users_only count as unknown. */
+int fields_read(const struct schema *s, const struct ydoc *map, bool builtin, void *object,
+                struct error *err);
 /* A command as YAML has it: a list of words, or one string cut at blanks. No shell. */
-int fields_read_command(const struct ydoc *y, const char *name, struct argv *out, struct error *err);
+int fields_read_command(const struct ydoc *y, struct argv *out, struct error *err);
 
 #endif

@@ -103,14 +103,12 @@ static char *host_of(const struct endpoint *e)
     return scrub_line(alone, SCRUB_TERMINAL);
 }
 
-static enum folder_answer ask(struct config *c, const struct endpoint *e, const char *path, const char *who,
-                              struct error *err)
+static enum folder_answer ask(struct config *c, const struct endpoint *e, struct error *err)
 {
     autofree char *host = host_of(e);
     autofree char *question = xasprintf(
         "This folder's .env sends your questions to %.200s (%s); allow? [y/N] ", host, e->url_source.name);
     enum folder_answer answer = c->ask ? c->ask(c->ask_ctx, question) : FOLDER_NOBODY;
-    struct error why = {0};
 
     if (answer == FOLDER_INTERRUPTED)
         error_set(err, ERROR_CANCELLED, 0, "interrupted");
@@ -121,10 +119,6 @@ static enum folder_answer ask(struct config *c, const struct endpoint *e, const 
             "allowed that\nStart sandpiper here at a terminal to be asked once, or give --dotenv allow, or "
             "--dotenv ignore to leave .env out.",
             host, e->url_source.name);
-    if (answer <= FOLDER_INTERRUPTED)
-        return answer;
-    if (path && who && remember(path, who, answer == FOLDER_ALLOWED, &why) < 0)
-        argv_pushf(&c->notices, "your answer about ./.env holds for this run only: %s", why.text);
     return answer;
 }
 
@@ -132,10 +126,16 @@ enum folder_answer folder_verdict(struct config *c, const struct endpoint *e, st
 {
     autofree char *path = xdg_path(XDG_STATE, "folders"), *who = identity(c);
     enum folder_answer answer = path && who ? recall(path, who) : FOLDER_NOBODY;
+    struct error why = {0};
 
     if (strcmp(c->dotenv_how, "allow") == 0)
         return FOLDER_ALLOWED;
-    return answer != FOLDER_NOBODY ? answer : ask(c, e, path, who, err);
+    if (answer != FOLDER_NOBODY)
+        return answer;
+    answer = ask(c, e, err);
+    if (answer > FOLDER_INTERRUPTED && path && who && remember(path, who, answer == FOLDER_ALLOWED, &why) < 0)
+        argv_pushf(&c->notices, "your answer about ./.env holds for this run only: %s", why.text);
+    return answer;
 }
 
 void folder_leave_out(struct config *c)

@@ -60,9 +60,9 @@ int config_apply_dotenv(struct config *c, const char *text, size_t len, struct e
         const struct option *o = option_by_env(e->name);
 
         if (o && o->dotenv) {
-            struct source from = {SOURCE_DOTENV, e->line, e->name};
             autofree char *where = xasprintf(".env:%d: %s", e->line, e->name);
-            if (*e->value && config_set(c, o, e->value, &from, where, err) < 0)
+            const struct setting s = {o, e->value, where, {SOURCE_DOTENV, e->line, e->name}};
+            if (*e->value && config_set(c, &s, err) < 0)
                 return -1;
         } else if (!providers_variable(c, e->name)) {
             if (dangerous(e->name))

@@ -15,17 +15,16 @@
 #include "config/layers.h"
 #include "config/ydoc.h"
 
-static int yaml_option(struct config *c, const struct option *o, const struct ydoc *y, const char *name,
-                       struct error *err)
+static int yaml_option(struct config *c, const struct option *o, const struct ydoc *y, struct error *err)
 {
-    autofree char *where = xasprintf("%s:%d: %s", name, y->line, o->key);
-    struct source from = {SOURCE_FILE, y->key_line, name};
+    autofree char *where = xasprintf("%s:%d: %s", y->file, y->line, o->key);
+    const struct setting s = {o, y->text, where, {SOURCE_FILE, y->key_line, y->file}};
     bool text = y->type == YDOC_TEXT && !ydoc_nothing(y);
 
     if (o->type == OPTION_WORDS) {
-        if (fields_read_command(y, name, (struct argv *)(void *)((char *)c + o->offset), err) < 0)
+        if (fields_read_command(y, (struct argv *)(void *)((char *)c + o->offset), err) < 0)
             return -1;
-        c->source[(size_t)(o - option_table)] = from;
+        c->source[(size_t)(o - option_table)] = s.from;
         return 0;
     }
     if (!text)
@@ -33,45 +32,37 @@ static int yaml_option(struct config *c, const struct option *o, const struct yd
                          o->type == OPTION_CHOICE ? o->choices : config_expectation(o), ydoc_kind(y));
     if ((o->type == OPTION_BOOL || o->type == OPTION_NOT)
         && (y->quoted || (strcmp(y->text, "true") != 0 && strcmp(y->text, "false") != 0)))
-        return config_wrong(o, y->text, where, err);
+        return config_wrong(&s, err);
     if (y->quoted && (o->type == OPTION_INT || o->type == OPTION_NUMBER))
         return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found a string in quotes", where,
                          config_expectation(o));
-    return config_set(c, o, y->text, &from, where, err);
+    return config_set(c, &s, err);
 }
 
-int config_apply_yaml(struct config *c, const char *text, size_t len, const char *name, struct error *err)
+int config_apply_yaml(struct config *c, struct ydoc *root, struct error *err)
 {
-    struct ydoc *root;
-    int status = 0;
+    int status = !root ? -1
+                 : root->type == YDOC_MAP || ydoc_nothing(root)
+                     ? 0
+                     : ydoc_error(root, err, "expected a map of options (key: value), found %s",
+                                  ydoc_kind(root));
 
-    name = config_keep(c, name);
-    if (ydoc_parse(text, len, name, &root, err) < 0)
-        return -1;
-    if (root && ydoc_nothing(root))
-        status = 0;
-    else if (root && root->type != YDOC_MAP)
-        status = error_set(err, ERROR_USAGE, 0, "%s:%d: expected a map of options (key: value), found %s",
-                           name, root->line, ydoc_kind(root));
-    for (size_t i = 0; status == 0 && root && root->type == YDOC_MAP && i < root->n; i++) {
+    for (size_t i = 0; status == 0 && i < root->n; i++) {
         const struct ydoc *y = &root->v[i];
         const struct option *o = option_by_key(y->key);
         const char *near;
 
         if (strcmp(y->key, "providers") == 0)
-            status = providers_read(&c->providers, y, name, false, err);
+            status = providers_read(&c->providers, y, false, err);
         else if (strcmp(y->key, "models") == 0)
-            status = profiles_read(&c->profiles, y, name, err);
+            status = profiles_read(&c->profiles, y, err);
         else if (o)
-            status = yaml_option(c, o, y, name, err);
+            status = yaml_option(c, o, y, err);
         else if ((near = nearest_key(y->key)) != NULL)
-            status = error_set(err, ERROR_USAGE, 0, "%s:%d: unknown key %.60s; did you mean %s?", name,
-                               y->key_line, y->key, near);
+            status = ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
         else
-            status = error_set(
-                err, ERROR_USAGE, 0,
-                "%s:%d: unknown key %.60s; expected an option (sandpiper(1)), providers or models", name,
-                y->key_line, y->key);
+            status = ydoc_key_error(
+                y, err, "unknown key %.60s; expected an option (sandpiper(1)), providers or models", y->key);
     }
     ydoc_free(root);
     return status;
@@ -121,7 +112,7 @@ int config_load_yaml(struct config *c, bool must, struct error *err)
         return error_set(err, ERROR_USAGE, 0, "%s: the file has %lld bytes, at most %zu are read", c->file,
                          (long long)(st.st_size > (off_t)text.len ? st.st_size : (off_t)text.len), YDOC_MAX);
     c->file_read = true;
-    if (config_apply_yaml(c, buf_str(&text), text.len, c->file, err) < 0)
+    if (config_apply_yaml(c, ydoc_parse(buf_str(&text), text.len, c->file, err), err) < 0)
         return -1;
     if (S_ISREG(st.st_mode) && (st.st_mode & 077) && holds_key(c))
         argv_pushf(&c->notices, "%s holds a key and can be read by others: chmod 600 %s", c->file, c->file);

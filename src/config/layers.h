@@ -7,6 +7,7 @@
 struct config;
 struct error;
 struct option;
+struct setting;
 
 /* c->file; must: it was named, so it has to be there */
 int config_load_yaml(struct config *c, bool must, struct error *err);
@@ -14,6 +15,6 @@ int config_load_dotenv(struct config *c, struct error *err);
 
 const char *config_expectation(const struct option *o); /* "a size such as 512m or 1g" */
 /* "where: expected ..., found ...". Returns -1. */
-int config_wrong(const struct option *o, const char *text, const char *where, struct error *err);
+int config_wrong(const struct setting *s, struct error *err);
 
 #endif

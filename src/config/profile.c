@@ -27,23 +27,25 @@ static const struct field fields[] = {
     {"replaced_by", F_STRING, M(replaced_by), NULL, false, 0},
 };
 
-int profiles_read(struct profiles *p, const struct ydoc *map, const char *name, struct error *err)
+static const struct schema schema = {fields, countof(fields)};
+
+int profiles_read(struct profiles *p, const struct ydoc *map, struct error *err)
 {
     if (map->type != YDOC_MAP)
-        return fields_expected(map, name, "a map: name patterns of models, each with its fields", err);
+        return ydoc_expected(map, "a map: name patterns of models, each with its fields", err);
     for (size_t i = 0; i < map->n; i++) {
         p->v = xreallocarray(p->v, p->n + 1, sizeof(*p->v));
         p->v[p->n] = (struct profile){.pattern = xstrdup(map->v[i].key), .temperature = -1};
-        if (fields_read(&map->v[i], name, fields, countof(fields), false, &p->v[p->n++], err) < 0)
+        if (fields_read(&schema, &map->v[i], false, &p->v[p->n++], err) < 0)
             return -1;
     }
     return 0;
 }
 
-int profiles_read_before(struct profiles *p, const struct ydoc *map, const char *name, struct error *err)
+int profiles_read_before(struct profiles *p, const struct ydoc *map, struct error *err)
 {
     struct profiles first = {0};
-    int status = profiles_read(&first, map, name, err);
+    int status = profiles_read(&first, map, err);
 
     first.v = xreallocarray(first.v, first.n + p->n + 1, sizeof(*first.v));
     for (size_t i = 0; i < p->n; i++)
@@ -55,11 +57,9 @@ int profiles_read_before(struct profiles *p, const struct ydoc *map, const char 
 
 int profiles_builtin(struct profiles *p, struct error *err)
 {
-    struct ydoc *root = NULL;
-    int status = ydoc_parse(models_yaml, EMBED_SIZE(models_yaml), "models.yaml", &root, err);
+    struct ydoc *root = ydoc_parse(models_yaml, EMBED_SIZE(models_yaml), "models.yaml", err);
+    int status = root ? profiles_read(p, root, err) : -1;
 
-    if (status == 0)
-        status = profiles_read(p, root, "models.yaml", err);
     ydoc_free(root);
     return status;
 }

@@ -52,9 +52,9 @@ struct profiles {
     size_t n;
 };
 
-int profiles_read(struct profiles *p, const struct ydoc *map, const char *name, struct error *err);
+int profiles_read(struct profiles *p, const struct ydoc *map, struct error *err);
 /* The same in front of what is there, so that what is read later counts. */
-int profiles_read_before(struct profiles *p, const struct ydoc *map, const char *name, struct error *err);
+int profiles_read_before(struct profiles *p, const struct ydoc *map, struct error *err);
 int profiles_builtin(struct profiles *p, struct error *err);
 void profiles_release(struct profiles *p);
 

@@ -39,6 +39,7 @@ static const struct field provider_fields[] = {
     {"api_key_command", F_COMMAND, P(api_key_command), NULL, true, 0},
     {"allow_insecure", F_BOOL, P(allow_insecure), NULL, true, 0},
 };
+static const struct schema schema = {provider_fields, countof(provider_fields)};
 
 static struct provider *provider_slot(struct providers *p, const char *name)
 {
@@ -50,11 +51,10 @@ static struct provider *provider_slot(struct providers *p, const char *name)
     return &p->v[p->n++];
 }
 
-int providers_read(struct providers *p, const struct ydoc *map, const char *name, bool builtin,
-                   struct error *err)
+int providers_read(struct providers *p, const struct ydoc *map, bool builtin, struct error *err)
 {
     if (map->type != YDOC_MAP)
-        return fields_expected(map, name, "a map: the names of providers, each with its fields", err);
+        return ydoc_expected(map, "a map: the names of providers, each with its fields", err);
     for (size_t i = 0; i < map->n; i++) {
         const struct ydoc *entry = &map->v[i], *key = ydoc_get(entry, "api_key"),
                           *url = ydoc_get(entry, "base_url");
@@ -65,11 +65,10 @@ int providers_read(struct providers *p, const struct ydoc *map, const char *name
             models = ydoc_get(entry, "model");
         if (!key)
             key = ydoc_get(entry, "api_key_command");
-        if (fields_read(entry, name, provider_fields, countof(provider_fields), builtin, slot, err) < 0)
+        if (fields_read(&schema, entry, builtin, slot, err) < 0)
             return -1;
         if (!slot->base_url)
-            return error_set(err, ERROR_USAGE, 0, "%s:%d: providers: %.60s: base_url is missing", name,
-                             entry->key_line, entry->key);
+            return ydoc_key_error(entry, err, "providers: %.60s: base_url is missing", entry->key);
         if (builtin)
             continue;
         if (url && !ydoc_get(entry, "other_url"))
@@ -85,11 +84,9 @@ int providers_read(struct providers *p, const struct ydoc *map, const char *name
 
 int providers_builtin(struct providers *p, struct error *err)
 {
-    struct ydoc *root = NULL;
-    int status = ydoc_parse(providers_yaml, EMBED_SIZE(providers_yaml), "providers.yaml", &root, err);
+    struct ydoc *root = ydoc_parse(providers_yaml, EMBED_SIZE(providers_yaml), "providers.yaml", err);
+    int status = root ? providers_read(p, root, true, err) : -1;
 
-    if (status == 0)
-        status = providers_read(p, root, "providers.yaml", true, err);
     ydoc_free(root);
     return status;
 }

@@ -47,10 +47,8 @@ struct providers {
     size_t n;
 };
 
-/* Add to, or change field by field, what is there. name is the file for messages; builtin: line numbers and
- * owners are not kept. */
-int providers_read(struct providers *p, const struct ydoc *map, const char *name, bool builtin,
-                   struct error *err);
+/* Add to, or change field by field, what is there. builtin: line numbers and owners are not kept. */
+int providers_read(struct providers *p, const struct ydoc *map, bool builtin, struct error *err);
 int providers_builtin(struct providers *p, struct error *err);
 void providers_release(struct providers *p);
 

@@ -2,6 +2,9 @@
  * silently. */
 #include "config/ydoc.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -13,7 +16,7 @@
 
 struct reader {
     yaml_parser_t parser;
-    const char *name;
+    const char *file;
     struct error *err;
 };
 
@@ -29,7 +32,7 @@ static int next(struct reader *r, yaml_event_t *e)
     const yaml_mark_t *m = r->parser.problem_mark.line || r->parser.problem_mark.column
                                ? &r->parser.problem_mark
                                : &r->parser.context_mark;
-    return error_set(r->err, ERROR_USAGE, 0, "%s:%zu: this is no YAML: %s", r->name, m->line + 1,
+    return error_set(r->err, ERROR_USAGE, 0, "%s:%zu: this is no YAML: %s", r->file, m->line + 1,
                      r->parser.problem ? r->parser.problem : "it cannot be read");
 }
 
@@ -53,7 +56,7 @@ static struct ydoc *grow(struct ydoc *y)
 {
     if ((y->n & (y->n - 1)) == 0)
         y->v = xreallocarray(y->v, y->n ? y->n * 2 : 1, sizeof(*y->v));
-    y->v[y->n] = (struct ydoc){0};
+    y->v[y->n] = (struct ydoc){.file = y->file};
     return &y->v[y->n++];
 }
 
@@ -63,8 +66,9 @@ static int read_text(struct reader *r, const yaml_event_t *e, char **out)
     size_t len = e->data.scalar.length;
 
     if (memchr(s, 0, len) || !utf8_valid(s, len))
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value has a NUL or is no valid UTF-8", r->name,
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value has a NUL or is no valid UTF-8", r->file,
                          line_of(e));
+    free(*out);
     *out = xmemdup0(s, len);
     return 0;
 }
@@ -76,17 +80,17 @@ static int read_key(struct reader *r, const yaml_event_t *e, struct ydoc *map, s
     autofree char *key = NULL;
 
     if (e->type == YAML_ALIAS_EVENT)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->name,
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->file,
                          line_of(e), e->data.alias.anchor);
     if (e->type != YAML_SCALAR_EVENT)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key must be a word", r->name, line_of(e));
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key must be a word", r->file, line_of(e));
     if (read_text(r, e, &key) < 0)
         return -1;
     if (!*key)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key is empty", r->name, line_of(e));
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key is empty", r->file, line_of(e));
     const struct ydoc *twin = ydoc_get(map, key);
     if (twin)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %.60s: this key is already on line %d", r->name,
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %.60s: this key is already on line %d", r->file,
                          line_of(e), key, twin->key_line);
     *member = grow(map);
     (*member)->key = steal(&key);
@@ -129,7 +133,7 @@ static int read_value(struct reader *r, const yaml_event_t *e, struct ydoc *y, i
 
     y->line = line_of(e);
     if (depth > DEPTH_MAX)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: nested more than %d deep", r->name, y->line,
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: nested more than %d deep", r->file, y->line,
                          DEPTH_MAX);
     switch (e->type) {
     case YAML_SCALAR_EVENT:
@@ -145,25 +149,28 @@ static int read_value(struct reader *r, const yaml_event_t *e, struct ydoc *y, i
         tag = e->data.mapping_start.tag;
         break;
     case YAML_ALIAS_EVENT:
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->name, y->line,
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->file, y->line,
                          e->data.alias.anchor);
     default:
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value was expected here", r->name, y->line);
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value was expected here", r->file, y->line);
     }
     if (anchor || tag)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %s (%s) are not supported", r->name, y->line,
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %s (%s) are not supported", r->file, y->line,
                          anchor ? "anchors" : "tags", anchor ? anchor : tag);
     if (e->type == YAML_SCALAR_EVENT) {
         y->type = YDOC_TEXT;
         y->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
         return read_text(r, e, &y->text);
     }
+    free(steal(&y->text));
     y->type = e->type == YAML_MAPPING_START_EVENT ? YDOC_MAP : YDOC_LIST;
     return read_items(r, y, y->type == YDOC_MAP ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, depth);
 }
 
-static int read_stream(struct reader *r, struct ydoc **root)
+static int read_stream(struct reader *r, struct ydoc *root)
 {
+    bool any = false;
+
     for (;;) {
         yaml_event_t e;
         yaml_event_type_t type;
@@ -172,14 +179,14 @@ static int read_stream(struct reader *r, struct ydoc **root)
         if (next(r, &e) < 0)
             return -1;
         type = e.type;
-        if (type == YAML_DOCUMENT_START_EVENT && *root)
+        if (type == YAML_DOCUMENT_START_EVENT && any)
             status = error_set(r->err, ERROR_USAGE, 0,
-                               "%s:%d: a second document begins here; only one is read", r->name,
+                               "%s:%d: a second document begins here; only one is read", r->file,
                                line_of(&e));
         else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT
                  || type == YAML_MAPPING_START_EVENT || type == YAML_ALIAS_EVENT) {
-            *root = xcalloc(1, sizeof(**root));
-            status = read_value(r, &e, *root, 1);
+            any = true;
+            status = read_value(r, &e, root, 1);
         }
         yaml_event_delete(&e);
         if (status < 0)
@@ -189,26 +196,67 @@ static int read_stream(struct reader *r, struct ydoc **root)
     }
 }
 
-int ydoc_parse(const char *text, size_t len, const char *name, struct ydoc **root, struct error *err)
+struct ydoc *ydoc_parse(const char *text, size_t len, const char *file, struct error *err)
 {
-    struct reader r = {.name = name, .err = err};
+    struct reader r = {.file = file, .err = err};
+    struct ydoc *root = xcalloc(1, sizeof(*root));
     int status;
 
-    *root = NULL;
+    *root = (struct ydoc){.type = YDOC_TEXT, .file = file, .text = xstrdup("")};
     if (len > YDOC_MAX)
-        return error_set(err, ERROR_USAGE, 0, "%s: the file has %zu bytes, at most %zu are read", name, len,
-                         YDOC_MAX);
-    if (!yaml_parser_initialize(&r.parser))
-        return error_set(err, ERROR_SYSTEM, 0, "%s: out of memory", name);
-    yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
-    status = read_stream(&r, root);
-    yaml_parser_delete(&r.parser);
-    if (status < 0) {
-        ydoc_free(*root);
-        *root = NULL;
+        status = error_set(err, ERROR_USAGE, 0, "%s: the file has %zu bytes, at most %zu are read", file, len,
+                           YDOC_MAX);
+    else if (!yaml_parser_initialize(&r.parser))
+        status = error_set(err, ERROR_SYSTEM, 0, "%s: out of memory", file);
+    else {
+        yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+        yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
+        status = read_stream(&r, root);
+        yaml_parser_delete(&r.parser);
     }
-    return status;
+    if (status < 0)
+        ydoc_free(steal(&root));
+    return root;
+}
+
+__attribute__((format(printf, 3, 0))) static int say(struct error *err, const char *where, const char *fmt,
+                                                     va_list args)
+{
+    char text[sizeof err->text];
+
+    vsnprintf(text, sizeof text, fmt, args);
+    return error_set(err, ERROR_USAGE, 0, "%s: %s", where, text);
+}
+
+int ydoc_error(const struct ydoc *y, struct error *err, const char *fmt, ...)
+{
+    autofree char *where = xasprintf("%s:%d", y->file, y->line);
+    va_list args;
+
+    va_start(args, fmt);
+    say(err, where, fmt, args);
+    va_end(args);
+    return -1;
+}
+
+int ydoc_key_error(const struct ydoc *y, struct error *err, const char *fmt, ...)
+{
+    autofree char *where = xasprintf("%s:%d", y->file, y->key_line);
+    va_list args;
+
+    va_start(args, fmt);
+    say(err, where, fmt, args);
+    va_end(args);
+    return -1;
+}
+
+int ydoc_expected(const struct ydoc *y, const char *what, struct error *err)
+{
+    const char *key = y->key ? y->key : "this";
+
+    if (y->type == YDOC_TEXT && !ydoc_nothing(y) && strcmp(key, "api_key") != 0)
+        return ydoc_error(y, err, "%.60s: expected %s, found \"%.60s\"", key, what, y->text);
+    return ydoc_error(y, err, "%.60s: expected %s, found %s", key, what, ydoc_kind(y));
 }
 
 const struct ydoc *ydoc_get(const struct ydoc *map, const char *key)

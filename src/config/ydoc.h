@@ -18,6 +18,7 @@ enum ydoc_type { YDOC_TEXT, YDOC_LIST, YDOC_MAP };
 
 struct ydoc {
     enum ydoc_type type;
+    const char *file; /* for messages; borrowed from ydoc_parse's caller */
     int line;
     char *key; /* of a member of a map; else NULL */
     int key_line;
@@ -27,8 +28,9 @@ struct ydoc {
     size_t n;
 };
 
-/* *root is NULL after success when the text holds nothing but comments. */
-int ydoc_parse(const char *text, size_t len, const char *name, struct ydoc **root, struct error *err);
+/* file is named in messages and must live as long as the tree. A text that holds nothing but comments is
+ * ydoc_nothing(). NULL with err set on failure. */
+struct ydoc *ydoc_parse(const char *text, size_t len, const char *file, struct error *err);
 void ydoc_free(struct ydoc *root);
 
 /* NULL when not there or map is none */
@@ -37,5 +39,13 @@ const struct ydoc *ydoc_get(const struct ydoc *map, const char *key);
 bool ydoc_nothing(const struct ydoc *y);
 /* "a list", "a map", "nothing", "a number or word" for messages */
 const char *ydoc_kind(const struct ydoc *y);
+
+/* Sets err to ERROR_USAGE, "FILE:LINE: ..."; of ydoc_key_error the line is that of the key. Returns -1. */
+int ydoc_error(const struct ydoc *y, struct error *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+int ydoc_key_error(const struct ydoc *y, struct error *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "FILE:LINE: KEY: expected WHAT, found ..."; returns -1. */
+int ydoc_expected(const struct ydoc *y, const char *what, struct error *err);
 
 #endif

@@ -1,249 +1,35 @@
-/* docker.c - the descriptions of docker and podman, which take nearly the same words. docs/SECURITY.md has
- * the reason of each flag. No path of the host is bound but the directory with the socket, read-only.
- */
-#include "engine/plan.h"
-
-#include <stdio.h>
+/* docker.c - what docker does in another way than podman: container.h. */
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/scrub.h"
-#include "engine/options.h"
+#include "engine/container.h"
 
-static void set_env(void *ctx, const char *name, const char *value)
+static const char *const no_words[] = {NULL};
+
+static const struct container_client client = {
+    .bind_read_only = "readonly",
+    .list_format = "{{.Names}} {{.Label \"sandpiper.owner\"}}",
+    .run_words = no_words,
+    .remove_words = no_words,
+    .tmpfs_owned = true,
+    .raises_limits = true,
+};
+
+/* The daemon's own, wherever that is. */
+static void runc_version(const char *runtime, struct argv *out)
 {
-    argv_push(ctx, "-e");
-    argv_pushf(ctx, "%s=%s", name, value);
+    if (!runtime || !strcmp(runtime, "runc"))
+        argv_pushl(out, "docker", "version", "-f",
+                   "{{range .Server.Components}}{{.Name}} version {{.Version}}\n{{end}}", NULL);
 }
 
-/* docker copies the proxies of ~/.docker/config.json, password and all, into every container, unless they are
- * set. */
-static void push_proxies(struct argv *out)
-{
-    static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
-                                        "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"};
-
-    for (size_t i = 0; i < countof(names); i++)
-        set_env(out, names[i], "");
-}
-
-static void push_limits(const struct engine_plan *p, bool podman, struct argv *out)
-{
-    const struct sandbox_options *o = p->o;
-    int nproc = podman && p->hard_nproc < 4096 ? p->hard_nproc : 4096;
-
-    if (!p->no_limits) {
-        argv_push(out, "--memory");
-        argv_pushf(out, "%lld", (long long)o->memory);
-        argv_push(out, "--memory-swap");
-        argv_pushf(out, "%lld", (long long)o->memory);
-        argv_push(out, "--cpus");
-        argv_pushf(out, "%g", o->cpus);
-        argv_push(out, "--pids-limit");
-        argv_pushf(out, "%d", engine_pids(o));
-    } else {
-        argv_pushl(out, "--ulimit", NULL);
-        argv_pushf(out, "data=%lld:%lld", (long long)o->memory, (long long)o->memory);
-    }
-    argv_pushl(out, "--oom-score-adj", "100", "--ulimit", "core=0:0", "--ulimit", "memlock=0:0", "--ulimit",
-               "msgqueue=0:0", "--ulimit", "sigpending=256:256", "--ulimit", "stack=8388608:8388608",
-               "--ulimit", NULL);
-    argv_pushf(out, "nofile=%d:%d", o->open_files, o->open_files);
-    /* A second fence, for the uid over the whole host; the first is pids-limit. */
-    argv_push(out, "--ulimit");
-    argv_pushf(out, "nproc=%d:%d", nproc, nproc);
-    argv_push(out, "--ulimit");
-    argv_pushf(out, "fsize=%lld:%lld", (long long)o->file_size, (long long)o->file_size);
-}
-
-/* --mount is a line of CSV: a path with a comma or a quote in it is put in quotes. */
-static char *mount_source(const char *path)
-{
-    struct buf quoted = BUF_INIT(0);
-
-    if (!strpbrk(path, ",\"\n"))
-        return xasprintf("src=%s", path);
-    buf_addstr(&quoted, "\"src=");
-    for (; *path; path++) {
-        if (*path == '"')
-            buf_addch(&quoted, '"');
-        buf_addch(&quoted, *path);
-    }
-    buf_addch(&quoted, '"');
-    return buf_steal(&quoted, NULL);
-}
-
-static void push_places(const struct engine_plan *p, bool podman, struct argv *out)
-{
-    const struct sandbox_options *o = p->o;
-
-    argv_pushl(out, "--read-only", "--shm-size", NULL);
-    argv_pushf(out, "%lld", (long long)o->tmp_size);
-    argv_push(out, "--tmpfs");
-    argv_pushf(out, "/tmp:rw,nosuid,nodev,exec,mode=1777,size=%lld%s", (long long)o->tmp_size,
-               podman ? "" : ",nr_inodes=10000");
-    argv_push(out, "--tmpfs");
-    /* it takes neither an owner nor a number of files; the code runs under one uid, so 1777 says the same */
-    if (podman)
-        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,notmpcopyup,mode=1777,size=%lld",
-                   (long long)o->data_size);
-    else
-        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,mode=0700,uid=%u,gid=%u,size=%lld,nr_inodes=%d",
-                   p->uid, p->uid, (long long)o->data_size, o->data_files);
-    if (!p->stdio) {
-        autofree char *source = mount_source(p->dir);
-
-        argv_push(out, "--mount");
-        argv_pushf(out, "type=bind,%s,dst=" INSIDE_DIR ",%s", source, podman ? "ro=true" : "readonly");
-    }
-    argv_pushl(out, "-w", DATA_DIR, NULL);
-}
-
-static void push_run(const struct engine_plan *p, bool podman, struct argv *out)
-{
-    argv_push(out, p->program);
-    if (podman && p->runtime)
-        argv_pushl(out, "--runtime", p->runtime, NULL);
-    argv_push(out, "run");
-    if (!podman && p->runtime)
-        argv_pushl(out, "--runtime", p->runtime, NULL);
-    argv_pushl(out, p->stdio ? "-i" : "-d", "--rm", "--pull", "never", "--log-driver", "none", "--name",
-               p->name, "--label", "sandpiper=1", "--label", NULL);
-    argv_pushf(out, "sandpiper.owner=%s", p->owner);
-    if (p->o->name) {
-        argv_push(out, "--label");
-        argv_pushf(out, "sandpiper.name=%s", p->o->name);
-    }
-    argv_pushl(out, "--network", "none", "--ipc", "private", "--hostname", "sandpiper", "--user", NULL);
-    argv_pushf(out, "%u:%u", p->uid, p->uid);
-    argv_pushl(out, "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", NULL);
-    argv_pushf(out, "seccomp=%s", p->profile);
-    if (podman)
-        argv_pushl(out, "--no-hosts", "--http-proxy=false", "--read-only-tmpfs=false", NULL);
-    argv_pushl(out, "--cgroupns", "private", "--stop-timeout", "2", NULL);
-    push_limits(p, podman, out);
-    push_places(p, podman, out);
-    push_proxies(out);
-    engine_environment(p, set_env, out);
-    argv_pushl(out, "--entrypoint", "python3", p->o->image, NULL);
-    /* Processes are counted by the engine, or by the supervisor's own rlimit where it cannot; files in
-     * /mnt/data by docker's tmpfs. */
-    engine_guest_words(p, p->stdio ? "stdio" : "unix:" INSIDE_DIR "/s", p->no_limits ? p->o->pids : 0,
-                       podman ? p->o->data_files : 0, !p->no_limits, out);
-}
-
-static void docker_vector(const struct engine_plan *p, struct argv *out)
-{
-    push_run(p, false, out);
-}
-
-static void podman_vector(const struct engine_plan *p, struct argv *out)
-{
-    push_run(p, true, out);
-}
-
-static bool says(const char *said, const char *const *phrases)
-{
-    for (; *phrases; phrases++)
-        if (strcasestr(said, *phrases))
-            return true;
-    return false;
-}
-
-static const char *const no_daemon[] = {"Cannot connect to the Docker daemon", "Is the docker daemon running",
-                                        "connection refused", NULL};
-
-static bool denied(const char *said)
-{
-    static const char *const ways[] = {"permission denied while trying to connect", "dial unix", NULL};
-
-    return says(said, ways) && strcasestr(said, "permission denied");
-}
-
-bool engine_nobody(const char *said)
-{
-    return denied(said) || says(said, no_daemon);
-}
-
-static enum engine_fault explain(const char *name, const struct engine_plan *p, const char *said,
-                                 struct error *err)
-{
-    static const char *const no_image[] = {"No such image", "image not known", "unable to find image",
-                                           "short-name", NULL};
-    static const char *const no_share[] = {
-        "bind source path does not exist",          "Mounts denied", "is not shared from the host",
-        "no such file or directory: invalid mount", "statfs",        NULL};
-    static const char *const no_python[] = {"\"python3\"", "`python3`", "'python3'", NULL};
-    static const char *const no_runtime[] = {"Unknown runtime specified", "unknown or invalid runtime",
-                                             "OCI runtime \"", NULL};
-    static const char *const runtime[] = {"hybrid mode not supported", "drop all controllers",
-                                          "crun:", "crun\"", NULL};
-
-    if (says(said, no_image)) {
-        if (strncmp(p->o->image, "sandpiper:", 10) == 0)
-            error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nmake it with: make image", name,
-                      p->o->image);
-        else /* one that the user named: never fetched unasked */
-            error_set(err, ERROR_SANDBOX, 0,
-                      "%s: image %s is missing\nfetch it (%s pull %s), or check --image", name, p->o->image,
-                      name, p->o->image);
-        return FAULT_ABSENT;
-    }
-    if (denied(said)) {
-        error_set(err, ERROR_SANDBOX, 0,
-                  "%s: no permission to use its daemon's socket\njoin its group (sudo usermod -aG docker "
-                  "$USER, then "
-                  "log in again), or use --sandbox podman or bwrap",
-                  name);
-        return FAULT_ABSENT;
-    }
-    if (says(said, no_daemon)) {
-        error_set(
-            err, ERROR_SANDBOX, 0,
-            "%s: its daemon does not run\nstart it (sudo systemctl start docker), or use --sandbox podman or "
-            "bwrap",
-            name);
-        return FAULT_ABSENT;
-    }
-    if (!p->stdio && says(said, no_share)) {
-        error_set(err, ERROR_SANDBOX, 0, "%s cannot share %s with a container\nuse --sandbox bwrap", name,
-                  p->dir);
-        return FAULT_SHARE;
-    }
-    if (p->o->runtime && says(said, no_runtime)) {
-        bool gvisor = strncmp(p->o->runtime, "runsc", 5) == 0, docker = strcmp(name, "docker") == 0;
-
-        error_set(err, ERROR_SANDBOX, 0, "%s: it has no runtime %.100s\n%s%s, or leave --runtime out", name,
-                  p->o->runtime, gvisor ? "install gVisor" : "check its name",
-                  gvisor && docker ? " (sudo runsc install, then restart the daemon)" : "");
-        return FAULT_ABSENT;
-    }
-    if (says(said, no_python)) {
-        error_set(
-            err, ERROR_SANDBOX, 0,
-            "%s: image %s has no python3\nuse an image that has one (--image), or make ours: make image",
-            name, p->o->image);
-        return FAULT_OTHER;
-    }
-    autofree char *line = scrub_line(said + (strncmp(said, "docker: ", 8) == 0 ? 8 : 0), SCRUB_TERMINAL);
-    error_set(err, ERROR_SANDBOX, 0, "%s: %.400s\ntry by hand: %s run --rm %s python3 -c 1", name, line, name,
-              p->o->image);
-    return says(said, runtime) ? FAULT_RUNTIME : FAULT_OTHER;
-}
-
-static enum engine_fault docker_explain(const struct engine_plan *p, const char *said, struct error *err)
-{
-    return explain("docker", p, said, err);
-}
-
-static enum engine_fault podman_explain(const struct engine_plan *p, const char *said, struct error *err)
-{
-    return explain("podman", p, said, err);
-}
-
-const struct engine_description engine_docker = {
-    .name = "docker", .container = true, .vector = docker_vector, .explain = docker_explain};
-const struct engine_description engine_podman = {
-    .name = "podman", .container = true, .vector = podman_vector, .explain = podman_explain};
+const struct engine engine_docker = {
+    .name = "docker",
+    .package = "docker.io",
+    .host_variable = "DOCKER_HOST",
+    .own = &client,
+    .holds_files = true,
+    .own_limits = true,
+    .processes_ours = 8,
+    .runc_version = runc_version,
+    CONTAINER_ENGINE,
+};

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "engine/attempt.h"
 #include "engine/engine_cache.h"
+#include "engine/engines.h"
 #include "engine/plan.h"
 #include "engine/uid_range.h"
 #include "engine/job.h"
@@ -24,63 +25,46 @@
 #include "records/owner.h"
 #include "engine/options.h"
 
-#define ENGINES 3
-#define END_MS  10000
+#define CANDIDATES 8
+#define END_MS     10000
 
 struct engine_run {
+    struct engine_start given;
     const struct sandbox_options *o;
-    struct loop *loop;
-    const char *guest;
-    engine_done_fn *done;
-    void *ctx;
-    const struct engine_description *candidates[ENGINES];
+    const struct engine *candidates[CANDIDATES];
     size_t n, at;
     bool remembered; /* the first candidate worked within the last day */
-    struct engine_memory memory;
+    struct engine_cached cached;
     struct buf causes; /* of all that failed, for the last word of auto */
     struct attempt attempt;
     bool ended; /* candidates are used up, or done has been told */
 };
 
-static const struct engine_description *find_engine(const char *name)
+/* Who names a runtime wants what it isolates, and who names an image what is in it. */
+static bool can_honour(const struct sandbox_options *o, const struct engine *e)
 {
-    static const struct engine_description *const all[ENGINES] = {&engine_docker, &engine_podman,
-                                                                  &engine_bwrap};
-
-    for (size_t i = 0; i < countof(all); i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
-    return NULL;
+    return e->images || (!o->runtime && !(o->asked & SANDBOX_ASKED_IMAGE));
 }
 
-/* Who names a runtime wants what it isolates, and who names an image what is in it; bwrap has neither. */
-static bool can_honour(const struct sandbox_options *o, const struct engine_description *d)
+static void add_candidate(struct engine_run *r, const struct engine *e)
 {
-    return d->container || (!o->runtime && !(o->asked & SANDBOX_ASKED_IMAGE));
+    for (size_t i = 0; i < r->n; i++)
+        if (r->candidates[i] == e)
+            return;
+    if (e && can_honour(r->o, e) && r->n < CANDIDATES)
+        r->candidates[r->n++] = e;
 }
 
-/* Rootless first: an escape from it is an ordinary user. podman of root comes after docker, which more people
- * have set up. */
 static void list_candidates(struct engine_run *r)
 {
-    const struct engine_description *first = r->remembered ? find_engine(r->memory.engine) : NULL;
-    const struct engine_description *const order[2][ENGINES] = {
-        {&engine_podman, &engine_docker, &engine_bwrap},
-        {&engine_docker, &engine_podman, &engine_bwrap},
-    };
-    bool root = geteuid() == 0;
-
     if (strcmp(r->o->engine, "auto") != 0) {
-        const struct engine_description *only = find_engine(r->o->engine);
-        if (only && can_honour(r->o, only))
-            r->candidates[r->n++] = only;
+        add_candidate(r, engines_find(r->o->engine));
         return;
     }
-    if (first && can_honour(r->o, first))
-        r->candidates[r->n++] = first;
-    for (size_t i = 0; i < ENGINES; i++)
-        if (order[root][i] != first && can_honour(r->o, order[root][i]))
-            r->candidates[r->n++] = order[root][i];
+    if (r->remembered)
+        add_candidate(r, engines_find(r->cached.engine));
+    for (size_t i = 0; engines_auto(i); i++)
+        add_candidate(r, engines_auto(i));
 }
 
 static bool automatic(const struct engine_run *r)
@@ -91,12 +75,12 @@ static bool automatic(const struct engine_run *r)
 static void begin_next(void *ctx, short revents);
 
 /* Of an engine that the user has named as well. */
-static int cannot_honour(const struct sandbox_options *o, const char *engine, struct error *err)
+static void cannot_honour(const struct sandbox_options *o, const char *engine, struct error *err)
 {
     const char *what = o->runtime ? "runtime" : "image";
 
-    return error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave --%s out, or use --sandbox docker or podman",
-                     engine, what, what);
+    error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave --%s out, or use --sandbox docker or podman", engine,
+              what, what);
 }
 
 /* None of those that could honour what was named works. */
@@ -121,13 +105,20 @@ static void tell_named(const struct engine_run *r, struct error *err)
 /* The effect first, then the cause, then the shortest way out. */
 static void tell_none(const struct engine_run *r, struct error *err)
 {
-    autofree char *bwrap = job_find_program("bwrap"), *docker = job_find_program("docker"),
-                  *podman = job_find_program("podman");
-    const char *way =
-        bwrap ? "What mends each: sandpiper doctor"
-              : "Quickest: sudo apt install bubblewrap python3-numpy python3-pandas python3-matplotlib";
+    const struct engine *simplest = NULL;
+    bool installed = false;
 
-    if (!bwrap && !docker && !podman)
+    for (size_t i = 0; i < r->n; i++) {
+        autofree char *program = job_find_program(r->candidates[i]->name);
+
+        installed = installed || program;
+        if (program && r->candidates[i]->host_python)
+            simplest = r->candidates[i];
+    }
+    const char *way = simplest ? "What mends each: sandpiper doctor"
+                               : "Quickest: sudo apt install bubblewrap python3-numpy python3-pandas "
+                                 "python3-matplotlib";
+    if (!installed)
         error_set(err, ERROR_SANDBOX, 0,
                   "cannot run code: none of docker, podman and bubblewrap is installed\n%s", way);
     else
@@ -135,24 +126,30 @@ static void tell_none(const struct engine_run *r, struct error *err)
                   buf_str(&r->causes), way);
 }
 
+/* There is nothing to try. */
+static void tell_unknown(const struct sandbox_options *o, struct error *err)
+{
+    if (engines_find(o->engine))
+        cannot_honour(o, o->engine, err);
+    else
+        error_set(err, ERROR_USAGE, 0,
+                  "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", o->engine);
+}
+
 static void tell_failure(struct engine_run *r)
 {
     struct error err = {0};
 
-    if (r->n == 0 && find_engine(r->o->engine))
-        cannot_honour(r->o, r->o->engine, &err);
-    else if (r->n == 0)
-        error_set(&err, ERROR_USAGE, 0,
-                  "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", r->o->engine);
+    if (r->n == 0)
+        tell_unknown(r->o, &err);
     else if (!automatic(r))
         err = r->attempt.err;
     else if (r->o->runtime || (r->o->asked & SANDBOX_ASKED_IMAGE))
         tell_named(r, &err);
-    else {
+    else
         tell_none(r, &err);
-    }
     r->ended = true;
-    r->done(r->ctx, -1, &err);
+    r->given.done(r->given.ctx, -1, &err);
 }
 
 /* First line of an error, without the engine's name: "docker: its daemon ..." or "docker is not installed".
@@ -183,7 +180,7 @@ static void candidate_failed(struct engine_run *r)
                  r->candidates[r->at]->name);
         r->o->notice(r->o->notice_ctx, absent, line);
     }
-    loop_timer(r->loop, clock_ms(), begin_next, r);
+    loop_timer(r->given.loop, clock_ms(), begin_next, r);
 }
 
 static void attempt_done(void *ctx, bool up)
@@ -193,9 +190,15 @@ static void attempt_done(void *ctx, bool up)
     if (up && attempt_refused(&r->attempt, &r->attempt.err))
         up = false;
     if (up)
-        r->done(r->ctx, 0, NULL);
+        r->given.done(r->given.ctx, 0, NULL);
     else
         candidate_failed(r);
+}
+
+/* gVisor opens no socket of the host from inside unless its own configuration says so. */
+static bool no_host_socket(const char *runtime)
+{
+    return runtime && strncmp(runtime, "runsc", 5) == 0;
 }
 
 static void begin_next(void *ctx, short revents)
@@ -211,44 +214,55 @@ static void begin_next(void *ctx, short revents)
     a->engine = r->candidates[r->at];
     free(a->runtime);
     a->runtime = xstrdup(r->o->runtime);
-    /* gVisor opens no socket of the host from inside unless its own configuration says so. */
-    a->stdio = a->runtime && strncmp(a->runtime, "runsc", 5) == 0;
+    a->stdio = no_host_socket(a->runtime);
     if (r->remembered && r->at == 0) {
-        a->stdio = r->memory.stdio;
+        a->stdio = r->cached.stdio;
         free(a->runtime);
-        a->runtime = xstrdup(r->memory.runtime);
+        a->runtime = xstrdup(r->cached.runtime);
     }
     attempt_begin(a);
 }
 
-struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest,
-                                engine_done_fn *done, void *ctx)
+static struct engine_run *run_new(const struct engine_start *given)
 {
     struct engine_run *r = xcalloc(1, sizeof *r);
 
-    *r = (struct engine_run){.o = o, .loop = loop, .guest = guest, .done = done, .ctx = ctx};
+    *r = (struct engine_run){.given = *given, .o = given->o};
     buf_init(&r->causes, 2048);
-    r->attempt = (struct attempt){.o = o, .loop = loop, .guest = guest, .done = attempt_done, .ctx = r};
+    r->attempt = (struct attempt){
+        .o = given->o, .loop = given->loop, .guest = given->guest, .done = attempt_done, .ctx = r};
     attempt_init(&r->attempt);
-    r->remembered = engine_memory_load(o, &r->memory) && find_engine(r->memory.engine);
-    list_candidates(r);
-    loop_timer(loop, clock_ms(), begin_next, r);
     return r;
 }
 
-int engine_channel(const struct engine_run *r)
+struct engine_run *engine_begin(const struct engine_start *given)
 {
-    return r->attempt.channel;
+    struct engine_run *r = run_new(given);
+
+    r->remembered = engine_cache_load(r->o, &r->cached) && engines_find(r->cached.engine);
+    list_candidates(r);
+    loop_timer(given->loop, clock_ms(), begin_next, r);
+    return r;
 }
 
-int engine_channel_out(const struct engine_run *r)
+struct engine_facts engine_facts(const struct engine_run *r)
 {
-    return r->attempt.channel_out;
-}
+    const struct attempt *a = &r->attempt;
+    bool candidate = r->at < r->n;
 
-const char *engine_name(const struct engine_run *r)
-{
-    return r->at < r->n ? r->candidates[r->at]->name : "";
+    return (struct engine_facts){
+        .name = candidate ? r->candidates[r->at]->name : "",
+        .channel = a->channel,
+        .channel_out = a->channel_out,
+        .peer = a->up ? a->peer : 0,
+        .runtime = a->runtime,
+        .image = !a->engine || !a->engine->images ? NULL
+                 : a->taken                       ? a->image
+                                                  : r->o->image,
+        .weakness = candidate && a->up ? attempt_weakness(a) : NULL,
+        .given = &a->given,
+        .fewer = buf_str(&a->fewer),
+    };
 }
 
 void engine_reject(struct engine_run *r, const char *why)
@@ -265,9 +279,9 @@ static bool same(const char *a, const char *b)
 }
 
 /* The first result waits for us; what is known for less than an hour need not be written again. */
-static bool known(const struct engine_run *r, const struct engine_memory *m)
+static bool known(const struct engine_run *r, const struct engine_cached *m)
 {
-    const struct engine_memory *old = &r->memory;
+    const struct engine_cached *old = &r->cached;
     int64_t age = (int64_t)time(NULL) - old->time;
 
     return r->remembered && age >= 0 && age < 3600 && same(old->engine, m->engine)
@@ -275,9 +289,9 @@ static bool known(const struct engine_run *r, const struct engine_memory *m)
            && same(old->runtime, m->runtime) && old->stdio == m->stdio;
 }
 
-static void tell(struct engine_run *r, bool detail, const char *text)
+static void tell(const struct engine_run *r, bool detail, const char *text)
 {
-    autofree char *line = xasprintf("%s: %s", engine_name(r), text);
+    autofree char *line = xasprintf("%s: %s", r->attempt.engine->name, text);
 
     if (r->o->notice)
         r->o->notice(r->o->notice_ctx, detail, line);
@@ -302,49 +316,42 @@ static void tell_spare(struct engine_run *r)
 
 void engine_accept(struct engine_run *r, const char *python, const char *packages)
 {
-    struct engine_memory m = {.engine = xstrdup(engine_name(r)),
+    const struct engine_facts facts = engine_facts(r);
+    struct engine_cached m = {.engine = xstrdup(facts.name),
                               .python = xstrdup(python),
                               .packages = xstrdup(packages),
                               .runtime = xstrdup(r->attempt.runtime),
                               .stdio = r->attempt.stdio};
-    const char *weakness = engine_weakness(r);
     bool told = r->remembered && r->at == 0;
 
     /* Told at the first start here, and to who has named such a limit; then only to who wants details: it is
      * the same every day. */
-    if (weakness)
+    if (facts.weakness)
         tell(r, told && !(r->o->asked & (SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS | SANDBOX_ASKED_PIDS)),
-             weakness);
-    for (const char *line = engine_fewer(r); *line; line += strcspn(line, "\n"), line += *line == '\n') {
+             facts.weakness);
+    for (const char *line = facts.fewer; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         autofree char *one = xmemdup0(line, strcspn(line, "\n"));
         tell(r, told, one);
     }
     tell_spare(r);
     if (!known(r, &m))
-        engine_memory_store(r->o, &m);
-    engine_memory_release(&m);
+        engine_cache_store(r->o, &m);
+    engine_cached_release(&m);
 }
 
-bool engine_remembered(const struct sandbox_options *o, char **engine, char **python, char **packages)
+bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known)
 {
-    struct engine_memory m;
-    bool known = engine_memory_load(o, &m);
+    const struct engine *e = engines_find(engine_cache_load(o, known) ? known->engine : o->engine);
+    char *python, *packages;
 
-    *engine = *python = *packages = NULL;
-    if (!known && strcmp(o->engine, "bwrap") != 0)
-        return false;
-    *engine = known ? steal(&m.engine) : xstrdup("bwrap");
     /* The host's packages may have changed since; looking costs a millisecond. */
-    if (strcmp(*engine, "bwrap") != 0 || !engine_host_python("", python, packages)) {
-        *python = steal(&m.python);
-        *packages = steal(&m.packages);
+    if (e && e->host_python && engine_host_python("", &python, &packages)) {
+        engine_cached_release(known);
+        *known = (struct engine_cached){.engine = xstrdup(e->name), .python = python, .packages = packages};
     }
-    engine_memory_release(&m);
-    if (*python && *packages)
+    if (known->python && known->packages)
         return true;
-    free(steal(engine));
-    free(steal(python));
-    free(steal(packages));
+    engine_cached_release(known);
     return false;
 }
 
@@ -361,46 +368,10 @@ bool engine_alive(struct engine_run *r, char *why, size_t size)
     return false;
 }
 
-const char *engine_weakness(const struct engine_run *r)
-{
-    return r->at < r->n && r->attempt.up ? attempt_weakness(&r->attempt) : NULL;
-}
-
-const struct sandbox_options *engine_given(const struct engine_run *r)
-{
-    return &r->attempt.given;
-}
-
-const char *engine_fewer(const struct engine_run *r)
-{
-    return buf_str(&r->attempt.fewer);
-}
-
-const char *engine_image(const struct engine_run *r)
-{
-    const struct attempt *a = &r->attempt;
-
-    return !a->engine || !a->engine->container ? NULL : a->taken ? a->image : r->o->image;
-}
-
-pid_t engine_peer(const struct engine_run *r)
-{
-    const struct attempt *a = &r->attempt;
-
-    if (!a->up)
-        return 0;
-    return a->engine->container || a->peer > 0 || !a->client ? a->peer : a->client->pid;
-}
-
-const char *engine_runtime(const struct engine_run *r)
-{
-    return r->attempt.runtime;
-}
-
 static void free_run(struct engine_run *r)
 {
-    loop_timer_stop(r->loop, r);
-    engine_memory_release(&r->memory);
+    loop_timer_stop(r->given.loop, r);
+    engine_cached_release(&r->cached);
     buf_release(&r->causes);
     free(r);
 }
@@ -414,23 +385,23 @@ bool engine_end(struct engine_run *r)
     return gone;
 }
 
-void engine_part(struct engine_run *r)
+void engine_end_in_background(struct engine_run *r)
 {
     if (!r)
         return;
-    attempt_part(&r->attempt);
+    attempt_end_in_background(&r->attempt);
     free_run(r);
 }
 
-void engine_leave(struct engine_run *r)
+void engine_detach(struct engine_run *r)
 {
     if (!r)
         return;
-    attempt_leave(&r->attempt);
+    attempt_detach(&r->attempt);
     free_run(r);
 }
 
-void engine_stays(struct engine_run *r)
+void engine_keep(struct engine_run *r)
 {
     keeper_dismiss(&r->attempt, 0);
 }
@@ -440,22 +411,19 @@ int engine_describe(struct engine_run *r, struct registry_entry *out, struct err
     return attempt_describe(&r->attempt, out, err);
 }
 
-struct engine_run *engine_known(const struct sandbox_options *o, struct loop *loop,
-                                const struct registry_entry *record, struct error *err)
+struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *loop,
+                                 const struct registry_entry *entry, struct error *err)
 {
-    struct engine_run *r = xcalloc(1, sizeof *r);
+    struct engine_run *r = run_new(&(struct engine_start){.o = o, .loop = loop});
 
-    *r = (struct engine_run){.o = o, .loop = loop};
-    buf_init(&r->causes, 2048);
-    r->attempt = (struct attempt){.o = o, .loop = loop, .ctx = r, .engine = find_engine(record->engine)};
-    attempt_init(&r->attempt);
-    if (r->attempt.engine && attempt_known(&r->attempt, record, err) == 0) {
+    r->attempt.engine = engines_find(entry->engine);
+    if (r->attempt.engine && attempt_attach(&r->attempt, entry, err) == 0) {
         r->candidates[r->n++] = r->attempt.engine;
         return r;
     }
     if (!r->attempt.engine)
         error_set(err, ERROR_SANDBOX, 0, "its engine is \"%.40s\", which this version does not know",
-                  record->engine);
+                  entry->engine);
     free_run(r);
     return NULL;
 }
@@ -465,58 +433,63 @@ int engine_connect(struct engine_run *r)
     return attempt_connect(&r->attempt);
 }
 
-int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out,
-                struct error *err)
+/* What a start would begin with. NULL: err says why. */
+static const struct engine *first_candidate(const struct sandbox_options *o, struct error *err)
 {
-    const struct engine_description *d = find_engine(engine);
-    struct engine_memory m = {0};
+    struct engine_run r = {.o = o};
+    const struct engine *first = NULL;
 
-    if (!d && strcmp(engine, "auto") == 0) {
-        /* What auto would begin with: what worked last, else the first that is installed. */
-        struct engine_run r = {.o = o};
+    r.remembered = engine_cache_load(o, &r.cached);
+    list_candidates(&r);
+    if (r.n == 0)
+        tell_unknown(o, err);
+    else if (!automatic(&r))
+        first = r.candidates[0];
+    for (size_t i = 0; i < r.n && !first; i++) {
+        autofree char *program = job_find_program(r.candidates[i]->name);
 
-        r.remembered = engine_memory_load(o, &r.memory);
-        list_candidates(&r);
-        for (size_t i = 0; i < r.n && !d; i++) {
-            autofree char *program = job_find_program(r.candidates[i]->name);
-
-            if (program)
-                d = r.candidates[i];
-        }
-        engine_memory_release(&r.memory);
-        if (!d)
-            return error_set(
-                err, ERROR_SANDBOX, 0,
-                "no sandbox engine is installed\nthe quickest to set up: sudo apt install bubblewrap");
+        if (program)
+            first = r.candidates[i];
     }
-    if (!d)
-        return error_set(err, ERROR_USAGE, 0,
-                         "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", engine);
-    if (!can_honour(o, d))
-        return cannot_honour(o, d->name, err);
-    engine_memory_load(o, &m);
-    bool ours = m.engine && strcmp(m.engine, d->name) == 0;
+    if (!first && r.n > 0)
+        error_set(err, ERROR_SANDBOX, 0,
+                  "no sandbox engine is installed\nthe quickest to set up: sudo apt install bubblewrap");
+    engine_cached_release(&r.cached);
+    return first;
+}
+
+int engine_argv(const struct sandbox_options *o, const char *guest, struct argv *out, struct error *err)
+{
+    const struct engine *e = first_candidate(o, err);
+    struct engine_cached m = {0};
+
+    if (!e)
+        return -1;
+    engine_cache_load(o, &m);
+    bool ours = m.engine && strcmp(m.engine, e->name) == 0;
+    bool shares_user = e->users_uid && geteuid() != 0;
     autofree char *owner = owner_self();
     struct engine_plan p = {
+        .engine = e,
         .o = o,
         .guest = guest,
-        .program = d->name,
+        .program = e->name,
+        .holds_pids = !shares_user, /* who is not root has mostly no right to make control groups */
+        .holds_memory = !shares_user,
+        .shares_user = shares_user,
         .name = "sandpiper-ID",
         .owner = owner,
         .dir = "RUNTIME/ID/in",
         .profile = "RUNTIME/ID/seccomp",
-        .runtime = ours ? m.runtime : o->runtime,
-        .stdio = ours ? m.stdio : o->runtime && strncmp(o->runtime, "runsc", 5) == 0,
-        .hard_nproc = 4096,
         .uid = ENGINE_UID_FIRST,
+        .runtime = ours ? m.runtime : o->runtime,
+        .stdio = ours ? m.stdio : no_host_socket(o->runtime),
+        .hard_nproc = 4096,
         .channel = 3,
         .seccomp = 4,
         .info = 5,
-        .holds_pids = geteuid() == 0,
-        .holds_memory = geteuid() == 0,
-        .shares_user = geteuid() != 0,
     };
-    d->vector(&p, out);
-    engine_memory_release(&m);
+    e->vector(&p, out);
+    engine_cached_release(&m);
     return 0;
 }

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/place.h"
+#include "engine/engines.h"
 #include "engine/hard_limits.h"
 #include "engine/job.h"
 #include "engine/options.h"
@@ -27,7 +28,7 @@
 
 static char *options_key(const struct sandbox_options *o)
 {
-    autofree char *room = engine_room_key();
+    autofree char *room = hard_limits_key();
 
     return xasprintf("1 %s %u %s %s %lld %g %d %lld %d %lld %lld %d room %s uid %u", o->engine, o->asked,
                      o->image, o->runtime ? o->runtime : "-", (long long)o->memory, o->cpus, o->pids,
@@ -38,7 +39,8 @@ static char *options_key(const struct sandbox_options *o)
 static char *client_key(const char *engine)
 {
     autofree char *path = job_find_program(engine);
-    const char *host = getenv(strcmp(engine, "podman") == 0 ? "CONTAINER_HOST" : "DOCKER_HOST");
+    const struct engine *e = engines_find(engine);
+    const char *host = e && e->host_variable ? getenv(e->host_variable) : NULL;
     struct stat st;
 
     if (!path || stat(path, &st) != 0)
@@ -71,13 +73,13 @@ static char *copy_of(const struct json *entry, const char *key)
     return xstrdup(json_str(json_get(entry, key)));
 }
 
-bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m)
+bool engine_cache_load(const struct sandbox_options *o, struct engine_cached *m)
 {
     autofree char *key = options_key(o);
     autojson struct json *all = load_all();
     int64_t now = (int64_t)time(NULL);
 
-    *m = (struct engine_memory){0};
+    *m = (struct engine_cached){0};
     for (const struct json *e = json_first(all); e; e = json_next(e)) {
         const char *engine = json_str(json_get(e, "engine")), *client = json_str(json_get(e, "client"));
         int64_t at = json_int(json_get(e, "time"), 0);
@@ -98,7 +100,7 @@ bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m
     return false;
 }
 
-void engine_memory_store(const struct sandbox_options *o, const struct engine_memory *m)
+void engine_cache_store(const struct sandbox_options *o, const struct engine_cached *m)
 {
     autofree char *key = options_key(o), *client = client_key(m->engine),
                   *path = xdg_path(XDG_CACHE, "engine");
@@ -127,7 +129,7 @@ void engine_memory_store(const struct sandbox_options *o, const struct engine_me
         cache_keep(path, text, strlen(text));
 }
 
-bool engine_memory_uses(const char *engine)
+bool engine_cache_knows(const char *engine)
 {
     autojson struct json *all = load_all();
 
@@ -140,13 +142,13 @@ bool engine_memory_uses(const char *engine)
     return false;
 }
 
-void engine_memory_release(struct engine_memory *m)
+void engine_cached_release(struct engine_cached *m)
 {
     free(m->engine);
     free(m->python);
     free(m->packages);
     free(m->runtime);
-    *m = (struct engine_memory){0};
+    *m = (struct engine_cached){0};
 }
 
 /* ---- what the host's /usr has ---- */

@@ -8,17 +8,17 @@
 
 struct sandbox_options;
 
-struct engine_memory { /* strings owned; NULL where nothing is known */
+struct engine_cached { /* strings owned; NULL where nothing is known */
     char *engine, *python, *packages;
     char *runtime; /* podman: the runtime that worked */
     bool stdio;    /* the socket did not work, attached pipes did */
     int64_t time;  /* when it was stored; 0: not loaded */
 };
 
-bool engine_memory_load(const struct sandbox_options *o, struct engine_memory *m);
-void engine_memory_store(const struct sandbox_options *o, const struct engine_memory *m);
-bool engine_memory_uses(const char *engine); /* has it ever worked here, with whatever options? */
-void engine_memory_release(struct engine_memory *m);
+bool engine_cache_load(const struct sandbox_options *o, struct engine_cached *m);
+void engine_cache_store(const struct sandbox_options *o, const struct engine_cached *m);
+bool engine_cache_knows(const char *engine); /* has it ever worked here, with whatever options? */
+void engine_cached_release(struct engine_cached *m);
 
 /* The packages worth naming to a model, as PyPI calls them. The guest looks for the same ones (its word
  * "packages="). */

@@ -12,17 +12,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "engine/plan.h"
+#include "engine/engines.h"
 #include "engine/options.h"
 
 #define MATTERS 8192 /* a higher limit is not looked at: who has so much in use knows */
 #define PIDS_LEAST \
     8 /* the supervisor, the interpreter, its copy, and some for the code; as the option has it */
 #define FILES_LEAST 32
-/* Of a user's processes, what we need besides the sandbox: a resolver's thread, an engine's client at the
- * end, which for podman is a Go program with a thread for each thing it waits for. */
-#define OURS        8
-#define OURS_PODMAN 40
 
 static long hard(int what)
 {
@@ -59,79 +55,78 @@ static long running(uid_t uid)
     return n;
 }
 
-void engine_room(const struct engine_description *d, struct engine_room *room)
+void hard_limits_read(const struct engine *engine, struct hard_limits *limits)
 {
-    *room = (struct engine_room){.processes = -1, .files = -1, .fresh = geteuid() == 0};
-    if (d == &engine_docker)
+    *limits = (struct hard_limits){.engine = engine, .processes = -1, .files = -1, .fresh = geteuid() == 0};
+    if (engine->own_limits)
         return;
-    room->processes = hard(RLIMIT_NPROC);
-    room->files = hard(RLIMIT_NOFILE);
-    /* bwrap itself runs under the sandbox's uid. */
-    if (room->fresh)
-        room->used = d == &engine_bwrap;
-    else if (room->processes >= 0)
-        room->used = running(geteuid());
+    limits->processes = hard(RLIMIT_NPROC);
+    limits->files = hard(RLIMIT_NOFILE);
+    if (limits->fresh)
+        limits->used = engine->processes_fresh;
+    else if (limits->processes >= 0)
+        limits->used = running(geteuid());
 }
 
-char *engine_room_key(void)
+char *hard_limits_key(void)
 {
     return xasprintf("%ld %ld", hard(RLIMIT_NPROC), hard(RLIMIT_NOFILE));
 }
 
-static int too_few(const char *engine, const struct engine_room *room, int most,
-                   const struct sandbox_options *o, struct error *err)
+static int too_few(const struct hard_limits *l, int most, const struct sandbox_options *o, struct error *err)
 {
+    const char *engine = l->engine->name;
     char used[40] = "", instead[60] = "";
 
-    if (!room->fresh)
-        snprintf(used, sizeof used, ", and %ld are in use", room->used);
+    if (!l->fresh)
+        snprintf(used, sizeof used, ", and %ld are in use", l->used);
     if (most >= PIDS_LEAST)
         snprintf(instead, sizeof instead, ", or ask for what there is: --pids %d", most);
     if (o->asked & SANDBOX_ASKED_PIDS)
         return error_set(err, ERROR_SANDBOX, 0,
                          "%s: --pids %d cannot be given: the hard limit of processes (ulimit -Hu) "
                          "is %ld%s\nraise it in /etc/security/limits.conf (nproc)%s",
-                         engine, o->pids, room->processes, used, instead);
+                         engine, o->pids, l->processes, used, instead);
     return error_set(err, ERROR_SANDBOX, 0,
                      "%s: too few processes are allowed to run code: the hard limit (ulimit -Hu) "
                      "is %ld%s\nraise it in /etc/security/limits.conf (nproc), or end other programs",
-                     engine, room->processes, used);
+                     engine, l->processes, used);
 }
 
-static int give_processes(const struct engine_description *d, const struct engine_room *room,
-                          struct sandbox_options *given, struct buf *told, struct error *err)
+static int fit_processes(const struct hard_limits *l, struct sandbox_options *given, struct buf *told,
+                         struct error *err)
 {
-    long ours = room->fresh ? 0 : d == &engine_podman ? OURS_PODMAN : OURS;
-    long most = room->processes - room->used - ours - given->snapshots;
+    long ours = l->fresh ? 0 : l->engine->processes_ours;
+    long most = l->processes - l->used - ours - given->snapshots;
 
-    if (room->processes < 0 || most >= given->pids)
+    if (l->processes < 0 || most >= given->pids)
         return 0;
     if (most < PIDS_LEAST || given->asked & SANDBOX_ASKED_PIDS)
-        return too_few(d->name, room, (int)most, given, err);
+        return too_few(l, (int)most, given, err);
     buf_addf(told,
              "code may have %ld processes instead of %d, because the hard limit (ulimit -Hu) is %ld; "
              "/etc/security/limits.conf raises it",
-             most, given->pids, room->processes);
+             most, given->pids, l->processes);
     given->pids = (int)most;
     return 0;
 }
 
-int engine_give(const struct engine_description *d, const struct engine_room *room,
-                struct sandbox_options *given, struct buf *told, struct error *err)
+int hard_limits_fit(const struct hard_limits *l, struct sandbox_options *given, struct buf *told,
+                    struct error *err)
 {
-    if (give_processes(d, room, given, told, err) != 0)
+    if (fit_processes(l, given, told, err) != 0)
         return -1;
-    if (room->files < 0 || room->files >= given->open_files)
+    if (l->files < 0 || l->files >= given->open_files)
         return 0;
-    if (room->files < FILES_LEAST)
+    if (l->files < FILES_LEAST)
         return error_set(err, ERROR_SANDBOX, 0,
                          "%s: too few open files are allowed to run code: the hard limit "
                          "(ulimit -Hn) is %ld\nraise it in /etc/security/limits.conf (nofile)",
-                         d->name, room->files);
+                         l->engine->name, l->files);
     buf_addf(told,
              "%scode may have %ld open files instead of %d, because the hard limit (ulimit -Hn) is %ld; "
              "/etc/security/limits.conf raises it",
-             told->len ? "\n" : "", room->files, given->open_files, room->files);
-    given->open_files = (int)room->files;
+             told->len ? "\n" : "", l->files, given->open_files, l->files);
+    given->open_files = (int)l->files;
     return 0;
 }

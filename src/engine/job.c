@@ -82,8 +82,8 @@ static void read_pipe(struct job *j, int *fd, struct buf *into)
             continue;
         if (n < 0 && errno == EAGAIN)
             return;
-        if (j->loop)
-            loop_unwatch(j->loop, *fd);
+        if (j->watch.loop)
+            loop_unwatch(j->watch.loop, *fd);
         fd_close(fd);
     }
 }
@@ -106,15 +106,15 @@ static void serve_err(void *ctx, short revents)
 
 static void unwatch(struct job *j)
 {
-    if (!j->loop)
+    if (!j->watch.loop)
         return;
-    loop_timer_stop(j->loop, j);
+    loop_timer_stop(j->watch.loop, j);
     if (j->pidfd >= 0)
-        loop_unwatch(j->loop, j->pidfd);
+        loop_unwatch(j->watch.loop, j->pidfd);
     if (j->out >= 0)
-        loop_unwatch(j->loop, j->out);
+        loop_unwatch(j->watch.loop, j->out);
     if (j->err >= 0)
-        loop_unwatch(j->loop, j->err);
+        loop_unwatch(j->watch.loop, j->err);
 }
 
 static bool reap(struct job *j, int timeout_ms)
@@ -140,7 +140,7 @@ static void set_timer(struct job *j)
     if (j->pidfd < 0 && (at == 0 || clock_ms() + TICK_MS < at))
         at = clock_ms() + TICK_MS;
     if (at > 0)
-        loop_timer(j->loop, at, serve_end, j);
+        loop_timer(j->watch.loop, at, serve_end, j);
 }
 
 static void serve_end(void *ctx, short revents)
@@ -158,8 +158,20 @@ static void serve_end(void *ctx, short revents)
         reap(j, 1000);
     }
     unwatch(j);
-    if (j->done)
-        j->done(j->ctx, j);
+    if (j->watch.done)
+        j->watch.done(j->watch.ctx, j);
+}
+
+static void watch(struct job *j)
+{
+    struct loop *loop = j->watch.loop;
+
+    if (j->out >= 0)
+        loop_watch(loop, j->out, POLLIN, serve_out, j);
+    loop_watch(loop, j->err, POLLIN, serve_err, j);
+    if (j->pidfd >= 0)
+        loop_watch(loop, j->pidfd, POLLIN, serve_end, j);
+    set_timer(j);
 }
 
 static int make_pipe(int ends[2], struct error *err)
@@ -169,14 +181,13 @@ static int make_pipe(int ends[2], struct error *err)
     return fd_nonblock(ends[0], true) == 0 ? 0 : error_errno(err, "pipe");
 }
 
-struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *done, void *ctx,
-                      struct error *err)
+struct job *job_start(const struct job_options *o, struct error *err)
 {
     int out[2] = {-1, -1}, errs[2] = {-1, -1};
     struct argv env = ARGV_INIT;
     struct job *j = xcalloc(1, sizeof *j);
 
-    *j = (struct job){.pid = -1, .loop = loop, .pidfd = -1, .out = -1, .err = -1, .done = done, .ctx = ctx};
+    *j = (struct job){.pid = -1, .watch = o->watch, .pidfd = -1, .out = -1, .err = -1};
     buf_init(&j->out_text, OUT_MAX);
     buf_init(&j->err_text, TEXT_MAX);
     if (o->own_env)
@@ -208,14 +219,8 @@ struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *do
     j->err = errs[0];
     j->pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0); /* CLOEXEC by birth */
     j->deadline = o->deadline_ms > 0 ? clock_ms() + o->deadline_ms : 0;
-    if (loop) {
-        if (j->out >= 0)
-            loop_watch(loop, j->out, POLLIN, serve_out, j);
-        loop_watch(loop, j->err, POLLIN, serve_err, j);
-        if (j->pidfd >= 0)
-            loop_watch(loop, j->pidfd, POLLIN, serve_end, j);
-        set_timer(j);
-    }
+    if (o->watch.loop)
+        watch(j);
     return j;
 fail:
     argv_release(&env);
@@ -223,16 +228,27 @@ fail:
         fd_close(&out[i]);
         fd_close(&errs[i]);
     }
-    j->loop = NULL;
+    j->watch.loop = NULL;
     job_free(j);
     return NULL;
 }
 
-bool job_wait(struct job *j, int timeout_ms)
+struct job *job_command(struct argv *argv, int deadline_ms, struct job_watch watch)
+{
+    struct job_options o = {
+        .argv = argv->v, .watch = watch, .deadline_ms = deadline_ms, .in = -1, .out = -1, .own_env = true};
+    struct job *j = job_start(&o, NULL);
+
+    argv_release(argv);
+    return j;
+}
+
+/* Read what it writes until it has ended. */
+static bool wait_until(struct job *j, bool (*ended)(struct job *j), int timeout_ms)
 {
     int64_t end = clock_ms() + timeout_ms;
 
-    while (!reap(j, 0)) {
+    while (!ended(j)) {
         int64_t left = end - clock_ms();
         struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN},
                                {.fd = j->out, .events = POLLIN},
@@ -245,6 +261,16 @@ bool job_wait(struct job *j, int timeout_ms)
         read_pipe(j, &j->err, &j->err_text);
     }
     return true;
+}
+
+static bool reaped(struct job *j)
+{
+    return reap(j, 0);
+}
+
+bool job_wait(struct job *j, int timeout_ms)
+{
+    return wait_until(j, reaped, timeout_ms);
 }
 
 size_t job_descriptors(const struct job *j, int *out)
@@ -258,7 +284,7 @@ size_t job_descriptors(const struct job *j, int *out)
     return n;
 }
 
-static bool process_ended(const struct job *j)
+static bool process_ended(struct job *j)
 {
     struct pollfd p = {.fd = j->pidfd, .events = POLLIN};
 
@@ -267,22 +293,8 @@ static bool process_ended(const struct job *j)
 
 bool job_attend(struct job *j, int timeout_ms)
 {
-    int64_t end = clock_ms() + timeout_ms;
-
-    j->loop = NULL; /* it is our parent's */
-    while (!process_ended(j)) {
-        int64_t left = end - clock_ms();
-        struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN},
-                               {.fd = j->out, .events = POLLIN},
-                               {.fd = j->err, .events = POLLIN}};
-
-        if (left <= 0)
-            return false;
-        poll(fds, countof(fds), (int)(j->pidfd < 0 && left > TICK_MS ? TICK_MS : left));
-        read_pipe(j, &j->out, &j->out_text);
-        read_pipe(j, &j->err, &j->err_text);
-    }
-    return true;
+    j->watch.loop = NULL; /* it is our parent's */
+    return wait_until(j, process_ended, timeout_ms);
 }
 
 void job_free(struct job *j)

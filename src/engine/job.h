@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 
+struct argv;
 struct error;
 struct loop;
 struct job;
@@ -17,8 +18,15 @@ struct job;
 /* it ended, or was killed at its deadline. May free the job */
 typedef void job_fn(void *ctx, struct job *job);
 
+struct job_watch { /* all 0: nobody watches it, and job_wait is the only way on */
+    struct loop *loop;
+    job_fn *done; /* from the loop; may be NULL */
+    void *ctx;
+};
+
 struct job_options {
     char *const *argv;
+    struct job_watch watch;
     int deadline_ms; /* 0: none */
     /* descriptors for 0 and 1; in -1: /dev/null, out -1: kept in out_text. Not closed here */
     int in, out;
@@ -40,16 +48,15 @@ struct job {
     int status; /* of waitpid, when ended */
     struct buf out_text, err_text;
     /* private */
-    struct loop *loop;
+    struct job_watch watch;
     int pidfd, out, err;
     int64_t deadline;
-    job_fn *done;
-    void *ctx;
 };
 
-/* loop may be NULL: then job_wait is the only way on. */
-struct job *job_start(const struct job_options *o, struct loop *loop, job_fn *done, void *ctx,
-                      struct error *err);
+struct job *job_start(const struct job_options *o, struct error *err);
+/* A command that reads nothing, with the environment of an engine's client; argv is released. Killed after
+ * deadline_ms (0: never). NULL: it could not be started. */
+struct job *job_command(struct argv *argv, int deadline_ms, struct job_watch watch);
 /* without the loop; done is not called. false: it still runs */
 bool job_wait(struct job *j, int timeout_ms);
 /* The same for a job of the process that forked us; its end cannot be told from its exit code. It needs these

@@ -48,7 +48,7 @@ static int keep(void *ctx)
 
     prctl(PR_SET_NAME, NAME);
     if (hear(a))
-        attempt_see_off(a);
+        attempt_end_as_keeper(a);
     return 0;
 }
 

@@ -1,9 +1,9 @@
 /* keeper.h - the keeper: a process beside each start that waits for the program's end, however
- * that comes about, and then ends what the program has started and removes it (attempt_see_off). It is
+ * that comes about, and then ends what the program has started and removes it (attempt_end_as_keeper). It is
  * a fork of the program, made when the engine's client runs: a session of its own, none of our
  * descriptors but the client's pipes, deaf to what ends programs from outside. A pipe whose writing end
  * only the program has tells it that the program is gone; words over that pipe, what it learnt since.
- * So a program that is killed is seen off as one that ends by itself.
+ * So a program that is killed is cleaned up after like one that ends by itself.
  */
 #ifndef ENGINE_KEEPER_H
 #define ENGINE_KEEPER_H

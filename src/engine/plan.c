@@ -6,26 +6,27 @@
 
 #include "base/mem.h"
 #include "engine/engine_cache.h"
+#include "engine/engines.h"
 #include "engine/options.h"
 
-int engine_pids(const struct sandbox_options *o)
+int plan_pids(const struct sandbox_options *o)
 {
     return o->pids + o->snapshots;
 }
 
-void engine_guest_words(const struct engine_plan *p, const char *channel, int nproc, int files, bool memory,
-                        struct argv *out)
+void plan_guest_words(const struct engine_plan *p, const char *channel, struct argv *out)
 {
     /* -I: nothing from the environment or the working directory; -S: no site, which saves the supervisor 10
      * ms; -u: no buffering */
     argv_pushl(out, "-I", "-S", "-u", "-c", p->guest, channel, NULL);
-    argv_pushf(out, "nproc=%d", nproc > 0 ? engine_pids(p->o) : 0);
-    /* Where others have the same uid the supervisor keeps more for itself: see bwrap_setup. */
+    /* 0 where the engine itself holds the limit */
+    argv_pushf(out, "nproc=%d", p->holds_pids ? 0 : plan_pids(p->o));
+    /* Where others have the same uid the supervisor keeps more for itself: see set_limits in bwrap.c. */
     argv_pushf(out, "nofile=%d", p->shares_user ? p->o->open_files : 0);
     argv_pushf(out, "pending=%d", p->shares_user ? PENDING_MOST : 0);
-    argv_pushf(out, "files=%d", files);
+    argv_pushf(out, "files=%d", p->engine->holds_files ? 0 : p->o->data_files);
     argv_pushf(out, "snapshots=%d", p->o->snapshots);
-    argv_pushf(out, "memory=%lld", memory ? (long long)p->o->memory : 0);
+    argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
     argv_push(out, "packages=" ENGINE_PACKAGES);
     argv_push(out, "data=" DATA_DIR);
     argv_pushf(out, "file=%lld", (long long)p->o->max_file);
@@ -35,8 +36,8 @@ void engine_guest_words(const struct engine_plan *p, const char *channel, int np
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);
 }
 
-void engine_environment(const struct engine_plan *p,
-                        void (*each)(void *ctx, const char *name, const char *value), void *ctx)
+void plan_environment(const struct engine_plan *p,
+                      void (*each)(void *ctx, const char *name, const char *value), void *ctx)
 {
     static const char *const fixed[][2] = {
         {"PATH", "/usr/local/bin:/usr/bin:/bin"},

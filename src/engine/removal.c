@@ -4,32 +4,26 @@
 #include <string.h>
 
 #include "base/argv.h"
-#include "engine/plan.h"
+#include "engine/container.h"
+#include "engine/engines.h"
 
 #define CLIENT_MS 10000
 
-struct job *engine_rm(const char *engine, const char *name, struct loop *loop, job_fn *done, void *ctx)
+struct job *removal_start(const struct engine *engine, const char *name, struct job_watch watch)
 {
     struct argv argv = ARGV_INIT;
 
-    argv_pushl(&argv, engine, "rm", "-f", NULL);
-    if (strcmp(engine, "podman") == 0)
-        /* else a supervisor that hangs is asked politely first, for longer than we wait */
-        argv_pushl(&argv, "-t", "0", NULL);
-    argv_push(&argv, name);
-    struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
-    struct job *j = job_start(&o, loop, done, ctx, NULL);
-    argv_release(&argv);
-    return j;
+    engine->remove(engine, name, &argv);
+    return job_command(&argv, CLIENT_MS, watch);
 }
 
-enum engine_rm_end engine_rm_end(const struct job *j)
+enum removal_end removal_end(const struct job *j)
 {
     const char *said = buf_str(&j->err_text);
 
     /* A container whose supervisor has just ended removes itself (--rm). "Already in progress" is not gone:
      * it is asked for again. */
     if (job_ok(j) || strcasestr(said, "no such container"))
-        return RM_GONE;
-    return j->timed_out || engine_nobody(said) ? RM_NOBODY : RM_REFUSED;
+        return REMOVAL_GONE;
+    return j->timed_out || container_no_daemon(said) ? REMOVAL_NOBODY : REMOVAL_REFUSED;
 }

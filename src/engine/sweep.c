@@ -21,6 +21,7 @@
 #include "limits/cgroup.h"
 #include "records/session_dir.h"
 #include "engine/engine_cache.h"
+#include "engine/engines.h"
 #include "engine/removal.h"
 #include "engine/job.h"
 #include "records/registry.h"
@@ -39,12 +40,18 @@
 #define ENDING_MS  15000 /* for those that are just being removed; each has a bounded life */
 #define END_MS     3000  /* at our own end, for what is under way */
 
+struct reaper {
+    struct loop *loop;
+    struct sweep_result *count;
+};
+
 struct removal { /* one "rm -f", or one "ps", in the background */
     struct loop *loop;
-    struct engine_swept *count; /* NULL: nobody waits for it */
-    char *engine, *name, *dir;  /* dir: removed when the container is gone */
-    char *inside;               /* its first process, where it was written down */
-    bool named;                 /* it had come to its own end */
+    struct sweep_result *count; /* NULL: nobody waits for it */
+    const struct engine *engine;
+    char *name, *dir; /* dir: removed when the container is gone */
+    char *inside;     /* its first process, where it was written down */
+    bool named;       /* it had come to its own end */
     bool begun;
     bool late; /* an earlier start has tried: at the end it is not waited for again */
     int looks, tries;
@@ -64,14 +71,13 @@ static void removal_free(struct removal *r)
         }
     if (r->count)
         r->count->running--;
-    free(r->engine);
     free(r->name);
     free(r->dir);
     free(r->inside);
     free(r);
 }
 
-void engine_not_swept(struct engine_swept *count, const char *fmt, ...)
+void sweep_failed(struct sweep_result *count, const char *fmt, ...)
 {
     va_list args;
 
@@ -83,9 +89,12 @@ void engine_not_swept(struct engine_swept *count, const char *fmt, ...)
     va_end(args);
 }
 
-static bool usable(const char *engine)
+/* Who must be asked to remove what it left; NULL: nobody. */
+static const struct engine *remover(const char *name)
 {
-    return engine && (strcmp(engine, "docker") == 0 || strcmp(engine, "podman") == 0);
+    const struct engine *e = engines_find(name);
+
+    return e && e->remove ? e : NULL;
 }
 
 /* Our own names only, for they come from a file or from labels that anybody may set. */
@@ -95,14 +104,14 @@ static bool our_name(const char *name)
            && strspn(name + 10, "0123456789abcdef") == 16;
 }
 
-static struct removal *removal_new(struct loop *loop, struct engine_swept *count)
+static struct removal *removal_new(const struct reaper *reaper, const struct engine *engine)
 {
     struct removal *r = xcalloc(1, sizeof *r);
 
-    *r = (struct removal){.loop = loop, .count = count, .next = removals};
+    *r = (struct removal){.loop = reaper->loop, .count = reaper->count, .engine = engine, .next = removals};
     removals = r;
-    if (count)
-        count->running++;
+    if (r->count)
+        r->count->running++;
     return r;
 }
 
@@ -153,18 +162,18 @@ static void settle(struct removal *r, bool gone)
     if (r->dir && (gone || (stat(r->dir, &st) == 0 && time(NULL) - st.st_mtime > 7 * 24 * 3600)))
         owner_erase(r->dir);
     if (!gone)
-        engine_not_swept(r->count, "the container %s of %s", r->name, r->engine);
+        sweep_failed(r->count, "the container %s of %s", r->name, r->engine->name);
     else if (r->count)
         *(r->named ? &r->count->ended : &r->count->sandboxes) += 1;
     removal_free(r);
 }
 
 /* Nobody is there to ask, for none of them. */
-static void drop_waiting(const char *engine)
+static void drop_waiting(const struct engine *engine)
 {
     for (struct removal *r = removals, *next; r; r = next) {
         next = r->next;
-        if (r->name && !r->begun && strcmp(r->engine, engine) == 0)
+        if (r->name && !r->begun && r->engine == engine)
             settle(r, false);
     }
 }
@@ -172,19 +181,19 @@ static void drop_waiting(const char *engine)
 static void removed(void *ctx, struct job *j)
 {
     struct removal *r = ctx;
-    enum engine_rm_end end = engine_rm_end(j);
+    enum removal_end end = removal_end(j);
     /* While it is held there may be none yet, and soon one. And an engine's word is not all there is: what
      * was inside is looked for. */
-    bool gone = end == RM_GONE && !(r->dir && session_dir_held(r->dir))
+    bool gone = end == REMOVAL_GONE && !(r->dir && session_dir_held(r->dir))
                 && !(r->inside && owner_check(r->inside) == OWNER_ALIVE);
 
     job_free(j);
     r->job = NULL;
-    if (!gone && end != RM_NOBODY && r->tries < TRIES_MOST) {
+    if (!gone && end != REMOVAL_NOBODY && r->tries < TRIES_MOST) {
         loop_timer(r->loop, clock_ms() + (AGAIN_MS << r->tries++), start_removal, r);
         return;
     }
-    if (end == RM_NOBODY)
+    if (end == REMOVAL_NOBODY)
         drop_waiting(r->engine);
     settle(r, gone);
     start_some();
@@ -202,19 +211,19 @@ static void start_removal(void *ctx, short revents)
         loop_timer(r->loop, clock_ms() + (LOOK_MS << r->looks++), start_removal, r);
         return;
     }
-    r->job = engine_rm(r->engine, r->name, r->loop, removed, r);
+    r->job = removal_start(r->engine, r->name, (struct job_watch){r->loop, removed, r});
     if (r->job)
         return;
     settle(r, false);
     start_some();
 }
 
-static void remove_container(struct loop *loop, struct engine_swept *count, const char *engine,
-                             const char *name, const struct session_left *left)
+/* left: what is known of it besides; or NULL. */
+static void remove_container(const struct reaper *reaper, const struct engine *engine, const char *name,
+                             const struct session_left *left)
 {
-    struct removal *r = removal_new(loop, count);
+    struct removal *r = removal_new(reaper, engine);
 
-    r->engine = xstrdup(engine);
     r->name = xstrdup(name);
     r->dir = xstrdup(left ? left->dir : NULL);
     r->inside = xstrdup(left ? left->inside : NULL);
@@ -226,19 +235,14 @@ static void remove_container(struct loop *loop, struct engine_swept *count, cons
     start_some();
 }
 
-struct reaper {
-    struct loop *loop;
-    struct engine_swept *count;
-};
-
 /* A process of bwrap's that does not see that its program is gone: nobody else would ever end it. */
 static bool end_inside(const struct reaper *reaper, const struct session_left *left)
 {
-    if (!left->inside || usable(left->engine) || owner_kill(left->inside, KILL_MS))
+    if (!left->inside || remover(left->engine) || owner_kill(left->inside, KILL_MS))
         return true;
     const char *pid = strchr(left->inside, ':');
-    engine_not_swept(reaper->count, "process %.*s of a bwrap sandbox, which still runs",
-                     pid ? (int)strcspn(pid + 1, ":") : 0, pid ? pid + 1 : "");
+    sweep_failed(reaper->count, "process %.*s of a bwrap sandbox, which still runs",
+                 pid ? (int)strcspn(pid + 1, ":") : 0, pid ? pid + 1 : "");
     return false;
 }
 
@@ -250,14 +254,13 @@ static bool dead_dir(void *ctx, const struct session_left *left)
         return false;
     for (unsigned i = 0; i < left->n; i++)
         if (!cgroup_remove_dir(left->cgroups[i])) {
-            engine_not_swept(reaper->count, "the control group %s", strrchr(left->cgroups[i], '/') + 1);
+            sweep_failed(reaper->count, "the control group %s", strrchr(left->cgroups[i], '/') + 1);
             return false;
         }
-    autofree char *program = usable(left->engine) && our_name(left->container)
-                                 ? job_find_program(left->engine)
-                                 : NULL;
+    const struct engine *engine = remover(left->engine);
+    autofree char *program = engine && our_name(left->container) ? job_find_program(engine->name) : NULL;
     if (program) {
-        remove_container(reaper->loop, reaper->count, left->engine, left->container, left);
+        remove_container(reaper, engine, left->container, left);
         return false;
     }
     if (reaper->count)
@@ -302,8 +305,8 @@ static void listed(void *ctx, struct job *j)
 
             /* docker itself removes those of before a boot; one that it has may be another machine's of our
              * name, at the same remote daemon. */
-            if (state == OWNER_DEAD || (state == OWNER_BEFORE_BOOT && strcmp(r->engine, "podman") == 0))
-                remove_container(r->loop, r->count, r->engine, line, NULL);
+            if (state == OWNER_DEAD || (state == OWNER_BEFORE_BOOT && r->engine->only_here))
+                remove_container(&(struct reaper){r->loop, r->count}, r->engine, line, NULL);
         }
         p += n + 1;
     }
@@ -311,30 +314,23 @@ static void listed(void *ctx, struct job *j)
     removal_free(r);
 }
 
-static void list_containers(struct loop *loop, struct engine_swept *count, const char *engine,
-                            const char *format)
+/* Not where we never ran anything: the mere question makes podman set up a user's storage and leave a process
+ * behind. */
+static void list_all(const struct reaper *reaper)
 {
-    autofree char *program = job_find_program(engine);
-    struct argv argv = ARGV_INIT;
+    const struct engine *e;
 
-    /* Not where we never ran anything: the mere question makes podman set up a user's storage and leave a
-     * process behind. */
-    if (!program || !engine_memory_uses(engine))
-        return;
-    struct removal *r = removal_new(loop, count);
-    r->engine = xstrdup(engine);
-    argv_pushl(&argv, program, "ps", "-a", "--filter", "label=sandpiper=1", "--format", format, NULL);
-    struct job_options o = {.argv = argv.v, .deadline_ms = CLIENT_MS, .in = -1, .out = -1, .own_env = true};
-    r->job = job_start(&o, loop, listed, r, NULL);
-    if (!r->job)
-        removal_free(r);
-    argv_release(&argv);
-}
+    for (size_t i = 0; (e = engines_at(i)) != NULL; i++) {
+        struct argv argv = ARGV_INIT;
 
-static void list_all(struct loop *loop, struct engine_swept *count)
-{
-    list_containers(loop, count, "docker", "{{.Names}} {{.Label \"sandpiper.owner\"}}");
-    list_containers(loop, count, "podman", "{{.Names}} {{index .Labels \"sandpiper.owner\"}}");
+        if (!e->list || !engine_cache_knows(e->name))
+            continue;
+        struct removal *r = removal_new(reaper, e);
+        e->list(e, &argv);
+        r->job = job_command(&argv, CLIENT_MS, (struct job_watch){reaper->loop, listed, r});
+        if (!r->job)
+            removal_free(r);
+    }
 }
 
 /* The labels tell of containers whose directory is lost. Rarely, since each client costs 50 ms of CPU time.
@@ -342,10 +338,10 @@ static void list_all(struct loop *loop, struct engine_swept *count)
 static void scan_labels(void *ctx, short revents)
 {
     (void)revents;
-    list_all(ctx, NULL);
+    list_all(&(struct reaper){.loop = ctx});
 }
 
-void engine_sweep(struct loop *loop, struct engine_swept *out)
+void sweep_now(struct loop *loop, struct sweep_result *out)
 {
     struct reaper reaper = {loop, out};
 
@@ -358,14 +354,14 @@ void engine_sweep(struct loop *loop, struct engine_swept *out)
     sweep_cache();
     while (out->running > 0) /* each has a deadline */
         loop_wait(loop, -1);
-    list_all(loop, out); /* afterwards, so that nothing is counted twice */
+    list_all(&reaper); /* afterwards, so that nothing is counted twice */
     while (out->running > 0)
         loop_wait(loop, -1);
     session_dir_tidy();
     out->groups = cgroup_sweep(NULL, "sandpiper-", dead_group);
 }
 
-void engine_reap(struct loop *loop)
+void sweep_begin(struct loop *loop)
 {
     autofree char *stamp = xdg_path(XDG_CACHE, "reaped");
     struct reaper reaper = {loop, NULL};
@@ -397,7 +393,7 @@ static bool removing(void)
     return false;
 }
 
-void engine_reap_end(struct loop *loop)
+void sweep_end(struct loop *loop)
 {
     int64_t left, end = clock_ms() + END_MS;
 
@@ -423,11 +419,11 @@ static int reap_after(void *ctx)
         r->count = NULL;
     }
     start_some();
-    engine_reap_end(loop);
+    sweep_end(loop);
     return 0;
 }
 
-void engine_reap_part(struct loop *loop)
+void sweep_end_in_background(struct loop *loop)
 {
     char *const argv[] = {(char *)"the end of what killed programs left", NULL};
     struct child_options o = {.argv = argv,
@@ -440,5 +436,5 @@ void engine_reap_part(struct loop *loop)
                               .body = reap_after};
 
     if (removing() && child_spawn(&o, NULL) < 0)
-        engine_reap_end(loop);
+        sweep_end(loop);
 }

@@ -73,31 +73,31 @@ static void read_error(const struct debug_reply *d, const struct llm_request *q,
     failure_from_response(&o->f, d->status, &h, body, len, d->now);
     o->rc = -1;
     if (o->f.class == FAILURE_TOOL_USE)
-        o->rc = answer_failed_generation(q, body, len, &o->r);
+        o->rc = reply_failed_generation(q, body, len, &o->r);
 }
 
 static void read_body(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len,
                       struct reading *o)
 {
-    struct answer a;
-    answer_init(&a, d->dialect == LLM_BLOCKS ? ANSWER_BLOCKS : ANSWER_NATIVE, q, NULL);
+    struct reply a;
+    reply_init(&a, d->dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS : REPLY_MODE_NATIVE, q, NULL);
     bool more = true;
     for (size_t at = 0; at < len && (more || (a.reader.failed && !a.reader.done)); at += PIECE)
-        more = answer_feed(&a, body + at, len - at < PIECE ? len - at : PIECE);
-    o->rc = answer_finish(&a, false, &o->r, &o->f);
+        more = reply_feed(&a, body + at, len - at < PIECE ? len - at : PIECE);
+    o->rc = reply_finish(&a, false, &o->r, &o->f);
     o->shown = a.shown;
     o->enough = a.enough;
     o->sse = a.reader.mode == READ_SSE;
     o->done = a.reader.done;
     snprintf(o->finish, sizeof o->finish, "%s", a.reader.finish);
     o->finished = a.reader.finished;
-    if (a.mode == ANSWER_NATIVE && a.text.len && !a.from_text) { /* as sent, also where a call followed */
+    if (a.mode == REPLY_MODE_NATIVE && a.text.len && !a.from_text) { /* as sent, also where a call followed */
         free(o->r.text);
         o->r.text = xmemdup0(a.text.data, a.text.len);
     }
     if (a.reader.refusal.len)
         o->refusal = xmemdup0(a.reader.refusal.data, a.reader.refusal.len);
-    answer_release(&a);
+    reply_release(&a);
 }
 
 static bool blank(const char *s)
@@ -148,14 +148,14 @@ static struct json *text_or_null(const char *s)
     return s && *s ? json_string(s) : json_null();
 }
 
-static struct json *code_of(const struct llm_call *c, const struct llm_tool *tools, size_t n)
+static struct json *code_of(const struct llm_call *c, const struct llm_toolset *tools)
 {
     autojson struct json *args = json_parse(c->call.arguments, strlen(c->call.arguments), JSON_DUPLICATES,
                                             NULL, NULL);
-    for (size_t i = 0; i < n && !c->problem; i++)
-        if (!strcmp(tools[i].name, c->call.name) && tools[i].code_key
-            && json_str(json_get(args, tools[i].code_key)))
-            return json_string(json_str(json_get(args, tools[i].code_key)));
+    for (size_t i = 0; i < tools->n && !c->problem; i++)
+        if (!strcmp(tools->v[i].name, c->call.name) && tools->v[i].code_key
+            && json_str(json_get(args, tools->v[i].code_key)))
+            return json_string(json_str(json_get(args, tools->v[i].code_key)));
     return json_null();
 }
 
@@ -168,7 +168,7 @@ static struct json *calls_json(const struct debug_reply *d, const struct llm_rep
         json_set_str(j, "id", c->call.id);
         json_set_str(j, "name", c->sent_name);
         json_set_str(j, "arguments", c->sent_arguments);
-        json_set(j, "code", code_of(c, d->tools, d->n_tools));
+        json_set(j, "code", code_of(c, &d->tools));
         json_set_bool(j, "runnable", !c->problem);
         json_add(list, j);
     }
@@ -290,8 +290,8 @@ static char *print(const struct debug_reply *d, const struct reading *o)
 char *debug_reply(const struct debug_reply *given, const char *body, size_t len)
 {
     struct debug_reply d = *given;
-    struct llm_prompts none = {0};
-    struct llm_request q = {.prompts = &none, .tools = d.tools, .n_tools = d.n_tools};
+    struct prompts none = {0};
+    struct llm_request q = {.prompts = &none, .tools = d.tools};
     struct reading o = {.r.usage = {-1, -1, -1, false}};
     struct buf plain = BUF_INIT(DEBUG_BODY_MAX);
     if (len > 2 && !memcmp(body, "\x1f\x8b", 2) && unpack(body, len, &plain)) {

@@ -17,8 +17,7 @@ struct debug_reply {
     const char *const *headers; /* "Name: value" */
     size_t n_headers;
     enum llm_dialect dialect; /* auto counts as native */
-    const struct llm_tool *tools;
-    size_t n_tools;
+    struct llm_toolset tools;
     time_t now; /* a Retry-After that is a date is measured from here */
 };
 

@@ -34,7 +34,7 @@ void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt,
 }
 
 struct attempt {
-    struct answer a;
+    struct reply a;
     struct buf *raw; /* the whole body, for the trace; or NULL */
     struct buf error_body;
     size_t prompt;
@@ -52,7 +52,7 @@ static bool on_data(void *ctx, const struct http_reply *reply, const char *p, si
     }
     const struct reader *rd = &t->a.reader;
     uint64_t before = rd->content;
-    answer_feed(&t->a, p, n);
+    reply_feed(&t->a, p, n);
     if (t->a.enough || rd->failed)
         return false;
     int64_t now = clock_ms();
@@ -186,7 +186,7 @@ static int conclude(struct attempt *t, enum http_end end, const struct http_repl
 {
     if (end == HTTP_ABORTED) {
         struct failure ignored;
-        answer_finish(&t->a, true, r, &ignored);
+        reply_finish(&t->a, true, r, &ignored);
         return -1;
     }
     if (end == HTTP_LOST && (!reply->began || reply->status < 200))
@@ -197,12 +197,12 @@ static int conclude(struct attempt *t, enum http_end end, const struct http_repl
         failure_from_response(f, (int)reply->status, &h, buf_str(&t->error_body), t->error_body.len,
                               time(NULL));
         bool quoted = f->class == FAILURE_TOOL_USE
-                      && !answer_failed_generation(t->a.q, buf_str(&t->error_body), t->error_body.len, r);
+                      && !reply_failed_generation(t->a.q, buf_str(&t->error_body), t->error_body.len, r);
         return quoted ? 0 : 1;
     }
     struct failure why = {0};
     bool lost = end == HTTP_LOST;
-    if (answer_finish(&t->a, lost, r, &why) == 0)
+    if (reply_finish(&t->a, lost, r, &why) == 0)
         return 0;
     if (!lost)
         *f = why;
@@ -232,11 +232,11 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
         m->o.unsent(m->o.unsent_ctx, body);
         return error_set(err, ERROR_CANCELLED, 0, "the request was not sent");
     }
-    enum answer_mode mode = m->learnt.dialect == LLM_BLOCKS ? ANSWER_BLOCKS
-                            : x->nudged_text                ? ANSWER_NUDGED
-                                                            : ANSWER_NATIVE;
+    enum reply_mode mode = m->learnt.dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS
+                           : x->nudged_text                ? REPLY_MODE_NUDGED
+                                                           : REPLY_MODE_NATIVE;
     struct http_reply reply;
-    answer_init(&t.a, mode, x->q, x->l);
+    reply_init(&t.a, mode, x->q, x->l);
     t.a.text_calls.awaited = m->learnt.thoughts_unopened;
     enum http_end end = post(m, &t, body, stream, &reply, f, err);
     tell_trouble(m->trace, x->l);
@@ -245,7 +245,7 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
     if (rc == 0) {
         /* a call all the same, only told in an error */
         bool quoted = reply.status >= 300 || t.a.reader.failed_generation;
-        x->structured = r->n_calls && (t.a.reader.slots.n > 0 || quoted);
+        x->structured = r->n_calls && (t.a.reader.calls.n > 0 || quoted);
         m->learnt.thoughts_unopened = m->learnt.thoughts_unopened || t.a.unsaid;
         x->from_block = !x->structured && t.a.from_block;
     }
@@ -253,7 +253,7 @@ static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_re
         estimate_usage(&t, r); /* a reply that broke off was paid for too */
     *shown = t.a.shown;
     *reasoned = t.a.reasoned;
-    answer_release(&t.a);
+    reply_release(&t.a);
     buf_release(&t.error_body);
     return rc;
 }

@@ -294,7 +294,7 @@ static bool is_unsure(const struct llm *m, const struct llm_request *q, const st
 {
     return m->learnt.dialect == LLM_AUTO && !m->learnt.native_seen && !q->about && q->prompts->nudge
            && !r->n_calls && !r->truncated && !r->refusal && r->finish == LLM_FINISH_STOP
-           && answer_has_block(r->text);
+           && reply_has_block(r->text);
 }
 
 /* What this reply shows of how the model calls. A block that it sends when it is asked whether code is to be

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "chat/conversation.h"
-#include "config/prompts.h"
+#include "config/prompt_file.h"
 #include "wire/reply.h"
 #include "llm/models.h"
 #include "main/command.h"
@@ -30,7 +30,7 @@ static const struct llm_tool tool = {
     "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\"}},\"required\":[\"code\"]}",
     "code",
 };
-static const struct llm_prompts prompts = {
+static const struct prompts prompts = {
     .system_native = "You compute by calling the tool execute_python. Call it at once.",
     .system_blocks = "You compute by writing Python. Reply with one ```python block and nothing else.",
 };
@@ -38,8 +38,9 @@ static const struct llm_prompts prompts = {
 struct check {
     struct config *c;
     struct loop *loop;
-    struct prompt_texts texts;
+    struct prompts texts;
     struct endpoint endpoint;
+    struct service service; /* points at these */
     struct llm_models list;
     bool listed;
     char *model, *found;
@@ -176,7 +177,7 @@ static void fill_options(struct check *k, const char *model, struct llm_options 
 static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
 {
     struct check *k = ctx;
-    const char *name = model_after(k->c, &k->endpoint, model, k->loop, false, advice, LLM_ADVICE);
+    const char *name = model_after(&k->service, model, advice, LLM_ADVICE);
 
     if (!name)
         return false;
@@ -197,7 +198,7 @@ static int prepare(struct check *k, struct error *err)
     print_notices(k->c);
     if (k->texts.model && k->endpoint.model_source.kind == SOURCE_DEFAULT)
         k->endpoint.model = k->texts.model, k->endpoint.models = NULL;
-    if (model_settle(k->c, &k->endpoint, k->loop, &k->model, &k->found, err) < 0 || get_list(k, err) < 0)
+    if (model_settle(&k->service, &k->model, &k->found, err) < 0 || get_list(k, err) < 0)
         return -1;
     fill_options(k, k->model, &k->o);
     k->o.gone = model_gone;
@@ -210,7 +211,7 @@ static int judge(const struct check *k, const struct llm_reply *r, const char **
 {
     if (r->n_calls && !r->calls[0].problem)
         *how = k->o.dialect == LLM_BLOCKS ? "code as text" : "tool call";
-    else if (k->o.dialect == LLM_AUTO && answer_has_block(r->text))
+    else if (k->o.dialect == LLM_AUTO && reply_has_block(r->text))
         *how = "code as text";
     else if (r->n_calls)
         return error_set(err, ERROR_API, 0,
@@ -237,7 +238,7 @@ static int call(struct check *k, const char **how, double *seconds, struct error
     struct conversation conversation;
     struct llm_reply reply = {0};
     struct llm *m = llm_new(&k->o, k->loop, err);
-    struct llm_request q = {.conversation = &conversation, .prompts = &prompts, .tools = &tool, .n_tools = 1};
+    struct llm_request q = {.conversation = &conversation, .prompts = &prompts, .tools = {&tool, 1}};
 
     conversation_init(&conversation);
     conversation_user(&conversation, question, sizeof question - 1);
@@ -264,7 +265,7 @@ static void works(struct check *k, const char *how, double seconds)
 
 int check_model(struct config *c, struct loop *loop, struct buf *out)
 {
-    struct check k = {.c = c, .loop = loop, .out = out};
+    struct check k = {.c = c, .loop = loop, .out = out, .service = {c, &k.endpoint, loop, false}};
     struct error err = {0};
     const char *how = "";
     double seconds = 0;

@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "engine/engines.h"
 #include "main/command.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
@@ -69,12 +70,12 @@ static int verdict(unsigned working, int model)
 
 int cmd_doctor(struct config *c, int closed)
 {
-    static const char *const engines[] = {"docker", "podman", "bwrap"};
     bool all = strcmp(c->sandbox, "auto") == 0;
     struct loop *loop = loop_new();
     struct sandbox_options o;
     struct buf out = BUF_INIT(0);
     struct error err = {0};
+    const struct engine *engine;
     unsigned working = 0;
     int status = 0, model = 0;
 
@@ -84,17 +85,17 @@ int cmd_doctor(struct config *c, int closed)
         print_error(&err);
     setup_sandbox(c, &o);
     o.name = NULL; /* what is started here ends here */
-    for (size_t i = 0; i < countof(engines) && status == 0 && !loop_cancelled(loop); i++) {
+    for (size_t i = 0; (engine = engines_at(i)) != NULL && status == 0 && !loop_cancelled(loop); i++) {
         struct sandbox_check check;
 
-        if (!all && strcmp(c->sandbox, engines[i]) != 0)
+        if (!all && strcmp(c->sandbox, engine->name) != 0)
             continue;
-        o.engine = engines[i];
+        o.engine = engine->name;
         sandbox_check(&o, loop, &check);
         working += check.works;
         if (!loop_cancelled(loop)) {
             out.len = 0;
-            tell(engines[i], &check, &out);
+            tell(engine->name, &check, &out);
             status = print_wrapped(&out); /* each as soon as it is known: a start may take its time */
         }
         sandbox_check_release(&check);

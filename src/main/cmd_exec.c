@@ -24,7 +24,12 @@
 
 struct exec {
     const struct config *c;
+    int closed; /* fd_open_standard()'s mask */
     struct loop *loop;
+    struct buf code;
+    struct inputs inputs;
+    struct session session;
+    struct sandbox *sandbox;
     struct scrub scrub[3];
     bool terminal[3];
     bool gone;              /* nobody reads stdout any more */
@@ -127,9 +132,10 @@ static bool code_is_stdin(const struct config *c)
     return !c->code && (!c->operand || c->operand_is_stdin);
 }
 
-static int read_code(const struct config *c, int closed, struct loop *loop, struct buf *code,
-                     struct error *err)
+static int read_code(struct exec *x, struct error *err)
 {
+    const struct config *c = x->c;
+    struct buf *code = &x->code;
     const char *name = c->code ? "-c" : code_is_stdin(c) ? "stdin" : c->operand;
 
     if (c->code) {
@@ -140,10 +146,10 @@ static int read_code(const struct config *c, int closed, struct loop *loop, stru
             err->kind = ERROR_USAGE;
             return err->code == EFBIG ? too_long(err, name) : -1;
         }
-    } else if (!c->operand && ((closed & 1) || isatty(0))) {
+    } else if (!c->operand && ((x->closed & 1) || isatty(0))) {
         return error_set(err, ERROR_USAGE, 0,
                          "exec needs Python: sandpiper exec FILE, exec -c CODE, or exec - for stdin");
-    } else if (read_stdin(loop, code, err) < 0) {
+    } else if (read_stdin(x->loop, code, err) < 0) {
         return -1;
     }
     if (memchr(buf_str(code), 0, code->len))
@@ -159,12 +165,12 @@ static void say(void *exec, enum notice_level level, const char *line)
 }
 
 /* What is piped in is data, where it is not the code: by the rules of a question. */
-static int take_data(struct exec *x, int closed, struct error *err)
+static int take_data(struct exec *x, struct error *err)
 {
     struct stdin_rules rules = {
         .fd = 0,
         .mode = setup_stdin(x->c),
-        .closed = closed & 1,
+        .closed = x->closed & 1,
         .max = (uint64_t)x->c->data_size,
         .loop = x->loop,
         .say = say,
@@ -176,29 +182,35 @@ static int take_data(struct exec *x, int closed, struct error *err)
     return stdin_take(&rules, &x->data, err);
 }
 
-static int put_file(struct exec *x, struct sandbox *s, const char *from, const char *name, int fd,
-                    bool detail, struct error *err)
+static const char *last_part(const char *path)
 {
-    int64_t size = sandbox_put(s, name, fd, err);
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Its new name is worth a line where it is not the old one. */
+static int put_file(struct exec *x, const struct input *in, const char *name, struct error *err)
+{
+    int64_t size = sandbox_put(x->sandbox, name, in->fd, err);
 
     if (size < 0)
         return -1;
-    autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", from,
+    autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", in->path,
                                     (unsigned long long)size, name);
-    on_notice(x, detail, line);
+    on_notice(x, !strcmp(name, last_part(in->path)), line);
     return 0;
 }
 
-static int put_files(struct exec *x, struct inputs *in, struct sandbox *s, struct error *err)
+static int put_files(struct exec *x, struct error *err)
 {
     struct argv names autorelease(argv_release) = ARGV_INIT;
 
-    for (size_t i = 0; i < in->n; i++) {
-        const char *slash = strrchr(in->v[i].path, '/'),
-                   *last = slash && slash[1] ? slash + 1 : in->v[i].path;
-        autofree char *name = name_not_taken(last, (const char *const *)names.v, names.n);
+    for (size_t i = 0; i < x->inputs.n; i++) {
+        const struct input *in = &x->inputs.v[i];
+        autofree char *name = name_not_taken(last_part(in->path), (const char *const *)names.v, names.n);
 
-        if (put_file(x, s, in->v[i].path, name, in->v[i].fd, !strcmp(name, last), err) < 0)
+        if (put_file(x, in, name, err) < 0)
             return -1;
         argv_push(&names, name);
     }
@@ -206,12 +218,13 @@ static int put_files(struct exec *x, struct inputs *in, struct sandbox *s, struc
         return 0;
     autofree char *stem = stdin_data_name(&x->data);
     autofree char *name = name_not_taken(stem, (const char *const *)names.v, names.n);
-    return put_file(x, s, "stdin", name, x->data.fd, false, err);
+    return put_file(x, &(struct input){x->data.fd, "stdin"}, name, err);
 }
 
 /* sys.argv as python3 has it. */
-static int put_arguments(const struct config *c, struct sandbox *s, struct error *err)
+static int put_arguments(const struct exec *x, struct error *err)
 {
+    const struct config *c = x->c;
     struct argv v autorelease(argv_release) = ARGV_INIT;
 
     argv_push(&v, c->code ? "-c" : c->operand ? c->operand : "");
@@ -219,7 +232,7 @@ static int put_arguments(const struct config *c, struct sandbox *s, struct error
         argv_push(&v, c->arguments.v[i]);
     if (v.n == 1 && !*v.v[0] && !c->sandbox_name) /* so it is in a new interpreter */
         return 0;
-    return sandbox_set_arguments(s, v.v, v.n, err);
+    return sandbox_set_arguments(x->sandbox, v.v, v.n, err);
 }
 
 static int code_of(const struct cell_result *r)
@@ -247,13 +260,14 @@ static void tell_result(const struct config *c, const struct cell_result *r)
     if (r->exception && r->status != CELL_INTERRUPTED
         && !(r->traceback && strstr(r->traceback, r->exception)))
         print_plain(r->exception);
-    if (r->what && r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
-        /* nothing runs after this, so it is no news */
-        const char *state = c->sandbox_name ? NULL : strstr(r->what, "; variables are ");
-        autofree char *line = xasprintf("%.*s", (int)(state ? (size_t)(state - r->what) : strlen(r->what)),
-                                        r->what);
+    if (r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
+        struct cell_result told = *r;
 
-        print_line(line);
+        if (!c->sandbox_name && !r->files_lost) /* nothing runs after this, so it is no news */
+            told.left = NULL;
+        autofree char *line = cell_what(&told);
+        if (line)
+            print_line(line);
     }
     for (size_t i = 0; i < r->n_files && !c->quiet; i++)
         print_plain(r->files[i].path);
@@ -262,20 +276,20 @@ static void tell_result(const struct config *c, const struct cell_result *r)
 }
 
 /* The code has been read; the sandbox is there or err says why not. */
-static int run(struct exec *x, struct sandbox *s, struct session *session, struct inputs *in,
-               const struct buf *code, struct error *err)
+static int run(struct exec *x, struct error *err)
 {
+    struct sandbox *s = x->sandbox;
     struct cell_listener listener = {.ctx = x, .output = on_output};
     struct cell_result r = {0};
     int status;
 
     sandbox_start(s);
-    if (put_files(x, in, s, err) < 0 || put_arguments(x->c, s, err) < 0
-        || sandbox_run(s, buf_str(code), code->len, &listener, &r, err) < 0)
+    if (put_files(x, err) < 0 || put_arguments(x, err) < 0
+        || sandbox_run(s, buf_str(&x->code), x->code.len, &listener, &r, err) < 0)
         return -1;
     flush_scrub(x);
-    if (r.n_files > 0 && !session->out_dir)
-        session_keep(session);
+    if (r.n_files > 0 && !x->session.out_dir)
+        session_keep(&x->session);
     if (!x->gone && !x->write_error) /* the interrupt was ours then */
         tell_result(x->c, &r);
     status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : x->unread ? 130 : code_of(&r);
@@ -313,14 +327,10 @@ static int dry_run(const struct sandbox_options *o, struct error *err)
     return status;
 }
 
-static int with_session(struct exec *x, int closed, struct error *err)
+static int with_session(struct exec *x, struct error *err)
 {
     const struct config *c = x->c;
-    struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
-    struct inputs in autorelease(inputs_release) = {0};
-    struct session session = {0};
     struct sandbox_options o;
-    struct sandbox *s;
     int status = -1;
 
     setup_sandbox(c, &o);
@@ -335,29 +345,29 @@ static int with_session(struct exec *x, int closed, struct error *err)
     }
     if (o.name && sandbox_name_check(o.name, err) < 0)
         return -1;
-    if (read_code(c, closed, x->loop, &code, err) < 0
-        || inputs_open(&in, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
-        || take_data(x, closed, err) < 0)
+    if (read_code(x, err) < 0
+        || inputs_open(&x->inputs, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
+        || take_data(x, err) < 0)
         return -1;
-    if (session_open(&session, c, err) == 0) {
-        if (session.dir_lost)
-            on_notice(x, false, session.dir_lost);
-        o.session_dir = session.dir;
-        o.out_dir = session.out_dir;
-        s = sandbox_new(&o, x->loop);
-        status = sandbox_claim(s, err) < 0 ? -1 : run(x, s, &session, &in, &code, err);
-        sandbox_free(s);
-        autofree char *lost = session_cache_lost(&session);
+    if (session_open(&x->session, c, err) == 0) {
+        if (x->session.dir_lost)
+            on_notice(x, false, x->session.dir_lost);
+        o.session_dir = x->session.dir;
+        o.out_dir = x->session.out_dir;
+        x->sandbox = sandbox_new(&o, x->loop);
+        status = sandbox_claim(x->sandbox, err) < 0 ? -1 : run(x, err);
+        sandbox_free(x->sandbox);
+        autofree char *lost = session_cache_lost(&x->session);
         if (lost)
             on_notice(x, false, lost);
     }
-    session_close(&session);
+    session_close(&x->session);
     return status;
 }
 
 int cmd_exec(struct config *c, int closed)
 {
-    struct exec x = {.c = c, .data = {.fd = -1}};
+    struct exec x = {.c = c, .closed = closed, .code = BUF_INIT(SANDBOX_CODE_MAX), .data = {.fd = -1}};
     struct error err = {0};
     int status = -1;
 
@@ -368,7 +378,7 @@ int cmd_exec(struct config *c, int closed)
     print_notices(c);
     x.loop = loop_new();
     if (loop_signals(x.loop, &err) == 0)
-        status = with_session(&x, closed, &err);
+        status = with_session(&x, &err);
     if (status < 0 && err.kind == ERROR_CANCELLED) {
         status = loop_fatal(x.loop) ? 143 : 130;
     } else if (status < 0) {
@@ -376,6 +386,8 @@ int cmd_exec(struct config *c, int closed)
         status = error_exit_code(&err);
     }
     stdin_data_release(&x.data);
+    inputs_release(&x.inputs);
+    buf_release(&x.code);
     loop_free(x.loop);
     return status;
 }

@@ -12,7 +12,7 @@ int cmd_gc(struct config *c, int closed)
 {
     /* Ctrl-C ends this program as any other: there is nothing to put in order */
     struct loop *loop = loop_new();
-    struct engine_swept swept;
+    struct sweep_result swept;
     char line[200];
 
     (void)closed;

@@ -225,20 +225,16 @@ static void list(struct listing *l, const struct endpoint *e, struct llm_models 
     free(chosen);
 }
 
-static int ask(struct listing *l, const struct endpoint *e, int timeout_ms, struct llm_models *m,
-               struct error *err)
+static int ask(struct listing *l, const struct llm_models_query *q, struct llm_models *m, struct error *err)
 {
-    struct llm_models_query q;
-
-    models_query(e, timeout_ms, 0, &q);
     if (!l->c->offline)
-        return llm_models_get(&q, l->loop, m, err);
-    if (llm_models_cached(e->base_url, MODELS_KEPT_S, m) == 0)
+        return llm_models_get(q, l->loop, m, err);
+    if (llm_models_cached(q->base_url, MODELS_KEPT_S, m) == 0)
         return 0;
     return error_set(err, ERROR_USAGE, 0,
                      "no list of the models at %s is kept\nLeave --offline out to ask "
                      "for it.",
-                     e->base_url);
+                     q->base_url);
 }
 
 /* Nothing is configured: every server on this machine that tells what it has. */
@@ -251,9 +247,11 @@ static int list_local(struct listing *l, struct error *err)
         struct endpoint e = {.entry = places[i].provider,
                              .provider = places[i].provider->name,
                              .base_url = (char *)places[i].url};
+        struct llm_models_query q;
         struct llm_models m;
 
-        if (ask(l, &e, LOCAL_MS, &m, NULL) == 0) {
+        models_query(&e, LOCAL_MS, 0, &q);
+        if (ask(l, &q, &m, NULL) == 0) {
             list(l, &e, &m, true);
             answered++;
         }
@@ -266,10 +264,12 @@ static int list_local(struct listing *l, struct error *err)
 
 static int list_configured(struct listing *l, struct endpoint *e, struct error *err)
 {
+    struct llm_models_query q;
     struct llm_models m = {0};
     int status = l->c->offline ? 0 : endpoint_ready(e, l->loop, err);
 
-    if (status == 0 && (status = ask(l, e, LIST_MS, &m, err)) == 0)
+    models_query(e, LIST_MS, 0, &q); /* with the key, now that it is there */
+    if (status == 0 && (status = ask(l, &q, &m, err)) == 0)
         list(l, e, &m, false);
     llm_models_release(&m);
     return status;

@@ -56,14 +56,21 @@ void setup_agent(const struct config *c, struct agent_options *o);
 /* Points into c and e; model decides the profile. */
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o);
 
+/* Whom a question goes to, for known.c and model.c. Everything is borrowed. */
+struct service {
+    struct config *config;
+    struct endpoint *endpoint;
+    struct loop *loop;
+    bool chat; /* the user can change the model by /model */
+};
+
 /* known.c: what the service itself says of the model goes over what is built in, and under what the user
  * said. */
 struct known {
     bool waits_for_window; /* the model is not in memory yet: known_window() after its first reply */
     struct argv notices;   /* warnings, one line each, to be shown and dropped */
 };
-void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o,
-                 struct known *k);
+void known_apply(const struct service *s, struct llm_options *o, struct known *k);
 /* false: the window is the user's own */
 bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o);
 /* 0: it is still not told */
@@ -73,14 +80,13 @@ int known_listed(const struct endpoint *e, const char *model);
 /* of the models there are, those that can be shown as they are */
 void known_names(const struct endpoint *e, struct argv *out);
 /* A model that is gone: the service's list is asked for the one that is nearest to it. */
-bool known_nearest(const struct endpoint *e, const char *model, struct loop *loop, char *id, size_t size);
+bool known_nearest(const struct service *s, const char *model, char *id, size_t size);
 /* points into e */
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);
 
 /* model.c: settle which model at which endpoint; may ask local servers for their list. *model is owned by the
  * caller; notice gets one line when something was found that nobody named. */
-int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice,
-                 struct error *err);
+int model_settle(const struct service *s, char **model, char **notice, struct error *err);
 
 /* check_model.c: doctor's second half, one small question to the model. Lines for doctor into out; 0 or the
  * exit code of what is wrong. */
@@ -100,9 +106,8 @@ int endpoint_ready(struct endpoint *e, struct loop *loop, struct error *err);
 int none_configured(const char *looked, struct error *err);
 
 /* The service has a model no longer: what to ask instead, from the provider's list, or NULL with advice for
- * the user (or an empty one). chat: the user can change the model by /model. */
-const char *model_after(struct config *c, const struct endpoint *e, const char *model, struct loop *loop,
-                        bool chat, char *advice, size_t size);
+ * the user (or an empty one). */
+const char *model_after(const struct service *s, const char *model, char *advice, size_t size);
 
 /* session.c: the folder of this session, 0700, with a fresh id as its name. */
 struct session {

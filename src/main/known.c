@@ -134,15 +134,16 @@ bool known_merge(const struct config *c, const struct llm_model *m, struct llm_o
     return !own_window;
 }
 
-void known_apply(const struct config *c, const struct endpoint *e, struct loop *loop, struct llm_options *o,
-                 struct known *k)
+void known_apply(const struct service *s, struct llm_options *o, struct known *k)
 {
+    const struct config *c = s->config;
+    const struct endpoint *e = s->endpoint;
     struct llm_model m;
 
     k->waits_for_window = false;
     if (!e->found)
         return;
-    if (!look_up(e, o->model, loop, &m))
+    if (!look_up(e, o->model, s->loop, &m))
         m = (struct llm_model){.id = xstrdup(o->model), .tools = -1};
     bool its_window = known_merge(c, &m, o);
     k->waits_for_window = its_window && m.unloaded;
@@ -197,14 +198,14 @@ void known_names(const struct endpoint *e, struct argv *out)
     llm_models_release(&m);
 }
 
-bool known_nearest(const struct endpoint *e, const char *model, struct loop *loop, char *id, size_t size)
+bool known_nearest(const struct service *s, const char *model, char *id, size_t size)
 {
     struct llm_models_query q;
     struct llm_models m = {0};
     const struct llm_model *near = NULL;
 
-    models_query(e, GONE_MS, 0, &q);
-    if (e->found && llm_models_get(&q, loop, &m, NULL) == 0)
+    models_query(s->endpoint, GONE_MS, 0, &q);
+    if (s->endpoint->found && llm_models_get(&q, s->loop, &m, NULL) == 0)
         near = llm_models_nearest(&m, model);
     bool fits = near && strlen(near->id) < size;
     if (fits)

@@ -96,9 +96,11 @@ int none_configured(const char *looked, struct error *err)
 }
 
 /* Nobody said anything: Ollama, llama.cpp, LM Studio, whichever answers first in that order. */
-static int discover(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice,
-                    struct error *err)
+static int discover(const struct service *s, char **model, char **notice, struct error *err)
 {
+    struct config *c = s->config;
+    struct endpoint *e = s->endpoint;
+    struct loop *loop = s->loop;
     const char *urls[LOCAL_MAX];
     struct local_place local[LOCAL_MAX];
     enum llm_place places[LOCAL_MAX];
@@ -153,9 +155,9 @@ static const char *listed(struct config *c, const struct llm_models *m, const ch
 
 /* A model from entry i of the preference list on. The service is asked for its list only where a pattern
  * stands there; a list that it gave today will do. NULL: there is none, or with err, it did not say. */
-static const char *preferred(struct config *c, const struct endpoint *e, size_t i, struct loop *loop,
-                             struct error *err)
+static const char *preferred(const struct service *s, size_t i, struct error *err)
 {
+    const struct endpoint *e = s->endpoint;
     const char *found = i < e->models->n ? e->models->v[i] : NULL;
     struct llm_models_query q;
     struct llm_models m = {0};
@@ -164,39 +166,43 @@ static const char *preferred(struct config *c, const struct endpoint *e, size_t 
         return found;
     models_query(e, LIST_MS, MODELS_KEPT_S, &q);
     found = NULL;
-    if (llm_models_get(&q, loop, &m, err) == 0)
+    if (llm_models_get(&q, s->loop, &m, err) == 0)
         for (; i < e->models->n && !found; i++)
-            found = is_pattern(e->models->v[i]) ? listed(c, &m, e->models->v[i]) : e->models->v[i];
+            found = is_pattern(e->models->v[i]) ? listed(s->config, &m, e->models->v[i]) : e->models->v[i];
     llm_models_release(&m);
     return found;
 }
 
-const char *model_after(struct config *c, const struct endpoint *e, const char *model, struct loop *loop,
-                        bool chat, char *advice, size_t size)
+const char *model_after(const struct service *s, const char *model, char *advice, size_t size)
 {
-    struct profile p = endpoint_profile(c, e, model);
+    const struct endpoint *e = s->endpoint;
+    struct profile p = endpoint_profile(s->config, e, model);
     const char *next = NULL;
 
     *advice = '\0';
     for (size_t i = 0; e->models && i < e->models->n && !next; i++)
         if (fnmatch(e->models->v[i], model, FNM_CASEFOLD) == 0)
-            next = preferred(c, e, i + 1, loop, NULL);
+            next = preferred(s, i + 1, NULL);
     if (next && strcmp(next, model) != 0)
         return next;
     if (p.replaced_by)
-        snprintf(advice, size, "Use %s instead: %s %s", p.replaced_by, chat ? "/model" : "-m", p.replaced_by);
+        snprintf(advice, size, "Use %s instead: %s %s", p.replaced_by, s->chat ? "/model" : "-m",
+                 p.replaced_by);
     return NULL;
 }
 
-int model_settle(struct config *c, struct endpoint *e, struct loop *loop, char **model, char **notice,
-                 struct error *err)
+int model_settle(const struct service *s, char **model, char **notice, struct error *err)
 {
+    struct config *c = s->config;
+    struct endpoint *e = s->endpoint;
+    struct loop *loop = s->loop;
+
     *model = *notice = NULL;
     if (!e->found)
-        return discover(c, e, loop, model, notice, err);
+        return discover(s, model, notice, err);
     if (endpoint_ready(e, loop, err) < 0)
         return -1;
-    if (e->models && (e->model = preferred(c, e, 0, loop, err)) == NULL)
+    if (e->models && (e->model = preferred(s, 0, err)) == NULL)
         return err->kind ? -1
                          : error_set(err, ERROR_USAGE, 0,
                                      "%s lists no model that is a default of %s\n"

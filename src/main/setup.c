@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "engine/engines.h"
 #include "llm/llm.h"
 #include "main/command.h"
 #include "sandbox/sandbox.h"
@@ -58,8 +59,8 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
         o->asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
     /* An image named in config.yaml, say, and bwrap for this run on the command line: the nearer one counts.
      */
-    if (strcmp(c->sandbox, "bwrap") == 0
-        && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
+    const struct engine *engine = engines_find(c->sandbox);
+    if (engine && !engine->images && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
         o->asked &= ~(unsigned)SANDBOX_ASKED_IMAGE;
     o->snapshots = c->snapshots;
 }

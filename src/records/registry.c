@@ -280,7 +280,6 @@ static int load(int dir, struct registry_entry *r)
     r->idle = json_int(json_get(o, "idle"), 0);
     r->cpus = json_double(json_get(o, "cpus"), 0);
     r->pids = (int)json_int(json_get(o, "pids"), 0);
-    r->no_limits = json_bool(json_get(o, "no_limits"), false);
     r->holds_memory = json_bool(json_get(o, "holds_memory"), false);
     r->holds_pids = json_bool(json_get(o, "holds_pids"), false);
     r->holds_cpu = json_bool(json_get(o, "holds_cpu"), false);
@@ -320,7 +319,6 @@ int registry_store(const struct registry_hold *h, const struct registry_entry *r
     json_set_int(o, "idle", r->idle);
     json_set(o, "cpus", json_number(r->cpus));
     json_set_int(o, "pids", r->pids);
-    json_set_bool(o, "no_limits", r->no_limits);
     json_set_bool(o, "holds_memory", r->holds_memory);
     json_set_bool(o, "holds_pids", r->holds_pids);
     json_set_bool(o, "holds_cpu", r->holds_cpu);

@@ -52,7 +52,7 @@ struct registry_entry {
     int64_t idle; /* seconds it stays when nobody is there, as it was last told */
     double cpus;
     int pids;
-    bool no_limits, holds_memory, holds_pids, holds_cpu;
+    bool holds_memory, holds_pids, holds_cpu; /* all of it together is held to the limit */
     struct argv cgroups;
 };
 

@@ -12,6 +12,7 @@
 #include "base/scrub.h"
 #include "base/size.h"
 #include "limits/cgroup.h"
+#include "engine/engines.h"
 #include "engine/job.h"
 #include "sandbox/private.h"
 
@@ -31,32 +32,22 @@ static bool runc_is_old(const char *version)
 /* What a client says on stdout, or NULL. */
 static char *ask(struct argv *argv)
 {
-    struct job_options o = {.argv = argv->v, .in = -1, .out = -1, .own_env = true};
-    struct job *j = argv->v[0] ? job_start(&o, NULL, NULL, NULL, NULL) : NULL;
+    struct job *j = job_command(argv, CLIENT_MS, (struct job_watch){0});
     char *text = j && job_wait(j, CLIENT_MS) && job_ok(j) ? xstrdup(buf_str(&j->out_text)) : NULL;
 
     job_free(j);
-    argv_release(argv);
     return text;
 }
 
-static void check_runc(const char *engine, const char *runtime, struct sandbox_check *out)
+static void check_runc(const struct engine *engine, const char *runtime, struct sandbox_check *out)
 {
     struct argv argv = ARGV_INIT;
     const char *mark = "runc version ";
 
-    if (runtime && strcmp(runtime, "runc") != 0)
+    if (engine->runc_version)
+        engine->runc_version(runtime, &argv);
+    if (argv.n == 0)
         return;
-    if (strcmp(engine, "docker") == 0) { /* the daemon's own, wherever that is */
-        argv_pushl(&argv, "docker", "version", "-f",
-                   "{{range .Server.Components}}{{.Name}} version {{.Version}}\n{{end}}", NULL);
-    } else if (runtime && strcmp(runtime, "runc") == 0) {
-        argv_pushl(&argv, "runc", "--version", NULL);
-    } else if (strcmp(engine, "podman") == 0) {
-        argv_pushl(&argv, "podman", "info", "-f", "{{.Host.OCIRuntime.Version}}", NULL);
-    } else {
-        return;
-    }
     autofree char *text = ask(&argv);
     const char *p = text ? strstr(text, mark) : NULL;
     if (!p)
@@ -71,39 +62,38 @@ static void check_runc(const char *engine, const char *runtime, struct sandbox_c
                    shown);
 }
 
-static void check_limits(const struct sandbox_options *o, struct engine_run *run, struct sandbox_check *out)
+static void check_limits(const struct sandbox_options *o, const struct engine_facts *run,
+                         struct sandbox_check *out)
 {
+    const struct engine *engine = engines_find(run->name);
     struct cgroup_limits held = {0};
-    const struct sandbox_options *given = engine_given(run);
-    pid_t peer = engine_peer(run);
-    const char *engine = engine_name(run), *weakness = engine_weakness(run);
     char size[32];
 
-    if (peer > 0)
-        cgroup_limits_of(NULL, peer, &held);
+    if (run->peer > 0)
+        cgroup_limits_of(NULL, run->peer, &held);
     if (held.memory > 0 && held.memory <= o->memory)
         argv_pushf(&out->holds, "memory %s", size_text(held.memory, size, sizeof size));
-    else if (!weakness || !strstr(weakness, "memory"))
+    else if (!run->weakness || !strstr(run->weakness, "memory"))
         argv_pushf(&out->weaker,
-                   peer > 0 ? "memory: the kernel shows no limit for the whole sandbox"
-                            : "the limits of %s cannot be seen from here",
-                   engine);
+                   run->peer > 0 ? "memory: the kernel shows no limit for the whole sandbox"
+                                 : "the limits of %s cannot be seen from here",
+                   engine->name);
     /* Where no group counts processes, the supervisor's own limit in the user namespace does. */
     argv_pushf(&out->holds, "%d processes",
-               held.pids > 0 && held.pids < given->pids ? held.pids : given->pids);
+               held.pids > 0 && held.pids < run->given->pids ? held.pids : run->given->pids);
     if (held.cpus > 0)
         argv_pushf(&out->holds, "%g CPU%s", held.cpus, held.cpus == 1 ? "" : "s");
     argv_pushf(&out->holds, "%s in /mnt/data", size_text(o->data_size, size, sizeof size));
-    if (strcmp(engine, "docker") == 0)
+    if (engine->holds_files)
         argv_pushf(&out->holds, "%d files", o->data_files);
     else
         argv_pushf(&out->weaker, "%d files in /mnt/data: counted after each cell, not held during it",
                    o->data_files);
     argv_pushf(&out->holds, "%d s a cell", o->cell_ms / 1000);
-    for (const char *line = engine_fewer(run); *line; line += strcspn(line, "\n"), line += *line == '\n')
+    for (const char *line = run->fewer; *line; line += strcspn(line, "\n"), line += *line == '\n')
         argv_pushf(&out->weaker, "%.*s", (int)strcspn(line, "\n"), line);
-    if (weakness)
-        argv_push(&out->weaker, weakness);
+    if (run->weakness)
+        argv_push(&out->weaker, run->weakness);
 }
 
 static int first_cell(struct sandbox *s, struct error *err)
@@ -139,11 +129,13 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
         out->seconds = (double)(clock_ms() - begin) / 1000;
         snprintf(out->python, sizeof out->python, "%s", s->python);
         out->packages = xstrdup(s->packages);
+        const struct engine *engine = engines_find(s->engine);
         autofree char *runsc = job_find_program("runsc");
-        out->gvisor = runsc && !o->runtime && strcmp(o->engine, "bwrap") != 0;
-        out->runtime = xstrdup(engine_runtime(s->run));
-        check_limits(o, s->run, out);
-        check_runc(o->engine, engine_runtime(s->run), out);
+        out->gvisor = runsc && !o->runtime && engine->images;
+        const struct engine_facts run = engine_facts(s->run);
+        out->runtime = xstrdup(run.runtime);
+        check_limits(o, &run, out);
+        check_runc(engine, run.runtime, out);
     }
     sandbox_free(s);
 }

@@ -14,6 +14,8 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "sandbox/guest.h"
+#include "engine/engine_cache.h"
+#include "engine/engines.h"
 #include "sandbox/private.h"
 
 #define HELLO_MS \
@@ -66,9 +68,9 @@ static void clear_run(struct sandbox *s, bool part)
     loop_timer_stop(s->loop, s);
     channel_free(steal(&s->channel));
     if (leave)
-        engine_leave(steal(&s->run));
+        engine_detach(steal(&s->run));
     else if (part)
-        engine_part(steal(&s->run));
+        engine_end_in_background(steal(&s->run));
     else
         engine_end(steal(&s->run));
     if (!leave && s->kept)
@@ -83,7 +85,7 @@ void sandbox_free(struct sandbox *s)
     clear_run(s, true);
     registry_release(&s->hold);
     if (s->reaped)
-        engine_reap_part(s->loop);
+        sweep_end_in_background(s->loop);
     for (size_t i = 0; i < countof(s->strings); i++)
         free(s->strings[i]);
     output_release(&s->output);
@@ -271,9 +273,9 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
     for (char *c = s->python; *c; c++)
         if (!((*c >= '0' && *c <= '9') || *c == '.'))
             *c = '?';
-    snprintf(s->engine, sizeof s->engine, "%s", engine_name(s->run));
+    snprintf(s->engine, sizeof s->engine, "%s", engine_facts(s->run).name);
     free(s->image);
-    s->image = xstrdup(engine_image(s->run));
+    s->image = xstrdup(engine_facts(s->run).image);
     loop_timer_stop(s->loop, s);
     s->stage = STAGE_READY;
     s->memory_kills = engine_memory_kills(s->run);
@@ -362,10 +364,11 @@ static void on_hello_late(void *ctx, short revents)
 void sandbox_opened(struct sandbox *s)
 {
     struct channel_listener l = {s, on_frame, on_broken};
+    const struct engine_facts run = engine_facts(s->run);
 
     s->stage = STAGE_HELLO;
     channel_free(s->channel);
-    s->channel = channel_new(s->loop, engine_channel(s->run), engine_channel_out(s->run), &l);
+    s->channel = channel_new(s->loop, run.channel, run.channel_out, &l);
     loop_timer(s->loop, clock_ms() + (s->taken ? KNOWN_HELLO_MS : HELLO_MS), on_hello_late, s);
 }
 
@@ -431,11 +434,11 @@ void sandbox_start(struct sandbox *s)
     }
     if (!s->hold.name || !named_begin(s)) {
         s->stage = STAGE_STARTING;
-        s->run = engine_begin(&s->o, s->loop, s->guest, engine_done, s);
+        s->run = engine_begin(&(struct engine_start){&s->o, s->loop, s->guest, engine_done, s});
     }
     if (!s->reaped)
         /* what killed programs left; in the background, beside our own start */
-        engine_reap(s->loop);
+        sweep_begin(s->loop);
     s->reaped = true;
 }
 
@@ -475,27 +478,27 @@ const char *sandbox_engine(const struct sandbox *s)
 
 const char *sandbox_image(const struct sandbox *s)
 {
-    const char *engine = sandbox_engine(s);
+    const struct engine *engine = engines_find(sandbox_engine(s));
 
-    return s->image ? s->image : *s->engine || strcmp(engine, "bwrap") == 0 || !*engine ? NULL : s->o.image;
+    return s->image ? s->image : *s->engine || !engine || !engine->images ? NULL : s->o.image;
 }
 
 const char *sandbox_runtime(const struct sandbox *s)
 {
-    return s->run && s->stage == STAGE_READY ? engine_runtime(s->run) : s->o.runtime;
+    return s->run && s->stage == STAGE_READY ? engine_facts(s->run).runtime : s->o.runtime;
 }
 
 char *sandbox_place(struct sandbox *s)
 {
-    autofree char *engine = xstrdup(sandbox_engine(s)), *python = NULL, *packages = NULL;
-    bool known = *engine;
+    struct engine_cached known autorelease(engine_cached_release) = {0};
+    const char *engine = sandbox_engine(s), *image = sandbox_image(s);
 
-    if (!known) {
-        free(steal(&engine));
-        if (!engine_remembered(&s->o, &engine, &python, &packages))
+    if (!*engine) {
+        if (!engine_remembered(&s->o, &known))
             return NULL;
+        engine = known.engine;
+        image = engines_find(engine)->images ? s->o.image : NULL;
     }
-    const char *image = known ? sandbox_image(s) : strcmp(engine, "bwrap") == 0 ? NULL : s->o.image;
     return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
 
@@ -507,12 +510,12 @@ bool sandbox_running(const struct sandbox *s)
 /* What an earlier start left in the memory of these options, or what can be seen from outside. */
 static void recall(struct sandbox *s)
 {
-    autofree char *engine = NULL, *python = NULL, *packages = NULL;
+    struct engine_cached known autorelease(engine_cached_release) = {0};
 
-    if (s->packages || !engine_remembered(&s->o, &engine, &python, &packages))
+    if (s->packages || !engine_remembered(&s->o, &known))
         return;
-    s->packages = scrub_line(packages ? packages : "", SCRUB_TERMINAL);
-    snprintf(s->python, sizeof s->python, "%.20s", python ? python : "");
+    s->packages = scrub_line(known.packages, SCRUB_TERMINAL);
+    snprintf(s->python, sizeof s->python, "%.20s", known.python);
 }
 
 const char *sandbox_packages(struct sandbox *s, struct error *err)
@@ -533,7 +536,7 @@ int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct er
 {
     autofree char *guest = guest_text();
 
-    return engine_argv(o, o->engine ? o->engine : "auto", guest, out, err);
+    return engine_argv(o, guest, out, err);
 }
 
 /* ---- requests */

@@ -94,7 +94,7 @@ static int check_options(struct sandbox *s, const struct registry_entry *r, stru
                          "first: sandpiper rm %s",
                          s->o.name, r->runtime ? r->runtime : "its engine's own runtime", s->o.runtime,
                          s->o.name);
-    bool no_cpu = r->no_limits || (!r->container && !r->holds_cpu);
+    bool no_cpu = !r->holds_cpu;
     const char *which = sandbox_restricts(&s->o, no_cpu ? SANDBOX_ASKED_CPUS : 0);
     if (which)
         return error_set(err, ERROR_SANDBOX, 0,
@@ -226,7 +226,7 @@ bool named_begin(struct sandbox *s)
         s->told_named = true;
         return false;
     }
-    s->run = engine_known(&s->o, s->loop, &r, &err);
+    s->run = engine_attach(&s->o, s->loop, &r, &err);
     if (!s->run && registry_alive(&r)) {
         fail(s, &err);
         return true;
@@ -236,7 +236,7 @@ bool named_begin(struct sandbox *s)
      * full, or we have no descriptor left. */
     if (alive && !up && errno != ECONNREFUSED && errno != ENOENT) {
         error_errno(&err, "it runs, but cannot be reached");
-        engine_leave(steal(&s->run));
+        engine_detach(steal(&s->run));
         fail(s, &err);
         return true;
     }
@@ -334,7 +334,7 @@ static void keep(struct sandbox *s)
 
     if (engine_describe(s->run, &r, &err) == 0 && registry_store(&s->hold, &r, &err) == 0) {
         s->kept = true;
-        engine_stays(s->run);
+        engine_keep(s->run);
         send_word(s);
         return;
     }
@@ -411,7 +411,7 @@ static void list_one(void *ctx, const char *name, const struct registry_holder *
 
     if (r && !registry_alive(r))
         return;
-    if (r && r->pid > 0 && (r->holds_memory || (r->container && !r->no_limits))) {
+    if (r && r->pid > 0 && r->holds_memory) {
         autofree char *dir = cgroup_memory_dir(NULL, r->pid);
 
         info.memory_used = dir ? cgroup_memory_used(dir) : -1;
@@ -443,7 +443,7 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
         return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
     bool alive = registry_alive(&r);
     sandbox_defaults(&o);
-    struct engine_run *run = engine_known(&o, loop, &r, err);
+    struct engine_run *run = engine_attach(&o, loop, &r, err);
     if (!run && alive)
         return error_wrap(err, "the sandbox \"%s\"", name);
     if (!engine_end(run) && alive)
@@ -460,7 +460,7 @@ static void note_silent(void *ctx, const struct sandbox_info *s)
         argv_push(ctx, s->name);
 }
 
-static void end_silent(struct loop *loop, struct engine_swept *out)
+static void end_silent(struct loop *loop, struct sweep_result *out)
 {
     struct argv names autorelease(argv_release) = ARGV_INIT;
 
@@ -471,13 +471,13 @@ static void end_silent(struct loop *loop, struct engine_swept *out)
         if (sandbox_remove(names.v[i], loop, &err) == 0)
             out->ended++;
         else
-            engine_not_swept(out, "the sandbox \"%s\"", names.v[i]);
+            sweep_failed(out, "the sandbox \"%s\"", names.v[i]);
     }
 }
 
-void sandbox_gc(struct loop *loop, struct engine_swept *out)
+void sandbox_gc(struct loop *loop, struct sweep_result *out)
 {
-    *out = (struct engine_swept){0};
+    *out = (struct sweep_result){0};
     end_silent(loop, out);
-    engine_sweep(loop, out);
+    sweep_now(loop, out);
 }

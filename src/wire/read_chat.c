@@ -93,7 +93,7 @@ static void all_reasoning(struct reader *r, const struct json *d)
     const struct json *details = json_get(d, "reasoning_details"),
                       *first = json_type(details) == JSON_ARRAY ? json_first(details) : NULL;
     for (const struct json *e = first; e; e = json_next(e))
-        items_piece(&r->items, e);
+        reasoning_items_add_detail(&r->reasoning_items, e);
     for (size_t i = 0; i < countof(fields); i++) {
         const char *s = json_str(json_get(d, fields[i]));
         if (s && *s) {
@@ -110,12 +110,12 @@ static void all_reasoning(struct reader *r, const struct json *d)
 static void tool_calls(struct reader *r, const struct json *calls)
 {
     if (json_type(calls) == JSON_OBJECT) {
-        r->content += slots_delta(&r->slots, calls);
+        r->content += call_deltas_add(&r->calls, calls);
         return;
     }
     for (const struct json *e = json_type(calls) == JSON_ARRAY ? json_first(calls) : NULL; e;
          e = json_next(e))
-        r->content += slots_delta(&r->slots, e);
+        r->content += call_deltas_add(&r->calls, e);
 }
 
 static void finish(struct reader *r, const struct json *reason)
@@ -162,7 +162,7 @@ static void message(struct reader *r, const struct json *m)
     const struct json *calls = json_get(m, "tool_calls");
     tool_calls(r, calls);
     if (!json_size(calls) && json_type(json_get(m, "function_call")) == JSON_OBJECT)
-        r->content += slots_function_call(&r->slots, json_get(m, "function_call"));
+        r->content += call_deltas_add_function_call(&r->calls, json_get(m, "function_call"));
 }
 
 static void choice(struct reader *r, const struct json *c)

@@ -134,12 +134,12 @@ static void end_item(struct reader *r, const struct json *event, const struct js
     r->responses.items = true;
     find_item(r, event, false);
     if (is(item, "function_call"))
-        r->content += slots_item(&r->slots, event, item, true);
+        r->content += call_deltas_add_item(&r->calls, event, item, true);
     else if (is(item, "message") && !item_of(r)->said)
         message_parts(r, item);
     else if (is(item, "reasoning") && !item_of(r)->thought)
         reasoning_parts(r, item);
-    items_keep(&r->items, item, item_of(r)->place);
+    reasoning_items_keep(&r->reasoning_items, item, item_of(r)->place);
     if (item_of(r)->place < 0)
         find_item(r, NULL, true); /* what comes without a place is about another */
 }
@@ -151,9 +151,9 @@ static void whole_items(struct reader *r, const struct json *response)
         if (is(e, "function_call")) {
             const char *id = json_str(json_get(e, "call_id"));
             r->content++;
-            slots_whole(&r->slots, id ? id : json_str(json_get(e, "id")), json_str(json_get(e, "name")),
-                        json_get(e, "arguments"));
-            items_keep(&r->items, e, -1);
+            call_deltas_add_whole(&r->calls, id ? id : json_str(json_get(e, "id")),
+                                  json_str(json_get(e, "name")), json_get(e, "arguments"));
+            reasoning_items_keep(&r->reasoning_items, e, -1);
         } else {
             end_item(r, NULL, e);
         }
@@ -177,7 +177,7 @@ static void on_added(struct reader *r, const struct json *o)
     const struct json *item = json_get(o, "item");
     begin_item(r, o, item);
     if (is(item, "function_call"))
-        r->content += slots_item(&r->slots, o, item, false);
+        r->content += call_deltas_add_item(&r->calls, o, item, false);
 }
 
 static void on_done(struct reader *r, const struct json *o)
@@ -215,12 +215,12 @@ static void on_reasoning(struct reader *r, const struct json *o)
 static void on_arguments(struct reader *r, const struct json *o)
 {
     r->responses.items = true;
-    r->content += slots_item_arguments(&r->slots, o, json_get(o, "delta"), false);
+    r->content += call_deltas_add_item_arguments(&r->calls, o, json_get(o, "delta"), false);
 }
 
 static void on_arguments_done(struct reader *r, const struct json *o)
 {
-    r->content += slots_item_arguments(&r->slots, o, json_get(o, "arguments"), true);
+    r->content += call_deltas_add_item_arguments(&r->calls, o, json_get(o, "arguments"), true);
 }
 
 static void on_end(struct reader *r, const struct json *o)

@@ -30,10 +30,10 @@ void reader_release(struct reader *r)
     buf_release(&r->body);
     buf_release(&r->refusal);
     sse_release(&r->sse);
-    slots_release(&r->slots);
+    call_deltas_release(&r->calls);
     free(r->failed_generation);
     free(r->model);
-    items_release(&r->items);
+    reasoning_items_release(&r->reasoning_items);
     free(r->responses.item);
 }
 

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "wire/failure.h"
 #include "wire/reasoning_items.h"
-#include "wire/call_deltas.h"
+#include "calls/call_deltas.h"
 #include "wire/sse.h"
 
 #define READER_EVENT_MAX (8u << 20)  /* data of one event */
@@ -47,8 +47,8 @@ struct reader {
     /* something was taken off its front: a byte order mark can no longer come */
     bool trimmed;
     struct sse sse;
-    struct slots slots;
-    struct items items;
+    struct call_deltas calls;
+    struct reasoning_items reasoning_items;
     struct {                         /* where a Responses reply is */
         bool items;                  /* it told of an item: what the end repeats is known */
         bool said;                   /* text came */

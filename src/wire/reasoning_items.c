@@ -7,16 +7,16 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-void items_release(struct items *k)
+void reasoning_items_release(struct reasoning_items *k)
 {
     json_free(k->list);
     json_free(k->open);
     buf_release(&k->text);
     free(k->place);
-    *k = (struct items){0};
+    *k = (struct reasoning_items){0};
 }
 
-static void add(struct items *k, struct json *item, int64_t place)
+static void add(struct reasoning_items *k, struct json *item, int64_t place)
 {
     if (!k->list)
         k->list = json_array();
@@ -39,11 +39,11 @@ static size_t cost(const struct json *j)
 }
 
 /* False once there is too much. */
-static bool room(struct items *k, size_t bytes)
+static bool room(struct reasoning_items *k, size_t bytes)
 {
     k->bytes += bytes + 64;
-    if (k->bytes > ITEMS_MAX && !k->lost) {
-        items_release(k);
+    if (k->bytes > REASONING_ITEMS_MAX && !k->lost) {
+        reasoning_items_release(k);
         k->lost = true;
     }
     return !k->lost;
@@ -56,7 +56,7 @@ static const char *type_of(const struct json *j)
 
 /* A reasoning item whole, but for what only an answer may hold. Of the others what places them: their text
  * and arguments are the turn's. */
-void items_keep(struct items *k, const struct json *item, int64_t place)
+void reasoning_items_keep(struct reasoning_items *k, const struct json *item, int64_t place)
 {
     static const char *const places[] = {"type", "id", "call_id", "phase"};
     bool reasoning = !strcmp(type_of(item), "reasoning");
@@ -75,7 +75,7 @@ void items_keep(struct items *k, const struct json *item, int64_t place)
         json_free(o);
 }
 
-static void close_open(struct items *k)
+static void close_open(struct reasoning_items *k)
 {
     if (!k->open)
         return;
@@ -86,14 +86,14 @@ static void close_open(struct items *k)
     buf_clear(&k->text);
 }
 
-static bool goes_on(const struct items *k, const struct json *piece)
+static bool goes_on(const struct reasoning_items *k, const struct json *piece)
 {
     const struct json *a = json_get(k->open, "index"), *b = json_get(piece, "index");
     return k->open && json_type(a) == JSON_NUMBER && json_type(b) == JSON_NUMBER
            && json_int(a, 0) == json_int(b, 0) && !strcmp(type_of(k->open), type_of(piece));
 }
 
-void items_piece(struct items *k, const struct json *piece)
+void reasoning_items_add_detail(struct reasoning_items *k, const struct json *piece)
 {
     static const char *const growing[] = {"text", "summary", "data"};
     if (json_type(piece) != JSON_OBJECT || k->lost)
@@ -103,7 +103,7 @@ void items_piece(struct items *k, const struct json *piece)
         k->open = json_object();
         k->key = NULL;
         buf_release(&k->text);
-        buf_init(&k->text, ITEMS_MAX);
+        buf_init(&k->text, REASONING_ITEMS_MAX);
     }
     size_t bytes = 0;
     for (const struct json *m = json_first(piece); m; m = json_next(m)) {
@@ -142,7 +142,7 @@ static int by_place(const void *a, const void *b)
     return x->arrived < y->arrived ? -1 : x->arrived > y->arrived;
 }
 
-static void put_in_order(struct items *k)
+static void put_in_order(struct reasoning_items *k)
 {
     struct placed *v = xreallocarray(NULL, k->n_places, sizeof *v);
     size_t n = 0;
@@ -159,7 +159,7 @@ static void put_in_order(struct items *k)
     k->list = sorted;
 }
 
-char *items_text(struct items *k)
+char *reasoning_items_text(struct reasoning_items *k)
 {
     bool ordered = true;
     close_open(k);

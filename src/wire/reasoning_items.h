@@ -16,11 +16,11 @@
 
 struct json;
 
-#define ITEMS_MAX \
+#define REASONING_ITEMS_MAX \
     (4u << 20) /* of one reply; more is not carried over at all: half of it is worth nothing \
                 */
 
-struct items {
+struct reasoning_items {
     struct json *list, *open; /* open: the detail that the next fragment may belong to */
     const char *key;          /* its member that grows, a literal */
     struct buf text;
@@ -30,13 +30,13 @@ struct items {
     bool lost;
 };
 
-void items_release(struct items *k);
+void reasoning_items_release(struct reasoning_items *k);
 /* An output item of a Responses reply, and its place among them; -1: behind the one before. They may end in
  * another order. */
-void items_keep(struct items *k, const struct json *item, int64_t place);
+void reasoning_items_keep(struct reasoning_items *k, const struct json *item, int64_t place);
 /* An element of reasoning_details, whole or a fragment. */
-void items_piece(struct items *k, const struct json *piece);
+void reasoning_items_add_detail(struct reasoning_items *k, const struct json *piece);
 /* All of it as JSON text, or NULL. The caller frees. */
-char *items_text(struct items *k);
+char *reasoning_items_text(struct reasoning_items *k);
 
 #endif

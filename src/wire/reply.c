@@ -9,20 +9,21 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "chat/language.h"
 
 /* What comes behind is not even read: whether it lay in the same piece must not decide. */
-static void stop(struct answer *a)
+static void stop(struct reply *a)
 {
     a->enough = a->reader.stopped = true;
 }
 
-static void emit(struct answer *a, struct buf *all, const char *s, size_t n,
+static void emit(struct reply *a, struct buf *all, const char *s, size_t n,
                  void (*fn)(void *, const char *, size_t), bool *passed)
 {
     if (!n || a->over)
         return;
-    if (n > ANSWER_TEXT_MAX - all->len) {
-        n = utf8_cut(s, n, ANSWER_TEXT_MAX - all->len);
+    if (n > REPLY_TEXT_MAX - all->len) {
+        n = utf8_cut(s, n, REPLY_TEXT_MAX - all->len);
         a->over = true;
         stop(a); /* a model that repeats itself without end */
     }
@@ -33,32 +34,32 @@ static void emit(struct answer *a, struct buf *all, const char *s, size_t n,
         fn(a->l->ctx, s, n);
 }
 
-static void emit_text(struct answer *a, const struct buf *b)
+static void emit_text(struct reply *a, const struct buf *b)
 {
     emit(a, &a->text, buf_str(b), b->len, a->l ? a->l->text : NULL, &a->shown);
 }
 
-static void emit_reasoning(struct answer *a, const char *s, size_t n)
+static void emit_reasoning(struct reply *a, const char *s, size_t n)
 {
     emit(a, &a->reasoning, s, n, a->l ? a->l->reasoning : NULL, &a->reasoned);
 }
 
 /* Behind text_calls. */
-static void downstream(struct answer *a, const struct buf *text)
+static void downstream(struct reply *a, const struct buf *text)
 {
-    if (a->mode == ANSWER_NATIVE) {
+    if (a->mode == REPLY_MODE_NATIVE) {
         emit_text(a, text);
         return;
     }
     struct buf *out = &a->cut[2];
     buf_clear(out);
-    if (blocks_feed(&a->blocks, buf_str(text), text->len, out) && a->mode == ANSWER_BLOCKS)
+    if (blocks_feed(&a->blocks, buf_str(text), text->len, out) && a->mode == REPLY_MODE_BLOCKS)
         stop(a);
     emit_text(a, out);
 }
 
 /* The end of a thought came whose beginning never did: what was told as text was none. */
-static void unsay(struct answer *a)
+static void unsay(struct reply *a)
 {
     a->text_calls.unsaid = false;
     a->unsaid = true;
@@ -70,7 +71,7 @@ static void unsay(struct answer *a)
     blocks_init(&a->blocks);
 }
 
-static void pass_on(struct answer *a, const struct buf *thoughts, const struct buf *text)
+static void pass_on(struct reply *a, const struct buf *thoughts, const struct buf *text)
 {
     if (a->text_calls.unsaid)
         unsay(a);
@@ -81,7 +82,7 @@ static void pass_on(struct answer *a, const struct buf *thoughts, const struct b
 
 static void on_text(void *ctx, const char *s, size_t n)
 {
-    struct answer *a = ctx;
+    struct reply *a = ctx;
     if (a->enough)
         return;
     struct buf *text = &a->cut[0], *thoughts = &a->cut[1];
@@ -95,26 +96,26 @@ static void on_text(void *ctx, const char *s, size_t n)
 
 static void on_reasoning(void *ctx, const char *s, size_t n)
 {
-    struct answer *a = ctx;
+    struct reply *a = ctx;
     if (!a->enough)
         emit_reasoning(a, s, n);
 }
 
-void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q,
-                 const struct llm_listener *l)
+void reply_init(struct reply *a, enum reply_mode mode, const struct llm_request *q,
+                const struct llm_listener *l)
 {
-    *a = (struct answer){.mode = mode, .q = q, .l = l};
+    *a = (struct reply){.mode = mode, .q = q, .l = l};
     struct reader_sink sink = {a, on_text, on_reasoning};
     reader_init(&a->reader, &sink);
-    text_calls_init(&a->text_calls, q->tools, q->n_tools);
+    text_calls_init(&a->text_calls, &q->tools);
     blocks_init(&a->blocks);
-    buf_init(&a->text, ANSWER_TEXT_MAX);
-    buf_init(&a->reasoning, ANSWER_TEXT_MAX);
+    buf_init(&a->text, REPLY_TEXT_MAX);
+    buf_init(&a->reasoning, REPLY_TEXT_MAX);
     for (size_t i = 0; i < countof(a->cut); i++)
         buf_init(&a->cut[i], 2 * READER_EVENT_MAX);
 }
 
-void answer_release(struct answer *a)
+void reply_release(struct reply *a)
 {
     if (!a)
         return;
@@ -127,7 +128,7 @@ void answer_release(struct answer *a)
         buf_release(&a->cut[i]);
 }
 
-bool answer_feed(struct answer *a, const char *p, size_t n)
+bool reply_feed(struct reply *a, const char *p, size_t n)
 {
     if (!a->enough)
         reader_feed(&a->reader, p, n);
@@ -135,21 +136,21 @@ bool answer_feed(struct answer *a, const char *p, size_t n)
 }
 
 /* Everything the stages held back, in order. */
-static void flush(struct answer *a, enum text_end how, bool whole)
+static void flush(struct reply *a, enum text_end how, bool whole)
 {
     struct buf *text = &a->cut[0], *thoughts = &a->cut[1], *out = &a->cut[2];
     buf_clear(text);
     buf_clear(thoughts);
     text_calls_end(&a->text_calls, how, text, thoughts);
     pass_on(a, thoughts, text);
-    if (a->mode == ANSWER_NATIVE)
+    if (a->mode == REPLY_MODE_NATIVE)
         return;
     buf_clear(out);
     blocks_end(&a->blocks, whole, out);
     emit_text(a, out);
 }
 
-static enum llm_finish finish_of(const struct answer *a, size_t n_calls)
+static enum llm_finish finish_of(const struct reply *a, size_t n_calls)
 {
     static const char *const length[] = {"length", "max_tokens", "max_output_tokens", "model_length"};
     const char *s = a->reader.finish;
@@ -172,12 +173,12 @@ static bool blank(const struct buf *b)
 
 /* One that was asked whether its code is to be run may well repeat its answer, with the code in it: that is
  * no. */
-static bool block_counts(const struct answer *a)
+static bool block_counts(const struct reply *a)
 {
-    return a->mode == ANSWER_BLOCKS || (blank(&a->text) && blank(&a->blocks.after));
+    return a->mode == REPLY_MODE_BLOCKS || (blank(&a->text) && blank(&a->blocks.after));
 }
 
-static void take_block(struct answer *a, struct calls *c, bool cut)
+static void take_block(struct reply *a, struct calls *c, bool cut)
 {
     struct blocks *b = &a->blocks;
     const char *problem = NULL;
@@ -185,13 +186,13 @@ static void take_block(struct answer *a, struct calls *c, bool cut)
         problem = "the block is too long (more than 1 MiB)";
     else if (b->state == BLOCKS_CODE && cut)
         problem = "the block was cut off by the token limit before its closing fence; send a shorter one";
-    calls_from_code(c, buf_str(&b->code), b->code.len, a->q->tools, a->q->n_tools, problem);
+    calls_from_code(c, buf_str(&b->code), b->code.len, problem);
 }
 
-static void take_calls(struct answer *a, struct llm_reply *r, bool cut)
+static void take_calls(struct reply *a, struct llm_reply *r, bool cut)
 {
-    struct calls c = {0};
-    calls_from_slots(&c, &a->reader.slots, a->q->tools, a->q->n_tools, cut);
+    struct calls c = {.tools = &a->q->tools};
+    calls_from_deltas(&c, &a->reader.calls, cut);
     if (!c.n) {
         calls_move(&c, &a->text_calls.calls);
         a->from_text = c.n > 0;
@@ -202,7 +203,7 @@ static void take_calls(struct answer *a, struct llm_reply *r, bool cut)
         a->from_block = c.n > 0;
     } else if (block) {
         struct buf shown = BUF_INIT(0); /* it was only talk, perhaps beside a call */
-        buf_addf(&shown, "```python\n%s```\n", buf_str(&a->blocks.code));
+        buf_addf(&shown, "```%s\n%s```\n", languages[0].tags[0], buf_str(&a->blocks.code));
         buf_add(&shown, buf_str(&a->blocks.after), a->blocks.after.len);
         emit_text(a, &shown);
         buf_release(&shown);
@@ -221,8 +222,8 @@ static void trim_end(char *s)
 /* The call that the service quotes in its error, where it is whole and of a known tool. */
 static int take_quoted(const struct llm_request *q, const char *s, struct llm_reply *r)
 {
-    struct calls c = {0};
-    if (!calls_from_text(&c, s, strlen(s), q->tools, q->n_tools) || c.v[0].problem) {
+    struct calls c = {.tools = &q->tools};
+    if (!calls_from_text(&c, s, strlen(s)) || c.v[0].problem) {
         calls_release(&c);
         return -1;
     }
@@ -232,7 +233,7 @@ static int take_quoted(const struct llm_request *q, const char *s, struct llm_re
     return 0;
 }
 
-int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failure *f)
+int reply_finish(struct reply *a, bool lost, struct llm_reply *r, struct failure *f)
 {
     struct reader *rd = &a->reader;
     if (!a->enough)
@@ -243,7 +244,7 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
     }
     bool complete = a->enough || reader_complete(rd), cut = finish_of(a, 0) == LLM_FINISH_LENGTH;
     if (complete && !rd->failed) {
-        flush(a, rd->slots.n ? TEXT_ONLY : cut ? TEXT_CUT : TEXT_WHOLE, !cut);
+        flush(a, rd->calls.n ? TEXT_ONLY : cut ? TEXT_CUT : TEXT_WHOLE, !cut);
         take_calls(a, r, cut);
         if (!a->text.len && rd->refusal.len) {
             emit_text(a, &rd->refusal);
@@ -252,7 +253,7 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
         r->finish = finish_of(a, r->n_calls);
         r->endless = a->over;
         r->reasoning_field = a->reasoning.len ? xstrdup(rd->reasoning_field) : NULL;
-        r->reasoning_items = a->enough ? NULL : items_text(&rd->items);
+        r->reasoning_items = a->enough ? NULL : reasoning_items_text(&rd->reasoning_items);
     } else {
         if (a->shown)
             flush(a, TEXT_ONLY, false);
@@ -273,7 +274,7 @@ int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failu
     return complete && !rd->failed ? 0 : -1;
 }
 
-int answer_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r)
+int reply_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r)
 {
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
     const char *s = json_str(json_get(json_get(j, "error"), "failed_generation"));
@@ -284,7 +285,7 @@ int answer_failed_generation(const struct llm_request *q, const char *body, size
     return 0;
 }
 
-bool answer_has_block(const char *text)
+bool reply_has_block(const char *text)
 {
     struct blocks b;
     struct buf out = BUF_INIT(0);

@@ -7,23 +7,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wire/blocks.h"
+#include "calls/blocks.h"
 #include "wire/failure.h"
 #include "wire/types.h"
 #include "wire/reader.h"
-#include "wire/text_calls.h"
+#include "calls/text_calls.h"
 
-#define ANSWER_TEXT_MAX (1u << 20) /* text and reasoning, each */
+#define REPLY_TEXT_MAX (1u << 20) /* text and reasoning, each */
 
-enum answer_mode {
-    ANSWER_NATIVE, /* a python block is text */
-    ANSWER_BLOCKS, /* the first python block is the call, and ends the reply */
+enum reply_mode {
+    REPLY_MODE_NATIVE, /* a python block is text */
+    REPLY_MODE_BLOCKS, /* the first python block is the call, and ends the reply */
     /* native was asked, but a reply that is a block and nothing else counts as the call when no other came */
-    ANSWER_NUDGED,
+    REPLY_MODE_NUDGED,
 };
 
-struct answer {
-    enum answer_mode mode;
+struct reply {
+    enum reply_mode mode;
     const struct llm_request *q;
     const struct llm_listener *l; /* or NULL */
     struct reader reader;
@@ -33,23 +33,23 @@ struct answer {
     struct buf cut[3];          /* scratch between the stages */
     bool shown, reasoned;       /* something was passed on */
     bool enough;                /* nothing more is wanted; the transfer may be stopped */
-    bool over;                  /* cut at ANSWER_TEXT_MAX */
+    bool over;                  /* cut at REPLY_TEXT_MAX */
     bool unsaid;                /* text that was shown was reasoning: its beginning had no tag */
     bool from_text, from_block; /* of the calls: one of these forms, none was structured */
 };
 
-void answer_init(struct answer *a, enum answer_mode mode, const struct llm_request *q,
-                 const struct llm_listener *l);
-void answer_release(struct answer *a);
+void reply_init(struct reply *a, enum reply_mode mode, const struct llm_request *q,
+                const struct llm_listener *l);
+void reply_release(struct reply *a);
 /* False when no more is wanted: a->enough, [DONE] or an error. */
-bool answer_feed(struct answer *a, const char *p, size_t n);
+bool reply_feed(struct reply *a, const char *p, size_t n);
 /* The body is over; lost: the connection broke. 0: r has text, reasoning, calls, finish, usage (-1 where not
  * told). -1: f says why; r->text holds what was shown. */
-int answer_finish(struct answer *a, bool lost, struct llm_reply *r, struct failure *f);
+int reply_finish(struct reply *a, bool lost, struct llm_reply *r, struct failure *f);
 /* Groq refuses a call it could not parse, and quotes it: taken when it is whole JSON with a known name. 0: r
  * is a reply with it. */
-int answer_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r);
+int reply_failed_generation(const struct llm_request *q, const char *body, size_t len, struct llm_reply *r);
 /* Is there a python block in a finished text? */
-bool answer_has_block(const char *text);
+bool reply_has_block(const char *text);
 
 #endif

@@ -242,11 +242,11 @@ struct json *request_schema(struct request_out *o, const struct llm_tool *t)
 
 void request_tools(struct request_out *o, struct json *body, const struct llm_request *q)
 {
-    if (!q->n_tools)
+    if (!q->tools.n)
         return;
     struct json *list = json_array();
-    for (size_t i = 0; i < q->n_tools; i++) {
-        const struct llm_tool *t = &q->tools[i];
+    for (size_t i = 0; i < q->tools.n; i++) {
+        const struct llm_tool *t = &q->tools.v[i];
         struct json *e = json_object(), *f = json_object();
         json_set_str(e, "type", "function");
         json_set_str(f, "name", t->name);

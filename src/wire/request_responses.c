@@ -158,15 +158,15 @@ static void input(struct request_out *o, const struct llm_request *q, const stru
  * word. */
 static void tools(struct request_out *o, struct json *body, const struct llm_request *q)
 {
-    if (!q->n_tools)
+    if (!q->tools.n)
         return;
     struct json *list = json_array();
-    for (size_t i = 0; i < q->n_tools; i++) {
+    for (size_t i = 0; i < q->tools.n; i++) {
         struct json *t = json_object();
         json_set_str(t, "type", "function");
-        json_set_str(t, "name", q->tools[i].name);
-        json_set_str(t, "description", q->tools[i].description);
-        json_set(t, "parameters", request_schema(o, &q->tools[i]));
+        json_set_str(t, "name", q->tools.v[i].name);
+        json_set_str(t, "description", q->tools.v[i].description);
+        json_set(t, "parameters", request_schema(o, &q->tools.v[i]));
         json_set_bool(t, "strict", false);
         json_add(list, t);
     }

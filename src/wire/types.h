@@ -8,7 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "calls/calls.h"
+#include "calls/tool.h"
 #include "chat/conversation.h"
+#include "chat/prompts.h"
 
 enum llm_api { LLM_CHAT_COMPLETIONS, LLM_RESPONSES, LLM_WORKERS_AI }; /* what is sent; see api.h */
 enum llm_dialect { LLM_AUTO, LLM_NATIVE, LLM_BLOCKS };
@@ -94,29 +97,12 @@ struct llm_options {      /* strings are copied */
     void *unsent_ctx;
 };
 
-struct llm_tool {
-    const char *name; /* [A-Za-z0-9_-]{1,64} */
-    const char *description;
-    const char *parameters; /* JSON schema, text */
-    /* the argument that holds code ("code"): lets the reader take bare code and single strings for it */
-    const char *code_key;
-};
-
-/* The texts of each dialect, from prompts/. NULL ones are not used. */
-struct llm_prompts {
-    const char *system_native, *system_blocks; /* placeholders filled in */
-    const char *nudge;                         /* asks about an unsure reply; NULL: none ever is */
-    const char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
-    /* the user turn that carries a result in blocks; "{output}" is the text */
-    const char *examples; /* said before the conversation in blocks: questions, each with the ```python block
-                             that answers it; NULL: none */
-};
-
 struct llm_request {
     const struct conversation *conversation; /* conversation_check() is run on it first */
-    const struct llm_prompts *prompts;
-    const struct llm_tool *tools;
-    size_t n_tools;
+    const struct prompts *prompts;           /* placeholders filled in; NULL texts are not used; or NULL */
+    /* said before the conversation in blocks: questions, each with the block that answers it; NULL: none */
+    const char *examples;
+    struct llm_toolset tools;
     /* the model repeated itself: where a low temperature is sent, send a higher one this once */
     bool vary;
     /* the text of an unsure reply: whether its code is to be run. A call is yes, all else no. NULL: an
@@ -137,14 +123,6 @@ struct llm_listener { /* all may be NULL */
 };
 
 enum llm_finish { LLM_FINISH_STOP, LLM_FINISH_LENGTH, LLM_FINISH_CALLS, LLM_FINISH_FILTER, LLM_FINISH_OTHER };
-
-struct llm_call {
-    struct call call; /* normalised for the history */
-    /* NULL: run it. Else what to tell the model instead (no JSON, cut off, unknown tool, no code) */
-    char *problem;
-    /* as written; NULL for a block. For reports only: they are untrusted and may be no JSON */
-    char *sent_name, *sent_arguments;
-};
 
 struct llm_usage {
     int64_t input, output, reasoning; /* tokens, summed over the requests of this ask; -1 unknown */

@@ -59,12 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     s[size - 1] = '\0';
     char *end = s + size - 1, *body = headers_of(s, end, headers, &n);
     int status = 300 + data[0];
-    struct debug_reply d = {.status = status,
-                            .headers = headers,
-                            .n_headers = n,
-                            .tools = &tool,
-                            .n_tools = 1,
-                            .now = 1800000000};
+    struct debug_reply d = {
+        .status = status, .headers = headers, .n_headers = n, .tools = {&tool, 1}, .now = 1800000000};
 
     check_failure(status, body, (size_t)(end - body), n > 0 ? headers[0] : "", n > 1 ? headers[1] : "");
     char *text = debug_reply(&d, body, (size_t)(end - body));

@@ -14,8 +14,8 @@
 #include "wire/request.h"
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
-static const struct llm_prompts none = {0};
-static const struct llm_request question = {.prompts = &none, .tools = &tool, .n_tools = 1};
+static const struct prompts none = {0};
+static const struct llm_request question = {.prompts = &none, .tools = {&tool, 1}};
 
 struct result {
     int rc;
@@ -35,20 +35,20 @@ static void unhear(void *ctx)
     buf_clear(ctx);
 }
 
-static void run(enum answer_mode mode, const char *s, size_t n, uint32_t seed, struct result *o)
+static void run(enum reply_mode mode, const char *s, size_t n, uint32_t seed, struct result *o)
 {
     *o = (struct result){.heard = BUF_INIT(0)};
     struct llm_listener l = {.ctx = &o->heard, .text = hear, .unsaid = unhear};
-    struct answer a;
-    answer_init(&a, mode, &question, &l);
+    struct reply a;
+    reply_init(&a, mode, &question, &l);
     while (n > 0) {
         size_t k = seed != 0 ? fuzz_piece(&seed, n) : n;
-        answer_feed(&a, s, k);
+        reply_feed(&a, s, k);
         s += k;
         n -= k;
     }
-    o->rc = answer_finish(&a, false, &o->r, &o->f);
-    answer_release(&a);
+    o->rc = reply_finish(&a, false, &o->r, &o->f);
+    reply_release(&a);
 }
 
 static void check_call(const struct llm_call *c)
@@ -84,7 +84,7 @@ static void check_next_request(const struct result *o, enum llm_api api)
     conversation_interrupted(&c);
     conversation_user(&c, "q", 1);
     check(conversation_check(&c, NULL) == 0);
-    struct llm_request q = {.conversation = &c, .prompts = &none, .tools = &tool, .n_tools = 1};
+    struct llm_request q = {.conversation = &c, .prompts = &none, .tools = {&tool, 1}};
     char *body = request_body(&q, &shape, &prompt);
     struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
     check(json_type(j) == JSON_OBJECT && utf8_valid(body, strlen(body)));
@@ -145,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
               && strpbrk(f.message, "\n\033") == NULL);
     } else {
         struct result whole, cut;
-        enum answer_mode mode = data[0] % 3;
+        enum reply_mode mode = data[0] % 3;
         run(mode, s, size - 1, 0, &whole);
         run(mode, s, size - 1, (uint32_t)size * 2 + 1, &cut);
         check_result(&whole);

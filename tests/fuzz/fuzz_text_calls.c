@@ -6,9 +6,10 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "wire/text_calls.h"
+#include "calls/text_calls.h"
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
+static const struct llm_toolset tools = {&tool, 1};
 
 struct result {
     struct buf text, thoughts;
@@ -34,7 +35,7 @@ static void run(const char *s, size_t n, uint32_t seed, enum text_end how, bool 
     struct text_calls k;
     struct buf text = BUF_INIT(0), thoughts = BUF_INIT(0);
     *r = (struct result){0};
-    text_calls_init(&k, &tool, 1);
+    text_calls_init(&k, &tools);
     k.awaited = awaited;
     while (n > 0 && !r->enough) {
         size_t piece = seed != 0 ? fuzz_piece(&seed, n) : n;

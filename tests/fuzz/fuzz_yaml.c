@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "config/config.h"
-#include "config/prompts.h"
+#include "config/prompt_file.h"
 #include "config/ydoc.h"
 
 static void walk(const struct ydoc *y, unsigned depth)
@@ -31,22 +31,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_exact(data, size);
     struct error e = {0};
-    struct ydoc *root = NULL;
+    struct ydoc *root;
     struct config c = {0};
-    struct prompt_texts p = {0};
+    struct prompts p = {0};
 
-    if (ydoc_parse(text, size, "f", &root, &e) < 0) {
-        check(root == NULL);
-        refused(&e);
-    } else if (root) {
+    root = ydoc_parse(text, size, "f", &e);
+    if (root)
         walk(root, 0);
-    }
+    else
+        refused(&e);
     ydoc_free(root);
 
     check(providers_builtin(&c.providers, NULL) == 0);
     e = (struct error){0};
     c.temperature = -1;
-    if (config_apply_yaml(&c, text, size, "f", &e) < 0)
+    if (config_apply_yaml(&c, ydoc_parse(text, size, "f", &e), &e) < 0)
         refused(&e);
     check(c.pids == 0 || (c.pids >= 8 && c.pids <= 32768));
     check(c.timeout == 0 || (c.timeout >= 100 && c.timeout <= 86400000));
@@ -58,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config_release(&c);
 
     e = (struct error){0};
-    if (prompts_apply(&p, text, size, "f", &e) < 0)
+    if (prompts_apply(&p, ydoc_parse(text, size, "f", &e), &e) < 0)
         refused(&e);
     prompts_release(&p);
     free(text);

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "config/dotenv.h"
-#include "config/prompts.h"
+#include "config/prompt_file.h"
 #include "config/ydoc.h"
 
 static void yaml_tree(void **state)
@@ -23,7 +23,7 @@ static void yaml_tree(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(ydoc_parse(text, strlen(text), "f", &root, &err), 0);
+    assert_non_null(root = ydoc_parse(text, strlen(text), "f", &err));
     assert_int_equal(root->type, YDOC_MAP);
     assert_int_equal(root->n, 5);
     assert_string_equal(ydoc_get(root, "name")->text, "x");
@@ -36,10 +36,12 @@ static void yaml_tree(void **state)
     assert_null(ydoc_get(root, "other"));
     assert_null(ydoc_get(ydoc_get(root, "name"), "x"));
     ydoc_free(root);
-    assert_int_equal(ydoc_parse("# nothing\n", 10, "f", &root, &err), 0);
-    assert_null(root);
-    assert_int_equal(ydoc_parse("", 0, "f", &root, &err), 0);
-    assert_null(root);
+    assert_non_null(root = ydoc_parse("# nothing\n", 10, "f", &err));
+    assert_true(ydoc_nothing(root));
+    ydoc_free(root);
+    assert_non_null(root = ydoc_parse("", 0, "f", &err));
+    assert_true(ydoc_nothing(root));
+    ydoc_free(root);
 }
 
 static void yaml_refused(void **state)
@@ -67,8 +69,7 @@ static void yaml_refused(void **state)
     (void)state;
     for (size_t i = 0; i < countof(bad); i++) {
         struct error err = {0};
-        assert_int_equal(ydoc_parse(bad[i].text, strlen(bad[i].text), "f", &root, &err), -1);
-        assert_null(root);
+        assert_null(ydoc_parse(bad[i].text, strlen(bad[i].text), "f", &err));
         assert_int_equal(err.kind, ERROR_USAGE);
         if (!strstr(err.text, bad[i].says))
             fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].text, bad[i].says, err.text);
@@ -76,9 +77,10 @@ static void yaml_refused(void **state)
     struct error err = {0};
     char *big = xmalloc(YDOC_MAX + 1);
     memset(big, '#', YDOC_MAX + 1);
-    assert_int_equal(ydoc_parse(big, YDOC_MAX + 1, "f", &root, &err), -1);
+    assert_null(ydoc_parse(big, YDOC_MAX + 1, "f", &err));
     assert_non_null(strstr(err.text, "65537"));
-    assert_int_equal(ydoc_parse(big, YDOC_MAX, "f", &root, &err), 0);
+    assert_non_null(root = ydoc_parse(big, YDOC_MAX, "f", &err));
+    ydoc_free(root);
     free(big);
 }
 
@@ -93,7 +95,7 @@ static void yaml_prefixes(void **state)
         struct ydoc *root = NULL;
         struct error err = {0};
         autofree char *copy = xmemdup0(text, n);
-        if (ydoc_parse(copy, n, "f", &root, &err) < 0)
+        if (!(root = ydoc_parse(copy, n, "f", &err)))
             assert_int_equal(err.kind, ERROR_USAGE);
         ydoc_free(root);
     }
@@ -170,7 +172,7 @@ static void dotenv_bad(void **state)
 
 static void prompts(void **state)
 {
-    struct prompt_texts p;
+    struct prompts p;
     struct error err = {0};
     static const struct {
         const char *text, *says;
@@ -180,7 +182,9 @@ static void prompts(void **state)
         {"system: x\n", "f:1: system: expected a map"},
         {"nudge: [a]\n", "f:1: nudge: expected a text, found a list"},
         {"nudge:\n", "expected a text, found nothing"},
-        {"tools: [rm_rf]\n", "there is one tool"},
+        {"tools: [rm_rf]\n", "f:1: tools: expected a map"},
+        {"tools:\n  rm_rf: x\n", "f:2: tools: there is no tool rm_rf"},
+        {"tools:\n  execute_python: [x]\n", "f:2: execute_python: expected a text, found a list"},
         {"- a\n", "expected a map"},
     };
 
@@ -194,15 +198,19 @@ static void prompts(void **state)
     for (size_t i = 0; i < countof(examples); i++)
         assert_true(strstr(examples[i], "?\n```python\n") && strstr(examples[i], "print(")
                     && strstr(examples[i], "\n```\n"));
-    assert_string_equal(p.tools, "execute_python");
+    assert_int_equal(p.n_tools, 1);
+    assert_string_equal(p.tools[0].name, "execute_python");
+    assert_non_null(strstr(p.tools[0].description, "Run Python {python}"));
     autofree char *native = xstrdup(p.system_native);
-    static const char mine[] = "system:\n  blocks: mine\nmodel: special\n";
-    assert_int_equal(prompts_apply(&p, mine, strlen(mine), "f", &err), 0);
+    static const char mine[] = "system:\n  blocks: mine\nmodel: special\ntools:\n  execute_python: run it\n";
+    assert_int_equal(prompts_apply(&p, ydoc_parse(mine, strlen(mine), "f", &err), &err), 0);
     assert_string_equal(p.system_blocks, "mine");
     assert_string_equal(p.system_native, native); /* key by key */
     assert_string_equal(p.model, "special");
+    assert_string_equal(p.tools[0].description, "run it");
     for (size_t i = 0; i < countof(bad); i++) {
-        assert_int_equal(prompts_apply(&p, bad[i].text, strlen(bad[i].text), "f", &err), -1);
+        assert_int_equal(prompts_apply(&p, ydoc_parse(bad[i].text, strlen(bad[i].text), "f", &err), &err),
+                         -1);
         if (!strstr(err.text, bad[i].says))
             fail_msg("expected \"%s\" in \"%s\"", bad[i].says, err.text);
     }

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "engine/engine.h"
 #include "engine/options.h"
 #include "../unit.h"
 
@@ -97,6 +98,11 @@ static inline void done(void *ctx, int status, const struct error *err)
     p->status = status;
     if (status != 0)
         p->err = *err;
+}
+
+static inline struct engine_run *begin(struct place *p, const char *guest)
+{
+    return engine_begin(&(struct engine_start){&p->o, p->loop, guest, done, p});
 }
 
 static inline void wait_told(struct place *p, int times)

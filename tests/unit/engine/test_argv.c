@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "engine/plan.h"
+#include "engine/engines.h"
 #include "engine/options.h"
 
 static const struct sandbox_options options = {
@@ -28,9 +28,10 @@ static const struct sandbox_options options = {
     .open_files = 200,
 };
 
-static struct engine_plan plan_for_tests(void)
+static struct engine_plan plan_for_tests(const struct engine *engine)
 {
     return (struct engine_plan){
+        .engine = engine,
         .o = &options,
         .guest = "GUEST",
         .program = "/x/engine",
@@ -132,10 +133,10 @@ static void check_container(const struct argv *a)
 static void test_docker(void **state)
 {
     (void)state;
-    struct engine_plan p = plan_for_tests();
+    struct engine_plan p = plan_for_tests(&engine_docker);
     struct argv a = ARGV_INIT;
 
-    engine_docker.vector(&p, &a);
+    p.engine->vector(&p, &a);
     check_container(&a);
     has_pair(&a, "run", "-d");
     has_pair(&a, "--memory", "536870912");
@@ -159,12 +160,12 @@ static void test_mount_source(void **state)
                                           {"/a b=c/in", "src=/a b=c/in"}};
 
     for (size_t i = 0; i < countof(dirs); i++) {
-        struct engine_plan p = plan_for_tests();
+        struct engine_plan p = plan_for_tests(&engine_docker);
         struct argv a = ARGV_INIT;
         autofree char *value = xasprintf("type=bind,%s,dst=/run/sandpiper,readonly", dirs[i][1]);
 
         p.dir = dirs[i][0];
-        engine_docker.vector(&p, &a);
+        p.engine->vector(&p, &a);
         has_pair(&a, "--mount", value);
         argv_release(&a);
     }
@@ -174,26 +175,28 @@ static void test_mount_source(void **state)
 static void test_parked_copy(void **state)
 {
     (void)state;
-    struct engine_plan p = plan_for_tests();
+    struct engine_plan p = plan_for_tests(&engine_docker);
     struct sandbox_options o = *p.o;
     struct argv a = ARGV_INIT;
 
     o.snapshots = true;
     p.o = &o;
-    engine_docker.vector(&p, &a);
+    p.engine->vector(&p, &a);
     has_pair(&a, "--pids-limit", "78");
     /* more than the worker's 150 could not be taken back in there */
     has_pair(&a, "--oom-score-adj", "100");
     has_pair(&a, "snapshots=1", "memory=536870912");
     argv_release(&a);
-    p.no_limits = true;
-    engine_podman.vector(&p, &a);
+    p.holds_pids = p.holds_memory = false;
+    p.engine = &engine_podman;
+    p.engine->vector(&p, &a);
     has(&a, "nproc=78");
     has_pair(&a, "snapshots=1", "memory=0");
     argv_release(&a);
     p.holds_pids = false;
     p.holds_memory = true;
-    engine_bwrap.vector(&p, &a);
+    p.engine = &engine_bwrap;
+    p.engine->vector(&p, &a);
     has(&a, "nproc=78");
     has_pair(&a, "snapshots=1", "memory=536870912");
     argv_release(&a);
@@ -202,11 +205,11 @@ static void test_parked_copy(void **state)
 static void test_podman(void **state)
 {
     (void)state;
-    struct engine_plan p = plan_for_tests();
+    struct engine_plan p = plan_for_tests(&engine_podman);
     struct argv a = ARGV_INIT;
 
     p.hard_nproc = 1000;
-    engine_podman.vector(&p, &a);
+    p.engine->vector(&p, &a);
     check_container(&a);
     has(&a, "--no-hosts");
     has(&a, "--http-proxy=false");
@@ -219,7 +222,7 @@ static void test_podman(void **state)
     argv_release(&a);
 
     p.runtime = "runc";
-    engine_podman.vector(&p, &a);
+    p.engine->vector(&p, &a);
     assert_int_equal(find(&a, "--runtime"), 1); /* before "run": it is podman's own option */
     assert_string_equal(a.v[2], "runc");
     assert_string_equal(a.v[3], "run");
@@ -230,19 +233,20 @@ static void test_runtime(void **state)
 {
     (void)state;
     struct sandbox_options o = options;
-    struct engine_plan p = plan_for_tests();
+    struct engine_plan p = plan_for_tests(&engine_docker);
     struct argv a = ARGV_INIT;
     struct error err = {0};
 
     p.runtime = "runsc";
-    engine_docker.vector(&p, &a);
+    p.engine->vector(&p, &a);
     assert_string_equal(a.v[1], "run"); /* docker has it as an option of run, podman before */
     assert_string_equal(a.v[2], "--runtime");
     assert_string_equal(a.v[3], "runsc");
     argv_release(&a);
     o.runtime = "runsc";
     for (int i = 0; i < 2; i++) { /* gVisor shares no socket: attached pipes at once */
-        assert_int_equal(engine_argv(&o, i ? "podman" : "docker", "G", &a, &err), 0);
+        o.engine = i ? "podman" : "docker";
+        assert_int_equal(engine_argv(&o, "G", &a, &err), 0);
         has_pair(&a, "--runtime", "runsc");
         has(&a, "-i");
         has(&a, "stdio");
@@ -250,22 +254,25 @@ static void test_runtime(void **state)
         argv_release(&a);
     }
     o.runtime = "kata";
-    assert_int_equal(engine_argv(&o, "docker", "G", &a, &err), 0);
+    o.engine = "docker";
+    assert_int_equal(engine_argv(&o, "G", &a, &err), 0);
     has_pair(&a, "--runtime", "kata");
     has(&a, "-d");
     argv_release(&a);
     o.runtime = "runsc";
-    assert_int_equal(engine_argv(&o, "bwrap", "G", &a, &err), -1);
+    o.engine = "bwrap";
+    assert_int_equal(engine_argv(&o, "G", &a, &err), -1);
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_non_null(strstr(err.text, "bwrap has no runtimes\n"));
     argv_release(&a);
     p.o = &o;
-    assert_int_equal(engine_docker.explain(
-                         &p, "docker: Error response from daemon: Unknown runtime specified runsc.", &err),
-                     FAULT_ABSENT);
-    assert_non_null(strstr(err.text, "docker: it has no runtime runsc\ninstall gVisor (sudo runsc install"));
     assert_int_equal(
-        engine_podman.explain(&p, "Error: default OCI runtime \"runsc\" not found: invalid argument", &err),
+        p.engine->explain(&p, "docker: Error response from daemon: Unknown runtime specified runsc.", &err),
+        FAULT_ABSENT);
+    assert_non_null(strstr(err.text, "docker: it has no runtime runsc\ninstall gVisor (sudo runsc install"));
+    p.engine = &engine_podman;
+    assert_int_equal(
+        p.engine->explain(&p, "Error: default OCI runtime \"runsc\" not found: invalid argument", &err),
         FAULT_ABSENT);
     assert_non_null(strstr(err.text, "podman: it has no runtime runsc\n"));
 }
@@ -273,11 +280,11 @@ static void test_runtime(void **state)
 static void test_without_control_groups(void **state)
 {
     (void)state;
-    struct engine_plan p = plan_for_tests();
+    struct engine_plan p = plan_for_tests(&engine_podman);
     struct argv a = ARGV_INIT;
 
-    p.no_limits = true;
-    engine_podman.vector(&p, &a);
+    p.holds_pids = p.holds_memory = false;
+    p.engine->vector(&p, &a);
     check_container(&a);
     has_not(&a, "--memory");
     has_not(&a, "--pids-limit");
@@ -292,19 +299,20 @@ static void test_named(void **state)
 {
     (void)state;
     struct sandbox_options o = options;
-    struct engine_plan p = plan_for_tests();
+    struct engine_plan p = plan_for_tests(&engine_docker);
     struct argv a = ARGV_INIT;
 
     o.name = "work";
     p.o = &o;
     p.owner = "";
     p.info = 9;
-    engine_docker.vector(&p, &a);
+    p.engine->vector(&p, &a);
     has_pair(&a, "--label", "sandpiper=1");
     has_pair(&a, "--label", "sandpiper.owner=");
     has_pair(&a, "--label", "sandpiper.name=work");
     argv_release(&a);
-    engine_bwrap.vector(&p, &a);
+    p.engine = &engine_bwrap;
+    p.engine->vector(&p, &a);
     has_not(&a, "--die-with-parent");
     has_pair(&a, "--info-fd", "9");
     has(&a, "--new-session");
@@ -314,11 +322,11 @@ static void test_named(void **state)
 static void test_stdio(void **state)
 {
     (void)state;
-    struct engine_plan p = plan_for_tests();
+    struct engine_plan p = plan_for_tests(&engine_docker);
     struct argv a = ARGV_INIT;
 
     p.stdio = true;
-    engine_docker.vector(&p, &a);
+    p.engine->vector(&p, &a);
     check_container(&a);
     has_pair(&a, "run", "-i");
     has_not(&a, "-d");
@@ -333,10 +341,10 @@ static void test_bwrap(void **state)
     static const char *const flags[] = {
         "--unshare-user",   "--unshare-ipc",    "--unshare-pid", "--unshare-net", "--unshare-uts",
         "--unshare-cgroup", "--disable-userns", "--new-session", "--as-pid-1",    "--clearenv"};
-    struct engine_plan p = plan_for_tests();
+    struct engine_plan p = plan_for_tests(&engine_bwrap);
     struct argv a = ARGV_INIT;
 
-    engine_bwrap.vector(&p, &a);
+    p.engine->vector(&p, &a);
     assert_string_equal(a.v[0], "/x/engine");
     for (size_t i = 0; i < countof(flags); i++)
         has(&a, flags[i]);
@@ -379,18 +387,18 @@ static void test_bwrap(void **state)
     argv_release(&a);
 
     p.holds_pids = false;
-    engine_bwrap.vector(&p, &a);
+    p.engine->vector(&p, &a);
     has_pair(&a, "fd:7", "nproc=77");
     has(&a, "nofile=0");
     argv_release(&a);
 
     p.shares_user = true; /* an ordinary user's: the code's own limits are set inside */
-    engine_bwrap.vector(&p, &a);
+    p.engine->vector(&p, &a);
     has_pair(&a, "nofile=200", "pending=256");
     argv_release(&a);
 
     p.info = -1;
-    engine_bwrap.vector(&p, &a);
+    p.engine->vector(&p, &a);
     has_not(&a, "--info-fd");
     argv_release(&a);
 }
@@ -400,18 +408,21 @@ static void test_dry_run(void **state)
     (void)state;
     struct error err = {0};
     struct argv a = ARGV_INIT;
+    struct sandbox_options o = options;
 
-    assert_int_equal(engine_argv(&options, "docker", "G", &a, &err), 0);
+    o.engine = "docker";
+    assert_int_equal(engine_argv(&o, "G", &a, &err), 0);
     assert_string_equal(a.v[0], "docker");
     has(&a, "img:1");
     argv_release(&a);
-    assert_int_equal(engine_argv(&options, "vmware", "G", &a, &err), -1);
+    o.engine = "vmware";
+    assert_int_equal(engine_argv(&o, "G", &a, &err), -1);
     assert_int_equal(err.kind, ERROR_USAGE);
     argv_release(&a);
 }
 
 struct saying {
-    const struct engine_description *engine;
+    const struct engine *engine;
     const char *said, *cause, *remedy;
     enum engine_fault fault;
 };
@@ -451,11 +462,12 @@ static void test_explanations(void **state)
         {&engine_bwrap, "bwrap: execvp /usr/bin/python3: No such file or directory", "no /usr/bin/python3",
          "apt install python3", FAULT_OTHER},
     };
-    struct engine_plan p = plan_for_tests();
+    struct engine_plan p = plan_for_tests(NULL);
 
     for (size_t i = 0; i < countof(sayings); i++) {
         struct error err = {0};
 
+        p.engine = sayings[i].engine;
         assert_int_equal(sayings[i].engine->explain(&p, sayings[i].said, &err), sayings[i].fault);
         assert_int_equal(err.kind, ERROR_SANDBOX);
         const char *line = strchr(err.text, '\n');

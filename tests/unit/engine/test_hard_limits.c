@@ -11,43 +11,41 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "engine/hard_limits.h"
-#include "engine/plan.h"
+#include "engine/engines.h"
 #include "engine/options.h"
 
 struct edge {
-    const struct engine_description *engine;
-    struct engine_room room;
+    struct hard_limits limits;
     int asked;       /* --pids; 0: the default */
     int pids, files; /* what comes of it; -1: refused */
     const char *says;
 };
 
 static const struct edge edges[] = {
-    {&engine_bwrap, {-1, -1, 0, false}, 0, 128, 256, ""},
-    {&engine_bwrap, {1000, 256, 500, false}, 0, 128, 256, ""},
+    {{&engine_bwrap, -1, -1, 0, false}, 0, 128, 256, ""},
+    {{&engine_bwrap, 1000, 256, 500, false}, 0, 128, 256, ""},
     /* its copy, and what we need ourselves */
-    {&engine_bwrap, {237, 256, 100, false}, 0, 128, 256, ""},
-    {&engine_bwrap, {236, 256, 100, false}, 0, 127, 256, "127 processes instead of 128"},
-    {&engine_bwrap, {100, 256, 83, false}, 0, 8, 256, "8 processes instead of 128"},
-    {&engine_bwrap, {100, 256, 84, false}, 0, -1, 0, "too few processes"},
-    {&engine_bwrap, {100, 256, 200, false}, 0, -1, 0, "200 are in use"},
-    {&engine_bwrap, {0, 256, 0, false}, 0, -1, 0, "too few processes"},
-    {&engine_bwrap, {100, 256, 10, false}, 50, 50, 256, ""},
-    {&engine_bwrap, {100, 256, 10, false}, 82, -1, 0, "--pids 81"},
+    {{&engine_bwrap, 237, 256, 100, false}, 0, 128, 256, ""},
+    {{&engine_bwrap, 236, 256, 100, false}, 0, 127, 256, "127 processes instead of 128"},
+    {{&engine_bwrap, 100, 256, 83, false}, 0, 8, 256, "8 processes instead of 128"},
+    {{&engine_bwrap, 100, 256, 84, false}, 0, -1, 0, "too few processes"},
+    {{&engine_bwrap, 100, 256, 200, false}, 0, -1, 0, "200 are in use"},
+    {{&engine_bwrap, 0, 256, 0, false}, 0, -1, 0, "too few processes"},
+    {{&engine_bwrap, 100, 256, 10, false}, 50, 50, 256, ""},
+    {{&engine_bwrap, 100, 256, 10, false}, 82, -1, 0, "--pids 81"},
     /* who names more is not given less either */
-    {&engine_bwrap, {300, 256, 10, false}, 400, -1, 0, "--pids 400 cannot be given"},
-    {&engine_bwrap, {100, 256, 1, true}, 0, 98, 256, "98 processes"},
-    {&engine_podman, {100, 256, 0, true}, 0, 99, 256, "99 processes"},
-    {&engine_podman, {200, 256, 40, false}, 0, 119, 256, "119 processes"},
-    {&engine_podman,
-     {-1, 255, 0, false},
+    {{&engine_bwrap, 300, 256, 10, false}, 400, -1, 0, "--pids 400 cannot be given"},
+    {{&engine_bwrap, 100, 256, 1, true}, 0, 98, 256, "98 processes"},
+    {{&engine_podman, 100, 256, 0, true}, 0, 99, 256, "99 processes"},
+    {{&engine_podman, 200, 256, 40, false}, 0, 119, 256, "119 processes"},
+    {{&engine_podman, -1, 255, 0, false},
      0,
      128,
      255,
      "255 open files instead of 256, because the hard limit (ulimit -Hn) is 255"},
-    {&engine_podman, {-1, 32, 0, true}, 0, 128, 32, "32 open files"},
-    {&engine_podman, {-1, 31, 0, true}, 0, -1, 0, "too few open files"},
-    {&engine_podman, {50, 40, 0, true}, 0, 49, 40, "limits.conf raises it\ncode may have 40 open files"},
+    {{&engine_podman, -1, 32, 0, true}, 0, 128, 32, "32 open files"},
+    {{&engine_podman, -1, 31, 0, true}, 0, -1, 0, "too few open files"},
+    {{&engine_podman, 50, 40, 0, true}, 0, 49, 40, "limits.conf raises it\ncode may have 40 open files"},
 };
 
 static void test_edges(void **state)
@@ -64,7 +62,7 @@ static void test_edges(void **state)
             o.pids = e->asked;
             o.asked = SANDBOX_ASKED_PIDS;
         }
-        int rc = engine_give(e->engine, &e->room, &o, &told, &err);
+        int rc = hard_limits_fit(&e->limits, &o, &told, &err);
         if (rc != (e->pids < 0 ? -1 : 0) || (rc == 0 && (o.pids != e->pids || o.open_files != e->files)))
             fail_msg("edge %zu: %d, %d processes, %d files, %s%s", i, rc, o.pids, o.open_files,
                      buf_str(&told), err.text);
@@ -78,10 +76,10 @@ static void test_edges(void **state)
 static void test_docker_has_its_own(void **state)
 {
     (void)state;
-    struct engine_room room;
+    struct hard_limits limits;
 
-    engine_room(&engine_docker, &room);
-    assert_true(room.processes == -1 && room.files == -1);
+    hard_limits_read(&engine_docker, &limits);
+    assert_true(limits.processes == -1 && limits.files == -1);
 }
 
 int main(void)

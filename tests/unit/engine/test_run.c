@@ -1,9 +1,12 @@
 /* test_engine_run.c - runs against engines that are shell scripts, records and caches in a folder of the
  * test, and one real bwrap. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -21,7 +24,7 @@ static void test_nothing_installed(void **state)
     struct place *p = *state;
 
     setenv("PATH", "/nonexistent", 1);
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     assert_int_equal(p->told, 0); /* never from inside engine_begin */
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
@@ -38,7 +41,7 @@ static void test_nothing_works(void **state)
     struct place *p = *state;
 
     fake(p, "bwrap", "echo 'bwrap: No permissions to create new namespace' >&2; exit 1");
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     if (p->status == 0) { /* it went on before bwrap had failed: its channel is closed */
         engine_reject(r, "it hung up");
@@ -57,7 +60,7 @@ static void test_by_name_is_not_replaced(void **state)
     fake(p, "docker", "echo 'docker: Error response from daemon: No such image: img:1.' >&2; exit 125");
     fake(p, "bwrap", "sleep 5");
     p->o.engine = "docker";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     assert_string_equal(p->err.text,
@@ -72,7 +75,7 @@ static void test_unknown_name(void **state)
     struct place *p = *state;
 
     p->o.engine = "vmware";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->err.kind, ERROR_USAGE);
     engine_end(r);
@@ -89,7 +92,7 @@ static void test_auto_goes_on(void **state)
          "echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit "
          "125");
     fake(p, "podman", "case $1 in run) echo 'Error: the moon is full' >&2; exit 126;; esac");
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     assert_string_equal(buf_str(&p->notices),
@@ -110,7 +113,7 @@ static void test_flood_on_stderr(void **state)
 
     fake(p, "docker", "PATH=/usr/bin:/bin; head -c 30000000 /dev/zero | tr '\\0' x >&2; exit 125");
     p->o.engine = "docker";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     assert_true(strlen(p->err.text) < sizeof p->err.text);
@@ -128,7 +131,7 @@ static void test_podman_runtime(void **state)
          "fi\n"
          "if [ \"$1 $2\" = '--runtime runc' ]; then echo 'Error: now it is runc' >&2; exit 126; fi");
     p->o.engine = "podman";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_non_null(strstr(p->err.text, "now it is runc"));
     engine_end(r);
@@ -148,12 +151,12 @@ static void test_stdio(void **state)
          "*' run -i '*) read -r x; echo \"got $x\"; read -r y;;\n"
          "esac");
     p->o.engine = "docker";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, 0);
-    assert_int_not_equal(engine_channel(r), engine_channel_out(r));
-    assert_int_equal(write(engine_channel_out(r), "!\n", 2), 2);
-    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    assert_int_not_equal(engine_facts(r).channel, engine_facts(r).channel_out);
+    assert_int_equal(write(engine_facts(r).channel_out, "!\n", 2), 2);
+    struct pollfd fd = {.fd = engine_facts(r).channel, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 5000), 1);
     ssize_t n = read(fd.fd, text, sizeof text - 1);
     assert_true(n > 0);
@@ -165,49 +168,47 @@ static void test_stdio(void **state)
     engine_end(r);
     assert_true(run_dir_empty());
 
-    struct engine_memory m;
-    assert_true(engine_memory_load(&p->o, &m));
+    struct engine_cached m;
+    assert_true(engine_cache_load(&p->o, &m));
     assert_true(m.stdio);
     assert_string_equal(m.packages, "numpy 1.24");
-    engine_memory_release(&m);
+    engine_cached_release(&m);
 }
 
 static void test_memory(void **state)
 {
     struct place *p = *state;
-    struct engine_memory m = {.engine = (char *)"docker",
+    struct engine_cached m = {.engine = (char *)"docker",
                               .python = (char *)"3.9",
                               .packages = (char *)"",
                               .runtime = NULL},
                          got;
-    char *engine, *python, *packages;
+    struct engine_cached known;
 
-    assert_false(engine_memory_load(&p->o, &got));
+    assert_false(engine_cache_load(&p->o, &got));
     fake(p, "docker", "exit 1");
-    engine_memory_store(&p->o, &m);
-    assert_true(engine_remembered(&p->o, &engine, &python, &packages));
-    assert_string_equal(engine, "docker");
-    assert_string_equal(python, "3.9");
-    assert_string_equal(packages, "");
-    free(engine);
-    free(python);
-    free(packages);
+    engine_cache_store(&p->o, &m);
+    assert_true(engine_remembered(&p->o, &known));
+    assert_string_equal(known.engine, "docker");
+    assert_string_equal(known.python, "3.9");
+    assert_string_equal(known.packages, "");
+    engine_cached_release(&known);
     /* Other options, another version of the client: not known. */
     p->o.memory++;
-    assert_false(engine_memory_load(&p->o, &got));
+    assert_false(engine_cache_load(&p->o, &got));
     p->o.memory--;
     fake(p, "docker", "exit 12");
-    assert_false(engine_memory_load(&p->o, &got));
+    assert_false(engine_cache_load(&p->o, &got));
     /* Garbage is not an error. */
     autofree char *file = xdg_path(XDG_CACHE, "engine");
     static const char *const garbage[] = {"",      "{",      "[1,2]",     "[{}]", "[{\"key\":3}]",
                                           "\"x\"", "[[[[[[", "{\"a\":[]}"};
     for (size_t i = 0; i < countof(garbage); i++) {
         assert_int_equal(file_write(file, garbage[i], strlen(garbage[i]), 0600, NULL), 0);
-        assert_false(engine_memory_load(&p->o, &got));
-        engine_memory_store(&p->o, &m);
-        assert_true(engine_memory_load(&p->o, &got));
-        engine_memory_release(&got);
+        assert_false(engine_cache_load(&p->o, &got));
+        engine_cache_store(&p->o, &m);
+        assert_true(engine_cache_load(&p->o, &got));
+        engine_cached_release(&got);
     }
 }
 
@@ -438,16 +439,16 @@ static void test_real_bwrap(void **state)
     need_bwrap();
     setenv("SECRET_KEY", "x", 1);
     p->o.engine = "bwrap";
-    struct engine_run *r = engine_begin(&p->o, p->loop, guest, done, p);
+    struct engine_run *r = begin(p, guest);
     wait_told(p, 1);
     assert_int_equal(p->status, 0);
-    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    struct pollfd fd = {.fd = engine_facts(r).channel, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 10000), 1);
     assert_true(read(fd.fd, text, sizeof text - 1) > 0);
     assert_non_null(
         strstr(text, "b'N' pid 1 cwd /mnt/data env False map 0 caps 0000000000000000 nnp 1 sec 2"));
     assert_true(engine_alive(r, why, sizeof why));
-    assert_string_equal(engine_name(r), "bwrap");
+    assert_string_equal(engine_facts(r).name, "bwrap");
     if (geteuid() == 0)
         assert_true(child_uid() >= 0x70000000u); /* uid 0 of the host never runs a cell */
     engine_end(r);
@@ -461,11 +462,10 @@ static void test_real_bwrap_bad_guest(void **state)
 
     need_bwrap();
     p->o.engine = "bwrap";
-    struct engine_run *r = engine_begin(
-        &p->o, p->loop, "import os, sys\nos.read(int(sys.argv[1][3:]), 1)\nsys.exit('no such luck')", done,
-        p);
+    struct engine_run *r = begin(
+        p, "import os, sys\nos.read(int(sys.argv[1][3:]), 1)\nsys.exit('no such luck')");
     wait_told(p, 1);
-    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    struct pollfd fd = {.fd = engine_facts(r).channel, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 10000), 1);
     engine_reject(r, "it hung up");
     assert_int_equal(p->told, 1);
@@ -476,6 +476,62 @@ static void test_real_bwrap_bad_guest(void **state)
     assert_true(run_dir_empty());
 }
 
+static int count_descriptors(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* However far a start comes with so few descriptors, those that it had are closed when it is ended. */
+static void few_descriptors(struct place *p)
+{
+    int before = count_descriptors(), lowest = dup(0), more = 0;
+    struct rlimit limit, few;
+
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (p->status = -1; p->status != 0 && more < 40; more++) {
+        p->told = 0;
+        few = (struct rlimit){(rlim_t)(lowest + more), limit.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        struct engine_run *r = begin(p, guest);
+        while (!p->told)
+            loop_wait(p->loop, 100);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        engine_end(r);
+        if (count_descriptors() != before)
+            fail_msg("%d descriptors more, after a start with %d", count_descriptors() - before, more);
+    }
+    if (more < 4 || p->status != 0)
+        fail_msg("%d more descriptors, status %d: %s", more, p->status, p->err.text);
+}
+
+static void test_few_descriptors(void **state)
+{
+    struct place *p = *state;
+
+    p->o.engine = "docker";
+    p->o.runtime = "runsc"; /* attached pipes */
+    signal(SIGPIPE, SIG_IGN);
+    fake(p, "docker", "case \" $* \" in *' run -i '*) read -r x; read -r y;; esac");
+    few_descriptors(p);
+}
+
+static void test_few_descriptors_bwrap(void **state)
+{
+    struct place *p = *state;
+
+    need_bwrap();
+    p->o.engine = "bwrap";
+    few_descriptors(p);
+}
+
 /* Ended in the middle of everything, nothing is left. */
 static void test_end_at_any_time(void **state)
 {
@@ -484,10 +540,10 @@ static void test_end_at_any_time(void **state)
     need_bwrap();
     p->o.engine = "bwrap";
     engine_end(NULL);
-    engine_end(engine_begin(&p->o, p->loop, guest, done, p));
+    engine_end(begin(p, guest));
     assert_int_equal(p->told, 0);
     for (int steps = 1; steps < 4; steps++) {
-        struct engine_run *r = engine_begin(&p->o, p->loop, guest, done, p);
+        struct engine_run *r = begin(p, guest);
         for (int i = 0; i < steps; i++)
             loop_wait(p->loop, 5);
         engine_end(r);
@@ -499,12 +555,12 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_nothing_installed), T(test_nothing_works), T(test_by_name_is_not_replaced),
-        T(test_unknown_name),      T(test_auto_goes_on),  T(test_flood_on_stderr),
-        T(test_podman_runtime),    T(test_stdio),         T(test_memory),
-        T(test_host_python),       T(test_owner),         T(test_own_uid),
-        T(test_hand_over),         T(test_real_bwrap),    T(test_real_bwrap_bad_guest),
-        T(test_end_at_any_time),
+        T(test_nothing_installed), T(test_nothing_works),   T(test_by_name_is_not_replaced),
+        T(test_unknown_name),      T(test_auto_goes_on),    T(test_flood_on_stderr),
+        T(test_podman_runtime),    T(test_stdio),           T(test_memory),
+        T(test_host_python),       T(test_owner),           T(test_own_uid),
+        T(test_hand_over),         T(test_real_bwrap),      T(test_real_bwrap_bad_guest),
+        T(test_end_at_any_time),   T(test_few_descriptors), T(test_few_descriptors_bwrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

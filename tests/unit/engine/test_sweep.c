@@ -102,8 +102,8 @@ static void test_reap(void **state)
                   *half = xasprintf("%s/sandpiper-1-7-0000000000000005", run);
 
     assert_int_equal(file_mkdirs(half, 0700, NULL), 0);
-    engine_reap(p->loop);
-    engine_reap_end(p->loop);
+    sweep_begin(p->loop);
+    sweep_end(p->loop);
     assert_int_equal(entries(getenv("XDG_RUNTIME_DIR")), 2);
     assert_int_not_equal(access(dead, F_OK), 0);
     assert_int_not_equal(access(no_name_of_ours, F_OK), 0);
@@ -130,12 +130,12 @@ static void test_reap_waits_for_a_start(void **state)
     pid_t client = child_spawn(&o, NULL);
     close(fd);
     assert_true(session_dir_held(dir));
-    engine_reap(p->loop);
+    sweep_begin(p->loop);
     for (int64_t end = clock_ms() + 400; clock_ms() < end;)
         loop_wait(p->loop, 50);
     assert_int_equal(access(dir, F_OK), 0);
     assert_int_not_equal(access(log, F_OK), 0);
-    engine_reap_end(p->loop);
+    sweep_end(p->loop);
     assert_true(run_dir_empty());
     assert_int_equal(access(log, F_OK), 0);
     assert_true(child_wait(client, 2000, &status));
@@ -154,8 +154,8 @@ static void test_reap_asks_again(void **state)
         p->dir);
 
     fake(p, "docker", script);
-    engine_reap(p->loop);
-    engine_reap_end(p->loop);
+    sweep_begin(p->loop);
+    sweep_end(p->loop);
     assert_true(run_dir_empty());
     assert_int_not_equal(access(dir, F_OK), 0);
     assert_int_equal(removals_asked(log), 2);
@@ -171,10 +171,10 @@ static void test_reap_waits_for_what_is_in_progress(void **state)
                                       "of container x is already in progress' >&2; exit 1; }\n"
                                       "echo 'Error: No such container: x' >&2; exit 1",
                                       p->dir);
-    struct engine_swept swept = {0};
+    struct sweep_result swept = {0};
 
     fake(p, "docker", script);
-    engine_sweep(p->loop, &swept);
+    sweep_now(p->loop, &swept);
     assert_int_equal(swept.sandboxes, 1);
     assert_int_equal(removals_asked(log), 2);
     assert_int_not_equal(access(dir, F_OK), 0);
@@ -211,10 +211,10 @@ static void test_reap_looks_inside(void **state)
     pid_t one = start_inside(), other = start_inside();
     autofree char *bwrap = left_with_inside("0000000000000001", "bwrap", one),
                   *docker = left_with_inside("0000000000000002", "docker", other);
-    struct engine_swept swept = {0};
+    struct sweep_result swept = {0};
     int status;
 
-    engine_sweep(p->loop, &swept);
+    sweep_now(p->loop, &swept);
     assert_true(child_wait(one, 0, &status));
     assert_int_equal(swept.sandboxes, 1);
     assert_int_equal(swept.failed, 1);
@@ -223,8 +223,8 @@ static void test_reap_looks_inside(void **state)
     assert_int_equal(access(docker, F_OK), 0);
     child_kill(other, SIGKILL);
     child_wait(other, 1000, &status);
-    swept = (struct engine_swept){0};
-    engine_sweep(p->loop, &swept);
+    swept = (struct sweep_result){0};
+    sweep_now(p->loop, &swept);
     assert_int_equal(swept.sandboxes, 1);
     assert_int_equal(swept.failed, 0);
     assert_true(run_dir_empty());
@@ -240,15 +240,15 @@ static void test_reap_leaves_it_to_the_keeper(void **state)
     int keep = session_dir_keep(&(struct session_dir){.path = dir}, NULL);
 
     assert_true(keep >= 0);
-    engine_reap(p->loop);
-    engine_reap_end(p->loop);
+    sweep_begin(p->loop);
+    sweep_end(p->loop);
     assert_int_equal(access(dir, F_OK), 0);
     assert_int_equal(session_dir_ending(), 1);
     assert_int_not_equal(access(log, F_OK), 0);
     close(keep);
     assert_int_equal(session_dir_ending(), 0);
-    engine_reap(p->loop);
-    engine_reap_end(p->loop);
+    sweep_begin(p->loop);
+    sweep_end(p->loop);
     assert_true(run_dir_empty());
 }
 
@@ -265,8 +265,8 @@ static void test_reap_nobody_to_ask(void **state)
 
     leave_many();
     fake(p, "docker", script);
-    engine_reap(p->loop);
-    engine_reap_end(p->loop);
+    sweep_begin(p->loop);
+    sweep_end(p->loop);
     assert_true(clock_ms() - begun < 1500);
     assert_int_equal(entries(getenv("XDG_RUNTIME_DIR")), MANY); /* for the next start */
     assert_in_range(removals_asked(log), 1, 8);
@@ -283,10 +283,10 @@ static void test_reap_without_record(void **state)
 
     (void)log;
     assert_int_equal(truncate(file, 0), 0);
-    engine_reap(p->loop);
+    sweep_begin(p->loop);
     assert_int_equal(access(dir, F_OK), 0);
     assert_int_equal(utimensat(AT_FDCWD, dir, day, 0), 0);
-    engine_reap(p->loop);
+    sweep_begin(p->loop);
     assert_true(run_dir_empty());
 }
 
@@ -327,11 +327,11 @@ static void test_scan_of_a_list_that_is_cut(void **state)
     autofree char *log = logging_docker(p), *list = xasprintf("%s/list", p->dir), *me = owner_self();
     autofree char *script = xasprintf("case $1 in ps) exec /bin/cat %s;; esac; echo \"$*\" >> %s", list, log);
     autofree char *line = xasprintf("sandpiper-0000000000000001 %s\n", me);
-    const struct engine_memory memory = {.engine = (char *)"docker"};
-    struct engine_swept swept = {0};
+    const struct engine_cached memory = {.engine = (char *)"docker"};
+    struct sweep_result swept = {0};
 
     fake(p, "docker", script);
-    engine_memory_store(&p->o, &memory);
+    engine_cache_store(&p->o, &memory);
     for (size_t i = 0; i < countof(caps); i++) {
         struct buf text = {0};
         size_t len = strlen(line);
@@ -343,8 +343,8 @@ static void test_scan_of_a_list_that_is_cut(void **state)
             buf_addstr(&text, line);
         assert_int_equal(file_write(list, text.data, text.len, 0644, NULL), 0);
         buf_release(&text);
-        swept = (struct engine_swept){0};
-        engine_sweep(p->loop, &swept);
+        swept = (struct sweep_result){0};
+        sweep_now(p->loop, &swept);
         assert_int_equal(swept.sandboxes + swept.failed, 0);
         assert_int_not_equal(access(log, F_OK), 0);
     }
@@ -360,7 +360,7 @@ static void test_scan_of_labels(void **state)
                   *other = xstrdup(dead);
     autofree char *script = xasprintf("case $1 in ps) exec /bin/cat %s;; esac; echo \"$0 $*\" >> %s", list,
                                       log);
-    struct engine_swept swept = {0};
+    struct sweep_result swept = {0};
 
     char *boot = strchr(other, '/') + 1;
     *boot = *boot == 'f' ? 'e' : 'f';
@@ -369,13 +369,13 @@ static void test_scan_of_labels(void **state)
         dead);
     assert_int_equal(file_write(list, lines, strlen(lines), 0644, NULL), 0);
     for (size_t i = 0; i < countof(engines); i++) {
-        const struct engine_memory memory = {.engine = (char *)engines[i]};
+        const struct engine_cached memory = {.engine = (char *)engines[i]};
 
         fake(p, engines[i], script);
-        engine_memory_store(&p->o, &memory);
+        engine_cache_store(&p->o, &memory);
         p->o.memory++; /* both are remembered */
     }
-    engine_sweep(p->loop, &swept);
+    sweep_now(p->loop, &swept);
     assert_int_equal(swept.sandboxes, 3);
     struct buf text = BUF_INIT(4096);
     assert_int_equal(file_read(log, 4096, &text, NULL), 0);
@@ -397,10 +397,10 @@ static void test_reap_many(void **state)
 
     leave_many();
     fake(p, "docker", script);
-    engine_reap(p->loop);
+    sweep_begin(p->loop);
     /* a machine under load may need more than the time of one end */
     for (int i = 0; i < 5 && !run_dir_empty(); i++)
-        engine_reap_end(p->loop);
+        sweep_end(p->loop);
     assert_true(run_dir_empty());
     assert_int_equal(removals_asked(log), MANY);
 }
@@ -418,19 +418,19 @@ static void test_reap_end_is_bounded(void **state)
     (void)log;
     fake(p, "docker", "exec /bin/sleep 6");
     assert_int_equal(file_write(tried, "", 0, 0600, NULL), 0);
-    engine_reap(p->loop);
-    engine_reap_end(p->loop); /* an earlier start has waited for it */
+    sweep_begin(p->loop);
+    sweep_end(p->loop); /* an earlier start has waited for it */
     assert_true(clock_ms() - begun < 1000);
     autofree char *new = left_behind("0000000000000002", ":7", "sandpiper-0000000000000002"),
                   *mark = xasprintf("%s/late", new);
-    engine_reap(p->loop);
+    sweep_begin(p->loop);
     loop_interrupt(p->loop);
-    engine_reap_end(p->loop);
+    sweep_end(p->loop);
     assert_true(clock_ms() - begun < 1000);
     assert_int_not_equal(access(mark, F_OK), 0);
     loop_arm(p->loop);
     begun = clock_ms();
-    engine_reap_end(p->loop);
+    sweep_end(p->loop);
     assert_in_range(clock_ms() - begun, 2900, 5500);
     assert_int_equal(access(mark, F_OK), 0);
 }
@@ -445,7 +445,7 @@ static void test_a_client_that_hangs(void **state)
 
     fake(p, "docker", script);
     p->o.engine = "docker";
-    struct engine_run *r = engine_begin(&p->o, p->loop, "G", done, p);
+    struct engine_run *r = begin(p, "G");
     for (int64_t end = clock_ms() + 5000; entries(getenv("XDG_RUNTIME_DIR")) == 0 && clock_ms() < end;)
         loop_wait(p->loop, 50);
     loop_wait(p->loop, 50);
@@ -461,8 +461,8 @@ static void test_a_client_that_hangs(void **state)
             &d, &(struct session_record){.owner = dead, .engine = "docker", .container = container}, NULL),
         0);
     globfree(&found);
-    engine_reap(p->loop);
-    engine_reap_end(p->loop);
+    sweep_begin(p->loop);
+    sweep_end(p->loop);
     assert_true(run_dir_empty());
 }
 

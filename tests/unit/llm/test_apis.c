@@ -19,7 +19,7 @@
 #include "wire/read_workers_ai.h"
 
 static const struct llm_tool tool = {"execute_python", "Runs it.", "{\"type\":\"object\"}", "code"};
-static const struct llm_prompts prompts = {
+static const struct prompts prompts = {
     .system_native = "NATIVE", .system_blocks = "BLOCKS", .nudge = "NUDGE"};
 
 static void take(void *ctx, const char *body)
@@ -44,7 +44,7 @@ static struct llm_options options(enum llm_api api, struct buf *body)
 
 static void ask(struct llm *m, const struct conversation *c)
 {
-    struct llm_request q = {.conversation = c, .prompts = &prompts, .tools = &tool, .n_tools = 1};
+    struct llm_request q = {.conversation = c, .prompts = &prompts, .tools = {&tool, 1}};
     struct llm_reply r;
     struct error err = {0};
     assert_int_equal(llm_ask(m, &q, NULL, &r, &err), -1);

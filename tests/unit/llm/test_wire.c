@@ -49,7 +49,7 @@ struct wire_case {
     const struct json *expected;
     struct llm_tool tools[16];
     size_t n_tools;
-    enum answer_mode mode;
+    enum reply_mode mode;
 };
 
 static void on_text(void *ctx, const char *s, size_t n)
@@ -87,8 +87,8 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
     *o = (struct outcome){0};
     struct heard heard = {.text = BUF_INIT(0)};
     struct llm_listener l = {.ctx = &heard, .text = on_text, .unsaid = on_unsaid};
-    struct llm_prompts none = {0};
-    struct llm_request q = {.prompts = &none, .tools = w->tools, .n_tools = w->n_tools};
+    struct prompts none = {0};
+    struct llm_request q = {.prompts = &none, .tools = {w->tools, w->n_tools}};
     if (w->status >= 300) {
         char ct[128], ra[64], ms[64], sr[64];
         header(w, "content-type", ct, sizeof ct);
@@ -97,28 +97,28 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
         header(w, "x-should-retry", sr, sizeof sr);
         struct failure_headers h = {ct, ra, ms, sr, ""};
         failure_from_response(&o->f, w->status, &h, buf_str(&w->body), len, 1800000000);
-        o->rc = o->f.class == FAILURE_TOOL_USE ? answer_failed_generation(&q, buf_str(&w->body), len, &o->r)
+        o->rc = o->f.class == FAILURE_TOOL_USE ? reply_failed_generation(&q, buf_str(&w->body), len, &o->r)
                                                : -1;
         if (o->rc)
             o->r.text = xstrdup("");
         o->heard = xstrdup("");
         return;
     }
-    struct answer a;
-    answer_init(&a, w->mode, &q, &l);
+    struct reply a;
+    reply_init(&a, w->mode, &q, &l);
     for (size_t at = 0; at < len;) {
         size_t n = cut && at < cut ? cut - at : step;
         if (n > len - at)
             n = len - at;
         char *piece = xmemdup0(w->body.data + at, n); /* exact size, so that a sanitizer sees an overrun */
-        answer_feed(&a, piece, n);
+        reply_feed(&a, piece, n);
         free(piece);
         at += n;
     }
-    o->rc = answer_finish(&a, lost, &o->r, &o->f);
+    o->rc = reply_finish(&a, lost, &o->r, &o->f);
     snprintf(o->finish, sizeof o->finish, "%s", a.reader.finish);
     o->heard = buf_steal(&heard.text, NULL);
-    answer_release(&a);
+    reply_release(&a);
 }
 
 static const char *code_of(const struct llm_call *c, struct json **doc)
@@ -286,7 +286,7 @@ static const char *check_history(const struct json *e, const struct wire_case *w
     const char *why = NULL;
     struct error err = {0};
     struct conversation c;
-    struct llm_prompts prompts = {.system_native = "S", .system_blocks = "S"};
+    struct prompts prompts = {.system_native = "S", .system_blocks = "S"};
     struct llm_options lo = {
         .model = "m", .temperature = -1, .send_max_tokens = true, .api = api_named(str(json_get(e, "api")))};
     conversation_init(&c);
@@ -294,11 +294,10 @@ static const char *check_history(const struct json *e, const struct wire_case *w
     if (conversation_check(&c, &err))
         why = "the history breaks a rule";
     for (size_t i = 0; i < 2 && !why; i++) {
-        struct llm_request q = {
-            .conversation = &c, .prompts = &prompts, .tools = w->tools, .n_tools = w->n_tools};
+        struct llm_request q = {.conversation = &c, .prompts = &prompts, .tools = {w->tools, w->n_tools}};
         struct request_shape s = {.o = &lo,
                                   .origin = keys[i],
-                                  .blocks = w->mode == ANSWER_BLOCKS,
+                                  .blocks = w->mode == REPLY_MODE_BLOCKS,
                                   .stream = true,
                                   .stream_options = true,
                                   .max_tokens = request_max_tokens(&lo, false, 0)};
@@ -486,7 +485,7 @@ static bool case_read(struct wire_case *w, const char *dir, const char *name)
         read_gzip(w, b);
     w->meta = json_parse(buf_str(&meta), meta.len, JSON_DUPLICATES, NULL, NULL);
     w->expected = json_get(w->meta, "expected");
-    w->mode = strcmp(str(json_get(w->meta, "dialect")), "blocks") ? ANSWER_NATIVE : ANSWER_BLOCKS;
+    w->mode = strcmp(str(json_get(w->meta, "dialect")), "blocks") ? REPLY_MODE_NATIVE : REPLY_MODE_BLOCKS;
     buf_release(&meta);
     buf_release(&status);
     if (json_get(w->expected, "actions")) {
@@ -641,7 +640,7 @@ static void enough_blocks(void **state)
     int n = scandir("tests/wire", &list, no_dot, by_name), blocks = 0;
     for (int i = 0; i < n; i++) {
         struct wire_case w;
-        blocks += case_read(&w, "tests/wire", list[i]->d_name) && w.mode == ANSWER_BLOCKS;
+        blocks += case_read(&w, "tests/wire", list[i]->d_name) && w.mode == REPLY_MODE_BLOCKS;
         case_release(&w);
         free(list[i]);
     }

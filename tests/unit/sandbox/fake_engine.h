@@ -105,29 +105,19 @@ static void fake_start(void *ctx, short revents)
     r->done(r->ctx, 0, NULL);
 }
 
-struct engine_run *engine_begin(const struct sandbox_options *o, struct loop *loop, const char *guest,
-                                engine_done_fn *done, void *ctx)
+struct engine_run *engine_begin(const struct engine_start *given)
 {
     struct engine_run *r = xcalloc(1, sizeof *r);
 
-    (void)o;
-    *r = (struct engine_run){.loop = loop, .done = done, .ctx = ctx, .guest = guest, .fd = -1};
-    loop_timer(loop, clock_ms(), fake_start, r);
+    *r = (struct engine_run){
+        .loop = given->loop, .done = given->done, .ctx = given->ctx, .guest = given->guest, .fd = -1};
+    loop_timer(given->loop, clock_ms(), fake_start, r);
     return r;
 }
 
-int engine_channel(const struct engine_run *r)
+struct engine_facts engine_facts(const struct engine_run *r)
 {
-    return r->fd;
-}
-int engine_channel_out(const struct engine_run *r)
-{
-    return r->fd;
-}
-const char *engine_name(const struct engine_run *r)
-{
-    (void)r;
-    return "fake";
+    return (struct engine_facts){.name = "fake", .channel = r->fd, .channel_out = r->fd, .fewer = ""};
 }
 
 static void fake_rejected(void *ctx, short revents)
@@ -156,12 +146,10 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     fake.accepted++;
 }
 
-bool engine_remembered(const struct sandbox_options *o, char **engine, char **python, char **packages)
+bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known)
 {
     (void)o;
-    (void)engine;
-    (void)python;
-    (void)packages;
+    (void)known;
     return false;
 }
 
@@ -180,12 +168,6 @@ bool engine_alive(struct engine_run *r, char *why, size_t size)
     return false;
 }
 
-const char *engine_weakness(const struct engine_run *r)
-{
-    (void)r;
-    return NULL;
-}
-
 bool engine_end(struct engine_run *r)
 {
     if (!r)
@@ -195,46 +177,36 @@ bool engine_end(struct engine_run *r)
     return true;
 }
 
-void engine_stays(struct engine_run *r)
+void engine_keep(struct engine_run *r)
 {
     (void)r;
 }
 
-void engine_reap(struct loop *loop)
+void sweep_begin(struct loop *loop)
 {
     (void)loop;
 }
-void engine_part(struct engine_run *r)
+void engine_end_in_background(struct engine_run *r)
 {
     engine_end(r);
 }
-void engine_reap_part(struct loop *loop)
+void sweep_end_in_background(struct loop *loop)
 {
     (void)loop;
 }
-void engine_sweep(struct loop *loop, struct engine_swept *out)
+void sweep_now(struct loop *loop, struct sweep_result *out)
 {
     (void)loop;
     (void)out;
 }
-void engine_not_swept(struct engine_swept *out, const char *fmt, ...)
+void sweep_failed(struct sweep_result *out, const char *fmt, ...)
 {
     (void)out;
     (void)fmt;
 }
-const char *engine_image(const struct engine_run *r)
-{
-    (void)r;
-    return NULL;
-}
-const char *engine_runtime(const struct engine_run *r)
-{
-    (void)r;
-    return NULL;
-}
 
 /* Nothing here outlives the test. */
-void engine_leave(struct engine_run *r)
+void engine_detach(struct engine_run *r)
 {
     engine_end(r);
 }
@@ -251,8 +223,8 @@ int engine_describe(struct engine_run *r, struct registry_entry *out, struct err
     return error_set(err, ERROR_SANDBOX, 0, "the fake engine keeps nothing");
 }
 
-struct engine_run *engine_known(const struct sandbox_options *o, struct loop *l,
-                                const struct registry_entry *record, struct error *err)
+struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *l,
+                                 const struct registry_entry *record, struct error *err)
 {
     (void)o;
     (void)l;
@@ -261,13 +233,11 @@ struct engine_run *engine_known(const struct sandbox_options *o, struct loop *l,
     return NULL;
 }
 
-int engine_argv(const struct sandbox_options *o, const char *engine, const char *guest, struct argv *out,
-                struct error *err)
+int engine_argv(const struct sandbox_options *o, const char *guest, struct argv *out, struct error *err)
 {
-    (void)o;
     (void)guest;
     (void)err;
-    argv_push(out, engine);
+    argv_push(out, o->engine);
     return 0;
 }
 

@@ -40,7 +40,7 @@ static void want_value(const char *code, const char *value)
     want(code, CELL_OK);
     if (!r.value || strcmp(r.value, value) != 0)
         fail_msg("%s gave %s, wanted %s (what: %s)", code, r.value ? r.value : "nothing", value,
-                 r.what ? r.what : "-");
+                 said ? said : "-");
 }
 
 /* The cell died, and x is what it was before. */
@@ -49,22 +49,22 @@ static void want_restored(const char *code, enum cell_status status, const char 
     usleep(PAUSE_US); /* so that there is a snapshot of what x is now */
     want(code, status);
     if (!r.state_restored || r.state_lost)
-        fail_msg("not restored: %s\ncode: %s", r.what, code);
-    has(r.what, how);
-    has(r.what, "the session goes on with the variables from before this cell");
-    assert_null(strstr(r.what, "this cell and"));
+        fail_msg("not restored: %s\ncode: %s", said, code);
+    has(said, how);
+    has(said, "the session goes on with the variables from before this cell");
+    assert_null(strstr(said, "this cell and"));
     want_value("x", x);
     assert_false(r.state_restored || r.state_lost);
-    assert_null(r.what);
+    assert_null(said);
 }
 
 static void want_lost(const char *code, enum cell_status status, const char *why)
 {
     want(code, status);
     if (!r.state_lost || r.state_restored)
-        fail_msg("not lost: %s\ncode: %s", r.what, code);
-    has(r.what, "variables are gone");
-    has(r.what, why);
+        fail_msg("not lost: %s\ncode: %s", said, code);
+    has(said, "variables are gone");
+    has(said, why);
     want("x", CELL_EXCEPTION);
 }
 
@@ -107,7 +107,7 @@ static void test_interrupts_still_work(void **state)
     want("os._exit(0)", CELL_DIED);
     want("x = 2\ntime.sleep(60)", CELL_TIMEOUT);
     assert_false(r.state_lost || r.state_restored);
-    has(r.what, "variables are kept");
+    has(said, "variables are kept");
     want_value("x", "2");
 }
 
@@ -120,8 +120,8 @@ static void test_between_cells(void **state)
     usleep(300000);
     want_value("x", "3");
     assert_true(r.state_restored && !r.state_lost);
-    has(r.what, "the interpreter died after the last cell had ended; the session went on with the variables "
-                "of that moment");
+    has(said, "the interpreter died after the last cell had ended; the session went on with the variables "
+              "of that moment");
     want_value("x", "3");
     assert_false(r.state_restored);
     /* Dead, and the next cell dies too: the older news is not forgotten. */
@@ -130,7 +130,7 @@ static void test_between_cells(void **state)
     usleep(300000);
     want("os._exit(0)", CELL_DIED);
     assert_true(r.state_restored);
-    has(r.what, "before this cell; the interpreter died after");
+    has(said, "before this cell; the interpreter died after");
     assert_false(r.earlier);
     /* Dead, and the next one ends by itself: what it made is there. */
     want("signal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.setitimer(signal.ITIMER_REAL, 0.1);",
@@ -153,7 +153,7 @@ static void test_while_files_go_out(void **state)
     want_restored("x = 2\n" BIG_FILES "threading.Timer(0.005, os._exit, (3,)).start()", CELL_DIED,
                   "os._exit, exit code 3", "1");
     want_by(&pressing, BIG_FILES "print('bye', flush=True)\nos._exit(5)", CELL_DIED);
-    has(r.what, "os._exit, exit code 5");
+    has(said, "os._exit, exit code 5");
     assert_true(r.state_restored && !r.state_lost);
     want_value("x", "1");
     want_by(&pressing, "x = 3\n" BIG_FILES "print('bye', flush=True)", CELL_OK);
@@ -178,7 +178,7 @@ static void test_maimed(void **state)
     want("import os, _signal\nx = 1\n_signal.signal = None", CELL_OK);
     usleep(PAUSE_US);
     want("x", CELL_DIED);
-    has(r.what, "exit code 70");
+    has(said, "exit code 70");
     assert_true(r.state_restored);
     want_lost("x", CELL_DIED, "it ended in the same way");
     want_value("6 * 7", "42");
@@ -203,8 +203,8 @@ static void test_no_copy(void **state)
     usleep(300000);
     want("x", CELL_EXCEPTION);
     assert_true(r.state_lost && !r.state_restored);
-    has(r.what, "before this cell ran, variables were lost");
-    has(r.what, "while threads were running");
+    has(said, "before this cell ran, variables were lost");
+    has(said, "while threads were running");
 }
 
 static void test_off(void **state)
@@ -214,8 +214,8 @@ static void test_off(void **state)
     usleep(PAUSE_US);
     want("import os\nos._exit(0)", CELL_DIED);
     assert_true(r.state_lost && !r.state_restored);
-    has(r.what, "variables are gone");
-    assert_null(strstr(r.what, "no copy"));
+    has(said, "variables are gone");
+    assert_null(strstr(said, "no copy"));
     want("x", CELL_EXCEPTION);
 }
 
@@ -236,7 +236,7 @@ static void test_killed_copy(void **state)
     /* The kernel took the copy to make room; the cell lives: nothing of it is told as the cell's trouble. */
     fake.memory_kills = 1;
     want("kill_copy()", CELL_OK);
-    assert_null(r.what);
+    assert_null(said);
     assert_null(r.hint);
     assert_int_equal(notices, 1);
     usleep(PAUSE_US);
@@ -322,7 +322,7 @@ static void test_without_pause(void **state)
         began = clock_ms() - began;
         want("os._exit(0)", CELL_DIED);
         assert_true(r.state_restored && !r.state_lost);
-        const char *at = strstr(r.what, "before this cell and the ");
+        const char *at = strstr(said, "before this cell and the ");
         unsigned n = at && !strstr(at, "the one before it") ? (unsigned)strtoul(at + 25, NULL, 10)
                                                             : at != NULL;
         autofree char *code = xasprintf("assert x + %u == 20, x\nx = 0", n < 20 ? n : 20);
@@ -398,7 +398,7 @@ static void test_hostile(void **state)
         began = clock_ms();
         want("os._exit(0)", CELL_DIED);
         if (!r.state_lost || r.state_restored)
-            fail_msg("evil %zu: %s", i, r.what);
+            fail_msg("evil %zu: %s", i, said);
         assert_true(clock_ms() - began < 1900); /* before the next rung of the ladder */
         want_value("6 * 7", "42");
     }

@@ -14,7 +14,7 @@ static void test_loss(void **state)
     want("print(2)", CELL_OK);
     assert_true(r.state_lost);
     assert_true(r.files_lost);
-    has(r.what, "container was removed");
+    has(said, "container was removed");
     assert_int_equal(fake.starts, 2);
     want("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(1)", CELL_DIED);
     assert_true(r.files_lost);

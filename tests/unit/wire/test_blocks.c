@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "wire/reply.h"
-#include "wire/blocks.h"
+#include "calls/blocks.h"
 
 /* "text|state|code" with state T text, O other fence, C open, X closed. */
 static char *grammar(const char *s, size_t n, size_t cut, bool whole)
@@ -113,7 +113,7 @@ static void held_back_no_longer_than_needed(void **state)
 static const struct llm_tool python = {"execute_python", "", "{}", "code"};
 
 /* A reply of pieces (NULL-terminated), then a finish. */
-static int reply(enum answer_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r,
+static int reply(enum reply_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r,
                  struct buf *heard);
 
 static void hear(void *ctx, const char *s, size_t n)
@@ -121,31 +121,31 @@ static void hear(void *ctx, const char *s, size_t n)
     buf_add(ctx, s, n);
 }
 
-static int reply(enum answer_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r,
+static int reply(enum reply_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r,
                  struct buf *heard)
 {
-    struct llm_prompts none = {0};
-    struct llm_request q = {.prompts = &none, .tools = &python, .n_tools = 1};
+    struct prompts none = {0};
+    struct llm_request q = {.prompts = &none, .tools = {&python, 1}};
     struct llm_listener l = {.ctx = heard, .text = hear};
-    struct answer a;
+    struct reply a;
     struct failure f;
     *r = (struct llm_reply){0};
-    answer_init(&a, mode, &q, &l);
+    reply_init(&a, mode, &q, &l);
     for (; *pieces; pieces++) {
         struct buf b = BUF_INIT(0);
         /* the tests write JSON escapes */
         buf_addf(&b, "data: {\"choices\":[{\"delta\":{\"content\":\"%s\"}}]}\n\n", *pieces);
-        answer_feed(&a, b.data, b.len);
+        reply_feed(&a, b.data, b.len);
         buf_release(&b);
     }
     if (finish) {
         char end[128];
         snprintf(end, sizeof end,
                  "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"%s\"}]}\n\ndata: [DONE]\n\n", finish);
-        answer_feed(&a, end, strlen(end));
+        reply_feed(&a, end, strlen(end));
     }
-    int rc = answer_finish(&a, finish == NULL, r, &f);
-    answer_release(&a);
+    int rc = reply_finish(&a, finish == NULL, r, &f);
+    reply_release(&a);
     return rc;
 }
 
@@ -156,7 +156,7 @@ static void block_replies(void **state)
     struct buf heard = BUF_INIT(0);
     const char *const closed[] = {"Let me.\\n``", "`python\\nprint(1)\\n``", "`\\nThe output is 2", NULL};
     /* the transfer was stopped at the fence */
-    assert_int_equal(reply(ANSWER_BLOCKS, closed, NULL, &r, &heard), 0);
+    assert_int_equal(reply(REPLY_MODE_BLOCKS, closed, NULL, &r, &heard), 0);
     assert_int_equal(r.n_calls, 1);
     assert_null(r.calls[0].problem);
     assert_string_equal(r.calls[0].call.arguments, "{\"code\":\"print(1)\\n\"}");
@@ -166,25 +166,25 @@ static void block_replies(void **state)
     buf_clear(&heard);
 
     const char *const open[] = {"```python\\nprint(1)", NULL};
-    assert_int_equal(reply(ANSWER_BLOCKS, open, "stop", &r, &heard), 0);
+    assert_int_equal(reply(REPLY_MODE_BLOCKS, open, "stop", &r, &heard), 0);
     assert_int_equal(r.n_calls, 1);
     assert_null(r.calls[0].problem);
     llm_reply_release(&r);
-    assert_int_equal(reply(ANSWER_BLOCKS, open, "length", &r, &heard), 0);
+    assert_int_equal(reply(REPLY_MODE_BLOCKS, open, "length", &r, &heard), 0);
     assert_int_equal(r.n_calls, 1);
     assert_non_null(strstr(r.calls[0].problem, "cut off"));
     assert_string_equal(r.calls[0].call.arguments, "{}");
     assert_int_equal(r.finish, LLM_FINISH_LENGTH);
     llm_reply_release(&r);
-    assert_int_equal(reply(ANSWER_BLOCKS, open, NULL, &r, &heard), -1); /* cut by the network */
+    assert_int_equal(reply(REPLY_MODE_BLOCKS, open, NULL, &r, &heard), -1); /* cut by the network */
     assert_int_equal(r.n_calls, 0);
     llm_reply_release(&r);
     const char *const almost[] = {"```python\\nprint(1)\\n```", NULL};
-    assert_int_equal(reply(ANSWER_BLOCKS, almost, "length", &r, &heard), 0);
+    assert_int_equal(reply(REPLY_MODE_BLOCKS, almost, "length", &r, &heard), 0);
     assert_non_null(r.calls[0].problem);
     llm_reply_release(&r);
     const char *const empty[] = {"```python\\n\\n```\\n", NULL};
-    assert_int_equal(reply(ANSWER_BLOCKS, empty, "stop", &r, &heard), 0);
+    assert_int_equal(reply(REPLY_MODE_BLOCKS, empty, "stop", &r, &heard), 0);
     assert_string_equal(r.calls[0].problem, "the block is empty");
     llm_reply_release(&r);
     buf_release(&heard);
@@ -196,41 +196,41 @@ static void native_replies(void **state)
     struct llm_reply r;
     struct buf heard = BUF_INIT(0);
     const char *const block[] = {"Try:\\n```python\\nprint(1)\\n```\\nok", NULL};
-    assert_int_equal(reply(ANSWER_NATIVE, block, "stop", &r, &heard), 0);
+    assert_int_equal(reply(REPLY_MODE_NATIVE, block, "stop", &r, &heard), 0);
     assert_int_equal(r.n_calls, 0);
     assert_string_equal(r.text, "Try:\n```python\nprint(1)\n```\nok");
     assert_string_equal(buf_str(&heard), r.text);
-    assert_true(answer_has_block(r.text));
+    assert_true(reply_has_block(r.text));
     llm_reply_release(&r);
     buf_clear(&heard);
     /* words around it: an answer, given again */
-    assert_int_equal(reply(ANSWER_NUDGED, block, "stop", &r, &heard), 0);
+    assert_int_equal(reply(REPLY_MODE_NUDGED, block, "stop", &r, &heard), 0);
     assert_int_equal(r.n_calls, 0);
     assert_string_equal(r.text, "Try:\n```python\nprint(1)\n```\nok");
     llm_reply_release(&r);
     buf_clear(&heard);
     const char *const bare[] = {"\\n``", "`python\\nprint(1)\\n``", "`\\n \\n", NULL};
-    assert_int_equal(reply(ANSWER_NUDGED, bare, "stop", &r, &heard), 0);
+    assert_int_equal(reply(REPLY_MODE_NUDGED, bare, "stop", &r, &heard), 0);
     assert_int_equal(r.n_calls, 1);
     assert_string_equal(r.calls[0].call.arguments, "{\"code\":\"print(1)\\n\"}");
     assert_string_equal(r.text, "");
     llm_reply_release(&r);
     buf_clear(&heard);
     const char *const json[] = {"Sure.\\n", "```js", "on\\n{\\\"na", "me\\\": \\\"x\\\"}\\n```\\nok", NULL};
-    assert_int_equal(reply(ANSWER_NATIVE, json, "stop", &r, &heard), 0);
+    assert_int_equal(reply(REPLY_MODE_NATIVE, json, "stop", &r, &heard), 0);
     assert_string_equal(buf_str(&heard), "Sure.\n```json\n{\"name\": \"x\"}\n```\nok");
     llm_reply_release(&r);
-    assert_false(answer_has_block("```json\n{}\n```"));
-    assert_false(answer_has_block("no"));
+    assert_false(reply_has_block("```json\n{}\n```"));
+    assert_false(reply_has_block("no"));
     buf_release(&heard);
 }
 
 static void endless_text_is_cut(void **state)
 {
     (void)state;
-    struct llm_prompts none = {0};
-    struct llm_request q = {.prompts = &none, .tools = &python, .n_tools = 1};
-    struct answer a;
+    struct prompts none = {0};
+    struct llm_request q = {.prompts = &none, .tools = {&python, 1}};
+    struct reply a;
     struct failure f;
     struct llm_reply r = {0};
     struct buf b = BUF_INIT(0);
@@ -238,15 +238,15 @@ static void endless_text_is_cut(void **state)
     for (int i = 0; i < 10000; i++)
         buf_addstr(&b, "-001\xc3\xa4");
     buf_addstr(&b, "\"}}]}\n\n");
-    answer_init(&a, ANSWER_NATIVE, &q, NULL);
+    reply_init(&a, REPLY_MODE_NATIVE, &q, NULL);
     int n = 0;
-    while (n < 100 && answer_feed(&a, b.data, b.len))
+    while (n < 100 && reply_feed(&a, b.data, b.len))
         n++;
     assert_true(n < 30);
-    assert_int_equal(answer_finish(&a, false, &r, &f), 0);
+    assert_int_equal(reply_finish(&a, false, &r, &f), 0);
     assert_int_equal(r.finish, LLM_FINISH_LENGTH);
     assert_true(strlen(r.text) <= 1 << 20 && strlen(r.text) > (1 << 20) - 8);
-    answer_release(&a);
+    reply_release(&a);
     llm_reply_release(&r);
     buf_release(&b);
 }

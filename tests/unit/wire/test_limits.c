@@ -27,18 +27,18 @@ struct got {
 static void read_in(const struct buf *body, size_t piece, struct got *g)
 {
     static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
-    static const struct llm_prompts none = {0};
-    struct llm_request q = {.prompts = &none, .tools = &tool, .n_tools = 1};
-    struct answer a;
+    static const struct prompts none = {0};
+    struct llm_request q = {.prompts = &none, .tools = {&tool, 1}};
+    struct reply a;
     *g = (struct got){0};
-    answer_init(&a, ANSWER_NATIVE, &q, NULL);
+    reply_init(&a, REPLY_MODE_NATIVE, &q, NULL);
     for (size_t at = 0, n; at < body->len; at += n) {
         n = body->len - at < piece ? body->len - at : piece;
-        if (!answer_feed(&a, body->data + at, n))
+        if (!reply_feed(&a, body->data + at, n))
             break;
     }
-    g->rc = answer_finish(&a, false, &g->r, &g->f);
-    answer_release(&a);
+    g->rc = reply_finish(&a, false, &g->r, &g->f);
+    reply_release(&a);
 }
 
 /* In one piece, as libcurl gives it, and in a size that no boundary falls on. NULL word: it must be a reply.

@@ -13,12 +13,13 @@
 #include "base/mem.h"
 #include "wire/reasoning_items.h"
 
-static void keep(struct items *k, const struct json *item)
+static void keep(struct reasoning_items *k, const struct json *item)
 {
-    items_keep(k, item, -1);
+    reasoning_items_keep(k, item, -1);
 }
 
-static void feed(struct items *k, void (*take)(struct items *, const struct json *), const char *text)
+static void feed(struct reasoning_items *k, void (*take)(struct reasoning_items *, const struct json *),
+                 const char *text)
 {
     autojson struct json *j = json_parse(text, strlen(text), 0, NULL, NULL);
     assert_non_null(j);
@@ -41,24 +42,24 @@ static void details(void **state)
         "[1]",
         "\"text\"",
     };
-    struct items k = {0};
+    struct reasoning_items k = {0};
     for (size_t i = 0; i < countof(pieces); i++)
-        feed(&k, items_piece, pieces[i]);
-    autofree char *s = items_text(&k);
+        feed(&k, reasoning_items_add_detail, pieces[i]);
+    autofree char *s = reasoning_items_text(&k);
     assert_string_equal(
         s, "[{\"type\":\"reasoning.text\",\"index\":0,\"format\":\"f\",\"signature\":\"s\",\"text\":\"ab\"},"
            "{\"type\":\"reasoning.summary\",\"index\":0,\"summary\":\"x\"},{\"type\":\"reasoning.summary\","
            "\"index\":1,\"summary\":\"y\"},"
            "{\"type\":\"reasoning.encrypted\",\"data\":\"E1\"},{\"type\":\"reasoning.encrypted\",\"data\":"
            "\"E2\"}]");
-    items_release(&k);
-    assert_null(items_text(&k));
+    reasoning_items_release(&k);
+    assert_null(reasoning_items_text(&k));
 }
 
 static void output_items(void **state)
 {
     (void)state;
-    struct items k = {0};
+    struct reasoning_items k = {0};
     feed(&k, keep,
          "{\"type\":\"reasoning\",\"id\":\"r\",\"summary\":[],\"content\":null,\"encrypted_content\":\"E\","
          "\"status\":\"completed\",\"new\":{\"a\":1}}");
@@ -69,19 +70,19 @@ static void output_items(void **state)
     feed(&k, keep,
          "{\"type\":\"function_call\",\"id\":\"f\",\"call_id\":\"c\",\"name\":\"n\",\"arguments\":\"long\"}");
     feed(&k, keep, "{\"type\":7}");
-    autofree char *s = items_text(&k);
+    autofree char *s = reasoning_items_text(&k);
     assert_string_equal(
         s,
         "[{\"type\":\"reasoning\",\"id\":\"r\",\"summary\":[],\"encrypted_content\":\"E\",\"new\":{\"a\":1}},"
         "{\"type\":\"message\",\"id\":\"m\",\"phase\":\"commentary\"},{\"type\":\"function_call\",\"id\":"
         "\"f\",\"call_id\":\"c\"}]");
-    items_release(&k);
+    reasoning_items_release(&k);
 }
 
 static void over_the_cap(void **state)
 {
     (void)state;
-    struct items k = {0}, p = {0};
+    struct reasoning_items k = {0}, p = {0};
     size_t n = 0;
     autofree char *big = xmalloc(100001);
     memset(big, 'x', 100000);
@@ -89,20 +90,20 @@ static void over_the_cap(void **state)
     autofree char *item = xasprintf("{\"type\":\"reasoning\",\"id\":\"r\",\"encrypted_content\":\"%s\"}",
                                     big);
     autofree char *piece = xasprintf("{\"type\":\"reasoning.text\",\"index\":0,\"text\":\"%s\"}", big);
-    for (; n < ITEMS_MAX / 100000 - 1; n++) {
+    for (; n < REASONING_ITEMS_MAX / 100000 - 1; n++) {
         feed(&k, keep, item);
-        feed(&p, items_piece, piece);
+        feed(&p, reasoning_items_add_detail, piece);
     }
     assert_false(k.lost || p.lost);
-    for (; n < ITEMS_MAX / 100000 + 3; n++) {
+    for (; n < REASONING_ITEMS_MAX / 100000 + 3; n++) {
         feed(&k, keep, item);
-        feed(&p, items_piece, piece);
+        feed(&p, reasoning_items_add_detail, piece);
     }
     assert_true(k.lost && p.lost);
-    assert_null(items_text(&k));
-    assert_null(items_text(&p));
-    items_release(&k);
-    items_release(&p);
+    assert_null(reasoning_items_text(&k));
+    assert_null(reasoning_items_text(&p));
+    reasoning_items_release(&k);
+    reasoning_items_release(&p);
 }
 
 /* Items that overlap end in any order; they go back in that of the output. */
@@ -113,18 +114,18 @@ static void out_of_order(void **state)
         const char *id;
         int64_t place;
     } order[] = {{"b", 1}, {"c", -1}, {"a", 0}, {"e", 7}, {"d", 3}};
-    struct items k = {0};
+    struct reasoning_items k = {0};
     for (size_t i = 0; i < countof(order); i++) {
         autojson struct json *o = json_object();
         json_set_str(o, "type", "message");
         json_set_str(o, "id", order[i].id);
-        items_keep(&k, o, order[i].place);
+        reasoning_items_keep(&k, o, order[i].place);
     }
-    autofree char *s = items_text(&k);
+    autofree char *s = reasoning_items_text(&k);
     assert_string_equal(s, "[{\"type\":\"message\",\"id\":\"a\"},{\"type\":\"message\",\"id\":\"b\"},{"
                            "\"type\":\"message\",\"id\":\"c\"},"
                            "{\"type\":\"message\",\"id\":\"d\"},{\"type\":\"message\",\"id\":\"e\"}]");
-    items_release(&k);
+    reasoning_items_release(&k);
 }
 
 int main(void)

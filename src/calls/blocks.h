@@ -1,0 +1,36 @@
+/* blocks.h - find the first fenced python block in text that streams (DESIGN 5). Knows nothing of models or
+ * calls.
+ *
+ * A fence is a line of at least three ` or ~ (after white space) with an optional tag; python, py and python3
+ * in any case make a block that runs, everything else is text. It closes at a line of the same character
+ * only, at least as long. Text comes out as it comes in, but for a line that may still become a fence. The
+ * result does not depend on how the text was cut.
+ */
+#ifndef CALLS_BLOCKS_H
+#define CALLS_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+enum blocks_state { BLOCKS_TEXT, BLOCKS_OTHER, BLOCKS_CODE, BLOCKS_CLOSED };
+
+struct blocks {
+    enum blocks_state state;
+    struct buf line; /* the line so far: held back in TEXT (while it may be a fence) and CODE */
+    bool mid_line;   /* TEXT: the rest of the line is plain */
+    char fence;
+    size_t fence_len, indent;
+    struct buf code;
+    struct buf after; /* what followed the closing fence */
+};
+
+void blocks_init(struct blocks *b);
+void blocks_release(struct blocks *b);
+/* Appends what is text to out. True once the block is closed; further text goes to b->after. */
+bool blocks_feed(struct blocks *b, const char *s, size_t n, struct buf *out);
+/* No more comes. whole: the reply ended by itself, so a last line without newline may close the fence. */
+void blocks_end(struct blocks *b, bool whole, struct buf *out);
+
+#endif

@@ -1,0 +1,399 @@
+/* calls.c - see calls.h. */
+#include "calls/calls.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "calls/arguments.h"
+#include "calls/tool_names.h"
+
+void calls_drop(struct calls *c, size_t keep)
+{
+    while (c->n > keep) {
+        struct llm_call *k = &c->v[--c->n];
+        call_release(&k->call);
+        free(k->problem);
+        free(k->sent_name);
+        free(k->sent_arguments);
+    }
+}
+
+void calls_release(struct calls *c)
+{
+    if (!c)
+        return;
+    calls_drop(c, 0);
+    free(c->v);
+    *c = (struct calls){.tools = c->tools};
+}
+
+char *calls_new_id(void)
+{
+    static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    unsigned char raw[9] = {0};
+    if (getrandom(raw, sizeof raw, 0) != (ssize_t)sizeof raw)
+        abort(); /* cannot fail for so few bytes once the system is up */
+    char *id = xmalloc(10);
+    for (int i = 0; i < 9; i++)
+        id[i] = set[raw[i] % (sizeof set - 1)];
+    id[9] = '\0';
+    return id;
+}
+
+static bool id_used(const struct calls *c, const char *id)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!strcmp(c->v[i].call.id, id))
+            return true;
+    return false;
+}
+
+/* A call as it was sent. */
+struct written {
+    const char *id, *name, *arguments, *extra; /* id, extra: or NULL */
+    size_t len;                                /* of the arguments */
+    const struct llm_tool *tool;               /* that is meant; NULL: not known */
+};
+
+/* Takes arguments and problem over. */
+static struct llm_call *add(struct calls *c, const struct written *w, char *arguments, char *problem)
+{
+    if (c->n == c->alloc)
+        c->v = xreallocarray(c->v, c->alloc = c->alloc ? c->alloc * 2 : 4, sizeof *c->v);
+    bool usable = w->id && *w->id && strlen(w->id) <= CALL_DELTAS_ID_MAX && !id_used(c, w->id);
+    struct llm_call *k = &c->v[c->n++];
+    *k = (struct llm_call){.call = {.id = usable ? xstrdup(w->id) : calls_new_id(),
+                                    .name = tool_names_for_history(w->tool ? w->tool->name : w->name),
+                                    .arguments = arguments,
+                                    .extra = xstrdup(w->extra)},
+                           .problem = problem,
+                           .sent_name = xstrdup(w->name),
+                           .sent_arguments = xmemdup0(w->arguments, w->len)};
+    return k;
+}
+
+static void add_problem(struct calls *c, const struct written *w, char *problem)
+{
+    add(c, w, xstrdup("{}"), problem);
+}
+
+static char *unknown_tool(const char *name, const struct llm_toolset *tools)
+{
+    struct buf list = BUF_INIT(1024);
+    for (size_t i = 0; i < tools->n; i++)
+        buf_addf(&list, "%s%s", i ? ", " : "", tools->v[i].name);
+    char *text = xasprintf(tools->n == 1 ? "unknown tool %.100s; the only tool is %s"
+                                         : "unknown tool %.100s; the tools are: %s",
+                           name, buf_str(&list));
+    buf_release(&list);
+    return text;
+}
+
+/* cut: the reply ended by the token limit here. */
+static void add_written(struct calls *c, struct written w, bool cut)
+{
+    const struct llm_tool *t = tool_names_find(c->tools, w.name);
+    if (!t && !*w.name && c->tools->n == 1)
+        t = c->tools->v; /* arguments without a name: there is only one tool that they can be for */
+    if (!t) {
+        add_problem(c, &w, unknown_tool(w.name, c->tools));
+        return;
+    }
+    struct arguments a;
+    w.tool = t;
+    arguments_read(&a, w.arguments, w.len, t->code_key, cut);
+    if (a.problem) { /* with the tool's real name, which the call may have got wrong too */
+        char *why = xasprintf("%s was not run: %s", t->name, a.problem);
+        free(a.problem);
+        a.problem = why;
+    }
+    add(c, &w, a.text, a.problem);
+}
+
+/* Several objects glued into one call's arguments become a call each; empty objects between them are dropped.
+ * True when that is what it was. */
+static bool add_glued(struct calls *c, const struct written *all)
+{
+    struct written part[32];
+    size_t n = 0, i = 0, objects = 0;
+    while (i < all->len) {
+        if (isspace((unsigned char)all->arguments[i])) {
+            i++;
+            continue;
+        }
+        size_t used = 0;
+        autojson struct json *j = json_parse(all->arguments + i, all->len - i, JSON_PREFIX | JSON_DUPLICATES,
+                                             &used, NULL);
+        if (json_type(j) != JSON_OBJECT || !used)
+            return false;
+        objects++;
+        if (json_size(j) && n < countof(part))
+            part[n++] = (struct written){.name = all->name, .arguments = all->arguments + i, .len = used};
+        i += used;
+    }
+    if (objects < 2)
+        return false;
+    if (!n)
+        part[n++] = (struct written){.name = all->name, .arguments = "{}", .len = 2};
+    part[0].id = all->id;
+    part[0].extra = all->extra;
+    for (size_t k = 0; k < n; k++)
+        add_written(c, part[k], false);
+    return true;
+}
+
+static bool is_json(const char *s, size_t len)
+{
+    autojson struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, NULL);
+    return j != NULL;
+}
+
+static void add_partial(struct calls *c, const struct partial_call *s, bool cut)
+{
+    struct written w = {.id = s->id,
+                        .name = buf_str(&s->name),
+                        .arguments = buf_str(&s->args),
+                        .extra = s->extra,
+                        .len = s->args.len};
+    if (s->args.full || s->too_long) {
+        add_problem(c, &w, xstrdup("the arguments are too long (more than 1 MiB)"));
+        return;
+    }
+    if (w.len && !is_json(w.arguments, w.len)) {
+        size_t half = w.len / 2;
+        if (s->fragments > 1 && s->cumulative) {
+            w.arguments += s->last;
+            w.len -= s->last;
+        } else if (w.len % 2 == 0 && !memcmp(w.arguments, w.arguments + half, half)
+                   && is_json(w.arguments, half)) {
+            w.len = half;
+        } else if (add_glued(c, &w)) {
+            return;
+        }
+    }
+    add_written(c, w, cut);
+}
+
+/* The first ones keep what they have. A call without its arguments is one that the model is told about, not
+ * one that runs. */
+static void bound(struct calls *c)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        struct llm_call *k = &c->v[i];
+        size_t more = strlen(k->call.arguments) + (k->call.extra ? strlen(k->call.extra) : 0);
+        if (more <= CALLS_BYTES - bytes) {
+            bytes += more;
+            continue;
+        }
+        free(k->call.arguments);
+        free(steal(&k->call.extra));
+        k->call.arguments = xstrdup("{}");
+        if (!k->problem)
+            k->problem = xstrdup(
+                "the calls of this reply are too long together (more than 4 MiB); send fewer at once");
+    }
+}
+
+void calls_from_deltas(struct calls *c, const struct call_deltas *s, bool cut)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->v[i].name.len || s->v[i].args.len)
+            add_partial(c, &s->v[i], cut && i + 1 == s->n);
+    bound(c);
+}
+
+void calls_from_code(struct calls *c, const char *code, size_t len, const char *problem)
+{
+    const struct llm_tool *t = c->tools->v, *end = t + c->tools->n;
+    while (t < end && !t->code_key)
+        t++;
+    if (t == end)
+        return;
+    bool blank = true;
+    for (size_t i = 0; i < len && blank; i++)
+        blank = isspace((unsigned char)code[i]);
+    if (!problem && blank)
+        problem = "the block is empty";
+    struct written none = {.name = t->name};
+    struct llm_call *k = add(c, &none, problem ? xstrdup("{}") : arguments_of_code(t->code_key, code, len),
+                             xstrdup(problem));
+    free(steal(&k->sent_name));
+    free(steal(&k->sent_arguments));
+}
+
+int calls_move(struct calls *to, struct calls *from)
+{
+    size_t moved = from->n;
+    if (from->n && to->n + from->n > to->alloc)
+        to->v = xreallocarray(to->v, to->alloc = to->n + from->n, sizeof *to->v);
+    for (size_t i = 0; i < from->n; i++) {
+        struct llm_call *k = &to->v[to->n];
+        *k = from->v[i];
+        if (id_used(to, k->call.id)) {
+            free(k->call.id);
+            k->call.id = calls_new_id();
+        }
+        to->n++;
+    }
+    free(from->v);
+    *from = (struct calls){.tools = from->tools};
+    return (int)moved;
+}
+
+int calls_from_named(struct calls *c, const char *name, const char *args, size_t len)
+{
+    if (!tool_names_find(c->tools, name))
+        return 0;
+    add_written(c, (struct written){.name = name, .arguments = args, .len = len}, false);
+    return 1;
+}
+
+/* name and arguments of an object in the text, in the ways models write them. args: a new value or NULL. */
+static const char *text_call(const struct json *j, struct json **args)
+{
+    static const char *const name_keys[] = {"name",     "tool",          "tool_name",
+                                            "function", "function_name", "action"};
+    static const char *const args_keys[] = {"arguments",  "parameters", "args",        "input",
+                                            "tool_input", "params",     "action_input"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct json *inner = json_get(j, i ? "function" : "tool_call");
+        j = json_type(inner) == JSON_OBJECT ? inner : j;
+    }
+    const char *name = NULL, *name_key = NULL;
+    for (size_t i = 0; i < countof(name_keys) && !name; i++)
+        if ((name = json_str(json_get(j, name_keys[i]))))
+            name_key = name_keys[i];
+    if (!name)
+        return NULL;
+    for (size_t i = 0; i < countof(args_keys); i++) {
+        const struct json *a = json_get(j, args_keys[i]);
+        if (json_type(a) == JSON_OBJECT || json_type(a) == JSON_STRING) {
+            *args = json_copy(a);
+            return name;
+        }
+    }
+    *args = json_object(); /* flat: the arguments lie beside the name */
+    for (const struct json *m = json_first(j); m; m = json_next(m))
+        if (strcmp(json_key(m), name_key) && strcmp(json_key(m), "type") && strcmp(json_key(m), "id"))
+            json_set(*args, json_key(m), json_copy(m));
+    return name;
+}
+
+/* It does not parse, yet it plainly is meant as a call of ours: the model is told, instead of the user being
+ * shown JSON. */
+static const struct llm_tool *meant_for(const struct llm_toolset *tools, const char *text, size_t len)
+{
+    static const char *const heads[] = {"{\"name\":\"", "{\"tool\":\"", "{\"function\":\"",
+                                        "{\"tool_name\":\"", NULL};
+    char head[128];
+    size_t n = 0;
+    while (len && isspace((unsigned char)text[len - 1]))
+        len--;
+    if (!len || text[len - 1] != '}')
+        return NULL; /* prose about a call */
+    for (size_t i = 0; i < len && n + 1 < sizeof head; i++)
+        if (!isspace((unsigned char)text[i]))
+            head[n++] = text[i];
+    head[n] = '\0';
+    for (size_t k = 0; heads[k]; k++) {
+        size_t h = strlen(heads[k]);
+        if (strncmp(head, heads[k], h))
+            continue;
+        char *end = strchr(head + h, '"');
+        if (!end || end[1] != ',')
+            return NULL;
+        *end = '\0';
+        return tool_names_find(tools, head + h);
+    }
+    return NULL;
+}
+
+/* One object; unknown: that of a tool that is not there is an error for the model to read, beside one that
+ * is. */
+static bool from_object(struct calls *c, const struct json *j, bool unknown)
+{
+    autojson struct json *args = NULL;
+    const char *name = json_type(j) == JSON_OBJECT ? text_call(j, &args) : NULL;
+    if (!name || (!unknown && !tool_names_find(c->tools, name)))
+        return false;
+    autofree char *s = json_str(args) ? xstrdup(json_str(args)) : json_print(args);
+    struct written w = {.id = json_str(json_get(j, "id")), .name = name, .arguments = s, .len = strlen(s)};
+    add_written(c, w, false);
+    return true;
+}
+
+#define LIST_MAX 64
+
+/* An object, a list of them, or {"tool_calls": [...]}. All of a list must be calls, and one at least of a
+ * known tool. */
+static int from_value(struct calls *c, const struct json *j)
+{
+    const struct json *list = json_type(j) == JSON_ARRAY ? j : json_get(j, "tool_calls");
+    if (json_type(list) != JSON_ARRAY)
+        return from_object(c, j, false);
+    struct calls found = {.tools = c->tools};
+    bool good = json_size(list) <= LIST_MAX, known = false;
+    for (const struct json *e = json_first(list); good && e; e = json_next(e)) {
+        bool ours = from_object(&found, e, false);
+        known = known || ours;
+        good = ours || from_object(&found, e, true);
+    }
+    if (!good || !known)
+        calls_drop(&found, 0);
+    return calls_move(c, &found);
+}
+
+int calls_from_text(struct calls *c, const char *text, size_t len)
+{
+    struct error err = {0};
+    autojson struct json *j = json_parse(text, len, 0, NULL, &err);
+    if (!j) {
+        autofree char *mended = arguments_mend(text, len);
+        j = mended ? json_parse(mended, strlen(mended), 0, NULL, NULL) : NULL;
+    }
+    if (j)
+        return from_value(c, j);
+    const struct llm_tool *t = meant_for(c->tools, text, len);
+    if (t)
+        add_problem(c, &(struct written){.name = t->name, .arguments = text, .len = len},
+                    xasprintf("the call was written as text and is invalid JSON at byte %d: %.200s", err.code,
+                              err.text));
+    return t != NULL;
+}
+
+/* From "to=" on. The number of bytes that a call of a known tool took, 0 where there is none. */
+static size_t harmony_call(struct calls *c, const char *to)
+{
+    char name[128];
+    const char *next = strstr(to + 3, "to="), *brace = strchr(to, '{');
+    size_t n = strcspn(to + 3, " <{\n\t"), used = 0;
+    if (!brace || (next && next < brace))
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)n, to + 3);
+    autojson struct json *j = json_parse(brace, strlen(brace), JSON_PREFIX, &used, NULL);
+    return j && calls_from_named(c, name, brace, used) ? (size_t)(brace - to) + used : 0;
+}
+
+int calls_from_harmony(struct calls *c, const char *text, size_t len)
+{
+    autofree char *copy = xmemdup0(text, len);
+    struct calls found = {.tools = c->tools};
+    const char *rest = NULL;
+    for (char *p = copy; (p = strstr(p, "to=")) && found.n < LIST_MAX;) {
+        size_t used = harmony_call(&found, p);
+        p += used ? used : 3; /* analysis channels come before the call, and name nobody */
+        rest = used ? p : rest;
+    }
+    rest = rest ? rest + strspn(rest, " \t\r\n") : "no call";
+    if (*rest && strncmp(rest, "<|", 2) != 0)
+        calls_drop(&found, 0);
+    return calls_move(c, &found);
+}

@@ -1,0 +1,20 @@
+/* tool.h - a tool as a model is told of it, and the set of those that one request offers. */
+#ifndef CALLS_TOOL_H
+#define CALLS_TOOL_H
+
+#include <stddef.h>
+
+struct llm_tool {     /* strings are borrowed */
+    const char *name; /* [A-Za-z0-9_-]{1,64} */
+    const char *description;
+    const char *parameters; /* a JSON schema as text */
+    /* the argument that holds code ("code"), or NULL: bare code and single strings are taken for it */
+    const char *code_key;
+};
+
+struct llm_toolset { /* borrowed */
+    const struct llm_tool *v;
+    size_t n;
+};
+
+#endif

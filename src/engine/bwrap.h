@@ -1,0 +1,10 @@
+/* bwrap.h - the two files of bubblewrap: bwrap.c (its life), bwrap_argv.c (its words). */
+#ifndef ENGINE_BWRAP_H
+#define ENGINE_BWRAP_H
+
+#include "engine/engines.h"
+
+void bwrap_vector(const struct engine_plan *p, struct argv *out);
+enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, struct error *err);
+
+#endif

@@ -1,0 +1,146 @@
+/* bwrap_argv.c - the words for bubblewrap, and what it says of a failure. docs/SECURITY.md has the reason of
+ * each flag.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "engine/bwrap.h"
+#include "engine/options.h"
+
+static void set_env(void *ctx, const char *name, const char *value)
+{
+    argv_pushl(ctx, "--setenv", name, value, NULL);
+}
+
+static void push_tmpfs(struct argv *out, int64_t size, const char *perms, const char *path)
+{
+    argv_push(out, "--size");
+    argv_pushf(out, "%lld", (long long)size);
+    argv_pushl(out, "--perms", perms, "--tmpfs", path, NULL);
+}
+
+static void push_root(struct argv *out)
+{
+    /* Of /etc only what numpy, matplotlib and the loader fail without; where a distribution lacks one, so
+     * does the sandbox. */
+    static const char *const etc[] = {"/etc/alternatives", "/etc/matplotlibrc", "/etc/fonts",
+                                      "/etc/localtime", "/etc/ld.so.cache"};
+    /* Merged /usr or not: what is a link on the host is a link inside. */
+    static const char *const dirs[] = {"/bin", "/lib", "/lib64", "/lib32", "/sbin"};
+    char target[64];
+    struct stat st;
+
+    argv_pushl(out, "--ro-bind", "/usr", "/usr", NULL);
+    for (size_t i = 0; i < countof(dirs); i++) {
+        ssize_t n = readlink(dirs[i], target, sizeof target - 1);
+
+        if (n > 0) {
+            target[n] = '\0';
+            argv_pushl(out, "--symlink", target, dirs[i], NULL);
+        } else if (lstat(dirs[i], &st) == 0 && S_ISDIR(st.st_mode)) {
+            argv_pushl(out, "--ro-bind", dirs[i], dirs[i], NULL);
+        }
+    }
+    argv_pushl(out, "--dir", "/etc", NULL);
+    for (size_t i = 0; i < countof(etc); i++)
+        argv_pushl(out, "--ro-bind-try", etc[i], etc[i], NULL);
+}
+
+void bwrap_vector(const struct engine_plan *p, struct argv *out)
+{
+    char uid[16], channel[32];
+
+    snprintf(uid, sizeof uid, "%d", SANDBOX_UID);
+    snprintf(channel, sizeof channel, "fd:%d", p->channel);
+    argv_push(out, p->program);
+    argv_pushl(out, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
+               "--unshare-cgroup", "--disable-userns", "--uid", uid, "--gid", uid, "--hostname", "sandpiper",
+               "--cap-drop", "ALL", "--new-session", "--as-pid-1", NULL);
+    push_root(out);
+    /* Some sysctls belong to a namespace (pid_max, msgmax) and would be the sandbox's to change. */
+    argv_pushl(out, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", NULL);
+    push_tmpfs(out, p->o->tmp_size, "1777", "/dev/shm");
+    argv_pushl(out, "--remount-ro", "/dev", NULL);
+    push_tmpfs(out, p->o->tmp_size, "1777", "/tmp");
+    argv_pushl(out, "--dir", "/mnt", NULL);
+    push_tmpfs(out, p->o->data_size, "0700", DATA_DIR);
+    argv_pushl(out, "--remount-ro", "/", "--clearenv", NULL);
+    plan_environment(p, set_env, out);
+    argv_pushl(out, "--chdir", DATA_DIR, "--add-seccomp-fd", NULL);
+    argv_pushf(out, "%d", p->seccomp);
+    if (p->info >= 0) {
+        argv_push(out, "--info-fd");
+        argv_pushf(out, "%d", p->info);
+    }
+    argv_pushl(out, "--", "/usr/bin/python3", NULL);
+    plan_guest_words(p, channel, out);
+}
+
+static long read_sysctl(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    long value = -1;
+
+    if (f && fscanf(f, "%ld", &value) != 1)
+        value = -1;
+    if (f)
+        fclose(f);
+    return value;
+}
+
+static void explain_userns(struct error *err)
+{
+    /* AppArmor allows by path: a bwrap from elsewhere than the distribution's place stays forbidden, profile
+     * or not. */
+    static const struct {
+        const char *path, *name;
+        long bad;
+        const char *good, *also;
+    } knobs[] = {
+        {"/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone", 0, "1", ""},
+        {"/proc/sys/user/max_user_namespaces", "user.max_user_namespaces", 0, "15000", ""},
+        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+         "kernel.apparmor_restrict_unprivileged_userns", 1, "0",
+         "; or give /usr/bin/bwrap, and no other, a profile in /etc/apparmor.d that says userns"},
+    };
+
+    for (size_t i = 0; i < countof(knobs); i++)
+        if (read_sysctl(knobs[i].path) == knobs[i].bad) {
+            error_set(err, ERROR_SANDBOX, 0,
+                      "bwrap: no user namespace may be made here (%s is %ld)\nallow it with: sudo sysctl -w "
+                      "%s=%s%s",
+                      knobs[i].name, knobs[i].bad, knobs[i].name, knobs[i].good, knobs[i].also);
+            return;
+        }
+    error_set(
+        err, ERROR_SANDBOX, 0,
+        "bwrap: no user namespace may be made here (inside a container, or a security module forbids it)\n"
+        "use --sandbox docker or podman, or run where user namespaces are allowed");
+}
+
+enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, struct error *err)
+{
+    (void)p;
+    if (strstr(said, "Resource temporarily unavailable"))
+        error_set(err, ERROR_SANDBOX, 0,
+                  "bwrap: no more processes may be started here (ulimit -u)\n"
+                  "end other programs, or raise the limit in /etc/security/limits.conf (nproc)");
+    else if (strstr(said, "namespace") || strstr(said, "uid map") || strstr(said, "setting up uid")
+             || strstr(said, "user.max"))
+        explain_userns(err);
+    else if (strstr(said, "nknown option"))
+        error_set(err, ERROR_SANDBOX, 0, "bwrap: it is too old (%.200s)\ninstall bubblewrap 0.8 or newer",
+                  said);
+    else if (strstr(said, "/usr/bin/python3"))
+        error_set(err, ERROR_SANDBOX, 0,
+                  "bwrap: this host has no /usr/bin/python3\ninstall it (apt install python3), "
+                  "or use --sandbox docker or podman");
+    else
+        error_set(err, ERROR_SANDBOX, 0, "bwrap: %.300s\ntry by hand: bwrap --unshare-all --ro-bind / / true",
+                  said);
+    return FAULT_OTHER;
+}

@@ -1,0 +1,368 @@
+/* container.c - the life of a container: directory, socket, "docker run -d", the supervisor connects, it is
+ * handed the listener. Where it never connects although it runs (a remote or virtual engine), the same again
+ * with attached pipes.
+ */
+#include "engine/container.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "engine/attempt.h"
+#include "engine/job.h"
+#include "engine/removal.h"
+#include "engine/uid_range.h"
+#include "records/owner.h"
+#include "records/registry.h"
+
+#define RUN_MS      60000 /* "docker run"; a cold daemon on a slow disk takes its time */
+#define CLIENT_MS   10000 /* any other call of a client */
+#define LAST_MS     5000  /* "docker run -d" may still have to print its last word */
+#define LOOK_MS     1000  /* between looks at a container that runs but has not connected */
+#define CONNECT_MS  10000 /* then it never will: the socket is not shared */
+#define PATIENCE_MS 1500  /* with an engine that refuses to remove a container */
+/* The keeper: for the first process inside to end, where we may not kill it ourselves; then for the engine,
+ * which removes the container by itself (--rm) and may refuse us while it is at it; for all the rest. */
+#define ENDING_MS 300
+#define SETTLE_MS 100
+#define AFTER_MS  10000
+
+static const struct container_client *client_of(const struct attempt *a)
+{
+    return a->engine->own;
+}
+
+/* ---- start ---- */
+
+static void connected(struct attempt *a, int fd)
+{
+    loop_timer_stop(a->loop, a);
+    a->channel = a->channel_out = fd;
+    attempt_found_peer(a, a->peer);
+    attempt_find_memory(a);
+    int rc = session_dir_hand_over(fd, a->o->name ? a->listener : -1);
+    loop_unwatch(a->loop, a->listener);
+    fd_close(&a->listener);
+    job_free(a->helper);
+    a->helper = NULL;
+    if (rc == 0) {
+        attempt_up(a);
+    } else {
+        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox hung up at once\ntry again",
+                  a->engine->name);
+        attempt_fail(a, FAULT_OTHER);
+    }
+}
+
+static void serve_listener(void *ctx, short revents)
+{
+    struct attempt *a = ctx;
+    int fd = session_dir_accept(&a->dir, a->listener, &a->peer);
+
+    (void)revents;
+    if (fd >= 0)
+        connected(a, fd);
+}
+
+static struct job *ask_running(struct attempt *a, struct job_watch watch)
+{
+    struct argv argv = ARGV_INIT;
+
+    argv_pushl(&argv, a->program, "inspect", "-f", "{{.State.Running}}", a->name, NULL);
+    return job_command(&argv, CLIENT_MS, watch);
+}
+
+static bool says_running(const struct job *j)
+{
+    return job_ok(j) && strncmp(buf_str(&j->out_text), "true", 4) == 0;
+}
+
+static void look(void *ctx, short revents);
+
+static void looked(void *ctx, struct job *j)
+{
+    struct attempt *a = ctx;
+    bool runs = says_running(j);
+
+    job_free(j);
+    a->helper = NULL;
+    if (runs && clock_ms() - a->started < CONNECT_MS)
+        loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
+    else /* refused, or never tried; if it is the image's fault, attached pipes let us read why */
+        attempt_again(a, true, NULL);
+}
+
+static void look(void *ctx, short revents)
+{
+    struct attempt *a = ctx;
+
+    (void)revents;
+    a->helper = ask_running(a, (struct job_watch){a->loop, looked, a});
+    if (!a->helper) {
+        error_set(&a->err, ERROR_SYSTEM, 0, "cannot start %s inspect", a->program);
+        attempt_fail(a, FAULT_OTHER);
+    }
+}
+
+static void client_failed(struct attempt *a, struct job *j)
+{
+    const char *other = client_of(a)->fallback_runtime;
+    autofree char *said = job_complaint(j), *program = other ? job_find_program(other) : NULL;
+    struct engine_plan plan;
+
+    if (j->timed_out) {
+        error_set(&a->err, ERROR_SANDBOX, 0,
+                  "%s did not start the container within %d s\nis it stuck? try: %s info", a->engine->name,
+                  RUN_MS / 1000, a->engine->name);
+        attempt_fail(a, FAULT_OTHER);
+        return;
+    }
+    attempt_plan(a, &plan);
+    enum engine_fault fault = a->engine->explain(&plan, said, &a->err);
+    if (fault == FAULT_SHARE && !a->stdio)
+        attempt_again(a, true, NULL);
+    else if (fault == FAULT_RUNTIME && !a->runtime && program)
+        attempt_again(a, a->stdio, other);
+    else
+        attempt_fail(a, fault);
+}
+
+static void client_done(void *ctx, struct job *j)
+{
+    struct attempt *a = ctx;
+
+    a->unmade = !job_ok(j);
+    /* the client of attached pipes lives as long as the container; the kernel sees the end of the channel */
+    if (a->up || a->stdio)
+        return;
+    if (!job_ok(j))
+        client_failed(a, j);
+    else
+        loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
+}
+
+/* Without root there are no control groups to limit in the v1 hierarchy, nor in v2 where systemd has not
+ * delegated memory. */
+static bool lacks_groups(const struct attempt *a)
+{
+    if (!client_of(a)->rootless_may_lack_groups || geteuid() == 0)
+        return false;
+    autofree char *path = xasprintf(
+        "/sys/fs/cgroup/user.slice/user-%u.slice/user@%u.service/cgroup.controllers", (unsigned)geteuid(),
+        (unsigned)geteuid());
+    struct buf text autorelease(buf_release) = BUF_INIT(4096);
+
+    return file_read(path, 4096, &text, NULL) != 0 || !strstr(buf_str(&text), "memory")
+           || !strstr(buf_str(&text), "pids");
+}
+
+/* All that the client and the container find when they start. */
+static int prepare(struct attempt *a)
+{
+    a->holds_memory = a->holds_pids = a->holds_cpu = !lacks_groups(a);
+    if (attempt_make_dir(a) != 0)
+        return -1;
+    a->name = xasprintf("sandpiper-%s", a->dir.id);
+    a->uid = engine_uid_draw();
+    if (attempt_record(a, NULL, false, &a->err) != 0 || session_dir_profile(&a->dir, &a->err) != 0)
+        return -1;
+    if (!a->stdio)
+        a->listener = session_dir_listen(&a->dir, true, &a->err);
+    return a->stdio || a->listener >= 0 ? 0 : -1;
+}
+
+/* in, out: what the client gets as 0 and 1, where it is attached. */
+static int start_client(struct attempt *a, int in, int out)
+{
+    struct argv argv autorelease(argv_release) = ARGV_INIT;
+    struct engine_plan plan;
+    /* with a name it does not end with us: attempt_named.c */
+    autofree char *owner = a->o->name ? xstrdup("") : owner_self();
+    autoclose int hold = session_dir_hold(&a->dir, &a->err);
+
+    if (hold < 0)
+        return -1;
+    attempt_plan(a, &plan);
+    plan.owner = owner;
+    a->engine->vector(&plan, &argv);
+    /* If the directory went while the client is at work docker's would hang, and podman's leave a container.
+     */
+    int keep[] = {hold, -1};
+    struct job_options o = {.argv = argv.v,
+                            .watch = {a->loop, client_done, a},
+                            .deadline_ms = a->stdio ? 0 : RUN_MS,
+                            .in = in,
+                            .out = out,
+                            .cwd = a->dir.path,
+                            .keep = keep,
+                            .own_env = true};
+    a->client = job_start(&o, &a->err);
+    a->started = clock_ms();
+    return a->client ? 0 : -1;
+}
+
+static int start_attached(struct attempt *a)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    int rc = pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ? error_errno(&a->err, "pipe")
+                                                                     : start_client(a, in[0], out[1]);
+
+    fd_close(&in[0]);
+    fd_close(&out[1]);
+    a->channel = out[0];
+    a->channel_out = in[1];
+    if (rc != 0)
+        return -1;
+    keeper_start(a);
+    if (fd_write_all(in[1], "N", 1) != 0 || fd_nonblock(in[1], true) != 0 || fd_nonblock(out[0], true) != 0)
+        return error_errno(&a->err, "pipe");
+    attempt_up(a);
+    keeper_tell(a);
+    return 0;
+}
+
+int container_start(struct attempt *a)
+{
+    if (a->stdio && a->o->name)
+        return error_set(
+            &a->err, ERROR_SANDBOX, 0,
+            "%s can share no socket with its containers here, which a sandbox with a name needs\n"
+            "leave --sandbox-name out, or use --sandbox bwrap",
+            a->engine->name);
+    if (prepare(a) != 0)
+        return -1;
+    if (a->stdio)
+        return start_attached(a);
+    if (start_client(a, -1, -1) != 0)
+        return -1;
+    loop_watch(a->loop, a->listener, POLLIN, serve_listener, a);
+    keeper_start(a);
+    return 0;
+}
+
+/* ---- while it runs ---- */
+
+bool container_alive(struct attempt *a)
+{
+    struct job *j = ask_running(a, (struct job_watch){0});
+    bool runs = j && job_wait(j, CLIENT_MS) && says_running(j);
+
+    job_free(j);
+    return runs;
+}
+
+/* What docker's daemon could not hold it says when the container is made. */
+static unsigned discarded(const char *said)
+{
+    static const struct {
+        const char *words;
+        unsigned bit;
+    } rows[] = {
+        {"memory limit", SANDBOX_ASKED_MEMORY},
+        {"cpu", SANDBOX_ASKED_CPUS},
+        {"pids limit", SANDBOX_ASKED_PIDS},
+    };
+    unsigned bits = 0;
+
+    if (!strstr(said, "discarded") && !strstr(said, "not support"))
+        return 0;
+    for (size_t i = 0; i < countof(rows); i++)
+        bits |= strcasestr(said, rows[i].words) ? rows[i].bit : 0;
+    return bits;
+}
+
+const char *container_weakness(const struct attempt *a, unsigned *unheld)
+{
+    const char *said = a->client ? buf_str(&a->client->err_text) : "";
+
+    *unheld = a->holds_cpu ? discarded(said) : SANDBOX_ASKED_CPUS;
+    if (!a->holds_memory)
+        return "podman without root has no control groups here: memory is limited for each process, not in "
+               "all, and CPU time is not";
+    /* The daemon itself knows what it cannot hold, and says so when the container starts. */
+    if (strstr(said, "imitation discarded") || strstr(said, "not supported"))
+        return "the engine does not hold every limit here (rootless, or a kernel without the controllers); "
+               "see: docker info";
+    return NULL;
+}
+
+int container_attach(struct attempt *a, const struct registry_entry *entry, struct error *err)
+{
+    (void)entry;
+    a->program = job_find_program(a->engine->name);
+    return a->program ? 0
+                      : error_set(err, ERROR_SANDBOX, ENOENT, "its engine %s is no longer installed",
+                                  a->engine->name);
+}
+
+void container_detach(struct attempt *a)
+{
+    if (a->client)
+        job_wait(a->client, LAST_MS);
+}
+
+/* ---- end ---- */
+
+/* True when it is gone. A busy engine may refuse us for seconds while it removes one that ended by itself: so
+ * long it is asked again. */
+static bool remove_container(struct attempt *a, int64_t until, int patience_ms)
+{
+    for (int wait = 100, waited = 0;; waited += wait, wait = wait < 800 ? 2 * wait : wait) {
+        struct job *j = removal_start(a->engine, a->name, (struct job_watch){0});
+
+        if (!j)
+            return false;
+        job_wait(j, attempt_left_ms(until));
+        enum removal_end end = removal_end(j);
+        job_free(j);
+        if (end != REMOVAL_REFUSED || waited + wait > patience_ms || attempt_left_ms(until) <= 2 * wait)
+            return end == REMOVAL_GONE;
+        poll(NULL, 0, wait);
+    }
+}
+
+/* Was there a container at any time? */
+static bool was_made(const struct attempt *a)
+{
+    return a->name && (a->taken || (a->client && a->fault != FAULT_ABSENT));
+}
+
+bool container_end(struct attempt *a, int64_t until)
+{
+    /* A client that is killed in the middle of a start leaves a container that nobody asked for; so let it
+     * come to its end. It does soon: the supervisor finds no listener. */
+    bool ended = !a->client || a->stdio || job_wait(a->client, attempt_left_ms(until) / 2);
+
+    return (!was_made(a) || remove_container(a, until, PATIENCE_MS)) && ended;
+}
+
+bool container_end_at_once(struct attempt *a)
+{
+    return !was_made(a);
+}
+
+bool container_end_as_keeper(struct attempt *a)
+{
+    int64_t until = clock_ms() + AFTER_MS;
+
+    if (!was_made(a))
+        return true;
+    if (attempt_kill_peer(a, ENDING_MS))
+        poll(NULL, 0, SETTLE_MS);
+    bool ended = !a->client || job_attend(a->client, attempt_left_ms(until) / 2);
+    /* a client that failed has made none, or has removed it */
+    bool sure = a->up || !a->client || !ended || !a->unmade;
+    bool gone = remove_container(a, until, sure ? AFTER_MS : 0) || !sure;
+    if (!ended && a->stdio)
+        child_kill(a->client->pid, SIGKILL);
+    return gone && (ended || a->stdio);
+}

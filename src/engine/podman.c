@@ -1,0 +1,37 @@
+/* podman.c - what podman does in another way than docker: container.h. */
+#include <string.h>
+
+#include "engine/container.h"
+
+static const char *const run_words[] = {"--no-hosts", "--http-proxy=false", "--read-only-tmpfs=false", NULL};
+/* else a supervisor that hangs is asked politely first, for longer than we wait */
+static const char *const remove_words[] = {"-t", "0", NULL};
+
+static const struct container_client client = {
+    .bind_read_only = "ro=true",
+    .list_format = "{{.Names}} {{index .Labels \"sandpiper.owner\"}}",
+    .run_words = run_words,
+    .remove_words = remove_words,
+    .fallback_runtime = "runc",
+    .runtime_is_global = true,
+    .rootless_may_lack_groups = true,
+};
+
+static void runc_version(const char *runtime, struct argv *out)
+{
+    if (!runtime)
+        argv_pushl(out, "podman", "info", "-f", "{{.Host.OCIRuntime.Version}}", NULL);
+    else if (!strcmp(runtime, "runc"))
+        argv_pushl(out, "runc", "--version", NULL);
+}
+
+const struct engine engine_podman = {
+    .name = "podman",
+    .package = "podman",
+    .host_variable = "CONTAINER_HOST",
+    .own = &client,
+    .only_here = true,
+    .processes_ours = 40, /* a Go program with a thread for each thing it waits for */
+    .runc_version = runc_version,
+    CONTAINER_ENGINE,
+};
