@@ -6,8 +6,8 @@
  * bwrap), "unix:PATH" (connect to it, docker and podman) or "stdio" (fallback where a socket cannot be
  * shared). As soon as the channel is up, the program sends one byte over it: 'L' with the listening
  * descriptor as SCM_RIGHTS (the sandbox has a name), or 'N' without; then frames, the first of them with the
- * rest of the guest's source (docs/sandbox-protocol.md). key=value words: snapshots=1 (keep a snapshot of the worker
- * between cells), memory= (bytes, where a control group holds all of them together), nproc= (RLIMIT_NPROC
+ * rest of the guest's source (docs/sandbox-protocol.md). key=value words: snapshots=1 (keep a snapshot of the
+ * worker), memory= (bytes, where a control group holds all of them together), nproc= (RLIMIT_NPROC
  * that the supervisor must set, 0 when the engine holds it), nofile= and pending= (likewise), files= (count
  * after each cell, 0 when the engine holds it), data=/mnt/data, and for hints alone told_pids= and
  * told_memory=.

@@ -1,5 +1,6 @@
-/* transfer.c - what is asked of a sandbox beside cells: a file in, its profile, a fresh interpreter, sys.argv,
- * and what there is in one with a name. */
+/* transfer.c - what is asked of a sandbox beside cells: a file in, its profile, a fresh interpreter,
+ * sys.argv, and what there is in one with a name.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

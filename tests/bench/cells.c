@@ -2,8 +2,8 @@
  * against, so that a machine that gets slower does so for both.
  *
  *     cells ENGINE warm N     1,000 times print(1) without a pause, with snapshots, without, and over bare
- *                             pipes to an uncontained python3: p50, p99 and mean in microseconds; and the time
- *                             to the first result
+ *                             pipes to an uncontained python3: p50, p99 and mean in microseconds; and the
+ *                             time to the first result
  *     cells ENGINE flood MB   one cell that prints MB megabytes: seconds, and our own peak memory in kB
  *     cells ENGINE snapshots none|numpy|objects
  *                             p50 of print(1) with snapshots and without, 20 ms after the last cell and right
@@ -67,7 +67,7 @@ static int64_t time_cell(struct sandbox *s, struct error *err)
     return run_cell(s, "print(1)", err) < 0 ? -1 : clock_us() - begin;
 }
 
-/* ---- what an exchange costs with nothing around it: a line of code in, its output and a byte of result back */
+/* ---- what an exchange costs with nothing around it: a line of code in, its output and a result back */
 
 struct bare {
     int in, out;
