@@ -16,7 +16,7 @@ FRAME_MAX = (1 << 20) + 4096    # body of a frame from the program
 PARTS = {}                      # name -> a part not run yet: its source, or (what makes code of it, it)
 # descriptors of a sandbox with a name: the listener, and who knocks (named.py)
 DOOR = []
-OPTIONS = {'nproc': '0', 'nofile': '0', 'pending': '0', 'files': '0',
+OPTIONS = {'nproc': '0', 'nofile': '0', 'pending': '0', 'heap': '0', 'files': '0',
            'data': '/mnt/data', 'snapshots': '0', 'memory': '0', 'file': '%d' % (16 << 20),
            'total': '%d' % (64 << 20), 'alone': '',
            'packages': ''}

@@ -21,7 +21,8 @@
 EMBED(guest_boot_py, "src/guest/boot.py")
 PARTS(EMBED_PART)
 EMBED(guest_profile_py, GUEST_PROFILE) /* data_profile.py, profile_*.py, one text */
-EMBED(guest_code, GUEST_CODE)          /* all but boot and profile, compiled: guest_code.py. May be empty */
+EMBED(guest_walls_py, "src/guest/walls.py")
+EMBED(guest_code, GUEST_CODE) /* all but boot and profile, compiled: guest_code.py. May be empty */
 
 char *guest_text(void)
 {
@@ -54,4 +55,9 @@ void guest_parts(struct buf *out)
 const char *guest_profile(void)
 {
     return guest_profile_py;
+}
+
+const char *guest_walls(void)
+{
+    return guest_walls_py;
 }
