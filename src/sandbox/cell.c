@@ -104,12 +104,11 @@ static void note(struct cell *c, const char *name, const char *why)
 /* The code's figures have no names: what it drew again, in the same place of a cell, is the same one. */
 static void begin_delivery(struct cell *c, uint64_t size)
 {
-    struct sandbox *s = c->sandbox;
     autofree char *safe = file_safe_name(c->file_name), *figure = NULL;
 
     if (c->figure)
         figure = xasprintf("\n%u", ++c->figures); /* no file is called so: a name is one line */
-    delivery_begin(&c->delivery, &s->ledger, s->o.out_dir, figure ? figure : c->file_name, safe, size);
+    delivery_begin(&c->delivery, figure ? figure : c->file_name, safe, size);
     c->delivering = true;
 }
 
@@ -330,7 +329,7 @@ static void tell_lost(struct cell *c)
 void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l, struct cell_result *r)
 {
     *c = (struct cell){.sandbox = s, .r = r, .listener = l, .notes = BUF_INIT(NOTES_MAX)};
-    delivery_init(&c->delivery);
+    delivery_init(&c->delivery, &s->ledger, s->o.out_dir);
     output_begin(&s->output, s->output_dir, s->cells, &s->disk);
     free(steal(&s->last_value));
     request_begin(s, &c->request, on_frame);

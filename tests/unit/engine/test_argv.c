@@ -166,7 +166,7 @@ static void test_mount_source(void **state)
 }
 
 /* Processes are those that were asked for: the snapshot is not the code's. */
-static void test_parked_copy(void **state)
+static void test_snapshot_process(void **state)
 {
     (void)state;
     struct engine_plan p = plan_for_tests(&engine_docker);
@@ -477,7 +477,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_docker),
         cmocka_unit_test(test_mount_source),
-        cmocka_unit_test(test_parked_copy),
+        cmocka_unit_test(test_snapshot_process),
         cmocka_unit_test(test_podman),
         cmocka_unit_test(test_without_control_groups),
         cmocka_unit_test(test_named),
