@@ -226,6 +226,7 @@ def kill_at(s, p, chance, until):
     return gone_within(space, WITHIN) if space else 0.0
 
 
+@pytest.mark.check
 def test_storm(guarded, capfd):
     """Killed before its code runs, and while it does its worst. SANDPIPER_TEST_STORM=100 for a hundred on each engine."""
     moments = int(os.environ.get("SANDPIPER_TEST_STORM", "5"))

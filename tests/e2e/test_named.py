@@ -522,6 +522,7 @@ def test_a_loss_around_the_inventory_is_told(named_bwrap, serve, code, words):
     assert words in json.dumps(told), told
 
 
+@pytest.mark.check
 def test_kills_at_any_moment(named, engine):
     """kill -9 all over a start and a take-over: the next program either finds the sandbox or starts one, and after rm nothing is left."""
     chance = random.Random(os.environ.get("SANDPIPER_TEST_SEED", "1"))
