@@ -12,7 +12,7 @@ PREFIX  ?= /usr/local
 ROOMS    = base chat config calls wire llm limits records engine sandbox agent show pipe term main
 USES_base    =
 USES_chat    = base
-USES_config  = base
+USES_config  = chat base
 USES_calls   = chat base
 USES_wire    = calls chat base
 USES_llm     = wire calls chat base
@@ -112,7 +112,7 @@ $(B)/%.o: src/%.c
 $(B)/sandbox/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/profile.py
 $(B)/sandbox/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/profile.py"'
 
-PROFILE_PARTS = src/guest/profile.py src/guest/profile_table.py src/guest/profile_formats.py
+PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_table.py src/guest/profile_formats.py
 $(B)/gen/profile.py: $(PROFILE_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)cat $(PROFILE_PARTS) > $@

@@ -23,6 +23,8 @@ void agent_defaults(struct agent_options *o)
     o->max_calls = 32;
     o->max_malformed = 3;
     o->max_repairs = 3;
+    o->tools = agent_tools;
+    o->n_tools = agent_n_tools;
     o->data_size = INT64_C(256) << 20;
     o->cell_ms = 120000;
     o->memory = INT64_C(1) << 30;
@@ -36,20 +38,19 @@ bool text_blank(const char *s)
     return true;
 }
 
-struct agent *agent_new(const struct agent_options *o, struct llm *llm, struct sandbox *sandbox,
-                        struct conversation *c, struct loop *loop, event_fn *event, void *event_ctx)
+struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms)
 {
     struct agent *a = xcalloc(1, sizeof *a);
 
     a->o = *o;
     a->system = xstrdup(o->system ? o->system : "");
     a->o.system = NULL;
-    a->llm = llm;
-    a->sandbox = sandbox;
-    a->c = c;
-    a->loop = loop;
-    a->event = event;
-    a->event_ctx = event_ctx;
+    a->llm = rooms->llm;
+    a->sandbox = rooms->sandbox;
+    a->c = rooms->conversation;
+    a->loop = rooms->loop;
+    a->event = rooms->event;
+    a->event_ctx = rooms->event_ctx;
     buf_init(&a->pending, PENDING_MAX);
     buf_init(&a->profiles, PENDING_MAX);
     buf_init(&a->code, 4 * 1024 * 1024);
@@ -136,7 +137,7 @@ static void question_release(struct agent *a, struct question *q)
             loop_arm(a->loop);
     }
     budget_release(&q->budget);
-    texts_release(&q->texts);
+    prompts_release(&q->texts);
     free(q->answer);
     free(q->last_text);
     free(q->thought);
@@ -310,13 +311,14 @@ static void add_note(struct agent *a, const char *note)
 
 int agent_run(struct agent *a, const char *code, size_t len, struct error *err)
 {
-    autorelease(cell_told_release) struct cell_told told = {0};
     autofree char *text = xmemdup0(code, len);
+    autorelease(code_run_release) struct code_run c = {
+        .id = "", .tool = agent_tools[0].name, .language = agent_tools[0].language, .code = text};
 
-    if (cell_run(a, "", agent_tools[0].name, text, strlen(text), &told, err))
+    if (cell_run(a, &c, err))
         return -1;
     autofree char *note = xasprintf("[The user ran this in the same interpreter:\n%s\nIt gave:\n%s]", text,
-                                    told.text.len ? buf_str(&told.text) : "(no output)");
+                                    c.told.len ? buf_str(&c.told) : "(no output)");
     add_note(a, note);
     return 0;
 }

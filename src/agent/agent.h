@@ -21,6 +21,7 @@ struct llm;
 struct loop;
 struct prompts;
 struct sandbox;
+struct tool;
 
 struct agent_options {             /* strings are copied */
     unsigned max_requests;         /* a question; 25 */
@@ -30,9 +31,11 @@ struct agent_options {             /* strings are copied */
     int64_t max_tokens_total;      /* a question, in and out; 0: no limit */
     int64_t max_ms;                /* a question; 0: no limit */
     const char *system;            /* the user's own addition to the system prompt, or NULL */
-    const struct prompts *prompts; /* not owned; prompts.h */
-    int64_t data_size;             /* most bytes of one attachment: the size of /mnt/data */
-    int64_t cell_ms, memory;       /* the sandbox's limits, to be named in the prompts */
+    const struct prompts *prompts; /* not owned; chat/prompts.h */
+    const struct tool *tools;      /* those that prompts may offer; tools.h */
+    size_t n_tools;
+    int64_t data_size;       /* most bytes of one attachment: the size of /mnt/data */
+    int64_t cell_ms, memory; /* the sandbox's limits, to be named in the prompts */
     bool verbose;
     /* errors are read in the chat, which has commands of its own (base/remedy.h) */
     bool chat;
@@ -40,9 +43,16 @@ struct agent_options {             /* strings are copied */
 
 void agent_defaults(struct agent_options *o);
 
-/* Borrows everything; event may be called any number of times during each call. */
-struct agent *agent_new(const struct agent_options *o, struct llm *llm, struct sandbox *sandbox,
-                        struct conversation *c, struct loop *loop, event_fn *event, void *event_ctx);
+/* What an agent works with: all borrowed. event may be called any number of times during each call. */
+struct agent_rooms {
+    struct llm *llm;
+    struct sandbox *sandbox;
+    struct conversation *conversation;
+    struct loop *loop;
+    event_fn *event;
+    void *event_ctx;
+};
+struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);
 void agent_free(struct agent *a);
 
 /* A file for the next question: put into the sandbox as name (an extension is added when the content tells

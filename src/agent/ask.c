@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/remedy.h"
+#include "chat/language.h"
 
 /* Of memory, whatever the model's window is: a request is this twice more, and six times as long where all of
  * it must be escaped. */
@@ -54,11 +55,13 @@ static bool window_full(const struct agent *a, const struct question *q, const s
 
 /* What a model whose output is its answer is shown before it writes code about data. A repair has code of its
  * own to go by, and words about output need none: examples would only be paid for again. */
-static const char *examples(const struct agent *a, const struct texts *t)
+static const char *examples(const struct agent *a, const struct prompts *t)
 {
     if (!agent_output_answers(a) || a->c->v[a->c->n - 1].role == TURN_RESULT)
         return NULL;
-    return facts_last(a, "json.load(") ? t->examples_json : facts_last(a, "pd.") ? t->examples_table : NULL;
+    return facts_last(a, languages[0].reads_json)    ? t->examples_json
+           : facts_last(a, languages[0].reads_table) ? t->examples_table
+                                                     : NULL;
 }
 
 bool agent_output_answers(const struct agent *a)
@@ -69,39 +72,29 @@ bool agent_output_answers(const struct agent *a)
 static int request(struct agent *a, struct question *q, const char *about, struct llm_reply *r,
                    struct error *err)
 {
-    const struct texts *t = &q->texts;
-    struct llm_prompts prompts = {
-        .system_native = t->system_native,
-        .system_blocks = t->system_blocks,
-        .nudge = t->nudge,
-        .blocks_ok = t->blocks_ok,
-        .blocks_failed = t->blocks_failed,
-        .blocks_malformed = t->blocks_malformed,
-        .blocks_interrupted = t->blocks_interrupted,
-        .blocks_no_more = t->blocks_no_more,
-        .examples = examples(a, t),
-    };
-    struct llm_tool tools[8];
-    char *schemas[8];
-    size_t n = agent_n_tools < countof(tools) ? agent_n_tools : countof(tools);
+    struct llm_tool tools[PROMPT_TOOLS_MAX];
+    size_t n = 0;
     struct llm_listener listener;
 
-    for (size_t i = 0; i < n; i++) {
-        schemas[i] = agent_tools[i].schema(t);
-        tools[i] = (struct llm_tool){agent_tools[i].name, t->tool_description, schemas[i],
-                                     agent_tools[i].code_key};
+    for (size_t i = 0; i < q->texts.n_tools; i++) {
+        const struct tool *tool = tool_find(a, q->texts.tools[i].name);
+
+        if (tool)
+            tools[n++] = (struct llm_tool){tool->name, q->texts.tools[i].description, tool->parameters,
+                                           tool->code_key};
     }
-    struct llm_request req = {
-        .conversation = a->c, .prompts = &prompts, .tools = {tools, n}, .vary = q->vary, .about = about};
+    struct llm_request req = {.conversation = a->c,
+                              .prompts = &q->texts,
+                              .examples = examples(a, &q->texts),
+                              .tools = {tools, n},
+                              .vary = q->vary,
+                              .about = about};
     q->vary = false;
     agent_listener(a, &listener);
     /* only a call counts: what it says beside that is no news until there is one */
     if (about)
         listener.text = listener.reasoning = NULL;
-    int status = llm_ask(a->llm, &req, &listener, r, err);
-    for (size_t i = 0; i < n; i++)
-        free(schemas[i]);
-    return status;
+    return llm_ask(a->llm, &req, &listener, r, err);
 }
 
 /* One step smaller, which the user hears of once. False: there is nothing left to leave out. */

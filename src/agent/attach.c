@@ -247,7 +247,7 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
     struct error e = {0};
     struct buf block = BUF_INIT(16 * 1024);
     autofree char *inside = NULL;
-    uint64_t size = 0;
+    int64_t size;
     int status = -1;
 
     sandbox_start(a->sandbox);
@@ -255,9 +255,9 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
         goto out;
     const char *kind = sniff_content(s.head, s.head_len, s.whole);
     inside = free_name(a, name, kind);
-    if (sandbox_put(a->sandbox, inside, s.fd, &size, &e))
+    if ((size = sandbox_put(a->sandbox, inside, s.fd, &e)) < 0)
         goto out;
-    if (make_block(a, &s, inside, kind, size, &block, &e))
+    if (make_block(a, &s, inside, kind, (uint64_t)size, &block, &e))
         goto out;
     if (a->profiles.len + a->pending.len + block.len > PENDING_MAX) {
         error_set(&e, ERROR_USAGE, 0,
@@ -265,7 +265,7 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
         goto out;
     }
     buf_add(shown_whole(a, &s) ? &a->pending : &a->profiles, block.data, block.len);
-    agent_notice(a, NOTICE_INFO, "%s: %" PRIu64 " bytes, in the sandbox as /mnt/data/%s", name, size, inside);
+    agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", name, size, inside);
     remember_name(a, steal(&inside));
     status = 0;
 out:

@@ -60,11 +60,12 @@ static const char *source_line(const char *code, int n, size_t *len)
 
 static void add_error(const struct cell_result *r, const char *code, struct buf *out)
 {
+    autofree char *what = cell_what(r);
     const char *line;
     size_t len;
 
     new_line(out);
-    add_cut(out, r->exception ? r->exception : r->what ? r->what : "it failed", EXCEPTION_MAX);
+    add_cut(out, r->exception ? r->exception : what ? what : "it failed", EXCEPTION_MAX);
     if (r->line > 0 && !(r->hint && strstr(r->hint, "line "))) {
         line = source_line(code, r->line, &len);
         if (line)
@@ -72,9 +73,9 @@ static void add_error(const struct cell_result *r, const char *code, struct buf 
         else
             buf_addf(out, " (line %d)", r->line);
     }
-    if (r->exception && r->what) {
+    if (r->exception && what) {
         new_line(out);
-        add_cut(out, r->what, EXCEPTION_MAX);
+        add_cut(out, what, EXCEPTION_MAX);
     }
     if (!text_blank(r->hint)) {
         new_line(out);
@@ -99,16 +100,15 @@ static void add_files(const struct cell_result *r, struct buf *out)
     }
 }
 
-void cell_tell(const struct cell_result *r, const char *code, const char *output, size_t len, struct buf *out)
+void cell_tell(const struct cell_result *r, const char *code, struct buf *out)
 {
-    while (len && (output[len - 1] == '\n' || output[len - 1] == ' '))
-        len--;
-    buf_add(out, output, len);
-    if (r->status != CELL_OK && !(r->status == CELL_EXIT && r->exit_code == 0))
+    while (out->len && strchr("\n ", out->data[out->len - 1]))
+        out->data[--out->len] = '\0';
+    if (!cell_succeeded(r)) {
         add_error(r, code, out);
-    else if (r->what && r->status == CELL_OK) {
+    } else if (r->status == CELL_OK && r->before) {
         new_line(out);
-        add_cut(out, r->what, EXCEPTION_MAX);
+        add_cut(out, r->before, EXCEPTION_MAX);
     }
     add_files(r, out);
     if (r->state_lost || r->files_lost) {
@@ -129,62 +129,56 @@ void cell_tell(const struct cell_result *r, const char *code, const char *output
     }
 }
 
-static void send_call(struct agent *a, const char *id, const char *tool, const char *code, unsigned cell)
+/* cell 0: it does not run. */
+static void send_call(struct agent *a, const struct code_run *c, unsigned cell)
 {
     struct event e = {.type = EVENT_TOOL_CALL};
 
-    e.call.id = id;
-    e.call.tool = tool;
-    e.call.code = code;
+    e.call.id = c->id;
+    e.call.tool = c->tool;
+    e.call.code = c->code;
+    e.call.language = c->language;
     e.call.cell = cell;
     agent_send(a, &e);
 }
 
-/* A call that does not run: cell 0. */
-static void send_not_run(struct agent *a, const char *id, unsigned cell, const char *shown, const char *why)
+static void send_result(struct agent *a, const struct code_run *c, unsigned cell, const char *told)
 {
     struct event e = {.type = EVENT_TOOL_RESULT};
 
-    e.result.id = id;
+    e.result.id = c->id;
     e.result.cell = cell;
-    e.result.status = CELL_NOT_RUN;
-    e.result.error = shown;
-    e.result.model_text = why;
-    agent_send(a, &e);
-}
-
-void cell_refused(struct agent *a, const char *id, const char *tool, const char *code, const char *why)
-{
-    send_call(a, id, tool, code, 0);
-    send_not_run(a, id, 0, why, why);
-}
-
-static void send_result(struct agent *a, const char *id, const struct cell_result *r, const char *told)
-{
-    struct event e = {.type = EVENT_TOOL_RESULT};
-
-    /* Lost before this cell ran: its own error does not say so. */
-    if ((r->state_lost || r->state_restored) && r->what
-        && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
-        agent_notice(a, NOTICE_WARNING, "%s", r->what);
-    e.result.id = id;
-    e.result.cell = a->cells;
-    e.result.status = r->status;
-    e.result.by_user = r->status == CELL_INTERRUPTED && !agent_out_of_time(a) && !loop_fatal(a->loop);
-    e.result.value = r->value;
-    /* Where a limit or the user ended it, that says more than the KeyboardInterrupt it raised. */
-    if (r->status != CELL_OK)
-        e.result.error = r->status != CELL_EXCEPTION && r->what ? r->what
-                         : r->traceback                         ? r->traceback
-                         : r->what                              ? r->what
-                                                                : r->exception;
-    e.result.state_lost = r->state_lost || r->files_lost;
-    e.result.state_restored = r->state_restored && !e.result.state_lost;
-    e.result.seconds = r->seconds;
-    e.result.out_bytes = r->out_bytes + r->err_bytes;
-    e.result.output_path = r->output_path;
+    e.result.r = &c->r;
+    e.result.by_user = c->r.status == CELL_INTERRUPTED && !agent_out_of_time(a) && !loop_fatal(a->loop);
     e.result.model_text = told;
     agent_send(a, &e);
+}
+
+/* shown: to the user; why: to the model. */
+static void send_not_run(struct agent *a, const struct code_run *c, unsigned cell, const char *shown,
+                         const char *why)
+{
+    autofree char *what = xstrdup(shown);
+    struct code_run not_run = *c;
+
+    not_run.r = (struct cell_result){.status = CELL_NOT_RUN, .what = what};
+    send_result(a, &not_run, cell, why);
+}
+
+void cell_refused(struct agent *a, const struct code_run *c, const char *why)
+{
+    send_call(a, c, 0);
+    send_not_run(a, c, 0, why, why);
+}
+
+static void send_outcome(struct agent *a, const struct code_run *c)
+{
+    const struct cell_result *r = &c->r;
+
+    /* Its own error does not say so. */
+    if (r->before && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
+        agent_notice(a, NOTICE_WARNING, "%s", r->before);
+    send_result(a, c, a->cells, c->told.len ? buf_str(&c->told) : "(no output)");
     for (size_t i = 0; i < r->n_files; i++) {
         struct event f = {.type = EVENT_FILE};
 
@@ -216,8 +210,10 @@ static const char *interrupter(void *ctx)
 }
 
 /* All code of a question, for /code. Another question's is forgotten when the first cell of this one runs. */
-static void keep_code(struct agent *a, const char *code, size_t len)
+static void keep_code(struct agent *a, const char *code)
 {
+    size_t len = strlen(code);
+
     if (!a->q)
         return;
     if (a->code_question != a->q->number)
@@ -245,55 +241,48 @@ static void note_undelivered(struct question *q, const struct cell_result *r)
     q->undelivered_name = xstrdup(r->undelivered_name);
 }
 
-int cell_run(struct agent *a, const char *id, const char *tool, const char *code, size_t len,
-             struct cell_told *told, struct error *err)
+int cell_run(struct agent *a, struct code_run *c, struct error *err)
 {
-    autorelease(cell_result_release) struct cell_result r = {0};
     struct cell_listener listener = {.ctx = a, .output = on_output, .interrupter = interrupter};
     struct error e = {0};
 
-    buf_init(&told->text, TOLD_MAX + 16 * 1024);
+    buf_init(&c->told, TOLD_MAX + 16 * 1024);
     a->cells++;
-    send_call(a, id, tool, code, a->cells);
+    send_call(a, c, a->cells);
     /* What could not start a moment ago is not tried again in the same question. */
     if (a->q && a->no_sandbox.kind != ERROR_NONE)
         e = a->no_sandbox;
-    if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, code, len, &listener, &r, &e)) {
+    if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, c->code, strlen(c->code), &listener, &c->r, &e)) {
         /* the question ends with the cause; it need not be said twice */
         bool nowhere = e.kind == ERROR_SANDBOX;
-        send_not_run(a, id, a->cells, nowhere ? "not run" : e.text,
+        send_not_run(a, c, a->cells, nowhere ? "not run" : e.text,
                      nowhere ? "not run: there is no sandbox" : e.text);
+        c->r.status = CELL_NOT_RUN;
         if (e.kind == ERROR_USAGE) { /* the code itself cannot be taken: for the model to mend */
-            told->status = CELL_NOT_RUN;
-            buf_addstr(&told->text, e.text);
+            buf_addstr(&c->told, e.text);
             return 0;
         }
         if (err)
             *err = e;
         return -1;
     }
-    keep_code(a, code, len);
+    keep_code(a, c->code);
 
-    struct buf output = BUF_INIT(TOLD_MAX + 4096);
+    bool good = cell_succeeded(&c->r);
     size_t max = told_max(a);
-    sandbox_output_text(a->sandbox, r.status == CELL_OK || max < FAILED_OUTPUT_MAX ? max : FAILED_OUTPUT_MAX,
-                        &output);
-    cell_tell(&r, code, buf_str(&output), output.len, &told->text);
-    told->status = r.status == CELL_EXIT && r.exit_code == 0 ? CELL_OK : r.status;
-    if (output.len)
-        told->output = xmemdup0(output.data, output.len);
-    buf_release(&output);
+    sandbox_output_text(a->sandbox, good || max < FAILED_OUTPUT_MAX ? max : FAILED_OUTPUT_MAX, &c->told);
+    if (c->told.len)
+        c->output = xmemdup0(c->told.data, c->told.len);
+    cell_tell(&c->r, c->code, &c->told);
     if (a->q)
-        note_undelivered(a->q, &r);
-    send_result(a, id, &r, told->text.len ? buf_str(&told->text) : "(no output)");
+        note_undelivered(a->q, &c->r);
+    send_outcome(a, c);
     return 0;
 }
 
-void cell_told_release(struct cell_told *told)
+void code_run_release(struct code_run *c)
 {
-    if (!told)
-        return;
-    buf_release(&told->text);
-    free(told->output);
-    told->output = NULL;
+    cell_result_release(&c->r);
+    buf_release(&c->told);
+    free(c->output);
 }

@@ -8,6 +8,7 @@
 
 #include "agent/private.h"
 #include "base/mem.h"
+#include "chat/language.h"
 
 #define KNOWN_MAX 16   /* files, the latest */
 #define SHOWN_MAX 6000 /* bytes of profiles that a stuck model is shown */
@@ -77,7 +78,8 @@ static size_t code_length(const char *profile)
         const char *line = profile + len;
         size_t word = word_length(line);
 
-        if (strncmp(line, "import ", 7) && !assigned(line) && !(word && line[word] == '['))
+        if (strncmp(line, languages[0].import, strlen(languages[0].import)) && !assigned(line)
+            && !(word && line[word] == '['))
             return len;
         len += strcspn(line, "\n");
         if (!profile[len])
@@ -101,15 +103,14 @@ static bool in_line(const char *rest, const char *word, size_t len)
 
 static bool binds(const char *code, const char *at, size_t len)
 {
-    static const char *const before[] = {"for ", "as ", "def ", "import "};
     const char *next = at + len + strspn(at + len, " ");
 
     if (*next == '=' && next[1] != '=')
         return !in_line(next, at, len); /* "df = df[...]" makes a new one of what there is */
-    for (size_t i = 0; i < countof(before); i++) {
-        size_t n = strlen(before[i]);
+    for (const char *const *before = languages[0].binders; *before; before++) {
+        size_t n = strlen(*before);
 
-        if ((size_t)(at - code) >= n && !strncmp(at - n, before[i], n))
+        if ((size_t)(at - code) >= n && !strncmp(at - n, *before, n))
             return true;
     }
     return false;

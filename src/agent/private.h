@@ -5,9 +5,10 @@
 
 #include "agent/agent.h"
 #include "agent/budget.h"
-#include "agent/texts.h"
+#include "agent/tools.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "chat/prompts.h"
 #include "llm/llm.h"
 #include "sandbox/sandbox.h"
 
@@ -17,15 +18,6 @@
 #define TOLD_MAX    (64 * 1024)  /* most bytes of a cell's output that a model is given */
 #define PENDING_MAX (128 * 1024) /* most bytes of data blocks and notes before a question */
 
-struct json;
-
-/* The prompts with their placeholders filled in, for one question. */
-struct texts {
-    char *system_native, *system_blocks, *examples_table, *examples_json, *nudge;
-    char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
-    char *tool_description, *tool_code, *empty, *no_more_code, *same_code, *same_output;
-};
-
 struct question {
     unsigned number;
     size_t start;            /* index of its user turn in the conversation */
@@ -34,7 +26,7 @@ struct question {
     unsigned reply;          /* the reply that streams, from 1 */
     unsigned cells;          /* that ran */
     struct budget budget;
-    struct texts texts;
+    struct prompts texts; /* with their placeholders filled in */
     int64_t input, output;
     bool estimated;
     /* the same failing code or the same error came again: greedy sampling would go round in a circle */
@@ -110,48 +102,39 @@ void agent_reply_end(struct agent *a, enum reply_kind kind);
 struct text_var {
     const char *name, *value;
 };
+struct text_vars {
+    const struct text_var *v;
+    size_t n;
+};
 /* "{name}" of unknown names stays */
-char *text_fill(const char *text, const struct text_var *vars, size_t n);
+char *text_fill(const char *text, const struct text_vars *vars);
 /* may wait for the sandbox; -1 only when cancelled */
-int texts_make(struct agent *a, struct texts *t, struct error *err);
-void texts_release(struct texts *t);
+int texts_make(struct agent *a, struct prompts *t, struct error *err);
 
 /* tools.c */
-struct tool_outcome {
-    enum result_kind kind;
-    struct buf text;
-};
-struct tool {
-    const char *name;
-    const char *code_key;
-    char *(*schema)(const struct texts *t); /* JSON text, the caller frees */
-    /* 0: outcome is what the model is told, failures included. -1: the question cannot go on (no sandbox,
-     * interrupted before it ran). */
-    int (*run)(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out,
-               struct error *err);
-};
-extern const struct tool agent_tools[];
-extern const size_t agent_n_tools;
-/* Decide and carry out one call of the present reply; index counts from 0 in it. problem: what the reader
- * found wrong, or NULL. */
-int tool_call(struct agent *a, const struct call *call, const char *problem, size_t index,
-              struct tool_outcome *out, struct error *err);
+/* The tool of that name, when it is offered to the model; or NULL. */
+const struct tool *tool_find(const struct agent *a, const char *name);
+/* Decide and carry out use->call, which is number index of its reply, from 0. problem: what the reader found wrong with
+ * it, or NULL. As struct tool.run otherwise. */
+int tool_call(struct agent *a, struct tool_use *use, size_t index, const char *problem, struct error *err);
 
-/* cell.c */
-struct cell_told {
-    enum cell_status status;
-    struct buf text; /* for the model */
+/* execute.c */
+/* Code that is run or refused, and what came of it. */
+struct code_run {
+    const char *id, *tool; /* of the call */
+    const struct language *language;
+    const char *code;
+    struct cell_result r;
+    struct buf told; /* for the model */
     char *output;    /* what it printed, as the model sees it; or NULL */
 };
-/* Run code with all its events. -1: there is no sandbox, or it was interrupted before it ran. */
-int cell_run(struct agent *a, const char *id, const char *tool, const char *code, size_t len,
-             struct cell_told *told, struct error *err);
-void cell_told_release(struct cell_told *told);
-/* The words for the model about one result. output: its own output, capped already. */
-void cell_tell(const struct cell_result *r, const char *code, const char *output, size_t len,
-               struct buf *out);
+/* Run it with all its events. -1: there is no sandbox, or it was interrupted before it ran. */
+int cell_run(struct agent *a, struct code_run *c, struct error *err);
+void code_run_release(struct code_run *c);
+/* The words for the model about one result, behind its output, which is in out already. */
+void cell_tell(const struct cell_result *r, const char *code, struct buf *out);
 /* A call that is not run: its events. */
-void cell_refused(struct agent *a, const char *id, const char *tool, const char *code, const char *why);
+void cell_refused(struct agent *a, const struct code_run *c, const char *why);
 size_t told_max(const struct agent *a); /* the cap on output for this model's window */
 
 /* attach.c */

@@ -290,12 +290,12 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
     for (size_t i = 0; i < r->n_calls; i++) {
         /* The turn may move when results are added; its calls stay where they are. */
         const struct call *call = &a->c->v[turn].calls[i];
-        struct tool_outcome out = {.text = BUF_INIT(TOLD_MAX + 32 * 1024)};
-        int status = tool_call(a, call, r->calls[i].problem, i, &out, err);
+        struct tool_use use = {.call = call, .text = BUF_INIT(TOLD_MAX + 32 * 1024)};
+        int status = tool_call(a, &use, i, r->calls[i].problem, err);
 
-        if (out.text.len)
-            conversation_result(a->c, call->id, out.kind, out.text.data, out.text.len);
-        buf_release(&out.text);
+        if (use.text.len)
+            conversation_result(a->c, call->id, use.kind, use.text.data, use.text.len);
+        buf_release(&use.text);
         if (status)
             return -1;
         if (loop_cancelled(a->loop))

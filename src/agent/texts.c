@@ -8,19 +8,20 @@
 #include "agent/private.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "chat/language.h"
 
-char *text_fill(const char *text, const struct text_var *vars, size_t n)
+char *text_fill(const char *text, const struct text_vars *vars)
 {
     struct buf out = BUF_INIT(0);
 
     while (*text) {
         size_t i, skip = 0;
 
-        for (i = 0; *text == '{' && i < n; i++) {
-            size_t len = strlen(vars[i].name);
+        for (i = 0; *text == '{' && i < vars->n; i++) {
+            size_t len = strlen(vars->v[i].name);
 
-            if (!strncmp(text + 1, vars[i].name, len) && text[1 + len] == '}') {
-                buf_addstr(&out, vars[i].value);
+            if (!strncmp(text + 1, vars->v[i].name, len) && text[1 + len] == '}') {
+                buf_addstr(&out, vars->v[i].value);
                 skip = len + 2;
                 break;
             }
@@ -63,15 +64,25 @@ static int packages(struct agent *a, const char **out, struct error *err)
     return 0;
 }
 
-static char *with_user_system(struct agent *a, const char *text, const struct text_var *vars, size_t n)
+static void add_user_system(const struct agent *a, const char **text)
 {
-    char *filled = text_fill(text, vars, n);
+    autofree char *filled = (char *)*text;
 
-    if (text_blank(a->system))
-        return filled;
-    char *joined = xasprintf("%s\n\n%s", filled, a->system);
-    free(filled);
-    return joined;
+    *text = xasprintf("%s\n\n%s", filled, a->system);
+}
+
+static char *fill(void *ctx, const char *text)
+{
+    return text_fill(text, ctx);
+}
+
+static const struct language_module *module_of(const char *package, size_t len)
+{
+    const struct language_module *m = languages[0].modules;
+
+    while (m->package && (strlen(m->package) != len || strncmp(m->package, package, len) != 0))
+        m++;
+    return m->package ? m : NULL;
 }
 
 /* "numpy 1.24, scikit-learn 1.2" -> "numpy, sklearn": the names to import; versions cost a small model more
@@ -85,10 +96,9 @@ static char *import_names(const char *packages)
         size_t name = strcspn(p, " ,");
 
         buf_addstr(&out, out.len ? ", " : "");
-        if (name == strlen("scikit-learn") && !strncmp(p, "scikit-learn", name))
-            buf_addstr(&out, "sklearn");
-        else if (name == strlen("pillow") && !strncmp(p, "pillow", name))
-            buf_addstr(&out, "PIL");
+        const struct language_module *module = module_of(p, name);
+        if (module)
+            buf_addstr(&out, module->module);
         else
             buf_add(&out, p, name);
         p += len;
@@ -97,9 +107,8 @@ static char *import_names(const char *packages)
     return buf_steal(&out, NULL);
 }
 
-int texts_make(struct agent *a, struct texts *t, struct error *err)
+int texts_make(struct agent *a, struct prompts *t, struct error *err)
 {
-    const struct prompts *p = a->o.prompts;
     const char *installed;
     char date[32], limits[64];
 
@@ -119,50 +128,12 @@ int texts_make(struct agent *a, struct texts *t, struct error *err)
         {"python", version}, {"packages", inside}, {"names", names},
         {"limits", limits},  {"date", date},       {"tool", agent_tools[0].name},
     };
-    size_t n = countof(v);
+    struct text_vars vars = {v, countof(v)};
 
-    t->system_native = with_user_system(a, p->system_native, v, n);
-    t->system_blocks = with_user_system(a, p->system_blocks, v, n);
-    t->examples_table = text_fill(p->examples_table, v, n);
-    t->examples_json = text_fill(p->examples_json, v, n);
-    t->nudge = text_fill(p->nudge, v, n);
-    t->blocks_ok = text_fill(p->blocks_ok, v, n);
-    t->blocks_failed = text_fill(p->blocks_failed, v, n);
-    t->blocks_malformed = text_fill(p->blocks_malformed, v, n);
-    t->blocks_interrupted = text_fill(p->blocks_interrupted, v, n);
-    t->blocks_no_more = text_fill(p->blocks_no_more, v, n);
-    t->tool_description = text_fill(p->tool_description, v, n);
-    t->tool_code = text_fill(p->tool_code, v, n);
-    t->empty = text_fill(p->empty, v, n);
-    t->no_more_code = text_fill(p->no_more_code, v, n);
-    t->same_code = text_fill(p->same_code, v, n);
-    t->same_output = text_fill(p->same_output, v, n);
-    return 0;
-}
-
-void texts_release(struct texts *t)
-{
-    char **all[] = {
-        &t->system_native,
-        &t->system_blocks,
-        &t->examples_table,
-        &t->examples_json,
-        &t->nudge,
-        &t->blocks_ok,
-        &t->blocks_failed,
-        &t->blocks_malformed,
-        &t->blocks_interrupted,
-        &t->blocks_no_more,
-        &t->tool_description,
-        &t->tool_code,
-        &t->empty,
-        &t->no_more_code,
-        &t->same_code,
-        &t->same_output,
-    };
-
-    for (size_t i = 0; i < countof(all); i++) {
-        free(*all[i]);
-        *all[i] = NULL;
+    prompts_map(t, a->o.prompts, fill, &vars);
+    if (!text_blank(a->system)) {
+        add_user_system(a, &t->system_native);
+        add_user_system(a, &t->system_blocks);
     }
+    return 0;
 }

@@ -1,5 +1,5 @@
-/* tools.c - the table of tools, and which calls of a reply are carried out. execute_python is the first; a
- * new tool is a new line in the table and a function, the loop does not change.
+/* tools.c - the table of tools, and which calls of a reply are carried out. A new tool is a row in the table, its run
+ * function, and what the model is told of it in prompts/python.yaml; the loop does not change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,181 +9,188 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
-
-static char *python_schema(const struct texts *t)
-{
-    autojson struct json *schema = json_object();
-    struct json *properties = json_object(), *code = json_object(), *required = json_array();
-
-    json_set_str(code, "type", "string");
-    json_set_str(code, "description", t->tool_code);
-    json_set(properties, "code", code);
-    json_add(required, json_string("code"));
-    json_set_str(schema, "type", "object");
-    json_set(schema, "properties", properties);
-    json_set(schema, "required", required);
-    return json_print(schema);
-}
+#include "chat/language.h"
 
 /* Code that printed nothing is told so once as if it had failed: a small model otherwise makes the missing
  * output up. It is no failing round: "set x to 21" is fine. */
-static void no_output(struct question *q, struct tool_outcome *out)
+static void no_output(struct question *q, struct tool_use *use)
 {
     if (q->told_no_output) {
-        buf_addstr(&out->text, "(no output)");
+        buf_addstr(&use->text, "(no output)");
         return;
     }
     q->told_no_output = true;
-    out->kind = RESULT_FAILED;
-    buf_addstr(&out->text, "(no output) It ran without an error but printed nothing. Print the result.");
+    use->kind = RESULT_FAILED;
+    buf_addstr(&use->text, "(no output) It ran without an error but printed nothing. Print the result.");
 }
 
-static void python_worked(struct agent *a, struct cell_told *told, struct tool_outcome *out)
+static void code_worked(struct question *q, struct code_run *c, struct tool_use *use)
+{
+    budget_worked(&q->budget);
+    use->kind = RESULT_OK;
+    if (c->told.len)
+        buf_add(&use->text, c->told.data, c->told.len);
+    else
+        no_output(q, use);
+    if (c->output) {
+        free(q->good);
+        q->good = steal(&c->output);
+    }
+}
+
+static void code_failed(struct agent *a, const struct code_run *c, struct tool_use *use)
 {
     struct question *q = a->q;
+    /* An interrupt of ours or of the user; code that raises KeyboardInterrupt by itself has simply failed. */
+    bool stopped = c->r.status == CELL_INTERRUPTED && loop_cancelled(a->loop);
 
-    budget_worked(&q->budget);
-    out->kind = RESULT_OK;
-    if (told->text.len)
-        buf_add(&out->text, told->text.data, told->text.len);
-    else
-        no_output(q, out);
-    if (told->output) {
-        free(q->good);
-        q->good = steal(&told->output);
-    }
+    use->kind = stopped ? RESULT_INTERRUPTED : RESULT_FAILED;
+    q->vary = !stopped && budget_same_error(&q->budget, buf_str(&c->told));
+    if (!stopped)
+        budget_broke(&q->budget, c->code, buf_str(&c->told));
+    buf_add(&use->text, buf_str(&c->told), c->told.len);
 }
 
 /* Run twice with one result: a third time would cost a round and say nothing new. In the words of code that
  * worked, or a model of the blocks dialect would be asked to mend it. */
-static void same_output(struct agent *a, const char *id, const char *code, const char *told,
-                        struct tool_outcome *out)
+static void same_output(struct agent *a, const struct code_run *c, const char *told, struct tool_use *use)
 {
     budget_known(&a->q->budget);
     a->q->vary = true;
-    out->kind = RESULT_OK;
-    buf_addf(&out->text, "%s\n\n%s", *told ? told : "(no output)", a->q->texts.same_output);
-    cell_refused(a, id, agent_tools[0].name, code,
-                 "skipped: the same code has already run twice with the same result");
+    use->kind = RESULT_OK;
+    buf_addf(&use->text, "%s\n\n%s", *told ? told : "(no output)", a->q->texts.same_output);
+    cell_refused(a, c, "skipped: the same code has already run twice with the same result");
 }
 
 /* Failing code that came again: its error alone did not help, so what it works on is said with it. */
-static void same_failed(struct agent *a, const char *why, struct tool_outcome *out)
+static void same_failed(struct agent *a, const struct code_run *c, const char *why, struct tool_use *use)
 {
-    out->kind = RESULT_FAILED;
-    buf_addf(&out->text, "%s\n%s", a->q->texts.same_code, why);
-    facts_show(a, &out->text);
+    budget_same_again(&a->q->budget);
+    a->q->vary = true;
+    use->kind = RESULT_FAILED;
+    buf_addf(&use->text, "%s\n%s", a->q->texts.same_code, why);
+    facts_show(a, &use->text);
+    cell_refused(a, c, "skipped: the same code has already failed");
 }
 
-static int python_run(struct agent *a, const char *id, const struct json *args, struct tool_outcome *out,
-                      struct error *err)
+static int malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err)
+{
+    const struct code_run c = {.id = use->call->id, .tool = use->call->name, .code = ""};
+
+    use->kind = RESULT_MALFORMED;
+    buf_addstr(&use->text, problem);
+    cell_refused(a, &c, problem);
+    return budget_bad_call(&a->q->budget, problem, err);
+}
+
+static int run_code(struct agent *a, struct tool_use *use, struct error *err)
 {
     struct question *q = a->q;
-    const char *code = json_str(json_get(args, "code")), *why;
+    const struct tool *tool = use->tool;
+    const char *code = json_str(json_get(use->args, tool->code_key)), *why;
+    autorelease(code_run_release) struct code_run c = {
+        .id = use->call->id, .tool = tool->name, .language = tool->language, .code = code};
 
     if (text_blank(code)) {
-        out->kind = RESULT_MALFORMED;
-        buf_addf(&out->text, "The argument \"code\" is missing or empty: %s takes {\"code\": \"...\"}.",
-                 agent_tools[0].name);
-        cell_refused(a, id, agent_tools[0].name, "", buf_str(&out->text));
-        return budget_bad_call(&q->budget, buf_str(&out->text), err);
+        autofree char *problem = xasprintf(
+            "The argument \"%s\" is missing or empty: %s takes {\"%s\": \"...\"}.", tool->code_key,
+            tool->name, tool->code_key);
+        return malformed(a, use, problem, err);
     }
     budget_good_call(&q->budget);
     if ((why = budget_same(&q->budget, code))) {
-        budget_same_again(&q->budget);
-        q->vary = true;
-        same_failed(a, why, out);
-        cell_refused(a, id, agent_tools[0].name, code, "skipped: the same code has already failed");
+        same_failed(a, &c, why, use);
         return 0;
     }
     if ((why = budget_again(&q->budget, code))) {
-        same_output(a, id, code, why, out);
+        same_output(a, &c, why, use);
         return 0;
     }
 
-    autorelease(cell_told_release) struct cell_told told = {0};
     autofree char *whole = facts_with_reading(a, code);
-    if (cell_run(a, id, agent_tools[0].name, whole, strlen(whole), &told, err))
+    c.code = whole;
+    if (cell_run(a, &c, err))
         return -1;
+    c.code = code;
     q->cells++;
-    budget_ran(&q->budget, code, buf_str(&told.text));
-    if (told.status == CELL_OK) {
-        python_worked(a, &told, out);
-        return 0;
-    }
-    /* An interrupt of ours or of the user; code that raises KeyboardInterrupt by itself has simply failed. */
-    bool stopped = told.status == CELL_INTERRUPTED && loop_cancelled(a->loop);
-    out->kind = stopped ? RESULT_INTERRUPTED : RESULT_FAILED;
-    q->vary = !stopped && budget_same_error(&q->budget, buf_str(&told.text));
-    if (!stopped)
-        budget_broke(&q->budget, code, buf_str(&told.text));
-    buf_add(&out->text, buf_str(&told.text), told.text.len);
+    budget_ran(&q->budget, code, buf_str(&c.told));
+    if (cell_succeeded(&c.r))
+        code_worked(q, &c, use);
+    else
+        code_failed(a, &c, use);
     return 0;
 }
 
 const struct tool agent_tools[] = {
-    {"execute_python", "code", python_schema, python_run},
+    {
+        .name = "execute_python",
+        .parameters = "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\","
+                      "\"description\":\"The Python code to run.\"}},\"required\":[\"code\"]}",
+        .code_key = "code",
+        .language = &languages[0],
+        .run = run_code,
+    },
 };
 const size_t agent_n_tools = countof(agent_tools);
 
-static const struct tool *find_tool(const char *name)
+static bool offered(const struct agent *a, const char *name)
 {
-    for (size_t i = 0; i < agent_n_tools; i++)
-        if (!strcmp(agent_tools[i].name, name))
-            return &agent_tools[i];
+    const struct prompts *p = a->o.prompts;
+    size_t i = 0;
+
+    while (i < p->n_tools && strcmp(p->tools[i].name, name) != 0)
+        i++;
+    return i < p->n_tools;
+}
+
+const struct tool *tool_find(const struct agent *a, const char *name)
+{
+    for (size_t i = 0; i < a->o.n_tools; i++)
+        if (!strcmp(a->o.tools[i].name, name))
+            return offered(a, name) ? &a->o.tools[i] : NULL;
     return NULL;
 }
 
-static void list_tools(struct buf *out)
+static int not_called(struct agent *a, struct tool_use *use, struct error *err)
 {
-    for (size_t i = 0; i < agent_n_tools; i++)
-        buf_addf(out, "%s%s", i ? ", " : "", agent_tools[i].name);
+    const struct prompts *p = a->o.prompts;
+    struct buf text autorelease(buf_release) = BUF_INIT(1024);
+
+    buf_addf(&text, use->tool ? "The arguments of %.64s are no JSON object." : "There is no tool %.64s.",
+             use->call->name);
+    for (size_t i = 0; i < p->n_tools; i++)
+        buf_addf(&text, "%s%s", i ? ", " : " The tools are: ", p->tools[i].name);
+    return malformed(a, use, buf_str(&text), err);
 }
 
-static int malformed(struct agent *a, const struct call *call, const char *problem, struct tool_outcome *out,
-                     struct error *err)
-{
-    out->kind = RESULT_MALFORMED;
-    buf_addstr(&out->text, problem);
-    cell_refused(a, call->id, call->name, "", problem);
-    return budget_bad_call(&a->q->budget, problem, err);
-}
-
-int tool_call(struct agent *a, const struct call *call, const char *problem, size_t index,
-              struct tool_outcome *out, struct error *err)
+int tool_call(struct agent *a, struct tool_use *use, size_t index, const char *problem, struct error *err)
 {
     struct question *q = a->q;
+    const struct call *call = use->call;
 
     if (index >= a->o.max_calls) {
-        out->kind = RESULT_FAILED;
+        use->kind = RESULT_FAILED;
         buf_addf(
-            &out->text,
+            &use->text,
             "Not run: at most %u calls of one reply are run. Send the rest again if they are still needed.",
             a->o.max_calls);
         return 0;
     }
     if (q->budget.no_more) {
-        out->kind = RESULT_NO_MORE;
-        buf_addstr(&out->text, q->texts.no_more_code);
+        const struct code_run c = {.id = call->id, .tool = call->name, .code = ""};
         autofree char *why = xasprintf("not run: %u repair attempts were already made", a->o.max_repairs);
-        cell_refused(a, call->id, call->name, "", why);
+
+        use->kind = RESULT_NO_MORE;
+        buf_addstr(&use->text, q->texts.no_more_code);
+        cell_refused(a, &c, why);
         return 0;
     }
     if (problem)
-        return malformed(a, call, problem, out, err);
+        return malformed(a, use, problem, err);
 
-    const struct tool *tool = find_tool(call->name);
     autojson struct json *args = json_parse(call->arguments, strlen(call->arguments), JSON_DUPLICATES, NULL,
                                             NULL);
-    if (tool && args)
-        return tool->run(a, call->id, args, out, err);
-
-    struct buf text = BUF_INIT(1024);
-    buf_addf(&text, tool ? "The arguments of %.64s are no JSON object." : "There is no tool %.64s.",
-             call->name);
-    buf_addstr(&text, " The tools are: ");
-    list_tools(&text);
-    int status = malformed(a, call, buf_str(&text), out, err);
-    buf_release(&text);
-    return status;
+    use->tool = tool_find(a, call->name);
+    use->args = args;
+    return use->tool && args ? use->tool->run(a, use, err) : not_called(a, use, err);
 }

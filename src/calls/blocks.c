@@ -2,7 +2,8 @@
 #include "calls/blocks.h"
 
 #include <string.h>
-#include <strings.h>
+
+#include "chat/language.h"
 
 #define CODE_MAX       (1u << 20)
 #define FENCE_LINE_MAX 256 /* a longer line is decided as it stands */
@@ -61,16 +62,12 @@ static int fence_read(const char *s, size_t n, struct fence *f)
     return f->c == '`' && memchr(f->info, '`', f->info_len) ? 0 : 1;
 }
 
-static bool is_python(const struct fence *f)
+static bool is_code(const struct fence *f)
 {
-    static const char *const tags[] = {"python", "py", "python3"};
     size_t n = 0;
     while (n < f->info_len && !strchr(" \t{,:", f->info[n]))
         n++;
-    for (size_t i = 0; i < 3; i++)
-        if (strlen(tags[i]) == n && !strncasecmp(f->info, tags[i], n))
-            return true;
-    return false;
+    return language_of_tag(f->info, n) != NULL;
 }
 
 static bool closes(const struct blocks *b, const char *s, size_t n)
@@ -89,7 +86,7 @@ static void decide(struct blocks *b, bool newline, struct buf *out)
         b->fence = f.c;
         b->fence_len = f.len;
         b->indent = f.indent;
-        b->state = is_python(&f) ? BLOCKS_CODE : BLOCKS_OTHER;
+        b->state = is_code(&f) ? BLOCKS_CODE : BLOCKS_OTHER;
     }
     if (b->state != BLOCKS_CODE) {
         buf_add(out, b->line.data, b->line.len);

@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "chat/cell_result.h"
+
+struct language;
+
 enum event_type {
     EVENT_SESSION,     /* first: what this session runs on */
     EVENT_SANDBOX,     /* it is up, or was replaced: what code runs on */
@@ -34,17 +38,6 @@ enum reply_kind {
     REPLY_THOUGHTS, /* it was reasoning, as only its end told: what comes now is the reply */
     /* ended early (interrupted, connection lost): text was shown, no call of it runs */
     REPLY_CUT,
-};
-
-enum cell_status {
-    CELL_OK,
-    CELL_EXCEPTION,
-    CELL_EXIT,
-    CELL_TIMEOUT,
-    CELL_INTERRUPTED,
-    CELL_MEMORY,
-    CELL_DIED,
-    CELL_NOT_RUN
 };
 
 enum notice_level { NOTICE_INFO, NOTICE_WARNING, NOTICE_ERROR, NOTICE_DETAIL /* only with --verbose */ };
@@ -88,9 +81,10 @@ struct event {
             unsigned reply;
             enum reply_kind kind;
         } reply_end;
-        /* cells count from 1 in a session */
+        /* cells count from 1 in a session; 0: it will not run */
         struct {
             const char *id, *tool, *code;
+            const struct language *language; /* of code; or NULL */
             unsigned cell;
         } call;
         /* stream 1 stdout, 2 stderr; raw bytes */
@@ -103,17 +97,10 @@ struct event {
         struct {
             const char *id;
             unsigned cell;
-            enum cell_status status;
-            const char *value; /* repr of the last expression, or NULL */
-            const char *error; /* traceback cut to the user's frames, or what happened; or NULL */
-            /* restored: the interpreter died, and goes on from before the cell */
-            bool state_lost, state_restored;
+            const struct cell_result *r;
             /* INTERRUPTED by Ctrl-C, and not by a time limit or the program's own end */
             bool by_user;
-            double seconds;
-            uint64_t out_bytes;      /* all output, shown or not */
-            const char *output_path; /* the full output on disk, when more than was shown; or NULL */
-            const char *model_text;  /* what the model is told */
+            const char *model_text; /* what the model is told */
         } result;
         /* name in the sandbox, path on the host */
         struct {

@@ -52,7 +52,7 @@ struct config {
     const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert,
         *dotenv_how;
     struct argv api_key_command;
-    bool stream, discover, allow_insecure, park, offline;
+    bool stream, discover, allow_insecure, snapshots, offline;
     int max_tokens, context; /* 0: not set */
     double temperature;      /* < 0: not set */
     int64_t connect_timeout, idle_timeout, quiet_timeout;

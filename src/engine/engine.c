@@ -245,19 +245,24 @@ struct engine_run *engine_begin(const struct engine_start *given)
     return r;
 }
 
-int engine_channel(const struct engine_run *r)
+struct engine_facts engine_facts(const struct engine_run *r)
 {
-    return r->attempt.channel;
-}
+    const struct attempt *a = &r->attempt;
+    bool candidate = r->at < r->n;
 
-int engine_channel_out(const struct engine_run *r)
-{
-    return r->attempt.channel_out;
-}
-
-const char *engine_name(const struct engine_run *r)
-{
-    return r->at < r->n ? r->candidates[r->at]->name : "";
+    return (struct engine_facts){
+        .name = candidate ? r->candidates[r->at]->name : "",
+        .channel = a->channel,
+        .channel_out = a->channel_out,
+        .peer = a->up ? a->peer : 0,
+        .runtime = a->runtime,
+        .image = !a->engine || !a->engine->images ? NULL
+                 : a->taken                       ? a->image
+                                                  : r->o->image,
+        .weakness = candidate && a->up ? attempt_weakness(a) : NULL,
+        .given = &a->given,
+        .fewer = buf_str(&a->fewer),
+    };
 }
 
 void engine_reject(struct engine_run *r, const char *why)
@@ -284,9 +289,9 @@ static bool known(const struct engine_run *r, const struct engine_cached *m)
            && same(old->runtime, m->runtime) && old->stdio == m->stdio;
 }
 
-static void tell(struct engine_run *r, bool detail, const char *text)
+static void tell(const struct engine_run *r, bool detail, const char *text)
 {
-    autofree char *line = xasprintf("%s: %s", engine_name(r), text);
+    autofree char *line = xasprintf("%s: %s", r->attempt.engine->name, text);
 
     if (r->o->notice)
         r->o->notice(r->o->notice_ctx, detail, line);
@@ -311,20 +316,20 @@ static void tell_spare(struct engine_run *r)
 
 void engine_accept(struct engine_run *r, const char *python, const char *packages)
 {
-    struct engine_cached m = {.engine = xstrdup(engine_name(r)),
+    const struct engine_facts facts = engine_facts(r);
+    struct engine_cached m = {.engine = xstrdup(facts.name),
                               .python = xstrdup(python),
                               .packages = xstrdup(packages),
                               .runtime = xstrdup(r->attempt.runtime),
                               .stdio = r->attempt.stdio};
-    const char *weakness = engine_weakness(r);
     bool told = r->remembered && r->at == 0;
 
     /* Told at the first start here, and to who has named such a limit; then only to who wants details: it is
      * the same every day. */
-    if (weakness)
+    if (facts.weakness)
         tell(r, told && !(r->o->asked & (SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS | SANDBOX_ASKED_PIDS)),
-             weakness);
-    for (const char *line = engine_fewer(r); *line; line += strcspn(line, "\n"), line += *line == '\n') {
+             facts.weakness);
+    for (const char *line = facts.fewer; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         autofree char *one = xmemdup0(line, strcspn(line, "\n"));
         tell(r, told, one);
     }
@@ -334,34 +339,20 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     engine_cached_release(&m);
 }
 
-bool engine_remembered(const struct sandbox_options *o, struct engine_known *known)
+bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known)
 {
-    struct engine_cached m;
-    bool cached = engine_cache_load(o, &m);
-    const struct engine *e = engines_find(cached ? m.engine : o->engine);
+    const struct engine *e = engines_find(engine_cache_load(o, known) ? known->engine : o->engine);
+    char *python, *packages;
 
-    *known = (struct engine_known){0};
-    if (e && (cached || e->host_python)) {
-        *known = (struct engine_known){xstrdup(e->name), NULL, NULL, e->images};
-        /* The host's packages may have changed since; looking costs a millisecond. */
-        if (!e->host_python || !engine_host_python("", &known->python, &known->packages)) {
-            known->python = steal(&m.python);
-            known->packages = steal(&m.packages);
-        }
+    /* The host's packages may have changed since; looking costs a millisecond. */
+    if (e && e->host_python && engine_host_python("", &python, &packages)) {
+        engine_cached_release(known);
+        *known = (struct engine_cached){.engine = xstrdup(e->name), .python = python, .packages = packages};
     }
-    engine_cached_release(&m);
     if (known->python && known->packages)
         return true;
-    engine_known_release(known);
+    engine_cached_release(known);
     return false;
-}
-
-void engine_known_release(struct engine_known *known)
-{
-    free(known->engine);
-    free(known->python);
-    free(known->packages);
-    *known = (struct engine_known){0};
 }
 
 int64_t engine_memory_kills(struct engine_run *r)
@@ -375,38 +366,6 @@ bool engine_alive(struct engine_run *r, char *why, size_t size)
         return attempt_alive(&r->attempt, why, size);
     snprintf(why, size, "it was never up");
     return false;
-}
-
-const char *engine_weakness(const struct engine_run *r)
-{
-    return r->at < r->n && r->attempt.up ? attempt_weakness(&r->attempt) : NULL;
-}
-
-const struct sandbox_options *engine_given(const struct engine_run *r)
-{
-    return &r->attempt.given;
-}
-
-const char *engine_fewer(const struct engine_run *r)
-{
-    return buf_str(&r->attempt.fewer);
-}
-
-const char *engine_image(const struct engine_run *r)
-{
-    const struct attempt *a = &r->attempt;
-
-    return !a->engine || !a->engine->images ? NULL : a->taken ? a->image : r->o->image;
-}
-
-pid_t engine_peer(const struct engine_run *r)
-{
-    return r->attempt.up ? r->attempt.peer : 0;
-}
-
-const char *engine_runtime(const struct engine_run *r)
-{
-    return r->attempt.runtime;
 }
 
 static void free_run(struct engine_run *r)

@@ -6,7 +6,7 @@
  * bwrap), "unix:PATH" (connect to it, docker and podman) or "stdio" (fallback where a socket cannot be
  * shared). As soon as the channel is up, the program sends one byte over it: 'L' with the listening
  * descriptor as SCM_RIGHTS (the sandbox has a name), or 'N' without; then frames, the first of them with the
- * rest of the guest's source (docs/sandbox-protocol.md). key=value words: park=1 (keep a copy of the worker
+ * rest of the guest's source (docs/sandbox-protocol.md). key=value words: snapshots=1 (keep a snapshot of the worker
  * between cells), memory= (bytes, where a control group holds all of them together), nproc= (RLIMIT_NPROC
  * that the supervisor must set, 0 when the engine holds it), nofile= and pending= (likewise), files= (count
  * after each cell, 0 when the engine holds it), data=/mnt/data, and for hints alone told_pids= and
@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 struct argv;
+struct engine_cached;
 struct error;
 struct loop;
 struct registry_entry;
@@ -45,46 +46,38 @@ struct engine_start {
  * failure comes through done. */
 struct engine_run *engine_begin(const struct engine_start *given);
 
-/* non-blocking, CLOEXEC, owned by the run; stdio: see engine_channel_out */
-int engine_channel(const struct engine_run *r);
-/* where to write; the same descriptor but for stdio */
-int engine_channel_out(const struct engine_run *r);
-const char *engine_name(const struct engine_run *r); /* "docker", "podman", "bwrap" */
+/* What is known of a run by now; strings are valid until it goes on to another candidate or ends. */
+struct engine_facts {
+    const char *name; /* "docker", "podman", "bwrap"; "" when no candidate is left */
+    /* non-blocking, CLOEXEC, owned by the run; the second, to write to, is another only for stdio */
+    int channel, channel_out;
+    /* the process whose control groups are the sandbox's, 0 where it cannot be seen (a remote or a virtual
+     * engine) */
+    pid_t peer;
+    const char *runtime; /* that was asked for by name, or NULL */
+    const char *image;   /* NULL where the engine has none */
+    /* which limits it cannot hold here ("no cgroup: memory is limited for each process only"), or NULL */
+    const char *weakness;
+    /* the limits as they were given, which may be less than asked for; and a line for each that is, or "" */
+    const struct sandbox_options *given;
+    const char *fewer;
+};
+struct engine_facts engine_facts(const struct engine_run *r);
 
 /* The supervisor never said a valid hello: end this candidate and go on to the next; done is called again. */
 void engine_reject(struct engine_run *r, const char *why);
 /* It did: remember the choice and what is inside for a day (until the options or the engine's version
- * change). Tells engine_weakness through o->notice, as a detail when the choice was remembered. */
+ * change). Tells what it cannot hold through o->notice, as a detail when the choice was remembered. */
 void engine_accept(struct engine_run *r, const char *python, const char *packages);
 /* What is remembered for these options, or can be seen from outside without a start (bwrap: the host's /usr).
  */
-struct engine_known {
-    char *engine, *python, *packages; /* owned */
-    bool images;                      /* it runs an image */
-};
-bool engine_remembered(const struct sandbox_options *o, struct engine_known *known);
-void engine_known_release(struct engine_known *known);
+bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known);
 
 /* Measured from outside. Number of processes the kernel killed for memory so far; -1 where it cannot be read.
  */
 int64_t engine_memory_kills(struct engine_run *r);
 /* Is the container still there? why gets one line when not ("the container was removed"). */
 bool engine_alive(struct engine_run *r, char *why, size_t size);
-/* Which limits the engine cannot hold here ("no cgroup: memory is limited for each process only"), or NULL.
- */
-const char *engine_weakness(const struct engine_run *r);
-
-/* The limits of it as they were given, which may be less than asked for; and a line for each that is, or "".
- */
-const struct sandbox_options *engine_given(const struct engine_run *r);
-const char *engine_fewer(const struct engine_run *r);
-
-/* The process whose control groups are the sandbox's, 0 where it cannot be seen (a remote or a virtual
- * engine); and the runtime that was asked for by name, or NULL. */
-pid_t engine_peer(const struct engine_run *r);
-const char *engine_runtime(const struct engine_run *r);
-const char *engine_image(const struct engine_run *r); /* NULL where the engine has none */
-
 /* End it and remove everything: container, processes, cgroup, socket directory. At most 10 s; safe at every
  * stage and NULL. Our end of the channel is closed first (an attached client that is not read makes "docker
  * kill" hang). True: it was seen to be gone. */

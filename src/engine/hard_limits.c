@@ -97,7 +97,7 @@ static int fit_processes(const struct hard_limits *l, struct sandbox_options *gi
                          struct error *err)
 {
     long ours = l->fresh ? 0 : l->engine->processes_ours;
-    long most = l->processes - l->used - ours - given->park;
+    long most = l->processes - l->used - ours - given->snapshots;
 
     if (l->processes < 0 || most >= given->pids)
         return 0;

@@ -20,7 +20,7 @@ void sandbox_defaults(struct sandbox_options *o)
         .open_files = 256,
         .cell_ms = 120000,
         .idle_ms = 1800000,
-        .park = true,
+        .snapshots = true,
     };
 }
 

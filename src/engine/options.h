@@ -29,7 +29,7 @@ struct sandbox_options { /* strings are copied */
     int open_files;
     int cell_ms; /* wall clock of one cell */
     /* keep a copy of the interpreter between cells, to go on from when a cell ends it */
-    bool park;
+    bool snapshots;
     /* ours, 0700, made by the caller; holds output and delivered files; NULL: nothing is kept. Never bound
      * into the sandbox */
     const char *session_dir;

@@ -11,7 +11,7 @@
 
 int plan_pids(const struct sandbox_options *o)
 {
-    return o->pids + o->park;
+    return o->pids + o->snapshots;
 }
 
 void plan_guest_words(const struct engine_plan *p, const char *channel, struct argv *out)
@@ -25,7 +25,7 @@ void plan_guest_words(const struct engine_plan *p, const char *channel, struct a
     argv_pushf(out, "nofile=%d", p->shares_user ? p->o->open_files : 0);
     argv_pushf(out, "pending=%d", p->shares_user ? PENDING_MOST : 0);
     argv_pushf(out, "files=%d", p->engine->holds_files ? 0 : p->o->data_files);
-    argv_pushf(out, "park=%d", p->o->park);
+    argv_pushf(out, "snapshots=%d", p->o->snapshots);
     argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
     argv_push(out, "packages=" ENGINE_PACKAGES);
     argv_push(out, "data=" DATA_DIR);

@@ -40,7 +40,7 @@ struct engine_plan {
 
 /* The words after python3: the supervisor and what it must know. channel: see engine.h. */
 void plan_guest_words(const struct engine_plan *p, const char *channel, struct argv *out);
-/* Processes it may have: what was asked for, which the parked copy is not counted in. */
+/* Processes it may have: what was asked for, which the snapshot is not counted in. */
 int plan_pids(const struct sandbox_options *o);
 /* name=value for the environment inside, by a callback; threads follow the CPU limit. */
 void plan_environment(const struct engine_plan *p,

@@ -10,13 +10,14 @@ import sys
 import _signal
 import _socket
 
+TO_GUEST_PARTS = b'B'           # the first frame; the others are in protocol.py
 FRAME_MAX = (1 << 20) + 4096    # body of a frame from the program
 PARTS = {}                      # name -> a part not run yet: its source, or (what makes code of it, it)
 DOOR = []                       # descriptors of a sandbox with a name: the listener, and who knocks (named.py)
 OPTIONS = {'nproc': '0', 'nofile': '0', 'pending': '0', 'files': '0',
-           'data': '/mnt/data', 'park': '0', 'memory': '0', 'file': '%d' % (16 << 20), 'total': '%d' % (64 << 20), 'alone': '',
+           'data': '/mnt/data', 'snapshots': '0', 'memory': '0', 'file': '%d' % (16 << 20), 'total': '%d' % (64 << 20), 'alone': '',
            'packages': ''}
-OOM_WORKER = 150                # oom_score_adj of what runs code; the supervisor has less, a parked copy more (park.py)
+OOM_WORKER = 150                # oom_score_adj of what runs code; the supervisor has less, a snapshot more (snapshot.py)
 IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGUSR1, _signal.SIGUSR2, _signal.SIGALRM)
 
 
@@ -97,7 +98,7 @@ def boot():
         _signal.signal(number, _signal.SIG_IGN)
     fd_in, fd_out = dial(sys.argv[1])
     head = take(fd_in, 21)                      # the first frame from the program is the rest of our source
-    if head[4:5] != b'B' or int.from_bytes(head[:4], 'little') > FRAME_MAX:
+    if head[4:5] != TO_GUEST_PARTS or int.from_bytes(head[:4], 'little') > FRAME_MAX:
         posix._exit(65)
     unpack(take(fd_in, int.from_bytes(head[:4], 'little')))
     need('start')

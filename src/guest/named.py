@@ -52,6 +52,9 @@ def gone(self):
         self.cut_short(b'')
     now = time.monotonic()
     self.step_at, self.ends = 0.0, now + self.idle
+    if self.waiting and self.task != TO_GUEST_RUN:
+        self.waiting = False
+        self.finish(b'')
     if self.waiting:
         self.cut = self.interrupted = True
         self.signal(_signal.SIGINT)
@@ -61,7 +64,7 @@ def gone(self):
 
 def unheard(self, kind, nonce, body=b''):
     """In place of send while nobody listens. How a cell ended, and that the worker died, the next client is told."""
-    if kind == b'X' or kind == b'Z' and (self.cut or body[:1] == b'w'):
+    if kind == FROM_GUEST_DEATH or kind == FROM_GUEST_END and (self.cut or body[:1] == b'w'):
         self.news = (self.news + body)[-4096:]
 
 
@@ -136,7 +139,7 @@ def hear(self):
         data = b''
     self.word = word = self.word + data
     size = int.from_bytes(word[:4], 'little')
-    if not data or len(word) >= 5 and word[4:5] != b'W' or len(word) >= 4 and size > WORD_MOST - 21 or len(word) > 21 + size:
+    if not data or len(word) >= 5 and word[4:5] != TO_GUEST_KEEP or len(word) >= 4 and size > WORD_MOST - 21 or len(word) > 21 + size:
         turn_away(self)
     elif len(word) == 21 + size:
         read_word(self, word[21:])
@@ -157,7 +160,7 @@ def greet(self):
     self.fd_in = self.fd_out = fd
     self.poll.register(fd, select.POLLIN)
     del self.send
-    self.send(b'H', NONE, self.greeting + tlv(b'c', b'%d' % int.from_bytes(self.number, 'little'))
+    self.send(FROM_GUEST_HELLO, NONE, self.greeting + tlv(b'c', b'%d' % int.from_bytes(self.number, 'little'))
               + (tlv(b'u', b'1') if self.cut else b'') + (tlv(b'z', self.news) if self.news else b''))
     self.cut, self.news = False, b''
 

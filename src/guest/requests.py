@@ -1,11 +1,12 @@
-# requests.py - part of the supervisor, compiled when first asked for: files in, reset, profile. Shares supervisor.py's namespace.
+# requests.py - part of the supervisor, compiled when first asked for: files in, reset, profile, arguments, inventory.
 
 HELPER_WAIT = 20.0
+LIST_MOST = 2000                # bytes of the names of variables, and of files, in an inventory
 
 
 def request(self, kind, nonce, body):
-    if kind == b'P':                            # a file comes: its name, then data, then commit
-        self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
+    if kind == TO_GUEST_PUT:                            # a file comes: its name, then data, then commit
+        self.begin(nonce)
         put_end(self)
         if b'/' in body or body in (b'', b'.', b'..'):
             self.finish(tlv(b'e', b'not a file name'))
@@ -16,11 +17,11 @@ def request(self, kind, nonce, body):
             self.put = [posix.open(name, flags, 0o644, dir_fd=self.root), body, name]
         except OSError as e:
             self.finish(tlv(b'e', e.strerror.encode()))
-    elif self.put is not None and nonce == self.nonce and kind in b'DC':
+    elif self.put is not None and nonce == self.nonce and kind in (TO_GUEST_DATA, TO_GUEST_COMMIT):
         try:
             while body:
                 body = body[posix.write(self.put[0], body):]
-            if kind == b'C':
+            if kind == TO_GUEST_COMMIT:
                 # Renamed over whatever is there: a link the code planted under this name is replaced, not followed.
                 posix.rename(self.put[2], self.put[1], src_dir_fd=self.root, dst_dir_fd=self.root)
                 st = posix.fstat(self.put[0])
@@ -31,22 +32,35 @@ def request(self, kind, nonce, body):
         except OSError as e:
             put_end(self)
             self.finish(tlv(b'e', e.strerror.encode()))
-    elif kind == b'A' and self.put is not None:
+    elif kind == TO_GUEST_ABORT and self.put is not None:
         put_end(self)
         self.finish(b'')
-    elif kind == b'S':
-        self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
-        need('deaths')
-        if self.parked is not None:
-            self.unpark(b'')                    # noqa: from parked.py
-        self.due = 0.0
-        self.bury()                             # noqa: from deaths.py
+    elif kind == TO_GUEST_RESET:
+        self.begin(nonce)
+        need('reap')
+        if self.snapshot is not None:
+            self.drop_snapshot(b'')             # noqa: from recover.py
+        self.due, self.captured_at, self.behind = 0.0, 0.0, 0
+        self.bury()                             # noqa: from reap.py
         self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
         self.finish(b'')
-    elif kind == b'F':
-        self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
+    elif kind == TO_GUEST_PROFILE:
+        self.begin(nonce)
         size = int.from_bytes(body[:4], 'little')
         helper_start(self, body[4:4 + size], body[4 + size:])
+    elif kind in (TO_GUEST_ARGUMENTS, TO_GUEST_INVENTORY):
+        self.begin(nonce)
+        self.ask_worker(kind, (ORDER_ARGUMENTS if kind == TO_GUEST_ARGUMENTS else ORDER_INVENTORY) + body)
+
+
+def answered(self, body):
+    """What the worker says to a task that is not a cell; nothing when it was not waited for."""
+    if self.task == TO_GUEST_ARGUMENTS:
+        self.finish(b'' if body == b'ok' else tlv(b'e', body[:200] or b'the interpreter does not answer'))
+        return
+    names = {path.split(b'/')[0] for path in self.scan()}
+    files = b', '.join(sorted(name for name in names if name[:1] != b'.' and name != b'__pycache__')[:50])
+    self.finish(tlv(b't', body[:LIST_MOST].replace(b'\n', b' ') + b'\n' + files[:LIST_MOST]))
 
 
 def put_end(self):
@@ -126,4 +140,5 @@ def helper_end(self, why):
         self.finish(tlv(b'e', (data[1:1000] if data[:1] == b'-' else why) or b'the helper ended without a word'))
 
 
-Supervisor.request, Supervisor.helper_read, Supervisor.helper_check, Supervisor.helper_end = request, helper_read, helper_check, helper_end
+Supervisor.request, Supervisor.answered = request, answered
+Supervisor.helper_read, Supervisor.helper_check, Supervisor.helper_end = helper_read, helper_check, helper_end

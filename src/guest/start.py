@@ -107,12 +107,13 @@ def fork_worker(close, hidden, alone):
 def excuse(fd):
     """Nothing can be run here: a greeting that lets the program say why. An image's own folder keeps its mode under some engines."""
     text = ('%d.%d.%d' % sys.version_info[:3]).encode()
-    text = b'v\1\0\0\0001p' + len(text).to_bytes(4, 'little') + text + (b'' if posix.access('.', posix.W_OK) else b'w\1\0\0\0000')
-    posix.write(fd, len(text).to_bytes(4, 'little') + b'H' + bytes(16) + text)
+    text = tlv(b'v', VERSION) + tlv(b'p', text) + (b'' if posix.access('.', posix.W_OK) else tlv(b'w', b'0'))
+    posix.write(fd, len(text).to_bytes(4, 'little') + FROM_GUEST_HELLO + bytes(16) + text)
     posix._exit(66)
 
 
 def start(fd_in, fd_out):
+    need('protocol')
     posix.chdir(OPTIONS['data'])
     if sys.version_info < (3, 8) or not posix.access('.', posix.W_OK):
         excuse(fd_out)

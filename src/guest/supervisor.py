@@ -2,25 +2,20 @@
 #
 # The code owns everything in here but this process: it cannot be opened through /proc (dumpable 0), ignores signals, never waits
 # for anybody, never imports from a path the code can write, and reads files of the code only beneath the data folder.
-# What a plain cell needs is here; the rest is compiled on first use (deaths.py, files.py, requests.py).
+# What a plain cell needs is here; the rest is compiled on first use (reap.py, copy_out.py, requests.py).
 
 import select
 import time
 
-VERSION = b'1'
 CHUNK = 1 << 16
-PAUSE, SHORT, STREAK = 0.001, 0.01, 32      # short cells that follow each other within the pause are each parked, so many in a row
+PAUSE = 0.001                   # after a cell: so long without another, and the interpreter is idle
 QUEUE_HIGH = 1 << 18            # with more than this unsent, the code's output waits in its pipes
 NONE = bytes(16)
 PUT_NAME = b'.sandpiper-put-'                # of a file that comes in, and its nonce
 CLOSED_WAIT = 0.2               # a worker without its socket has this long to end by itself
 FLOOD_READS, FLOOD_SMALL, FLOOD_MS = 64, 8192, 2
 PIPE_SIZE, PIPE_MOST = 1 << 18, 1 << 20     # of a pipe while code floods; what code may make of one
-PARK = bytes(16) + b'\xff' * 4 + bytes(4)     # to the worker, with a socket: make a copy of yourself (park.py)
 
-
-def tlv(tag, data):
-    return tag + len(data).to_bytes(4, 'little') + data
 
 
 class Supervisor:
@@ -48,11 +43,12 @@ class Supervisor:
         self.polled = False                     # the pipes are in the poll set
         self.reads, self.reads_since, self.flood, self.room = 0, 0.0, False, CHUNK
         self.file_most, self.cell_most = int(OPTIONS['file']), int(OPTIONS['total'])     # bytes that are copied out: of a file, after a cell
-        self.parks = OPTIONS['park'] == '1'     # copies of the worker are kept between cells; see parked.py
-        self.parked, self.why = None, b''       # [socket, words, pid or 0 until it has spoken]; why there is none
-        self.lost, self.taken = 0, 0            # pid of a copy that hung up; copies killed by others, not told yet
-        self.cell, self.due = False, 0.0        # the request is a cell; when its copy is to be made
-        self.streak, self.ended_at, self.cheap = 0, 0.0, False
+        self.snapshots = OPTIONS['snapshots'] == '1'    # one of the worker is kept, see recover.py
+        self.snapshot, self.why = None, b''     # a Snapshot; why there is none
+        self.lost, self.taken = 0, 0            # pid of one that hung up; how many were killed by others, not told yet
+        self.captured_at, self.behind = 0.0, 0  # when the last one was ordered; cells that have ended since
+        self.task = b''                         # TO_GUEST_RUN, _ARGUMENTS or _INVENTORY: what the worker was asked for
+        self.due = 0.0                          # when the next one is to be made
         self.maimed = 0                         # workers that gave up, with no answer since
         self.dying = None                       # the worker died, and what then is not settled yet
         self.seen, self.entries = {}, 0         # path -> identity of each file in the data folder; of all that was looked at there
@@ -118,43 +114,48 @@ class Supervisor:
             self.obey(kind, nonce, body)
 
     def obey(self, kind, nonce, body):
-        if kind == b'R':
-            self.nonce, self.waiting, self.interrupted, self.began = nonce, False, False, time.monotonic()
-            self.heap, self.number, self.cell = b'', body[:4], self.parks
-            self.streak = self.streak + 1 if self.began - self.ended_at < PAUSE and self.cheap else 0
-            if self.due:                        # no pause for a copy since the last cell, and an older one is of no use
-                need('parked')
-                self.hurry()                    # noqa: from parked.py
-            self.drain(PIPE_MOST)               # what a thread wrote since the last cell is not this cell's
-            self.waiting = True
-            head = nonce + body[:4] + (len(body) - 4).to_bytes(4, 'little')
-            self.to_worker = [head + body[4:CHUNK]] + [body[i:i + CHUNK] for i in range(CHUNK, len(body), CHUNK)]
-            if self.sock is not None:
-                self.feed()
-        elif kind == b'I':
-            if self.waiting and self.worker:
-                self.interrupted = True
-                self.signal(_signal.SIGINT)
-            elif self.sending is not None:
-                self.cut_short(tlv(b'f', b'1'))
-            elif self.helper:
-                self.helper_end(b'interrupted')  # noqa: from requests.py
-        elif kind == b'K':
-            if self.waiting and self.worker:
-                self.interrupted = True
-                self.signal(_signal.SIGKILL)
-            elif self.sending is not None:
-                self.cut_short(tlv(b'f', b'1'))
-        elif kind == b'Q':
-            posix._exit(0)
-        elif kind == b'W':
+        if kind == TO_GUEST_RUN:
+            self.number = body[:4]
+            self.begin(nonce)
+            self.ask_worker(kind, body)
+        elif kind == TO_GUEST_INTERRUPT or kind == TO_GUEST_KILL:
+            self.stop(_signal.SIGINT if kind == TO_GUEST_INTERRUPT else _signal.SIGKILL)
+        elif kind == TO_GUEST_KEEP:
             need('named')
             self.stay(body)                     # noqa: from named.py
         else:
             need('requests')
             self.request(kind, nonce, body)     # noqa: from requests.py
 
+    def begin(self, nonce):
+        self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
+
+    def stop(self, number):
+        """Interrupt or kill what is under way."""
+        if self.waiting and self.task != TO_GUEST_RUN:
+            self.answer(b'')                    # the worker does not answer: without it, then
+        elif self.waiting and self.worker:
+            self.interrupted = True
+            self.signal(number)
+        elif self.sending is not None:
+            self.cut_short(tlv(b'f', b'1'))
+        elif self.helper and number == _signal.SIGINT:
+            self.helper_end(b'interrupted')     # noqa: from requests.py
+
     # ---- the worker
+
+    def ask_worker(self, task, message):
+        """message: four bytes, the number of a cell or an order, and what belongs to it."""
+        self.task, self.heap, self.waiting = task, b'', False
+        if self.due and task != TO_GUEST_INVENTORY:     # the interpreter was not idle since the last cell
+            need('recover')
+            self.order_if_old()                 # noqa: from recover.py
+        self.drain(PIPE_MOST)                   # what a thread wrote since the last cell is not this cell's
+        self.waiting = True
+        head = self.nonce + message[:4] + (len(message) - 4).to_bytes(4, 'little')
+        self.to_worker = [head + message[4:CHUNK]] + [message[i:i + CHUNK] for i in range(CHUNK, len(message), CHUNK)]
+        if self.sock is not None:
+            self.feed()
 
     def ours(self):
         """Descriptors that no child may have."""
@@ -162,15 +163,15 @@ class Supervisor:
         fds.update(self.pipes, self.figures, (self.words, self.figure))
         if self.put:
             fds.add(self.put[0])
-        if self.parked:
-            fds.update((self.parked[0].fileno(), self.parked[1]))
+        if self.snapshot:
+            fds.update((self.snapshot.sock.fileno(), self.snapshot.words))
         if self.sock is not None:
             fds.add(self.sock.fileno())
         fds.discard(-1)                         # no client just now, for one
         return fds
 
     def adopt(self, pid, sock, words, out, err):
-        self.worker, self.sock, self.words, self.pipes, self.to_worker = pid, sock, words, {out: b'O', err: b'E'}, []
+        self.worker, self.sock, self.words, self.pipes, self.to_worker = pid, sock, words, {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}, []
         self.closed_at, self.closed_kill, self.polled, self.flood = 0.0, False, False, False
         self.heap = b''
         self.poll.register(words, select.POLLIN)
@@ -217,7 +218,7 @@ class Supervisor:
                 if found < 0 or end > len(heap) or at + 21 > len(heap):
                     break
                 kind, body, at = heap[at + 16:at + 17], heap[at + 21:end], end
-                if kind == b'R':
+                if kind == RECORD_RESULT:
                     self.heap = b''
                     self.answer(body)
                     return
@@ -234,13 +235,13 @@ class Supervisor:
     def draw(self, kind, body):
         """A figure comes in pieces: begin, data, end. One that is not ended is none. One that is too big to be copied out is
         measured, and not kept."""
-        if kind == b'F':
+        if kind == RECORD_FIGURE:
             self.erase()
-            if len(self.figures) < 20:
+            if len(self.figures) < 20 and self.task == TO_GUEST_RUN:
                 self.figure = figure_file()
         elif self.figure < 0:
             return
-        elif kind == b'f':
+        elif kind == RECORD_FIGURE_DATA:
             try:
                 size = posix.fstat(self.figure).st_size
                 if size + len(body) <= self.file_most:
@@ -249,7 +250,7 @@ class Supervisor:
                     posix.ftruncate(self.figure, size + len(body))
             except OSError:
                 self.erase()
-        elif kind == b'g':
+        elif kind == RECORD_FIGURE_END:
             self.figures.append(self.figure)
             self.figure = -1
 
@@ -269,7 +270,7 @@ class Supervisor:
                 self.poll.unregister(fd)
             posix.close(fd)
             del self.pipes[fd]
-        elif self.waiting:
+        elif self.waiting and self.task == TO_GUEST_RUN:
             self.send(self.pipes[fd], self.nonce, data)
         return len(data)
 
@@ -305,22 +306,27 @@ class Supervisor:
             self.flood = now - self.reads_since < 0.02
             self.reads, self.reads_since = 0, now
             if self.flood:
-                need('flood')
-                self.room = widen(self.pipes)   # noqa: from flood.py
+                self.room = widen(self.pipes)
 
     def answer(self, body):
         self.drain(PIPE_MOST)
-        self.send(b'R', self.nonce, body)
         self.waiting, self.maimed = False, 0
-        self.collect(b'')
+        if self.task == TO_GUEST_RUN:
+            self.send(FROM_GUEST_RESULT, self.nonce, body)
+            self.collect(b'')
+        else:
+            self.answered(body)                 # noqa: from requests.py
 
     def collect(self, ending):
         """The cell is over: see which files it made, send them, and close the request."""
+        if self.task != TO_GUEST_RUN:
+            self.finish(ending)
+            return
         seen, entries, self.seen = self.seen, self.entries, self.scan()
         if self.figures or self.seen != seen or self.entries != entries:
-            need('files')
+            need('copy_out')
             self.ending = ending
-            self.sending = self.files(seen)     # noqa: from files.py
+            self.sending = self.files(seen)     # noqa: from copy_out.py
         else:
             self.finish(ending)
 
@@ -347,10 +353,11 @@ class Supervisor:
         if self.taken:
             ending += tlv(b'o', b'%d' % self.taken)
             self.taken = 0
-        self.send(b'Z', self.nonce, ending + tlv(b'd', b'%d' % spent) + (tlv(b'i', b'1') if self.interrupted else b''))
+        self.send(FROM_GUEST_END, self.nonce, ending + tlv(b'd', b'%d' % spent) + (tlv(b'i', b'1') if self.interrupted else b''))
         self.nonce = None
-        if self.cell:
-            self.cell, self.ended_at, self.cheap = False, now, now - self.began < SHORT
+        task, self.task = self.task, b''
+        if self.snapshots and task in (TO_GUEST_RUN, TO_GUEST_ARGUMENTS):
+            self.behind += 1
             self.due = now + PAUSE              # who waits for the result shall have the processor first
 
     def scan(self):
@@ -404,8 +411,8 @@ class Supervisor:
         while True:
             self.flush()
             if self.due and time.monotonic() >= self.due:
-                need('parked')
-                self.park()                     # noqa: from parked.py
+                need('recover')
+                self.order_snapshot()              # noqa: from recover.py
             self.gate()
             if bool(self.outbox) != self.queued:
                 self.queued = self.interest(not self.queued)
@@ -427,15 +434,15 @@ class Supervisor:
                     self.helper_read()          # noqa: from requests.py
                 elif fd in DOOR:
                     self.door(fd)               # noqa: from named.py
-                elif self.parked is not None and fd == self.parked[1]:
-                    self.heard()                # noqa: from parked.py
+                elif self.snapshot is not None and fd == self.snapshot.words:
+                    self.hear_snapshot()        # noqa: from recover.py
             if self.flood and self.unsent < QUEUE_HIGH:
                 self.flood = 0 < self.drain(self.room) < self.room      # over, or so much that the writer waits for us
             if dead:                            # last, so that an answer sent before death is seen first
-                need('deaths')
-                self.reap()                     # noqa: from deaths.py
+                need('reap')
+                self.reap()                     # noqa: from reap.py
             if self.dying:
-                self.mourn()                    # noqa: from parked.py
+                self.recover()                  # noqa: from recover.py
             if self.sending is not None and not self.dying:
                 self.more()
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:
@@ -445,6 +452,15 @@ class Supervisor:
                 self.helper_check()             # noqa: from requests.py
             if self.until and time.monotonic() >= self.until:
                 self.lapse()                    # noqa: from named.py
+
+
+def widen(pipes):
+    """Code floods: make its pipes hold 2 ms of output. Returns what one holds then."""
+    try:
+        import fcntl
+        return min([fcntl.fcntl(fd, 1031, PIPE_SIZE) for fd in pipes] + [PIPE_SIZE])    # F_SETPIPE_SZ
+    except Exception:
+        return CHUNK
 
 
 def figure_file():
@@ -473,9 +489,9 @@ def supervise(fd_in, fd_out, first, alone):
     if posix.waitpid(s.worker, posix.WNOHANG)[0]:
         posix._exit(70)                         # it died before we looked
     s.seen = s.scan()
-    need('packages')
+    need('installed')
     s.greeting = (tlv(b'v', VERSION) + tlv(b'p', ('%d.%d.%d' % sys.version_info[:3]).encode())
-                  + tlv(b'k', find_packages().encode())    # noqa: from packages.py
+                  + tlv(b'k', find_packages().encode())    # noqa: from installed.py
                   + (tlv(b'1', b'1') if alone else b'') + (tlv(b'd', b'1') if s.hidden else b''))
-    s.send(b'H', NONE, s.greeting)
+    s.send(FROM_GUEST_HELLO, NONE, s.greeting)
     s.serve()

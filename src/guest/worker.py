@@ -14,7 +14,7 @@ ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
 MESSAGE_MOST = (1 << 16) + 64
 FLOOD = 2000                    # lines of a cell after which they are gathered
-PARK = b'\xff' * 4               # in place of a cell's number
+TYPE_NAME = type.__dict__['__name__'].__get__   # runs nothing of the code's, whatever its metaclass
 
 
 def need(name):
@@ -60,14 +60,14 @@ class Sources:
 
 
 class Raw(_io.FileIO):
-    """Descriptor 1. A line a write is what a user wants to see, and costs a system call a line: see flood() in rare.py."""
+    """Descriptor 1. A line a write is what a user wants to see, and costs a system call a line: see buffer_output() in extras.py."""
     writes = 0
 
     def write(self, data):
         self.writes += 1
         if self.writes == FLOOD:
-            need('rare')
-            flood(WORKER)                       # noqa: from rare.py
+            need('extras')
+            buffer_output(WORKER)               # noqa: from extras.py
         return _io.FileIO.write(self, data)
 
 
@@ -162,8 +162,8 @@ class Worker:
     def execute(self, code):
         value = eval(code, self.namespace)
         if code.co_flags & 0x80:                # CO_COROUTINE: it had a top-level await
-            need('rare')
-            value = run_awaitable(self, value)  # noqa: from rare.py
+            need('extras')
+            value = run_awaitable(self, value)  # noqa: from extras.py
         return value
 
     def cell(self, number, code):
@@ -186,16 +186,16 @@ class Worker:
             if value is not None:
                 value = display(value)
             if 'matplotlib.pyplot' in self.modules:
-                need('rare')
-                save_figures(self)              # noqa: from rare.py
+                need('extras')
+                save_figures(self)              # noqa: from extras.py
             self.busy = False
             result = tlv(b's', b'ok')
         except BaseException as e:
             self.busy = False
             # Compiled now: most cells never need it.
             try:
-                need('rare')
-                result = report(self, e, name)  # noqa: from rare.py
+                need('explain')
+                result = report(self, e, name)  # noqa: from explain.py
             except BaseException as again:
                 result = tlv(b's', b'exception') + tlv(b'e', type(e).__name__.encode('utf-8', 'replace')[:200] + b' (and reporting it failed: '
                                                        + type(again).__name__.encode('utf-8', 'replace')[:200] + b')')
@@ -203,6 +203,28 @@ class Worker:
         if value:
             result += tlv(b'v', value)
         return result
+
+    def arguments(self, words):
+        """sys.argv of the cells that follow: each word ends with a NUL."""
+        try:
+            words = [word.decode('utf-8', 'surrogateescape') for word in words.split(b'\0')[:-1]]
+            if type(getattr(sys, 'argv', None)) is list:
+                sys.argv[:] = words             # code may have imported the list itself
+            else:
+                sys.argv = words
+            return b'ok'
+        except Exception as e:
+            return type(e).__name__.encode('utf-8', 'replace')
+
+    def inventory(self):
+        """The variables, the newest first, with their types."""
+        try:
+            kinds = [(name, TYPE_NAME(type(value))) for name, value in list(self.namespace.items())
+                     if type(name) is str and name[:1] != '_']
+            shown = ['%s (%s)' % pair for pair in reversed(kinds) if pair[1] != 'module'][:50]
+            return ', '.join(shown)[:1000].encode('utf-8', 'replace')
+        except Exception:
+            return b''
 
     def say(self, kind, body):
         """A record to the supervisor. One of at most 4096 bytes goes whole or not at all, whatever interrupts us."""
@@ -223,15 +245,18 @@ class Worker:
                     continue
                 if not head:
                     posix._exit(70)
-                if head[16:20] == PARK:
-                    need('park')
-                    park(self, extra)           # noqa: from park.py
+                if head[16:20] == ORDER_SNAPSHOT:
+                    need('snapshot')
+                    capture(self, extra)        # noqa: from snapshot.py
                     continue
                 self.nonce = nonce = head[:16]
                 number, size = int.from_bytes(head[16:20], 'little'), int.from_bytes(head[20:24], 'little')
                 code = head[24:]
                 while len(code) < size:
                     code += self.sock.recv(MESSAGE_MOST)
+                if head[16:20] in (ORDER_ARGUMENTS, ORDER_INVENTORY):
+                    self.say(RECORD_RESULT, self.arguments(code) if head[16:20] == ORDER_ARGUMENTS else self.inventory())
+                    continue
                 if not (self.mended or self.mend()):
                     posix._exit(70)
             except (OSError, ValueError):
@@ -257,7 +282,7 @@ class Worker:
                 result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
             self.mended = False
             try:
-                self.say(b'R', result)
+                self.say(RECORD_RESULT, result)
             except OSError:
                 posix._exit(70)
             try:                                    # now, while nobody waits; what a thread breaks after it stays broken for a cell
@@ -278,8 +303,8 @@ def display(value):
     if kind in (int, float, bool) or kind is str and len(value) < VALUE_MOST:
         text = repr(value)
     else:
-        need('rare')
-        text = big_repr(value)                  # noqa: from rare.py
+        need('extras')
+        text = big_repr(value)                  # noqa: from extras.py
     data = text.encode('utf-8', 'backslashreplace')
     if len(data) > VALUE_MOST:
         data = data[:VALUE_MOST].decode('utf-8', 'ignore').encode() + b' ... [%d bytes in all]' % len(data)

@@ -102,23 +102,57 @@ static bool find_line(const char *text, const char *controller, char **controlle
     return false;
 }
 
-/* The directory of a v1 controller for the process described by text; inside a container the path may name
- * what is not mounted here. */
-static char *v1_dir(const struct cgroup_place *place, const char *text, const char *controller)
+/* Of one process, as /proc/PID/cgroup has them. */
+struct groups {
+    const struct cgroup_place *place;
+    char *text;
+    char *own; /* the directory of its group in the v2 hierarchy; NULL where v1 limits memory or processes */
+};
+
+static void groups_release(struct groups *g)
+{
+    free(g->text);
+    free(g->own);
+}
+
+/* pid 0: we ourselves. */
+static void groups_read(struct groups *g, const struct cgroup_place *place, pid_t pid)
+{
+    autofree char *list = NULL, *path = NULL;
+    autofree char *file = pid ? xasprintf("/proc/%d/cgroup", (int)pid)
+                              : xstrdup(place && place->self ? place->self : "/proc/self/cgroup");
+
+    *g = (struct groups){.place = place, .text = read_text(file)};
+    if (!g->text || find_line(g->text, "memory", &list, &path) || find_line(g->text, "pids", &list, &path)
+        || !find_line(g->text, "", &list, &path))
+        return;
+    g->own = xasprintf("%s%s", root_of(place), strcmp(path, "/") == 0 ? "" : path);
+}
+
+/* The directory of a v1 controller; inside a container the path may name what is not mounted here. */
+static char *v1_dir(const struct groups *g, const char *controller)
 {
     autofree char *list = NULL, *path = NULL;
 
-    if (!find_line(text, controller, &list, &path))
+    if (!g->text || !find_line(g->text, controller, &list, &path))
         return NULL;
-    char *dir = xasprintf("%s/%s%s", root_of(place), list, strcmp(path, "/") == 0 ? "" : path);
-    if (is_dir(dir))
-        return dir;
-    free(dir);
-    dir = xasprintf("%s/%s", root_of(place), list);
-    if (is_dir(dir))
-        return dir;
-    free(dir);
+    for (int i = 0; i < 2; i++) {
+        char *dir = xasprintf("%s/%s%s", root_of(g->place), list, i || strcmp(path, "/") == 0 ? "" : path);
+
+        if (is_dir(dir))
+            return dir;
+        free(dir);
+    }
     return NULL;
+}
+
+/* Take the last component off, down to the root of the hierarchy. False: there is none left. */
+static bool go_up(const struct groups *g, char *dir)
+{
+    if (strlen(dir) <= strlen(root_of(g->place)))
+        return false;
+    *strrchr(dir, '/') = '\0';
+    return true;
 }
 
 static bool add_dir(struct cgroup *c, const char *parent, const char *name)
@@ -141,13 +175,12 @@ static bool write_number(const char *dir, const char *name, int64_t value)
     return write_in(dir, name, text);
 }
 
-static void make_v1(struct cgroup *c, const struct cgroup_place *place, const char *text, const char *name,
-                    const struct cgroup_limits *l)
-{
-    static const char *const controllers[CGROUP_DIRS] = {"memory", "pids", "cpu"};
+static const char *const controllers[CGROUP_DIRS] = {"memory", "pids", "cpu"};
 
+static void make_v1(struct cgroup *c, const struct groups *g, const char *name, const struct cgroup_limits *l)
+{
     for (unsigned i = 0; i < CGROUP_DIRS; i++) {
-        autofree char *parent = v1_dir(place, text, controllers[i]);
+        autofree char *parent = v1_dir(g, controllers[i]);
 
         if (!parent || !add_dir(c, parent, name))
             continue;
@@ -182,75 +215,44 @@ static bool v2_usable(const char *dir)
            || write_in(dir, "cgroup.subtree_control", "+memory +pids");
 }
 
-static void make_v2(struct cgroup *c, const struct cgroup_place *place, const char *own, const char *name,
-                    const struct cgroup_limits *l)
+/* From our group's parent upwards. */
+static void make_v2(struct cgroup *c, const struct groups *g, const char *name, const struct cgroup_limits *l)
 {
-    autofree char *path = xstrdup(strcmp(own, "/") == 0 ? "" : own);
-    bool cpu = false;
+    autofree char *dir = xstrdup(g->own);
     char text[64];
 
-    /* From our group's parent upwards; each step takes the last component off. */
-    for (char *cut; (cut = strrchr(path, '/')) != NULL || *path == '\0';) {
-        if (cut)
-            *cut = '\0';
-        autofree char *dir = xasprintf("%s%s", root_of(place), path);
-
-        if (v2_usable(dir) && add_dir(c, dir, name)) {
-            autofree char *there = read_in(dir, "cgroup.controllers");
-            cpu = has_word(there, "cpu", " \n");
-            break;
-        }
-        if (*path == '\0')
+    go_up(g, dir);
+    while (!v2_usable(dir) || !add_dir(c, dir, name))
+        if (!go_up(g, dir))
             return;
-    }
-    if (c->n == 0)
-        return;
+    autofree char *there = read_in(dir, "cgroup.controllers");
     c->memory = write_number(c->dirs[0], "memory.max", l->memory);
     write_in(c->dirs[0], "memory.swap.max", "0");
     c->pids = write_number(c->dirs[0], "pids.max", l->pids);
     snprintf(text, sizeof text, "%lld %d", (long long)(l->cpus * PERIOD_US), PERIOD_US);
-    c->cpu = cpu && write_in(c->dirs[0], "cpu.max", text);
+    c->cpu = has_word(there, "cpu", " \n") && write_in(c->dirs[0], "cpu.max", text);
 }
 
 void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char *name,
                  const struct cgroup_limits *limits)
 {
-    autofree char *text = read_text(place && place->self ? place->self : "/proc/self/cgroup");
-    autofree char *list = NULL, *path = NULL;
+    struct groups g autorelease(groups_release) = {0};
 
     *c = (struct cgroup){0};
-    if (!text)
-        return;
-    if (find_line(text, "memory", &list, &path) || find_line(text, "pids", &list, &path))
-        make_v1(c, place, text, name, limits);
-    else if (find_line(text, "", &list, &path))
-        make_v2(c, place, path, name, limits);
+    groups_read(&g, place, 0);
+    if (g.own)
+        make_v2(c, &g, name, limits);
+    else
+        make_v1(c, &g, name, limits);
     if (c->n > 0 && !c->memory && !c->pids && !c->cpu)
         cgroup_remove(c);
 }
 
 int cgroup_add(const struct cgroup *c, pid_t pid)
 {
-    char text[16], *digits = text + sizeof text;
-
-    do
-        *--digits = (char)('0' + pid % 10);
-    while ((pid /= 10) > 0);
-    for (unsigned i = 0; i < c->n; i++) {
-        int dir = open(c->dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
-        int fd = dir < 0 ? -1 : openat(dir, "cgroup.procs", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-        size_t len = (size_t)(text + sizeof text - digits);
-        bool wrote = fd >= 0 && write(fd, digits, len) == (ssize_t)len;
-        int saved = errno;
-
-        if (fd >= 0)
-            close(fd);
-        if (dir >= 0)
-            close(dir);
-        errno = saved;
-        if (!wrote)
+    for (unsigned i = 0; i < c->n; i++)
+        if (!write_number(c->dirs[i], "cgroup.procs", pid))
             return -1;
-    }
     return 0;
 }
 
@@ -316,39 +318,33 @@ void cgroup_remove(struct cgroup *c)
 
 char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid)
 {
-    autofree char *self = xasprintf("/proc/%d/cgroup", (int)pid);
-    autofree char *text = read_text(pid == 0 && place && place->self ? place->self : self);
-    autofree char *list = NULL, *path = NULL;
+    struct groups g autorelease(groups_release) = {0};
 
-    if (!text)
-        return NULL;
-    if (find_line(text, "memory", &list, &path))
-        return v1_dir(place, text, "memory");
-    if (!find_line(text, "", &list, &path))
-        return NULL;
-    return xasprintf("%s%s", root_of(place), strcmp(path, "/") == 0 ? "" : path);
+    groups_read(&g, place, pid);
+    return g.own ? steal(&g.own) : v1_dir(&g, "memory");
+}
+
+/* One of the two, as the hierarchy has it. */
+static char *read_either(const char *dir, const char *v1, const char *v2)
+{
+    char *text = read_in(dir, v1);
+
+    return text ? text : read_in(dir, v2);
 }
 
 int64_t cgroup_kills(const char *memory_dir)
 {
-    autofree char *v1 = read_in(memory_dir, "memory.oom_control");
-    autofree char *v2 = v1 ? NULL : read_in(memory_dir, "memory.events");
+    autofree char *text = read_either(memory_dir, "memory.oom_control", "memory.events");
 
-    for (const char *p = v1 ? v1 : v2; p && *p;) {
-        const char *end = strchrnul(p, '\n');
-
+    for (const char *p = text; p && *p; p += strcspn(p, "\n"), p += *p == '\n')
         if (strncmp(p, "oom_kill ", 9) == 0)
             return strtoll(p + 9, NULL, 10);
-        p = *end ? end + 1 : end;
-    }
     return -1;
 }
 
 int64_t cgroup_memory_used(const char *memory_dir)
 {
-    autofree char *v1 = read_in(memory_dir, "memory.usage_in_bytes");
-    autofree char *v2 = v1 ? NULL : read_in(memory_dir, "memory.current");
-    const char *text = v1 ? v1 : v2;
+    autofree char *text = read_either(memory_dir, "memory.usage_in_bytes", "memory.current");
 
     return text && *text >= '0' && *text <= '9' ? strtoll(text, NULL, 10) : -1;
 }
@@ -372,10 +368,9 @@ static int64_t read_limit(const char *dir, const char *name, int64_t *second)
     return v < 0 || v >= INT64_MAX / 4096 * 4096 ? 0 : v;
 }
 
-static void limits_v1(const struct cgroup_place *place, const char *text, struct cgroup_limits *held)
+static void limits_v1(const struct groups *g, struct cgroup_limits *held)
 {
-    autofree char *memory = v1_dir(place, text, "memory"), *pids = v1_dir(place, text, "pids"),
-                  *cpu = v1_dir(place, text, "cpu");
+    autofree char *memory = v1_dir(g, "memory"), *pids = v1_dir(g, "pids"), *cpu = v1_dir(g, "cpu");
     int64_t period = cpu ? read_limit(cpu, "cpu.cfs_period_us", NULL) : 0;
 
     held->memory = memory ? read_limit(memory, "memory.limit_in_bytes", NULL) : 0;
@@ -383,26 +378,25 @@ static void limits_v1(const struct cgroup_place *place, const char *text, struct
     held->cpus = period > 0 ? (double)read_limit(cpu, "cpu.cfs_quota_us", NULL) / (double)period : 0;
 }
 
+static void limits_v2(const char *dir, struct cgroup_limits *held)
+{
+    int64_t period = 0, quota = read_limit(dir, "cpu.max", &period);
+
+    held->memory = read_limit(dir, "memory.max", NULL);
+    held->pids = (int)read_limit(dir, "pids.max", NULL);
+    held->cpus = period > 0 ? (double)quota / (double)period : 0;
+}
+
 void cgroup_limits_of(const struct cgroup_place *place, pid_t pid, struct cgroup_limits *held)
 {
-    autofree char *self = xasprintf("/proc/%d/cgroup", (int)pid);
-    autofree char *text = read_text(pid == 0 && place && place->self ? place->self : self);
-    autofree char *list = NULL, *path = NULL;
-    int64_t period = 0;
+    struct groups g autorelease(groups_release) = {0};
 
     *held = (struct cgroup_limits){0};
-    if (!text)
-        return;
-    if (find_line(text, "memory", &list, &path) || find_line(text, "pids", &list, &path)) {
-        limits_v1(place, text, held);
-    } else if (find_line(text, "", &list, &path)) {
-        autofree char *dir = xasprintf("%s%s", root_of(place), strcmp(path, "/") == 0 ? "" : path);
-
-        held->memory = read_limit(dir, "memory.max", NULL);
-        held->pids = (int)read_limit(dir, "pids.max", NULL);
-        int64_t quota = read_limit(dir, "cpu.max", &period);
-        held->cpus = period > 0 ? (double)quota / (double)period : 0;
-    }
+    groups_read(&g, place, pid);
+    if (g.own)
+        limits_v2(g.own, held);
+    else
+        limits_v1(&g, held);
 }
 
 static unsigned sweep_dir(const char *parent, const char *prefix, bool (*dead)(const char *name))
@@ -423,24 +417,18 @@ static unsigned sweep_dir(const char *parent, const char *prefix, bool (*dead)(c
 
 unsigned cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool (*dead)(const char *name))
 {
-    autofree char *text = read_text(place && place->self ? place->self : "/proc/self/cgroup");
-    static const char *const controllers[CGROUP_DIRS] = {"memory", "pids", "cpu"};
-    autofree char *list = NULL, *own = NULL;
+    struct groups g autorelease(groups_release) = {0};
     unsigned n = 0;
 
-    for (unsigned i = 0; text && i < CGROUP_DIRS; i++) {
-        autofree char *parent = v1_dir(place, text, controllers[i]);
+    groups_read(&g, place, 0);
+    for (unsigned i = 0; i < CGROUP_DIRS; i++) {
+        autofree char *parent = v1_dir(&g, controllers[i]);
 
         if (parent)
             n += sweep_dir(parent, prefix, dead);
     }
-    if (text && find_line(text, "", &list, &own)) {
-        /* From our group's parent upwards, for that is where they are made. */
-        for (char *cut; (cut = strrchr(own, '/')) != NULL;) {
-            *cut = '\0';
-            autofree char *parent = xasprintf("%s%s", root_of(place), own);
-            n += sweep_dir(parent, prefix, dead);
-        }
-    }
+    /* From our group's parent upwards, for that is where they are made. */
+    while (g.own && go_up(&g, g.own))
+        n += sweep_dir(g.own, prefix, dead);
     return n;
 }

@@ -32,8 +32,7 @@ struct cgroup {
  * flags. */
 void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char *name,
                  const struct cgroup_limits *limits);
-/* The process joins. Only calls that are safe after fork. It may take 5 to 25 ms: the kernel waits for all
- * CPUs. 0 or -1 with errno. */
+/* The process joins. It may take 5 to 25 ms: the kernel waits for all CPUs. 0 or -1 with errno. */
 int cgroup_add(const struct cgroup *c, pid_t pid);
 /* End what is left inside and remove the directories; at most about a second. */
 void cgroup_remove(struct cgroup *c);

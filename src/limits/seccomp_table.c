@@ -391,21 +391,13 @@ static const struct {
     {EOPNOTSUPP, "fsetxattr"},
 };
 
-static void rule(seccomp_fn *fn, void *ctx, int err, const char *name, unsigned n,
-                 const struct seccomp_cmp *cmp)
-{
-    struct seccomp_rule r = {.name = name, .err = err, .n = n};
-
-    if (n > 0)
-        memcpy(r.cmp, cmp, n * sizeof *cmp);
-    fn(ctx, &r);
-}
-
-#define RULE(err, name, ...)                           \
-    do {                                               \
-        const struct seccomp_cmp c_[] = {__VA_ARGS__}; \
-        rule(fn, ctx, err, name, countof(c_), c_);     \
-    } while (0)
+/* The rest of the line: comparisons, {argument, mask, value} each. */
+#define RULE(err_, name_, ...)                                                                             \
+    fn(ctx,                                                                                                \
+       &(struct seccomp_rule){.name = (name_),                                                             \
+                              .err = (err_),                                                               \
+                              .n = sizeof(struct seccomp_cmp[]){__VA_ARGS__} / sizeof(struct seccomp_cmp), \
+                              .cmp = {__VA_ARGS__}})
 
 /* AF_VSOCK and AF_ALG are in no namespace, NETLINK and PACKET are surface, raw IP is for probing: of the
  * network families only plain TCP and UDP are left, for servers on the sandbox's own loopback. */
@@ -583,9 +575,9 @@ static void walk_modes(seccomp_fn *fn, void *ctx)
 void seccomp_walk(seccomp_fn *fn, void *ctx)
 {
     for (size_t i = 0; i < countof(allowed); i++)
-        rule(fn, ctx, 0, allowed[i], 0, NULL);
+        fn(ctx, &(struct seccomp_rule){.name = allowed[i]});
     for (size_t i = 0; i < countof(refused); i++)
-        rule(fn, ctx, refused[i].err, refused[i].name, 0, NULL);
+        fn(ctx, &(struct seccomp_rule){.name = refused[i].name, .err = refused[i].err});
     walk_sockets(fn, ctx);
     walk_linger(fn, ctx);
     walk_clone(fn, ctx);

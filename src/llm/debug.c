@@ -290,7 +290,7 @@ static char *print(const struct debug_reply *d, const struct reading *o)
 char *debug_reply(const struct debug_reply *given, const char *body, size_t len)
 {
     struct debug_reply d = *given;
-    struct llm_prompts none = {0};
+    struct prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = d.tools};
     struct reading o = {.r.usage = {-1, -1, -1, false}};
     struct buf plain = BUF_INIT(DEBUG_BODY_MAX);

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "chat/conversation.h"
-#include "config/prompts.h"
+#include "config/prompt_file.h"
 #include "wire/reply.h"
 #include "llm/models.h"
 #include "main/command.h"
@@ -30,7 +30,7 @@ static const struct llm_tool tool = {
     "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\"}},\"required\":[\"code\"]}",
     "code",
 };
-static const struct llm_prompts prompts = {
+static const struct prompts prompts = {
     .system_native = "You compute by calling the tool execute_python. Call it at once.",
     .system_blocks = "You compute by writing Python. Reply with one ```python block and nothing else.",
 };
@@ -38,7 +38,7 @@ static const struct llm_prompts prompts = {
 struct check {
     struct config *c;
     struct loop *loop;
-    struct prompt_texts texts;
+    struct prompts texts;
     struct endpoint endpoint;
     struct service service; /* points at these */
     struct llm_models list;

@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/texts.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "config/prompts.h"
+#include "config/prompt_file.h"
 #include "llm/llm.h"
 #include "llm/replay.h"
 #include "main/command.h"
@@ -28,7 +27,6 @@ struct ask {
     struct known known;
     struct argv names;   /* of models, for the chat's Tab */
     char *model, *found; /* found: one line when the model was found, not named */
-    struct prompt_texts texts;
     struct prompts prompts;
     struct session session;
     struct sandbox *sandbox;
@@ -53,7 +51,7 @@ static void on_event(void *ctx, const struct event *e)
     struct ask *a = ctx;
 
     if ((e->type == EVENT_FILE && !a->session.out_dir)
-        || (e->type == EVENT_TOOL_RESULT && e->result.output_path))
+        || (e->type == EVENT_TOOL_RESULT && e->result.r->output_path))
         session_keep(&a->session);
     if (a->unsent)
         return;
@@ -118,32 +116,10 @@ static void on_sandbox_up(void *ctx, const struct sandbox *s)
     a->place = steal(&place);
 }
 
-static void map_prompts(const struct prompt_texts *t, struct prompts *p)
-{
-    *p = (struct prompts){
-        .system_native = t->system_native,
-        .system_blocks = t->system_blocks,
-        .examples_table = t->examples_table,
-        .examples_json = t->examples_json,
-        .nudge = t->nudge,
-        .blocks_ok = t->blocks_ok,
-        .blocks_failed = t->blocks_failed,
-        .blocks_malformed = t->blocks_malformed,
-        .blocks_interrupted = t->blocks_interrupted,
-        .blocks_no_more = t->blocks_no_more,
-        .tool_description = t->tool_description,
-        .tool_code = t->tool_code,
-        .empty = t->empty,
-        .no_more_code = t->no_more_code,
-        .same_code = t->same_code,
-        .same_output = t->same_output,
-    };
-}
-
 /* What the user says goes before the agent's definition. */
 static const char *effort_of(const struct ask *a)
 {
-    return a->c->reasoning_effort ? a->c->reasoning_effort : a->texts.reasoning_effort;
+    return a->c->reasoning_effort ? a->c->reasoning_effort : a->prompts.reasoning_effort;
 }
 
 static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE]);
@@ -274,17 +250,17 @@ static int choose_model(struct ask *a, struct error *err)
     if (a->c->replay) { /* no endpoint, no key: the recording says which model it was */
         a->endpoint.provider = "replay";
         a->endpoint.base_url = xstrdup("http://replay.invalid/v1");
-        return prompts_load(&a->texts, err) < 0
+        return prompts_load(&a->prompts, err) < 0
                    ? -1
                    : replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
     }
-    if (prompts_load(&a->texts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
+    if (prompts_load(&a->prompts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
         return -1;
     if (!a->unsent && endpoint_check_key(&a->endpoint, err) < 0)
         return -1;
-    if (a->texts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
+    if (a->prompts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
         /* the agent's definition, where the user has named none */
-        a->endpoint.model = a->texts.model, a->endpoint.models = NULL;
+        a->endpoint.model = a->prompts.model, a->endpoint.models = NULL;
     return model_settle(&a->service, &a->model, &a->found, err);
 }
 
@@ -342,13 +318,13 @@ static int open_rooms(struct ask *a, struct error *err)
     a->llm = llm_new(&lo, a->loop, err);
     if (!a->llm)
         return -1;
-    map_prompts(&a->texts, &a->prompts);
     setup_agent(a->c, &ao);
     ao.memory = sandbox_options(a->sandbox)->memory; /* that of the one that runs already */
     ao.data_size = sandbox_options(a->sandbox)->data_size;
     ao.prompts = &a->prompts;
     ao.chat = a->chat;
-    a->agent = agent_new(&ao, a->llm, a->sandbox, &a->conversation, a->loop, on_event, a);
+    const struct agent_rooms rooms = {a->llm, a->sandbox, &a->conversation, a->loop, on_event, a};
+    a->agent = agent_new(&ao, &rooms);
     return 0;
 }
 
@@ -425,7 +401,7 @@ static void release(struct ask *a)
     pipe_free(a->pipe);
     term_free(a->term);
     session_close(&a->session);
-    prompts_release(&a->texts);
+    prompts_release(&a->prompts);
     endpoint_release(&a->endpoint);
     argv_release(&a->known.notices);
     argv_release(&a->names);

@@ -192,9 +192,9 @@ static const char *last_part(const char *path)
 /* Its new name is worth a line where it is not the old one. */
 static int put_file(struct exec *x, const struct input *in, const char *name, struct error *err)
 {
-    uint64_t size = 0;
+    int64_t size = sandbox_put(x->sandbox, name, in->fd, err);
 
-    if (sandbox_put(x->sandbox, name, in->fd, &size, err) < 0)
+    if (size < 0)
         return -1;
     autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", in->path,
                                     (unsigned long long)size, name);
@@ -260,13 +260,14 @@ static void tell_result(const struct config *c, const struct cell_result *r)
     if (r->exception && r->status != CELL_INTERRUPTED
         && !(r->traceback && strstr(r->traceback, r->exception)))
         print_plain(r->exception);
-    if (r->what && r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
-        /* nothing runs after this, so it is no news */
-        const char *state = c->sandbox_name ? NULL : strstr(r->what, "; variables are ");
-        autofree char *line = xasprintf("%.*s", (int)(state ? (size_t)(state - r->what) : strlen(r->what)),
-                                        r->what);
+    if (r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
+        struct cell_result told = *r;
 
-        print_line(line);
+        if (!c->sandbox_name && !r->files_lost) /* nothing runs after this, so it is no news */
+            told.left = NULL;
+        autofree char *line = cell_what(&told);
+        if (line)
+            print_line(line);
     }
     for (size_t i = 0; i < r->n_files && !c->quiet; i++)
         print_plain(r->files[i].path);
@@ -334,7 +335,7 @@ static int with_session(struct exec *x, struct error *err)
 
     setup_sandbox(c, &o);
     if (!o.name)
-        o.park = false; /* nothing follows that could need a copy */
+        o.snapshots = false; /* nothing follows that could need a copy */
     o.notice = on_notice;
     o.up = on_up;
     o.notice_ctx = x;

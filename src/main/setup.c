@@ -62,7 +62,7 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     const struct engine *engine = engines_find(c->sandbox);
     if (engine && !engine->images && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
         o->asked &= ~(unsigned)SANDBOX_ASKED_IMAGE;
-    o->park = c->park;
+    o->snapshots = c->snapshots;
 }
 
 void setup_agent(const struct config *c, struct agent_options *o)

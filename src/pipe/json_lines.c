@@ -210,6 +210,8 @@ static const char *cell_status_name(enum cell_status s)
 
 static int write_result(struct json_lines *j, const struct event *e)
 {
+    const struct cell_result *r = e->result.r;
+    autofree char *error = cell_error(r);
     struct json *o;
 
     for (int i = 0; i < 2; i++)
@@ -219,14 +221,14 @@ static int write_result(struct json_lines *j, const struct event *e)
     o = line_new("tool_result", e->question);
     json_set_str(o, "id", e->result.id);
     json_set_int(o, "cell", e->result.cell);
-    json_set_str(o, "status", cell_status_name(e->result.status));
-    json_set_str(o, "value", e->result.value);
-    json_set_str(o, "error", e->result.error);
-    json_set_bool(o, "state_lost", e->result.state_lost);
-    json_set_bool(o, "state_restored", e->result.state_restored);
-    set_seconds(o, e->result.seconds);
-    json_set_int(o, "output_bytes", (int64_t)e->result.out_bytes);
-    json_set_str(o, "output_path", e->result.output_path);
+    json_set_str(o, "status", cell_status_name(r->status));
+    json_set_str(o, "value", r->value);
+    json_set_str(o, "error", error);
+    json_set_bool(o, "state_lost", r->state_lost);
+    json_set_bool(o, "state_restored", r->state_restored);
+    set_seconds(o, r->seconds);
+    json_set_int(o, "output_bytes", (int64_t)(r->out_bytes + r->err_bytes));
+    json_set_str(o, "output_path", r->output_path);
     json_set_str(o, "model_text", e->result.model_text);
     return line_write(j, o);
 }

@@ -70,35 +70,29 @@ void pipe_free(struct pipe *p)
     free(p);
 }
 
-/* Whoever pressed Ctrl-C is told so once, at the end; nothing follows that its variables would matter to. */
-static bool own_doing(const struct pipe *p, const struct event *e)
+/* What of an interrupted cell is news: nothing to whoever pressed Ctrl-C, who is told so once, at the end; and after
+ * one of a one-shot question nothing follows that its variables would matter to. */
+static void leave_out(const struct pipe *p, const struct event *e, struct cell_result *r)
 {
-    return e->type == EVENT_TOOL_RESULT && e->result.by_user && !p->o.json;
-}
-
-/* After an interrupted cell of a one-shot question nothing follows: what became of its variables is no news.
- */
-static char *without_variables(const struct pipe *p, const struct event *e)
-{
-    const char *text = e->type == EVENT_TOOL_RESULT && e->result.status == CELL_INTERRUPTED ? e->result.error
-                                                                                            : NULL;
-    const char *state = text && !p->scripted && !p->o.json ? strstr(text, "; variables are ") : NULL;
-
-    return state ? xmemdup0(text, (size_t)(state - text)) : NULL;
+    if (e->result.by_user) {
+        r->status = CELL_OK;
+        r->state_lost = false;
+    } else if (!p->scripted && !r->files_lost) {
+        r->left = NULL;
+    }
 }
 
 void pipe_event(void *ctx, const struct event *e)
 {
     struct pipe *p = ctx;
-    autofree char *error = without_variables(p, e);
-    struct event last = *e;
+    struct event shown = *e;
+    struct cell_result r;
 
-    if (own_doing(p, e))
-        last.result.status = CELL_OK;
-    if (error || last.result.status != e->result.status) {
-        last.result.error = error;
-        last.result.state_lost = false;
-        e = &last;
+    if (e->type == EVENT_TOOL_RESULT && e->result.r->status == CELL_INTERRUPTED && !p->o.json) {
+        r = *e->result.r;
+        leave_out(p, e, &r);
+        shown.result.r = &r;
+        e = &shown;
     }
     if (e->type == EVENT_DONE || (e->type == EVENT_NOTICE && e->notice.level == NOTICE_ERROR))
         p->was_error = p->was_error || e->type == EVENT_NOTICE || (e->done.error && *e->done.error);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/argv.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -322,73 +323,67 @@ static bool is_old(const char *dir)
     return stat(dir, &st) == 0 && time(NULL) - st.st_mtime > 3600;
 }
 
-static bool tell_dead(const char *dir, session_dir_fn *fn, void *ctx)
+/* NULL: *err says why it cannot be read; or it is empty after a crash of the machine, for it was not waited
+ * for to be on the disk. */
+static struct json *read_record(const char *dir, struct error *err)
 {
     autofree char *path = xasprintf("%s/record", dir);
-    struct buf text = BUF_INIT(RECORD_MAX);
-    struct error err = {0};
-    bool gone = false;
+    struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
 
-    if (file_read(path, RECORD_MAX, &text, &err) != 0) {
-        /* It cannot be read: not one of ours, or of an older version; or it is us who cannot, and it may be
-         * somebody's who lives. */
-        buf_release(&text);
-        return !fd_none_left(err.code) && is_old(dir);
-    }
-    autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
+    return file_read(path, RECORD_MAX, &text, err) == 0 ? json_parse(text.data, text.len, 0, NULL, NULL)
+                                                        : NULL;
+}
+
+static enum owner_state record_owner(const struct json *record)
+{
     const char *owner = json_str(json_get(record, "owner"));
-    enum owner_state state = owner ? owner_check(owner) : OWNER_ELSEWHERE;
-    if (!owner) /* empty after a crash of the machine: it was not waited for to be on the disk */
-        gone = is_old(dir);
-    if (state == OWNER_BEFORE_BOOT || (state == OWNER_DEAD && !locked_in(dir, "keep"))) {
-        char *groups[CGROUP_DIRS];
-        unsigned n = 0;
 
-        for (const struct json *g = json_first(json_get(record, "cgroups")); g && n < CGROUP_DIRS;
-             g = json_next(g)) {
-            const char *name = json_str(g) ? strrchr(json_str(g), '/') : NULL;
+    return owner ? owner_check(owner) : OWNER_ELSEWHERE;
+}
 
-            if (name && strncmp(name, "/sandpiper-", 11) == 0)
-                groups[n++] = xstrdup(json_str(g));
-        }
-        struct session_left left = {.dir = dir,
-                                    .engine = json_str(json_get(record, "engine")),
-                                    .container = json_str(json_get(record, "container")),
-                                    .inside = json_str(json_get(record, "inside")),
-                                    .cgroups = groups,
-                                    .n = n,
-                                    .named = json_bool(json_get(record, "named"), false)};
-        gone = fn(ctx, &left);
-        for (unsigned i = 0; i < n; i++)
-            free(groups[i]);
+static bool tell_dead(const char *dir, session_dir_fn *fn, void *ctx)
+{
+    struct error err = {0};
+    autojson struct json *record = read_record(dir, &err);
+
+    /* Not one of ours, or of an older version; or it is us who cannot read it, and it may be somebody's who
+     * lives. */
+    if (!json_str(json_get(record, "owner")))
+        return !fd_none_left(err.code) && is_old(dir);
+    enum owner_state state = record_owner(record);
+    if (state != OWNER_BEFORE_BOOT && (state != OWNER_DEAD || locked_in(dir, "keep")))
+        return false;
+    struct argv groups autorelease(argv_release) = ARGV_INIT;
+    for (const struct json *g = json_first(json_get(record, "cgroups")); g; g = json_next(g)) {
+        const char *name = json_str(g) ? strrchr(json_str(g), '/') : NULL;
+
+        if (name && strncmp(name, "/sandpiper-", 11) == 0 && groups.n < CGROUP_DIRS)
+            argv_push(&groups, json_str(g));
     }
-    buf_release(&text);
-    return gone;
+    struct session_left left = {.dir = dir,
+                                .engine = json_str(json_get(record, "engine")),
+                                .container = json_str(json_get(record, "container")),
+                                .inside = json_str(json_get(record, "inside")),
+                                .cgroups = groups.v,
+                                .n = (unsigned)groups.n,
+                                .named = json_bool(json_get(record, "named"), false)};
+    return fn(ctx, &left);
 }
 
 static bool is_ending(const char *dir, unsigned unused)
 {
-    (void)unused;
-    autofree char *path = xasprintf("%s/record", dir);
-    struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
+    autojson struct json *record = read_record(dir, NULL);
+    enum owner_state state = record_owner(record);
 
-    if (file_read(path, RECORD_MAX, &text, NULL) != 0)
-        return false;
-    autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
-    const char *owner = json_str(json_get(record, "owner"));
-    enum owner_state state = owner ? owner_check(owner) : OWNER_ELSEWHERE;
+    (void)unused;
     return state == OWNER_ALIVE ? json_bool(json_get(record, "ending"), false)
                                 : state == OWNER_DEAD && locked_in(dir, "keep");
 }
 
 static bool has_uid(const char *dir, unsigned uid)
 {
-    autofree char *path = xasprintf("%s/record", dir);
-    struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
+    autojson struct json *record = read_record(dir, NULL);
 
-    if (file_read(path, RECORD_MAX, &text, NULL) != 0)
-        return false;
-    autojson struct json *record = json_parse(text.data, text.len, 0, NULL, NULL);
     return json_int(json_get(record, "uid"), 0) == uid;
 }
 

@@ -51,12 +51,6 @@ static enum cell_status status_of(const struct tagged *t)
     return CELL_EXCEPTION;
 }
 
-static void take_text(char **to, const struct tagged *t, size_t max)
-{
-    free(*to);
-    *to = tagged_text(t, max);
-}
-
 static const char *on_result(struct cell *c, const struct frame *f)
 {
     const char *p = f->data;
@@ -78,16 +72,16 @@ static const char *on_result(struct cell *c, const struct frame *f)
             c->claimed = status_of(&t);
             break;
         case 'v':
-            take_text(&c->r->value, &t, VALUE_MAX);
+            tagged_take(&c->r->value, &t, VALUE_MAX);
             break;
         case 'e':
-            take_text(&c->r->exception, &t, LINE_MAX_);
+            tagged_take(&c->r->exception, &t, LINE_MAX_);
             break;
         case 't':
-            take_text(&c->r->traceback, &t, TRACE_MAX);
+            tagged_take(&c->r->traceback, &t, TRACE_MAX);
             break;
         case 'h':
-            take_text(&c->r->hint, &t, HINT_MAX);
+            tagged_take(&c->r->hint, &t, HINT_MAX);
             break;
         case 'l':
             c->r->line = n > 0 && n < 10000000 ? (int)n : 0;
@@ -134,7 +128,7 @@ static const char *on_file(struct cell *c, const struct frame *f)
     c->figure = false;
     while ((rc = tagged_next(&p, &left, &t)) > 0) {
         if (t.tag == 'n')
-            take_text(&c->file_name, &t, NAME_MAX_);
+            tagged_take(&c->file_name, &t, NAME_MAX_);
         else if (t.tag == 's')
             size = tagged_int(&t);
         else if (t.tag == 'g')
@@ -222,26 +216,29 @@ static const char *on_frame(struct request *q, const struct frame *f)
     struct tagged t = {.data = f->data, .len = f->len};
 
     switch (f->type) {
-    case 'O':
+    case FROM_GUEST_STDOUT:
         return on_output(c, 1, f);
-    case 'E':
+    case FROM_GUEST_STDERR:
         return on_output(c, 2, f);
-    case 'R':
+    case FROM_GUEST_RESULT:
         return on_result(c, f);
-    case 'F':
+    case FROM_GUEST_FILE:
         return on_file(c, f);
-    case 'D':
+    case FROM_GUEST_DATA:
         if (!c->delivering || !delivery_add(&c->delivery, f->data, f->len))
             return "it sent more of a file than it had announced";
         return NULL;
-    case 'G':
+    case FROM_GUEST_FILE_END:
         return on_file_end(c);
-    case 'N': {
+    case FROM_GUEST_NOTE: {
         autofree char *text = tagged_text(&t, NOTES_MAX);
 
         note(c, "", text);
         return NULL;
     }
+    case FROM_GUEST_HELLO:
+    case FROM_GUEST_END:
+    case FROM_GUEST_DEATH:
     default:
         return "it sent a frame of an unknown kind";
     }

@@ -25,6 +25,7 @@ struct channel {
 };
 
 static void serve(void *ctx, short revents);
+static int on_frame(void *ctx, const struct frame *f);
 
 static void watch(struct channel *k)
 {
@@ -67,7 +68,7 @@ struct channel *channel_new(struct loop *loop, int in, int out, const struct cha
     k->in = in;
     k->out = out;
     k->listener = *l;
-    frame_reader_init(&k->reader);
+    frame_reader_init(&k->reader, on_frame, k);
     watch(k);
     return k;
 }
@@ -110,8 +111,7 @@ static bool flush(struct channel *k)
     return true;
 }
 
-void channel_send(struct channel *k, char type, const unsigned char *nonce, const void *a, size_t a_len,
-                  const void *b, size_t b_len)
+void channel_send(struct channel *k, const struct frame_out *f)
 {
     if (k->broken)
         return;
@@ -119,11 +119,16 @@ void channel_send(struct channel *k, char type, const unsigned char *nonce, cons
         buf_clear(&k->queue);
         k->written = 0;
     }
-    frame_add(&k->queue, type, nonce, a, a_len, b, b_len);
+    frame_add(&k->queue, f);
     /* A write that fails is left to the loop: the hang-up shows there, and callers here do not expect to be
      * called back. */
     flush(k);
     watch(k);
+}
+
+void channel_order(struct channel *k, enum to_guest type)
+{
+    channel_send(k, &(struct frame_out){.type = type});
 }
 
 static int on_frame(void *ctx, const struct frame *f)
@@ -144,7 +149,7 @@ static void receive(struct channel *k)
         break_off(k, "the channel to the sandbox was closed");
         return;
     }
-    if (frame_feed(&k->reader, k->buffer, (size_t)n, on_frame, k) < 0)
+    if (frame_feed(&k->reader, k->buffer, (size_t)n) < 0)
         break_off(k, "the sandbox sent bytes that are no frames");
     else if (k->fault)
         break_off(k, k->fault);

@@ -25,8 +25,9 @@ struct channel_listener {
 /* in and out are borrowed, non-blocking, perhaps the same. */
 struct channel *channel_new(struct loop *loop, int in, int out, const struct channel_listener *l);
 void channel_free(struct channel *k); /* also from within its callbacks */
-void channel_send(struct channel *k, char type, const unsigned char *nonce, const void *a, size_t a_len,
-                  const void *b, size_t b_len);
+void channel_send(struct channel *k, const struct frame_out *f);
+/* The same for a frame without a body, which belongs to no request. */
+void channel_order(struct channel *k, enum to_guest type);
 /* bytes not taken by the channel yet; who sends much looks at it */
 size_t channel_pending(const struct channel *k);
 

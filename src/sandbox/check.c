@@ -62,27 +62,25 @@ static void check_runc(const struct engine *engine, const char *runtime, struct 
                    shown);
 }
 
-static void check_limits(const struct sandbox_options *o, struct engine_run *run, struct sandbox_check *out)
+static void check_limits(const struct sandbox_options *o, const struct engine_facts *run,
+                         struct sandbox_check *out)
 {
-    const struct engine *engine = engines_find(engine_name(run));
+    const struct engine *engine = engines_find(run->name);
     struct cgroup_limits held = {0};
-    const struct sandbox_options *given = engine_given(run);
-    pid_t peer = engine_peer(run);
-    const char *weakness = engine_weakness(run);
     char size[32];
 
-    if (peer > 0)
-        cgroup_limits_of(NULL, peer, &held);
+    if (run->peer > 0)
+        cgroup_limits_of(NULL, run->peer, &held);
     if (held.memory > 0 && held.memory <= o->memory)
         argv_pushf(&out->holds, "memory %s", size_text(held.memory, size, sizeof size));
-    else if (!weakness || !strstr(weakness, "memory"))
+    else if (!run->weakness || !strstr(run->weakness, "memory"))
         argv_pushf(&out->weaker,
-                   peer > 0 ? "memory: the kernel shows no limit for the whole sandbox"
-                            : "the limits of %s cannot be seen from here",
+                   run->peer > 0 ? "memory: the kernel shows no limit for the whole sandbox"
+                                 : "the limits of %s cannot be seen from here",
                    engine->name);
     /* Where no group counts processes, the supervisor's own limit in the user namespace does. */
     argv_pushf(&out->holds, "%d processes",
-               held.pids > 0 && held.pids < given->pids ? held.pids : given->pids);
+               held.pids > 0 && held.pids < run->given->pids ? held.pids : run->given->pids);
     if (held.cpus > 0)
         argv_pushf(&out->holds, "%g CPU%s", held.cpus, held.cpus == 1 ? "" : "s");
     argv_pushf(&out->holds, "%s in /mnt/data", size_text(o->data_size, size, sizeof size));
@@ -92,10 +90,10 @@ static void check_limits(const struct sandbox_options *o, struct engine_run *run
         argv_pushf(&out->weaker, "%d files in /mnt/data: counted after each cell, not held during it",
                    o->data_files);
     argv_pushf(&out->holds, "%d s a cell", o->cell_ms / 1000);
-    for (const char *line = engine_fewer(run); *line; line += strcspn(line, "\n"), line += *line == '\n')
+    for (const char *line = run->fewer; *line; line += strcspn(line, "\n"), line += *line == '\n')
         argv_pushf(&out->weaker, "%.*s", (int)strcspn(line, "\n"), line);
-    if (weakness)
-        argv_push(&out->weaker, weakness);
+    if (run->weakness)
+        argv_push(&out->weaker, run->weakness);
 }
 
 static int first_cell(struct sandbox *s, struct error *err)
@@ -134,9 +132,10 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
         const struct engine *engine = engines_find(s->engine);
         autofree char *runsc = job_find_program("runsc");
         out->gvisor = runsc && !o->runtime && engine->images;
-        out->runtime = xstrdup(engine_runtime(s->run));
-        check_limits(o, s->run, out);
-        check_runc(engine, engine_runtime(s->run), out);
+        const struct engine_facts run = engine_facts(s->run);
+        out->runtime = xstrdup(run.runtime);
+        check_limits(o, &run, out);
+        check_runc(engine, run.runtime, out);
     }
     sandbox_free(s);
 }

@@ -21,9 +21,9 @@ uint32_t get_u32(const char *p)
     return (uint32_t)u[0] | (uint32_t)u[1] << 8 | (uint32_t)u[2] << 16 | (uint32_t)u[3] << 24;
 }
 
-void frame_reader_init(struct frame_reader *r)
+void frame_reader_init(struct frame_reader *r, frame_fn *fn, void *ctx)
 {
-    *r = (struct frame_reader){.part = BUF_INIT(FRAME_HEAD + FRAME_IN_MAX)};
+    *r = (struct frame_reader){.fn = fn, .ctx = ctx, .part = BUF_INIT(FRAME_HEAD + FRAME_IN_MAX)};
 }
 
 void frame_reader_release(struct frame_reader *r)
@@ -31,17 +31,16 @@ void frame_reader_release(struct frame_reader *r)
     buf_release(&r->part);
 }
 
-static int deliver(const char *whole, uint32_t len, frame_fn *fn, void *ctx)
+static int deliver(const struct frame_reader *r, const char *whole)
 {
-    struct frame f = {.type = whole[4], .data = whole + FRAME_HEAD, .len = len};
+    struct frame f = {.type = (unsigned char)whole[4], .data = whole + FRAME_HEAD, .len = get_u32(whole)};
 
     memcpy(f.nonce, whole + 5, NONCE_SIZE);
-    return fn(ctx, &f);
+    return r->fn(r->ctx, &f) ? 1 : 0;
 }
 
 /* Complete the frame that was begun in an earlier piece. Sets *used. */
-static int feed_part(struct frame_reader *r, const char *data, size_t len, size_t *used, frame_fn *fn,
-                     void *ctx)
+static int feed_part(struct frame_reader *r, const char *data, size_t len, size_t *used)
 {
     size_t take, want;
     int rc;
@@ -64,12 +63,12 @@ static int feed_part(struct frame_reader *r, const char *data, size_t len, size_
     *used += take;
     if (take < want)
         return 0;
-    rc = deliver(r->part.data, get_u32(r->part.data), fn, ctx);
+    rc = deliver(r, r->part.data);
     buf_clear(&r->part);
-    return rc ? 1 : 0;
+    return rc;
 }
 
-int frame_feed(struct frame_reader *r, const char *data, size_t len, frame_fn *fn, void *ctx)
+int frame_feed(struct frame_reader *r, const char *data, size_t len)
 {
     size_t used;
     int rc;
@@ -80,9 +79,9 @@ int frame_feed(struct frame_reader *r, const char *data, size_t len, frame_fn *f
         if (r->part.len == 0 && len >= FRAME_HEAD && get_u32(data) <= FRAME_IN_MAX
             && len >= FRAME_HEAD + (size_t)get_u32(data)) {
             used = FRAME_HEAD + (size_t)get_u32(data); /* whole as it lies there: no copy */
-            rc = deliver(data, get_u32(data), fn, ctx) ? 1 : 0;
+            rc = deliver(r, data);
         } else {
-            rc = feed_part(r, data, len, &used, fn, ctx);
+            rc = feed_part(r, data, len, &used);
         }
         if (rc)
             return rc;
@@ -92,20 +91,19 @@ int frame_feed(struct frame_reader *r, const char *data, size_t len, frame_fn *f
     return 0;
 }
 
-void frame_add(struct buf *out, char type, const unsigned char *nonce, const void *a, size_t a_len,
-               const void *b, size_t b_len)
+void frame_add(struct buf *out, const struct frame_out *f)
 {
     unsigned char head[FRAME_HEAD] = {0};
 
-    put_u32(head, (uint32_t)(a_len + b_len));
-    head[4] = (unsigned char)type;
-    if (nonce)
-        memcpy(head + 5, nonce, NONCE_SIZE);
+    put_u32(head, (uint32_t)(f->head.len + f->body.len));
+    head[4] = (unsigned char)f->type;
+    if (f->nonce)
+        memcpy(head + 5, f->nonce, NONCE_SIZE);
     buf_add(out, head, sizeof head);
-    if (a_len)
-        buf_add(out, a, a_len);
-    if (b_len)
-        buf_add(out, b, b_len);
+    if (f->head.len)
+        buf_add(out, f->head.data, f->head.len);
+    if (f->body.len)
+        buf_add(out, f->body.data, f->body.len);
 }
 
 int tagged_next(const char **data, size_t *left, struct tagged *t)
@@ -147,4 +145,10 @@ char *tagged_text(const struct tagged *t, size_t max)
         buf_end(&b);
     }
     return buf_steal(&b, NULL);
+}
+
+void tagged_take(char **to, const struct tagged *t, size_t max)
+{
+    free(*to);
+    *to = tagged_text(t, max);
 }

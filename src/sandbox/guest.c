@@ -9,20 +9,18 @@
 #include "base/mem.h"
 #include "sandbox/frame.h"
 
+/* Everything but boot.py and the profile, in the order of their first use. */
+#define PARTS(X)                                                                                         \
+    X(start)                                                                                             \
+    X(protocol)                                                                                          \
+    X(worker) X(supervisor) X(installed) X(recover) X(snapshot) X(reap) X(copy_out) X(requests) X(named) \
+        X(explain) X(extras)
+#define EMBED_PART(name) EMBED(guest_##name##_py, "src/guest/" #name ".py")
+#define PART_ROW(name)   {#name, guest_##name##_py},
+
 EMBED(guest_boot_py, "src/guest/boot.py")
-EMBED(guest_start_py, "src/guest/start.py")
-EMBED(guest_supervisor_py, "src/guest/supervisor.py")
-EMBED(guest_deaths_py, "src/guest/deaths.py")
-EMBED(guest_parked_py, "src/guest/parked.py")
-EMBED(guest_park_py, "src/guest/park.py")
-EMBED(guest_flood_py, "src/guest/flood.py")
-EMBED(guest_files_py, "src/guest/files.py")
-EMBED(guest_requests_py, "src/guest/requests.py")
-EMBED(guest_packages_py, "src/guest/packages.py")
-EMBED(guest_named_py, "src/guest/named.py")
-EMBED(guest_worker_py, "src/guest/worker.py")
-EMBED(guest_rare_py, "src/guest/rare.py")
-EMBED(guest_profile_py, GUEST_PROFILE) /* profile*.py, one text */
+PARTS(EMBED_PART)
+EMBED(guest_profile_py, GUEST_PROFILE) /* data_profile.py, profile_*.py, one text */
 EMBED(guest_code, GUEST_CODE)          /* all but boot and profile, compiled: guest_code.py. May be empty */
 
 char *guest_text(void)
@@ -34,14 +32,7 @@ void guest_parts(struct buf *out)
 {
     static const struct {
         const char *name, *text;
-    } parts[] = {
-        {"start", guest_start_py},       {"supervisor", guest_supervisor_py},
-        {"deaths", guest_deaths_py},     {"parked", guest_parked_py},
-        {"park", guest_park_py},         {"flood", guest_flood_py},
-        {"files", guest_files_py},       {"requests", guest_requests_py},
-        {"packages", guest_packages_py}, {"named", guest_named_py},
-        {"worker", guest_worker_py},     {"rare", guest_rare_py},
-    };
+    } parts[] = {PARTS(PART_ROW)};
 
     if (EMBED_SIZE(guest_code) > 0) {
         unsigned char head[5] = {'c'};

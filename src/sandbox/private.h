@@ -1,5 +1,5 @@
 /* private.h - struct sandbox for the files that make up its facade: sandbox.c (life), run.c (cells),
- * transfer.c (put, profile). */
+ * transfer.c (what is asked beside cells). */
 #ifndef SANDBOX_PRIVATE_H
 #define SANDBOX_PRIVATE_H
 
@@ -31,9 +31,14 @@ struct lost_file {
 
 /* One request to the supervisor: from its first frame to 'Z'. Embedded in what knows the kind of request. */
 struct request {
+    /* set before request_begin(): its name in an error; how long it may go without a sign of life, 0: the
+     * usual time */
+    const char *what;
+    int idle_ms;
     unsigned char nonce[NONCE_SIZE];
     bool done;
-    int64_t progress_at; /* when its last frame came */
+    int64_t progress_at; /* ms; when its last frame came, or the channel last took something of ours */
+    size_t pending;      /* bytes that the channel had not taken then */
     /* frames but Z; NULL: none are allowed */
     const char *(*frame)(struct request *q, const struct frame *f);
     /* from Z */
@@ -41,11 +46,11 @@ struct request {
     /* of the worker, when it died in this request; else -1 */
     int64_t wait_status;
     bool sigint_sent, closed, files_cut;
-    /* ... and a copy from before the cell has taken its place */
+    /* ... and a snapshot from before the cell has taken its place, and before so many others */
     bool restored;
-    char *unkept; /* why none has */
-    /* copies that others than the supervisor killed */
-    int64_t copies_killed;
+    unsigned behind;
+    char *unkept;             /* why none has */
+    int64_t snapshots_killed; /* by others than the supervisor */
     int64_t micros;
     struct lost_file lost[LOST_NAMED]; /* files that were not copied out */
     size_t n_lost;
@@ -65,6 +70,7 @@ struct sandbox {
     char *image;
     char *packages;
     struct request *request;     /* the one under way */
+    int answer_ms;               /* how long one may go without a sign of life; tests shorten it */
     struct registry_hold hold;   /* o.name, once it is ours */
     bool kept;                   /* recorded: it lives on when we go */
     bool taken;                  /* it ran before us */
@@ -74,7 +80,8 @@ struct sandbox {
     bool touched;                /* a cell ran: there is state to lose */
     bool has_files;              /* ... and files */
     bool lost_state, lost_files; /* to be told with the next cell */
-    bool revived;                /* the interpreter died between cells, a copy goes on: the same */
+    bool revived;                /* the interpreter died between cells, a snapshot goes on: the same */
+    unsigned behind;             /* ... which lacks what so many finished cells did */
     char lost_why[200];
     char broken_why[200];
     unsigned cells;
@@ -95,19 +102,19 @@ void request_end(struct sandbox *s, struct request *q);
  */
 void sandbox_break(struct sandbox *s, const char *why);
 
-/* own_cell.c: run code of our own, of which no cell of the user's is to know. As sandbox_run(). */
-struct own_cell {
-    const char *code, *doing; /* "the interpreter ended when DOING" */
-    int ms;
-};
-int sandbox_run_own(struct sandbox *s, const struct own_cell *o, struct cell_result *r, struct error *err);
+/* "before this cell and the 2 cells before it": where a snapshot is from that behind finished cells are not
+ * in. The caller frees. */
+char *sandbox_snapshot_age(unsigned behind, const char *cell);
+/* The interpreter died in q, when no cell ran: the next cell tells. when: "after the last cell had ended" */
+void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when);
 
 /* sandbox_named.c. What the greeting says beyond the usual when another program was here before. */
 struct earlier {
     unsigned cells;
     /* its last cell was cut short; the interpreter ended after it had gone */
     bool unfinished, died;
-    bool restored; /* ... and a copy from before that went on */
+    bool restored;   /* ... and a snapshot from before that went on */
+    unsigned behind; /* ... and from before so many finished cells */
 };
 /* Is there one of that name? True: connected, the greeting is awaited; or STAGE_FAILED. False: a fresh one is
  * to be started. */

@@ -38,9 +38,9 @@ static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reaso
     if (reason && !l->reason)
         l->reason = reason;
     if (rung == RUNG_SIGINT)
-        channel_send(s->channel, 'I', NULL, NULL, 0, NULL, 0);
+        channel_order(s->channel, TO_GUEST_INTERRUPT);
     else if (rung == RUNG_KILL)
-        channel_send(s->channel, 'K', NULL, NULL, 0, NULL, 0);
+        channel_order(s->channel, TO_GUEST_KILL);
     else if (rung == RUNG_GONE)
         sandbox_break(s, "the supervisor in the sandbox did not obey");
 }
@@ -98,12 +98,23 @@ static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
     r->hint = more;
 }
 
+char *sandbox_snapshot_age(unsigned behind, const char *cell)
+{
+    if (behind == 0)
+        return xstrdup(cell);
+    return behind == 1 ? xasprintf("%s and the one before it", cell)
+                       : xasprintf("%s and the %u before it", cell, behind);
+}
+
 /* What is left of the variables, after a death. */
 static char *what_remains(const struct request *q)
 {
-    if (q->restored)
-        return xstrdup("the session goes on with the variables from before this cell");
-    return q->unkept ? xasprintf("variables are gone (no copy to go on from: %s)", q->unkept)
+    if (q->restored) {
+        autofree char *when = sandbox_snapshot_age(q->behind, "this cell");
+
+        return xasprintf("the session goes on with the variables from before %s", when);
+    }
+    return q->unkept ? xasprintf("variables are gone (no snapshot to go on from: %s)", q->unkept)
                      : xstrdup("variables are gone");
 }
 
@@ -113,83 +124,72 @@ static const char *interrupter(const struct cell *c)
 }
 
 /* The worker died in this cell: why, as seen from outside. */
-static void explain_death(struct sandbox *s, const struct cell *c, const struct ladder *l, bool memory,
-                          struct cell_result *r)
+static void explain_death(struct sandbox *s, const struct cell *c, const struct ladder *l, bool memory)
 {
     int status = (int)c->request.wait_status;
+    struct cell_result *r = c->r;
     char limit[32], how[64];
-    autofree char *left = what_remains(&c->request);
 
+    r->left = what_remains(&c->request);
     r->earlier = false;
     r->state_restored = c->request.restored;
     r->state_lost |= !r->state_restored;
+    r->status = CELL_DIED;
     size_text(s->o.memory, limit, sizeof limit);
     child_status_text(status, how, sizeof how);
     /* It can have died by itself, and the interrupt have met its files on their way out. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
         r->what = xasprintf("the code was killed: it ran longer than %g s, the limit of a cell, and did not "
-                            "stop when interrupted; %s",
-                            s->o.cell_ms / 1000.0, left);
+                            "stop when interrupted",
+                            s->o.cell_ms / 1000.0);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
         r->what = loop_fatal(s->loop)
-                      ? xasprintf("the program was told to end, so the code was killed; %s", left)
-                      : xasprintf(
-                          "%s interrupted the code and it did not stop by itself, so it was killed; %s",
-                          interrupter(c), left);
+                      ? xstrdup("the program was told to end, so the code was killed")
+                      : xasprintf("%s interrupted the code and it did not stop by itself, so it was killed",
+                                  interrupter(c));
     } else if (memory) {
         r->status = CELL_MEMORY;
-        r->what = xasprintf("the code was killed: out of memory (limit %s); %s", limit, left);
+        r->what = xasprintf("the code was killed: out of memory (limit %s)", limit);
     } else if (c->request.closed) {
-        r->status = CELL_DIED;
-        r->what = xasprintf(
-            "the interpreter was ended: the code closed or replaced the descriptors it works with; %s", left);
+        r->what = xstrdup(
+            "the interpreter was ended: the code closed or replaced the descriptors it works with");
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 70) {
-        r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter ended (exit code 70): code closed or replaced the descriptors "
-                            "or modules it works with, or called "
-                            "os._exit; %s",
-                            left);
+        r->what = xstrdup("the interpreter ended (exit code 70): code closed or replaced the descriptors "
+                          "or modules it works with, or called os._exit");
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 71) {
-        r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter could not be set up in the sandbox, or the code called os._exit "
-                            "(exit code 71); %s",
-                            left);
+        r->what = xstrdup("the interpreter could not be set up in the sandbox, or the code called os._exit "
+                          "(exit code 71)");
     } else if (WIFEXITED(status)) {
-        r->status = CELL_DIED;
-        r->what = xasprintf("the code ended the interpreter itself (os._exit, %s); %s", how, left);
+        r->what = xasprintf("the code ended the interpreter itself (os._exit, %s)", how);
     } else if (WTERMSIG(status) == SIGKILL && s->memory_kills < 0) {
-        r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s); %s", how, limit,
-                            left);
+        r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s)", how, limit);
     } else {
-        r->status = CELL_DIED;
-        r->what = xasprintf("the interpreter was %s; %s", how, left);
+        r->what = xasprintf("the interpreter was %s", how);
     }
 }
 
-static void explain_answer(struct sandbox *s, const struct cell *c, const struct ladder *l,
-                           struct cell_result *r)
+static void explain_answer(struct sandbox *s, const struct cell *c, const struct ladder *l)
 {
+    struct cell_result *r = c->r;
+
     r->status = c->claimed;
     /* That SIGINT was sent is the supervisor's word, given before it read the worker's answer. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
-        r->what = xasprintf(
-            "the code was interrupted: it ran longer than %g s, the limit of a cell; variables are kept",
-            s->o.cell_ms / 1000.0);
+        r->what = xasprintf("the code was interrupted: it ran longer than %g s, the limit of a cell",
+                            s->o.cell_ms / 1000.0);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
-        r->what = loop_fatal(s->loop)
-                      ? xstrdup(
-                          "the program was told to end, so the code was interrupted; variables are kept")
-                      : xasprintf("%s interrupted the code; variables are kept", interrupter(c));
+        r->what = loop_fatal(s->loop) ? xstrdup("the program was told to end, so the code was interrupted")
+                                      : xasprintf("%s interrupted the code", interrupter(c));
     } else if (r->status == CELL_INTERRUPTED) {
         r->status = CELL_EXCEPTION; /* the code raised KeyboardInterrupt itself */
     } else if (r->status == CELL_EXIT) {
-        r->what = xasprintf("the code ended with exit code %d; variables are kept", r->exit_code);
+        r->what = xasprintf("the code ended with exit code %d", r->exit_code);
     }
+    r->left = r->what ? xstrdup("variables are kept") : NULL;
 }
 
 /* No end came: the container is gone, or was ended because nothing in it obeyed. */
@@ -203,42 +203,39 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
                 : l->reason == REASON_INTERRUPT ? CELL_INTERRUPTED
                 : memory                        ? CELL_MEMORY
                                                 : CELL_DIED;
-    if (r->status == CELL_MEMORY)
-        r->what = xasprintf(
-            "the sandbox was killed: out of memory (limit %s); variables and the files in /mnt/data are gone",
-            size_text(s->o.memory, limit, sizeof limit));
-    else
-        r->what = xasprintf("the sandbox was lost (%s); variables and the files in /mnt/data are gone",
-                            s->broken_why);
+    r->left = xstrdup("variables and the files in /mnt/data are gone");
+    r->what = r->status == CELL_MEMORY ? xasprintf("the sandbox was killed: out of memory (limit %s)",
+                                                   size_text(s->o.memory, limit, sizeof limit))
+                                       : xasprintf("the sandbox was lost (%s)", s->broken_why);
 }
 
 /* Something was lost before this cell and nobody was told yet. */
 static void tell_old_loss(struct sandbox *s, struct cell_result *r)
 {
-    char *more;
+    autofree char *from = s->behind ? sandbox_snapshot_age(s->behind - 1, "the last cell") : NULL;
 
     if (!s->lost_state && !s->lost_files && !s->revived)
         return;
-    more = s->lost_state || s->lost_files
-               ? xasprintf("before this cell ran, %s were lost (%s)",
-                           s->lost_files ? "variables and the files in /mnt/data" : "variables", s->lost_why)
-               : xasprintf("%s; the session went on with the variables of that moment", s->lost_why);
-    free(r->what);
-    r->what = more;
     r->state_lost = s->lost_state || s->lost_files;
+    r->before = r->state_lost
+                    ? xasprintf("before this cell ran, %s were lost (%s)",
+                                s->lost_files ? "variables and the files in /mnt/data" : "variables",
+                                s->lost_why)
+                    : xasprintf("%s; the session went on with the variables %s%s", s->lost_why,
+                                from ? "from before " : "of that moment", from ? from : "");
     r->state_restored = !r->state_lost;
     r->earlier = true;
     r->files_lost |= s->lost_files;
     s->lost_state = s->lost_files = s->revived = false;
 }
 
-static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, struct cell_result *r)
+static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
 {
+    struct cell_result *r = c->r;
     int64_t kills = s->run ? engine_memory_kills(s->run) : -1,
             grew = s->memory_kills >= 0 ? kills - s->memory_kills : 0;
-    /* A copy that was taken to make room is not the cell's trouble, if the cell lived. */
-    bool memory = grew > 0, process = grew > c->request.copies_killed;
-    char *before;
+    /* A snapshot that was taken to make room is not the cell's trouble, if the cell lived. */
+    bool memory = grew > 0, process = grew > c->request.snapshots_killed;
 
     s->memory_kills = kills >= 0 ? kills : s->memory_kills;
     if (!c->request.done) {
@@ -248,34 +245,25 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l, s
     }
     s->touched = true;
     tell_old_loss(s, r);
-    before = steal(&r->what);
     if (!c->answered || c->request.wait_status >= 0) {
         explain_death(s, c, l,
                       process
                           || (memory && WIFSIGNALED((int)c->request.wait_status)
-                              && WTERMSIG((int)c->request.wait_status) == SIGKILL),
-                      r);
+                              && WTERMSIG((int)c->request.wait_status) == SIGKILL));
         s->touched = r->state_restored;
         if (!r->state_restored)
-            free(steal(&before)); /* what was lost before no longer matters */
+            free(steal(&r->before)); /* what was lost before no longer matters */
     } else {
-        explain_answer(s, c, l, r);
+        explain_answer(s, c, l);
         note_memory(s, r, process);
     }
-    if (before && r->what) {
-        char *both = xasprintf("%s; %s", r->what, before);
-
-        free(before);
-        free(r->what);
-        r->what = both;
-    } else if (before) {
-        r->what = before;
-    }
+    r->state_restored = r->state_restored && !r->state_lost;
     /* The code may have killed it as well; then nothing ran short. */
-    if (c->request.copies_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
-        s->o.notice(s->o.notice_ctx, true,
-                    "memory ran short, so the copy of the interpreter was given up; a new one is made after "
-                    "the cell");
+    if (c->request.snapshots_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
+        s->o.notice(
+            s->o.notice_ctx, true,
+            "memory ran short, so the snapshot of the interpreter was given up; a new one is made after "
+            "the cell");
 }
 
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener,
@@ -300,7 +288,10 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     began_us = clock_us();
     l.began = clock_ms();
     l.interrupts = loop_interrupts(s->loop);
-    channel_send(s->channel, 'R', c.request.nonce, number, sizeof number, code, len);
+    channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_RUN,
+                                                 .nonce = c.request.nonce,
+                                                 .head = {number, sizeof number},
+                                                 .body = {code, len}});
     while (!c.request.done && s->stage == STAGE_READY) {
         wait = climb(s, &c, &l);
         if (s->stage != STAGE_READY)
@@ -308,31 +299,11 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
         loop_wait(s->loop, (int)wait);
     }
     r->seconds = (double)(clock_us() - began_us) / 1e6;
-    explain(s, &c, &l, r);
+    explain(s, &c, &l);
     cell_end(&c);
     if (s->stage != STAGE_READY && !loop_fatal(s->loop))
         sandbox_start(s); /* while the others read the bad news */
     return 0;
-}
-
-void cell_result_release(struct cell_result *r)
-{
-    free(r->value);
-    free(r->exception);
-    free(r->traceback);
-    free(r->hint);
-    free(r->what);
-    free(r->output_path);
-    free(r->files_note);
-    free(r->undelivered);
-    free(r->undelivered_name);
-    free(r->undelivered_remedy);
-    for (size_t i = 0; i < r->n_files; i++) {
-        free(r->files[i].name);
-        free(r->files[i].path);
-    }
-    free(r->files);
-    *r = (struct cell_result){0};
 }
 
 void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out)

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "sandbox/guest.h"
+#include "engine/engine_cache.h"
 #include "engine/engines.h"
 #include "sandbox/private.h"
 
@@ -23,10 +24,12 @@
 #define KNOWN_HELLO_MS \
     8000 /* one that ran before is only held up by the end of a cell: 2 s to SIGKILL, 2 s to go on from a \
             copy */
-#define PACKAGES_MAX  1000
-#define UNKEPT_MAX    100
-#define LOST_NAME_MAX 1100
-#define OLDEST_PYTHON 8 /* 3.8: what the guest is written for */
+#define ANSWER_MS        10000 /* for what takes the supervisor no time */
+#define PACKAGES_MAX     1000
+#define REQUEST_TEXT_MAX 4096
+#define UNKEPT_MAX       100
+#define LOST_NAME_MAX    1100
+#define OLDEST_PYTHON    8 /* 3.8: what the guest is written for */
 
 static void engine_done(void *ctx, int status, const struct error *err);
 
@@ -46,6 +49,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
                                                     : NULL;
     s->o.runtime = s->strings[4] = xstrdup(o->runtime);
     s->loop = loop;
+    s->answer_ms = ANSWER_MS;
     s->guest = guest_text();
     output_init(&s->output);
     ledger_init(&s->ledger, o->max_files_total);
@@ -97,108 +101,6 @@ void sandbox_free(struct sandbox *s)
 
 /* ---- frames */
 
-/* The body of the request's end that nobody heard: did the worker die, and is there something to go on from?
- */
-static void read_news(const struct tagged *news, struct earlier *e)
-{
-    const char *p = news->data;
-    size_t left = news->len;
-    struct tagged t;
-
-    while (tagged_next(&p, &left, &t) > 0) {
-        e->died |= t.tag == 'w';
-        e->restored |= t.tag == 'r';
-    }
-}
-
-static const char *on_hello(struct sandbox *s, const struct frame *f)
-{
-    const char *p = f->data;
-    size_t left = f->len;
-    struct tagged t;
-    autofree char *python = NULL, *packages = NULL, *version = NULL;
-    struct earlier earlier = {0};
-    unsigned major, minor;
-    bool hidden = false, closed = false;
-    int rc;
-
-    while ((rc = tagged_next(&p, &left, &t)) > 0) {
-        char **to = t.tag == 'v' ? &version : t.tag == 'p' ? &python : t.tag == 'k' ? &packages : NULL;
-
-        if (to && !*to)
-            *to = tagged_text(&t, PACKAGES_MAX);
-        hidden |= t.tag == 'd';
-        closed |= t.tag == 'w';
-        earlier.unfinished |= t.tag == 'u';
-        if (t.tag == 'z')
-            read_news(&t, &earlier);
-        if (t.tag == 'c' && tagged_int(&t) > 0 && tagged_int(&t) < UINT32_MAX)
-            earlier.cells = (unsigned)tagged_int(&t);
-    }
-    if (s->taken && version && strcmp(version, "1") != 0)
-        return "another version of sandpiper has started it";
-    if (rc < 0 || !version || strcmp(version, "1") != 0 || !python)
-        return "its greeting cannot be understood";
-    if (sscanf(python, "%u.%u", &major, &minor) == 2
-        && (major < 3 || (major == 3 && minor < OLDEST_PYTHON))) {
-        autofree char *shown = scrub_line(python, SCRUB_TERMINAL);
-
-        snprintf(s->broken_why, sizeof s->broken_why, "its python3 is %.20s, older than 3.%d", shown,
-                 OLDEST_PYTHON);
-        return s->broken_why;
-    }
-    if (closed)
-        return "its own /mnt/data cannot be written to by the code: an image must have none, or one of mode "
-               "1777";
-    /* These go into a prompt and onto a screen: one clean line each. */
-    free(s->packages);
-    s->packages = scrub_line(packages ? packages : "", SCRUB_TERMINAL);
-    snprintf(s->python, sizeof s->python, "%.20s", python);
-    for (char *c = s->python; *c; c++)
-        if (!((*c >= '0' && *c <= '9') || *c == '.'))
-            *c = '?';
-    snprintf(s->engine, sizeof s->engine, "%s", engine_name(s->run));
-    free(s->image);
-    s->image = xstrdup(engine_image(s->run));
-    loop_timer_stop(s->loop, s);
-    s->stage = STAGE_READY;
-    s->memory_kills = engine_memory_kills(s->run);
-    if (!s->taken)
-        engine_accept(s->run, s->python, s->packages);
-    if (s->hold.name)
-        named_greeted(s, &earlier);
-    if (s->o.up)
-        s->o.up(s->o.notice_ctx, s);
-    if (!hidden && s->o.notice)
-        s->o.notice(s->o.notice_ctx, true,
-                    "this Python has no ctypes: the code can look at the supervisor in its own sandbox");
-    return NULL;
-}
-
-/* The interpreter ended while no cell ran. */
-static const char *on_idle_death(struct sandbox *s, const struct frame *f)
-{
-    const char *p = f->data;
-    size_t left = f->len;
-    struct tagged t;
-    bool restored = false;
-    autofree char *unkept = NULL;
-
-    while (tagged_next(&p, &left, &t) > 0) {
-        restored |= t.tag == 'r';
-        if (t.tag == 'u' && !unkept)
-            unkept = tagged_text(&t, UNKEPT_MAX);
-    }
-    if (!s->touched || s->lost_state)
-        return NULL;
-    s->revived = restored;
-    s->lost_state = !restored;
-    snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died after the last cell had ended%s%s",
-             !restored && unkept ? "; no copy to go on from: " : "", !restored && unkept ? unkept : "");
-    s->touched = restored;
-    return NULL;
-}
-
 /* "m50000000 big.bin": why, size, name. */
 static void take_lost(struct request *q, const struct tagged *t)
 {
@@ -212,25 +114,24 @@ static void take_lost(struct request *q, const struct tagged *t)
                                               strtoull(text + 1, NULL, 10), scrub_line(name, SCRUB_TERMINAL)};
 }
 
-static const char *on_end(struct request *q, const struct frame *f)
+/* The body of FROM_GUEST_END and _DEATH. False: malformed. */
+static bool read_end(struct request *q, const char *p, size_t left)
 {
-    const char *p = f->data;
-    size_t left = f->len;
     struct tagged t;
     int rc;
 
     while ((rc = tagged_next(&p, &left, &t)) > 0) {
+        int64_t n = tagged_int(&t);
+
         switch (t.tag) {
         case 'e':
-            free(q->error);
-            q->error = tagged_text(&t, 1000);
+            tagged_take(&q->error, &t, 1000);
             break;
         case 't':
-            free(q->text);
-            q->text = tagged_text(&t, 4096);
+            tagged_take(&q->text, &t, REQUEST_TEXT_MAX);
             break;
         case 'w':
-            q->wait_status = tagged_int(&t);
+            q->wait_status = n;
             break;
         case 'i':
             q->sigint_sent = true;
@@ -243,30 +144,164 @@ static const char *on_end(struct request *q, const struct frame *f)
             break;
         case 'r':
             q->restored = true;
+            q->behind = n > 0 && n < INT32_MAX ? (unsigned)n : 0;
             break;
         case 'u':
-            free(q->unkept);
-            q->unkept = tagged_text(&t, UNKEPT_MAX);
+            tagged_take(&q->unkept, &t, UNKEPT_MAX);
             break;
-        /* fewer than none would be a kill that we saw */
         case 'o':
-            q->copies_killed = tagged_int(&t) > 0 ? tagged_int(&t) : 0;
+            q->snapshots_killed = n > 0 ? n : 0; /* fewer than none would be a kill that we saw */
             break;
         case 'l':
             take_lost(q, &t);
             break;
         case 'm':
-            q->lost_unnamed += tagged_int(&t) > 0 && tagged_int(&t) < INT32_MAX ? tagged_int(&t) : 0;
+            q->lost_unnamed += n > 0 && n < INT32_MAX ? n : 0;
             break;
         case 'd':
-            q->micros = tagged_int(&t);
+            q->micros = n;
             break;
         default:
             break; /* a newer supervisor may say more */
         }
     }
+    return rc == 0;
+}
+
+void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when)
+{
+    if (q->wait_status < 0 || !s->touched || s->lost_state)
+        return;
+    s->revived = q->restored;
+    s->behind = q->behind;
+    s->lost_state = !q->restored;
+    snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died %s%s%s", when,
+             !q->restored && q->unkept ? "; no snapshot to go on from: " : "",
+             !q->restored && q->unkept ? q->unkept : "");
+    s->touched = q->restored;
+}
+
+/* The interpreter ended while no cell ran. */
+static const char *on_death(struct sandbox *s, const struct frame *f)
+{
+    struct request q = {.wait_status = -1};
+
+    if (read_end(&q, f->data, f->len))
+        sandbox_note_death(s, &q, "after the last cell had ended");
+    request_end(s, &q);
+    return NULL;
+}
+
+static const char *on_end(struct request *q, const struct frame *f)
+{
     q->done = true;
-    return rc < 0 ? "it sent a malformed end of a request" : NULL;
+    return read_end(q, f->data, f->len) ? NULL : "it sent a malformed end of a request";
+}
+
+struct hello {
+    char *version, *python, *packages;
+    bool hidden, read_only;
+    struct earlier earlier;
+};
+
+/* The end of a request that nobody heard: did the worker die, and is there something to go on from? */
+static void read_news(struct sandbox *s, const struct tagged *news, struct earlier *e)
+{
+    struct request q = {.wait_status = -1};
+
+    read_end(&q, news->data, news->len);
+    e->died |= q.wait_status >= 0;
+    e->restored |= q.restored;
+    e->behind += q.behind;
+    request_end(s, &q);
+}
+
+static int read_hello(struct sandbox *s, const struct frame *f, struct hello *h)
+{
+    const char *p = f->data;
+    size_t left = f->len;
+    struct tagged t;
+    int rc;
+
+    while ((rc = tagged_next(&p, &left, &t)) > 0) {
+        char **to = t.tag == 'v'   ? &h->version
+                    : t.tag == 'p' ? &h->python
+                    : t.tag == 'k' ? &h->packages
+                                   : NULL;
+
+        if (to && !*to)
+            *to = tagged_text(&t, PACKAGES_MAX);
+        h->hidden |= t.tag == 'd';
+        h->read_only |= t.tag == 'w';
+        h->earlier.unfinished |= t.tag == 'u';
+        if (t.tag == 'z')
+            read_news(s, &t, &h->earlier);
+        if (t.tag == 'c' && tagged_int(&t) > 0 && tagged_int(&t) < INT32_MAX)
+            h->earlier.cells = (unsigned)tagged_int(&t);
+    }
+    return rc;
+}
+
+/* NULL, or why this supervisor is of no use. */
+static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc)
+{
+    unsigned major, minor;
+
+    if (s->taken && h->version && strcmp(h->version, "1") != 0)
+        return "another version of sandpiper has started it";
+    if (rc < 0 || !h->version || strcmp(h->version, "1") != 0 || !h->python)
+        return "its greeting cannot be understood";
+    if (sscanf(h->python, "%u.%u", &major, &minor) == 2
+        && (major < 3 || (major == 3 && minor < OLDEST_PYTHON))) {
+        autofree char *shown = scrub_line(h->python, SCRUB_TERMINAL);
+
+        snprintf(s->broken_why, sizeof s->broken_why, "its python3 is %.20s, older than 3.%d", shown,
+                 OLDEST_PYTHON);
+        return s->broken_why;
+    }
+    return h->read_only ? "its own /mnt/data cannot be written to by the code: an image must have none, or "
+                          "one of mode 1777"
+                        : NULL;
+}
+
+static void accept_hello(struct sandbox *s, const struct hello *h)
+{
+    /* These go into a prompt and onto a screen: one clean line each. */
+    free(s->packages);
+    s->packages = scrub_line(h->packages ? h->packages : "", SCRUB_TERMINAL);
+    snprintf(s->python, sizeof s->python, "%.20s", h->python);
+    for (char *c = s->python; *c; c++)
+        if (!((*c >= '0' && *c <= '9') || *c == '.'))
+            *c = '?';
+    snprintf(s->engine, sizeof s->engine, "%s", engine_facts(s->run).name);
+    free(s->image);
+    s->image = xstrdup(engine_facts(s->run).image);
+    loop_timer_stop(s->loop, s);
+    s->stage = STAGE_READY;
+    s->memory_kills = engine_memory_kills(s->run);
+    if (!s->taken)
+        engine_accept(s->run, s->python, s->packages);
+    if (s->hold.name)
+        named_greeted(s, &h->earlier);
+    if (s->o.up)
+        s->o.up(s->o.notice_ctx, s);
+    if (!h->hidden && s->o.notice)
+        s->o.notice(s->o.notice_ctx, true,
+                    "this Python has no ctypes: the code can look at the supervisor in its own sandbox");
+}
+
+static const char *on_hello(struct sandbox *s, const struct frame *f)
+{
+    struct hello h = {0};
+    int rc = read_hello(s, f, &h);
+    const char *why = refuse_hello(s, &h, rc);
+
+    if (!why)
+        accept_hello(s, &h);
+    free(h.version);
+    free(h.python);
+    free(h.packages);
+    return why;
 }
 
 static const char *on_frame(void *ctx, const struct frame *f)
@@ -275,15 +310,15 @@ static const char *on_frame(void *ctx, const struct frame *f)
     struct request *q = s->request;
 
     if (s->stage == STAGE_HELLO)
-        return f->type == 'H' ? on_hello(s, f) : "it did not begin with a greeting";
-    if (f->type == 'X')
-        return on_idle_death(s, f);
+        return f->type == FROM_GUEST_HELLO ? on_hello(s, f) : "it did not begin with a greeting";
+    if (f->type == FROM_GUEST_DEATH)
+        return on_death(s, f);
     /* Only frames of the request under way: the nonce is made out here for each, so late or invented ones do
      * not fit. */
     if (!q || q->done || memcmp(f->nonce, q->nonce, NONCE_SIZE) != 0)
         return "it sent a frame that nobody asked for";
     q->progress_at = clock_ms();
-    if (f->type == 'Z')
+    if (f->type == FROM_GUEST_END)
         return on_end(q, f);
     return q->frame ? q->frame(q, f) : "it sent a frame of the wrong kind";
 }
@@ -329,10 +364,11 @@ static void on_hello_late(void *ctx, short revents)
 void sandbox_opened(struct sandbox *s)
 {
     struct channel_listener l = {s, on_frame, on_broken};
+    const struct engine_facts run = engine_facts(s->run);
 
     s->stage = STAGE_HELLO;
     channel_free(s->channel);
-    s->channel = channel_new(s->loop, engine_channel(s->run), engine_channel_out(s->run), &l);
+    s->channel = channel_new(s->loop, run.channel, run.channel_out, &l);
     loop_timer(s->loop, clock_ms() + (s->taken ? KNOWN_HELLO_MS : HELLO_MS), on_hello_late, s);
 }
 
@@ -348,7 +384,7 @@ static void engine_done(void *ctx, int status, const struct error *err)
     }
     sandbox_opened(s);
     guest_parts(&parts);
-    channel_send(s->channel, 'B', NULL, parts.data, parts.len, NULL, 0);
+    channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_PARTS, .body = {parts.data, parts.len}});
     buf_release(&parts);
 }
 
@@ -449,19 +485,19 @@ const char *sandbox_image(const struct sandbox *s)
 
 const char *sandbox_runtime(const struct sandbox *s)
 {
-    return s->run && s->stage == STAGE_READY ? engine_runtime(s->run) : s->o.runtime;
+    return s->run && s->stage == STAGE_READY ? engine_facts(s->run).runtime : s->o.runtime;
 }
 
 char *sandbox_place(struct sandbox *s)
 {
-    struct engine_known known autorelease(engine_known_release) = {0};
+    struct engine_cached known autorelease(engine_cached_release) = {0};
     const char *engine = sandbox_engine(s), *image = sandbox_image(s);
 
     if (!*engine) {
         if (!engine_remembered(&s->o, &known))
             return NULL;
         engine = known.engine;
-        image = known.images ? s->o.image : NULL;
+        image = engines_find(engine)->images ? s->o.image : NULL;
     }
     return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
@@ -474,7 +510,7 @@ bool sandbox_running(const struct sandbox *s)
 /* What an earlier start left in the memory of these options, or what can be seen from outside. */
 static void recall(struct sandbox *s)
 {
-    struct engine_known known autorelease(engine_known_release) = {0};
+    struct engine_cached known autorelease(engine_cached_release) = {0};
 
     if (s->packages || !engine_remembered(&s->o, &known))
         return;
@@ -508,7 +544,12 @@ int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct er
 void request_begin(struct sandbox *s, struct request *q,
                    const char *(*frame)(struct request *, const struct frame *))
 {
-    *q = (struct request){.frame = frame, .wait_status = -1, .micros = -1, .progress_at = clock_ms()};
+    *q = (struct request){.what = q->what,
+                          .idle_ms = q->idle_ms ? q->idle_ms : s->answer_ms,
+                          .frame = frame,
+                          .wait_status = -1,
+                          .micros = -1,
+                          .progress_at = clock_ms()};
     /* Cannot fail: 16 bytes of an initialised pool. Were it not, the program would have to stop. */
     if (getrandom(q->nonce, sizeof q->nonce, 0) != (ssize_t)sizeof q->nonce)
         abort();

@@ -16,7 +16,7 @@
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "chat/event.h" /* enum cell_status */
+#include "chat/cell_result.h"
 #include "engine/options.h"
 #include "engine/sweep.h"
 
@@ -70,46 +70,11 @@ struct cell_listener { /* may be NULL */
     const char *(*interrupter)(void *ctx);
 };
 
-struct cell_file {
-    char *name; /* as made in /mnt/data (relative), valid UTF-8 repaired for showing */
-    char *path; /* where the copy is on the host */
-    uint64_t size;
-    bool figure; /* a PNG of matplotlib's open figures */
-};
-
-struct cell_result {
-    enum cell_status status;
-    char *value;     /* repr of the last expression when it is not None; or NULL. Capped */
-    char *exception; /* "KeyError: 'x'" one line; or NULL */
-    char *traceback; /* the user's own frames; or NULL */
-    char *hint;      /* names that do exist, the line that failed; for the model; or NULL */
-    int line;        /* in the cell, of the error; 0 unknown */
-    int exit_code;   /* CELL_EXIT: SystemExit's code */
-    /* for every status but OK and EXCEPTION: one line, which limit and how much it had */
-    char *what;
-    bool state_lost;     /* variables are gone */
-    bool state_restored; /* the interpreter died; variables are those from before the cell */
-    bool earlier;        /* either was so before this cell ran: what it defined is there */
-    bool files_lost;     /* /mnt/data is gone too (the container was replaced) */
-    double seconds;
-    uint64_t out_bytes, err_bytes; /* everything it wrote */
-    char *output_path;             /* the full output on disk (16 MiB at most), NULL when it was short */
-    struct cell_file *files;
-    size_t n_files;
-    char *files_note; /* what was not delivered and why (too big, too many, a symlink); or NULL */
-    /* the first of those that are the user's loss: too big to be copied, or the disk of this machine is full.
-     * A line; or NULL */
-    char *undelivered;
-    char *undelivered_name;   /* its name inside */
-    char *undelivered_remedy; /* what would have helped: a line */
-};
-
 /* Run one cell. 0: it was run, see r->status (an exception is a normal result). -1: there is no sandbox
  * (ERROR_SANDBOX). An interrupt of the loop sends SIGINT to the code; a second within a second, or code that
  * does not end within 2 s, kills the worker. Reaching cell_ms takes the same ladder. */
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l,
                 struct cell_result *r, struct error *err);
-void cell_result_release(struct cell_result *r);
 
 /* sys.argv of the cells that follow, byte for byte as os.fsencode() gives it back. -1: ERROR_SANDBOX,
  * ERROR_CANCELLED, ERROR_USAGE (too long). */
@@ -121,8 +86,8 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
 void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
 
 /* Put a file into /mnt/data from fd (read to its end, at most data_size bytes: more is ERROR_USAGE with both
- * sizes). */
-int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, struct error *err);
+ * sizes). Returns its bytes, or -1. */
+int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err);
 /* A profile of such a file, made inside: how to read it, columns, first rows, about 70 tokens. Untrusted
  * text, at most 4 KiB. */
 int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err);

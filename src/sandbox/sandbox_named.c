@@ -17,21 +17,8 @@
 #include "records/session_dir.h"
 #include "sandbox/private.h"
 
-#define IDLE_SPARE_S  5 /* past its idle limit */
-#define INVENTORY_MS  2000
-#define PROBE_MS      1000 /* a supervisor with nothing to do answers within some ms */
-#define VARIABLES_MAX 200
-#define FILES_MAX     80
-
-/* Run as a cell. In a namespace of its own: the code may have variables called print and list. */
-static const char inventory[] =
-    "__builtins__.exec('''\n"
-    "import os\n"
-    "print(', '.join(['%s (%s)' % (k, type(v).__name__) for k, v in reversed(list(g.items())) if k[:1] != "
-    "'_' and type(v).__name__ != 'module'][:50])[:1000])\n"
-    "print(', '.join(sorted(f for f in os.listdir('/mnt/data') if f[:1] != '.' and f != "
-    "'__pycache__')[:50])[:1000])\n"
-    "''', {'g': __builtins__.globals()});";
+#define IDLE_SPARE_S 5    /* past its idle limit */
+#define PROBE_MS     1000 /* a supervisor with nothing to do answers within some ms */
 
 int sandbox_name_check(const char *name, struct error *err)
 {
@@ -202,7 +189,7 @@ static void add_number(struct buf *body, char tag, int64_t value)
     buf_addstr(body, digits);
 }
 
-/* Frame W: we want it, how long it is to live after us, and how much we take of what the code makes. */
+/* We want it, how long it is to live after us, and how much we take of what the code makes. */
 static void send_word(struct sandbox *s)
 {
     struct buf body autorelease(buf_release) = BUF_INIT(256);
@@ -211,7 +198,7 @@ static void send_word(struct sandbox *s)
     add_number(&body, 'i', s->o.idle_ms / 1000);
     add_number(&body, 'f', s->o.max_file);
     add_number(&body, 't', sandbox_most_delivered(&s->o));
-    channel_send(s->channel, 'W', NULL, body.data, body.len, NULL, 0);
+    channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_KEEP, .body = {body.data, body.len}});
 }
 
 static void fail(struct sandbox *s, const struct error *err)
@@ -363,11 +350,14 @@ static void resume(struct sandbox *s, const struct earlier *e)
     if (s->keeps)
         tell(s, false, steal(&s->keeps));
     if (e->died && e->restored) {
+        autofree char *from = sandbox_snapshot_age(e->behind, "that");
+
         tell(s, false,
-             xasprintf("the sandbox \"%s\": %s; variables are those from before that", s->o.name,
+             xasprintf("the sandbox \"%s\": %s; variables are those from before %s", s->o.name,
                        e->unfinished
                            ? "the program before was ended while its code ran, which then had to be killed"
-                           : "the interpreter died while nobody was there"));
+                           : "the interpreter died while nobody was there",
+                       from));
     } else if (e->died) {
         s->lost_state = true;
         snprintf(s->lost_why, sizeof s->lost_why,
@@ -396,51 +386,6 @@ void named_greeted(struct sandbox *s, const struct earlier *e)
         resume(s, e);
     else
         keep(s);
-}
-
-/* ---- what is in it ---- */
-
-/* One clean line of at most max bytes, cut between two entries. */
-static void add_list(struct buf *out, const char *before, const char *list, size_t max)
-{
-    autofree char *clean = scrub_line(list, SCRUB_TERMINAL);
-    size_t n = strlen(clean);
-
-    if (n == 0)
-        return;
-    buf_addf(out, "%s%s ", out->len ? "; " : "", before);
-    if (n > max) {
-        n = utf8_cut(clean, n, max);
-        while (n > 0 && clean[n] != ',')
-            n--;
-        buf_add(out, clean, n ? n : utf8_cut(clean, strlen(clean), max));
-        buf_addstr(out, n ? ", ..." : "...");
-    } else {
-        buf_add(out, clean, n);
-    }
-}
-
-void sandbox_inventory(struct sandbox *s, struct buf *out)
-{
-    struct buf text autorelease(buf_release) = BUF_INIT(16384);
-    struct cell_result r autorelease(cell_result_release) = {0};
-    struct error err = {0};
-    const struct own_cell o = {.code = inventory, .ms = INVENTORY_MS, .doing = "it was asked what there is"};
-
-    if (!s->o.name)
-        return;
-    sandbox_start(s);
-    if (!s->taken || sandbox_wait(s, &err) < 0)
-        return;
-    if (sandbox_run_own(s, &o, &r, &err) < 0 || r.status != CELL_OK)
-        return;
-    sandbox_output_text(s, 8192, &text);
-    while (text.len > 0 && text.data[text.len - 1] == '\n')
-        text.data[--text.len] = '\0';
-    char *files = strchr(buf_str(&text), '\n');
-    autofree char *variables = xmemdup0(buf_str(&text), files ? (size_t)(files - buf_str(&text)) : text.len);
-    add_list(out, "variables", variables, VARIABLES_MAX);
-    add_list(out, "files in /mnt/data:", files ? files + 1 : "", FILES_MAX);
 }
 
 /* ---- all of them ---- */

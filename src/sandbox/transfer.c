@@ -1,4 +1,5 @@
-/* transfer.c - what is asked of a sandbox beside cells: a file in, its profile, a fresh interpreter. */
+/* transfer.c - what is asked of a sandbox beside cells: a file in, its profile, a fresh interpreter, sys.argv,
+ * and what there is in one with a name. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,42 +10,62 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "base/size.h"
 #include "base/utf8.h"
 #include "sandbox/guest.h"
 #include "sandbox/private.h"
 
-#define ANSWER_MS        10000 /* for what takes the supervisor no time */
-#define PROFILE_MS       25000 /* it ends the helper itself after 20 s */
-#define GRACE_MS         2000
-#define PIECE            (64u << 10)
-#define PENDING_MAX      (1u << 20)
-#define PROFILE_TEXT_MAX 4096
+#define PROFILE_MS    25000 /* the supervisor ends the helper itself after 20 s */
+#define INVENTORY_MS  2000
+#define GRACE_MS      2000
+#define PIECE         (64u << 10)
+#define PENDING_MAX   (1u << 20)
+#define VARIABLES_MAX 200
+#define FILES_MAX     80
 
-/* Wait for the end of q, at most ms after its last sign of life. Ctrl-C asks the supervisor to stop. 0, or -1
- * with err. */
-static int finish(struct sandbox *s, struct request *q, int ms, const char *what, struct error *err)
+/* That the supervisor takes what we send is a sign of life, as a frame of its is. */
+static void note_progress(struct sandbox *s, struct request *q)
 {
-    bool cancelled = false;
-    int64_t until = clock_ms() + ms;
+    size_t pending = channel_pending(s->channel);
 
-    while (!q->done && s->stage == STAGE_READY && clock_ms() < until) {
-        if (!cancelled && loop_cancelled(s->loop)) {
-            cancelled = true;
-            channel_send(s->channel, 'I', NULL, NULL, 0, NULL, 0);
-            if (until > clock_ms() + GRACE_MS)
-                until = clock_ms() + GRACE_MS;
+    if (pending != q->pending)
+        q->progress_at = clock_ms();
+    q->pending = pending;
+}
+
+/* Wait for the end of q. Ctrl-C, or idle_ms without a sign of life, asks the supervisor to stop, which it has
+ * GRACE_MS for. 0, or -1 with err. */
+static int finish(struct sandbox *s, struct request *q, struct error *err)
+{
+    bool cancelled = false, asked = false;
+    int64_t until = 0;
+
+    q->progress_at = clock_ms();
+    while (!q->done && s->stage == STAGE_READY) {
+        int64_t now = clock_ms();
+
+        note_progress(s, q);
+        cancelled |= loop_cancelled(s->loop);
+        if (!asked)
+            until = q->progress_at + q->idle_ms;
+        if (!asked && (cancelled || now >= until)) {
+            asked = true;
+            channel_order(s->channel, TO_GUEST_INTERRUPT);
+            until = now + (q->idle_ms < GRACE_MS ? q->idle_ms : GRACE_MS);
+        } else if (now >= until) {
+            break;
         }
-        loop_wait(s->loop, (int)(until - clock_ms() > 0 ? until - clock_ms() : 0));
+        loop_wait(s->loop, (int)(until - now));
     }
     if (!q->done) {
         sandbox_break(s, "the supervisor in the sandbox did not answer");
         sandbox_start(s);
         return error_set(err, cancelled ? ERROR_CANCELLED : ERROR_SANDBOX, 0,
-                         "%s: the sandbox was lost and starts again (%s)", what, s->broken_why);
+                         "%s: the sandbox was lost and starts again (%s)", q->what, s->broken_why);
     }
     if (cancelled)
-        return error_set(err, ERROR_CANCELLED, 0, "%s: interrupted", what);
+        return error_set(err, ERROR_CANCELLED, 0, "%s: interrupted", q->what);
     return 0;
 }
 
@@ -59,6 +80,12 @@ struct upload {
     int read_errno;
     char piece[PIECE];
 };
+
+static void send_part(struct upload *u, enum to_guest type, const char *data, size_t len)
+{
+    channel_send(u->sandbox->channel,
+                 &(struct frame_out){.type = type, .nonce = u->request.nonce, .body = {data, len}});
+}
 
 static void on_source(void *ctx, short revents)
 {
@@ -81,24 +108,21 @@ static void on_source(void *ctx, short revents)
         u->over = u->ended = true;
         return;
     }
-    channel_send(s->channel, 'D', u->request.nonce, u->piece, (size_t)n, NULL, 0);
+    send_part(u, TO_GUEST_DATA, u->piece, (size_t)n);
 }
 
 /* Read the source and send it on, no faster than the channel takes it. Stops early when the supervisor has
  * said no, or takes nothing any more; a source may take its time. */
-static void pump(struct sandbox *s, struct upload *u)
+static void pump(struct upload *u)
 {
-    size_t before = 0;
-    int64_t taken_at = 0;
+    struct sandbox *s = u->sandbox;
+    struct request *q = &u->request;
 
-    while (!u->ended && !u->request.done && s->stage == STAGE_READY && !loop_cancelled(s->loop)) {
-        size_t pending = channel_pending(s->channel);
-        bool full = pending >= PENDING_MAX;
+    while (!u->ended && !q->done && s->stage == STAGE_READY && !loop_cancelled(s->loop)) {
+        bool full = channel_pending(s->channel) >= PENDING_MAX;
 
-        if (pending != before)
-            taken_at = clock_ms();
-        before = pending;
-        if (full && clock_ms() - taken_at >= ANSWER_MS) {
+        note_progress(s, q);
+        if (full && clock_ms() - q->progress_at >= q->idle_ms) {
             sandbox_break(s, "the supervisor in the sandbox took nothing more");
             break;
         }
@@ -106,7 +130,7 @@ static void pump(struct sandbox *s, struct upload *u)
             loop_unwatch(s->loop, u->fd);
         else
             loop_watch(s->loop, u->fd, POLLIN, on_source, u);
-        loop_wait(s->loop, full ? ANSWER_MS : -1);
+        loop_wait(s->loop, full ? q->idle_ms : -1);
     }
     loop_unwatch(s->loop, u->fd);
 }
@@ -121,122 +145,188 @@ static int check_name(const char *name, struct error *err)
                 err, ERROR_USAGE, 0,
                 "\"%s\" cannot be the name of a file in the sandbox: it has a slash or a control character",
                 name);
-    if (len == 0 || len > 255 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || !utf8_valid(name, len))
+    if (len == 0 || len > 255 || !strcmp(name, ".") || !strcmp(name, "..") || !utf8_valid(name, len))
         return error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be the name of a file in the sandbox", name);
     return 0;
 }
 
-static int too_big(struct sandbox *s, const char *name, const char *size, struct error *err)
+/* more: "more than ", where its end was not seen */
+static int too_big(const struct upload *u, const char *more, int64_t size, struct error *err)
 {
-    char limit[32];
+    int64_t limit = u->sandbox->o.data_size;
 
-    return error_set(err, ERROR_USAGE, 0, "%s is too big for the sandbox: %s; its data folder holds %s", name,
-                     size, size_text(s->o.data_size, limit, sizeof limit));
+    return error_set(err, ERROR_USAGE, 0,
+                     "%s is too big for the sandbox: %s%" PRId64 " bytes; its data folder holds %s",
+                     u->request.what, more, size, size_text(limit, (char[32]){0}, 32));
 }
 
-static int put_end(struct sandbox *s, struct upload *u, const char *name, struct error *err)
+static int put_end(struct upload *u, struct error *err)
 {
-    char size[64];
-    int rc;
+    struct sandbox *s = u->sandbox;
+    bool whole = u->ended && !u->over && !u->read_errno;
 
     if (s->stage == STAGE_READY && !u->request.done)
-        channel_send(s->channel, u->over || u->read_errno || !u->ended ? 'A' : 'C', u->request.nonce, NULL, 0,
-                     NULL, 0);
-    rc = finish(s, &u->request, ANSWER_MS, name, err);
-    if (u->over) {
-        snprintf(size, sizeof size, "more than %" PRId64 " bytes", s->o.data_size);
-        return too_big(s, name, size, err);
-    }
+        send_part(u, whole ? TO_GUEST_COMMIT : TO_GUEST_ABORT, NULL, 0);
+    int rc = finish(s, &u->request, err);
+    if (u->over)
+        return too_big(u, "more than ", s->o.data_size, err);
     if (u->read_errno) {
         errno = u->read_errno;
-        return error_errno(err, "reading %s", name);
+        return error_errno(err, "reading %s", u->request.what);
     }
     if (rc < 0)
         return -1;
-    if (u->request.error) {
-        snprintf(size, sizeof size, "%" PRIu64 " bytes read, then", u->sent);
+    if (u->request.error)
         return error_set(err, ERROR_USAGE, 0,
-                         "%s could not be put into the sandbox (%s: %s); its data folder holds %s", name,
-                         size, u->request.error, size_text(s->o.data_size, (char[32]){0}, 32));
-    }
+                         "%s could not be put into the sandbox (%" PRIu64
+                         " bytes read, then: %s); its data folder holds %s",
+                         u->request.what, u->sent, u->request.error,
+                         size_text(s->o.data_size, (char[32]){0}, 32));
     s->has_files = true;
     return 0;
 }
 
-int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, struct error *err)
+int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err)
 {
-    struct upload *u;
+    struct upload *u = xmalloc(sizeof *u);
     struct stat st;
-    char text[64];
-    int rc;
+    int rc = -1;
 
-    if (check_name(name, err) < 0)
-        return -1;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > s->o.data_size) {
-        snprintf(text, sizeof text, "%" PRId64 " bytes", (int64_t)st.st_size);
-        return too_big(s, name, text, err);
-    }
-    if (sandbox_wait(s, err) < 0)
-        return -1;
-    u = xmalloc(sizeof *u);
     memset(u, 0, offsetof(struct upload, piece));
     u->sandbox = s;
+    u->request.what = name;
     u->fd = fd;
+    if (check_name(name, err) < 0)
+        goto out;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > s->o.data_size) {
+        too_big(u, "", st.st_size, err);
+        goto out;
+    }
+    if (sandbox_wait(s, err) < 0)
+        goto out;
     request_begin(s, &u->request, NULL);
-    channel_send(s->channel, 'P', u->request.nonce, name, strlen(name), NULL, 0);
-    pump(s, u);
-    rc = put_end(s, u, name, err);
-    if (rc == 0 && size)
-        *size = u->sent;
+    send_part(u, TO_GUEST_PUT, name, strlen(name));
+    pump(u);
+    rc = put_end(u, err);
     request_end(s, &u->request);
+out:;
+    int64_t sent = rc < 0 ? -1 : (int64_t)u->sent;
     free(u);
-    return rc;
+    return sent;
 }
 
-/* ---- profile and reset */
+/* ---- requests of one frame */
+
+/* Send it and wait for its end. The caller then reads q, and ends it. */
+static int ask(struct sandbox *s, struct request *q, struct frame_out f, struct error *err)
+{
+    request_begin(s, q, NULL);
+    f.nonce = q->nonce;
+    channel_send(s->channel, &f);
+    return finish(s, q, err);
+}
 
 int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
 {
-    struct request q;
-    struct buf head = {0};
+    struct request q = {.what = name, .idle_ms = PROFILE_MS};
+    struct buf head autorelease(buf_release) = BUF_INIT(0);
     unsigned char size[4];
     const char *source = guest_profile();
-    int rc;
 
     if (check_name(name, err) < 0 || sandbox_wait(s, err) < 0)
         return -1;
     put_u32(size, (uint32_t)strlen(name));
     buf_add(&head, size, sizeof size);
     buf_addstr(&head, name);
-    request_begin(s, &q, NULL);
-    channel_send(s->channel, 'F', q.nonce, head.data, head.len, source, strlen(source));
-    rc = finish(s, &q, PROFILE_MS, name, err);
+    int rc = ask(s, &q,
+                 (struct frame_out){.type = TO_GUEST_PROFILE,
+                                    .head = {head.data, head.len},
+                                    .body = {source, strlen(source)}},
+                 err);
     if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is well */
         rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", name,
                        q.error ? q.error : "no answer");
     if (rc == 0)
-        buf_add(out, q.text,
-                strlen(q.text) < PROFILE_TEXT_MAX ? strlen(q.text)
-                                                  : utf8_cut(q.text, strlen(q.text), PROFILE_TEXT_MAX));
-    buf_release(&head);
+        buf_addstr(out, q.text); /* REQUEST_TEXT_MAX at most */
     request_end(s, &q);
     return rc;
 }
 
 int sandbox_reset(struct sandbox *s, struct error *err)
 {
-    struct request q;
-    int rc;
+    struct request q = {.what = "the new interpreter"};
 
     if (sandbox_wait(s, err) < 0)
         return -1;
-    request_begin(s, &q, NULL);
-    channel_send(s->channel, 'S', q.nonce, NULL, 0, NULL, 0);
-    rc = finish(s, &q, ANSWER_MS, "the new interpreter", err);
+    int rc = ask(s, &q, (struct frame_out){.type = TO_GUEST_RESET}, err);
     request_end(s, &q);
     if (rc == 0) {
         s->touched = s->lost_state = false; /* asked for, so there is nothing to tell */
         free(steal(&s->last_value));
     }
     return rc;
+}
+
+int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err)
+{
+    struct request q = {.what = "the arguments"};
+    struct buf words autorelease(buf_release) = BUF_INIT(0);
+
+    for (size_t i = 0; i < n; i++)
+        buf_add(&words, argv[i], strlen(argv[i]) + 1);
+    if (words.len > SANDBOX_CODE_MAX)
+        return error_set(err, ERROR_USAGE, 0, "the arguments are too long: %zu bytes, the limit is %u",
+                         words.len, SANDBOX_CODE_MAX);
+    if (sandbox_wait(s, err) < 0)
+        return -1;
+    int rc = ask(s, &q, (struct frame_out){.type = TO_GUEST_ARGUMENTS, .body = {words.data, words.len}}, err);
+    if (rc == 0)
+        sandbox_note_death(s, &q, "when it was handed the arguments");
+    if (rc == 0 && (q.error || q.wait_status >= 0))
+        rc = error_set(err, ERROR_SANDBOX, 0, "the arguments could not be handed over: %.300s",
+                       q.error ? q.error : "the interpreter ended");
+    request_end(s, &q);
+    return rc;
+}
+
+/* One clean line of at most max bytes, cut between two entries. */
+static void add_list(struct buf *out, const char *before, const char *list, size_t max)
+{
+    autofree char *clean = scrub_line(list, SCRUB_TERMINAL);
+    size_t n = strlen(clean);
+
+    if (n == 0)
+        return;
+    buf_addf(out, "%s%s ", out->len ? "; " : "", before);
+    if (n > max) {
+        n = utf8_cut(clean, n, max);
+        while (n > 0 && clean[n] != ',')
+            n--;
+        buf_add(out, clean, n ? n : utf8_cut(clean, strlen(clean), max));
+        buf_addstr(out, n ? ", ..." : "...");
+    } else {
+        buf_add(out, clean, n);
+    }
+}
+
+void sandbox_inventory(struct sandbox *s, struct buf *out)
+{
+    struct request q = {.what = "the inventory", .idle_ms = INVENTORY_MS};
+    struct error err = {0};
+
+    if (!s->o.name)
+        return;
+    sandbox_start(s);
+    if (!s->taken || sandbox_wait(s, &err) < 0)
+        return;
+    if (ask(s, &q, (struct frame_out){.type = TO_GUEST_INVENTORY}, &err) == 0) {
+        char *files = q.text ? strchr(q.text, '\n') : NULL;
+
+        sandbox_note_death(s, &q, "when it was asked what there is");
+        if (files)
+            *files++ = '\0';
+        add_list(out, "variables", q.text ? q.text : "", VARIABLES_MAX);
+        add_list(out, "files in /mnt/data:", files ? files : "", FILES_MAX);
+    }
+    request_end(s, &q);
 }

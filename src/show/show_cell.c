@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "show/private.h"
-#include "show/python.h"
+#include "show/highlight.h"
 
 #define DISK_MAX    (16 * 1024 * 1024) /* of a cell's output kept on disk (DESIGN 6) */
 #define VALUE_LINES 50
@@ -23,12 +23,12 @@
 static const char *class_sgr(unsigned char class)
 {
     static const char *const sgr[] = {
-        [PYTHON_KEYWORD] = SGR_MAGENTA,
-        [PYTHON_STRING] = SGR_GREEN,
-        [PYTHON_COMMENT] = SGR_DIM,
+        [CODE_KEYWORD] = SGR_MAGENTA,
+        [CODE_STRING] = SGR_GREEN,
+        [CODE_COMMENT] = SGR_DIM,
     };
 
-    return class == PYTHON_PLAIN ? "" : sgr[class];
+    return class == CODE_PLAIN ? "" : sgr[class];
 }
 
 /* One line of code, coloured, as pieces of one class; lines_add wraps it. */
@@ -54,7 +54,7 @@ static void code_line(struct show *s, struct lines *l, const char *text, const u
     lines_break(l, &s->out);
 }
 
-static void show_code(struct show *s, const char *code)
+static void show_code(struct show *s, const char *code, const struct language *language)
 {
     struct scrub scrub;
     struct buf clean = BUF_INIT(0);
@@ -68,7 +68,7 @@ static void show_code(struct show *s, const char *code)
         clean.len--;
     len = clean.len;
     class = xmalloc(len + 1);
-    python_classify(buf_str(&clean), len, class);
+    highlight(language, buf_str(&clean), len, class);
     while (at < len && shown < s->o.max_lines && at < s->o.max_bytes) {
         const char *nl = memchr(clean.data + at, '\n', len - at);
         size_t n = nl ? (size_t)(nl - clean.data) - at : len - at;
@@ -104,7 +104,7 @@ void show_cell_call(struct show *s, const struct event *e)
     lines_init(&s->stream[1], "| ", show_sgr(s, SGR_YELLOW), s->o.terminal, s->o.width);
     if (!s->o.quiet) {
         show_begin(s, NULL);
-        show_code(s, e->call.code);
+        show_code(s, e->call.code, e->call.language);
         show_flush(s);
     }
     if (e->call.cell) { /* 0: it will not run */
@@ -146,12 +146,12 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
     }
 }
 
-static void add_cut_line(struct show *s, const struct event *e)
+static void add_cut_line(struct show *s, const struct cell_result *r)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
     char lines[32], shown[32], bytes[32];
-    const char *path = e->result.output_path;
-    uint64_t all = s->cut.all_bytes > e->result.out_bytes ? s->cut.all_bytes : e->result.out_bytes;
+    const char *path = r->output_path;
+    uint64_t made = r->out_bytes + r->err_bytes, all = s->cut.all_bytes > made ? s->cut.all_bytes : made;
 
     if (!s->cut.over)
         return;
@@ -195,18 +195,20 @@ static const char *status_words(enum cell_status status)
 
 void show_cell_result(struct show *s, const struct event *e)
 {
+    const struct cell_result *r = e->result.r;
+    autofree char *error = cell_error(r);
+
     if (!s->o.quiet) {
         show_begin(s, NULL);
         for (int i = 0; i < 2; i++)
             if (s->stream[i].gutter)
                 lines_end(&s->stream[i], &s->cut, &s->out);
-        add_cut_line(s, e);
-        if (e->result.value && *e->result.value)
-            add_block(s, "= ", "", e->result.value);
-        if (e->result.status != CELL_OK)
-            add_block(s, "! ", show_sgr(s, SGR_RED),
-                      e->result.error && *e->result.error ? e->result.error : status_words(e->result.status));
-        if (e->result.state_lost && !(e->result.error && strstr(e->result.error, "variables")))
+        add_cut_line(s, r);
+        if (r->value && *r->value)
+            add_block(s, "= ", "", r->value);
+        if (r->status != CELL_OK)
+            add_block(s, "! ", show_sgr(s, SGR_RED), error && *error ? error : status_words(r->status));
+        if (r->state_lost && !r->left && !r->before)
             add_block(s, "! ", show_sgr(s, SGR_RED), "all variables are gone");
         if (s->o.verbose && e->result.model_text && *e->result.model_text)
             add_block(s, "> ", show_sgr(s, SGR_DIM), e->result.model_text);

@@ -110,28 +110,26 @@ static void text_written(struct term *t, int result)
         loop_interrupt(t->loop); /* nobody sees the answer */
 }
 
-/* Who pressed Ctrl-C knows it: what became of the variables is told once, at the end. Not so where the whole
- * sandbox was lost. */
-static void note_stopped(struct term *t, struct event *e)
+/* Who pressed Ctrl-C knows it: what became of the variables is told once, at the end. Not so where more than
+ * that was lost. */
+static void note_stopped(struct term *t, struct cell_result *r)
 {
-    const char *gone = e->result.error ? strstr(e->result.error, "variables are gone") : NULL;
-
-    if (e->result.state_lost && !gone)
+    if (r->files_lost || r->before)
         return;
     free(t->stopped);
-    t->stopped = e->result.state_restored ? xstrdup("Code did not react to Ctrl-C and was killed. Variables "
-                                                    "are back to what they were before it ran.")
-                 : e->result.state_lost ? xasprintf("Code did not react to Ctrl-C and was killed; %s.", gone)
-                                        : xstrdup("Stopped. Variables are kept.");
-    e->result.status = CELL_OK;
-    e->result.error = NULL;
-    e->result.state_lost = false;
+    t->stopped = r->state_restored ? xstrdup("Code did not react to Ctrl-C and was killed. Variables "
+                                             "are back to what they were before it ran.")
+                 : r->state_lost   ? xasprintf("Code did not react to Ctrl-C and was killed; %s.", r->left)
+                                   : xstrdup("Stopped. Variables are kept.");
+    r->status = CELL_OK;
+    r->state_lost = false;
 }
 
 void term_event(void *ctx, const struct event *e)
 {
     struct term *t = ctx;
     struct event own = *e;
+    struct cell_result r;
 
     editor_hide(t->editor); /* news of the sandbox, while a line is typed */
     if (e->type == EVENT_TEXT) {
@@ -141,8 +139,11 @@ void term_event(void *ctx, const struct event *e)
             text_written(t, show_text_end(t->text));
         if (t->own && e->type == EVENT_TOOL_CALL)
             own.call.code = "";
-        if (e->type == EVENT_TOOL_RESULT && e->result.by_user)
-            note_stopped(t, &own);
+        if (e->type == EVENT_TOOL_RESULT && e->result.by_user) {
+            r = *e->result.r;
+            note_stopped(t, &r);
+            own.result.r = &r;
+        }
         if (e->type == EVENT_DONE && e->done.status == QUESTION_INTERRUPTED)
             own.done.error = NULL; /* after_question() says it */
         if (e->type != EVENT_SESSION_END)

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "chat/language.h"
 
 /* What comes behind is not even read: whether it lay in the same piece must not decide. */
 static void stop(struct reply *a)
@@ -202,7 +203,7 @@ static void take_calls(struct reply *a, struct llm_reply *r, bool cut)
         a->from_block = c.n > 0;
     } else if (block) {
         struct buf shown = BUF_INIT(0); /* it was only talk, perhaps beside a call */
-        buf_addf(&shown, "```python\n%s```\n", buf_str(&a->blocks.code));
+        buf_addf(&shown, "```%s\n%s```\n", languages[0].tags[0], buf_str(&a->blocks.code));
         buf_add(&shown, buf_str(&a->blocks.after), a->blocks.after.len);
         emit_text(a, &shown);
         buf_release(&shown);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "chat/language.h"
 #include "wire/request_parts.h"
 
 static void flush_user(struct request_out *o)
@@ -25,7 +26,7 @@ static void add_user(struct request_out *o, const char *text)
 }
 
 /* The template around a result; {output} is where the text goes. */
-static void add_result(struct request_out *o, const struct llm_prompts *p, const struct turn *t)
+static void add_result(struct request_out *o, const struct prompts *p, const struct turn *t)
 {
     const char *template = NULL;
     switch (t->result) {
@@ -79,7 +80,7 @@ static void add_fenced(struct buf *b, const char *code)
     }
     for (size_t i = 0; i <= longest; i++)
         buf_addch(b, '`');
-    buf_addf(b, "python\n%s%s", code, n && code[n - 1] == '\n' ? "" : "\n");
+    buf_addf(b, "%s\n%s%s", languages[0].tags[0], code, n && code[n - 1] == '\n' ? "" : "\n");
     for (size_t i = 0; i <= longest; i++)
         buf_addch(b, '`');
 }
@@ -172,7 +173,8 @@ static bool answer_wanted(const struct conversation *c)
  * before, not what it is told. */
 static void add_examples(struct request_out *o, const char *text)
 {
-    static const char open[] = "```python\n", close[] = "\n```";
+    autofree char *open = xasprintf("```%s\n", languages[0].tags[0]);
+    static const char close[] = "\n```";
     const char *code, *end;
 
     while (text && (code = strstr(text, open)) && (end = strstr(code, close))) {
@@ -194,8 +196,7 @@ void request_blocks(struct request_out *o, const struct llm_request *q)
     const struct conversation *c = q->conversation;
     bool short_form = answer_wanted(c);
 
-    if (q->prompts)
-        add_examples(o, q->prompts->examples);
+    add_examples(o, q->examples);
     for (size_t i = 0; i < c->n; i++) {
         size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, q, i) : 0;
         if (failed)

@@ -11,6 +11,7 @@
 #include "calls/calls.h"
 #include "calls/tool.h"
 #include "chat/conversation.h"
+#include "chat/prompts.h"
 
 enum llm_api { LLM_CHAT_COMPLETIONS, LLM_RESPONSES, LLM_WORKERS_AI }; /* what is sent; see api.h */
 enum llm_dialect { LLM_AUTO, LLM_NATIVE, LLM_BLOCKS };
@@ -96,19 +97,11 @@ struct llm_options {      /* strings are copied */
     void *unsent_ctx;
 };
 
-/* The texts of each dialect, from prompts/. NULL ones are not used. */
-struct llm_prompts {
-    const char *system_native, *system_blocks; /* placeholders filled in */
-    const char *nudge;                         /* asks about an unsure reply; NULL: none ever is */
-    const char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
-    /* the user turn that carries a result in blocks; "{output}" is the text */
-    const char *examples; /* said before the conversation in blocks: questions, each with the ```python block
-                             that answers it; NULL: none */
-};
-
 struct llm_request {
     const struct conversation *conversation; /* conversation_check() is run on it first */
-    const struct llm_prompts *prompts;
+    const struct prompts *prompts;           /* placeholders filled in; NULL texts are not used; or NULL */
+    /* said before the conversation in blocks: questions, each with the block that answers it; NULL: none */
+    const char *examples;
     struct llm_toolset tools;
     /* the model repeated itself: where a low temperature is sent, send a higher one this once */
     bool vary;

@@ -93,7 +93,7 @@ static int parked(const struct sandbox_options *options, struct loop *loop, cons
     struct sandbox *s[2] = {NULL, NULL};
     for (int on = 0; on < 2; on++) {
         struct sandbox_options o = *options;
-        o.park = on;
+        o.snapshots = on;
         o.memory = INT64_C(3) << 30;
         s[on] = sandbox_new(&o, loop);
         status = status < 0 ? -1 : run_cell(s[on], prepare, err);

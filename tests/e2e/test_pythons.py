@@ -13,7 +13,7 @@ import program
 import pythons
 from conftest import make_sandpiper
 
-UNITS = [os.path.join(os.path.dirname(program.BIN), "unit", "sandbox", name) for name in ("test_kernel", "test_cell_files", "test_parked")]
+UNITS = [os.path.join(os.path.dirname(program.BIN), "unit", "sandbox", name) for name in ("test_channel", "test_cell_files", "test_snapshots")]
 EVERY = os.environ.get("SANDPIPER_TEST_PYTHONS") == "all"
 # One step each: the cell, and what must come of it.
 SESSION = [

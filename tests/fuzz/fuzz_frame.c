@@ -19,7 +19,7 @@ static int on_frame(void *ctx, const struct frame *f)
     struct tagged t;
 
     check(f->len <= FRAME_IN_MAX);
-    buf_add(&l->text, &f->type, 1);
+    buf_addch(&l->text, (char)f->type);
     buf_add(&l->text, f->nonce, sizeof f->nonce);
     buf_add(&l->text, f->data, f->len);
     while (tagged_next(&p, &left, &t) > 0) {
@@ -38,11 +38,11 @@ static int feed(const char *data, size_t size, uint32_t seed, struct log *l)
     struct frame_reader r;
     int rc = 0;
 
-    frame_reader_init(&r);
+    frame_reader_init(&r, on_frame, l);
     for (size_t at = 0; at < size && rc == 0;) {
         size_t n = seed ? fuzz_piece(&seed, size - at) : size - at;
 
-        rc = frame_feed(&r, data + at, n, on_frame, l);
+        rc = frame_feed(&r, data + at, n);
         check(r.part.alloc <= 2 * (FRAME_HEAD + FRAME_IN_MAX));
         at += n;
     }

@@ -7,7 +7,8 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "show/lines.h"
-#include "show/python.h"
+#include "chat/language.h"
+#include "show/highlight.h"
 
 static void show(const char *text, size_t len, uint32_t seed, bool cut, bool words, bool terminal, int width,
                  struct buf *out)
@@ -69,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* broken between words: text of ours, in one piece */
     show(text, size - 1, 0, false, true, terminal, width, &whole);
     check_lines(&whole, terminal, width);
-    python_classify(text, size - 1, classes);
+    highlight(&languages[0], text, size - 1, classes);
     free(classes);
     free(text);
     buf_release(&whole);

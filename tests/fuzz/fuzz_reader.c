@@ -14,7 +14,7 @@
 #include "wire/request.h"
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
-static const struct llm_prompts none = {0};
+static const struct prompts none = {0};
 static const struct llm_request question = {.prompts = &none, .tools = {&tool, 1}};
 
 struct result {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "config/config.h"
-#include "config/prompts.h"
+#include "config/prompt_file.h"
 #include "config/ydoc.h"
 
 static void walk(const struct ydoc *y, unsigned depth)
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error e = {0};
     struct ydoc *root;
     struct config c = {0};
-    struct prompt_texts p = {0};
+    struct prompts p = {0};
 
     root = ydoc_parse(text, size, "f", &e);
     if (root)

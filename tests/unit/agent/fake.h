@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "agent/agent.h"
-#include "agent/texts.h"
+#include "agent/tools.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -31,10 +31,11 @@
 
 struct fake_reply {
     const char *text;
-    const char *code[40]; /* calls of execute_python */
-    const char *tool;     /* another tool's name for the first call */
-    const char *problem;  /* of the first call */
-    enum error_kind fail; /* llm_ask gives -1; text was shown before */
+    const char *code[40];  /* calls of execute_python */
+    const char *tool;      /* another tool's name for the first call */
+    const char *arguments; /* of the first call, in the place of its code */
+    const char *problem;   /* of the first call */
+    enum error_kind fail;  /* llm_ask gives -1; text was shown before */
     const char *error;
     enum llm_finish finish;
     bool truncated, interrupt, terminate, unknown_usage;
@@ -60,8 +61,9 @@ static struct fake {
     const struct fake_cell *cells;
     size_t n_cells, ran, started;
     struct loop *loop;
-    struct buf seen; /* the last turn's text of each request, "role: text\n---\n" */
-    struct buf code; /* what ran */
+    struct buf seen;  /* the last turn's text of each request, "role: text\n---\n" */
+    struct buf code;  /* what ran */
+    struct buf tools; /* that the latest request offers, a line each */
     struct buf events;
     char *system;
     char *blocks_ok;
@@ -96,12 +98,12 @@ static const struct prompts fake_prompts = {
     .blocks_malformed = "malformed {output}",
     .blocks_interrupted = "int {output}",
     .blocks_no_more = "nomore {output}",
-    .tool_description = "run {python}",
-    .tool_code = "the code",
     .empty = "SAY SOMETHING",
     .no_more_code = "NO MORE CODE",
     .same_code = "SAME CODE",
     .same_output = "SAME OUTPUT",
+    .tools = {{"execute_python", "run {python}"}},
+    .n_tools = 1,
 };
 
 /* ---- the model ---- */
@@ -130,10 +132,13 @@ static void fake_check(const struct llm_request *q)
         buf_addstr(&fake.seen, "(varied)\n");
     free(fake.system);
     fake.system = xstrdup(q->prompts->system_native);
-    buf_addf(&fake.examples, "[%s]", q->prompts->examples ? q->prompts->examples : "");
+    buf_addf(&fake.examples, "[%s]", q->examples ? q->examples : "");
     free(fake.blocks_ok);
     fake.blocks_ok = xstrdup(q->prompts->blocks_ok);
-    assert_int_equal(q->tools.n, 1);
+    buf_clear(&fake.tools);
+    for (size_t i = 0; i < q->tools.n; i++)
+        buf_addf(&fake.tools, "%s: %s %s\n", q->tools.v[i].name, q->tools.v[i].description,
+                 q->tools.v[i].parameters);
     assert_string_equal(q->tools.v[0].name, "execute_python");
     struct json *schema = json_parse(q->tools.v[0].parameters, strlen(q->tools.v[0].parameters), 0, NULL,
                                      NULL);
@@ -154,7 +159,7 @@ static void fake_calls(const struct fake_reply *s, struct llm_reply *r)
         json_set_str(args, "code", s->code[i]);
         r->calls[i].call.id = xasprintf("call%zu_%zu", fake.asked, i);
         r->calls[i].call.name = xstrdup(i == 0 && s->tool ? s->tool : "execute_python");
-        r->calls[i].call.arguments = json_print(args);
+        r->calls[i].call.arguments = i == 0 && s->arguments ? xstrdup(s->arguments) : json_print(args);
         json_free(args);
         if (i == 0 && s->problem)
             r->calls[i].problem = xstrdup(s->problem);
@@ -326,7 +331,7 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     r->exception = xstrdup(f->exception);
     r->traceback = f->exception ? xasprintf("Traceback\n%s", f->exception) : NULL;
     r->hint = xstrdup(f->hint);
-    r->what = xstrdup(f->what);
+    *(f->status == CELL_OK || f->status == CELL_EXCEPTION ? &r->before : &r->what) = xstrdup(f->what);
     r->line = f->line;
     r->exit_code = f->exit_code;
     r->state_lost = f->state_lost;
@@ -340,30 +345,13 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     return 0;
 }
 
-void cell_result_release(struct cell_result *r)
-{
-    free(r->value);
-    free(r->exception);
-    free(r->traceback);
-    free(r->hint);
-    free(r->what);
-    free(r->output_path);
-    free(r->files_note);
-    for (size_t i = 0; i < r->n_files; i++) {
-        free(r->files[i].name);
-        free(r->files[i].path);
-    }
-    free(r->files);
-    memset(r, 0, sizeof *r);
-}
-
 void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out)
 {
     (void)s;
     buf_add(out, fake.last_output.data, fake.last_output.len < max ? fake.last_output.len : max);
 }
 
-int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, struct error *err)
+int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err)
 {
     struct buf b = BUF_INIT(64 << 20);
     char piece[4096];
@@ -377,9 +365,8 @@ int sandbox_put(struct sandbox *s, const char *name, int fd, uint64_t *size, str
     free(fake.put_name);
     free(fake.put_data);
     fake.put_name = xstrdup(name);
-    *size = b.len;
     fake.put_data = buf_steal(&b, &fake.put_len);
-    return 0;
+    return (int64_t)fake.put_len;
 }
 
 int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
@@ -420,10 +407,10 @@ static void fake_event(void *ctx, const struct event *e)
         buf_addf(b, "out:%u ", e->output.cell);
         break;
     case EVENT_TOOL_RESULT:
-        buf_addf(b, "result:%u:%d%s ", e->result.cell, (int)e->result.status,
-                 e->result.state_lost       ? ":lost"
-                 : e->result.state_restored ? ":restored"
-                                            : "");
+        buf_addf(b, "result:%u:%d%s ", e->result.cell, (int)e->result.r->status,
+                 e->result.r->state_lost       ? ":lost"
+                 : e->result.r->state_restored ? ":restored"
+                                               : "");
         break;
     case EVENT_FILE:
         buf_addf(b, "file:%s ", e->file.name);
@@ -482,8 +469,10 @@ __attribute__((unused)) static void session_open(struct session *s)
     fake.packages = "numpy 1.24, scikit-learn 1.2, pillow 9.4";
     s->loop = fake.loop = loop_new();
     conversation_init(&s->c);
-    s->o.prompts = &fake_prompts;
-    s->a = agent_new(&s->o, NULL, NULL, &s->c, s->loop, fake_event, NULL);
+    if (!s->o.prompts)
+        s->o.prompts = &fake_prompts;
+    const struct agent_rooms rooms = {.conversation = &s->c, .loop = s->loop, .event = fake_event};
+    s->a = agent_new(&s->o, &rooms);
 }
 
 __attribute__((unused)) static void session_begin(struct session *s)
@@ -499,6 +488,7 @@ __attribute__((unused)) static void session_end(struct session *s)
     loop_free(s->loop);
     buf_release(&fake.seen);
     buf_release(&fake.code);
+    buf_release(&fake.tools);
     buf_release(&fake.events);
     buf_release(&fake.examples);
     buf_release(&fake.last_output);

@@ -4,6 +4,8 @@
 
 #include <signal.h>
 
+#include "base/file.h"
+
 #define FAIL                                                               \
     {                                                                      \
         .status = CELL_EXCEPTION, .exception = "ValueError: no", .line = 1 \
@@ -1025,6 +1027,77 @@ static void test_prompts(void **state)
     session_end(&s);
 }
 
+/* A tool is a row and what prompts say of it: one of the test's own is described, called, and its
+ * result goes back. */
+static int repeat(struct agent *a, struct tool_use *use, struct error *err)
+{
+    int64_t times = json_int(json_get(use->args, "times"), 0);
+
+    (void)a;
+    if (times > 3)
+        return error_set(err, ERROR_LIMIT, 0, "more than three times");
+    use->kind = RESULT_OK;
+    while (times-- > 0)
+        buf_addf(&use->text, "%s.", json_str(json_get(use->args, "word")));
+    return 0;
+}
+
+static void test_second_tool(void **state)
+{
+    struct tool tools[] = {agent_tools[0],
+                           {.name = "repeat", .parameters = "{\"type\":\"object\"}", .run = repeat},
+                           {.name = "hidden", .parameters = "{\"type\":\"object\"}", .run = repeat}};
+    struct prompts prompts = fake_prompts;
+    const struct fake_reply replies[] = {
+        {.tool = "repeat", .code = {""}, .arguments = "{\"word\": \"ho\", \"times\": 3}"},
+        CALL("print(6*7)"),
+        {.tool = "hidden", .code = {""}, .arguments = "{\"word\": \"ho\", \"times\": 1}"},
+        SAY("a"),
+        {.tool = "repeat", .code = {""}, .arguments = "{\"times\": 4}"},
+    };
+    const struct fake_cell cells[] = {OK("42\n")};
+    struct session s;
+
+    (void)state;
+    agent_defaults(&s.o);
+    prompts.tools[prompts.n_tools++] = (struct prompt_tool){"repeat", "says a word again, on {date}"};
+    s.o.prompts = &prompts;
+    s.o.tools = tools;
+    s.o.n_tools = countof(tools);
+    session_open(&s);
+    SCRIPT(replies, cells);
+    assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
+    assert_contains(buf_str(&fake.tools), "execute_python: run 3.11 {\"type\":\"object\",\"properties\"");
+    assert_contains(buf_str(&fake.tools),
+                    "\nrepeat: says a word again, on 20"); /* its placeholders are filled in */
+    assert_lacks(buf_str(&fake.tools), "hidden");          /* prompts do not list it */
+    assert_contains(buf_str(&fake.seen), "result: ho.ho.ho.\n");
+    assert_contains(buf_str(&fake.seen), "result: 42\n");
+    assert_contains(buf_str(&fake.seen), "There is no tool hidden. The tools are: execute_python, repeat\n");
+    assert_string_equal(buf_str(&fake.code), "print(6*7);");
+    assert_int_equal(session_ask(&s, "question"), QUESTION_LIMIT); /* it may end the question */
+    assert_contains(fake.err.text, "more than three times");
+    session_end(&s);
+}
+
+/* The table and prompts/python.yaml name the same tools. */
+static void test_tools_described(void **state)
+{
+    struct buf yaml = BUF_INIT(1 << 20);
+
+    (void)state;
+    assert_int_equal(file_read("prompts/python.yaml", 1 << 20, &yaml, NULL), 0);
+    for (size_t i = 0; i < agent_n_tools; i++) {
+        autofree char *line = xasprintf("\n  %s: |\n", agent_tools[i].name);
+        autojson struct json *schema = json_parse(agent_tools[i].parameters,
+                                                  strlen(agent_tools[i].parameters), 0, NULL, NULL);
+
+        assert_contains(buf_str(&yaml), line);
+        assert_string_equal(json_str(json_get(schema, "type")), "object");
+    }
+    buf_release(&yaml);
+}
+
 /* A question that needs no code is answered although no sandbox can start: one warning in the whole session.
  */
 static void test_without_sandbox(void **state)
@@ -1395,6 +1468,8 @@ int main(void)
         cmocka_unit_test(test_retry),
         cmocka_unit_test(test_empty_and_huge_questions),
         cmocka_unit_test(test_prompts),
+        cmocka_unit_test(test_second_tool),
+        cmocka_unit_test(test_tools_described),
         cmocka_unit_test(test_without_sandbox),
         cmocka_unit_test(test_last_output),
         cmocka_unit_test(test_users_own_code),

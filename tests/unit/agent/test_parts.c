@@ -102,7 +102,7 @@ static void test_numbers(void **state)
 static void test_fill(void **state)
 {
     const struct text_var v[] = {{"a", "1"}, {"ab", "{a}"}};
-    char *s = text_fill("{a}{ab}{abc}{}{a {output} { \n\n", v, 2);
+    char *s = text_fill("{a}{ab}{abc}{}{a {output} { \n\n", &(struct text_vars){v, 2});
 
     (void)state;
     assert_string_equal(s, "1{a}{abc}{}{a {output} { "); /* what was put in is not filled again */
@@ -113,7 +113,8 @@ static char *tell(struct cell_result *r, const char *code, const char *output)
 {
     struct buf b = BUF_INIT(1 << 20);
 
-    cell_tell(r, code, output, strlen(output), &b);
+    buf_addstr(&b, output);
+    cell_tell(r, code, &b);
     return buf_steal(&b, NULL);
 }
 

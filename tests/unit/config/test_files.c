@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "config/dotenv.h"
-#include "config/prompts.h"
+#include "config/prompt_file.h"
 #include "config/ydoc.h"
 
 static void yaml_tree(void **state)
@@ -172,7 +172,7 @@ static void dotenv_bad(void **state)
 
 static void prompts(void **state)
 {
-    struct prompt_texts p;
+    struct prompts p;
     struct error err = {0};
     static const struct {
         const char *text, *says;
@@ -182,7 +182,9 @@ static void prompts(void **state)
         {"system: x\n", "f:1: system: expected a map"},
         {"nudge: [a]\n", "f:1: nudge: expected a text, found a list"},
         {"nudge:\n", "expected a text, found nothing"},
-        {"tools: [rm_rf]\n", "there is one tool"},
+        {"tools: [rm_rf]\n", "f:1: tools: expected a map"},
+        {"tools:\n  rm_rf: x\n", "f:2: tools: there is no tool rm_rf"},
+        {"tools:\n  execute_python: [x]\n", "f:2: execute_python: expected a text, found a list"},
         {"- a\n", "expected a map"},
     };
 
@@ -196,13 +198,16 @@ static void prompts(void **state)
     for (size_t i = 0; i < countof(examples); i++)
         assert_true(strstr(examples[i], "?\n```python\n") && strstr(examples[i], "print(")
                     && strstr(examples[i], "\n```\n"));
-    assert_string_equal(p.tools, "execute_python");
+    assert_int_equal(p.n_tools, 1);
+    assert_string_equal(p.tools[0].name, "execute_python");
+    assert_non_null(strstr(p.tools[0].description, "Run Python {python}"));
     autofree char *native = xstrdup(p.system_native);
-    static const char mine[] = "system:\n  blocks: mine\nmodel: special\n";
+    static const char mine[] = "system:\n  blocks: mine\nmodel: special\ntools:\n  execute_python: run it\n";
     assert_int_equal(prompts_apply(&p, ydoc_parse(mine, strlen(mine), "f", &err), &err), 0);
     assert_string_equal(p.system_blocks, "mine");
     assert_string_equal(p.system_native, native); /* key by key */
     assert_string_equal(p.model, "special");
+    assert_string_equal(p.tools[0].description, "run it");
     for (size_t i = 0; i < countof(bad); i++) {
         assert_int_equal(prompts_apply(&p, ydoc_parse(bad[i].text, strlen(bad[i].text), "f", &err), &err),
                          -1);

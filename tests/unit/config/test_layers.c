@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "config/config.h"
-#include "config/prompts.h"
+#include "config/prompt_file.h"
 
 static char folder[] = "/tmp/sptest-XXXXXX";
 
@@ -544,7 +544,7 @@ static void printed_reads_back(void **state)
 
 static void prompts_of_the_user(void **state)
 {
-    struct prompt_texts p;
+    struct prompts p;
     struct error err = {0};
 
     (void)state;

@@ -171,7 +171,7 @@ static void test_mount_source(void **state)
     }
 }
 
-/* Processes are those that were asked for: the parked copy is not the code's. */
+/* Processes are those that were asked for: the snapshot is not the code's. */
 static void test_parked_copy(void **state)
 {
     (void)state;
@@ -179,26 +179,26 @@ static void test_parked_copy(void **state)
     struct sandbox_options o = *p.o;
     struct argv a = ARGV_INIT;
 
-    o.park = true;
+    o.snapshots = true;
     p.o = &o;
     p.engine->vector(&p, &a);
     has_pair(&a, "--pids-limit", "78");
     /* more than the worker's 150 could not be taken back in there */
     has_pair(&a, "--oom-score-adj", "100");
-    has_pair(&a, "park=1", "memory=536870912");
+    has_pair(&a, "snapshots=1", "memory=536870912");
     argv_release(&a);
     p.holds_pids = p.holds_memory = false;
     p.engine = &engine_podman;
     p.engine->vector(&p, &a);
     has(&a, "nproc=78");
-    has_pair(&a, "park=1", "memory=0");
+    has_pair(&a, "snapshots=1", "memory=0");
     argv_release(&a);
     p.holds_pids = false;
     p.holds_memory = true;
     p.engine = &engine_bwrap;
     p.engine->vector(&p, &a);
     has(&a, "nproc=78");
-    has_pair(&a, "park=1", "memory=536870912");
+    has_pair(&a, "snapshots=1", "memory=536870912");
     argv_release(&a);
 }
 

@@ -1,9 +1,12 @@
 /* test_engine_run.c - runs against engines that are shell scripts, records and caches in a folder of the
  * test, and one real bwrap. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -151,9 +154,9 @@ static void test_stdio(void **state)
     struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, 0);
-    assert_int_not_equal(engine_channel(r), engine_channel_out(r));
-    assert_int_equal(write(engine_channel_out(r), "!\n", 2), 2);
-    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    assert_int_not_equal(engine_facts(r).channel, engine_facts(r).channel_out);
+    assert_int_equal(write(engine_facts(r).channel_out, "!\n", 2), 2);
+    struct pollfd fd = {.fd = engine_facts(r).channel, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 5000), 1);
     ssize_t n = read(fd.fd, text, sizeof text - 1);
     assert_true(n > 0);
@@ -180,7 +183,7 @@ static void test_memory(void **state)
                               .packages = (char *)"",
                               .runtime = NULL},
                          got;
-    struct engine_known known;
+    struct engine_cached known;
 
     assert_false(engine_cache_load(&p->o, &got));
     fake(p, "docker", "exit 1");
@@ -189,8 +192,7 @@ static void test_memory(void **state)
     assert_string_equal(known.engine, "docker");
     assert_string_equal(known.python, "3.9");
     assert_string_equal(known.packages, "");
-    assert_true(known.images);
-    engine_known_release(&known);
+    engine_cached_release(&known);
     /* Other options, another version of the client: not known. */
     p->o.memory++;
     assert_false(engine_cache_load(&p->o, &got));
@@ -440,13 +442,13 @@ static void test_real_bwrap(void **state)
     struct engine_run *r = begin(p, guest);
     wait_told(p, 1);
     assert_int_equal(p->status, 0);
-    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    struct pollfd fd = {.fd = engine_facts(r).channel, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 10000), 1);
     assert_true(read(fd.fd, text, sizeof text - 1) > 0);
     assert_non_null(
         strstr(text, "b'N' pid 1 cwd /mnt/data env False map 0 caps 0000000000000000 nnp 1 sec 2"));
     assert_true(engine_alive(r, why, sizeof why));
-    assert_string_equal(engine_name(r), "bwrap");
+    assert_string_equal(engine_facts(r).name, "bwrap");
     if (geteuid() == 0)
         assert_true(child_uid() >= 0x70000000u); /* uid 0 of the host never runs a cell */
     engine_end(r);
@@ -463,7 +465,7 @@ static void test_real_bwrap_bad_guest(void **state)
     struct engine_run *r = begin(
         p, "import os, sys\nos.read(int(sys.argv[1][3:]), 1)\nsys.exit('no such luck')");
     wait_told(p, 1);
-    struct pollfd fd = {.fd = engine_channel(r), .events = POLLIN};
+    struct pollfd fd = {.fd = engine_facts(r).channel, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 10000), 1);
     engine_reject(r, "it hung up");
     assert_int_equal(p->told, 1);
@@ -472,6 +474,62 @@ static void test_real_bwrap_bad_guest(void **state)
     assert_non_null(strstr(p->err.text, "no such luck")); /* its own last words, not only ours */
     engine_end(r);
     assert_true(run_dir_empty());
+}
+
+static int count_descriptors(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* However far a start comes with so few descriptors, those that it had are closed when it is ended. */
+static void few_descriptors(struct place *p)
+{
+    int before = count_descriptors(), lowest = dup(0), more = 0;
+    struct rlimit limit, few;
+
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (p->status = -1; p->status != 0 && more < 40; more++) {
+        p->told = 0;
+        few = (struct rlimit){(rlim_t)(lowest + more), limit.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        struct engine_run *r = begin(p, guest);
+        while (!p->told)
+            loop_wait(p->loop, 100);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        engine_end(r);
+        if (count_descriptors() != before)
+            fail_msg("%d descriptors more, after a start with %d", count_descriptors() - before, more);
+    }
+    if (more < 4 || p->status != 0)
+        fail_msg("%d more descriptors, status %d: %s", more, p->status, p->err.text);
+}
+
+static void test_few_descriptors(void **state)
+{
+    struct place *p = *state;
+
+    p->o.engine = "docker";
+    p->o.runtime = "runsc"; /* attached pipes */
+    signal(SIGPIPE, SIG_IGN);
+    fake(p, "docker", "case \" $* \" in *' run -i '*) read -r x; read -r y;; esac");
+    few_descriptors(p);
+}
+
+static void test_few_descriptors_bwrap(void **state)
+{
+    struct place *p = *state;
+
+    need_bwrap();
+    p->o.engine = "bwrap";
+    few_descriptors(p);
 }
 
 /* Ended in the middle of everything, nothing is left. */
@@ -497,12 +555,12 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_nothing_installed), T(test_nothing_works), T(test_by_name_is_not_replaced),
-        T(test_unknown_name),      T(test_auto_goes_on),  T(test_flood_on_stderr),
-        T(test_podman_runtime),    T(test_stdio),         T(test_memory),
-        T(test_host_python),       T(test_owner),         T(test_own_uid),
-        T(test_hand_over),         T(test_real_bwrap),    T(test_real_bwrap_bad_guest),
-        T(test_end_at_any_time),
+        T(test_nothing_installed), T(test_nothing_works),   T(test_by_name_is_not_replaced),
+        T(test_unknown_name),      T(test_auto_goes_on),    T(test_flood_on_stderr),
+        T(test_podman_runtime),    T(test_stdio),           T(test_memory),
+        T(test_host_python),       T(test_owner),           T(test_own_uid),
+        T(test_hand_over),         T(test_real_bwrap),      T(test_real_bwrap_bad_guest),
+        T(test_end_at_any_time),   T(test_few_descriptors), T(test_few_descriptors_bwrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@
 #include "wire/read_workers_ai.h"
 
 static const struct llm_tool tool = {"execute_python", "Runs it.", "{\"type\":\"object\"}", "code"};
-static const struct llm_prompts prompts = {
+static const struct prompts prompts = {
     .system_native = "NATIVE", .system_blocks = "BLOCKS", .nudge = "NUDGE"};
 
 static void take(void *ctx, const char *body)

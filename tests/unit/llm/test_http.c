@@ -323,7 +323,7 @@ static void begin(struct ask *a, const char *mode, enum llm_dialect dialect)
 static int ask(struct ask *a)
 {
     static const struct llm_tool tool = {"execute_python", "d", "{\"type\":\"object\"}", "code"};
-    static const struct llm_prompts prompts = {.system_native = "s", .system_blocks = "b", .nudge = "n"};
+    static const struct prompts prompts = {.system_native = "s", .system_blocks = "b", .nudge = "n"};
     struct llm_request q = {
         .conversation = &a->c, .prompts = &prompts, .tools = {&tool, 1}, .about = a->about};
     struct llm_listener l = {.ctx = a, .text = on_text, .restarted = on_restarted, .notice = on_notice};

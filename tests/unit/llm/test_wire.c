@@ -87,7 +87,7 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
     *o = (struct outcome){0};
     struct heard heard = {.text = BUF_INIT(0)};
     struct llm_listener l = {.ctx = &heard, .text = on_text, .unsaid = on_unsaid};
-    struct llm_prompts none = {0};
+    struct prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = {w->tools, w->n_tools}};
     if (w->status >= 300) {
         char ct[128], ra[64], ms[64], sr[64];
@@ -286,7 +286,7 @@ static const char *check_history(const struct json *e, const struct wire_case *w
     const char *why = NULL;
     struct error err = {0};
     struct conversation c;
-    struct llm_prompts prompts = {.system_native = "S", .system_blocks = "S"};
+    struct prompts prompts = {.system_native = "S", .system_blocks = "S"};
     struct llm_options lo = {
         .model = "m", .temperature = -1, .send_max_tokens = true, .api = api_named(str(json_get(e, "api")))};
     conversation_init(&c);

@@ -67,9 +67,8 @@ static void begin(struct lines *l)
 
 static void finish(struct lines *l)
 {
-    struct event e = {.type = EVENT_TOOL_RESULT,
-                      .question = 1,
-                      .result = {.id = "c", .cell = 3, .out_bytes = 5, .seconds = 0.25}};
+    const struct cell_result r = {.out_bytes = 3, .err_bytes = 2, .seconds = 0.25};
+    struct event e = {.type = EVENT_TOOL_RESULT, .question = 1, .result = {.id = "c", .cell = 3, .r = &r}};
 
     assert_int_equal(json_lines_event(l->j, &e), 0);
 }

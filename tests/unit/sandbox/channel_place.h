@@ -16,6 +16,7 @@ struct seen {
 static struct loop *loop;
 static struct sandbox *box;
 static struct cell_result r;
+static char *said; /* cell_what() of it */
 static struct seen seen;
 static char session[64];
 static int notices;
@@ -74,6 +75,8 @@ static inline int setup_slow(void **state)
 static inline int teardown(void **state)
 {
     (void)state;
+    free(said);
+    said = NULL;
     cell_result_release(&r);
     sandbox_free(box);
     loop_free(loop);
@@ -94,6 +97,8 @@ static inline void run_by(const struct cell_listener *l, const char *code)
     loop_arm(loop);
     if (sandbox_run(box, code, strlen(code), l, &r, &err) < 0)
         fail_msg("sandbox_run: %s", err.text);
+    free(said);
+    said = cell_what(&r);
 }
 
 static inline void want_by(const struct cell_listener *l, const char *code, enum cell_status status)
@@ -102,7 +107,7 @@ static inline void want_by(const struct cell_listener *l, const char *code, enum
     if (r.status != status)
         fail_msg("status %d, wanted %d\ncode: %s\nexception: %s\ntraceback: %s\nwhat: %s\noutput: %s%s",
                  r.status, status, code, r.exception ? r.exception : "-", r.traceback ? r.traceback : "-",
-                 r.what ? r.what : "-", buf_str(&seen.out), buf_str(&seen.err));
+                 said ? said : "-", buf_str(&seen.out), buf_str(&seen.err));
 }
 
 static inline void run(const char *code)

@@ -115,18 +115,9 @@ struct engine_run *engine_begin(const struct engine_start *given)
     return r;
 }
 
-int engine_channel(const struct engine_run *r)
+struct engine_facts engine_facts(const struct engine_run *r)
 {
-    return r->fd;
-}
-int engine_channel_out(const struct engine_run *r)
-{
-    return r->fd;
-}
-const char *engine_name(const struct engine_run *r)
-{
-    (void)r;
-    return "fake";
+    return (struct engine_facts){.name = "fake", .channel = r->fd, .channel_out = r->fd, .fewer = ""};
 }
 
 static void fake_rejected(void *ctx, short revents)
@@ -155,15 +146,11 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     fake.accepted++;
 }
 
-bool engine_remembered(const struct sandbox_options *o, struct engine_known *known)
+bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known)
 {
     (void)o;
     (void)known;
     return false;
-}
-void engine_known_release(struct engine_known *known)
-{
-    (void)known;
 }
 
 int64_t engine_memory_kills(struct engine_run *r)
@@ -179,12 +166,6 @@ bool engine_alive(struct engine_run *r, char *why, size_t size)
     r->pid = 0;
     snprintf(why, size, "the container was removed");
     return false;
-}
-
-const char *engine_weakness(const struct engine_run *r)
-{
-    (void)r;
-    return NULL;
 }
 
 bool engine_end(struct engine_run *r)
@@ -222,16 +203,6 @@ void sweep_failed(struct sweep_result *out, const char *fmt, ...)
 {
     (void)out;
     (void)fmt;
-}
-const char *engine_image(const struct engine_run *r)
-{
-    (void)r;
-    return NULL;
-}
-const char *engine_runtime(const struct engine_run *r)
-{
-    (void)r;
-    return NULL;
 }
 
 /* Nothing here outlives the test. */

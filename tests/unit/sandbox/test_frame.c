@@ -36,11 +36,11 @@ static void make_stream(struct buf *b)
 
     memset(nonce, 0xab, sizeof nonce);
     memset(big, 'x', sizeof big);
-    frame_add(b, 'H', NULL, "hello", 5, NULL, 0);
-    frame_add(b, 'Z', nonce, NULL, 0, NULL, 0);
-    frame_add(b, 'O', nonce, "a\0b", 3, "cd", 2);
-    frame_add(b, 'D', nonce, big, sizeof big, NULL, 0);
-    frame_add(b, 'R', nonce, "end", 3, NULL, 0);
+    frame_add(b, &(struct frame_out){TO_GUEST_PROFILE, NULL, {"hello", 5}, {NULL, 0}});
+    frame_add(b, &(struct frame_out){TO_GUEST_RESET, nonce, {NULL, 0}, {NULL, 0}});
+    frame_add(b, &(struct frame_out){TO_GUEST_PUT, nonce, {"a\0b", 3}, {"cd", 2}});
+    frame_add(b, &(struct frame_out){TO_GUEST_DATA, nonce, {NULL, 0}, {big, sizeof big}});
+    frame_add(b, &(struct frame_out){TO_GUEST_RUN, nonce, {"end", 3}, {NULL, 0}});
 }
 
 static void test_cut(void **state)
@@ -51,29 +51,29 @@ static void test_cut(void **state)
 
     (void)state;
     make_stream(&stream);
-    frame_reader_init(&r);
-    assert_int_equal(frame_feed(&r, stream.data, stream.len, on_frame, &whole), 0);
+    frame_reader_init(&r, on_frame, &whole);
+    assert_int_equal(frame_feed(&r, stream.data, stream.len), 0);
     frame_reader_release(&r);
-    assert_int_equal(strncmp(whole.text.data, "H0000:5:hello\nZabab:0:\nOabab:5:", 31), 0);
+    assert_int_equal(strncmp(whole.text.data, "F0000:5:hello\nSabab:0:\nPabab:5:", 31), 0);
     for (size_t cut = 0; cut <= stream.len; cut++) {
         struct log two = {0};
 
-        frame_reader_init(&r);
-        assert_int_equal(frame_feed(&r, stream.data, cut, on_frame, &two), 0);
+        frame_reader_init(&r, on_frame, &two);
+        assert_int_equal(frame_feed(&r, stream.data, cut), 0);
         assert_true(two.text.len <= whole.text.len);
         if (two.text.len)
             /* every prefix: whole frames only */
             assert_memory_equal(two.text.data, whole.text.data, two.text.len);
-        assert_int_equal(frame_feed(&r, stream.data + cut, stream.len - cut, on_frame, &two), 0);
+        assert_int_equal(frame_feed(&r, stream.data + cut, stream.len - cut), 0);
         assert_int_equal(two.text.len, whole.text.len);
         assert_memory_equal(two.text.data, whole.text.data, whole.text.len);
         frame_reader_release(&r);
         buf_release(&two.text);
     }
     struct log bytes = {0};
-    frame_reader_init(&r);
+    frame_reader_init(&r, on_frame, &bytes);
     for (size_t i = 0; i < stream.len; i++)
-        assert_int_equal(frame_feed(&r, stream.data + i, 1, on_frame, &bytes), 0);
+        assert_int_equal(frame_feed(&r, stream.data + i, 1), 0);
     assert_string_equal(bytes.text.data, whole.text.data);
     frame_reader_release(&r);
     buf_release(&bytes.text);
@@ -95,22 +95,22 @@ static void test_caps(void **state)
             int rc;
 
             put_u32(head, bad[i]);
-            frame_reader_init(&r);
-            rc = frame_feed(&r, (char *)head, cut, on_frame, &l);
+            frame_reader_init(&r, on_frame, &l);
+            rc = frame_feed(&r, (char *)head, cut);
             if (rc == 0)
-                rc = frame_feed(&r, (char *)head + cut, sizeof head - cut, on_frame, &l);
+                rc = frame_feed(&r, (char *)head + cut, sizeof head - cut);
             assert_int_equal(rc, -1);
-            assert_true(r.part.alloc < 4096); /* refused before anything was allocated for it */
-            assert_int_equal(frame_feed(&r, "x", 1, on_frame, &l), -1); /* and for good */
+            assert_true(r.part.alloc < 4096);             /* refused before anything was allocated for it */
+            assert_int_equal(frame_feed(&r, "x", 1), -1); /* and for good */
             frame_reader_release(&r);
         }
     }
     assert_int_equal(l.text.len, 0);
     put_u32((unsigned char *)big, FRAME_IN_MAX);
     big[4] = 'D';
-    frame_reader_init(&r);
-    assert_int_equal(frame_feed(&r, big, 100000, on_frame, &l), 0);
-    assert_int_equal(frame_feed(&r, big + 100000, FRAME_HEAD + FRAME_IN_MAX - 100000, on_frame, &l), 0);
+    frame_reader_init(&r, on_frame, &l);
+    assert_int_equal(frame_feed(&r, big, 100000), 0);
+    assert_int_equal(frame_feed(&r, big + 100000, FRAME_HEAD + FRAME_IN_MAX - 100000), 0);
     assert_true(l.text.len > FRAME_IN_MAX);
     frame_reader_release(&r);
     buf_release(&l.text);
@@ -125,9 +125,9 @@ static void test_stop(void **state)
 
     (void)state;
     make_stream(&stream);
-    frame_reader_init(&r);
-    assert_int_equal(frame_feed(&r, stream.data, stream.len, on_frame, &l), 1);
-    assert_string_equal(l.text.data, "H0000:5:hello\nZabab:0:\n");
+    frame_reader_init(&r, on_frame, &l);
+    assert_int_equal(frame_feed(&r, stream.data, stream.len), 1);
+    assert_string_equal(l.text.data, "F0000:5:hello\nSabab:0:\n");
     frame_reader_release(&r);
     buf_release(&l.text);
     buf_release(&stream);

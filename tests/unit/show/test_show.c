@@ -20,7 +20,8 @@
 #include "base/mem.h"
 #include "base/out.h"
 #include "show/lines.h"
-#include "show/python.h"
+#include "chat/language.h"
+#include "show/highlight.h"
 #include "show/show.h"
 
 struct screen {
@@ -59,8 +60,9 @@ static void screen_release(struct screen *c)
 
 static void call(struct screen *c, unsigned cell, const char *code)
 {
-    struct event e = {.type = EVENT_TOOL_CALL,
-                      .call = {.id = "a", .tool = "execute_python", .code = code, .cell = cell}};
+    struct event e = {
+        .type = EVENT_TOOL_CALL,
+        .call = {.id = "a", .tool = "execute_python", .code = code, .language = &languages[0], .cell = cell}};
 
     show_event(c->show, &e);
 }
@@ -81,13 +83,12 @@ static void puts_out(struct screen *c, const char *text)
 static void result(struct screen *c, enum cell_status status, const char *value, const char *error,
                    uint64_t bytes, const char *path)
 {
-    struct event e = {.type = EVENT_TOOL_RESULT,
-                      .result = {.cell = 1,
-                                 .status = status,
-                                 .value = value,
-                                 .error = error,
-                                 .out_bytes = bytes,
-                                 .output_path = path}};
+    struct cell_result r = {.status = status,
+                            .value = (char *)value,
+                            .traceback = (char *)error,
+                            .out_bytes = bytes,
+                            .output_path = (char *)path};
+    struct event e = {.type = EVENT_TOOL_RESULT, .result = {.cell = 1, .r = &r}};
 
     show_event(c->show, &e);
 }
@@ -355,12 +356,12 @@ static void test_python_classes(void **state)
         size_t len = strlen(t[i].code);
         unsigned char out[64];
 
-        python_classify(t[i].code, len, out);
+        highlight(&languages[0], t[i].code, len, out);
         for (size_t k = 0; k < len; k++)
-            assert_int_equal(out[k], t[i].classes[k] == 'k'   ? PYTHON_KEYWORD
-                                     : t[i].classes[k] == 's' ? PYTHON_STRING
-                                     : t[i].classes[k] == 'c' ? PYTHON_COMMENT
-                                                              : PYTHON_PLAIN);
+            assert_int_equal(out[k], t[i].classes[k] == 'k'   ? CODE_KEYWORD
+                                     : t[i].classes[k] == 's' ? CODE_STRING
+                                     : t[i].classes[k] == 'c' ? CODE_COMMENT
+                                                              : CODE_PLAIN);
     }
 }
 

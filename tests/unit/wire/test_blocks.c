@@ -124,7 +124,7 @@ static void hear(void *ctx, const char *s, size_t n)
 static int reply(enum reply_mode mode, const char *const *pieces, const char *finish, struct llm_reply *r,
                  struct buf *heard)
 {
-    struct llm_prompts none = {0};
+    struct prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = {&python, 1}};
     struct llm_listener l = {.ctx = heard, .text = hear};
     struct reply a;
@@ -228,7 +228,7 @@ static void native_replies(void **state)
 static void endless_text_is_cut(void **state)
 {
     (void)state;
-    struct llm_prompts none = {0};
+    struct prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = {&python, 1}};
     struct reply a;
     struct failure f;

@@ -27,7 +27,7 @@ struct got {
 static void read_in(const struct buf *body, size_t piece, struct got *g)
 {
     static const struct llm_tool tool = {"execute_python", "", "{}", "code"};
-    static const struct llm_prompts none = {0};
+    static const struct prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = {&tool, 1}};
     struct reply a;
     *g = (struct got){0};

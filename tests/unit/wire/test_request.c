@@ -13,7 +13,7 @@
 #include "wire/request.h"
 
 static const struct llm_tool tool = {"execute_python", "Runs it.", "{\"type\":\"object\"}", "code"};
-static const struct llm_prompts prompts = {
+static const struct prompts prompts = {
     .system_native = "NATIVE",
     .system_blocks = "BLOCKS",
     .nudge = "NUDGE",
@@ -180,7 +180,6 @@ static void blocks_failed_tries(void **state)
  * none. */
 static void blocks_examples(void **state)
 {
-    struct llm_prompts shown = prompts;
     struct llm_options o = options();
     struct conversation c;
     size_t prompt;
@@ -188,9 +187,11 @@ static void blocks_examples(void **state)
     (void)state;
     conversation_init(&c);
     conversation_user(&c, "q", 1);
-    shown.examples = "one?\n```python\nprint(1)\n```\n\ntwo,\nthree?\n```python\nx = 2\nprint(x)\n```\nno "
-                     "block\n```python\nopen";
-    struct llm_request q = {.conversation = &c, .prompts = &shown, .tools = {&tool, 1}};
+    static const char examples[] =
+        "one?\n```python\nprint(1)\n```\n\ntwo,\nthree?\n```python\nx = 2\nprint(x)\n```\nno "
+        "block\n```python\nopen";
+    struct llm_request q = {
+        .conversation = &c, .prompts = &prompts, .examples = examples, .tools = {&tool, 1}};
     for (int native = 0; native < 2; native++) {
         struct request_shape s = shape(&o, !native);
         autofree char *body = request_body(&q, &s, &prompt);

@@ -1,8 +1,10 @@
-# park.py - part of the worker, compiled when it is first told to park: make a copy of this process, which waits and goes on where we die.
+# snapshot.py - part of the worker, compiled at the first order to capture: make a copy of this process, which waits, and is
+# resumed as the worker where we die.
 #
-# The copy is made by clone() with CLONE_PARENT: it is the supervisor's child, so no os.wait() of the code's ever meets it, and libc's and
-# Python's fork handlers do not run: they would seed random anew, and may be the code's own. That is safe with one thread only.
-# What the copy cannot have is taken from it at once: pipes and sockets. Held here, they would hide from a child that we closed our end.
+# The copy is made by clone() with CLONE_PARENT: it is the supervisor's child, so no os.wait() of the code's ever meets it, and
+# libc's and Python's fork handlers do not run: they would seed random anew, and may be the code's own. That is safe with one
+# thread only. What the copy cannot have is taken from it at once: pipes and sockets. Held here, they would hide from a child
+# that we closed our end.
 
 CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}    # number of the call, and which of its arguments is the child's thread id
 ROOM_LEAST = 24 << 20
@@ -10,7 +12,7 @@ STILL = 0.005                   # so long a copy does nothing
 _clone = _others = None
 
 
-def prepare():
+def prepare_clone():
     """The call with its arguments, or None where it cannot be made."""
     import _ctypes
     number, at = CLONE.get(posix.uname()[4], (0, 0))
@@ -21,7 +23,8 @@ def prepare():
         _type_ = 'P'
     libc = _ctypes.dlopen(None, 2)
     tid, flags = Word(0), 0x8000 | 17               # CLONE_PARENT, SIGCHLD
-    # libc keeps our thread id where the kernel clears it at our end; the kernel writes the copy's there (CLONE_CHILD_SETTID, _CLEARTID).
+    # libc keeps our thread id where the kernel clears it at our end; the kernel writes the copy's there
+    # (CLONE_CHILD_SETTID, _CLEARTID).
     if _ctypes.call_function(_ctypes.dlsym(libc, 'prctl'), (40, _ctypes.byref(tid), 0, 0, 0)) == 0 and tid.value:
         flags |= 0x01000000 | 0x00200000
     words = [number, flags, 0, 0, 0, 0]
@@ -35,25 +38,26 @@ def received(extra):
             for i in range(0, len(value) - 3, 4)]
 
 
-def alone_in_here():
+def has_one_thread():
     return posix.stat('/proc/self/task').st_nlink == 3 or len(posix.listdir('/proc/self/task')) == 1
 
 
-def soon_alone():
-    """A thread that was joined is gone for Python a moment before it is gone. Others stay: for as many as once stayed it does not wait again."""
+def soon_has_one_thread():
+    """A thread that was joined is gone for Python a moment before it is gone. Others stay: for as many as once stayed it does
+    not wait again."""
     global _others
     import time
     others = len(posix.listdir('/proc/self/task'))
     for _ in range(10 if others != _others else 0):
         time.sleep(0.0005)
-        if alone_in_here():
+        if has_one_thread():
             return True
     _others = others
     return False
 
 
-def park(self, extra):
-    """Obey one order to park: the copy comes back from here as the worker, when it is told to go on."""
+def capture(self, extra):
+    """Obey one order: the copy comes back from here as the worker, when it is resumed."""
     global _clone
     fds = received(extra)
     if len(fds) != 2:
@@ -61,23 +65,24 @@ def park(self, extra):
     sock, words = _socket.socket(fileno=fds[0]), fds[1]
     try:
         if _clone is None:
-            _clone = prepare() or 0                 # a Python without _ctypes raises
+            _clone = prepare_clone() or 0           # a Python without _ctypes raises
         if not _clone:
-            refuse(words, b'Na')
-        elif not (alone_in_here() or soon_alone()):
-            refuse(words, b'Nt')
+            say(words, b'Na')
+        elif not (has_one_thread() or soon_has_one_thread()):
+            say(words, b'Nt')
         else:
+            oom_score(snapshot_score())             # the copy has it from its first moment: a cell may fill the memory at once
             pid = _clone()
             if pid == 0:
                 try:
-                    lie_still(self, sock, words)
+                    wait_to_resume(self, sock, words)
                 except BaseException:
                     posix._exit(70)
                 return
-            if pid < 0:
-                refuse(words, b'Nm')
+            say(words, b'P%d\n' % pid if pid > 0 else b'Nm')
+            oom_score(OOM_WORKER)
     except Exception:
-        refuse(words, b'Na')
+        say(words, b'Na')
     sock.close()
     posix.close(words)
     try:                                            # a cell that waits already is not kept waiting
@@ -86,9 +91,9 @@ def park(self, extra):
         touch(self)
 
 
-def refuse(words, why):
+def say(words, text):
     try:
-        posix.write(words, why)
+        posix.write(words, text)
     except OSError:
         pass                                        # the supervisor has given it up
 
@@ -120,10 +125,11 @@ def tmpfs_used(path):
         return 0
 
 
-def score_of_copy():
-    """When memory runs out the kernel ends what has most of it, oom_score_adj thousandths of the limit added. Ours is set so that the sum is
-    the same however big we are: the worker is ended where it has nearly all memory for itself (it would die without us too, and we are
-    what saves the state); below that we are ended, because what it lacks is what we hold."""
+def snapshot_score():
+    """When memory runs out the kernel ends what has most of it, oom_score_adj thousandths of the limit added. A snapshot's is set
+    so that the sum is the same however big it is: the worker is ended where it has nearly all memory for itself (it would die
+    without the snapshot too, which is what saves the state); below that the snapshot is, because what the worker lacks is what
+    that holds."""
     limit = int(OPTIONS['memory'])
     if not limit:
         return 1000
@@ -138,8 +144,9 @@ def score_of_copy():
     return max(OOM_WORKER, min(1000, OOM_WORKER + (least - mine) * 1000 // limit))
 
 
-def lie_still(self, sock, words):
-    """The copy: from here until it is the worker. A cell that follows at once needs the processor more, so at first it does nothing."""
+def wait_to_resume(self, sock, words):
+    """The copy: from here until it is the worker. A cell that follows at once needs the processor more, so at first it does
+    nothing."""
     posix.setsid()                                  # the worker's interrupts are not ours
     sock.settimeout(STILL)
     try:
@@ -147,18 +154,17 @@ def lie_still(self, sock, words):
         posix._exit(0)                              # a newer copy is there already, or somebody who is not the supervisor speaks
     except _socket.timeout:
         sock.settimeout(None)
-    let_go(self, sock, words)
-    oom_score(score_of_copy())
-    posix.write(words, b'P%d' % posix.getpid())
+    detach(self, sock, words)
+    posix.write(words, b'R%d\n' % posix.getpid())
     data, extra, _, _ = sock.recvmsg(64, 64, _socket.MSG_CMSG_CLOEXEC)
     fds = received(extra)
-    if data != b'G' or len(fds) != 2:
+    if data != ORDER_RESUME or len(fds) != 2:
         posix._exit(0)
-    rise(self, fds)
+    resume(self, fds)
 
 
-def let_go(self, sock, words):
-    """Give up what is the dead one's, or would be in its way while it lives."""
+def detach(self, sock, words):
+    """Give up what is the worker's, or would be in its way while it lives."""
     old, self.sock, self.words = self.sock, sock, words
     old.close()
     # The read end of a pipe that nobody writes to: end of file for a reader, an error for a writer.
@@ -167,14 +173,15 @@ def let_go(self, sock, words):
     for name in posix.listdir('/proc/self/fd'):
         fd = int(name)
         try:
-            if fd not in (dead, sock.fileno(), words) and posix.fstat(fd).st_mode & 0o170000 in (0o010000, 0o140000):
+            kind = posix.fstat(fd).st_mode & 0o170000
+            if fd not in (dead, sock.fileno(), words) and kind in (0o010000, 0o140000):
                 posix.dup2(dead, fd, posix.get_inheritable(fd))
         except OSError:
             pass                                    # the descriptor of the listing itself
     posix.close(dead)
 
 
-def rise(self, fds):
+def resume(self, fds):
     if not OPTIONS['alone']:
         prctl(1, 9)
     oom_score(OOM_WORKER)

@@ -1,4 +1,4 @@
-# rare.py - part of the worker, compiled on first use: exceptions for a reader, hints, figures, long values, top-level await.
+# explain.py - part of the worker, compiled at the first exception: what a reader is told of one, and hints.
 # Everything here touches objects of the code, whose __repr__, __dir__ and __str__ may do anything: it all runs inside the worker's
 # guard, cut to a size, and a failure here only makes the report poorer.
 
@@ -26,63 +26,6 @@ def safe_str(value):
 def encode(text, most):
     data = clip(text, most).encode('utf-8', 'backslashreplace')
     return data if len(data) <= 2 * most else data[:2 * most].decode('utf-8', 'ignore').encode()
-
-
-def big_repr(value):
-    kind = type(value)
-    if kind in (str, bytes) and len(value) > VALUE_MOST:
-        return repr(value[:VALUE_MOST // 2]) + ' ... [%d in all]' % len(value)
-    if kind in (list, tuple, set, frozenset, dict) and len(value) > 1000:
-        part = []
-        for item in (value.items() if kind is dict else value):
-            part.append(item)
-            if len(part) == 1000:
-                break
-        text = repr(dict(part) if kind is dict else kind(part))
-        return '%s, ... [%d items in all]' % (text[:-1][:VALUE_MOST - 100], len(value))
-    return repr(value)
-
-
-def run_awaitable(worker, coroutine):
-    import asyncio
-    if worker.loop is None or worker.loop.is_closed():
-        worker.loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(worker.loop)
-    task = worker.loop.create_task(coroutine)
-    try:
-        return worker.loop.run_until_complete(task)
-    except BaseException:
-        if not task.done():
-            task.cancel()
-            try:
-                worker.loop.run_until_complete(task)
-            except BaseException:
-                pass
-        raise
-
-
-PIECE = 4000                    # an interrupt comes between two pieces, never in one
-
-
-def save_figures(worker):
-    """Figures still open go out as PNG, a piece at a time, and are closed."""
-    plt = worker.modules['matplotlib.pyplot']
-    numbers = plt.get_fignums()
-    for i, number in enumerate(numbers):
-        figure = plt.figure(number)
-        try:
-            if i < 20 and (figure.axes or figure.texts or figure.images):
-                out = _io.BytesIO()
-                figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
-                png = out.getvalue()
-                worker.say(b'F', b'')
-                for at in range(0, len(png), PIECE):
-                    worker.say(b'f', png[at:at + PIECE])
-                worker.say(b'g', b'')
-        finally:
-            plt.close(figure)
-    if len(numbers) > 20:
-        print('[only the first 20 of %d open figures are kept]' % len(numbers), file=worker.stderr)
 
 
 # ---- exceptions
@@ -466,7 +409,7 @@ def hint_for(worker, e, frames):
     if isinstance(e, NameError):
         return missing_name(worker, e, frames)
     if isinstance(e, ModuleNotFoundError):
-        need('packages')
+        need('installed')
         return 'nothing can be installed: there is no network. Installed: %s' % (find_packages() or 'the standard library only')
     if isinstance(e, FileNotFoundError):
         names = sorted(posix.listdir(OPTIONS['data']))
@@ -482,39 +425,3 @@ def hint_for(worker, e, frames):
     if isinstance(e, MemoryError):
         return 'the memory of the sandbox is limited' + (': it has ' + size_text(int(OPTIONS['told_memory'])) if 'told_memory' in OPTIONS else '')
     return None
-
-
-def flood(worker):
-    """A million lines are a million system calls. After the first two thousand of a cell its stdout is buffered, and a thread flushes it 20
-    times a second, so that what is printed is still seen. The thread lives no longer than the cell: a fork of the worker has none."""
-    import _thread
-    stop, stopped, stdout = _thread.allocate_lock(), _thread.allocate_lock(), worker.stdout
-    stop.acquire()
-    stopped.acquire()
-
-    def flush():
-        try:
-            stdout.reconfigure(line_buffering=False)
-            while not stop.acquire(True, 0.05):
-                stdout.flush()
-        except BaseException:
-            pass
-        stopped.release()
-
-    def end():
-        worker.flooding = None
-        stop.release()
-        stopped.acquire(True, 1)
-        try:
-            stdout.reconfigure(line_buffering=True)
-        except BaseException:
-            pass
-
-    if not worker.hooked:                       # what is still gathered must not be written by both sides of a fork
-        posix.register_at_fork(before=lambda: worker.flooding and worker.flooding())
-        worker.hooked = True
-    try:
-        _thread.start_new_thread(flush, ())
-        worker.flooding = end
-    except RuntimeError:                        # no thread to be had: a system call a line, then
-        pass

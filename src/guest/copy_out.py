@@ -1,4 +1,4 @@
-# files.py - part of the supervisor, compiled when a cell has made or changed files: sends them to the program, a piece at a time.
+# copy_out.py - part of the supervisor, compiled when a cell has made or changed files: sends them to the program, a piece at a time.
 # Names and inodes are the code's. Every folder on the way is opened without following links and only regular files of the data
 # folder's own file system are read, so that a link cannot make us send what only we can open.
 
@@ -88,20 +88,20 @@ def files(self, before):
     if len(lost) > LOST_NAMED:
         self.ending += tlv(b'm', b'%d' % (len(lost) - LOST_NAMED))
     if notes:
-        self.send(b'N', self.nonce, '\n'.join(notes).encode('utf-8', 'replace')[:4096])
+        self.send(FROM_GUEST_NOTE, self.nonce, '\n'.join(notes).encode('utf-8', 'replace')[:4096])
 
 
 def send_file(self, fd, name, size, more):
-    self.send(b'F', self.nonce, tlv(b'n', name) + tlv(b's', b'%d' % size) + more)
+    self.send(FROM_GUEST_FILE, self.nonce, tlv(b'n', name) + tlv(b's', b'%d' % size) + more)
     at = 0
     while at < size:
         data = posix.pread(fd, min(CHUNK, size - at), at)
         if not data:
             break                               # it became shorter while we read
         at += len(data)
-        self.send(b'D', self.nonce, data)
+        self.send(FROM_GUEST_DATA, self.nonce, data)
         yield
-    self.send(b'G', self.nonce)
+    self.send(FROM_GUEST_FILE_END, self.nonce)
     yield
 
 

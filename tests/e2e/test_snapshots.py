@@ -1,5 +1,5 @@
-"""test_parked.py - the state outlives code that dies: on every engine, as root and as an ordinary user, each way to die, what the program tells
-(--json and a reader's eye), and where no copy can be had. The supervisor's part is in tests/unit/sandbox/test_parked.c."""
+"""test_snapshots.py - the state outlives code that dies: on every engine, as root and as an ordinary user, each way to die, what the program tells
+(--json and a reader's eye), and where no copy can be had. The supervisor's part is in tests/unit/sandbox/test_snapshots.c."""
 import pytest
 
 from conftest import PLACES, make_sandpiper, need_engine
@@ -69,7 +69,7 @@ def test_no_copy(there, place):
 
 
 def test_switched_off(there, place):
-    cells = play(there, ["import os\nx = 1", "os._exit(0)", "x"], "--no-park")
+    cells = play(there, ["import os\nx = 1", "os._exit(0)", "x"], "--no-snapshots")
     assert cells[1].state_lost and not cells[1].state_restored and cells[1].error.endswith("; variables are gone")
     assert cells[2].status == "exception"
 
@@ -92,7 +92,7 @@ def test_memory_is_the_cells_first(there, place):
     assert cells[0].status == "ok", cells[0]
     assert cells[1].status == "ok" and cells[1].out == "went on\n" and "memory" not in cells[1].model_text, cells[1]
     assert cells[2].state_restored and cells[3].value == "(1, 2, 130)", cells[2:4]
-    assert cells[4].state_lost and "no copy to go on from: it was killed, most likely as memory ran short" in cells[4].error, cells[4]
+    assert cells[4].state_lost and "no snapshot to go on from: it was killed, most likely as memory ran short" in cells[4].error, cells[4]
     assert cells[5].status == "exception", cells[5]
     assert cells[7].status == "memory" and cells[7].state_restored, cells[7]
     assert cells[8].value == "(2, 100)", cells[8]
@@ -121,7 +121,7 @@ def test_killed_copy(there, place):
     cells = play(there, ["import os\nx = 1", kill + "print('alive')", "os._exit(0)", "x", kill + "os._exit(0)", "x"])
     assert cells[1].out == "alive\n" and cells[1].status == "ok", cells[1]
     assert cells[2].state_restored and cells[3].value == "1", cells[2:4]
-    assert cells[4].state_lost and "no copy to go on from" in cells[4].error and cells[5].status == "exception", cells[4:]
+    assert cells[4].state_lost and "no snapshot to go on from" in cells[4].error and cells[5].status == "exception", cells[4:]
 
 
 def test_calls_of_one_reply(there, serve):

@@ -1,4 +1,4 @@
-# deaths.py - part of the supervisor, compiled at the first SIGCHLD: reap, bury, start again.
+# reap.py - part of the supervisor, compiled at the first SIGCHLD: reap, bury, start again.
 
 
 def reap(self):
@@ -6,8 +6,10 @@ def reap(self):
         posix.read(self.wake[0], 4096)
     except OSError:
         pass
-    if self.parks:
-        need('parked')
+    if self.snapshots:
+        need('recover')
+    if self.snapshot is not None:
+        self.hear_snapshot()                    # its pid, perhaps: it can be known only while it is not reaped
     status = None
     while True:
         try:
@@ -18,7 +20,7 @@ def reap(self):
             break
         if pid == self.worker:
             status = what
-        elif self.parks and self.ended(pid, what):
+        elif self.snapshots and self.reaped(pid, what):
             pass
         elif self.helper and pid == self.helper['pid']:
             self.helper['status'] = what
@@ -33,24 +35,22 @@ def died(self, status):
     if self.waiting:
         self.drain(PIPE_MOST)
     ending = tlv(b'w', b'%d' % status) + (tlv(b'c', b'closed') if self.closed_kill else b'')
-    if self.parks:
-        if self.due:                            # the copy that there may be is older than a good cell
-            self.due = 0.0
-            self.unpark(b'early')               # noqa: from parked.py
+    if self.snapshots:
+        self.due = 0.0
         self.maimed = self.maimed + 1 if self.waiting and status == 70 << 8 else 0
-        if self.maimed > 1:                     # the copy is no better than what it took the place of
-            self.unpark(b'maimed')              # noqa: from parked.py
+        if self.maimed > 1:                     # the snapshot is no better than what it took the place of
+            self.drop_snapshot(b'maimed')       # noqa: from recover.py
         forget(self)
         self.worker = 0
-        self.dying = ending, time.monotonic() + ANNOUNCE_WAIT, not self.waiting and self.sending is None    # noqa: from parked.py
-        self.mourn()                            # noqa: from parked.py
+        self.dying = ending, time.monotonic() + READY_WAIT, not self.waiting and self.sending is None   # noqa: from recover.py
+        self.recover()                          # noqa: from recover.py
         return
     self.bury()
     self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
     if self.waiting or self.sending is not None:
         close_cell(self, ending)
     else:
-        self.send(b'X', NONE, ending)
+        self.send(FROM_GUEST_DEATH, NONE, ending)
 
 
 def close_cell(self, ending):
@@ -82,8 +82,8 @@ def forget(self):
 def bury(self, spare=0):
     """Kill and reap everything but us and the process to spare, and forget the worker. False: after a second something still lived."""
     forget(self)
-    if self.parks:
-        need('parked')
+    if self.snapshots:
+        need('recover')
     if spare and self.alone:
         signal_all(_signal.SIGSTOP)             # in one step: what forks without end could outrun the kills one by one
     until = time.monotonic() + 1.0
@@ -100,8 +100,8 @@ def bury(self, spare=0):
                 pid, status = posix.waitpid(-1, posix.WNOHANG)
                 if not pid:
                     break
-                if self.parks:
-                    self.ended(pid, status)     # noqa: from parked.py
+                if self.snapshots:
+                    self.reaped(pid, status)    # noqa: from recover.py
         except ChildProcessError:
             done = True
         if not done:

@@ -1,17 +1,11 @@
-/* python.c - which bytes of Python code are keywords, strings and comments. */
-#include "show/python.h"
+/* highlight.c - which bytes of code are keywords, strings and comments, by what chat/language.h says of
+ * its language. */
+#include "show/highlight.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/mem.h"
-
-static const char *const keywords[] = {
-    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
-};
+#include "chat/language.h"
 
 static bool is_word(char c)
 {
@@ -19,10 +13,10 @@ static bool is_word(char c)
            || (unsigned char)c >= 0x80;
 }
 
-static bool is_keyword(const char *s, size_t len)
+static bool is_keyword(const struct language *language, const char *s, size_t len)
 {
-    for (size_t i = 0; i < countof(keywords); i++)
-        if (strlen(keywords[i]) == len && !memcmp(keywords[i], s, len))
+    for (const char *const *k = language->keywords; *k; k++)
+        if (strlen(*k) == len && !memcmp(*k, s, len))
             return true;
     return false;
 }
@@ -46,26 +40,26 @@ static size_t string_end(const char *s, size_t len, size_t i)
     return len;
 }
 
-void python_classify(const char *s, size_t len, unsigned char *out)
+void highlight(const struct language *language, const char *s, size_t len, unsigned char *out)
 {
-    size_t i = 0;
+    size_t i = 0, mark = language ? strlen(language->comment) : 0;
 
-    memset(out, PYTHON_PLAIN, len);
-    while (i < len) {
+    memset(out, CODE_PLAIN, len);
+    while (language && i < len) {
         size_t from = i;
 
-        if (s[i] == '#') {
+        if (len - i >= mark && !memcmp(s + i, language->comment, mark)) {
             while (i < len && s[i] != '\n')
                 i++;
-            memset(out + from, PYTHON_COMMENT, i - from);
-        } else if (s[i] == '"' || s[i] == '\'') {
+            memset(out + from, CODE_COMMENT, i - from);
+        } else if (s[i] && strchr(language->quotes, s[i])) {
             i = string_end(s, len, i);
-            memset(out + from, PYTHON_STRING, i - from);
+            memset(out + from, CODE_STRING, i - from);
         } else if (is_word(s[i])) {
             while (i < len && is_word(s[i]))
                 i++;
-            if (is_keyword(s + from, i - from))
-                memset(out + from, PYTHON_KEYWORD, i - from);
+            if (is_keyword(language, s + from, i - from))
+                memset(out + from, CODE_KEYWORD, i - from);
         } else {
             i++;
         }

@@ -1,0 +1,40 @@
+/* tools.h - what a tool is. Each is a row of the table in tools.c: its name, the schema of its arguments and the function
+ * that runs it. Which of them the model is offered, and what it is told of each, stands under "tools" in
+ * prompts/python.yaml. The loop knows none of them.
+ */
+#ifndef AGENT_TOOLS_H
+#define AGENT_TOOLS_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "chat/conversation.h"
+
+struct agent;
+struct error;
+struct json;
+struct language;
+
+/* One call while it is carried out. */
+struct tool_use {
+    const struct tool *tool;
+    const struct call *call;
+    const struct json *args; /* an object */
+    /* what the model is told, failures included */
+    enum result_kind kind;
+    struct buf text;
+};
+
+struct tool {
+    const char *name;       /* [A-Za-z0-9_-]{1,64} */
+    const char *parameters; /* of its arguments: JSON schema, text */
+    const char *code_key;   /* the argument that is code, and its language; or NULL */
+    const struct language *language;
+    /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, interrupted before it ran). */
+    int (*run)(struct agent *a, struct tool_use *use, struct error *err);
+};
+
+extern const struct tool agent_tools[];
+extern const size_t agent_n_tools;
+
+#endif

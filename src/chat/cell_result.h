@@ -1,0 +1,66 @@
+/* cell_result.h - what came of one cell, under the same names from the sandbox to the listeners: filled in by the
+ * sandbox, carried by EVENT_TOOL_RESULT, put into words for the model by the agent. Plain data.
+ */
+#ifndef CHAT_CELL_RESULT_H
+#define CHAT_CELL_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cell_status {
+    CELL_OK,
+    CELL_EXCEPTION,
+    CELL_EXIT,
+    CELL_TIMEOUT,
+    CELL_INTERRUPTED,
+    CELL_MEMORY,
+    CELL_DIED,
+    CELL_NOT_RUN
+};
+
+struct cell_file {
+    char *name; /* as made in /mnt/data (relative), repaired to valid UTF-8 */
+    char *path; /* where the copy is on the host */
+    uint64_t size;
+    bool figure; /* a PNG of matplotlib's open figures */
+};
+
+struct cell_result { /* strings are owned, and NULL where there is nothing to say */
+    enum cell_status status;
+    char *value;     /* repr of the last expression when it is not None. Capped */
+    char *exception; /* "KeyError: 'x'", one line */
+    char *traceback; /* the user's own frames */
+    char *hint;      /* names that do exist, the line that failed; for the model */
+    int line;        /* of the error in the cell; 0 unknown */
+    int exit_code;   /* CELL_EXIT: SystemExit's code */
+    /* One line in three parts, which cell_what() joins: which limit ended it and how much it had, or who
+     * stopped it; what is left of the variables after that; what had been lost before it ran. */
+    char *what, *left, *before;
+    bool state_lost; /* variables are gone */
+    bool
+        state_restored; /* the interpreter died; variables are those from before the cell. Not with state_lost */
+    bool earlier;       /* either was so before this cell ran: what it defined is there */
+    bool files_lost;    /* /mnt/data is gone too (the container was replaced); state_lost as well */
+    double seconds;
+    uint64_t out_bytes, err_bytes; /* everything it wrote */
+    char *output_path;       /* the full output on disk (16 MiB at most), where that is more than was shown */
+    struct cell_file *files; /* made or changed, and copied out */
+    size_t n_files;
+    char *files_note; /* what was not delivered and why (too big, too many, a symlink) */
+    /* the first of those that are the user's loss (too big to be copied, or the disk of this machine is full):
+     * a line, its name inside, and a line that says what would have helped */
+    char *undelivered, *undelivered_name, *undelivered_remedy;
+};
+
+void cell_result_release(struct cell_result *r);
+
+/* It did what it was to do; exit(0) counts. */
+bool cell_succeeded(const struct cell_result *r);
+/* what, left and before as one line, or NULL; the caller frees */
+char *cell_what(const struct cell_result *r);
+/* Why it failed, for the user: the traceback, or where a limit or the user ended it, that. NULL after CELL_OK and where
+ * nothing is known. The caller frees. */
+char *cell_error(const struct cell_result *r);
+
+#endif

@@ -1,0 +1,95 @@
+# extras.py - part of the worker, compiled when a cell first needs it: long values, top-level await, figures, much output.
+# Objects of the code are touched here, as in explain.py.
+
+
+def big_repr(value):
+    kind = type(value)
+    if kind in (str, bytes) and len(value) > VALUE_MOST:
+        return repr(value[:VALUE_MOST // 2]) + ' ... [%d in all]' % len(value)
+    if kind in (list, tuple, set, frozenset, dict) and len(value) > 1000:
+        part = []
+        for item in (value.items() if kind is dict else value):
+            part.append(item)
+            if len(part) == 1000:
+                break
+        text = repr(dict(part) if kind is dict else kind(part))
+        return '%s, ... [%d items in all]' % (text[:-1][:VALUE_MOST - 100], len(value))
+    return repr(value)
+
+
+def run_awaitable(worker, coroutine):
+    import asyncio
+    if worker.loop is None or worker.loop.is_closed():
+        worker.loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(worker.loop)
+    task = worker.loop.create_task(coroutine)
+    try:
+        return worker.loop.run_until_complete(task)
+    except BaseException:
+        if not task.done():
+            task.cancel()
+            try:
+                worker.loop.run_until_complete(task)
+            except BaseException:
+                pass
+        raise
+
+
+PIECE = 4000                    # an interrupt comes between two pieces, never in one
+
+
+def save_figures(worker):
+    """Figures still open go out as PNG, a piece at a time, and are closed."""
+    plt = worker.modules['matplotlib.pyplot']
+    numbers = plt.get_fignums()
+    for i, number in enumerate(numbers):
+        figure = plt.figure(number)
+        try:
+            if i < 20 and (figure.axes or figure.texts or figure.images):
+                out = _io.BytesIO()
+                figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
+                png = out.getvalue()
+                worker.say(RECORD_FIGURE, b'')
+                for at in range(0, len(png), PIECE):
+                    worker.say(RECORD_FIGURE_DATA, png[at:at + PIECE])
+                worker.say(RECORD_FIGURE_END, b'')
+        finally:
+            plt.close(figure)
+    if len(numbers) > 20:
+        print('[only the first 20 of %d open figures are kept]' % len(numbers), file=worker.stderr)
+
+
+def buffer_output(worker):
+    """A million lines are a million system calls. After the first two thousand of a cell its stdout is buffered, and a thread flushes it 20
+    times a second, so that what is printed is still seen. The thread lives no longer than the cell: a fork of the worker has none."""
+    import _thread
+    stop, stopped, stdout = _thread.allocate_lock(), _thread.allocate_lock(), worker.stdout
+    stop.acquire()
+    stopped.acquire()
+
+    def flush():
+        try:
+            stdout.reconfigure(line_buffering=False)
+            while not stop.acquire(True, 0.05):
+                stdout.flush()
+        except BaseException:
+            pass
+        stopped.release()
+
+    def end():
+        worker.flooding = None
+        stop.release()
+        stopped.acquire(True, 1)
+        try:
+            stdout.reconfigure(line_buffering=True)
+        except BaseException:
+            pass
+
+    if not worker.hooked:                       # what is still gathered must not be written by both sides of a fork
+        posix.register_at_fork(before=lambda: worker.flooding and worker.flooding())
+        worker.hooked = True
+    try:
+        _thread.start_new_thread(flush, ())
+        worker.flooding = end
+    except RuntimeError:                        # no thread to be had: a system call a line, then
+        pass

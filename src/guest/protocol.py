@@ -1,0 +1,25 @@
+# protocol.py - the names of what goes over the channel, and between supervisor and worker; docs/sandbox-protocol.md. The frames
+# have the same names in src/sandbox/frame.h. TO_GUEST_PARTS, the first one, is in boot.py.
+
+VERSION = b'1'
+
+# Frames from the program.
+TO_GUEST_RUN, TO_GUEST_INTERRUPT, TO_GUEST_KILL, TO_GUEST_RESET = b'R', b'I', b'K', b'S'
+TO_GUEST_PUT, TO_GUEST_DATA, TO_GUEST_COMMIT, TO_GUEST_ABORT = b'P', b'D', b'C', b'A'
+TO_GUEST_PROFILE, TO_GUEST_ARGUMENTS, TO_GUEST_INVENTORY, TO_GUEST_KEEP = b'F', b'G', b'V', b'W'
+
+# Frames to the program.
+FROM_GUEST_HELLO, FROM_GUEST_STDOUT, FROM_GUEST_STDERR, FROM_GUEST_RESULT = b'H', b'O', b'E', b'R'
+FROM_GUEST_FILE, FROM_GUEST_DATA, FROM_GUEST_FILE_END, FROM_GUEST_NOTE = b'F', b'D', b'G', b'N'
+FROM_GUEST_END, FROM_GUEST_DEATH = b'Z', b'X'
+
+# Orders to the worker that are not a cell, in place of a cell's number.
+ORDER_SNAPSHOT, ORDER_INVENTORY, ORDER_ARGUMENTS = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff', b'\xfd\xff\xff\xff'
+ORDER_RESUME = b'G'             # to a snapshot
+
+# Records from the worker.
+RECORD_RESULT, RECORD_FIGURE, RECORD_FIGURE_DATA, RECORD_FIGURE_END = b'R', b'F', b'f', b'g'
+
+
+def tlv(tag, data):
+    return tag + len(data).to_bytes(4, 'little') + data
