@@ -135,7 +135,8 @@ $(B)/gen/seccomp_program: src/limits/make/seccomp_program.c $(B)/limits/seccomp.
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 
 unit: $(UNIT_BIN)
-	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
+	@printf '%s\n' $(UNIT_BIN) | xargs -P "$$(nproc)" -I {} sh -c \
+	  'timeout 300 {} >{}.log 2>&1 && echo "passed {}" || { cat {}.log; echo "FAILED {}"; exit 1; }'
 
 # Arrows between rooms, headers, banned functions, scripts, and everything compiled by both compilers with -Werror.
 LINT_TARGETS = $(foreach r,$(ROOMS),$(call objs_of,$(r))) $(UNIT_BIN)

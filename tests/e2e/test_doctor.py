@@ -9,7 +9,9 @@ import signal
 import pexpect
 import pytest
 
+import rootless
 from conftest import ENGINES, IMAGE, quiet, swept, why_not
+from program import AS_USER
 
 
 def test_doctor_says_what_an_engine_holds(sandpiper_on, engine):
@@ -35,11 +37,8 @@ def test_doctor_breaks_between_words_at_a_terminal(sandpiper):
 def test_doctor_as_an_ordinary_user_names_what_is_weaker(sandpiper):
     if os.geteuid() != 0:
         pytest.skip("it is one already")
-    uid = 54321
-    for root, dirs, files in os.walk(sandpiper.dir):
-        for name in dirs + files + ["."]:
-            os.chown(os.path.join(root, name), uid, uid)
-    r = sandpiper.run("doctor", "--offline", user=uid, group=uid, extra_groups=[])
+    rootless.own(sandpiper.dir)
+    r = sandpiper.run("doctor", "--offline", **AS_USER)
     assert r.code == 0, r
     assert "memory is limited for each process" in r.out and "CPU time is not" in r.out and "memory 1 GiB" not in r.out, r
 

@@ -15,6 +15,7 @@ import time
 import pexpect
 import pytest
 
+import rootless
 from conftest import need_engine, quiet
 
 
@@ -585,9 +586,7 @@ def test_as_an_ordinary_user(named_bwrap):
     if os.geteuid() != 0:
         pytest.skip("the other tests run as one already")
     uid = 54322
-    for root, dirs, files in os.walk(s.dir):
-        for name in dirs + files + ["."]:
-            os.chown(os.path.join(root, name), uid, uid)
+    rootless.own(s.dir, uid)
     user = dict(user=uid, group=uid, extra_groups=[])
     assert run(s, "x = 41\nopen('f', 'w').write('hi')", **user).code == 0
     first = record(s)["pid"]
