@@ -50,7 +50,7 @@ static void account(struct agent *a, struct question *q, const struct llm_reply 
 
 static bool window_full(const struct agent *a, const struct question *q, const struct error *err)
 {
-    return err->kind == ERROR_LIMIT && strstr(err->text, "context") && !q->late && !loop_cancelled(a->loop);
+    return err->kind == ERROR_CONTEXT && !q->late && !loop_cancelled(a->loop);
 }
 
 /* What a model whose output is its answer is shown before it writes code about data. A repair has code of its

@@ -99,15 +99,6 @@ void agent_listener(struct agent *a, struct llm_listener *l);
 void agent_reply_end(struct agent *a, enum reply_kind kind);
 
 /* texts.c */
-struct text_var {
-    const char *name, *value;
-};
-struct text_vars {
-    const struct text_var *v;
-    size_t n;
-};
-/* "{name}" of unknown names stays */
-char *text_fill(const char *text, const struct text_vars *vars);
 /* may wait for the sandbox; -1 only when cancelled */
 int texts_make(struct agent *a, struct prompts *t, struct error *err);
 

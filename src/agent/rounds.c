@@ -35,6 +35,7 @@ static int failed(const struct agent *a, struct error *err)
     case ERROR_SANDBOX:
         return QUESTION_NO_SANDBOX;
     case ERROR_LIMIT:
+    case ERROR_CONTEXT:
         return QUESTION_LIMIT;
     case ERROR_CANCELLED:
         if (!loop_fatal(a->loop))

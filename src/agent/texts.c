@@ -7,33 +7,24 @@
 
 #include "agent/private.h"
 #include "base/error.h"
+#include "base/fill.h"
 #include "base/mem.h"
 #include "chat/language.h"
 
-char *text_fill(const char *text, const struct text_vars *vars)
+struct text_vars {
+    const struct text_var *v;
+    size_t n;
+};
+
+/* YAML's literal blocks end in a newline that no one wants to send. */
+static char *fill(void *ctx, const char *text)
 {
-    struct buf out = BUF_INIT(0);
+    const struct text_vars *vars = ctx;
+    char *filled = text_fill(text, vars->v, vars->n);
 
-    while (*text) {
-        size_t i, skip = 0;
-
-        for (i = 0; *text == '{' && i < vars->n; i++) {
-            size_t len = strlen(vars->v[i].name);
-
-            if (!strncmp(text + 1, vars->v[i].name, len) && text[1 + len] == '}') {
-                buf_addstr(&out, vars->v[i].value);
-                skip = len + 2;
-                break;
-            }
-        }
-        if (!skip)
-            buf_addch(&out, *text);
-        text += skip ? skip : 1;
-    }
-    /* YAML's literal blocks end in a newline that no one wants to send. */
-    while (out.len && out.data[out.len - 1] == '\n')
-        out.data[--out.len] = '\0';
-    return buf_steal(&out, NULL);
+    for (size_t len = strlen(filled); len && filled[len - 1] == '\n';)
+        filled[--len] = '\0';
+    return filled;
 }
 
 static void today(char *out, size_t size)
@@ -69,11 +60,6 @@ static void add_user_system(const struct agent *a, const char **text)
     autofree char *filled = (char *)*text;
 
     *text = xasprintf("%s\n\n%s", filled, a->system);
-}
-
-static char *fill(void *ctx, const char *text)
-{
-    return text_fill(text, ctx);
 }
 
 static const struct language_module *module_of(const char *package, size_t len)

@@ -125,6 +125,7 @@ int error_exit_code(const struct error *err)
     case ERROR_SANDBOX:
         return 3;
     case ERROR_LIMIT:
+    case ERROR_CONTEXT:
         return 5;
     case ERROR_CANCELLED:
         return 130;

@@ -18,6 +18,7 @@ enum error_kind { /* what the program does about it; the exit code follows (docs
                   ERROR_PROTOCOL,  /*   1  a peer sent what cannot be understood */
                   ERROR_SANDBOX,   /*   3  the sandbox could not be started */
                   ERROR_LIMIT,     /*   5  a limit was reached: rounds, tokens, time, length */
+                  ERROR_CONTEXT,   /*   5  the conversation does not fit the model's context window */
                   ERROR_CANCELLED, /* 130  interrupted by the user (143 when a SIGTERM did it) */
                   ERROR_SYSTEM,    /*   1  the operating system refused: disk, memory, descriptors */
 };

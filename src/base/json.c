@@ -285,6 +285,17 @@ const char *json_str(const struct json *j)
     return json_type(j) == JSON_STRING ? peek(j)->valuestring : NULL;
 }
 
+bool json_is(const struct json *o, const char *type)
+{
+    return !strcmp(json_text(json_get(o, "type")), type);
+}
+
+const char *json_text(const struct json *j)
+{
+    const char *s = json_str(j);
+    return s ? s : "";
+}
+
 bool json_truthy(const struct json *j)
 {
     switch (json_type(j)) {

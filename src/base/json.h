@@ -48,6 +48,8 @@ const struct json *json_next(const struct json *j);
 const char *json_key(const struct json *member);
 /* the string, or NULL when it is none. No NULs inside */
 const char *json_str(const struct json *j);
+bool json_is(const struct json *o, const char *type); /* is that the string of its member "type"? */
+const char *json_text(const struct json *j);          /* the same, but "" when it is none */
 /* as Python would: not null, false, 0, "", [] or {} */
 bool json_truthy(const struct json *j);
 bool json_bool(const struct json *j, bool otherwise);

@@ -22,19 +22,11 @@ char *arguments_of_code(const char *code_key, const char *code, size_t len)
 
 static void escape_control(struct buf *out, unsigned char c)
 {
-    switch (c) {
-    case '\n':
-        buf_addstr(out, "\\n");
-        break;
-    case '\t':
-        buf_addstr(out, "\\t");
-        break;
-    case '\r':
-        buf_addstr(out, "\\r");
-        break;
-    default:
+    const char *at = c ? strchr("\nn\tt\rr", c) : NULL; /* each with its letter */
+    if (at)
+        buf_addf(out, "\\%c", at[1]);
+    else
         buf_addf(out, "\\u%04x", c);
-    }
 }
 
 char *arguments_mend(const char *text, size_t len)

@@ -126,15 +126,9 @@ static bool add_args(struct call_deltas *all, struct partial_call *t, const stru
     return true;
 }
 
-static const char *string_or_empty(const struct json *j)
-{
-    const char *s = json_str(j);
-    return s ? s : "";
-}
-
 static const char *id_or_empty(const struct json *j)
 {
-    const char *s = string_or_empty(j);
+    const char *s = json_text(j);
     return strlen(s) <= CALL_DELTAS_ID_MAX ? s : "";
 }
 
@@ -157,7 +151,7 @@ bool call_deltas_add(struct call_deltas *s, const struct json *d)
     const struct json *f = json_get(d, "function");
     const struct json *call = json_type(f) == JSON_OBJECT ? f : d;
     const struct json *args = json_get(call, "arguments");
-    const char *id = id_or_empty(json_get(d, "id")), *name = string_or_empty(json_get(call, "name"));
+    const char *id = id_or_empty(json_get(d, "id")), *name = json_text(json_get(call, "name"));
     bool args_null = json_type(args) == JSON_NULL || (json_str(args) && !*json_str(args));
     const struct json *extra = json_get(d, "extra_content");
     if (!*id && !*name && args_null && json_type(extra) == JSON_NULL)
@@ -220,7 +214,7 @@ bool call_deltas_add_item(struct call_deltas *s, const struct json *event, const
     if (!t->id && *id)
         t->id = xstrdup(id);
     if (!t->name.len)
-        buf_addstr(&t->name, string_or_empty(json_get(item, "name")));
+        buf_addstr(&t->name, json_text(json_get(item, "name")));
     if (done)
         set_args(s, t, json_get(item, "arguments"));
     return true;
@@ -229,7 +223,7 @@ bool call_deltas_add_item(struct call_deltas *s, const struct json *event, const
 bool call_deltas_add_item_arguments(struct call_deltas *s, const struct json *event,
                                     const struct json *arguments, bool done)
 {
-    const char *piece = string_or_empty(arguments);
+    const char *piece = json_text(arguments);
     struct partial_call *t = *piece ? item_call(s, event, id_or_empty(json_get(event, "item_id"))) : NULL;
     if (!t)
         return false;
@@ -242,8 +236,7 @@ bool call_deltas_add_item_arguments(struct call_deltas *s, const struct json *ev
 
 bool call_deltas_add_function_call(struct call_deltas *s, const struct json *f)
 {
-    const char *name = string_or_empty(json_get(f, "name")),
-               *args = string_or_empty(json_get(f, "arguments"));
+    const char *name = json_text(json_get(f, "name")), *args = json_text(json_get(f, "arguments"));
     if (!*name && (!s->n || !*args))
         return false; /* Snowflake sends a zero-valued one with every text */
     struct partial_call *t = by_index(s, -2);

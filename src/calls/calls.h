@@ -1,6 +1,6 @@
-/* calls.h - from what a service or a model wrote to calls that can be run or refused: names, arguments, code
- * (WIRE 5.7 to 5.11), and JSON that a model wrote into its text. A call is never guessed: what is cut or broken
- * becomes a problem text for the model.
+/* calls.h - from what a service or a model wrote to calls that can be run or refused: names, arguments,
+ * code (WIRE 5.7 to 5.11), and JSON that a model wrote into its text. A call is never guessed: what is cut
+ * or broken becomes a problem text for the model.
  */
 #ifndef CALLS_CALLS_H
 #define CALLS_CALLS_H
@@ -37,12 +37,13 @@ int calls_move(struct calls *to, struct calls *from);
 
 /* At the end of a whole reply. cut: it ended by the token limit, so the last call may be incomplete. */
 void calls_from_deltas(struct calls *c, const struct call_deltas *deltas, bool cut);
-/* A block of code as a call of the tool that takes code; nothing, where none does. problem NULL: it may run. */
+/* A block of code as a call of the tool that takes code; nothing, where none does. problem NULL: it may
+ * run. */
 void calls_from_code(struct calls *c, const char *code, size_t len, const char *problem);
 
 /* The next three give the number of calls that were added; 0: it is no call of a known tool. */
-/* JSON that stands in the text: an object, a list of such, or {"tool_calls": [...]}. What plainly is meant as
- * a call and is no JSON is added as a problem. */
+/* JSON that stands in the text: an object, a list of such, or {"tool_calls": [...]}. What plainly is meant
+ * as a call and is no JSON is added as a problem. */
 int calls_from_text(struct calls *c, const char *text, size_t len);
 /* Arguments as JSON text for a tool that was named. */
 int calls_from_named(struct calls *c, const char *name, const char *args, size_t len);

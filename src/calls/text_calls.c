@@ -19,13 +19,15 @@
 /* so much is read behind a call, for the end of a thought or a call as the API has it */
 #define INVENTED_MAX 4096
 
-struct out {
-    struct buf *text, *thoughts;
-};
-
-void text_calls_init(struct text_calls *k, const struct llm_toolset *tools)
+void text_calls_init(struct text_calls *k, const struct llm_toolset *tools, struct buf *text,
+                     struct buf *thoughts)
 {
-    *k = (struct text_calls){.tools = tools, .calls.tools = tools, .tries = TRIES, .blank = true};
+    *k = (struct text_calls){.text = text,
+                             .thoughts = thoughts,
+                             .tools = tools,
+                             .calls.tools = tools,
+                             .tries = TRIES,
+                             .blank = true};
     buf_init(&k->held, HELD_MAX + 2 * PIECE);
     buf_init(&k->taken, 2 * TAKEN_MAX);
     buf_init(&k->space, SPACE_MAX);
@@ -94,7 +96,7 @@ static void forget_place(struct text_calls *k)
 
 /* ---- text that is passed on ---- */
 
-static void pass(struct text_calls *k, const char *s, size_t n, struct out *o)
+static void pass(struct text_calls *k, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         bool first = !k->begun;
@@ -106,21 +108,21 @@ static void pass(struct text_calls *k, const char *s, size_t n, struct out *o)
         }
         if (first) {
             k->begun = true;
-            buf_add(o->text, buf_str(&k->space), k->space.len);
+            buf_add(k->text, buf_str(&k->space), k->space.len);
             buf_release(&k->space);
         }
-        buf_addch(o->text, s[i]);
+        buf_addch(k->text, s[i]);
     }
 }
 
 /* They were none: what was taken for calls is text after all. */
-static void give_back(struct text_calls *k, struct out *o)
+static void give_back(struct text_calls *k)
 {
     struct buf was = k->taken;
     buf_init(&k->taken, 2 * TAKEN_MAX);
     calls_drop(&k->calls, 0);
     k->sure = 0;
-    pass(k, buf_str(&was), was.len, o);
+    pass(k, buf_str(&was), was.len);
     buf_release(&was);
 }
 
@@ -135,11 +137,11 @@ static bool between_calls(char b)
 }
 
 /* A byte of a reply that has a call in it already. False: those were none, and it is text. */
-static bool pass_behind(struct text_calls *k, char b, struct out *o)
+static bool pass_behind(struct text_calls *k, char b)
 {
     if (k->invented || !between_calls(b)) {
         if (!k->sure) {
-            give_back(k, o);
+            give_back(k);
             return false;
         }
         calls_drop(&k->calls, k->sure);
@@ -150,10 +152,10 @@ static bool pass_behind(struct text_calls *k, char b, struct out *o)
     return true;
 }
 
-static void pass_byte(struct text_calls *k, char b, struct out *o)
+static void pass_byte(struct text_calls *k, char b)
 {
-    if (!behind(k) || !pass_behind(k, b, o))
-        pass(k, &b, 1, o);
+    if (!behind(k) || !pass_behind(k, b))
+        pass(k, &b, 1);
 }
 
 /* ---- forms ---- */
@@ -245,12 +247,12 @@ static void step_cursors(struct text_calls *k, int b)
 
 /* All that came before was a thought: what was passed on, what was taken for calls, and what is about to
  * be passed on. */
-static void unsay(struct text_calls *k, struct out *o)
+static void unsay(struct text_calls *k)
 {
-    buf_add(o->thoughts, buf_str(&k->space), k->space.len);
-    buf_add(o->thoughts, buf_str(o->text), o->text->len);
-    buf_clear(o->text);
-    buf_add(o->thoughts, buf_str(&k->taken), k->taken.len);
+    buf_add(k->thoughts, buf_str(&k->space), k->space.len);
+    buf_add(k->thoughts, buf_str(k->text), k->text->len);
+    buf_clear(k->text);
+    buf_add(k->thoughts, buf_str(&k->taken), k->taken.len);
     buf_clear(&k->taken);
     buf_clear(&k->space);
     calls_drop(&k->calls, 0);
@@ -259,20 +261,17 @@ static void unsay(struct text_calls *k, struct out *o)
     forget_place(k);
 }
 
-static void take_calls(struct text_calls *k, const struct form *f, struct calls *found, const char *s,
-                       size_t n)
+static void take_calls(struct text_calls *k, struct calls *found, bool sure)
 {
     if (!behind(k))
         buf_add(&k->taken, buf_str(&k->space), k->space.len); /* white space before a call is no text */
     buf_release(&k->space);
     calls_move(&k->calls, found);
-    k->sure = f->alone ? k->sure : k->calls.n;
-    buf_add(&k->taken, s, n);
-    k->enough = k->enough || k->taken.len > TAKEN_MAX;
+    k->sure = sure ? k->calls.n : k->sure;
 }
 
 /* The whole form that was found. */
-static void take(struct text_calls *k, struct out *o)
+static void take(struct text_calls *k)
 {
     const struct form *f = k->best.form;
     const char *s = k->held.data + k->from;
@@ -283,9 +282,11 @@ static void take(struct text_calls *k, struct out *o)
     k->n_cursors = 0;
     k->from = k->best.end;
     if (f->kind == FORM_CALL) {
-        take_calls(k, f, &found, s, n);
+        take_calls(k, &found, !f->alone);
+        buf_add(&k->taken, s, n);
+        k->enough = k->enough || k->taken.len > TAKEN_MAX;
     } else if (f->kind == FORM_CLOSE) {
-        unsay(k, o);
+        unsay(k);
     } else if (f->kind == FORM_END) {
         buf_add(&k->taken, s, n);
     } else if (!k->begun && !behind(k)) {
@@ -296,39 +297,39 @@ static void take(struct text_calls *k, struct out *o)
     } else {
         k->opened = true;
         for (size_t i = 0; i < n; i++) /* talk about the tag */
-            pass_byte(k, s[i], o);
+            pass_byte(k, s[i]);
     }
 }
 
 /* Nothing fits any more. */
-static void give_up(struct text_calls *k, struct out *o)
+static void give_up(struct text_calls *k)
 {
     const char *s = k->held.data + k->from;
     if (k->at - k->from > LATE && k->tries)
         k->tries--;
     k->n_cursors = 0;
-    pass_byte(k, *s, o);
+    pass_byte(k, *s);
     k->from++;
 }
 
-static void decide(struct text_calls *k, struct out *o)
+static void decide(struct text_calls *k)
 {
     if (k->best.form)
-        take(k, o);
+        take(k);
     else
-        give_up(k, o);
+        give_up(k);
 }
 
 /* ---- the three states; each is false when it wants more bytes ---- */
 
-static bool plain(struct text_calls *k, struct out *o)
+static bool plain(struct text_calls *k)
 {
     while (k->from < k->held.len && !k->enough && !open_forms(k))
-        pass_byte(k, k->held.data[k->from++], o);
+        pass_byte(k, k->held.data[k->from++]);
     return k->n_cursors > 0;
 }
 
-static bool chase(struct text_calls *k, bool at_end, struct out *o)
+static bool chase(struct text_calls *k, bool at_end)
 {
     while (k->at < k->held.len && k->n_cursors && k->at - k->from < HELD_MAX) {
         step_cursors(k, (unsigned char)k->held.data[k->at]);
@@ -338,11 +339,11 @@ static bool chase(struct text_calls *k, bool at_end, struct out *o)
         return false;
     if (k->n_cursors && k->at == k->held.len && at_end)
         step_cursors(k, TEXT_EOF);
-    decide(k, o);
+    decide(k);
     return true;
 }
 
-static bool think(struct text_calls *k, struct out *o)
+static bool think(struct text_calls *k)
 {
     const char *close = k->thought->close;
     size_t n = strlen(close);
@@ -352,10 +353,10 @@ static bool think(struct text_calls *k, struct out *o)
             k->close_len++;
             continue;
         }
-        buf_add(o->thoughts, close, k->close_len);
+        buf_add(k->thoughts, close, k->close_len);
         k->close_len = b == close[0];
         if (!k->close_len)
-            buf_addch(o->thoughts, b);
+            buf_addch(k->thoughts, b);
     }
     if (k->close_len < n)
         return false;
@@ -366,7 +367,7 @@ static bool think(struct text_calls *k, struct out *o)
 }
 
 /* The beginning of such a thought is nowhere, so all text waits for its end; where none comes, it is text. */
-static bool await(struct text_calls *k, bool at_end, struct out *o)
+static bool await(struct text_calls *k, bool at_end)
 {
     static const char close[] = "</think>", open[] = "<think>";
     size_t n = sizeof close - 1, back = k->at < n ? 0 : k->at - n;
@@ -378,21 +379,21 @@ static bool await(struct text_calls *k, bool at_end, struct out *o)
     k->from = (size_t)(found - s) + n;
     size_t skip = strspn(s, " \t\r\n");
     skip = !strncmp(s + skip, open, sizeof open - 1) ? skip + sizeof open - 1 : 0;
-    buf_add(o->thoughts, s + skip, (size_t)(found - s) - skip);
+    buf_add(k->thoughts, s + skip, (size_t)(found - s) - skip);
     k->opened = k->thought_over = true;
     return true;
 }
 
-static bool go_on(struct text_calls *k, bool at_end, struct out *o)
+static bool go_on(struct text_calls *k, bool at_end)
 {
     if (k->awaited)
-        return await(k, at_end, o);
-    return k->thought ? think(k, o) : k->n_cursors ? chase(k, at_end, o) : plain(k, o);
+        return await(k, at_end);
+    return k->thought ? think(k) : k->n_cursors ? chase(k, at_end) : plain(k);
 }
 
-static void run(struct text_calls *k, bool at_end, struct out *o)
+static void run(struct text_calls *k, bool at_end)
 {
-    while (!k->enough && (k->from < k->held.len || k->n_cursors) && go_on(k, at_end, o))
+    while (!k->enough && (k->from < k->held.len || k->n_cursors) && go_on(k, at_end))
         ;
     buf_drop(&k->held, k->from);
     k->at -= k->at > k->from ? k->from : k->at;
@@ -402,35 +403,33 @@ static void run(struct text_calls *k, bool at_end, struct out *o)
     k->from = 0;
 }
 
-bool text_calls_feed(struct text_calls *k, const char *s, size_t n, struct buf *text, struct buf *thoughts)
+bool text_calls_feed(struct text_calls *k, const char *s, size_t n)
 {
-    struct out o = {text, thoughts};
     for (size_t step; n && !k->enough; s += step, n -= step) {
         step = n < PIECE ? n : PIECE;
         buf_add(&k->held, s, step);
-        run(k, false, &o);
+        run(k, false);
     }
     return k->enough;
 }
 
-void text_calls_end(struct text_calls *k, enum text_end how, struct buf *text, struct buf *thoughts)
+void text_calls_end(struct text_calls *k, enum text_end how)
 {
-    struct out o = {text, thoughts};
     if (how != TEXT_WHOLE) { /* what is half there is none */
         k->tries = 0;
         k->n_cursors = 0;
         k->best.form = NULL;
         calls_release(&k->best.calls);
     }
-    run(k, true, &o);
+    run(k, true);
     if (k->thought)
-        buf_add(thoughts, k->thought->close, k->close_len);
+        buf_add(k->thoughts, k->thought->close, k->close_len);
     if (how != TEXT_WHOLE)
         calls_drop(&k->calls, how == TEXT_CUT ? k->sure : 0);
     if (!behind(k)) {
-        give_back(k, &o);
+        give_back(k);
         if (!k->begun && !k->thought_over)
-            buf_add(text, buf_str(&k->space), k->space.len);
+            buf_add(k->text, buf_str(&k->space), k->space.len);
     }
     buf_release(&k->space);
 }

@@ -42,6 +42,7 @@ struct text_cursor {
 };
 
 struct text_calls {
+    struct buf *text, *thoughts; /* where they go; thoughts come first */
     const struct llm_toolset *tools;
     struct buf held; /* what is not decided yet */
     size_t from, at; /* in held: the first such byte; the one that the cursors want */
@@ -85,10 +86,12 @@ enum text_end {
     TEXT_ONLY,  /* there are other calls, or the reply is broken: all is text */
 };
 
-void text_calls_init(struct text_calls *k, const struct llm_toolset *tools);
+/* tools, text and thoughts are borrowed. */
+void text_calls_init(struct text_calls *k, const struct llm_toolset *tools, struct buf *text,
+                     struct buf *thoughts);
 void text_calls_release(struct text_calls *k);
-/* Appends to text and to thoughts, which come first. True when no more is wanted. */
-bool text_calls_feed(struct text_calls *k, const char *s, size_t n, struct buf *text, struct buf *thoughts);
-void text_calls_end(struct text_calls *k, enum text_end how, struct buf *text, struct buf *thoughts);
+/* True when no more is wanted. */
+bool text_calls_feed(struct text_calls *k, const char *s, size_t n);
+void text_calls_end(struct text_calls *k, enum text_end how);
 
 #endif

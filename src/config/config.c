@@ -163,6 +163,7 @@ int config_set(struct config *c, const struct setting *s, struct error *err)
     case OPTION_WORDS:
         argv_push(at, text);
         break;
+    case OPTION_ENGINE:
     case OPTION_FILE:
     case OPTION_STRING:
     case OPTION_SECRET:
@@ -271,7 +272,7 @@ static int load_layers(struct config *c, const struct args *a, struct error *err
     if ((wants_dotenv(c, a) && config_load_dotenv(c, err) < 0) || apply_environment(c, err) < 0
         || apply_flags(c, a, err) < 0)
         return -1;
-    return 0;
+    return custom_engine_check_choice(c, err);
 }
 
 int config_load(struct config *c, int argc, char *const *argv, char *const *env, struct error *err)
@@ -314,4 +315,5 @@ void config_release(struct config *c)
     providers_release(&c->providers);
     profiles_release(&c->profiles);
     profiles_release(&c->builtin_profiles);
+    custom_engines_release(&c->engines);
 }

@@ -14,6 +14,7 @@
 #include "base/argv.h"
 #include "base/sha256.h"
 #include "config/args.h"
+#include "config/custom_engine.h"
 #include "config/dotenv.h"
 #include "config/folder.h"
 #include "config/option.h"
@@ -81,6 +82,7 @@ struct config {
     const char *said;
     struct providers providers;                 /* the built-in ones and those of config.yaml */
     struct profiles profiles, builtin_profiles; /* of models: those of config.yaml, and our own */
+    struct custom_engines engines;              /* of config.yaml */
     const char *file;                           /* config.yaml as it was looked for; NULL: no home */
     bool file_read;                             /* it was there */
     struct argv notices;                        /* warnings, one line each */

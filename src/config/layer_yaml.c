@@ -56,13 +56,16 @@ int config_apply_yaml(struct config *c, struct ydoc *root, struct error *err)
             status = providers_read(&c->providers, y, false, err);
         else if (strcmp(y->key, "models") == 0)
             status = profiles_read(&c->profiles, y, err);
+        else if (strcmp(y->key, "engines") == 0)
+            status = custom_engines_read(&c->engines, y, err);
         else if (o)
             status = yaml_option(c, o, y, err);
         else if ((near = nearest_key(y->key)) != NULL)
             status = ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
         else
             status = ydoc_key_error(
-                y, err, "unknown key %.60s; expected an option (sandpiper(1)), providers or models", y->key);
+                y, err, "unknown key %.60s; expected an option (sandpiper(1)), providers, models or engines",
+                y->key);
     }
     ydoc_free(root);
     return status;

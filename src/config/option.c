@@ -89,9 +89,9 @@ const struct option option_table[] = {
     {NULL, 0, "allow_insecure", "SANDPIPER_ALLOW_INSECURE", OPTION_BOOL, TO(allow_insecure), .def = "false",
      .group = model, .help = "send a key over http:// to another machine"},
 
-    {"sandbox", 0, "sandbox", "SANDPIPER_SANDBOX", OPTION_CHOICE, TO(sandbox), .def = "auto",
-     .choices = "auto|docker|podman|bwrap", .arg = "ENGINE", .group = sandbox, .commands = FOR_ALL,
-     .usual = true, .help = "auto, docker, podman or bwrap"},
+    {"sandbox", 0, "sandbox", "SANDPIPER_SANDBOX", OPTION_ENGINE, TO(sandbox), .def = "auto",
+     .choices = ENGINE_CHOICES, .arg = "ENGINE", .group = sandbox, .commands = FOR_ALL, .usual = true,
+     .help = "auto, docker, podman, bwrap or your own"},
     {"image", 0, "image", "SANDPIPER_IMAGE", OPTION_STRING, TO(image), .def = "sandpiper:latest",
      .arg = "NAME", .group = sandbox, .commands = FOR_ALL, .help = "the image for docker and podman"},
     {"runtime", 0, "runtime", "SANDPIPER_RUNTIME", OPTION_STRING, TO(runtime), .arg = "NAME",

@@ -18,7 +18,9 @@ enum option_type {
     OPTION_FILE,   /* the same, a path; in config.yaml from that file's folder, or from ~/ */
     OPTION_SECRET, /* const char *, masked when shown; never a flag: argv can be read by everyone */
     OPTION_CHOICE, /* const char *, one of choices */
-    OPTION_LIST,   /* struct argv; the flag adds to it */
+    /* const char *, one of choices or of the engines in config.yaml; checked when all layers are read */
+    OPTION_ENGINE,
+    OPTION_LIST, /* struct argv; the flag adds to it */
     /* struct argv; a command in config.yaml: a list of words, or one string cut at blanks */
     OPTION_WORDS,
     OPTION_INT,    /* int */
@@ -60,7 +62,8 @@ struct option {
 
 extern const struct option option_table[];
 extern const size_t option_count;
-#define OPTION_MAX 64
+#define OPTION_MAX     64
+#define ENGINE_CHOICES "auto|docker|podman|bwrap" /* those that are built in */
 
 const struct option *option_by_flag(const char *flag, size_t len);
 const struct option *option_by_letter(char letter);

@@ -30,6 +30,16 @@ static void quoted(struct buf *out, const char *s)
     buf_addch(out, '"');
 }
 
+static void words(struct buf *out, const struct argv *a)
+{
+    buf_addch(out, '[');
+    for (size_t i = 0; i < a->n; i++) {
+        buf_addstr(out, i ? ", " : "");
+        quoted(out, a->v[i]);
+    }
+    buf_addch(out, ']');
+}
+
 /* Enough of a key to tell two apart, and never of a short one. */
 static void masked(struct buf *out, const char *key)
 {
@@ -51,6 +61,7 @@ static void value_of(struct buf *out, const struct config *c, const struct optio
     case OPTION_STRING:
     case OPTION_FILE:
     case OPTION_CHOICE:
+    case OPTION_ENGINE:
         quoted(out, *(const char *const *)(const void *)at);
         return;
     case OPTION_SECRET:
@@ -69,16 +80,9 @@ static void value_of(struct buf *out, const struct config *c, const struct optio
         value_time_text(*(const int64_t *)(const void *)at, text, sizeof text);
         break;
     case OPTION_LIST:
-    case OPTION_WORDS: {
-        const struct argv *a = (const void *)at;
-        buf_addch(out, '[');
-        for (size_t i = 0; i < a->n; i++) {
-            buf_addstr(out, i ? ", " : "");
-            quoted(out, a->v[i]);
-        }
-        buf_addch(out, ']');
+    case OPTION_WORDS:
+        words(out, (const void *)at);
         return;
-    }
     }
     buf_addstr(out, text);
 }
@@ -90,7 +94,7 @@ static bool has_value(const struct config *c, const struct option *o, size_t i)
     if (c->source[i].kind != SOURCE_DEFAULT || o->def)
         return true;
     if (o->type == OPTION_STRING || o->type == OPTION_FILE || o->type == OPTION_CHOICE
-        || o->type == OPTION_SECRET)
+        || o->type == OPTION_ENGINE || o->type == OPTION_SECRET)
         return *(const char *const *)(const void *)at != NULL;
     return o->type == OPTION_BOOL;
 }
@@ -101,6 +105,22 @@ static void from(struct buf *out, size_t start, const struct source *s)
 
     source_text(s, text, sizeof text);
     buf_addf(out, "%*s# from %s\n", out->len - start < 40 ? (int)(40 - (out->len - start)) : 1, "", text);
+}
+
+static void print_engines(const struct config *c, struct buf *out)
+{
+    if (c->engines.n > 0)
+        buf_addstr(out, "engines:\n");
+    for (size_t i = 0; i < c->engines.n; i++) {
+        const struct custom_engine *e = &c->engines.v[i];
+        const struct source s = {SOURCE_FILE, e->line, c->file};
+        size_t start = out->len;
+
+        buf_addf(out, "  %s: {start: ", e->name);
+        words(out, &e->start);
+        buf_addch(out, '}');
+        from(out, start, &s);
+    }
 }
 
 static void print_endpoint(const struct config *c, const struct endpoint *e, struct buf *out)
@@ -184,6 +204,7 @@ int config_print(struct config *c, struct buf *out, struct error *err)
             value_of(out, c, o);
             from(out, start, &c->source[i]);
         }
+        print_engines(c, out);
         print_endpoint(c, &e, out);
     }
     endpoint_release(&e);

@@ -223,6 +223,21 @@ static int fit_limits(struct attempt *a)
     return hard_limits_fit(&limits, &a->given, &a->fewer, &a->err);
 }
 
+static void not_installed(struct attempt *a)
+{
+    const struct engine *e = a->engine;
+
+    if (e->custom)
+        error_set(&a->err, ERROR_SANDBOX, ENOENT,
+                  "%s: there is no program %.200s\nits start in config.yaml begins with it", e->name,
+                  engines_client(e));
+    else
+        error_set(
+            &a->err, ERROR_SANDBOX, ENOENT,
+            "%s is not installed\ninstall it: sudo apt install %s, or use another engine (--sandbox auto)",
+            e->name, e->package);
+}
+
 void attempt_begin(struct attempt *a)
 {
     enum engine_fault fault = FAULT_OTHER;
@@ -233,15 +248,12 @@ void attempt_begin(struct attempt *a)
     a->up = a->holds_memory = a->holds_pids = a->holds_cpu = false;
     a->err = (struct error){0};
     a->fault = FAULT_OTHER;
-    a->program = job_find_program(a->engine->name);
+    a->program = job_find_program(engines_client(a->engine));
     if (strlen(a->guest) > GUEST_MAX) {
         error_set(&a->err, ERROR_SANDBOX, 0,
                   "the supervisor's text is too long for an argument\nthis is a bug of sandpiper");
     } else if (!a->program) {
-        error_set(
-            &a->err, ERROR_SANDBOX, ENOENT,
-            "%s is not installed\ninstall it: sudo apt install %s, or use another engine (--sandbox auto)",
-            a->engine->name, a->engine->package);
+        not_installed(a);
         fault = FAULT_ABSENT;
     } else if (a->o->name && !a->engine->named) {
         error_set(&a->err, ERROR_SANDBOX, 0,

@@ -473,7 +473,7 @@ int engine_argv(const struct sandbox_options *o, const char *guest, struct argv 
         .engine = e,
         .o = o,
         .guest = guest,
-        .program = e->name,
+        .program = engines_client(e),
         .holds_pids = !shares_user, /* who is not root has mostly no right to make control groups */
         .holds_memory = !shares_user,
         .shares_user = shares_user,

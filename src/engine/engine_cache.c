@@ -38,15 +38,15 @@ static char *options_key(const struct sandbox_options *o)
 
 static char *client_key(const char *engine)
 {
-    autofree char *path = job_find_program(engine);
     const struct engine *e = engines_find(engine);
+    autofree char *path = e ? job_find_program(engines_client(e)) : NULL;
     const char *host = e && e->host_variable ? getenv(e->host_variable) : NULL;
     struct stat st;
 
     if (!path || stat(path, &st) != 0)
         return NULL;
-    return xasprintf("%s %lld %lld.%09ld %s", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
-                     st.st_mtim.tv_nsec, host ? host : "");
+    return xasprintf("%s %lld %lld.%09ld %s%s", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+                     st.st_mtim.tv_nsec, host ? host : "", e->identity ? e->identity : "");
 }
 
 static struct json *load_all(void)

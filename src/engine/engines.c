@@ -4,21 +4,50 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/argv.h"
+#include "base/buf.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 
 static const struct engine *const all[] = {&engine_docker, &engine_podman, &engine_bwrap};
 
+/* Filled once, before anything is started. */
+static struct engine custom[16];
+static char digest[countof(custom)][SHA256_HEX];
+static size_t customs;
+
+void engines_define(const char *name, const struct argv *start)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+
+    if (customs == countof(custom))
+        return;
+    argv_quote(start, &line);
+    sha256_hex(line.data, line.len, digest[customs]);
+    custom[customs] = engine_custom;
+    custom[customs].name = name;
+    custom[customs].client = start->v[0];
+    custom[customs].identity = digest[customs];
+    custom[customs++].own = start;
+}
+
+const char *engines_client(const struct engine *e)
+{
+    return e->client ? e->client : e->name;
+}
+
 const struct engine *engines_find(const char *name)
 {
-    for (size_t i = 0; name && i < countof(all); i++)
-        if (!strcmp(all[i]->name, name))
-            return all[i];
-    return NULL;
+    const struct engine *e = NULL;
+
+    for (size_t i = 0; name && (e = engines_at(i)) != NULL && strcmp(e->name, name) != 0; i++)
+        ;
+    return name ? e : NULL;
 }
 
 const struct engine *engines_at(size_t i)
 {
-    return i < countof(all) ? all[i] : NULL;
+    return i < countof(all) ? all[i] : i - countof(all) < customs ? &custom[i - countof(all)] : NULL;
 }
 
 /* Rootless first: an escape from it is an ordinary user. podman of root comes after docker, which more people

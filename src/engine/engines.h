@@ -30,10 +30,13 @@ struct engine {
     const char *host_variable; /* of the environment: which daemon its client asks; or NULL */
     const void *own;           /* for its own file alone */
 
-    bool named;       /* a sandbox can outlive the program, and a later one can find it */
-    bool images;      /* runs an image, under a runtime that can be chosen */
-    bool attached;    /* its client lives as long as the sandbox */
-    bool host_python; /* inside is this machine's /usr/bin/python3 */
+    const char *client;   /* the program that starts it, where that has another name; or NULL */
+    const char *identity; /* a digest of its definition, where the user has written that; or NULL */
+    bool custom;          /* the user has defined it; what it holds is only seen from inside */
+    bool named;           /* a sandbox can outlive the program, and a later one can find it */
+    bool images;          /* runs an image, under a runtime that can be chosen */
+    bool attached;        /* its client lives as long as the sandbox */
+    bool host_python;     /* inside is this machine's /usr/bin/python3 */
     bool holds_files; /* it holds the number of files in /mnt/data; else they are counted after each cell */
     bool own_limits;  /* its daemon starts the sandbox, so that our own hard limits do not bind it */
     bool users_uid;   /* outside, a sandbox of an ordinary user has that user's uid */
@@ -74,7 +77,12 @@ struct engine {
     void (*runc_version)(const char *runtime, struct argv *out);
 };
 
-extern const struct engine engine_docker, engine_podman, engine_bwrap;
+extern const struct engine engine_docker, engine_podman, engine_bwrap, engine_custom;
+
+/* One of the user's own: name and start (its command, with placeholders; custom.c) must live on. At most 16;
+ * what is beyond is not there. */
+void engines_define(const char *name, const struct argv *start);
+const char *engines_client(const struct engine *e); /* the program that starts it */
 
 /* By name; NULL: there is none. */
 const struct engine *engines_find(const char *name);

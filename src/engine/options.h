@@ -12,7 +12,7 @@ struct sandbox_options { /* strings are copied */
     int64_t idle_ms;     /* how long it lives with nobody there */
     /* SANDBOX_ASKED_...: the user has said so, and did not just leave the default */
     unsigned asked;
-    const char *engine; /* "auto", "docker", "podman", "bwrap" */
+    const char *engine; /* "auto", "docker", "podman", "bwrap", or the name of a custom one */
     const char *image;  /* for docker and podman */
     /* of docker and podman, "runsc" is gVisor; NULL: theirs. Given, nothing else is used instead: not bwrap
      * either */

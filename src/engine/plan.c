@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
@@ -19,6 +20,11 @@ void plan_guest_words(const struct engine_plan *p, const char *channel, struct a
     /* -I: nothing from the environment or the working directory; -S: no site, which saves the supervisor 10
      * ms; -u: no buffering */
     argv_pushl(out, "-I", "-S", "-u", "-c", p->guest, channel, NULL);
+    plan_options(p, out);
+}
+
+void plan_options(const struct engine_plan *p, struct argv *out)
+{
     /* 0 where the engine itself holds the limit */
     argv_pushf(out, "nproc=%d", p->holds_pids ? 0 : plan_pids(p->o));
     /* Where others have the same uid the supervisor keeps more for itself: see set_limits in bwrap.c. */
@@ -34,6 +40,19 @@ void plan_guest_words(const struct engine_plan *p, const char *channel, struct a
     /* Not held by these: said to the model by the one who met the limit. */
     argv_pushf(out, "told_pids=%d", p->o->pids);
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);
+}
+
+/* Every byte that is not plainly itself as \xNN. */
+void plan_python_bytes(struct buf *out, const char *text)
+{
+    buf_addstr(out, "b'");
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p < 0x20 || *p > 0x7e || *p == '\'' || *p == '\\')
+            buf_addf(out, "\\x%02x", *p);
+        else
+            buf_addch(out, (char)*p);
+    }
+    buf_addstr(out, "'");
 }
 
 void plan_environment(const struct engine_plan *p,

@@ -14,7 +14,7 @@ TO_GUEST_PARTS = b'B'           # the first frame; the others are in protocol.py
 FRAME_MAX = (1 << 20) + 4096    # body of a frame from the program
 PARTS = {}                      # name -> a part not run yet: its source, or (what makes code of it, it)
 DOOR = []                       # descriptors of a sandbox with a name: the listener, and who knocks (named.py)
-OPTIONS = {'nproc': '0', 'nofile': '0', 'pending': '0', 'files': '0',
+OPTIONS = {'nproc': '0', 'nofile': '0', 'pending': '0', 'heap': '0', 'files': '0',
            'data': '/mnt/data', 'snapshots': '0', 'memory': '0', 'file': '%d' % (16 << 20), 'total': '%d' % (64 << 20), 'alone': '',
            'packages': ''}
 OOM_WORKER = 150                # oom_score_adj of what runs code; the supervisor has less, a snapshot more (snapshot.py)

@@ -14,7 +14,19 @@ def prctl(option, value):
             return False
 
 
-LIMITS = ('RLIMIT_NPROC', 'nproc'), ('RLIMIT_NOFILE', 'nofile'), ('RLIMIT_SIGPENDING', 'pending')
+LIMITS = ('RLIMIT_NPROC', 'nproc'), ('RLIMIT_NOFILE', 'nofile'), ('RLIMIT_SIGPENDING', 'pending'), ('RLIMIT_DATA', 'heap')
+
+
+def neighbours():
+    """Threads of our user that run already, as far as /proc shows them: the limit of processes counts them too."""
+    count = 0
+    for name in posix.listdir('/proc'):
+        try:
+            if name.isdigit() and posix.stat('/proc/' + name).st_uid == posix.getuid():
+                count += len(posix.listdir('/proc/%s/task' % name))
+        except OSError:
+            pass                                # it has ended, or is not ours to look at
+    return count
 
 
 def confine():
@@ -23,6 +35,8 @@ def confine():
     if wanted:
         import resource
         for name, most in wanted:
+            if name == 'RLIMIT_NPROC' and not OPTIONS['alone']:
+                most += neighbours()
             what = getattr(resource, name)
             hard = resource.getrlimit(what)[1]
             resource.setrlimit(what, (min(most, hard) if hard >= 0 else most,) * 2)
@@ -112,8 +126,18 @@ def excuse(fd):
     posix._exit(66)
 
 
+def furnish():
+    """Variables of the environment that an engine of the user's own has not set."""
+    for key in OPTIONS:
+        name, value = key[4:].encode(), OPTIONS[key].encode()
+        if key[:4] == 'env:' and name not in posix.environ:
+            posix.environ[name] = value         # for os, which is not imported yet
+            posix.putenv(name, value)
+
+
 def start(fd_in, fd_out):
     need('protocol')
+    furnish()
     posix.chdir(OPTIONS['data'])
     if sys.version_info < (3, 8) or not posix.access('.', posix.W_OK):
         excuse(fd_out)

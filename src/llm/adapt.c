@@ -11,26 +11,21 @@
 #include "wire/api.h"
 #include "wire/effort.h"
 
-const char *adapt_effort(const struct llm *m)
-{
-    return m->learnt.effort_known ? m->learnt.effort : effort_nearest(m->o.efforts, m->o.reasoning_effort);
-}
-
 /* The values that it names instead, if it does; else none is sent. False: that was so before, or nothing was
  * sent. */
 static bool other_effort(struct llm *m, const struct failure *f, char *line, size_t size)
 {
-    const char *refused = adapt_effort(m);
+    const char *refused = request_effort(&m->o, m->learnt);
     char named[64];
 
-    if (!refused || m->learnt.effort_known)
+    if (!refused || m->learnt->effort_known)
         return false;
     effort_named(f->message, refused, named);
-    m->learnt.effort_known = true;
-    m->learnt.effort = *named ? effort_nearest(named, refused) : NULL;
-    if (m->learnt.effort)
+    m->learnt->effort_known = true;
+    m->learnt->effort = *named ? effort_nearest(named, refused) : NULL;
+    if (m->learnt->effort)
         snprintf(line, size, "the service does not know the effort %s; asking again with %s", refused,
-                 m->learnt.effort);
+                 m->learnt->effort);
     else
         snprintf(line, size, "the service refused reasoning_effort; asking again without it");
     return true;
@@ -39,19 +34,20 @@ static bool other_effort(struct llm *m, const struct failure *f, char *line, siz
 static const char *other_limit(struct llm *m, enum max_tokens_field now, enum max_tokens_field next,
                                const char *name)
 {
-    bool limit = request_max_tokens(&m->o, m->loopback, m->learnt.context) > 0;
+    bool limit = request_max_tokens(&m->o, m->loopback, m->learnt->context) > 0;
 
-    if (!limit || m->learnt.max_tokens_field != now)
+    if (!limit || m->learnt->max_tokens_field != now)
         return NULL;
-    m->learnt.max_tokens_field = next;
+    m->learnt->max_tokens_field = next;
     return name;
 }
 
 /* Items of turns that the model itself made a moment ago are refused for good; older ones may only be too
  * old. */
-static const char *stale_items(struct llm *m, const struct exchange *x)
+static const char *stale_items(const struct exchange *x)
 {
-    struct learnt *k = &m->learnt;
+    struct llm *m = x->m;
+    struct llm_learnt *k = m->learnt;
 
     if (k->no_items)
         return NULL;
@@ -72,15 +68,16 @@ static const char *leave_out(bool *without, bool sent, const char *name)
 
 /* "use /v1/responses": models that call tools there alone. Where there is none, they do so here when they do
  * not think. */
-static int other_api(struct llm *m, const struct exchange *x, struct error *err)
+static int other_api(const struct exchange *x, struct error *err)
 {
-    struct learnt *k = &m->learnt;
+    struct llm *m = x->m;
+    struct llm_learnt *k = m->learnt;
 
     if (m->o.api == LLM_CHAT_COMPLETIONS && !k->no_responses) {
         if (llm_use_api(m, LLM_RESPONSES, err))
             return -1;
         llm_keep_tools(m);
-        exchange_notice(x->l, false,
+        exchange_notice(x, false,
                         "%s calls tools by the Responses API only; it is asked by that from here on",
                         m->o.model);
         return 0;
@@ -93,32 +90,31 @@ static int other_api(struct llm *m, const struct exchange *x, struct error *err)
         return -1;
     llm_keep_tools(m);
     exchange_notice(
-        x->l, false,
-        "there is no Responses API here; %s is asked to call tools without thinking (effort none)",
+        x, false, "there is no Responses API here; %s is asked to call tools without thinking (effort none)",
         m->o.model);
     return 0;
 }
 
-static int blocks_instead(struct llm *m, const struct exchange *x, const struct failure *f)
+static int blocks_instead(const struct exchange *x, const struct failure *f)
 {
-    if (m->o.dialect != LLM_AUTO || m->learnt.dialect == LLM_BLOCKS)
+    struct llm *m = x->m;
+    if (m->o.dialect != LLM_AUTO || m->learnt->dialect == LLM_BLOCKS)
         return 1;
-    m->learnt.dialect = LLM_BLOCKS;
+    m->learnt->dialect = LLM_BLOCKS;
     if (failure_parser_flags(f))
-        exchange_notice(x->l, false,
+        exchange_notice(x, false,
                         "vLLM reads no tool calls: start it with %s. Until then %s writes its code as text",
                         failure_parser_flags(f), m->o.model);
     else
-        exchange_notice(x->l, false, "%s takes no tools here; it is asked to write code in blocks",
-                        m->o.model);
+        exchange_notice(x, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
     return 0;
 }
 
-int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool *streaming,
-          struct error *err)
+int adapt(struct exchange *x, const struct failure *f, struct error *err)
 {
-    struct learnt *k = &m->learnt;
-    bool stream = *streaming;
+    struct llm *m = x->m;
+    struct llm_learnt *k = m->learnt;
+    bool stream = x->stream;
     const char *what = NULL;
     char line[160] = "";
 
@@ -143,7 +139,7 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
         break;
     case PARAM_STREAM:
         what = leave_out(&k->no_stream, stream, "stream");
-        *streaming = false;
+        x->stream = false;
         break;
     case PARAM_ENCRYPTED:
         what = leave_out(&k->no_encrypted, m->o.api == LLM_RESPONSES, "include (encrypted reasoning)");
@@ -152,7 +148,7 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
         what = leave_out(&k->no_summary, m->o.reasoning_summary, "reasoning.summary");
         break;
     case PARAM_ITEMS:
-        what = stale_items(m, x);
+        what = stale_items(x);
         break;
     case PARAM_THOUGHTS:
         if (k->thoughts_required || m->o.reasoning_back == LLM_BACK_REQUIRED)
@@ -162,64 +158,59 @@ int adapt(struct llm *m, const struct exchange *x, const struct failure *f, bool
                  "the service misses reasoning_content in the history; asking again with it");
         break;
     case PARAM_TOOLS:
-        return blocks_instead(m, x, f);
+        return blocks_instead(x, f);
     case PARAM_API:
     case PARAM_NO_API:
-        return other_api(m, x, err);
+        return other_api(x, err);
     case PARAM_NONE:
         break;
     }
     if (what && !*line)
         snprintf(line, sizeof line, "the service refused %s; asking again without it", what);
     if (*line)
-        exchange_notice(x->l, true, "%s", line);
+        exchange_notice(x, true, "%s", line);
     return *line ? 0 : 1;
 }
 
 void adapt_failure(const struct llm *m, struct failure *f)
 {
-    bool switched = m->o.api == LLM_RESPONSES && strstr(m->learnt.key, " responses") == NULL;
-
-    if (switched
+    if (m->o.api == LLM_RESPONSES && m->configured != LLM_RESPONSES
         && (f->class == FAILURE_NOT_FOUND || f->param == PARAM_API || f->status == 405 || f->status == 501)) {
         f->class = FAILURE_PARAMETER;
         f->param = PARAM_NO_API;
     }
 }
 
-bool adapt_next_model(struct llm *m, const struct exchange *x, struct failure *f)
+bool adapt_next_model(const struct exchange *x, struct failure *f)
 {
+    struct llm *m = x->m;
     struct llm_options next = {0};
     struct error err = {0};
     autofree char *gone = xstrdup(m->o.model), *provider = xstrdup(m->o.provider);
 
-    if (!m->o.gone || !m->o.gone(m->o.gone_ctx, gone, &next, f->advice))
+    if (!m->s.gone || !m->s.gone(m->s.gone_ctx, gone, &next, f->advice))
         return false;
     llm_keep_gone(m);
-    next.deadline = m->o.deadline;
-    next.unsent = m->o.unsent;
-    next.unsent_ctx = m->o.unsent_ctx;
-    next.gone = m->o.gone;
-    next.gone_ctx = m->o.gone_ctx;
     if (llm_reconfigure(m, &next, &err))
         return false;
-    exchange_notice(x->l, false, "%s has the model %s no longer; %s is asked instead",
+    exchange_notice(x, false, "%s has the model %s no longer; %s is asked instead",
                     provider ? provider : "the service", gone, m->o.model);
     return true;
 }
 
-void adapt_tell_effort(struct llm *m, const struct exchange *x)
+void adapt_tell_effort(const struct exchange *x)
 {
+    struct llm *m = x->m;
     const char *asked = m->o.reasoning_effort,
-               *sent = m->o.thinking == LLM_THINKING_NONE ? NULL : adapt_effort(m);
+               *sent = m->o.thinking == LLM_THINKING_NONE ? NULL : request_effort(&m->o, m->learnt);
 
-    if (!asked || m->learnt.told_effort || (sent && !strcmp(asked, sent)))
+    if (!asked || m->learnt->told_effort || (sent && !strcmp(asked, sent)))
         return;
-    m->learnt.told_effort = true;
+    m->learnt->told_effort = true;
     if (sent)
-        exchange_notice(x->l, true, "%s does not know the effort %s; %s is sent", m->o.model, asked, sent);
+        exchange_notice(x, true, "%s does not know the effort %s; %s is sent", m->o.model, asked, sent);
     else
-        exchange_notice(x->l, false, "the effort %s is not sent: %s cannot be told how long to think here",
+        exchange_notice(x, false, "the effort %s is not sent: %s cannot be told how long to think here",
                         asked, m->o.model);
 }
 
@@ -240,11 +231,12 @@ static bool is_snapshot(const char *rest)
                && (isdigit((unsigned char)rest[1]) || !strncasecmp(rest + 1, "preview", 7)));
 }
 
-void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_reply *r)
+void adapt_told_model(const struct exchange *x, const struct llm_reply *r)
 {
+    struct llm *m = x->m;
     char asked[128], answered[128];
 
-    if (!r->model || m->learnt.told_model)
+    if (!r->model || m->learnt->told_model)
         return;
     bare_name(m->o.model, asked, sizeof asked);
     bare_name(r->model, answered, sizeof answered);
@@ -252,7 +244,7 @@ void adapt_told_model(struct llm *m, const struct exchange *x, const struct llm_
     if (!n || strcasestr(asked, "latest")
         || (!strncasecmp(asked, answered, n) && is_snapshot(asked[n] ? asked + n : answered + n)))
         return;
-    m->learnt.told_model = true;
-    exchange_notice(x->l, m->loopback || m->o.any_model, "asked for %.100s, answered by %.100s", m->o.model,
+    m->learnt->told_model = true;
+    exchange_notice(x, m->loopback || m->o.any_model, "asked for %.100s, answered by %.100s", m->o.model,
                     r->model);
 }

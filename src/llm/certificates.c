@@ -44,17 +44,18 @@ static struct trust trust_of(const char *ca_cert)
     return t;
 }
 
-void certificates_use(const struct curl_api *curl, CURL *easy, const char *ca_cert)
+CURLcode certificates_use(const struct curl_api *curl, CURL *easy, const char *ca_cert)
 {
     struct trust t = trust_of(ca_cert);
+    CURLcode rc = curl->easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
 
+    rc = rc ? rc : curl->easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    rc = rc ? rc : curl->easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     if (t.file)
-        curl->easy_setopt(easy, CURLOPT_CAINFO, t.file);
+        rc = rc ? rc : curl->easy_setopt(easy, CURLOPT_CAINFO, t.file);
     if (t.dir)
-        curl->easy_setopt(easy, CURLOPT_CAPATH, t.dir);
-    curl->easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl->easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    curl->easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+        rc = rc ? rc : curl->easy_setopt(easy, CURLOPT_CAPATH, t.dir);
+    return rc;
 }
 
 bool certificates_refused(CURLcode code)

@@ -11,8 +11,8 @@
 
 struct failure;
 
-/* ca_cert: the file that the user names, or NULL. */
-void certificates_use(const struct curl_api *curl, CURL *easy, const char *ca_cert);
+/* ca_cert: the file that the user names, or NULL. Not CURLE_OK: it cannot be checked against them. */
+CURLcode certificates_use(const struct curl_api *curl, CURL *easy, const char *ca_cert);
 bool certificates_refused(CURLcode code); /* the server's, or the files above */
 /* Fills f when the code is one of these; why: libcurl's words. */
 bool certificates_describe(CURLcode code, const char *why, const char *host, const char *ca_cert,

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/url.h"
+#include "llm/certificates.h"
 
 const struct curl_api *curl_load(struct error *err)
 {
@@ -46,4 +48,32 @@ const struct curl_api *curl_load(struct error *err)
     }
     loaded = 1;
     return &api;
+}
+
+/* Other schemes could read files. The newer option came with 7.85. */
+static CURLcode http_alone(const struct curl_api *c, CURL *easy)
+{
+    CURLcode rc = c->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    return rc == CURLE_UNKNOWN_OPTION
+               ? c->easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS))
+               : rc;
+}
+
+CURLcode curl_common(const struct curl_api *c, CURL *easy, const char *url, const char *ca_cert,
+                     int connect_ms)
+{
+    CURLcode rc = http_alone(c, easy);
+    rc = rc ? rc : certificates_use(c, easy, ca_cert);
+    rc = rc ? rc : c->easy_setopt(easy, CURLOPT_URL, url);
+    rc = rc ? rc : c->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    /* a proxy cannot reach our loopback, and must not see what goes there */
+    if (url_is_loopback(url))
+        rc = rc ? rc : c->easy_setopt(easy, CURLOPT_PROXY, "");
+    rc = rc ? rc : c->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    rc = rc ? rc : c->easy_setopt(easy, CURLOPT_USERAGENT, "sandpiper/" VERSION);
+    rc = rc ? rc : c->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
+    /* Do not wait for a resolver thread after a cancel. Since 7.87; without it a cancel may take longer, no
+     * more. */
+    c->easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+    return rc;
 }

@@ -1,21 +1,34 @@
-/* curl_load.h - libcurl, loaded on first use: it drags in 39 shared objects, which `sandpiper --version` must
- * not wait for. Call as curl->easy_init(); the members have libcurl's own types.
+/* curl_load.h - libcurl, loaded on first use: it drags in 39 shared objects, which `sandpiper --version`
+ * must not wait for. Call as curl->easy_init(); the members have libcurl's own types.
  */
 #ifndef LLM_CURL_LOAD_H
 #define LLM_CURL_LOAD_H
 
 #define CURL_DISABLE_TYPECHECK
+#define CURL_DISABLE_DEPRECATION /* an older libcurl has the older option only */
 #include <curl/curl.h>
 /* curl.h turns some names into macros of the same name; the table needs the plain ones */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
 
+/* Newer than the libcurl that we ask for (7.66), so that an older header may miss them. A libcurl that does
+ * not know an option says so. */
+#if LIBCURL_VERSION_NUM < 0x075500
+#define CURLOPT_PROTOCOLS_STR ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 318))
+#endif
+#if LIBCURL_VERSION_NUM < 0x075700
+#define CURLOPT_QUICK_EXIT ((CURLoption)(CURLOPTTYPE_LONG + 322))
+#endif
+#if LIBCURL_VERSION_NUM < 0x074900
+#define CURLE_PROXY ((CURLcode)97)
+#endif
+
 struct error;
 
 /* clang-format off */
 #define CURL_FUNCTIONS(X) \
-    X(global_init) \
+    X(global_init) X(getdate) \
     X(easy_init) X(easy_setopt) X(easy_getinfo) X(easy_reset) X(easy_cleanup) X(easy_strerror) \
     X(multi_init) X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll) \
     X(multi_info_read) X(multi_setopt) X(multi_cleanup) \
@@ -27,6 +40,11 @@ struct curl_api {
     CURL_FUNCTIONS(X)
 #undef X
 };
+
+/* What all our transfers have: http and https alone, no redirects, no signals, our name, our certificates
+ * (certificates.h). ca_cert: as there. Not CURLE_OK: libcurl cannot do it, and nothing may be sent. */
+CURLcode curl_common(const struct curl_api *c, CURL *easy, const char *url, const char *ca_cert,
+                     int connect_ms);
 
 /* The table, the same each time; NULL with ERROR_SYSTEM when there is no libcurl. */
 const struct curl_api *curl_load(struct error *err);

@@ -14,12 +14,17 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "wire/reply.h"
+#include "llm/http.h"
 #include "llm/retry.h"
 
 #define PIECE \
     16384 /* as libcurl gives it: the caps are on what is not yet understood, not on a whole stream */
 
 struct reading {
+    const struct debug_reply *d;
+    struct llm_request q;
+    const char *body;
+    size_t len;
     int rc, status;
     bool finished, shown, sse, enough, done;
     char finish[32];
@@ -55,35 +60,26 @@ static bool unpack(const char *body, size_t len, struct buf *out)
     return n >= 0; /* also where the cap was met: the reader says so */
 }
 
-static const char *header(const struct debug_reply *d, const char *name)
+static void read_error(struct reading *o)
 {
-    size_t n = strlen(name);
+    const struct debug_reply *d = o->d;
+    struct failure_head h = {.status = o->status};
     for (size_t i = 0; i < d->n_headers; i++)
-        if (!strncasecmp(d->headers[i], name, n) && d->headers[i][n] == ':')
-            return d->headers[i] + n + 1 + strspn(d->headers[i] + n + 1, " \t");
-    return "";
-}
-
-static void read_error(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len,
-                       struct reading *o)
-{
-    struct failure_headers h = {header(d, "content-type"), header(d, "retry-after"),
-                                header(d, "retry-after-ms"), header(d, "x-should-retry"),
-                                header(d, "location")};
-    failure_from_response(&o->f, d->status, &h, body, len, d->now);
+        http_header(&h, d->headers[i], strlen(d->headers[i]), d->now);
+    failure_from_response(&o->f, &h, o->body, o->len);
     o->rc = -1;
     if (o->f.class == FAILURE_TOOL_USE)
-        o->rc = reply_failed_generation(q, body, len, &o->r);
+        o->rc = reply_failed_generation(&o->q, o->body, o->len, &o->r);
 }
 
-static void read_body(const struct debug_reply *d, const struct llm_request *q, const char *body, size_t len,
-                      struct reading *o)
+static void read_body(struct reading *o)
 {
+    size_t len = o->len;
     struct reply a;
-    reply_init(&a, d->dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS : REPLY_MODE_NATIVE, q, NULL);
+    reply_init(&a, o->d->dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS : REPLY_MODE_NATIVE, &o->q, NULL);
     bool more = true;
     for (size_t at = 0; at < len && (more || (a.reader.failed && !a.reader.done)); at += PIECE)
-        more = reply_feed(&a, body + at, len - at < PIECE ? len - at : PIECE);
+        more = reply_feed(&a, o->body + at, len - at < PIECE ? len - at : PIECE);
     o->rc = reply_finish(&a, false, &o->r, &o->f);
     o->shown = a.shown;
     o->enough = a.enough;
@@ -116,31 +112,19 @@ static const char *busy_class(const struct failure *f)
 
 static const char *class_of(const struct failure *f)
 {
-    switch (f->class) {
-    case FAILURE_AUTH:
-        return "auth";
-    case FAILURE_QUOTA:
-        return "quota";
-    case FAILURE_CONTEXT:
-        return "context";
-    case FAILURE_TOO_LARGE:
-    case FAILURE_BUSY:
+    static const char *const names[] = {
+        [FAILURE_AUTH] = "auth",           [FAILURE_QUOTA] = "quota",
+        [FAILURE_CONTEXT] = "context",     [FAILURE_LOADING] = "overloaded",
+        [FAILURE_NETWORK] = "server",      [FAILURE_EMPTY_RESULT] = "server",
+        [FAILURE_NOT_API] = "not_an_api",  [FAILURE_PROTOCOL] = "not_an_api",
+        [FAILURE_TRUNCATED] = "truncated",
+    };
+    if (f->class == FAILURE_TOO_LARGE || f->class == FAILURE_BUSY)
         return busy_class(f);
-    case FAILURE_LOADING:
-        return "overloaded";
-    case FAILURE_NETWORK:
-    case FAILURE_EMPTY_RESULT:
-        return "server";
-    case FAILURE_TRUNCATED:
-        return "truncated";
-    case FAILURE_NOT_API:
-    case FAILURE_PROTOCOL:
-        return "not_an_api";
-    default:
-        return strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy")
-                   ? "content_filter"
-                   : "bad_request";
-    }
+    if (f->class < countof(names) && names[f->class])
+        return names[f->class];
+    return strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy") ? "content_filter"
+                                                                                          : "bad_request";
 }
 
 static struct json *text_or_null(const char *s)
@@ -187,35 +171,21 @@ static struct json *usage_json(const struct llm_usage *u)
     return j;
 }
 
+/* The field that is left out; NULL: none is. PARAM_STREAM is told by "stream": false. */
 static const char *param_name(enum failure_param p)
 {
-    switch (p) {
-    case PARAM_STREAM_OPTIONS:
-        return "stream_options";
-    case PARAM_REASONING_EFFORT:
-        return "reasoning_effort";
-    case PARAM_MAX_TOKENS:
-        return "max_tokens";
-    case PARAM_MAX_COMPLETION_TOKENS:
-        return "max_completion_tokens";
-    case PARAM_TEMPERATURE:
-        return "temperature";
-    case PARAM_TOOLS:
-        return "tools";
-    case PARAM_ENCRYPTED:
-        return "include";
-    case PARAM_SUMMARY:
-        return "reasoning.summary";
-    case PARAM_ITEMS:
-        return "reasoning items";
-    case PARAM_THOUGHTS: /* these are no fields to leave out */
-    case PARAM_API:
-    case PARAM_NO_API:
-    case PARAM_STREAM: /* that is told by "stream": false */
-    case PARAM_NONE:
-        break;
-    }
-    return NULL;
+    static const char *const names[] = {
+        [PARAM_STREAM_OPTIONS] = "stream_options",
+        [PARAM_REASONING_EFFORT] = "reasoning_effort",
+        [PARAM_MAX_TOKENS] = "max_tokens",
+        [PARAM_MAX_COMPLETION_TOKENS] = "max_completion_tokens",
+        [PARAM_TEMPERATURE] = "temperature",
+        [PARAM_TOOLS] = "tools",
+        [PARAM_ENCRYPTED] = "include",
+        [PARAM_SUMMARY] = "reasoning.summary",
+        [PARAM_ITEMS] = "reasoning items",
+    };
+    return p < countof(names) ? names[p] : NULL;
 }
 
 static struct json *retry_json(const struct retry_choice *c, const struct failure *f)
@@ -259,7 +229,7 @@ static char *print(const struct debug_reply *d, const struct reading *o)
     if (!o->rc) {
         action = action_of(&o->r, &class);
     } else {
-        choice = retry_decide(&retry, &o->f, o->shown, true, 0, 0);
+        choice = retry_decide(&retry, &o->f, (struct retry_now){o->shown, true, 0, 0});
         /* An answer that began and then told an error, or broke off, has failed. That the loop asks once more
          * when nothing was shown of it stands in retry. */
         bool began = o->status < 300 && o->f.class != FAILURE_EMPTY_RESULT && o->f.class != FAILURE_TOOL_USE;
@@ -287,25 +257,25 @@ static char *print(const struct debug_reply *d, const struct reading *o)
     return json_print(j);
 }
 
-char *debug_reply(const struct debug_reply *given, const char *body, size_t len)
+char *debug_reply(const struct debug_reply *d, const char *body, size_t len)
 {
-    struct debug_reply d = *given;
     struct prompts none = {0};
-    struct llm_request q = {.prompts = &none, .tools = d.tools};
-    struct reading o = {.r.usage = {-1, -1, -1, false}};
+    struct reading o = {.d = d,
+                        .q = {.prompts = &none, .tools = d->tools},
+                        .body = body,
+                        .len = len,
+                        .status = d->status ? d->status : 200,
+                        .r.usage = {-1, -1, -1, false}};
     struct buf plain = BUF_INIT(DEBUG_BODY_MAX);
     if (len > 2 && !memcmp(body, "\x1f\x8b", 2) && unpack(body, len, &plain)) {
-        body = buf_str(&plain);
-        len = plain.len;
+        o.body = buf_str(&plain);
+        o.len = plain.len;
     }
-    if (!d.status)
-        d.status = 200;
-    o.status = d.status;
-    if (d.status < 200 || d.status >= 300)
-        read_error(&d, &q, body, len, &o);
+    if (o.status < 200 || o.status >= 300)
+        read_error(&o);
     else
-        read_body(&d, &q, body, len, &o);
-    char *text = print(&d, &o);
+        read_body(&o);
+    char *text = print(d, &o);
     llm_reply_release(&o.r);
     free(o.refusal);
     buf_release(&plain);

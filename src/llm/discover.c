@@ -50,28 +50,28 @@ static void read_list(struct probe *p)
     llm_models_release(&list);
 }
 
-static void start(const struct curl_api *c, CURLM *multi, struct probe *p, const char *base,
-                  const char *ca_cert, int connect_ms, int answer_ms)
+struct search {
+    const struct llm_search *what;
+    const struct curl_api *c;
+    CURLM *multi;
+    struct loop *loop;
+    struct probe v[PROBES_MAX];
+    size_t n;
+};
+
+static void start(struct search *s, struct probe *p, const char *base)
 {
+    const struct curl_api *c = s->c;
     autofree char *url = url_endpoint(base, "/models", NULL);
     buf_init(&p->body, MODELS_BYTES_LOCAL);
     p->easy = url ? c->easy_init() : NULL;
-    if (!p->easy) {
-        p->done = true;
-        return;
-    }
-    c->easy_setopt(p->easy, CURLOPT_URL, url);
-    c->easy_setopt(p->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    c->easy_setopt(p->easy, CURLOPT_PROXY, "");
-    c->easy_setopt(p->easy, CURLOPT_NOSIGNAL, 1L);
-    c->easy_setopt(p->easy, CURLOPT_QUICK_EXIT, 1L);
-    c->easy_setopt(p->easy, CURLOPT_USERAGENT, "sandpiper/" VERSION);
-    c->easy_setopt(p->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
-    c->easy_setopt(p->easy, CURLOPT_TIMEOUT_MS, (long)answer_ms);
-    certificates_use(c, p->easy, ca_cert);
-    c->easy_setopt(p->easy, CURLOPT_WRITEFUNCTION, on_body);
-    c->easy_setopt(p->easy, CURLOPT_WRITEDATA, p);
-    c->multi_add_handle(multi, p->easy);
+    CURLcode rc = p->easy ? curl_common(c, p->easy, url, s->what->ca_cert, s->what->connect_ms)
+                          : CURLE_FAILED_INIT;
+    rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_PROXY, ""); /* what is looked for is near */
+    rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_TIMEOUT_MS, (long)s->what->answer_ms);
+    rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_WRITEFUNCTION, on_body);
+    rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_WRITEDATA, p);
+    p->done = rc || c->multi_add_handle(s->multi, p->easy) != CURLM_OK;
 }
 
 static bool connected(const struct curl_api *c, const struct probe *p)
@@ -80,105 +80,101 @@ static bool connected(const struct curl_api *c, const struct probe *p)
     return p->easy && c->easy_getinfo(p->easy, CURLINFO_CONNECT_TIME, &seconds) == CURLE_OK && seconds > 0;
 }
 
-static void finish(const struct curl_api *c, struct probe *v, size_t n, const CURLMsg *m)
+static void finish(struct search *s, const CURLMsg *m)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (v[i].easy != m->easy_handle)
-            continue;
-        long status = 0;
-        c->easy_getinfo(v[i].easy, CURLINFO_RESPONSE_CODE, &status);
-        v[i].done = true;
-        if (m->data.result == CURLE_OK && status == 200)
-            read_list(&v[i]);
-        else if (certificates_refused(m->data.result))
-            v[i].place = LLM_UNTRUSTED;
-        else if (connected(c, &v[i]))
-            v[i].place = m->data.result == CURLE_OPERATION_TIMEDOUT ? LLM_SILENT : LLM_OTHER;
-    }
+    struct probe *p = s->v;
+    while (p < s->v + s->n && p->easy != m->easy_handle)
+        p++;
+    if (p == s->v + s->n)
+        return;
+    long status = 0;
+    s->c->easy_getinfo(p->easy, CURLINFO_RESPONSE_CODE, &status);
+    p->done = true;
+    if (m->data.result == CURLE_OK && status == 200)
+        read_list(p);
+    else if (certificates_refused(m->data.result))
+        p->place = LLM_UNTRUSTED;
+    else if (connected(s->c, p))
+        p->place = m->data.result == CURLE_OPERATION_TIMEDOUT ? LLM_SILENT : LLM_OTHER;
 }
 
 /* The first in the caller's order that has a model, all before it being done unless it is late; n while it is
  * not known yet. */
-static size_t winner(const struct probe *v, size_t n, bool late)
+static size_t winner(const struct search *s, bool late)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (v[i].model)
+    for (size_t i = 0; i < s->n && (s->v[i].model || s->v[i].done || late); i++)
+        if (s->v[i].model)
             return i;
-        if (!v[i].done && !late)
-            return n;
-    }
-    return n;
+    return s->n;
 }
 
 /* Is there one worth waiting for after the time of those that nobody asked for? */
-static bool somebody_listens(const struct curl_api *c, const struct probe *v, size_t n)
+static bool somebody_listens(const struct search *s)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!v[i].done && connected(c, &v[i]))
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->v[i].done && connected(s->c, &s->v[i]))
             return true;
     return false;
 }
 
-static void wait_some(const struct curl_api *c, CURLM *multi, struct loop *loop, int ms)
+static void wait_some(const struct search *s, int ms)
 {
     struct pollfd fds[72];
     struct curl_waitfd extra[72];
-    size_t n = loop ? loop_fds(loop, fds, countof(fds)) : 0;
+    size_t n = s->loop ? loop_fds(s->loop, fds, countof(fds)) : 0;
     for (size_t i = 0; i < n; i++)
         extra[i] = (struct curl_waitfd){.fd = fds[i].fd, .events = CURL_WAIT_POLLIN};
-    c->multi_poll(multi, extra, (unsigned)n, loop ? loop_timeout(loop, ms) : ms, NULL);
-    if (loop && (!n || poll(fds, n, 0) >= 0))
-        loop_serve(loop, fds, n);
+    s->c->multi_poll(s->multi, extra, (unsigned)n, s->loop ? loop_timeout(s->loop, ms) : ms, NULL);
+    if (s->loop && (!n || poll(fds, n, 0) >= 0))
+        loop_serve(s->loop, fds, n);
 }
 
-static size_t wait_for_one(const struct curl_api *c, CURLM *multi, struct probe *v, size_t n, int connect_ms,
-                           int answer_ms, struct loop *loop)
+static size_t wait_for_one(struct search *s)
 {
     int64_t began = clock_ms();
+    int connect_ms = s->what->connect_ms, answer_ms = s->what->answer_ms;
     for (;;) {
         int running = 0, left = 0;
-        c->multi_perform(multi, &running);
-        for (CURLMsg *m; (m = c->multi_info_read(multi, &left));)
+        s->c->multi_perform(s->multi, &running);
+        for (CURLMsg *m; (m = s->c->multi_info_read(s->multi, &left));)
             if (m->msg == CURLMSG_DONE)
-                finish(c, v, n, m);
+                finish(s, m);
         int64_t passed = clock_ms() - began;
         bool late = passed >= connect_ms;
-        size_t won = winner(v, n, !running || late);
-        if (won < n || !running || passed >= answer_ms || (late && !somebody_listens(c, v, n))
-            || (loop && loop_cancelled(loop)))
+        size_t won = winner(s, !running || late);
+        if (won < s->n || !running || passed >= answer_ms || (late && !somebody_listens(s))
+            || (s->loop && loop_cancelled(s->loop)))
             return won;
-        wait_some(c, multi, loop, (int)((late ? answer_ms : connect_ms) - passed));
+        wait_some(s, (int)((late ? answer_ms : connect_ms) - passed));
     }
 }
 
-int llm_discover(const char *const *base_urls, size_t n, const char *ca_cert, int connect_ms, int answer_ms,
-                 struct loop *loop, char **model, enum llm_place *places)
+int llm_discover(const struct llm_search *what, struct loop *loop, char **model, enum llm_place *places)
 {
-    const struct curl_api *c = curl_load(NULL);
-    CURLM *multi = c ? c->multi_init() : NULL;
-    struct probe v[PROBES_MAX] = {0};
+    struct search s = {.what = what, .c = curl_load(NULL), .loop = loop};
+    s.multi = s.c ? s.c->multi_init() : NULL;
     *model = NULL;
-    for (size_t i = 0; places && i < n; i++)
+    for (size_t i = 0; places && i < what->n; i++)
         places[i] = LLM_NOBODY;
-    if (!multi)
+    if (!s.multi)
         return -1;
-    if (n > PROBES_MAX)
-        n = PROBES_MAX;
-    for (size_t i = 0; i < n; i++)
-        start(c, multi, &v[i], base_urls[i], ca_cert, connect_ms, answer_ms);
-    size_t won = wait_for_one(c, multi, v, n, connect_ms, answer_ms, loop);
-    if (won < n)
-        *model = steal(&v[won].model);
-    for (size_t i = 0; i < n; i++) {
+    s.n = what->n < PROBES_MAX ? what->n : PROBES_MAX;
+    for (size_t i = 0; i < s.n; i++)
+        start(&s, &s.v[i], what->base_urls[i]);
+    size_t won = wait_for_one(&s);
+    if (won < s.n)
+        *model = steal(&s.v[won].model);
+    for (size_t i = 0; i < s.n; i++) {
+        struct probe *p = &s.v[i];
         if (places)
-            places[i] = !v[i].done && connected(c, &v[i]) ? LLM_SILENT : v[i].place;
-        if (v[i].easy) {
-            c->multi_remove_handle(multi, v[i].easy);
-            c->easy_cleanup(v[i].easy);
+            places[i] = !p->done && connected(s.c, p) ? LLM_SILENT : p->place;
+        if (p->easy) {
+            s.c->multi_remove_handle(s.multi, p->easy);
+            s.c->easy_cleanup(p->easy);
         }
-        free(v[i].model);
-        buf_release(&v[i].body);
+        free(p->model);
+        buf_release(&p->body);
     }
-    c->multi_cleanup(multi);
-    return won < n ? (int)won : -1;
+    s.c->multi_cleanup(s.multi);
+    return won < s.n ? (int)won : -1;
 }

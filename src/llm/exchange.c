@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -15,15 +14,15 @@
 #include "base/url.h"
 #include "llm/adapt.h"
 #include "llm/replay.h"
-#include "llm/retry.h"
 #include "llm/trace.h"
 
 #define AFTER_FINISH_MS \
     3000 /* usage may follow the finish; a server that keeps the connection open is not waited for longer */
 #define AFTER_DONE_MS 100 /* the last chunk mark, so that the connection can be used again */
 
-void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt, ...)
+void exchange_notice(const struct exchange *x, bool detail, const char *fmt, ...)
 {
+    const struct llm_listener *l = x->l;
     if (!l || !l->notice)
         return;
     va_list ap;
@@ -33,20 +32,25 @@ void exchange_notice(const struct llm_listener *l, bool detail, const char *fmt,
     l->notice(l->ctx, detail, line);
 }
 
+/* One try, and what came of it. */
 struct attempt {
+    struct exchange *x;
     struct reply a;
     struct buf *raw; /* the whole body, for the trace; or NULL */
     struct buf error_body;
     size_t prompt;
+    struct http_reply http;
+    struct llm_reply got;
+    struct failure f;
 };
 
-static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n,
-                    struct http_life *life)
+static bool on_data(void *ctx, struct http_reply *reply, const char *p, size_t n)
 {
     struct attempt *t = ctx;
+    struct http_life *life = &reply->life;
     if (t->raw)
         buf_add(t->raw, p, n);
-    if (reply->status >= 300) {
+    if (reply->head.status >= 300) {
         buf_add(&t->error_body, p, n);
         return true;
     }
@@ -65,49 +69,31 @@ static bool on_data(void *ctx, const struct http_reply *reply, const char *p, si
     return true;
 }
 
-static struct request_shape shape_of(const struct llm *m, const struct exchange *x, bool stream)
-{
-    const struct learnt *k = &m->learnt;
-    return (struct request_shape){
-        .o = &m->o,
-        .origin = m->origin,
-        .blocks = k->dialect == LLM_BLOCKS,
-        .stream = stream,
-        .stream_options = !k->no_stream_options,
-        .temperature = !k->no_temperature,
-        .effort = adapt_effort(m),
-        .reasoning_back = k->thoughts_required ? LLM_BACK_REQUIRED : m->o.reasoning_back,
-        .max_tokens_field = k->max_tokens_field,
-        .max_tokens = request_max_tokens(&m->o, m->loopback, k->context),
-        .nudged_text = x->nudged_text,
-        .no_items = k->no_items,
-        .stale = k->stale,
-        .no_encrypted = k->no_encrypted,
-        .no_summary = k->no_summary,
-    };
-}
-
 /* Prompt and answer must fit the window together. The estimate is rough: only what cannot fit is refused
  * here. */
-static char *make_body(const struct llm *m, const struct exchange *x, bool stream, size_t *prompt,
-                       struct error *err)
+static char *make_body(const struct exchange *x, size_t *prompt, struct error *err)
 {
-    struct request_shape s = shape_of(m, x, stream);
+    const struct llm *m = x->m;
+    struct request_shape s = {.o = &m->o,
+                              .learnt = m->learnt,
+                              .origin = m->origin,
+                              .stream = x->stream,
+                              .max_tokens = request_max_tokens(&m->o, m->loopback, m->learnt->context)};
     char *body = request_body(x->q, &s, prompt);
-    if (m->learnt.context <= 0)
+    if (m->learnt->context <= 0)
         return body;
-    if ((int64_t)(*prompt / 4) > m->learnt.context) {
+    if ((int64_t)(*prompt / 4) > m->learnt->context) {
         free(body);
         char host[256];
         url_host(m->url, host, sizeof host);
-        error_set(err, ERROR_LIMIT, 0,
+        error_set(err, ERROR_CONTEXT, 0,
                   "the context window of %s at %s is too small: about %zu tokens to read, the window is %d\n"
                   "%s",
-                  m->o.model, host, *prompt / 4, m->learnt.context, remedy(REMEDY_LESS_CONTEXT, m->o.chat));
+                  m->o.model, host, *prompt / 4, m->learnt->context, remedy(REMEDY_LESS_CONTEXT, m->o.chat));
         return NULL;
     }
-    int64_t left = m->learnt.context - (int64_t)((double)*prompt / REQUEST_BYTES_PER_TOKEN) - 64;
-    int least = m->learnt.context / 16;
+    int64_t left = m->learnt->context - (int64_t)((double)*prompt / REQUEST_BYTES_PER_TOKEN) - 64;
+    int least = m->learnt->context / 16;
     if (s.max_tokens > 0 && left < s.max_tokens && s.max_tokens > least) {
         s.max_tokens = left > least ? (int)left : least > 0 ? least : 1;
         free(body);
@@ -116,53 +102,52 @@ static char *make_body(const struct llm *m, const struct exchange *x, bool strea
     return body;
 }
 
-static enum http_end post_traced(struct llm *m, struct attempt *t, struct http_request *q,
-                                 struct http_reply *reply, struct failure *f, struct error *err)
+static enum http_end post_traced(struct attempt *t, struct http_request *q, struct error *err)
 {
     static const char *const ends[] = {
         [HTTP_WHOLE] = "whole", [HTTP_STOPPED] = "stopped", [HTTP_LOST] = "lost", [HTTP_ABORTED] = "aborted"};
+    const struct llm *m = t->x->m;
     struct buf lines = BUF_INIT(HTTP_HEADERS_MAX), raw = BUF_INIT(TRACE_BODY_MAX);
     char url[1024];
     url_show(m->url, url, sizeof url);
-    trace_request(m->trace, m->o.api_key, url, q->headers, q->n_headers, q->body, q->len);
+    trace_request(m->trace, m->o.api_key, url, q);
+    trace_request(m->record, m->o.api_key, url, q);
     q->header_lines = &lines;
     t->raw = &raw;
-    trace_request(m->record, m->o.api_key, url, q->headers, q->n_headers, q->body, q->len);
-    enum http_end end = m->replay ? replay_post(m->replay, q, reply, f, err)
-                                  : http_post(m->http, m->loop, q, reply, f, err);
-    trace_reply(m->trace, m->o.api_key, reply->status, &lines, &raw, ends[end]);
-    trace_reply(m->record, m->o.api_key, reply->status, &lines, &raw, ends[end]);
+    enum http_end end = m->replay ? replay_post(m->replay, q, &t->http, err)
+                                  : http_post(m->http, q, &t->http, err);
+    struct trace_reply reply = {t->http.head.status, &lines, &raw, ends[end]};
+    trace_reply(m->trace, m->o.api_key, &reply);
+    trace_reply(m->record, m->o.api_key, &reply);
     t->raw = NULL;
     buf_release(&lines);
     buf_release(&raw);
     return end;
 }
 
-static enum http_end post(struct llm *m, struct attempt *t, const char *body, bool stream,
-                          struct http_reply *reply, struct failure *f, struct error *err)
+static enum http_end post(struct attempt *t, const char *body, struct error *err)
 {
-    const char *headers[4];
-    size_t n = 0;
-    headers[n++] = "Content-Type: application/json";
-    headers[n++] = stream ? "Accept: text/event-stream, application/json" : "Accept: application/json";
-    if (m->auth)
-        headers[n++] = m->auth;
+    const struct llm *m = t->x->m;
+    const char *headers[] = {
+        "Content-Type: application/json",
+        t->x->stream ? "Accept: text/event-stream, application/json" : "Accept: application/json", m->auth};
     struct http_request q = {
         .url = m->url,
         .body = body,
         .len = strlen(body),
         .headers = headers,
-        .n_headers = n,
-        .connect_ms = m->o.connect_ms,
-        .idle_ms = m->o.idle_ms,
-        .quiet_ms = m->o.quiet_ms,
-        .deadline = m->o.deadline,
+        .n_headers = m->auth ? 3 : 2,
+        .connect_ms = m->s.connect_ms,
+        .idle_ms = m->s.idle_ms,
+        .quiet_ms = m->s.quiet_ms,
+        .deadline = m->s.deadline,
+        .loop = m->loop,
         .ctx = t,
         .data = on_data,
-        .ca_cert = m->o.ca_cert,
+        .ca_cert = m->s.ca_cert,
     };
-    return m->trace || m->record || m->replay ? post_traced(m, t, &q, reply, f, err)
-                                              : http_post(m->http, m->loop, &q, reply, f, err);
+    return m->trace || m->record || m->replay ? post_traced(t, &q, err)
+                                              : http_post(m->http, &q, &t->http, err);
 }
 
 static void estimate_usage(const struct attempt *t, struct llm_reply *r)
@@ -180,82 +165,85 @@ static void estimate_usage(const struct attempt *t, struct llm_reply *r)
     }
 }
 
-/* What the end of the transfer means. 0: r is a reply; 1: f; -1: err. */
-static int conclude(struct attempt *t, enum http_end end, const struct http_reply *reply, struct llm_reply *r,
-                    struct failure *f)
+/* What the end of the transfer means. 0: t->got is a reply; 1: t->f; -1: err. */
+static int conclude(struct attempt *t, enum http_end end)
 {
-    if (end == HTTP_ABORTED) {
-        struct failure ignored;
-        reply_finish(&t->a, true, r, &ignored);
-        return -1;
-    }
-    if (end == HTTP_LOST && (!reply->began || reply->status < 200))
-        return 1; /* of an answer nothing came but interim ones */
-    if (reply->status >= 300 || (reply->status && reply->status < 200)) {
-        struct failure_headers h = {reply->content_type, reply->retry_after, reply->retry_after_ms,
-                                    reply->should_retry, reply->location};
-        failure_from_response(f, (int)reply->status, &h, buf_str(&t->error_body), t->error_body.len,
-                              time(NULL));
-        bool quoted = f->class == FAILURE_TOOL_USE
-                      && !reply_failed_generation(t->a.q, buf_str(&t->error_body), t->error_body.len, r);
-        return quoted ? 0 : 1;
-    }
+    const struct failure_head *head = &t->http.head;
     struct failure why = {0};
     bool lost = end == HTTP_LOST;
-    if (reply_finish(&t->a, lost, r, &why) == 0)
+    if (end == HTTP_ABORTED) {
+        reply_finish(&t->a, true, &t->got, &why);
+        return -1;
+    }
+    t->f = t->http.failure;
+    if (lost && (!t->http.began || head->status < 200))
+        return 1; /* of an answer nothing came but interim ones */
+    if (head->status >= 300 || (head->status && head->status < 200)) {
+        const char *body = buf_str(&t->error_body);
+        size_t len = t->error_body.len;
+        failure_from_response(&t->f, head, body, len);
+        return t->f.class != FAILURE_TOOL_USE || reply_failed_generation(t->a.q, body, len, &t->got);
+    }
+    if (reply_finish(&t->a, lost, &t->got, &why) == 0)
         return 0;
-    if (!lost)
-        *f = why;
-    else if (t->a.reader.failed && why.class != FAILURE_TRUNCATED)
-        *f = why; /* the service said what was wrong before the connection went */
-    else if (f->class != FAILURE_PROTOCOL && !f->never)
-        f->class = FAILURE_TRUNCATED;
+    /* where the connection was lost: what the service said was wrong before it went */
+    if (!lost || (t->a.reader.failed && why.class != FAILURE_TRUNCATED))
+        t->f = why;
+    else if (t->f.class != FAILURE_PROTOCOL && !t->f.never)
+        t->f.class = FAILURE_TRUNCATED;
     return 1;
 }
 
-static void tell_trouble(struct trace *t, const struct llm_listener *l)
+static void tell_trouble(const struct exchange *x, struct trace *t)
 {
     autofree char *line = trace_trouble(t);
     if (line)
-        exchange_notice(l, false, "%s", line);
+        exchange_notice(x, false, "%s", line);
 }
 
-/* One attempt; as conclude. shown, reasoned: what was passed on. */
-static int attempt(struct llm *m, struct exchange *x, bool stream, struct llm_reply *r, struct failure *f,
-                   bool *shown, bool *reasoned, struct error *err)
+/* What a good reply shows of the model. */
+static void learn(struct attempt *t)
 {
-    struct attempt t = {.error_body = BUF_INIT(HTTP_ERROR_MAX)};
-    autofree char *body = make_body(m, x, stream, &t.prompt, err);
+    struct exchange *x = t->x;
+    /* a call all the same, only told in an error */
+    bool quoted = t->http.head.status >= 300 || t->a.reader.failed_generation;
+    x->structured = t->got.n_calls && (t->a.reader.calls.n > 0 || quoted);
+    x->from_block = !x->structured && t->a.from_block;
+    x->m->learnt->thoughts_unopened |= t->a.unsaid;
+}
+
+/* As conclude. t is to be released. */
+static int attempt(struct attempt *t, struct error *err)
+{
+    const struct llm *m = t->x->m;
+    autofree char *body = make_body(t->x, &t->prompt, err);
     if (!body)
         return -1;
-    if (m->o.unsent) {
-        m->o.unsent(m->o.unsent_ctx, body);
+    if (m->s.unsent) {
+        m->s.unsent(m->s.unsent_ctx, body);
         return error_set(err, ERROR_CANCELLED, 0, "the request was not sent");
     }
-    enum reply_mode mode = m->learnt.dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS
-                           : x->nudged_text                ? REPLY_MODE_NUDGED
-                                                           : REPLY_MODE_NATIVE;
-    struct http_reply reply;
-    reply_init(&t.a, mode, x->q, x->l);
-    t.a.text_calls.awaited = m->learnt.thoughts_unopened;
-    enum http_end end = post(m, &t, body, stream, &reply, f, err);
-    tell_trouble(m->trace, x->l);
-    tell_trouble(m->record, x->l);
-    int rc = conclude(&t, end, &reply, r, f);
-    if (rc == 0) {
-        /* a call all the same, only told in an error */
-        bool quoted = reply.status >= 300 || t.a.reader.failed_generation;
-        x->structured = r->n_calls && (t.a.reader.calls.n > 0 || quoted);
-        m->learnt.thoughts_unopened = m->learnt.thoughts_unopened || t.a.unsaid;
-        x->from_block = !x->structured && t.a.from_block;
-    }
-    if (rc == 0 || t.a.shown)
-        estimate_usage(&t, r); /* a reply that broke off was paid for too */
-    *shown = t.a.shown;
-    *reasoned = t.a.reasoned;
-    reply_release(&t.a);
-    buf_release(&t.error_body);
+    enum reply_mode mode = m->learnt->dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS
+                           : t->x->q->about                 ? REPLY_MODE_NUDGED
+                                                            : REPLY_MODE_NATIVE;
+    reply_init(&t->a, mode, t->x->q, t->x->l);
+    t->a.text_calls.awaited = m->learnt->thoughts_unopened;
+    enum http_end end = post(t, body, err);
+    tell_trouble(t->x, m->trace);
+    tell_trouble(t->x, m->record);
+    int rc = conclude(t, end);
+    if (rc == 0)
+        learn(t);
+    if (rc == 0 || t->a.shown)
+        estimate_usage(t, &t->got); /* a reply that broke off was paid for too */
     return rc;
+}
+
+static void attempt_release(struct attempt *t)
+{
+    reply_release(&t->a);
+    llm_reply_release(&t->got);
+    buf_release(&t->error_body);
 }
 
 static int wait_for(struct llm *m, int ms, struct error *err)
@@ -264,12 +252,12 @@ static int wait_for(struct llm *m, int ms, struct error *err)
     for (int64_t now; (now = clock_ms()) < until;) {
         if (m->loop && loop_cancelled(m->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-        if (m->o.deadline && now >= m->o.deadline)
+        if (m->s.deadline && now >= m->s.deadline)
             return error_set(err, ERROR_LIMIT, 0,
                              "the time for this question is used up (waiting to ask again)");
         int64_t left = until - now;
-        if (m->o.deadline && m->o.deadline - now < left)
-            left = m->o.deadline - now;
+        if (m->s.deadline && m->s.deadline - now < left)
+            left = m->s.deadline - now;
         if (m->loop)
             loop_wait(m->loop, (int)left);
         else
@@ -279,67 +267,61 @@ static int wait_for(struct llm *m, int ms, struct error *err)
 }
 
 /* Every wait is shown, so that nobody wonders what the time goes into. */
-static void tell_wait(const struct llm *m, const struct exchange *x, struct retry_choice c,
-                      const struct failure *f, const struct retry *t)
+static void tell_wait(const struct exchange *x, const struct failure *f, int wait_ms)
 {
-    char host[256], said[250];
+    char host[256], said[250], why[300] = "";
     bool rarely = f->class == FAILURE_TOOL_USE || f->once; /* of that kind there is one more try */
-    unsigned most = rarely ? t->attempts + 1 : RETRY_MAX + 1;
-    url_host(m->url, host, sizeof host);
-    failure_brief(f, m->o.api_key, said, sizeof said);
+    unsigned tried = x->retry.attempts + 1;
+    url_host(x->m->url, host, sizeof host);
+    failure_brief(f, x->m->o.api_key, said, sizeof said);
     if (f->status)
-        exchange_notice(x->l, false, "%s %s (%d: %s); try %u of %u in %.*f s", host,
-                        f->status == 400             ? "refused the model's call"
-                        : failure_is_busy(f->status) ? "is busy"
-                                                     : "failed",
-                        f->status, *said ? said : "no message", t->attempts + 1, most, c.wait_ms < 10000,
-                        c.wait_ms / 1000.0);
-    else
-        exchange_notice(x->l, false, "%s; try %u of %u in %.*f s", *said ? said : "no message",
-                        t->attempts + 1, most, c.wait_ms < 10000, c.wait_ms / 1000.0);
+        snprintf(why, sizeof why, "%d: ", f->status);
+    snprintf(why + strlen(why), sizeof why - strlen(why), "%s", *said ? said : "no message");
+    const char *what = f->status == 400             ? "refused the model's call"
+                       : failure_is_busy(f->status) ? "is busy"
+                                                    : "failed";
+    autofree char *trouble = f->status ? xasprintf("%s %s (%s)", host, what, why) : xstrdup(why);
+    exchange_notice(x, false, "%s; try %u of %u in %.*f s", trouble, tried, rarely ? tried : RETRY_MAX + 1,
+                    wait_ms < 10000, wait_ms / 1000.0);
 }
 
 #define TELL_LOADING_MS 30000
 
-static void tell_loading(const struct llm *m, const struct exchange *x, const struct retry *t)
+static void tell_loading(const struct exchange *x)
 {
-    int64_t waited = clock_ms() - t->poll_since;
+    const char *model = x->m->o.model;
+    int64_t waited = clock_ms() - x->retry.poll_since;
     if (waited % TELL_LOADING_MS < RETRY_POLL_MS)
-        exchange_notice(x->l, false, "the server is loading %s; waiting, at most 5 minutes%s",
-                        *m->o.model ? m->o.model : "the model",
-                        waited < RETRY_POLL_MS ? "" : " (it still is)");
+        exchange_notice(x, false, "the server is loading %s; waiting, at most 5 minutes%s",
+                        *model ? model : "the model", waited < RETRY_POLL_MS ? "" : " (it still is)");
 }
 
 /* Carry out a decision. 0 go on, 1 there is nothing to try, -1 err. */
-static int prepare(struct llm *m, const struct exchange *x, struct retry_choice c, const struct failure *f,
-                   const struct retry *t, bool *stream, struct error *err)
+static int prepare(struct exchange *x, struct retry_choice c, const struct failure *f, struct error *err)
 {
     char said[250];
-    switch (c.what) {
-    case RETRY_NO:
+    bool waits = c.what == RETRY_POLL || c.what == RETRY_WAIT;
+    int64_t deadline = c.what == RETRY_WAIT ? x->m->s.deadline : 0;
+    /* where there is an answer, what is asked about it is not worth a wait */
+    if (c.what == RETRY_NO || (waits && x->q->about) || (deadline && clock_ms() + c.wait_ms > deadline))
         return 1;
-    case RETRY_DOWNGRADE:
-        return adapt(m, x, f, stream, err);
-    case RETRY_WITHOUT_STREAM:
-        failure_brief(f, m->o.api_key, said, sizeof said);
-        exchange_notice(x->l, true, "the stream broke off (%s); asking again without streaming", said);
-        *stream = false;
+    if (c.what == RETRY_DOWNGRADE)
+        return adapt(x, f, err);
+    if (c.what == RETRY_WITHOUT_STREAM) {
+        failure_brief(f, x->m->o.api_key, said, sizeof said);
+        exchange_notice(x, true, "the stream broke off (%s); asking again without streaming", said);
+        x->stream = false;
         return 0;
-    case RETRY_POLL:
-        if (x->nudged_text) /* there is an answer; what is asked about it is not worth a wait */
-            return 1;
-        tell_loading(m, x, t);
-        return wait_for(m, c.wait_ms, err);
-    case RETRY_WAIT:
-        if (x->nudged_text || (m->o.deadline && clock_ms() + c.wait_ms > m->o.deadline))
-            return 1;
-        tell_wait(m, x, c, f, t);
-        return wait_for(m, c.wait_ms, err);
     }
-    return 1;
+    if (c.what == RETRY_POLL)
+        tell_loading(x);
+    else
+        tell_wait(x, f, c.wait_ms);
+    return wait_for(x->m, c.wait_ms, err);
 }
 
-static double dice(void)
+/* The random part of a wait, 0 to 1: clients that failed together do not come back together. */
+static double jitter(void)
 {
     return (double)(clock_us() % 1009) / 1009;
 }
@@ -369,9 +351,11 @@ static void take(struct llm_reply *r, struct llm_reply *got, bool count)
     r->seconds = s;
 }
 
-static int give_up(struct llm *m, const struct failure *f, bool shown, struct llm_reply *r, struct error *err)
+static int give_up(struct attempt *t, struct llm_reply *r, struct error *err)
 {
-    if (shown && (f->class == FAILURE_TRUNCATED || f->class == FAILURE_NETWORK)) {
+    struct llm *m = t->x->m;
+    const struct failure *f = &t->f;
+    if (t->a.shown && (f->class == FAILURE_TRUNCATED || f->class == FAILURE_NETWORK)) {
         r->truncated = true;
         r->finish = LLM_FINISH_OTHER;
         char said[250];
@@ -381,45 +365,59 @@ static int give_up(struct llm *m, const struct failure *f, bool shown, struct ll
         return 0;
     }
     if (f->class == FAILURE_CONTEXT && f->context > 0)
-        m->learnt.context = f->context;
+        m->learnt->context = f->context;
     return failure_error(f, &m->o, m->url, err);
 }
 
-int exchange_run(struct llm *m, struct exchange *x, struct llm_reply *r, struct error *err)
+static void begin(struct exchange *x)
 {
-    struct retry retry = {0};
-    bool stream = m->o.stream && !m->learnt.no_stream;
-    if (!m->http && !m->replay && !(m->http = http_new(err)))
-        return -1;
-    adapt_tell_effort(m, x);
-    for (;;) {
-        struct llm_reply got = {0};
-        struct failure f = {0};
-        bool shown = false, reasoned = false;
-        int rc = attempt(m, x, stream, &got, &f, &shown, &reasoned, err);
-        take(r, &got, rc == 0 || shown);
-        if (rc == 0) {
-            adapt_told_model(m, x, r);
-            return 0;
-        }
-        if (rc < 0)
-            return -1;
-        adapt_failure(m, &f);
-        if (f.class == FAILURE_GONE && !shown && adapt_next_model(m, x, &f)) {
-            retry = (struct retry){0};
-            stream = m->o.stream && !m->learnt.no_stream;
-            continue;
-        }
-        struct retry_choice c = retry_decide(&retry, &f, shown, stream, clock_ms(), dice());
-        int p = prepare(m, x, c, &f, &retry, &stream, err);
-        f.tries = retry.attempts + (p > 0);
-        if (p > 0)
-            return give_up(m, &f, shown, r, err);
-        if (p < 0)
-            return -1;
-        if (f.class == FAILURE_EMPTY_RESULT)
-            m->learnt.no_stream = true; /* it will not stream next time either */
-        if (reasoned && x->l && x->l->restarted)
-            x->l->restarted(x->l->ctx);
+    x->retry = (struct retry){0};
+    x->stream = x->m->o.stream && !x->m->learnt->no_stream;
+}
+
+/* One try, and what to do after it. 0: r is the answer; 1: once more; -1: err. */
+static int try_once(struct exchange *x, struct attempt *t, struct llm_reply *r, struct error *err)
+{
+    struct llm *m = x->m;
+    struct failure *f = &t->f;
+    int rc = attempt(t, err);
+    bool shown = t->a.shown;
+    take(r, &t->got, rc == 0 || shown);
+    if (rc == 0)
+        adapt_told_model(x, r);
+    if (rc <= 0)
+        return rc;
+    if (m->http)
+        http_forget_connections(m->http);
+    adapt_failure(m, f);
+    if (f->class == FAILURE_GONE && !shown && adapt_next_model(x, f)) {
+        begin(x);
+        return 1;
     }
+    struct retry_now now = {shown, x->stream, clock_ms(), jitter()};
+    struct retry_choice c = retry_decide(&x->retry, f, now);
+    int p = prepare(x, c, f, err);
+    f->tries = x->retry.attempts + (p > 0);
+    if (p)
+        return p < 0 ? -1 : give_up(t, r, err);
+    if (f->class == FAILURE_EMPTY_RESULT)
+        m->learnt->no_stream = true; /* it will not stream next time either */
+    if (t->a.reasoned && x->l && x->l->restarted)
+        x->l->restarted(x->l->ctx);
+    return 1;
+}
+
+int exchange_run(struct exchange *x, struct llm_reply *r, struct error *err)
+{
+    int rc;
+    if (!x->m->http && !x->m->replay && !(x->m->http = http_new(err)))
+        return -1;
+    begin(x);
+    adapt_tell_effort(x);
+    do {
+        struct attempt t = {.x = x, .error_body = BUF_INIT(HTTP_ERROR_MAX)};
+        rc = try_once(x, &t, r, err);
+        attempt_release(&t);
+    } while (rc > 0);
+    return rc;
 }

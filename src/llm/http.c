@@ -5,6 +5,7 @@
 #include "llm/http.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,6 @@ struct transfer {
     struct http *h;
     const struct http_request *q;
     struct http_reply *reply;
-    struct http_life life;
     int64_t byte_at; /* the latest byte either way */
     curl_off_t moved;
     size_t body, headers;
@@ -68,6 +68,7 @@ void http_free(struct http *h)
     free(h);
 }
 
+/* True when the line is this header; its value, cut at size, goes to out. */
 static bool header_value(const char *line, size_t n, const char *name, char *out, size_t size)
 {
     size_t k = strlen(name);
@@ -80,6 +81,42 @@ static bool header_value(const char *line, size_t n, const char *name, char *out
         end--;
     snprintf(out, size, "%.*s", (int)(end - v), v);
     return true;
+}
+
+/* A whole number or a decimal; < 0: it is none. */
+static double number(const char *s)
+{
+    char *end;
+    double v = strtod(s, &end);
+    return end == s || *end || !isfinite(v) ? -1 : v;
+}
+
+/* Seconds, or a date; < 0: neither, or a time that is over. */
+static double wait_of(const char *s, time_t now)
+{
+    double v = number(s);
+    const struct curl_api *curl = v < 0 ? curl_load(NULL) : NULL;
+    time_t t = curl ? curl->getdate(s, NULL) : -1;
+    return curl ? t > now ? (double)(t - now) : -1 : v;
+}
+
+void http_header(struct failure_head *h, const char *line, size_t n, time_t now)
+{
+    char value[64];
+    double wait = -1;
+    header_value(line, n, "content-type", h->content_type, sizeof h->content_type);
+    header_value(line, n, "x-should-retry", h->should_retry, sizeof h->should_retry);
+    header_value(line, n, "location", h->location, sizeof h->location);
+    if (header_value(line, n, "retry-after-ms", value, sizeof value)) {
+        wait = number(value) / 1000;
+        h->exact |= wait >= 0;
+    } else if (!h->exact && header_value(line, n, "retry-after", value, sizeof value)) {
+        wait = wait_of(value, now);
+    }
+    if (wait >= 0) {
+        h->waits = true;
+        h->wait = wait;
+    }
 }
 
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
@@ -96,7 +133,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     /* a new head (after 100 Continue or a proxy's CONNECT): forget the last */
     if (n > 5 && !strncmp(p, "HTTP/", 5)) {
         const char *status = memchr(p, ' ', n);
-        *r = (struct http_reply){.began = true};
+        r->head = (struct failure_head){0};
         t->interim = status && status[1] == '1';
         t->head = false;
     } else if (n && (*p == '\r' || *p == '\n')) {
@@ -104,12 +141,16 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     }
     if (t->q->header_lines)
         buf_add(t->q->header_lines, p, n);
-    header_value(p, n, "content-type", r->content_type, sizeof r->content_type);
-    header_value(p, n, "retry-after", r->retry_after, sizeof r->retry_after);
-    header_value(p, n, "retry-after-ms", r->retry_after_ms, sizeof r->retry_after_ms);
-    header_value(p, n, "x-should-retry", r->should_retry, sizeof r->should_retry);
-    header_value(p, n, "location", r->location, sizeof r->location);
+    http_header(&r->head, p, n, time(NULL));
     return n;
+}
+
+static void note_status(struct transfer *t)
+{
+    long status = t->reply->head.status;
+    if (!status)
+        t->h->curl->easy_getinfo(t->h->easy, CURLINFO_RESPONSE_CODE, &status);
+    t->reply->head.status = (int)status;
 }
 
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
@@ -117,16 +158,15 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     struct transfer *t = ctx;
     n *= size;
     t->reply->began = true;
-    if (!t->reply->status)
-        t->h->curl->easy_getinfo(t->h->easy, CURLINFO_RESPONSE_CODE, &t->reply->status);
-    bool error = t->reply->status >= 300;
+    note_status(t);
+    bool error = t->reply->head.status >= 300;
     t->body += n;
     if (t->body > (error ? HTTP_ERROR_MAX : HTTP_REPLY_MAX)) {
         t->too_big = !error;
         t->stopped = error; /* what came of an error is enough */
         return 0;
     }
-    if (!t->q->data(t->q->ctx, t->reply, p, n, &t->life)) {
+    if (!t->q->data(t->q->ctx, t->reply, p, n)) {
         t->stopped = true;
         return 0;
     }
@@ -145,42 +185,30 @@ static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off
     return 0;
 }
 
-static struct curl_slist *set_options(struct http *h, struct transfer *t, const struct http_request *q)
+/* headers: lives as long as the transfer. Not CURLE_OK: this libcurl cannot do it. */
+static CURLcode set_options(struct http *h, struct transfer *t, const struct curl_slist *headers)
 {
+    const struct http_request *q = t->q;
     const struct curl_api *c = h->curl;
     CURL *e = h->easy;
     c->easy_reset(e);
-    struct curl_slist *headers = c->slist_append(NULL, "Expect:");
-    for (size_t i = 0; i < q->n_headers; i++)
-        headers = c->slist_append(headers, q->headers[i]);
-    c->easy_setopt(e, CURLOPT_URL, q->url);
-    c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
-    c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
-    if (url_is_loopback(q->url))
-        /* a proxy cannot reach our loopback, and must not see what goes there */
-        c->easy_setopt(e, CURLOPT_PROXY, "");
+    CURLcode rc = curl_common(c, e, q->url, q->ca_cert, q->connect_ms);
     if (q->body) {
-        c->easy_setopt(e, CURLOPT_POST, 1L);
-        c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
-        c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_POST, 1L);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
     }
-    c->easy_setopt(e, CURLOPT_HTTPHEADER, headers);
-    c->easy_setopt(e, CURLOPT_USERAGENT, "sandpiper/" VERSION);
-    c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
-    c->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-    c->easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* do not wait for a resolver thread after a cancel */
-    c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
-    c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)q->connect_ms);
-    c->easy_setopt(e, CURLOPT_ERRORBUFFER, h->error);
-    c->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
-    c->easy_setopt(e, CURLOPT_HEADERDATA, t);
-    c->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
-    c->easy_setopt(e, CURLOPT_WRITEDATA, t);
-    c->easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
-    c->easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
-    c->easy_setopt(e, CURLOPT_XFERINFODATA, t);
-    certificates_use(c, e, q->ca_cert);
-    return headers;
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_HTTPHEADER, headers);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_ERRORBUFFER, h->error);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_HEADERDATA, t);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_WRITEDATA, t);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
+    return rc ? rc : c->easy_setopt(e, CURLOPT_XFERINFODATA, t);
 }
 
 /* libcurl's poll with the loop's descriptors. It reports no hang-ups of extra descriptors, so those are
@@ -212,40 +240,40 @@ static int64_t sooner(int64_t a, int64_t b)
     return !a || (b && b < a) ? b : a;
 }
 
-/* 0 go on, 1 ended by end_by, -1 ended by f or err. */
-static int check_timers(struct transfer *t, int64_t now, struct failure *f, struct error *err, bool *abort)
+/* What the timers say: -1 go on, else how it ends. */
+static int check_timers(struct transfer *t, int64_t now, struct error *err)
 {
     const struct http_request *q = t->q;
-    if (t->life.end_by && now >= t->life.end_by)
-        return 1;
+    struct failure *f = &t->reply->failure;
     char host[256];
+    if (t->reply->life.end_by && now >= t->reply->life.end_by)
+        return HTTP_STOPPED;
     url_host(q->url, host, sizeof host);
     if (q->deadline && now >= q->deadline) {
         error_set(err, ERROR_LIMIT, 0, "the time for this question is used up (waiting for %s)", host);
-        *abort = true;
-        return -1;
+        return HTTP_ABORTED;
     }
     if (now - t->byte_at >= q->idle_ms) {
         failure_set(f, FAILURE_NETWORK, "%s sent no byte for %d s", host, q->idle_ms / 1000);
         f->hint = REMEDY_IDLE_TIMEOUT;
         f->once = true;
-        return -1;
+        return HTTP_LOST;
     }
-    if (now - t->life.content_at >= q->quiet_ms) {
+    if (now - t->reply->life.content_at >= q->quiet_ms) {
         failure_set(f, FAILURE_NETWORK, "%s sent signs of life but no content for %d s", host,
                     q->quiet_ms / 1000);
         f->hint = REMEDY_ASK_OR_MODEL;
         f->never = true;
-        return -1;
+        return HTTP_LOST;
     }
-    return 0;
+    return -1;
 }
 
 static int next_timeout(const struct transfer *t, int64_t now)
 {
-    int64_t at = sooner(t->byte_at + t->q->idle_ms, t->life.content_at + t->q->quiet_ms);
+    int64_t at = sooner(t->byte_at + t->q->idle_ms, t->reply->life.content_at + t->q->quiet_ms);
     at = sooner(at, t->q->deadline);
-    at = sooner(at, t->life.end_by);
+    at = sooner(at, t->reply->life.end_by);
     int64_t left = at - now;
     return left < 0 ? 0 : left > 1000 ? 1000 : (int)left;
 }
@@ -254,10 +282,18 @@ static int next_timeout(const struct transfer *t, int64_t now)
 #define CERTAIN(f, step, ...) \
     (failure_set(f, FAILURE_NETWORK, __VA_ARGS__), (f)->hint = (step), (f)->never = true)
 
+struct loss { /* of a connection, in libcurl's words */
+    CURLcode code;
+    const char *why;
+    char host[256];
+};
+
 /* The proxy said no, or there is none where one should be. True when that was it. */
-static bool describe_proxy(const struct transfer *t, CURLcode code, const char *why, const char *host,
-                           struct failure *f)
+static bool describe_proxy(const struct transfer *t, const struct loss *l)
 {
+    struct failure *f = &t->reply->failure;
+    const char *why = l->why, *host = l->host;
+    CURLcode code = l->code;
     long answered = 0;
     char name[256];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(host, ":"), host);
@@ -288,8 +324,10 @@ static const char *tls_words(const char *why)
     return last && last[1] ? last + 1 : why;
 }
 
-static bool describe_tls(CURLcode code, const char *why, const char *host, struct failure *f)
+static bool describe_tls(struct failure *f, const struct loss *l)
 {
+    const char *why = l->why, *host = l->host;
+    CURLcode code = l->code;
     if (code == CURLE_SSL_CONNECT_ERROR && strcasestr(why, "wrong version number"))
         CERTAIN(f, REMEDY_HTTP_URL, "%s does not speak TLS", host);
     else if (code == CURLE_SSL_CONNECT_ERROR
@@ -303,9 +341,11 @@ static bool describe_tls(CURLcode code, const char *why, const char *host, struc
 }
 
 /* The connection stood, and then it did not. */
-static void describe_lost(const struct transfer *t, CURLcode code, const char *why, const char *host,
-                          struct failure *f)
+static void describe_lost(const struct transfer *t, const struct loss *l)
 {
+    struct failure *f = &t->reply->failure;
+    const char *why = l->why, *host = l->host;
+    CURLcode code = l->code;
     if (strcasestr(why, "reset"))
         failure_set(f, FAILURE_NETWORK, "%s reset the connection", host);
     else if (code == CURLE_GOT_NOTHING)
@@ -322,23 +362,23 @@ static void describe_lost(const struct transfer *t, CURLcode code, const char *w
     ((CURLcode)100) /* CURLE_TOO_LARGE of 8.6; before it a line that libcurl has no room for is "out of \
                        memory" */
 
-static void describe(struct transfer *t, CURLcode code, struct failure *f)
+static void describe(struct transfer *t, CURLcode code)
 {
     struct http *h = t->h;
-    char host[256];
-    const char *why = *h->error ? h->error : h->curl->easy_strerror(code);
+    struct failure *f = &t->reply->failure;
+    struct loss l = {.code = code, .why = *h->error ? h->error : h->curl->easy_strerror(code)};
+    const char *why = l.why, *host = l.host;
     long os = 0;
     h->curl->easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os);
-    url_host(t->q->url, host, sizeof host);
+    url_host(t->q->url, l.host, sizeof l.host);
     if (t->too_big) {
         failure_set(f, FAILURE_PROTOCOL, "a reply larger than %u MiB", HTTP_REPLY_MAX >> 20);
     } else if (t->headers_big) {
         failure_set(f, FAILURE_PROTOCOL, "headers larger than %u KiB", HTTP_HEADERS_MAX >> 10);
     } else if (!t->head && (code == CURLE_OUT_OF_MEMORY || code == TOO_LARGE)) {
         failure_set(f, FAILURE_PROTOCOL, "headers longer than any service needs");
-    } else if (describe_proxy(t, code, why, host, f)
-               || certificates_describe(code, why, host, t->q->ca_cert, f)
-               || describe_tls(code, why, host, f)) {
+    } else if (describe_proxy(t, &l) || certificates_describe(code, why, host, t->q->ca_cert, f)
+               || describe_tls(f, &l)) {
         return;
     } else if (code == CURLE_COULDNT_CONNECT && os == ECONNREFUSED) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s (connection refused)", host);
@@ -358,13 +398,14 @@ static void describe(struct transfer *t, CURLcode code, struct failure *f)
         failure_set(f, FAILURE_PROTOCOL, "%s", strstr(why, "HTTP/0.9") ? "an answer that is no HTTP" : why);
         f->hint = REMEDY_NO_SERVICE;
     } else {
-        describe_lost(t, code, why, host, f);
+        describe_lost(t, &l);
     }
 }
 
-static enum http_end run(struct transfer *t, struct loop *loop, struct failure *f, struct error *err)
+static enum http_end run(struct transfer *t, struct error *err)
 {
     struct http *h = t->h;
+    struct loop *loop = t->q->loop;
     for (;;) {
         int running = 0, left = 0;
         h->curl->multi_perform(h->multi, &running);
@@ -376,13 +417,12 @@ static enum http_end run(struct transfer *t, struct loop *loop, struct failure *
                 return HTTP_WHOLE;
             if (t->stopped)
                 return HTTP_STOPPED;
-            describe(t, m->data.result, f);
+            describe(t, m->data.result);
             return HTTP_LOST;
         }
-        bool abort = false;
-        int end = check_timers(t, clock_ms(), f, err, &abort);
-        if (end)
-            return end > 0 ? HTTP_STOPPED : abort ? HTTP_ABORTED : HTTP_LOST;
+        int end = check_timers(t, clock_ms(), err);
+        if (end >= 0)
+            return (enum http_end)end;
         if (loop && loop_cancelled(loop)) {
             error_set(err, ERROR_CANCELLED, 0, "interrupted");
             return HTTP_ABORTED;
@@ -391,20 +431,36 @@ static enum http_end run(struct transfer *t, struct loop *loop, struct failure *
     }
 }
 
-enum http_end http_post(struct http *h, struct loop *loop, const struct http_request *q,
-                        struct http_reply *reply, struct failure *f, struct error *err)
+void http_forget_connections(struct http *h)
+{
+    CURLM *fresh = h->curl->multi_init();
+    if (!fresh)
+        return;
+    h->curl->multi_cleanup(h->multi);
+    h->multi = fresh;
+}
+
+enum http_end http_post(struct http *h, const struct http_request *q, struct http_reply *reply,
+                        struct error *err)
 {
     int64_t now = clock_ms();
-    struct transfer t = {.h = h, .q = q, .reply = reply, .life = {.content_at = now}, .byte_at = now};
-    *reply = (struct http_reply){0};
+    struct transfer t = {.h = h, .q = q, .reply = reply, .byte_at = now};
+    enum http_end end = HTTP_ABORTED;
+    *reply = (struct http_reply){.life.content_at = now};
     h->error[0] = '\0';
-    struct curl_slist *headers = set_options(h, &t, q);
-    h->curl->multi_add_handle(h->multi, h->easy);
-    enum http_end end = run(&t, loop, f, err);
-    if (!reply->status)
-        h->curl->easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &reply->status);
-    /* closes the connection unless the answer was read to its end */
-    h->curl->multi_remove_handle(h->multi, h->easy);
+    struct curl_slist *headers = h->curl->slist_append(NULL, "Expect:");
+    for (size_t i = 0; i < q->n_headers; i++)
+        headers = h->curl->slist_append(headers, q->headers[i]);
+    CURLcode rc = set_options(h, &t, headers);
+    if (rc || h->curl->multi_add_handle(h->multi, h->easy) != CURLM_OK) {
+        error_set(err, ERROR_SYSTEM, 0, "this libcurl cannot make the request: %s",
+                  rc ? h->curl->easy_strerror(rc) : "it takes no transfer");
+    } else {
+        end = run(&t, err);
+        note_status(&t);
+        /* closes the connection unless the answer was read to its end */
+        h->curl->multi_remove_handle(h->multi, h->easy);
+    }
     h->curl->slist_free_all(headers);
     return end;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "wire/failure.h"
 
@@ -20,15 +21,16 @@ struct loop;
 #define HTTP_ERROR_MAX   (1u << 20)  /* of a body with status >= 300 */
 #define HTTP_HEADERS_MAX (256u << 10)
 
-struct http_reply {
-    long status;
-    bool began; /* a byte of the answer came */
-    char content_type[96], retry_after[64], retry_after_ms[32], should_retry[16], location[256];
-};
-
 struct http_life {      /* the receiver's side of the timers */
     int64_t content_at; /* clock_ms() when the latest bytes that meant something came */
     int64_t end_by;     /* 0, or when to stop though the server keeps the connection open */
+};
+
+struct http_reply {
+    bool began; /* a byte of the answer came */
+    struct failure_head head;
+    struct http_life life;
+    struct failure failure; /* HTTP_LOST: why */
 };
 
 struct http_request {
@@ -40,18 +42,26 @@ struct http_request {
     int connect_ms, idle_ms, quiet_ms;
     int64_t deadline;         /* clock_ms(), 0 none */
     struct buf *header_lines; /* gets the header lines of the answer as they come; or NULL */
+    struct loop *loop;        /* served meanwhile; or NULL */
     void *ctx;
     /* Decoded bytes of the body. False: enough, the connection is closed. */
-    bool (*data)(void *ctx, const struct http_reply *reply, const char *p, size_t n, struct http_life *life);
+    bool (*data)(void *ctx, struct http_reply *reply, const char *p, size_t n);
 };
+
+/* Take what counts of a header line of n bytes, with or without its end. now: the time of day, for a
+ * Retry-After that is a date. */
+void http_header(struct failure_head *h, const char *line, size_t n, time_t now);
 
 struct http *http_new(struct error *err);
 void http_free(struct http *h);
+/* Close what is kept open. After a reply that was no good: a service that sends more than it announced would
+ * have the rest taken for the next answer. */
+void http_forget_connections(struct http *h);
 
 enum http_end { HTTP_WHOLE, HTTP_STOPPED, HTTP_LOST, HTTP_ABORTED };
-/* WHOLE: the body ended as it should. STOPPED: data or end_by ended it. LOST: f says why; reply->began tells
- * whether anything came. ABORTED: err (cancelled, deadline, system). */
-enum http_end http_post(struct http *h, struct loop *loop, const struct http_request *q,
-                        struct http_reply *reply, struct failure *f, struct error *err);
+/* WHOLE: the body ended as it should. STOPPED: data or end_by ended it. LOST: reply->failure says why, and
+ * reply->began whether anything came. ABORTED: err (cancelled, deadline, system). */
+enum http_end http_post(struct http *h, const struct http_request *q, struct http_reply *reply,
+                        struct error *err);
 
 #endif

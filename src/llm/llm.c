@@ -24,7 +24,6 @@ static void options_release(struct llm_options *o)
         explicit_bzero((char *)o->api_key, strlen(o->api_key));
     free((char *)o->api_key);
     free((char *)o->key_name);
-    free((char *)o->ca_cert);
     free((char *)o->reasoning_effort);
     free((char *)o->efforts);
     free((char *)o->body);
@@ -39,15 +38,9 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->model = xstrdup(from->model ? from->model : "");
     to->api_key = from->api_key && *from->api_key ? xstrdup(from->api_key) : NULL;
     to->key_name = xstrdup(from->key_name);
-    to->ca_cert = xstrdup(from->ca_cert);
-    /* taken already; copies would be dangling pointers */
-    to->trace = to->record = to->replay = to->kept = NULL;
     to->reasoning_effort = xstrdup(from->reasoning_effort);
     to->efforts = xstrdup(from->efforts);
     to->body = xstrdup(from->body);
-    to->connect_ms = from->connect_ms > 0 ? from->connect_ms : 10000;
-    to->idle_ms = from->idle_ms > 0 ? from->idle_ms : 300000;
-    to->quiet_ms = from->quiet_ms > 0 ? from->quiet_ms : 600000;
 }
 
 static void endpoint_release(struct llm *m)
@@ -71,29 +64,6 @@ static int key_check(const struct llm_options *o, struct error *err)
     return 0;
 }
 
-static struct learnt *find_learnt(struct llm *m, const char *key)
-{
-    for (size_t i = 0; i < m->n_others; i++)
-        if (!strcmp(m->others[i].key, key))
-            return &m->others[i];
-    return NULL;
-}
-
-static void remember(struct llm *m)
-{
-    if (!m->learnt.key)
-        return;
-    struct learnt *k = find_learnt(m, m->learnt.key);
-    if (k) {
-        free(k->key);
-    } else {
-        m->others = xreallocarray(m->others, m->n_others + 1, sizeof *m->others);
-        k = &m->others[m->n_others++];
-    }
-    *k = m->learnt;
-    m->learnt = (struct learnt){0};
-}
-
 #define KEPT_BLOCKS       "blocks"
 #define KEPT_NATIVE       "native"
 #define KEPT_RESPONSES    "responses"
@@ -102,24 +72,24 @@ static void remember(struct llm *m)
 
 static void recall_dialect(struct llm *m)
 {
-    autofree char *dialect = learnt_load(m->kept_file, m->learnt.key, "dialect");
+    autofree char *dialect = learnt_load(m->s.kept, m->key, "dialect");
     if (dialect && !strcmp(dialect, KEPT_BLOCKS)) {
-        m->learnt.dialect = LLM_BLOCKS;
-        m->learnt.kept = KEPT_BLOCKS;
+        m->learnt->dialect = LLM_BLOCKS;
+        m->learnt->kept = KEPT_BLOCKS;
     } else if (dialect && !strcmp(dialect, KEPT_NATIVE)) {
-        m->learnt.native_seen = true;
-        m->learnt.kept = KEPT_NATIVE;
+        m->learnt->native_seen = true;
+        m->learnt->kept = KEPT_NATIVE;
     }
 }
 
 static void recall_responses(struct llm *m)
 {
-    autofree char *tools = learnt_load(m->kept_file, m->learnt.key, "tools");
+    autofree char *tools = learnt_load(m->s.kept, m->key, "tools");
     if (tools && !strcmp(tools, KEPT_RESPONSES)) {
-        m->learnt.api = LLM_RESPONSES;
+        m->learnt->api = LLM_RESPONSES;
     } else if (tools && !strcmp(tools, KEPT_NO_RESPONSES)) {
-        m->learnt.no_responses = m->learnt.effort_known = true;
-        m->learnt.effort = "none";
+        m->learnt->no_responses = m->learnt->effort_known = true;
+        m->learnt->effort = "none";
     }
 }
 
@@ -127,47 +97,63 @@ static void recall_responses(struct llm *m)
  * out. */
 static void recall_kept(struct llm *m)
 {
-    if (m->learnt.dialect == LLM_AUTO)
+    if (m->learnt->dialect == LLM_AUTO)
         recall_dialect(m);
-    if (m->learnt.api == LLM_CHAT_COMPLETIONS)
+    if (m->learnt->api == LLM_CHAT_COMPLETIONS)
         recall_responses(m);
 }
 
 void llm_keep_tools(struct llm *m)
 {
-    learnt_store(m->kept_file, m->learnt.key, "tools",
-                 m->learnt.api == LLM_RESPONSES ? KEPT_RESPONSES : KEPT_NO_RESPONSES);
+    learnt_store(m->s.kept, m->key, "tools",
+                 m->learnt->api == LLM_RESPONSES ? KEPT_RESPONSES : KEPT_NO_RESPONSES);
 }
 
 /* What was found out here, for the sessions of a day. What the user or the profile says need not be found
  * out. */
 static void keep_dialect(struct llm *m)
 {
-    struct learnt *k = &m->learnt;
+    struct llm_learnt *k = m->learnt;
     const char *dialect = k->dialect == LLM_BLOCKS ? KEPT_BLOCKS : k->native_seen ? KEPT_NATIVE : NULL;
     if (m->o.dialect != LLM_AUTO || !dialect || (k->kept && !strcmp(k->kept, dialect)))
         return;
-    learnt_store(m->kept_file, k->key, "dialect", dialect);
+    learnt_store(m->s.kept, m->key, "dialect", dialect);
     k->kept = dialect;
 }
 
-/* From the options, and where they leave something open, from what was learnt. */
-static void recall(struct llm *m, const char *key)
+/* Takes key over. What an earlier model of this session was found to be is known again. */
+static struct learnt_of *find_learnt(struct llm *m, char *key, bool *fresh)
 {
-    const struct learnt *k = find_learnt(m, key);
+    for (size_t i = 0; i < m->n_all; i++)
+        if (!strcmp(m->all[i]->key, key)) {
+            free(key);
+            return m->all[i];
+        }
+    struct learnt_of *l = xcalloc(1, sizeof *l);
+    l->key = key;
+    m->all = xreallocarray(m->all, m->n_all + 1, sizeof *m->all);
+    m->all[m->n_all++] = l;
+    *fresh = true;
+    return l;
+}
+
+/* From the options, and where they leave something open, from what was learnt. */
+static void recall(struct llm *m, char *key)
+{
     const struct llm_options *o = &m->o;
-    m->learnt = k ? *k
-                  : (struct learnt){
-                      .api = o->api,
-                      .dialect = o->dialect,
-                      .max_tokens_field = o->max_completion_tokens ? MAX_TOKENS_NEW : MAX_TOKENS_OLD,
-                  };
-    m->learnt.key = xstrdup(key);
+    bool fresh = false;
+    struct learnt_of *l = find_learnt(m, key, &fresh);
+    m->learnt = &l->learnt;
+    m->key = l->key;
+    if (fresh) {
+        l->learnt.api = o->api;
+        l->learnt.max_tokens_field = o->max_completion_tokens ? MAX_TOKENS_NEW : MAX_TOKENS_OLD;
+    }
     if (o->context > 0)
-        m->learnt.context = o->context;
+        l->learnt.context = o->context;
     if (o->dialect != LLM_AUTO)
-        m->learnt.dialect = o->dialect;
-    if (!k)
+        l->learnt.dialect = o->dialect;
+    if (fresh)
         recall_kept(m);
 }
 
@@ -179,15 +165,15 @@ static char *key_of(const struct llm_options *o)
                      o->api ? api_of(o->api)->name : "");
 }
 
-bool llm_is_gone(const struct llm_options *o)
+bool llm_is_gone(const struct llm_options *o, const char *kept)
 {
-    autofree char *key = key_of(o), *model = learnt_load(o->kept, key, "model");
+    autofree char *key = key_of(o), *model = learnt_load(kept, key, "model");
     return model && !strcmp(model, KEPT_GONE);
 }
 
 void llm_keep_gone(struct llm *m)
 {
-    learnt_store(m->kept_file, m->learnt.key, "model", KEPT_GONE);
+    learnt_store(m->s.kept, m->key, "model", KEPT_GONE);
 }
 
 int llm_use_api(struct llm *m, enum llm_api api, struct error *err)
@@ -198,7 +184,7 @@ int llm_use_api(struct llm *m, enum llm_api api, struct error *err)
     free(m->url);
     free(m->origin);
     m->url = url;
-    m->o.api = m->learnt.api = api;
+    m->o.api = m->learnt->api = api;
     m->origin = key_of(&m->o);
     m->loopback = url_is_loopback(url);
     return 0;
@@ -209,36 +195,41 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
     autofree char *url = NULL;
     if (key_check(o, err) || !(url = api_url(o->api, o->base_url, o->model ? o->model : "", err)))
         return -1;
-    autofree char *key = key_of(o);
     struct llm_options copy;
-    remember(m);
     options_copy(&copy, o); /* before the release: o may point into our own strings */
     options_release(&m->o);
     endpoint_release(m);
     m->o = copy;
+    m->configured = copy.api;
     if (m->o.api_key)
         m->auth = m->o.auth == LLM_API_KEY_HEADER ? xasprintf("api-key: %s", m->o.api_key)
                                                   : xasprintf("Authorization: Bearer %s", m->o.api_key);
-    recall(m, key);
-    return llm_use_api(m, m->learnt.api, err);
+    recall(m, key_of(&m->o));
+    return llm_use_api(m, m->learnt->api, err);
 }
 
 /* The recording that is played back is read before a new one may empty the same file. */
-static int open_files(struct llm *m, const struct llm_options *o, struct error *err)
+static int open_files(struct llm *m, const struct llm_session *s, struct error *err)
 {
-    if ((o->replay && !(m->replay = replay_open(o->replay, err)))
-        || (o->trace && !(m->trace = trace_open(o->trace, false, err)))
-        || (o->record && !(m->record = trace_open(o->record, true, err))))
+    if ((s->replay && !(m->replay = replay_open(s->replay, err)))
+        || (s->trace && !(m->trace = trace_open(s->trace, false, err)))
+        || (s->record && !(m->record = trace_open(s->record, true, err))))
         return -1;
     return 0;
 }
 
-struct llm *llm_new(const struct llm_options *o, struct loop *loop, struct error *err)
+struct llm *llm_new(const struct llm_options *o, const struct llm_session *s, struct loop *loop,
+                    struct error *err)
 {
     struct llm *m = xcalloc(1, sizeof *m);
     m->loop = loop;
-    m->kept_file = xstrdup(o->kept);
-    if (open_files(m, o, err) || llm_reconfigure(m, o, err)) {
+    m->s = *s;
+    m->s.ca_cert = xstrdup(s->ca_cert);
+    m->s.kept = xstrdup(s->kept);
+    m->s.connect_ms = s->connect_ms > 0 ? s->connect_ms : 10000;
+    m->s.idle_ms = s->idle_ms > 0 ? s->idle_ms : 300000;
+    m->s.quiet_ms = s->quiet_ms > 0 ? s->quiet_ms : 600000;
+    if (open_files(m, s, err) || llm_reconfigure(m, o, err)) {
         llm_free(m);
         return NULL;
     }
@@ -255,21 +246,23 @@ void llm_free(struct llm *m)
     replay_close(m->replay);
     endpoint_release(m);
     options_release(&m->o);
-    free(m->learnt.key);
-    for (size_t i = 0; i < m->n_others; i++)
-        free(m->others[i].key);
-    free(m->others);
-    free(m->kept_file);
+    for (size_t i = 0; i < m->n_all; i++) {
+        free(m->all[i]->key);
+        free(m->all[i]);
+    }
+    free(m->all);
+    free((char *)m->s.ca_cert);
+    free((char *)m->s.kept);
     free(m);
 }
 
 void llm_set_deadline(struct llm *m, int64_t deadline)
 {
-    m->o.deadline = deadline;
+    m->s.deadline = deadline;
 }
 void llm_set_context(struct llm *m, int context)
 {
-    m->learnt.context = m->o.context = context;
+    m->learnt->context = m->o.context = context;
 }
 const char *llm_model(const struct llm *m)
 {
@@ -281,31 +274,32 @@ const char *llm_origin(const struct llm *m)
 }
 bool llm_output_answers(const struct llm *m)
 {
-    return m->o.output_answers && m->learnt.dialect == LLM_BLOCKS;
+    return m->o.output_answers && m->learnt->dialect == LLM_BLOCKS;
 }
 int llm_context(const struct llm *m)
 {
-    return m->learnt.context;
+    return m->learnt->context;
 }
 
 /* DESIGN 5, auto: an unknown model that has made no native call and ends a reply with a python block in it.
  */
 static bool is_unsure(const struct llm *m, const struct llm_request *q, const struct llm_reply *r)
 {
-    return m->learnt.dialect == LLM_AUTO && !m->learnt.native_seen && !q->about && q->prompts->nudge
+    return m->learnt->dialect == LLM_AUTO && !m->learnt->native_seen && !q->about && q->prompts->nudge
            && !r->n_calls && !r->truncated && !r->refusal && r->finish == LLM_FINISH_STOP
            && reply_has_block(r->text);
 }
 
 /* What this reply shows of how the model calls. A block that it sends when it is asked whether code is to be
  * run means that it calls so. */
-static void learn_dialect(struct llm *m, const struct exchange *x)
+static void learn_dialect(const struct exchange *x)
 {
+    struct llm *m = x->m;
     if (x->structured)
-        m->learnt.native_seen = true;
-    if (x->nudged_text && x->from_block && m->learnt.dialect != LLM_BLOCKS) {
-        m->learnt.dialect = LLM_BLOCKS;
-        exchange_notice(x->l, false, "%s writes its code as text; its python blocks are run from here on",
+        m->learnt->native_seen = true;
+    if (x->q->about && x->from_block && m->learnt->dialect != LLM_BLOCKS) {
+        m->learnt->dialect = LLM_BLOCKS;
+        exchange_notice(x, false, "%s writes its code as text; its python blocks are run from here on",
                         m->o.model);
     }
     keep_dialect(m);
@@ -314,15 +308,15 @@ static void learn_dialect(struct llm *m, const struct exchange *x)
 int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r,
             struct error *err)
 {
-    struct exchange x = {.q = q, .l = l, .nudged_text = q->about};
+    struct exchange x = {.m = m, .q = q, .l = l};
     int64_t start = clock_us();
     *r = (struct llm_reply){.usage = {-1, -1, -1, false}};
     int rc = conversation_check(q->conversation, err);
     if (!rc)
-        rc = exchange_run(m, &x, r, err);
+        rc = exchange_run(&x, r, err);
     if (!rc) {
         r->unsure = is_unsure(m, q, r);
-        learn_dialect(m, &x);
+        learn_dialect(&x);
     }
     if (!r->text)
         r->text = xstrdup("");

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -35,7 +34,8 @@ struct asking {
     char *auth, *root;   /* root: the base URL without /v1, where a local server has its own calls */
     const char *version; /* a further header, or NULL */
     int64_t until;
-    struct buf body;
+    struct buf body;         /* of the latest answer */
+    struct http_reply reply; /* its head */
 };
 
 /* Its list belongs to its own API, which has another header for the key, not to the one that speaks as
@@ -53,15 +53,16 @@ static int timeout(const struct llm_models_query *q)
     return q->timeout_ms > 0 ? q->timeout_ms : TIMEOUT_MS;
 }
 
-static int asking_init(struct asking *a, const struct llm_models_query *q, size_t max, struct loop *loop,
-                       struct error *err)
+/* q and loop are set. max: of a body. */
+static int asking_init(struct asking *a, size_t max, struct error *err)
 {
+    const struct llm_models_query *q = a->q;
     size_t n = strcspn(q->base_url, "?#");
     while (n && q->base_url[n - 1] == '/')
         n--;
     if (n > 3 && !strncmp(q->base_url + n - 3, "/v1", 3))
         n -= 3;
-    *a = (struct asking){.q = q, .loop = loop, .until = clock_ms() + timeout(q)};
+    a->until = clock_ms() + timeout(q);
     a->root = xmemdup0(q->base_url, n);
     a->version = is_anthropic(q->base_url) ? "anthropic-version: 2023-06-01" : NULL;
     if (q->api_key && *q->api_key)
@@ -81,17 +82,14 @@ static void asking_release(struct asking *a)
     buf_release(&a->body);
 }
 
-static bool on_data(void *ctx, const struct http_reply *reply, const char *p, size_t n,
-                    struct http_life *life)
+static bool on_data(void *ctx, struct http_reply *reply, const char *p, size_t n)
 {
     (void)reply;
-    (void)life;
     return buf_add(&((struct asking *)ctx)->body, p, n);
 }
 
-/* body NULL: GET. The answer is in a->body. */
-static enum http_end ask(struct asking *a, const char *url, const char *body, struct http_reply *reply,
-                         struct failure *f, struct error *err)
+/* body NULL: GET. The answer is in a. */
+static enum http_end ask(struct asking *a, const char *url, const char *body, struct error *err)
 {
     const char *headers[4] = {"Accept: application/json"};
     size_t n = 1;
@@ -114,20 +112,18 @@ static enum http_end ask(struct asking *a, const char *url, const char *body, st
         .idle_ms = 3600000,
         .quiet_ms = 3600000,
         .deadline = a->until,
+        .loop = a->loop,
         .ctx = a,
         .data = on_data,
     };
-    *f = (struct failure){0};
-    return http_post(a->http, a->loop, &q, reply, f, err);
+    return http_post(a->http, &q, &a->reply, err);
 }
 
 /* A call of a local server's own, below its root. NULL: it has no such thing. The caller frees. */
 static struct json *ask_json(struct asking *a, const char *path, const char *body)
 {
-    struct http_reply reply;
-    struct failure f;
     autofree char *url = url_endpoint(a->root, path, NULL);
-    if (!url || ask(a, url, body, &reply, &f, NULL) != HTTP_WHOLE || reply.status != 200)
+    if (!url || ask(a, url, body, NULL) != HTTP_WHOLE || a->reply.head.status != 200)
         return NULL;
     return json_parse(buf_str(&a->body), a->body.len, JSON_DUPLICATES, NULL, NULL);
 }
@@ -214,10 +210,8 @@ static void ask_lm_studio(struct asking *a, struct llm_models *m)
     static const char *const paths[] = {"/api/v1/models", "/api/v0/models"};
     for (size_t i = 0; i < countof(paths); i++) {
         struct llm_models own = {0};
-        struct http_reply reply;
-        struct failure f;
         autofree char *url = url_endpoint(a->root, paths[i], NULL);
-        bool came = url && ask(a, url, NULL, &reply, &f, NULL) == HTTP_WHOLE && reply.status == 200;
+        bool came = url && ask(a, url, NULL, NULL) == HTTP_WHOLE && a->reply.head.status == 200;
         if (came && llm_models_parse(buf_str(&a->body), a->body.len, &own, NULL) == 0 && own.n) {
             for (size_t k = 0; k < own.n; k++) {
                 struct llm_model *one = find(m, own.v[k].id);
@@ -302,14 +296,13 @@ static int refused(const struct llm_models_query *q, const char *host, const str
 /* The list itself. 0, or -1 with err. */
 static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
 {
-    struct http_reply reply;
     struct failure f;
     char host[256];
     autofree char *url = list_url(a->q->base_url, err);
     if (!url)
         return -1;
     url_host(url, host, sizeof host);
-    enum http_end end = ask(a, url, NULL, &reply, &f, err);
+    enum http_end end = ask(a, url, NULL, err);
     if (end == HTTP_ABORTED && !(a->loop && clock_ms() < a->until))
         return error_set(err, ERROR_NETWORK, 0,
                          "%s did not answer within %g s\nCheck the network, then try "
@@ -321,12 +314,10 @@ static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
         return error_set(err, ERROR_PROTOCOL, 0, "%s: a list of models of more than %u MiB", host,
                          MODELS_BYTES >> 20);
     if (end == HTTP_LOST)
-        return error_set(err, ERROR_NETWORK, 0, "%s\n%s", f.message,
-                         remedy(f.hint ? f.hint : REMEDY_CHECK_NETWORK, false));
-    if (reply.status != 200) {
-        struct failure_headers h = {reply.content_type, reply.retry_after, reply.retry_after_ms,
-                                    reply.should_retry, reply.location};
-        failure_from_response(&f, (int)reply.status, &h, buf_str(&a->body), a->body.len, time(NULL));
+        return error_set(err, ERROR_NETWORK, 0, "%s\n%s", a->reply.failure.message,
+                         remedy(a->reply.failure.hint ? a->reply.failure.hint : REMEDY_CHECK_NETWORK, false));
+    if (a->reply.head.status != 200) {
+        failure_from_response(&f, &a->reply.head, buf_str(&a->body), a->body.len);
         return refused(a->q, host, &f, err);
     }
     if (llm_models_parse(buf_str(&a->body), a->body.len, out, NULL) < 0)
@@ -340,12 +331,12 @@ static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
 int llm_models_get(const struct llm_models_query *q, struct loop *loop, struct llm_models *out,
                    struct error *err)
 {
-    struct asking a;
+    struct asking a = {.q = q, .loop = loop};
     *out = (struct llm_models){0};
     if (q->max_age_s > 0 && llm_models_cached(q->base_url, q->max_age_s, out) == 0)
         return 0;
     llm_models_release(out);
-    int rc = asking_init(&a, q, MODELS_BYTES, loop, err);
+    int rc = asking_init(&a, MODELS_BYTES, err);
     if (rc == 0 && (rc = ask_list(&a, out, err)) == 0) {
         if (url_is_loopback(q->base_url) || out->server != LLM_SERVER_OTHER)
             ask_more(&a, out, NULL);
@@ -366,11 +357,11 @@ static void keep_now_and_then(const char *base_url, const struct llm_models *m)
 int llm_models_ask_local(const struct llm_models_query *q, const char *id, struct loop *loop,
                          struct llm_model *out)
 {
-    struct asking a;
+    struct asking a = {.q = q, .loop = loop};
     struct llm_models m = {0};
     struct llm_model *one = NULL;
     *out = models_unknown();
-    if (asking_init(&a, q, MODELS_BYTES_LOCAL, loop, NULL) == 0 && ask_list(&a, &m, NULL) == 0
+    if (asking_init(&a, MODELS_BYTES_LOCAL, NULL) == 0 && ask_list(&a, &m, NULL) == 0
         && (one = find(&m, id)) != NULL) {
         ask_more(&a, &m, one);
         keep_now_and_then(q->base_url, &m);

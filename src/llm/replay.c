@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "wire/api.h"
-#include "wire/read_workers_ai.h"
 
 struct replay {
     struct buf file;
@@ -26,11 +25,6 @@ static int bad(const struct replay *p, const char *what, struct error *err)
     return error_set(err, ERROR_USAGE, 0, "the replay parts at request %u: %s", p->number, what);
 }
 
-static const char *str(const struct json *j)
-{
-    return json_str(j) ? json_str(j) : "";
-}
-
 /* The next line of a type, or NULL at the end. The caller frees. */
 static struct json *next_line(struct replay *p, const char *type)
 {
@@ -39,7 +33,7 @@ static struct json *next_line(struct replay *p, const char *type)
         size_t n = eol ? (size_t)(eol - line) : p->file.len - p->at;
         p->at += n + 1;
         struct json *j = json_parse(line, n, 0, NULL, NULL);
-        if (!strcmp(str(json_get(j, "type")), type))
+        if (!strcmp(json_text(json_get(j, "type")), type))
             return j;
         json_free(j);
     }
@@ -69,7 +63,7 @@ void replay_close(struct replay *p)
 
 static struct json *body_of(const struct json *line)
 {
-    const char *body = str(json_get(line, "body"));
+    const char *body = json_text(json_get(line, "body"));
     return json_parse(body, strlen(body), JSON_DUPLICATES, NULL, NULL);
 }
 
@@ -81,7 +75,7 @@ int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks
     autojson struct json *line = next_line(p, "request");
     autojson struct json *body = body_of(line);
     *api = api_of_body(body);
-    *model = *api == LLM_WORKERS_AI ? workers_ai_model(str(json_get(line, "url")))
+    *model = *api == LLM_WORKERS_AI ? workers_ai_model(json_text(json_get(line, "url")))
                                     : xstrdup(json_str(json_get(body, "model")));
     *blocks = !json_get(body, "tools");
     replay_close(p);
@@ -90,10 +84,10 @@ int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks
 
 static void add_content(struct buf *b, const struct json *content)
 {
-    buf_addstr(b, str(content));
+    buf_addstr(b, json_text(content));
     for (const struct json *p = json_type(content) == JSON_ARRAY ? json_first(content) : NULL; p;
          p = json_next(p))
-        buf_addstr(b, str(json_get(p, "text")));
+        buf_addstr(b, json_text(json_get(p, "text")));
 }
 
 /* One text for what a message or an input item says: its ids are left out, since some are made anew in each
@@ -102,14 +96,14 @@ static char *said(const struct json *m)
 {
     struct buf b = BUF_INIT(0);
     const struct json *role = json_get(m, "role");
-    buf_addf(&b, "%s: ", str(role ? role : json_get(m, "type")));
+    buf_addf(&b, "%s: ", json_text(role ? role : json_get(m, "type")));
     add_content(&b, json_get(m, "content"));
-    buf_addstr(&b, str(json_get(m, "output")));
+    buf_addstr(&b, json_text(json_get(m, "output")));
     for (const struct json *c = json_first(json_get(m, "tool_calls")); c; c = json_next(c))
-        buf_addf(&b, " [%s %s]", str(json_get(json_get(c, "function"), "name")),
-                 str(json_get(json_get(c, "function"), "arguments")));
-    if (!strcmp(str(json_get(m, "type")), "function_call"))
-        buf_addf(&b, "[%s %s]", str(json_get(m, "name")), str(json_get(m, "arguments")));
+        buf_addf(&b, " [%s %s]", json_text(json_get(json_get(c, "function"), "name")),
+                 json_text(json_get(json_get(c, "function"), "arguments")));
+    if (!strcmp(json_text(json_get(m, "type")), "function_call"))
+        buf_addf(&b, "[%s %s]", json_text(json_get(m, "name")), json_text(json_get(m, "arguments")));
     return buf_steal(&b, NULL);
 }
 
@@ -134,7 +128,7 @@ static const struct json *said_in(const struct json *body)
 static const char *tool_name(const struct json *tool)
 {
     const struct json *f = json_get(tool, "function");
-    return str(json_get(f ? f : tool, "name"));
+    return json_text(json_get(f ? f : tool, "name"));
 }
 
 static int compare(const struct replay *p, const struct json *was, const struct json *is, struct error *err)
@@ -162,45 +156,30 @@ static int compare(const struct replay *p, const struct json *was, const struct 
     return bad(p, what, err);
 }
 
-static void header(const struct json *line, const char *name, char *out, size_t size)
-{
-    size_t n = strlen(name);
-    out[0] = '\0';
-    for (const struct json *h = json_first(json_get(line, "headers")); h; h = json_next(h)) {
-        const char *s = str(h);
-        if (!strncasecmp(s, name, n) && s[n] == ':')
-            snprintf(out, size, "%s", s + n + 1 + strspn(s + n + 1, " \t"));
-    }
-}
-
 static enum http_end give(const struct json *line, const struct http_request *q, struct http_reply *reply,
-                          struct failure *f, struct error *err)
+                          struct error *err)
 {
-    const char *body = str(json_get(line, "body")), *end = str(json_get(line, "end"));
-    struct http_life life = {.content_at = clock_ms()};
-    *reply = (struct http_reply){.status = (long)json_int(json_get(line, "status"), 0)};
-    reply->began = reply->status != 0;
-    header(line, "content-type", reply->content_type, sizeof reply->content_type);
-    header(line, "retry-after", reply->retry_after, sizeof reply->retry_after);
-    header(line, "retry-after-ms", reply->retry_after_ms, sizeof reply->retry_after_ms);
-    header(line, "x-should-retry", reply->should_retry, sizeof reply->should_retry);
-    header(line, "location", reply->location, sizeof reply->location);
-    bool more = !*body || q->data(q->ctx, reply, body, strlen(body), &life);
+    const char *body = json_text(json_get(line, "body")), *end = json_text(json_get(line, "end"));
+    reply->head.status = (int)json_int(json_get(line, "status"), 0);
+    reply->began = reply->head.status != 0;
+    for (const struct json *h = json_first(json_get(line, "headers")); h; h = json_next(h))
+        http_header(&reply->head, json_text(h), strlen(json_text(h)), time(NULL));
+    bool more = !*body || q->data(q->ctx, reply, body, strlen(body));
     if (!strcmp(end, "aborted")) {
         error_set(err, ERROR_CANCELLED, 0, "the recorded session was interrupted here");
         return HTTP_ABORTED;
     }
     if (!strcmp(end, "lost")) {
-        failure_set(f, FAILURE_NETWORK, "the connection was lost when this was recorded");
+        failure_set(&reply->failure, FAILURE_NETWORK, "the connection was lost when this was recorded");
         return HTTP_LOST;
     }
     return more ? HTTP_WHOLE : HTTP_STOPPED;
 }
 
 enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply,
-                          struct failure *f, struct error *err)
+                          struct error *err)
 {
-    *reply = (struct http_reply){0};
+    *reply = (struct http_reply){.life.content_at = clock_ms()};
     p->number++;
     autojson struct json *request = next_line(p, "request"), *was = body_of(request);
     autojson struct json *is = json_parse(q->body, q->len, 0, NULL, NULL);
@@ -215,5 +194,5 @@ enum http_end replay_post(struct replay *p, const struct http_request *q, struct
         bad(p, "its reply was not recorded as a whole", err);
         return HTTP_ABORTED;
     }
-    return give(line, q, reply, f, err);
+    return give(line, q, reply, err);
 }

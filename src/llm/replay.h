@@ -24,6 +24,6 @@ int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks
 /* As http_post. ABORTED with err (ERROR_USAGE) where the run parts from the recording, or the recording is
  * over. */
 enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply,
-                          struct failure *f, struct error *err);
+                          struct error *err);
 
 #endif

@@ -4,19 +4,19 @@
  */
 #include "llm/retry.h"
 
-static int backoff_ms(unsigned attempt, double random)
+static int backoff_ms(unsigned attempt, double jitter)
 {
     double ms = 500.0 * (double)(1u << (attempt < 5 ? attempt : 5));
     if (ms > 8000)
         ms = 8000;
-    return (int)(ms * (1 - 0.25 * random));
+    return (int)(ms * (1 - 0.25 * jitter));
 }
 
-static struct retry_choice wait_more(struct retry *t, const struct failure *f, double random)
+static struct retry_choice wait_more(struct retry *t, const struct failure *f, double jitter)
 {
     if (t->attempts >= RETRY_MAX || f->retry_after > RETRY_AFTER_MAX)
         return (struct retry_choice){RETRY_NO, 0};
-    int ms = f->retry_after > 0 ? (int)(f->retry_after * 1000 + 0.5) : backoff_ms(t->attempts, random);
+    int ms = f->retry_after > 0 ? (int)(f->retry_after * 1000 + 0.5) : backoff_ms(t->attempts, jitter);
     t->attempts++;
     return (struct retry_choice){RETRY_WAIT, ms};
 }
@@ -34,42 +34,40 @@ static struct retry_choice poll_more(struct retry *t, int64_t now_ms)
 
 /* A stream that broke may do without being one; what was none may be asked for once more, where nothing at
  * all came. */
-static struct retry_choice without_stream(struct retry *t, const struct failure *f, bool streaming,
-                                          double random)
+static struct retry_choice without_stream(struct retry *t, const struct failure *f, struct retry_now now)
 {
-    if (t->unstreamed || (!streaming && !f->once))
+    if (t->unstreamed || (!now.streaming && !f->once))
         return (struct retry_choice){RETRY_NO, 0};
     t->unstreamed = true;
-    return streaming ? (struct retry_choice){RETRY_WITHOUT_STREAM, 0} : wait_more(t, f, random);
+    return now.streaming ? (struct retry_choice){RETRY_WITHOUT_STREAM, 0} : wait_more(t, f, now.jitter);
 }
 
-struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming,
-                                 int64_t now_ms, double random)
+struct retry_choice retry_decide(struct retry *t, const struct failure *f, struct retry_now now)
 {
     struct retry_choice no = {RETRY_NO, 0};
-    if (shown)
+    if (now.shown)
         return no;
     switch (f->class) {
     case FAILURE_BUSY:
-        return wait_more(t, f, random);
+        return wait_more(t, f, now.jitter);
     case FAILURE_NETWORK:
         if (f->never || (f->once && t->once++))
             return no;
-        return wait_more(t, f, random);
+        return wait_more(t, f, now.jitter);
     case FAILURE_LOADING:
-        return poll_more(t, now_ms);
+        return poll_more(t, now.ms);
     case FAILURE_TOOL_USE:
-        return t->once++ ? no : wait_more(t, f, random);
+        return t->once++ ? no : wait_more(t, f, now.jitter);
     case FAILURE_PARAMETER:
         if (t->params & (1u << f->param))
             return no;
         t->params |= 1u << f->param;
         return (struct retry_choice){RETRY_DOWNGRADE, 0};
     case FAILURE_PROTOCOL:
-        return f->once ? without_stream(t, f, streaming, random) : no;
+        return f->once ? without_stream(t, f, now) : no;
     case FAILURE_TRUNCATED:
     case FAILURE_EMPTY_RESULT:
-        return without_stream(t, f, streaming, random);
+        return without_stream(t, f, now);
     default:
         return no;
     }

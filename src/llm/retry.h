@@ -29,8 +29,13 @@ struct retry_choice {
     int wait_ms;
 };
 
-/* shown: text of this reply was already passed on. random: 0 to 1. */
-struct retry_choice retry_decide(struct retry *t, const struct failure *f, bool shown, bool streaming,
-                                 int64_t now_ms, double random);
+struct retry_now {
+    bool shown;     /* text of this reply was already passed on */
+    bool streaming; /* a stream was asked for */
+    int64_t ms;     /* clock_ms() */
+    double jitter;  /* 0 to 1 */
+};
+
+struct retry_choice retry_decide(struct retry *t, const struct failure *f, struct retry_now now);
 
 #endif

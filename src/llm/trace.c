@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "llm/http.h"
 
 #define KEY_LEAST 4 /* a shorter one is no secret, and would take every "a" out of the texts */
 
@@ -159,41 +160,39 @@ static void put(struct trace *t, struct json *line)
     free(text);
 }
 
-void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers,
-                   size_t n_headers, const char *body, size_t len)
+void trace_request(struct trace *t, const char *key, const char *url, const struct http_request *q)
 {
     if (!t)
         return;
     t->number++;
     struct json *o = line_new(t, "request"), *list = json_array();
-    for (size_t i = 0; i < n_headers; i++)
-        add_header(list, headers[i], strlen(headers[i]), key);
+    for (size_t i = 0; i < q->n_headers; i++)
+        add_header(list, q->headers[i], strlen(q->headers[i]), key);
     json_set_str(o, "method", "POST");
     json_set(o, "url", clean(url, strlen(url), key));
     json_set(o, "headers", list);
-    json_set(o, "body", clean(body, len < TRACE_BODY_MAX ? len : TRACE_BODY_MAX, key));
-    json_set_bool(o, "cut", len > TRACE_BODY_MAX);
+    json_set(o, "body", clean(q->body, q->len < TRACE_BODY_MAX ? q->len : TRACE_BODY_MAX, key));
+    json_set_bool(o, "cut", q->len > TRACE_BODY_MAX);
     put(t, o);
 }
 
-void trace_reply(struct trace *t, const char *key, long status, const struct buf *headers,
-                 const struct buf *body, const char *end)
+void trace_reply(struct trace *t, const char *key, const struct trace_reply *r)
 {
     if (!t)
         return;
     struct json *o = line_new(t, "reply"), *list = json_array();
-    const char *s = buf_str(headers);
-    for (size_t left = headers->len; left;) {
+    const char *s = buf_str(r->headers);
+    for (size_t left = r->headers->len; left;) {
         const char *eol = memchr(s, '\n', left);
         size_t n = eol ? (size_t)(eol - s) + 1 : left;
         add_header(list, s, n, key);
         s += n;
         left -= n;
     }
-    json_set_int(o, "status", status);
+    json_set_int(o, "status", r->status);
     json_set(o, "headers", list);
-    json_set(o, "body", clean(buf_str(body), body->len, key));
-    json_set_bool(o, "cut", body->full);
-    json_set_str(o, "end", end);
+    json_set(o, "body", clean(buf_str(r->body), r->body->len, key));
+    json_set_bool(o, "cut", r->body->full);
+    json_set_str(o, "end", r->end);
     put(t, o);
 }

@@ -10,6 +10,7 @@
 
 struct buf;
 struct error;
+struct http_request;
 struct trace;
 
 #define TRACE_BODY_MAX (16u << 20) /* of one body; the rest is left out, which the line says */
@@ -21,11 +22,16 @@ void trace_close(struct trace *t); /* also NULL */
 /* once, a line when something could not be written; the caller frees it; else NULL */
 char *trace_trouble(struct trace *t);
 
-/* All do nothing when t is NULL. key: NULL or the secret; url: without credentials and query. */
-void trace_request(struct trace *t, const char *key, const char *url, const char *const *headers,
-                   size_t n_headers, const char *body, size_t len);
-/* headers: the lines as they came; end: how the transfer ended. */
-void trace_reply(struct trace *t, const char *key, long status, const struct buf *headers,
-                 const struct buf *body, const char *end);
+/* All do nothing when t is NULL. key: NULL or the secret. url: without credentials and query, in the place of
+ * q's. */
+void trace_request(struct trace *t, const char *key, const char *url, const struct http_request *q);
+
+struct trace_reply {
+    int status;
+    const struct buf *headers, *body; /* headers: the lines as they came */
+    const char *end;                  /* how the transfer ended */
+};
+
+void trace_reply(struct trace *t, const char *key, const struct trace_reply *r);
 
 #endif

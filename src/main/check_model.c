@@ -45,6 +45,7 @@ struct check {
     bool listed;
     char *model, *found;
     struct llm_options o;
+    struct llm_session session;
     struct buf *out;
 };
 
@@ -170,7 +171,6 @@ static void fill_options(struct check *k, const char *model, struct llm_options 
         known_merge(k->c, m, o);
     o->reasoning_effort = k->c->reasoning_effort ? k->c->reasoning_effort : k->texts.reasoning_effort;
     o->max_tokens = CALL_TOKENS;
-    o->deadline = clock_ms() + CALL_MS;
 }
 
 /* As a question does: a default that the service has no longer gives way to the next of the list. */
@@ -201,8 +201,10 @@ static int prepare(struct check *k, struct error *err)
     if (model_settle(&k->service, &k->model, &k->found, err) < 0 || get_list(k, err) < 0)
         return -1;
     fill_options(k, k->model, &k->o);
-    k->o.gone = model_gone;
-    k->o.gone_ctx = k;
+    setup_llm_session(k->c, &k->session);
+    k->session.gone = model_gone;
+    k->session.gone_ctx = k;
+    k->session.deadline = clock_ms() + CALL_MS;
     return 0;
 }
 
@@ -237,7 +239,7 @@ static int call(struct check *k, const char **how, double *seconds, struct error
 {
     struct conversation conversation;
     struct llm_reply reply = {0};
-    struct llm *m = llm_new(&k->o, k->loop, err);
+    struct llm *m = llm_new(&k->o, &k->session, k->loop, err);
     struct llm_request q = {.conversation = &conversation, .prompts = &prompts, .tools = {&tool, 1}};
 
     conversation_init(&conversation);

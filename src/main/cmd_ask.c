@@ -122,8 +122,6 @@ static const char *effort_of(const struct ask *a)
     return a->c->reasoning_effort ? a->c->reasoning_effort : a->prompts.reasoning_effort;
 }
 
-static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE]);
-
 /* All about one model at our endpoint, as the chat or the command line wants it. */
 static void model_options(struct ask *a, const char *model, struct llm_options *o)
 {
@@ -131,8 +129,6 @@ static void model_options(struct ask *a, const char *model, struct llm_options *
     known_apply(&a->service, o, &a->known);
     o->reasoning_effort = effort_of(a);
     o->chat = a->chat;
-    o->gone = model_gone;
-    o->gone_ctx = a;
 }
 
 static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
@@ -270,18 +266,17 @@ static void on_unsent(void *ctx, const char *body)
 }
 
 /* A default that was gone today is not asked for again. */
-static void skip_gone(struct ask *a, struct llm_options *o)
+static void skip_gone(struct ask *a, struct llm_options *o, const char *kept)
 {
     char advice[LLM_ADVICE];
 
-    while (a->endpoint.models && llm_is_gone(o)) {
-        const char *name = model_after(&a->service, a->model, advice, sizeof advice), *kept = o->kept;
+    while (a->endpoint.models && llm_is_gone(o, kept)) {
+        const char *name = model_after(&a->service, a->model, advice, sizeof advice);
         if (!name)
             return;
         free(a->model);
         a->model = xstrdup(name);
         model_options(a, a->model, o);
-        o->kept = kept;
     }
 }
 
@@ -290,6 +285,7 @@ static int open_rooms(struct ask *a, struct error *err)
     struct sandbox_options so;
     struct agent_options ao;
     struct llm_options lo;
+    struct llm_session ls;
     autofree char *kept = xdg_path(XDG_CACHE, "endpoints");
 
     setup_sandbox(a->c, &so);
@@ -302,20 +298,23 @@ static int open_rooms(struct ask *a, struct error *err)
     if (sandbox_claim(a->sandbox, err) < 0)
         return -1;
     model_options(a, a->model, &lo);
-    lo.kept = a->c->replay ? NULL : kept; /* what is played back is as it was */
-    skip_gone(a, &lo);
+    setup_llm_session(a->c, &ls);
+    ls.kept = a->c->replay ? NULL : kept; /* what is played back is as it was */
+    skip_gone(a, &lo, ls.kept);
     if (loop_cancelled(a->loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-    lo.trace = a->c->trace;
-    lo.record = a->c->record;
-    lo.replay = a->c->replay;
+    ls.trace = a->c->trace;
+    ls.record = a->c->record;
+    ls.replay = a->c->replay;
+    ls.gone = model_gone;
+    ls.gone_ctx = a;
     if (a->c->replay) {
         lo.api = a->replay_api;
         lo.dialect = a->replay_blocks ? LLM_BLOCKS : lo.dialect == LLM_BLOCKS ? LLM_NATIVE : lo.dialect;
     }
-    lo.unsent = a->unsent ? on_unsent : NULL;
-    lo.unsent_ctx = a->unsent;
-    a->llm = llm_new(&lo, a->loop, err);
+    ls.unsent = a->unsent ? on_unsent : NULL;
+    ls.unsent_ctx = a->unsent;
+    a->llm = llm_new(&lo, &ls, a->loop, err);
     if (!a->llm)
         return -1;
     setup_agent(a->c, &ao);
@@ -374,7 +373,7 @@ static int ask(struct ask *a, int closed, struct error *err)
 {
     int status;
 
-    if (a->c->sandbox_name && sandbox_name_check(a->c->sandbox_name, err) < 0)
+    if (setup_name_check(a->c, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;

@@ -22,10 +22,25 @@ static void add_line(struct buf *out, const char *label, const char *text)
     buf_addf(out, "        %-9s%s\n", label, clean);
 }
 
+static void add_list(struct buf *out, const char *label, const struct argv *items)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+
+    for (size_t i = 0; i < items->n; i++)
+        buf_addf(&line, "%s%s", i ? ", " : "", items->v[i]);
+    if (line.len > 0)
+        add_line(out, label, buf_str(&line));
+}
+
+/* Short names stand in a column. */
+static void add_name(struct buf *out, const char *engine)
+{
+    buf_addf(out, "%-7s ", engine);
+}
+
 static void tell(const char *engine, const struct sandbox_check *c, struct buf *out)
 {
-    struct buf holds = BUF_INIT(0);
-
+    add_name(out, engine);
     if (!c->works) {
         size_t n = strlen(engine);
         const char *text =
@@ -35,23 +50,24 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
         autofree char *cause = xmemdup0(text, (size_t)(end - text));
         autofree char *clean = scrub_line(cause, SCRUB_TERMINAL);
 
-        buf_addf(out, "%-8sdoes not work: %s\n", engine, clean);
+        buf_addf(out, "does not work: %s\n", clean);
         if (*end)
             add_line(out, "remedy", end + 1);
         return;
     }
-    buf_addf(out, "%-8sworks: Python %s, first result after %.2f s%s%s\n", engine, c->python, c->seconds,
+    buf_addf(out, "%s: Python %s, first result after %.2f s%s%s\n",
+             c->contained ? "works" : "runs code, but it was not seen to contain it", c->python, c->seconds,
              c->runtime ? ", runtime " : "", c->runtime ? c->runtime : "");
+    for (size_t i = 0; i < c->open.n; i++)
+        add_line(out, "open", c->open.v[i]);
     add_line(out, "packages", c->packages && *c->packages ? c->packages : "none beyond Python's own");
-    for (size_t i = 0; i < c->holds.n; i++)
-        buf_addf(&holds, "%s%s", i ? ", " : "", c->holds.v[i]);
-    add_line(out, "limits", buf_str(&holds));
+    add_list(out, "walls", &c->walls);
+    add_list(out, "limits", &c->holds);
     for (size_t i = 0; i < c->weaker.n; i++)
         add_line(out, "weaker", c->weaker.v[i]);
     if (c->gvisor)
         add_line(out, "note",
                  "gVisor (runsc) is installed: --runtime runsc keeps the code away from the host's kernel");
-    buf_release(&holds);
 }
 
 static int print_wrapped(const struct buf *text)
@@ -68,46 +84,56 @@ static int verdict(unsigned working, int model)
     return working > 0 ? model : 3;
 }
 
+struct examination {
+    struct config *c;
+    struct loop *loop;
+    struct buf out;
+    unsigned working; /* engines that run code and were seen to contain it */
+    int status;       /* of writing to stdout */
+};
+
+/* One engine, where it is wanted: told as soon as it is known, for a start may take its time. */
+static void examine(struct examination *x, const char *engine)
+{
+    struct sandbox_options o;
+    struct sandbox_check check;
+
+    if (x->status || loop_cancelled(x->loop)
+        || (strcmp(x->c->sandbox, "auto") != 0 && strcmp(x->c->sandbox, engine) != 0))
+        return;
+    setup_sandbox(x->c, &o);
+    o.engine = engine;
+    o.name = NULL; /* what is started here ends here */
+    sandbox_check(&o, x->loop, &check);
+    x->working += check.works && check.contained;
+    if (!loop_cancelled(x->loop)) {
+        buf_clear(&x->out);
+        tell(engine, &check, &x->out);
+        x->status = print_wrapped(&x->out);
+    }
+    sandbox_check_release(&check);
+}
+
 int cmd_doctor(struct config *c, int closed)
 {
-    bool all = strcmp(c->sandbox, "auto") == 0;
-    struct loop *loop = loop_new();
-    struct sandbox_options o;
-    struct buf out = BUF_INIT(0);
+    struct examination x = {.c = c, .loop = loop_new()};
     struct error err = {0};
-    const struct engine *engine;
-    unsigned working = 0;
-    int status = 0, model = 0;
+    int model = 0;
 
     (void)closed;
     print_notices(c);
-    if (loop_signals(loop, &err) < 0)
+    if (loop_signals(x.loop, &err) < 0)
         print_error(&err);
-    setup_sandbox(c, &o);
-    o.name = NULL; /* what is started here ends here */
-    for (size_t i = 0; (engine = engines_at(i)) != NULL && status == 0 && !loop_cancelled(loop); i++) {
-        struct sandbox_check check;
-
-        if (!all && strcmp(c->sandbox, engine->name) != 0)
-            continue;
-        o.engine = engine->name;
-        sandbox_check(&o, loop, &check);
-        working += check.works;
-        if (!loop_cancelled(loop)) {
-            out.len = 0;
-            tell(engine->name, &check, &out);
-            status = print_wrapped(&out); /* each as soon as it is known: a start may take its time */
-        }
-        sandbox_check_release(&check);
+    for (size_t i = 0; engines_at(i); i++)
+        examine(&x, engines_at(i)->name);
+    if (x.status == 0 && !c->offline && !loop_cancelled(x.loop)) {
+        buf_clear(&x.out);
+        model = check_model(c, x.loop, &x.out);
+        x.status = loop_cancelled(x.loop) ? 0 : print_wrapped(&x.out);
     }
-    if (status == 0 && !c->offline && !loop_cancelled(loop)) {
-        buf_clear(&out);
-        model = check_model(c, loop, &out);
-        status = loop_cancelled(loop) ? 0 : print_wrapped(&out);
-    }
-    buf_release(&out);
-    if (loop_cancelled(loop))
-        status = loop_fatal(loop) ? 143 : 130;
-    loop_free(loop);
-    return status ? status : verdict(working, model);
+    buf_release(&x.out);
+    if (loop_cancelled(x.loop))
+        x.status = loop_fatal(x.loop) ? 143 : 130;
+    loop_free(x.loop);
+    return x.status ? x.status : verdict(x.working, model);
 }

@@ -333,6 +333,8 @@ static int with_session(struct exec *x, struct error *err)
     struct sandbox_options o;
     int status = -1;
 
+    if (setup_name_check(c, err) < 0)
+        return -1;
     setup_sandbox(c, &o);
     if (!o.name)
         o.snapshots = false; /* nothing follows that could need a copy */
@@ -343,8 +345,6 @@ static int with_session(struct exec *x, struct error *err)
         o.session_dir = "/tmp";
         return dry_run(&o, err);
     }
-    if (o.name && sandbox_name_check(o.name, err) < 0)
-        return -1;
     if (read_code(x, err) < 0
         || inputs_open(&x->inputs, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
         || take_data(x, err) < 0)

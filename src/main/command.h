@@ -16,6 +16,7 @@ struct buf;
 struct llm_model;
 struct llm_models_query;
 struct llm_options;
+struct llm_session;
 struct loop;
 struct sandbox_options;
 
@@ -52,9 +53,14 @@ enum folder_answer ask_about_folder(void *loop, const char *question); /* for st
 /* setup.c */
 enum stdin_mode setup_stdin(const struct config *c);
 void setup_sandbox(const struct config *c, struct sandbox_options *o);
+/* Let src/engine know those that config.yaml defines: once, before any is looked for. c must live on. */
+void setup_engines(const struct config *c);
+/* Can the sandbox have the name it is given? ERROR_USAGE, one line. */
+int setup_name_check(const struct config *c, struct error *err);
 void setup_agent(const struct config *c, struct agent_options *o);
 /* Points into c and e; model decides the profile. */
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o);
+void setup_llm_session(const struct config *c, struct llm_session *s);
 
 /* Whom a question goes to, for known.c and model.c. Everything is borrowed. */
 struct service {

@@ -84,6 +84,7 @@ int main(int argc, char **argv)
     } else if (c.version) {
         status = print_out("sandpiper " VERSION "\n", sizeof "sandpiper " VERSION);
     } else {
+        setup_engines(&c);
         tell_runtime_dir(&c);
         status = commands[c.command](&c, closed);
     }

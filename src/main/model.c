@@ -76,7 +76,8 @@ static void find_place(struct endpoint *e, struct loop *loop)
     if (!e->entry || !e->entry->other_url || e->binding.url != URL_ENTRY || strchr(e->entry->other_url, '{'))
         return;
     const char *urls[] = {e->base_url, e->entry->other_url};
-    llm_discover(urls, 2, e->ca_cert, DISCOVER_MS, DISCOVER_MS, loop, &model, places);
+    struct llm_search search = {urls, 2, e->ca_cert, DISCOVER_MS, DISCOVER_MS};
+    llm_discover(&search, loop, &model, places);
     free(model);
     if (places[0] == LLM_NOBODY && places[1] != LLM_NOBODY)
         move_to(e, e->entry->other_url);
@@ -110,8 +111,8 @@ static int discover(const struct service *s, char **model, char **notice, struct
 
     for (size_t i = 0; i < n; i++)
         urls[i] = local[i].url;
-    found = c->discover && n ? llm_discover(urls, n, c->ca_cert, DISCOVER_MS, BUSY_MS, loop, model, places)
-                             : -1;
+    struct llm_search search = {urls, n, c->ca_cert, DISCOVER_MS, BUSY_MS};
+    found = c->discover && n ? llm_discover(&search, loop, model, places) : -1;
     if (loop_cancelled(loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (found < 0) {
@@ -215,7 +216,8 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
     if (url_is_loopback(e->base_url) || (e->entry && e->entry->local)) {
         const char *url = e->base_url;
         enum llm_place place;
-        if (llm_discover(&url, 1, c->ca_cert, LIST_MS, LIST_MS, loop, model, &place) == 0) {
+        struct llm_search search = {&url, 1, c->ca_cert, LIST_MS, LIST_MS};
+        if (llm_discover(&search, loop, model, &place) == 0) {
             *notice = xasprintf("no model is named; using %s, the first that %s lists", *model, e->base_url);
             return 0;
         }

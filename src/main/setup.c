@@ -30,6 +30,24 @@ enum stdin_mode setup_stdin(const struct config *c)
     return STDIN_AUTO;
 }
 
+void setup_engines(const struct config *c)
+{
+    for (size_t i = 0; i < c->engines.n; i++)
+        engines_define(c->engines.v[i].name, &c->engines.v[i].start);
+}
+
+int setup_name_check(const struct config *c, struct error *err)
+{
+    if (!c->sandbox_name)
+        return 0;
+    const struct engine *engine = engines_find(c->sandbox);
+    if (engine && !engine->named)
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s cannot keep a sandbox: --sandbox-name needs docker, podman or bwrap",
+                         c->sandbox);
+    return sandbox_name_check(c->sandbox_name, err);
+}
+
 void setup_sandbox(const struct config *c, struct sandbox_options *o)
 {
     sandbox_defaults(o);
@@ -120,7 +138,6 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .model = model,
         .api_key = e->key,
         .key_name = e->key_name,
-        .ca_cert = c->ca_cert,
         .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
         .api = e->api == PROVIDER_RESPONSES    ? LLM_RESPONSES
                : e->api == PROVIDER_WORKERS_AI ? LLM_WORKERS_AI
@@ -142,6 +159,13 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .output_answers = p.output_answers,
         .reasoning_summary = c->show_reasoning,
         .no_reasoning = p.has_reasoning && !p.reasoning,
+    };
+}
+
+void setup_llm_session(const struct config *c, struct llm_session *s)
+{
+    *s = (struct llm_session){
+        .ca_cert = c->ca_cert,
         .connect_ms = (int)c->connect_timeout,
         .idle_ms = (int)c->idle_timeout,
         .quiet_ms = (int)c->quiet_timeout,

@@ -134,7 +134,9 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
         out->gvisor = runsc && !o->runtime && engine->images;
         const struct engine_facts run = engine_facts(s->run);
         out->runtime = xstrdup(run.runtime);
-        check_limits(o, &run, out);
+        sandbox_see_walls(s, engine->custom ? o : NULL, out);
+        if (!engine->custom)
+            check_limits(o, &run, out);
         check_runc(engine, run.runtime, out);
     }
     sandbox_free(s);
@@ -148,4 +150,6 @@ void sandbox_check_release(struct sandbox_check *c)
     free(c->runtime);
     argv_release(&c->holds);
     argv_release(&c->weaker);
+    argv_release(&c->walls);
+    argv_release(&c->open);
 }

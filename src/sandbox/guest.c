@@ -10,18 +10,20 @@
 #include "sandbox/frame.h"
 
 /* Everything but boot.py and the profile, in the order of their first use. */
-#define PARTS(X)                                                                                         \
-    X(start)                                                                                             \
-    X(protocol)                                                                                          \
-    X(worker) X(supervisor) X(installed) X(recover) X(snapshot) X(reap) X(copy_out) X(requests) X(named) \
-        X(explain) X(extras)
+#define PARTS(X)                                                                                          \
+    X(start)                                                                                              \
+    X(protocol)                                                                                           \
+    X(worker)                                                                                             \
+    X(supervisor) X(installed) X(recover) X(snapshot) X(reap) X(copy_out) X(requests) X(named) X(explain) \
+        X(extras)
 #define EMBED_PART(name) EMBED(guest_##name##_py, "src/guest/" #name ".py")
 #define PART_ROW(name)   {#name, guest_##name##_py},
 
 EMBED(guest_boot_py, "src/guest/boot.py")
 PARTS(EMBED_PART)
 EMBED(guest_profile_py, GUEST_PROFILE) /* data_profile.py, profile_*.py, one text */
-EMBED(guest_code, GUEST_CODE)          /* all but boot and profile, compiled: guest_code.py. May be empty */
+EMBED(guest_walls_py, "src/guest/walls.py")
+EMBED(guest_code, GUEST_CODE) /* all but boot and profile, compiled: guest_code.py. May be empty */
 
 char *guest_text(void)
 {
@@ -54,4 +56,9 @@ void guest_parts(struct buf *out)
 const char *guest_profile(void)
 {
     return guest_profile_py;
+}
+
+const char *guest_walls(void)
+{
+    return guest_walls_py;
 }

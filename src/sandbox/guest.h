@@ -8,5 +8,6 @@ struct buf;
 char *guest_text(void);
 void guest_parts(struct buf *out); /* the rest: body of the first frame */
 const char *guest_profile(void);   /* source of profile(path) -> str */
+const char *guest_walls(void);     /* the same of what doctor looks for; needs HERE = {...} before it */
 
 #endif

@@ -108,6 +108,18 @@ char *sandbox_snapshot_age(unsigned behind, const char *cell);
 /* The interpreter died in q, when no cell ran: the next cell tells. when: "after the last cell had ended" */
 void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when);
 
+/* transfer.c: run a piece of our own Python in a process beside the interpreter, as sandbox_profile() does.
+ * source defines profile(path) -> str, of which out gets at most 4 KiB of untrusted text; path is that of
+ * name in /mnt/data, and name is what an error calls it. */
+struct helper {
+    const char *name, *source;
+};
+int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, struct error *err);
+
+/* walls.c: look from inside at what stands between the code and the machine: into c; with limits, which of
+ * those are held as well. */
+void sandbox_see_walls(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c);
+
 /* sandbox_named.c. What the greeting says beyond the usual when another program was here before. */
 struct earlier {
     unsigned cells;

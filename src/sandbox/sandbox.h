@@ -127,6 +127,10 @@ struct sandbox_check {
     char *packages, *runtime;
     bool gvisor;               /* runsc is installed, and the engine could use it */
     struct argv holds, weaker; /* a line each: limits as the kernel has them; what is weaker, and why */
+    /* Seen from inside, a line each: walls that stand, and what is open. contained: every wall stands. What
+     * a custom engine starts answers for itself here, so this finds mistakes, not malice. */
+    struct argv walls, open;
+    bool contained;
 };
 void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sandbox_check *out);
 void sandbox_check_release(struct sandbox_check *c);

@@ -226,30 +226,36 @@ static int ask(struct sandbox *s, struct request *q, struct frame_out f, struct 
     return finish(s, q, err);
 }
 
-int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
+int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, struct error *err)
 {
-    struct request q = {.what = name, .idle_ms = PROFILE_MS};
+    struct request q = {.what = h->name, .idle_ms = PROFILE_MS};
     struct buf head autorelease(buf_release) = BUF_INIT(0);
     unsigned char size[4];
-    const char *source = guest_profile();
 
-    if (check_name(name, err) < 0 || sandbox_wait(s, err) < 0)
+    if (sandbox_wait(s, err) < 0)
         return -1;
-    put_u32(size, (uint32_t)strlen(name));
+    put_u32(size, (uint32_t)strlen(h->name));
     buf_add(&head, size, sizeof size);
-    buf_addstr(&head, name);
+    buf_addstr(&head, h->name);
     int rc = ask(s, &q,
                  (struct frame_out){.type = TO_GUEST_PROFILE,
                                     .head = {head.data, head.len},
-                                    .body = {source, strlen(source)}},
+                                    .body = {h->source, strlen(h->source)}},
                  err);
     if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is well */
-        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", name,
+        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", h->name,
                        q.error ? q.error : "no answer");
     if (rc == 0)
         buf_addstr(out, q.text); /* REQUEST_TEXT_MAX at most */
     request_end(s, &q);
     return rc;
+}
+
+int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
+{
+    return check_name(name, err) < 0
+               ? -1
+               : sandbox_help(s, &(struct helper){.name = name, .source = guest_profile()}, out, err);
 }
 
 int sandbox_reset(struct sandbox *s, struct error *err)

@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/url.h"
 #include "wire/request_parts.h"
-#include "wire/read_workers_ai.h"
 
 static const struct api apis[] = {
     [LLM_CHAT_COMPLETIONS] = {"chat_completions", "/chat/completions", NULL, false, request_chat},

@@ -18,13 +18,17 @@ struct api {
     const char *path; /* behind the base URL; NULL: url makes the whole of it */
     char *(*url)(const char *base, const char *model, struct error *err);
     bool bounded; /* without max_tokens the service cuts a reply short */
-    void (*write)(struct request_out *o, struct json *body, const struct llm_request *q,
-                  const struct request_shape *s);
+    void (*write)(struct request_out *o);
 };
 
 const struct api *api_of(enum llm_api a);
 /* The URL that is asked. The caller frees; NULL with err (ERROR_USAGE). */
 char *api_url(enum llm_api a, const char *base, const char *model, struct error *err);
+/* Cloudflare's own. base may be the account's URL, the one of its chat completions (.../ai/v1), .../ai,
+ * .../ai/run, or a gateway's .../workers-ai. The caller frees; NULL with err (ERROR_USAGE). */
+char *workers_ai_url(const char *base, const char *model, struct error *err);
+/* The model's name out of such a URL; NULL when there is none. The caller frees. */
+char *workers_ai_model(const char *url);
 /* Which API a body was written for. */
 enum llm_api api_of_body(const struct json *body);
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -157,20 +156,19 @@ static char *message_of(const struct json *j)
         s = text_of(failure_telling(error, message ? message : json_get(j, "error_description")));
     if (!s && message)
         s = json_get(message, "detail") ? detail_text(json_get(message, "detail")) : text_of(message);
+    const struct json *others[] = {
+        json_get(json_get(j, "base_resp"), "status_msg"),
+        json_get(j, "msg"),
+        json_get(j, "error_msg"),
+        raw ? json_get(json_get(error, "metadata"), "raw") : NULL,
+        json_type(error) == JSON_OBJECT ? error : NULL,
+    };
     if (!s)
         s = detail_text(json_get(j, "detail"));
     if (!s)
         s = list_text(json_get(j, "errors"));
-    if (!s)
-        s = text_of(json_get(json_get(j, "base_resp"), "status_msg"));
-    if (!s)
-        s = text_of(json_get(j, "msg"));
-    if (!s)
-        s = text_of(json_get(j, "error_msg"));
-    if (!s && raw)
-        s = text_of(json_get(json_get(error, "metadata"), "raw"));
-    if (!s && json_type(error) == JSON_OBJECT)
-        s = text_of(error);
+    for (size_t i = 0; i < countof(others) && !s; i++)
+        s = text_of(others[i]);
     return s;
 }
 
@@ -425,9 +423,17 @@ static enum failure_class class_of_words(const struct failure *f, const char *ty
     return FAILURE_FATAL;
 }
 
-static enum failure_class classify(struct failure *f, const char *type, const char *param,
-                                   const struct json *j, const char *should_retry)
+/* What an error says beside its status, code and message. */
+struct evidence {
+    const char *type, *param;     /* param: or NULL */
+    const struct json *j;         /* the whole body, or NULL */
+    const struct failure_head *h; /* or NULL */
+};
+
+static enum failure_class classify(struct failure *f, const struct evidence *e)
 {
+    const struct json *j = e->j;
+    const char *type = e->type, *should_retry = e->h ? e->h->should_retry : "";
     int s = f->status;
     if (is_too_large(f))
         return FAILURE_TOO_LARGE;
@@ -447,7 +453,8 @@ static enum failure_class classify(struct failure *f, const char *type, const ch
         return FAILURE_PARAMETER;
     }
     if (s == 400 || s == 404 || s == 422 || s == 501) {
-        f->param = has(f->code, "invalid_encrypted_content") ? PARAM_ITEMS : param_named(f->message, param);
+        f->param = has(f->code, "invalid_encrypted_content") ? PARAM_ITEMS
+                                                             : param_named(f->message, e->param);
         if (f->param == PARAM_TOOLS || f->param == PARAM_ITEMS || (f->param && s != 404))
             return FAILURE_PARAMETER;
     }
@@ -457,18 +464,17 @@ static enum failure_class classify(struct failure *f, const char *type, const ch
         return FAILURE_NOT_FOUND;
     if (s == 413)
         return FAILURE_CONTEXT;
-    if (should_retry && !strcasecmp(should_retry, "false"))
+    if (!strcasecmp(should_retry, "false"))
         return FAILURE_FATAL;
     if (s >= 500 && is_loading(f, j))
         return FAILURE_LOADING;
-    if (s == 408 || s == 409 || s == 429 || s == 498 || s >= 500
-        || (should_retry && !strcasecmp(should_retry, "true")))
+    if (s == 408 || s == 409 || s == 429 || s == 498 || s >= 500 || (!strcasecmp(should_retry, "true")))
         return FAILURE_BUSY;
     enum failure_class known = s < 300 ? failure_by_number(j) : FAILURE_NONE;
     return s >= 300 ? FAILURE_FATAL : known ? known : class_of_words(f, type);
 }
 
-static void from_json(struct failure *f, int status, const struct json *j, const char *should_retry)
+static void from_json(struct failure *f, int status, const struct json *j, const struct failure_head *h)
 {
     *f = (struct failure){.status = status, .retry_after = -1, .in_stream = status < 300};
     if (json_type(j) == JSON_ARRAY)
@@ -478,28 +484,25 @@ static void from_json(struct failure *f, int status, const struct json *j, const
     autofree char *message = message_of(j);
     if (message)
         line_copy(f->message, sizeof f->message, message, strlen(message));
-    code_copy(f->code, sizeof f->code, json_get(o, "code"));
-    if (!*f->code)
-        code_copy(f->code, sizeof f->code, json_get(json_at(json_get(j, "errors"), 0), "code"));
-    if (!*f->code)
-        code_copy(f->code, sizeof f->code, json_get(j, "internalCode"));
-    if (!*f->code)
-        code_copy(f->code, sizeof f->code, json_get(json_get(j, "base_resp"), "status_code"));
-    if (!*f->code)
-        code_copy(f->code, sizeof f->code, json_get(j, "error_code"));
+    const struct json *codes[] = {
+        json_get(o, "code"),         json_get(json_at(json_get(j, "errors"), 0), "code"),
+        json_get(j, "internalCode"), json_get(json_get(j, "base_resp"), "status_code"),
+        json_get(j, "error_code"),
+    };
+    for (size_t i = 0; i < countof(codes) && !*f->code; i++)
+        code_copy(f->code, sizeof f->code, codes[i]);
     char type[64] = "";
     code_copy(type, sizeof type, json_get(o, "type"));
     if (!*f->code)
         snprintf(f->code, sizeof f->code, "%s", type);
     if (status < 300) { /* the body carries the status that HTTP does not */
-        long named = strtol(f->code, NULL, 10);
-        if (named < 400 || named > 599)
-            named = (long)json_int(json_get(j, "httpCode"), 0);
-        if (named < 400 || named > 599)
-            named = (long)json_int(json_get(o, "status"), 0);
-        f->status = named >= 400 && named <= 599 ? (int)named : 0;
+        int64_t named[] = {strtol(f->code, NULL, 10), json_int(json_get(j, "httpCode"), 0),
+                           json_int(json_get(o, "status"), 0)};
+        f->status = 0;
+        for (size_t i = 0; i < countof(named) && !f->status; i++)
+            f->status = named[i] >= 400 && named[i] <= 599 ? (int)named[i] : 0;
     }
-    f->class = classify(f, type, json_str(json_get(o, "param")), j, should_retry);
+    f->class = classify(f, &(struct evidence){type, json_str(json_get(o, "param")), j, h});
     if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA)
         f->retry_after = failure_wait_in_body(o, f->message);
 }
@@ -524,7 +527,7 @@ static void html_title(char *out, size_t size, const char *body, size_t len)
 
 static bool looks_html(const char *body, size_t len, const char *content_type)
 {
-    if (content_type && has(content_type, "html"))
+    if (has(content_type, "html"))
         return true;
     while (len && isspace((unsigned char)*body))
         body++, len--;
@@ -541,9 +544,9 @@ static bool is_binary(const char *body, size_t len)
     return !utf8_valid(body, utf8_cut(body, len, n));
 }
 
-static void from_other(struct failure *f, int status, const struct failure_headers *h, const char *body,
-                       size_t len)
+static void from_other(struct failure *f, const struct failure_head *h, const char *body, size_t len)
 {
+    int status = h->status;
     *f = (struct failure){.status = status, .retry_after = -1};
     if (looks_html(body, len, h->content_type)) {
         char title[128];
@@ -562,24 +565,23 @@ static void from_other(struct failure *f, int status, const struct failure_heade
     else if (!len && (status == 400 || status == 413))
         f->class = FAILURE_CONTEXT; /* Cerebras answers an overlong prompt so */
     else
-        f->class = classify(f, "", NULL, NULL, h->should_retry);
+        f->class = classify(f, &(struct evidence){.type = "", .h = h});
 }
 
-void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body,
-                           size_t len, time_t now)
+void failure_from_response(struct failure *f, const struct failure_head *h, const char *body, size_t len)
 {
+    int status = h->status;
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
     if (!j && status >= 300)
         /* LiteLLM: the error of a stream that never began, as a stream */
         j = failure_event(body, len);
     if (json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY)
-        from_json(f, status, j, h->should_retry);
+        from_json(f, status, j, h);
     else
-        from_other(f, status, h, body, len);
-    double wait = failure_retry_after(h->retry_after_ms, h->retry_after, now);
-    if (wait >= 0 && (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA))
-        f->retry_after = wait; /* the header wins over the body */
-    if (status >= 300 && status < 400 && h->location && *h->location) {
+        from_other(f, h, body, len);
+    if (h->waits && (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA))
+        f->retry_after = h->wait; /* the header wins over the body */
+    if (status >= 300 && status < 400 && *h->location) {
         line_copy(f->location, sizeof f->location, h->location, strlen(h->location));
         snprintf(f->message, sizeof f->message, "a redirect to %.160s, which is not followed", f->location);
     }

@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
 
 #include "base/remedy.h"
 
@@ -70,14 +69,17 @@ struct failure {
     unsigned tries; /* how often it was asked, for the text; 0 not told */
 };
 
-struct failure_headers {
-    /* "" or NULL when absent */
-    const char *content_type, *retry_after, *retry_after_ms, *should_retry, *location;
+/* The status of an answer and what its headers tell; zeroed: nothing. */
+struct failure_head {
+    int status;
+    char content_type[96], should_retry[16], location[256];
+    bool waits;  /* a Retry-After was there */
+    bool exact;  /* it was retry-after-ms, which counts before the other */
+    double wait; /* seconds from now; 0: as we like */
 };
 
-/* An HTTP answer with status >= 300 (or a body that was no answer at all). now is the time of day. */
-void failure_from_response(struct failure *f, int status, const struct failure_headers *h, const char *body,
-                           size_t len, time_t now);
+/* An HTTP answer with status >= 300 (or a body that was no answer at all). */
+void failure_from_response(struct failure *f, const struct failure_head *h, const char *body, size_t len);
 /* An error object inside an answer with status 200; j is the whole top-level value. */
 void failure_from_json(struct failure *f, int status, const struct json *j);
 void failure_set(struct failure *f, enum failure_class class, const char *fmt, ...)
@@ -93,7 +95,6 @@ struct json *failure_event(const char *body, size_t len);
 
 /* What the body says of it in seconds; error: the object with the error. < 0: nothing. */
 double failure_wait_in_body(const struct json *error, const char *message);
-double failure_retry_after(const char *retry_after_ms, const char *retry_after, time_t now);
 
 /* the service has too much to do; of the others that may be tried again, it failed */
 bool failure_is_busy(int status);

@@ -159,23 +159,18 @@ static const char *refused_step(struct text *t, const char *url)
     if (failure_parser_flags(f))
         return "vLLM was started without its tool parser: add --enable-auto-tool-choice --tool-call-parser "
                "NAME there, or ask with --dialect blocks";
-    switch (f->param) {
-    case PARAM_TOOLS:
-        return next(t, REMEDY_DIALECT_BLOCKS);
-    case PARAM_STREAM:
-        return next(t, REMEDY_NO_STREAM);
-    case PARAM_TEMPERATURE:
-        return next(t, REMEDY_NO_TEMPERATURE);
-    case PARAM_SUMMARY:
-        return next(t, REMEDY_NO_SUMMARY);
-    case PARAM_REASONING_EFFORT:
-        return next(t, REMEDY_NO_EFFORT);
-    case PARAM_MAX_TOKENS:
-    case PARAM_MAX_COMPLETION_TOKENS:
-        return next(t, REMEDY_ALLOWED_MAX_TOKENS);
-    default:
-        return next(t, f->class == FAILURE_TOOL_USE ? REMEDY_BAD_CALL : REMEDY_TRACE);
-    }
+    static const enum remedy steps[] = {
+        [PARAM_TOOLS] = REMEDY_DIALECT_BLOCKS,
+        [PARAM_STREAM] = REMEDY_NO_STREAM,
+        [PARAM_TEMPERATURE] = REMEDY_NO_TEMPERATURE,
+        [PARAM_SUMMARY] = REMEDY_NO_SUMMARY,
+        [PARAM_REASONING_EFFORT] = REMEDY_NO_EFFORT,
+        [PARAM_MAX_TOKENS] = REMEDY_ALLOWED_MAX_TOKENS,
+        [PARAM_MAX_COMPLETION_TOKENS] = REMEDY_ALLOWED_MAX_TOKENS,
+        [PARAM_NO_API] = REMEDY_NONE,
+    };
+    enum remedy other = f->class == FAILURE_TOOL_USE ? REMEDY_BAD_CALL : REMEDY_TRACE;
+    return next(t, steps[f->param] ? steps[f->param] : other);
 }
 
 static int refused(struct text *t, const char *url)
@@ -226,8 +221,8 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
     case FAILURE_QUOTA:
         return quota(&t);
     case FAILURE_CONTEXT:
-        return error_set(err, ERROR_LIMIT, f->status, "the context window of %s at %s is too small%s: %s\n%s",
-                         t.model, t.host, t.status,
+        return error_set(err, ERROR_CONTEXT, f->status,
+                         "the context window of %s at %s is too small%s: %s\n%s", t.model, t.host, t.status,
                          *f->message ? t.said : "an empty error, which may mean that the prompt is too long",
                          next(&t, REMEDY_LESS_CONTEXT));
     case FAILURE_TOO_LARGE:

@@ -1,19 +1,15 @@
-/* read_chat.h - the fields of a chunk or an answer: choices, delta or message, content in its shapes, usage;
- * the Workers AI shape beside them; Responses are responses.h. Part of the reader.
- */
+/* read_chat.h - chat completions: choices with a delta or a message. Part of the reader. */
 #ifndef WIRE_READ_CHAT_H
 #define WIRE_READ_CHAT_H
+
+#include <stdbool.h>
 
 struct json;
 struct reader;
 
-void choice_read(struct reader *r, const struct json *chunk);             /* an event of a stream */
-void choice_read_document(struct reader *r, const struct json *document); /* a whole answer */
-
-/* For the other shapes: a piece of text, of reasoning (field: the name it goes back under, a literal, or
- * NULL), a usage object. */
-void choice_text(struct reader *r, const char *s);
-void choice_reasoning(struct reader *r, const char *s, const char *field);
-void choice_usage(struct reader *r, const struct json *u);
+/* A chunk of a stream, or a whole answer. True when there was a list of choices, even an empty one. */
+bool read_chat(struct reader *r, const struct json *o);
+/* A message by itself, as Ollama's own API has it. */
+void read_chat_message(struct reader *r, const struct json *message);
 
 #endif

@@ -8,13 +8,8 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "wire/read_chat.h"
+#include "wire/read_parts.h"
 #include "wire/reader.h"
-
-static const char *str(const struct json *j)
-{
-    return json_str(j) ? json_str(j) : "";
-}
 
 #define ITEMS_MOST 1024 /* more share the last */
 
@@ -48,11 +43,6 @@ static void find_item(struct reader *r, const struct json *event, bool fresh)
     r->responses.item[r->responses.at] = (struct responses_item){.place = place};
 }
 
-static bool is(const struct json *o, const char *type)
-{
-    return !strcmp(str(json_get(o, "type")), type);
-}
-
 /* ---- text, refusal, reasoning: from a delta or from a whole part ---- */
 
 static void say(struct reader *r, const char *s)
@@ -60,10 +50,10 @@ static void say(struct reader *r, const char *s)
     if (!*s)
         return;
     if (r->responses.gap)
-        choice_text(r, "\n\n");
+        read_text(r, "\n\n");
     r->responses.gap = false;
     r->responses.said = item_of(r)->said = true;
-    choice_text(r, s);
+    read_text(r, s);
 }
 
 static void refuse(struct reader *r, const char *s)
@@ -81,11 +71,11 @@ static void think(struct reader *r, const char *s, enum responses_thought kind)
     if (!*s || (r->responses.thought && r->responses.thought != kind))
         return;
     if (r->responses.thought_gap)
-        choice_reasoning(r, "\n\n", NULL);
+        read_reasoning(r, "\n\n", NULL);
     r->responses.thought_gap = false;
     r->responses.thought = kind;
     item_of(r)->thought = true;
-    choice_reasoning(r, s, NULL);
+    read_reasoning(r, s, NULL);
 }
 
 static const struct json *parts(const struct json *item, const char *key)
@@ -97,22 +87,22 @@ static const struct json *parts(const struct json *item, const char *key)
 static void message_parts(struct reader *r, const struct json *item)
 {
     if (json_str(json_get(item, "content")))
-        say(r, str(json_get(item, "content")));
+        say(r, json_text(json_get(item, "content")));
     for (const struct json *p = parts(item, "content"); p; p = json_next(p)) {
-        if (is(p, "refusal"))
-            refuse(r, str(json_get(p, "refusal")));
+        if (json_is(p, "refusal"))
+            refuse(r, json_text(json_get(p, "refusal")));
         else
-            say(r, str(json_get(p, "text")));
+            say(r, json_text(json_get(p, "text")));
     }
 }
 
 static void reasoning_parts(struct reader *r, const struct json *item)
 {
     for (const struct json *p = parts(item, "content"); p; p = json_next(p))
-        think(r, str(json_get(p, "text")), RESPONSES_TEXT);
+        think(r, json_text(json_get(p, "text")), RESPONSES_TEXT);
     for (const struct json *p = parts(item, "summary"); p; p = json_next(p)) {
         r->responses.thought_gap = r->responses.thought != 0;
-        think(r, str(json_get(p, "text")), RESPONSES_SUMMARY);
+        think(r, json_text(json_get(p, "text")), RESPONSES_SUMMARY);
     }
     r->responses.thought_gap = false;
 }
@@ -123,9 +113,9 @@ static void begin_item(struct reader *r, const struct json *event, const struct 
 {
     r->responses.items = true;
     find_item(r, event, true);
-    if (is(item, "message"))
+    if (json_is(item, "message"))
         r->responses.gap = r->responses.said;
-    else if (is(item, "reasoning"))
+    else if (json_is(item, "reasoning"))
         r->responses.thought_gap = r->responses.thought != 0;
 }
 
@@ -133,11 +123,11 @@ static void end_item(struct reader *r, const struct json *event, const struct js
 {
     r->responses.items = true;
     find_item(r, event, false);
-    if (is(item, "function_call"))
+    if (json_is(item, "function_call"))
         r->content += call_deltas_add_item(&r->calls, event, item, true);
-    else if (is(item, "message") && !item_of(r)->said)
+    else if (json_is(item, "message") && !item_of(r)->said)
         message_parts(r, item);
-    else if (is(item, "reasoning") && !item_of(r)->thought)
+    else if (json_is(item, "reasoning") && !item_of(r)->thought)
         reasoning_parts(r, item);
     reasoning_items_keep(&r->reasoning_items, item, item_of(r)->place);
     if (item_of(r)->place < 0)
@@ -148,7 +138,7 @@ static void whole_items(struct reader *r, const struct json *response)
 {
     for (const struct json *e = parts(response, "output"); e; e = json_next(e)) {
         begin_item(r, NULL, e);
-        if (is(e, "function_call")) {
+        if (json_is(e, "function_call")) {
             const char *id = json_str(json_get(e, "call_id"));
             r->content++;
             call_deltas_add_whole(&r->calls, id ? id : json_str(json_get(e, "id")),
@@ -162,9 +152,9 @@ static void whole_items(struct reader *r, const struct json *response)
 
 static void finish(struct reader *r, const struct json *response)
 {
-    const char *reason = str(json_get(json_get(response, "incomplete_details"), "reason"));
-    choice_usage(r, json_get(response, "usage"));
-    if (strcmp(str(json_get(response, "status")), "incomplete") && !*reason)
+    const char *reason = json_text(json_get(json_get(response, "incomplete_details"), "reason"));
+    read_usage(r, json_get(response, "usage"));
+    if (strcmp(json_text(json_get(response, "status")), "incomplete") && !*reason)
         return;
     snprintf(r->finish, sizeof r->finish, "%s",
              strcmp(reason, "content_filter") ? "length" : "content_filter");
@@ -176,7 +166,7 @@ static void on_added(struct reader *r, const struct json *o)
 {
     const struct json *item = json_get(o, "item");
     begin_item(r, o, item);
-    if (is(item, "function_call"))
+    if (json_is(item, "function_call"))
         r->content += call_deltas_add_item(&r->calls, o, item, false);
 }
 
@@ -188,13 +178,13 @@ static void on_done(struct reader *r, const struct json *o)
 static void on_text(struct reader *r, const struct json *o)
 {
     r->responses.items = true;
-    say(r, str(json_get(o, "delta")));
+    say(r, json_text(json_get(o, "delta")));
 }
 
 static void on_refusal(struct reader *r, const struct json *o)
 {
     r->responses.items = true;
-    refuse(r, str(json_get(o, "delta")));
+    refuse(r, json_text(json_get(o, "delta")));
 }
 
 static void on_summary_part(struct reader *r, const struct json *o)
@@ -205,11 +195,11 @@ static void on_summary_part(struct reader *r, const struct json *o)
 
 static void on_summary(struct reader *r, const struct json *o)
 {
-    think(r, str(json_get(o, "delta")), RESPONSES_SUMMARY);
+    think(r, json_text(json_get(o, "delta")), RESPONSES_SUMMARY);
 }
 static void on_reasoning(struct reader *r, const struct json *o)
 {
-    think(r, str(json_get(o, "delta")), RESPONSES_TEXT);
+    think(r, json_text(json_get(o, "delta")), RESPONSES_TEXT);
 }
 
 static void on_arguments(struct reader *r, const struct json *o)
@@ -230,7 +220,7 @@ static void on_end(struct reader *r, const struct json *o)
     if (!r->responses.items)
         whole_items(r, response);
     finish(r, response);
-    if (is(o, "response.incomplete") && !*r->finish)
+    if (json_is(o, "response.incomplete") && !*r->finish)
         snprintf(r->finish, sizeof r->finish, "length");
     r->done = true;
 }
@@ -261,23 +251,23 @@ static const struct {
     {"error", on_failed},
 };
 
-bool responses_is_event(const struct json *o)
+bool read_responses_is_event(const struct json *o)
 {
-    const char *type = str(json_get(o, "type"));
+    const char *type = json_text(json_get(o, "type"));
     return !strncmp(type, "response.", 9) || !strcmp(type, "error");
 }
 
-void responses_event(struct reader *r, const struct json *o)
+void read_responses_event(struct reader *r, const struct json *o)
 {
     for (size_t i = 0; i < countof(events); i++)
-        if (is(o, events[i].type)) {
+        if (json_is(o, events[i].type)) {
             find_item(r, o, false);
             events[i].read(r, o);
             return;
         }
 }
 
-void responses_document(struct reader *r, const struct json *o)
+void read_responses_document(struct reader *r, const struct json *o)
 {
     whole_items(r, o);
     finish(r, o);

@@ -2,7 +2,7 @@
  * Part of the reader.
  *
  * Facts: openai/openai-python, src/openai/types/responses (events, items); what goes back in a request is in
- * responses_request.c. A stream ends with response.completed, .incomplete or .failed, not with [DONE]. Calls
+ * request_responses.c. A stream ends with response.completed, .incomplete or .failed, not with [DONE]. Calls
  * are told apart by output_index: some gateways give each event another item_id. Events that are not known
  * are passed over, as the API's description asks for.
  */
@@ -14,8 +14,8 @@
 struct json;
 struct reader;
 
-bool responses_is_event(const struct json *o);
-void responses_event(struct reader *r, const struct json *o);
-void responses_document(struct reader *r, const struct json *o); /* an object with "output" */
+bool read_responses_is_event(const struct json *o);
+void read_responses_event(struct reader *r, const struct json *o);
+void read_responses_document(struct reader *r, const struct json *o); /* an object with "output" */
 
 #endif

@@ -1,86 +1,32 @@
 /* read_workers_ai.c - see read_workers_ai.h. */
 #include "wire/read_workers_ai.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/error.h"
 #include "base/json.h"
-#include "base/mem.h"
-#include "base/url.h"
-#include "wire/request_parts.h"
+#include "wire/read_parts.h"
+#include "wire/reader.h"
 
-static bool ends(const char *s, size_t len, const char *with)
+bool read_workers_ai(struct reader *r, const struct json *o)
 {
-    size_t n = strlen(with);
-    return len >= n && !strncmp(s + len - n, with, n);
+    const struct json *response = json_get(o, "response"), *calls = json_get(o, "tool_calls");
+    read_content(r, response);
+    read_tool_calls(r, calls);
+    read_finish(r, json_get(o, "finish_reason"));
+    return response || calls;
 }
 
-/* A model's name becomes a part of the path, and may come from a hostile folder's .env: it must not lead
- * anywhere else. */
-static char *path_of(const char *model, struct error *err)
+const struct json *read_workers_ai_result(struct reader *r, const struct json *o)
 {
-    struct buf b = BUF_INIT(4096);
-    for (const char *p = model; *p; p++)
-        buf_addf(&b, isalnum((unsigned char)*p) || strchr("@/._:-", *p) ? "%c" : "%%%02X", (unsigned char)*p);
-    for (const char *p = buf_str(&b);; p++) {
-        size_t n = strcspn(p, "/");
-        if (!n || (n <= 2 && !strncmp(p, "..", n))) {
-            buf_release(&b);
-            error_set(
-                err, ERROR_USAGE, 0,
-                "model \"%.100s\": the name is a part of the URL here, like @cf/meta/llama-3.1-8b-instruct",
-                model);
-            return NULL;
-        }
-        p += n;
-        if (!*p)
-            return buf_steal(&b, NULL);
-    }
-}
-
-char *workers_ai_url(const char *base, const char *model, struct error *err)
-{
-    autofree char *name = path_of(model, err);
-    if (!name)
+    const struct json *result = json_get(o, "result");
+    if (json_str(result)) {
+        read_text(r, json_str(result));
         return NULL;
-    base = base ? base : "";
-    size_t len = strcspn(base, "?#");
-    while (len && base[len - 1] == '/')
-        len--;
-    const char *query = base + strcspn(base, "?#"), *between = "/ai/run/";
-    if (ends(base, len, "/ai/v1"))
-        len -= 3;
-    if (ends(base, len, "/ai"))
-        between = "/run/";
-    else if (ends(base, len, "/ai/run") || ends(base, len, "/workers-ai"))
-        between = "/";
-    autofree char *root = xasprintf("%.*s%s", (int)len, base, query),
-                  *path = xasprintf("%s%s", between, name);
-    return url_endpoint(root, path, err);
-}
-
-char *workers_ai_model(const char *url)
-{
-    const char *at = strstr(url, "/run/");
-    at = at ? at + 5 : (at = strstr(url, "/workers-ai/")) ? at + 12 : NULL;
-    return at && *at && *at != '?' ? xmemdup0(at, strcspn(at, "?#")) : NULL;
-}
-
-/* max_tokens always: its default here is 256. Usage comes by itself. */
-void request_workers_ai(struct request_out *o, struct json *body, const struct llm_request *q,
-                        const struct request_shape *s)
-{
-    request_messages(o, q, s, (struct request_style){.names = true});
-    json_set(body, "messages", o->messages);
-    if (!s->blocks)
-        request_tools(o, body, q);
-    if (s->max_tokens > 0 && s->max_tokens_field == MAX_TOKENS_OLD)
-        json_set_int(body, "max_tokens", s->max_tokens);
-    request_temperature(body, q, s);
-    if (s->effort)
-        json_set_str(body, "reasoning_effort", s->effort);
-    json_set_bool(body, "stream", s->stream);
+    }
+    if (json_get(o, "choices") || json_type(result) != JSON_OBJECT)
+        return o;
+    read_usage(r, json_get(result, "usage"));
+    if (json_size(result))
+        return result;
+    r->failed = true;
+    failure_set(&r->failure, FAILURE_EMPTY_RESULT, "an empty result");
+    return NULL;
 }

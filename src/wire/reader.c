@@ -1,4 +1,4 @@
-/* reader.c - sniffing, events and documents; the fields of a choice are read in choice.c. */
+/* reader.c - sniffing, events and documents, and which API an answer is of: a read_*.c for each. */
 #include "wire/reader.h"
 
 #include <ctype.h>
@@ -10,6 +10,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "wire/read_chat.h"
+#include "wire/read_parts.h"
+#include "wire/read_responses.h"
+#include "wire/read_workers_ai.h"
 
 #define MEMBERS_MAX 200000 /* values in one document: each costs a hundred bytes once parsed */
 
@@ -45,17 +48,14 @@ static void fail(struct reader *r, enum failure_class class, const char *text)
     failure_set(&r->failure, class, "%s", text);
 }
 
-static void too_big(struct reader *r)
-{
-    r->broken = true;
-    fail(r, FAILURE_PROTOCOL, "one event is larger than 8 MiB");
-}
-
-static void too_long(struct reader *r, const char *why)
+/* The stream can no longer be cut into events, or is not worth it. */
+static void stop(struct reader *r, const char *why)
 {
     r->broken = true;
     fail(r, FAILURE_PROTOCOL, why);
 }
+
+#define EVENT_TOO_BIG "one event is larger than 8 MiB"
 
 /* A hostile document of nothing but brackets and commas would cost forty times its size. */
 static bool too_complex(const char *s, size_t n)
@@ -124,6 +124,35 @@ static void note_model(struct reader *r, const struct json *j)
         r->model = xstrdup(model);
 }
 
+/* An event of a stream. */
+static void read_event(struct reader *r, const struct json *o)
+{
+    if (read_responses_is_event(o)) {
+        read_responses_event(r, o);
+        return;
+    }
+    read_usage(r, json_get(o, "usage"));
+    if (!read_chat(r, o))
+        read_workers_ai(r, o);
+}
+
+/* A whole answer. */
+static void read_answer(struct reader *r, const struct json *o)
+{
+    read_usage(r, json_get(o, "usage"));
+    o = read_workers_ai_result(r, o);
+    if (!o || read_chat(r, o))
+        return;
+    if (json_type(json_get(o, "output")) == JSON_ARRAY)
+        read_responses_document(r, o);
+    else if (read_workers_ai(r, o))
+        return;
+    else if (json_get(o, "message"))
+        read_chat_message(r, json_get(o, "message"));
+    else
+        fail(r, FAILURE_NOT_API, "JSON without an answer in it");
+}
+
 static bool looks_json(const char *s)
 {
     s += strspn(s, " \t\r\n");
@@ -138,7 +167,7 @@ static void try_lines(struct reader *r, const struct sse_event *e)
         const char *lf = memchr(s, '\n', (size_t)(end - s)), *stop = lf ? lf : end;
         autojson struct json *j = parse(r, s, (size_t)(stop - s), &err);
         if (json_type(j) == JSON_OBJECT)
-            failure_is(j) ? take_error(r, j) : choice_read(r, j);
+            failure_is(j) ? take_error(r, j) : read_event(r, j);
         else if (!j && looks_json(s) && !e->at_end)
             bad_event(r, &err);
         s = stop + 1;
@@ -165,7 +194,7 @@ static void on_event(void *ctx, const struct sse_event *e)
             take_error(r, j);
         else {
             note_model(r, j);
-            choice_read(r, j);
+            read_event(r, j);
         }
     } else if (named_error && !e->at_end) {
         fail(r, FAILURE_BUSY, e->data);
@@ -200,7 +229,7 @@ static void read_document(struct reader *r, bool lost)
     }
     r->whole = true;
     note_model(r, o);
-    choice_read_document(r, o);
+    read_answer(r, o);
 }
 
 /* The first bytes tell, whatever the header says. 0: more are needed. */
@@ -252,7 +281,7 @@ static void feed_sniff(struct reader *r, const char *p, size_t n)
     trim_front(r); /* all of it, here too: in small pieces it has gone already */
     if (mode == READ_SSE) {
         if (sse_feed(&r->sse, r->body.data, r->body.len))
-            too_big(r);
+            stop(r, EVENT_TOO_BIG);
         buf_release(&r->body);
     }
 }
@@ -268,11 +297,11 @@ static void feed(struct reader *r, const char *p, size_t n)
         break;
     case READ_JSON:
         if (!buf_add(&r->body, p, n))
-            too_long(r, "an answer in one piece of more than 16 MiB");
+            stop(r, "an answer in one piece of more than 16 MiB");
         break;
     case READ_SSE:
         if (sse_feed(&r->sse, p, n))
-            too_big(r);
+            stop(r, EVENT_TOO_BIG);
         break;
     case READ_OTHER:
         buf_add(&r->body, p, r->body.len < 65536 ? n : 0); /* enough for a title */
@@ -285,7 +314,7 @@ void reader_feed(struct reader *r, const char *p, size_t n)
     if (!n || r->done || r->broken || (r->failed && r->mode != READ_SSE))
         return;
     if (n > READER_REPLY_MAX - r->total) {
-        too_long(r, "a reply larger than 64 MiB");
+        stop(r, "a reply larger than 64 MiB");
         return;
     }
     r->total += n;
@@ -298,13 +327,13 @@ void reader_feed(struct reader *r, const char *p, size_t n)
 void reader_end(struct reader *r, bool lost)
 {
     if (r->mode == READ_SSE && !r->done && !r->broken && sse_end(&r->sse))
-        too_big(r);
+        stop(r, EVENT_TOO_BIG);
     if (r->mode == READ_JSON && !r->failed)
         read_document(r, lost);
     if ((r->mode == READ_OTHER || r->mode == READ_SNIFF) && !r->failed) {
         r->failed = true;
-        struct failure_headers none = {0};
-        failure_from_response(&r->failure, 200, &none, buf_str(&r->body), r->body.len, 0);
+        struct failure_head head = {.status = 200};
+        failure_from_response(&r->failure, &head, buf_str(&r->body), r->body.len);
         if (r->mode == READ_SNIFF && !r->body.len)
             failure_set(&r->failure, FAILURE_TRUNCATED, lost ? "nothing came" : "an empty answer");
         r->failure.empty = r->mode == READ_SNIFF && !r->body.len && !lost;

@@ -49,18 +49,14 @@ static bool room(struct reasoning_items *k, size_t bytes)
     return !k->lost;
 }
 
-static const char *type_of(const struct json *j)
-{
-    return json_str(json_get(j, "type")) ? json_str(json_get(j, "type")) : "";
-}
-
 /* A reasoning item whole, but for what only an answer may hold. Of the others what places them: their text
  * and arguments are the turn's. */
 void reasoning_items_keep(struct reasoning_items *k, const struct json *item, int64_t place)
 {
     static const char *const places[] = {"type", "id", "call_id", "phase"};
-    bool reasoning = !strcmp(type_of(item), "reasoning");
-    if (!reasoning && strcmp(type_of(item), "message") && strcmp(type_of(item), "function_call"))
+    bool reasoning = !strcmp(json_text(json_get(item, "type")), "reasoning");
+    if (!reasoning && strcmp(json_text(json_get(item, "type")), "message")
+        && strcmp(json_text(json_get(item, "type")), "function_call"))
         return;
     struct json *o = json_object();
     for (const struct json *m = reasoning ? json_first(item) : NULL; m; m = json_next(m))
@@ -90,7 +86,8 @@ static bool goes_on(const struct reasoning_items *k, const struct json *piece)
 {
     const struct json *a = json_get(k->open, "index"), *b = json_get(piece, "index");
     return k->open && json_type(a) == JSON_NUMBER && json_type(b) == JSON_NUMBER
-           && json_int(a, 0) == json_int(b, 0) && !strcmp(type_of(k->open), type_of(piece));
+           && json_int(a, 0) == json_int(b, 0)
+           && !strcmp(json_text(json_get(k->open, "type")), json_text(json_get(piece, "type")));
 }
 
 void reasoning_items_add_detail(struct reasoning_items *k, const struct json *piece)

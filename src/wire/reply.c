@@ -17,31 +17,34 @@ static void stop(struct reply *a)
     a->enough = a->reader.stopped = true;
 }
 
-static void emit(struct reply *a, struct buf *all, const char *s, size_t n,
-                 void (*fn)(void *, const char *, size_t), bool *passed)
+/* What of s is kept in all, which has a bound. */
+static size_t keep(struct reply *a, struct buf *all, const char *s, size_t n)
 {
-    if (!n || a->over)
-        return;
+    if (a->over)
+        return 0;
     if (n > REPLY_TEXT_MAX - all->len) {
         n = utf8_cut(s, n, REPLY_TEXT_MAX - all->len);
         a->over = true;
         stop(a); /* a model that repeats itself without end */
     }
     buf_add(all, s, n);
-    if (n)
-        *passed = true;
-    if (n && fn)
-        fn(a->l->ctx, s, n);
+    return n;
 }
 
 static void emit_text(struct reply *a, const struct buf *b)
 {
-    emit(a, &a->text, buf_str(b), b->len, a->l ? a->l->text : NULL, &a->shown);
+    size_t n = keep(a, &a->text, buf_str(b), b->len);
+    a->shown |= n > 0;
+    if (n && a->l && a->l->text)
+        a->l->text(a->l->ctx, buf_str(b), n);
 }
 
 static void emit_reasoning(struct reply *a, const char *s, size_t n)
 {
-    emit(a, &a->reasoning, s, n, a->l ? a->l->reasoning : NULL, &a->reasoned);
+    n = keep(a, &a->reasoning, s, n);
+    a->reasoned |= n > 0;
+    if (n && a->l && a->l->reasoning)
+        a->l->reasoning(a->l->ctx, s, n);
 }
 
 /* Behind text_calls. */
@@ -65,7 +68,7 @@ static void unsay(struct reply *a)
     a->unsaid = true;
     if (a->text.len && a->l && a->l->unsaid)
         a->l->unsaid(a->l->ctx);
-    emit(a, &a->reasoning, buf_str(&a->text), a->text.len, NULL, &a->reasoned);
+    a->reasoned |= keep(a, &a->reasoning, buf_str(&a->text), a->text.len) > 0;
     buf_clear(&a->text);
     blocks_release(&a->blocks);
     blocks_init(&a->blocks);
@@ -88,7 +91,7 @@ static void on_text(void *ctx, const char *s, size_t n)
     struct buf *text = &a->cut[0], *thoughts = &a->cut[1];
     buf_clear(text);
     buf_clear(thoughts);
-    bool enough = text_calls_feed(&a->text_calls, s, n, text, thoughts);
+    bool enough = text_calls_feed(&a->text_calls, s, n);
     pass_on(a, thoughts, text);
     if (enough)
         stop(a);
@@ -107,7 +110,7 @@ void reply_init(struct reply *a, enum reply_mode mode, const struct llm_request 
     *a = (struct reply){.mode = mode, .q = q, .l = l};
     struct reader_sink sink = {a, on_text, on_reasoning};
     reader_init(&a->reader, &sink);
-    text_calls_init(&a->text_calls, &q->tools);
+    text_calls_init(&a->text_calls, &q->tools, &a->cut[0], &a->cut[1]);
     blocks_init(&a->blocks);
     buf_init(&a->text, REPLY_TEXT_MAX);
     buf_init(&a->reasoning, REPLY_TEXT_MAX);
@@ -141,7 +144,7 @@ static void flush(struct reply *a, enum text_end how, bool whole)
     struct buf *text = &a->cut[0], *thoughts = &a->cut[1], *out = &a->cut[2];
     buf_clear(text);
     buf_clear(thoughts);
-    text_calls_end(&a->text_calls, how, text, thoughts);
+    text_calls_end(&a->text_calls, how);
     pass_on(a, thoughts, text);
     if (a->mode == REPLY_MODE_NATIVE)
         return;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "wire/api.h"
+#include "wire/effort.h"
 #include "wire/request_parts.h"
 
 struct json *request_text_parts(const char *text)
@@ -54,33 +55,45 @@ static void foreign_id(char out[10], const char *id, size_t turn)
     out[9] = '\0';
 }
 
-void request_set_id(struct json *m, const char *key, const char *id, bool own, size_t turn)
+void request_set_id(struct json *m, const char *key, const char *id, const struct request_turn *t)
 {
     char mapped[10];
-    if (!own && !nine(id)) {
-        foreign_id(mapped, id, turn);
+    if (!t->own && !nine(id)) {
+        foreign_id(mapped, id, t->index);
         id = mapped;
     }
     json_set_str(m, key, id);
 }
 
-size_t request_question(const struct conversation *c)
+struct request_turn request_turn(const struct request_out *o, size_t i)
 {
-    size_t question = 0;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->v[i].role == TURN_USER)
-            question = i;
-    return question;
+    const struct conversation *c = o->q->conversation;
+    struct request_turn t = {.t = &c->v[i], .open = i > o->question};
+    while (i && c->v[i].role == TURN_RESULT)
+        i--;
+    const char *from = c->v[i].origin;
+    t.index = i;
+    t.own = from && o->s->origin && !strcmp(from, o->s->origin);
+    return t;
 }
 
-bool request_own(const struct turn *t, const char *origin)
+bool request_in_blocks(const struct request_out *o)
 {
-    return t->origin && origin && !strcmp(t->origin, origin);
+    return o->s->learnt->dialect == LLM_BLOCKS;
 }
 
-const char *request_system(const struct llm_request *q, const struct request_shape *s)
+void request_nudge(struct request_out *o)
 {
-    const char *system = s->blocks ? q->prompts->system_blocks : q->prompts->system_native;
+    if (!o->q->about)
+        return;
+    request_message(o, "assistant", o->q->about);
+    request_message(o, "user", o->q->prompts->nudge);
+}
+
+const char *request_system(const struct request_out *o)
+{
+    const struct prompts *p = o->q->prompts;
+    const char *system = request_in_blocks(o) ? p->system_blocks : p->system_native;
     return system && *system ? system : NULL;
 }
 
@@ -133,18 +146,18 @@ static char *thought_text(const struct turn *t)
     return xasprintf("<think>\n%.*s\n</think>\n\n%s", (int)n, from, t->text);
 }
 
-/* What goes back of the reasoning of one message. open: the question that it belongs to is not answered yet.
- */
-static void add_thoughts(struct request_out *o, struct json *m, const struct turn *t,
-                         const struct request_shape *s, bool own, size_t index, bool open)
+/* What goes back of the reasoning of one message. */
+static void add_thoughts(struct request_out *o, struct json *m, const struct request_turn *r)
 {
-    enum llm_reasoning_back back = s->reasoning_back;
-    bool required = back == LLM_BACK_REQUIRED;
-    if (own && back == LLM_BACK_TEXT && open && t->reasoning && !t->reasoning_field) {
+    const struct llm_learnt *learnt = o->s->learnt;
+    const struct turn *t = r->t;
+    bool required = learnt->thoughts_required || o->s->o->reasoning_back == LLM_BACK_REQUIRED;
+    enum llm_reasoning_back back = required ? LLM_BACK_REQUIRED : o->s->o->reasoning_back;
+    if (r->own && back == LLM_BACK_TEXT && r->open && t->reasoning && !t->reasoning_field) {
         autofree char *text = thought_text(t);
         json_set_str(m, "content", text);
         o->prompt += strlen(t->reasoning);
-    } else if (own && !s->no_items && index >= s->stale && back != LLM_BACK_NEVER
+    } else if (r->own && !learnt->no_items && r->index >= learnt->stale && back != LLM_BACK_NEVER
                && (t->n_calls || back == LLM_BACK_ALWAYS || required)) {
         thoughts(o, m, t, required);
     }
@@ -152,22 +165,21 @@ static void add_thoughts(struct request_out *o, struct json *m, const struct tur
         json_set_str(m, THOUGHT_FIELD, " "); /* an empty one is refused as well */
 }
 
-static void add_calls(struct request_out *o, struct json *m, const struct turn *t,
-                      const struct request_shape *s, bool own, size_t index)
+static void add_calls(struct request_out *o, struct json *m, const struct request_turn *r)
 {
     struct json *list = json_array();
-    for (size_t i = 0; i < t->n_calls; i++) {
-        const struct call *k = &t->calls[i];
+    for (size_t i = 0; i < r->t->n_calls; i++) {
+        const struct call *k = &r->t->calls[i];
         struct json *c = json_object(), *f = json_object();
-        request_set_id(c, "id", k->id, own, index);
+        request_set_id(c, "id", k->id, r);
         json_set_str(c, "type", "function");
         json_set_str(f, "name", k->name);
         json_set_str(f, "arguments", k->arguments);
         json_set(c, "function", f);
-        struct json *extra = own && k->extra
+        struct json *extra = r->own && k->extra
                                  ? json_parse(k->extra, strlen(k->extra), JSON_DUPLICATES, NULL, NULL)
                                  : NULL;
-        if (!extra && s->o->signatures && i == 0)
+        if (!extra && o->s->o->signatures && i == 0)
             extra = stand_in();
         if (extra)
             json_set(c, "extra_content", extra);
@@ -175,17 +187,6 @@ static void add_calls(struct request_out *o, struct json *m, const struct turn *
         o->prompt += strlen(k->arguments) + strlen(k->name) + 32;
     }
     json_set(m, "tool_calls", list);
-}
-
-static void assistant(struct request_out *o, const struct turn *t, const struct request_shape *s,
-                      struct request_style style, size_t index, bool open)
-{
-    struct json *m = request_message(o, "assistant", t->text);
-    bool own = request_own(t, s->origin);
-    if (style.thoughts)
-        add_thoughts(o, m, t, s, own, index, open);
-    if (t->n_calls)
-        add_calls(o, m, t, s, own, index);
 }
 
 static const char *tool_name(const struct turn *t, const char *id)
@@ -196,41 +197,36 @@ static const char *tool_name(const struct turn *t, const char *id)
     return NULL;
 }
 
-static void native_messages(struct request_out *o, const struct conversation *c,
-                            const struct request_shape *s, struct request_style style)
+static void native_message(struct request_out *o, const struct request_turn *r, struct request_style style)
 {
-    size_t index = 0; /* of the turn whose calls the results answer */
-    size_t question = request_question(c);
-    for (size_t i = 0; i < c->n; i++) {
-        const struct turn *t = &c->v[i];
-        if (t->role == TURN_USER) {
-            request_message(o, "user", t->text);
-        } else if (t->role == TURN_ASSISTANT) {
-            index = i;
-            assistant(o, t, s, style, index, i > question);
-        } else {
-            struct json *m = request_message(o, "tool", t->text);
-            const char *name = style.names ? tool_name(&c->v[index], t->call_id) : NULL;
-            request_set_id(m, "tool_call_id", t->call_id, request_own(&c->v[index], s->origin), index);
-            if (name)
-                json_set_str(m, "name", name);
-        }
+    static const char *const roles[] = {
+        [TURN_USER] = "user", [TURN_ASSISTANT] = "assistant", [TURN_RESULT] = "tool"};
+    const struct turn *t = r->t;
+    struct json *m = request_message(o, roles[t->role], t->text);
+    if (t->role == TURN_RESULT) {
+        const char *name = tool_name(&o->q->conversation->v[r->index], t->call_id);
+        request_set_id(m, "tool_call_id", t->call_id, r);
+        if (style.names && name)
+            json_set_str(m, "name", name);
+    } else if (t->role == TURN_ASSISTANT) {
+        if (style.thoughts)
+            add_thoughts(o, m, r);
+        if (t->n_calls)
+            add_calls(o, m, r);
     }
 }
 
-void request_messages(struct request_out *o, const struct llm_request *q, const struct request_shape *s,
-                      struct request_style style)
+void request_messages(struct request_out *o, struct request_style style)
 {
-    if (request_system(q, s))
-        request_message(o, "system", request_system(q, s));
-    if (s->blocks)
-        request_blocks(o, q);
-    else
-        native_messages(o, q->conversation, s, style);
-    if (s->nudged_text) {
-        request_message(o, "assistant", s->nudged_text);
-        request_message(o, "user", q->prompts->nudge);
+    if (request_system(o))
+        request_message(o, "system", request_system(o));
+    if (request_in_blocks(o))
+        request_blocks(o);
+    for (size_t i = 0; !request_in_blocks(o) && i < o->q->conversation->n; i++) {
+        struct request_turn r = request_turn(o, i);
+        native_message(o, &r, style);
     }
+    request_nudge(o);
 }
 
 struct json *request_schema(struct request_out *o, const struct llm_tool *t)
@@ -240,13 +236,13 @@ struct json *request_schema(struct request_out *o, const struct llm_tool *t)
     return p ? p : json_object();
 }
 
-void request_tools(struct request_out *o, struct json *body, const struct llm_request *q)
+void request_tools(struct request_out *o)
 {
-    if (!q->tools.n)
+    if (!o->q->tools.n || request_in_blocks(o))
         return;
     struct json *list = json_array();
-    for (size_t i = 0; i < q->tools.n; i++) {
-        const struct llm_tool *t = &q->tools.v[i];
+    for (size_t i = 0; i < o->q->tools.n; i++) {
+        const struct llm_tool *t = &o->q->tools.v[i];
         struct json *e = json_object(), *f = json_object();
         json_set_str(e, "type", "function");
         json_set_str(f, "name", t->name);
@@ -255,18 +251,18 @@ void request_tools(struct request_out *o, struct json *body, const struct llm_re
         json_set(e, "function", f);
         json_add(list, e);
     }
-    json_set(body, "tools", list);
+    json_set(o->body, "tools", list);
 }
 
 /* Where nothing but the conversation decides, a reply that came twice comes a third time. */
 #define TEMPERATURE_VARIED 0.7
 
-void request_temperature(struct json *body, const struct llm_request *q, const struct request_shape *s)
+void request_temperature(struct request_out *o)
 {
-    double t = s->o->temperature;
-    if (s->temperature && t >= 0)
-        json_set(body, "temperature",
-                 json_number(q->vary && t < TEMPERATURE_VARIED ? TEMPERATURE_VARIED : t));
+    double t = o->s->o->temperature;
+    if (!o->s->learnt->no_temperature && t >= 0)
+        json_set(o->body, "temperature",
+                 json_number(o->q->vary && t < TEMPERATURE_VARIED ? TEMPERATURE_VARIED : t));
 }
 
 static void set_member(struct json *body, const char *key, const char *member, struct json *value)
@@ -278,10 +274,10 @@ static void set_member(struct json *body, const char *key, const char *member, s
 }
 
 /* Where the switch is on or off, the level goes beside it for models that are known to have levels. */
-static void request_thinking(struct json *body, const struct request_shape *s)
+static void request_thinking(struct request_out *o)
 {
-    const char *effort = s->effort;
-    enum llm_thinking how = s->o->thinking;
+    const char *effort = request_effort(o->s->o, o->s->learnt);
+    enum llm_thinking how = o->s->o->thinking;
     bool off = effort && !strcmp(effort, "none");
     if (!effort)
         return;
@@ -289,17 +285,17 @@ static void request_thinking(struct json *body, const struct request_shape *s)
     case LLM_THINKING_NONE:
         return;
     case LLM_THINKING_REASONING:
-        set_member(body, "reasoning", "effort", json_string(effort));
+        set_member(o->body, "reasoning", "effort", json_string(effort));
         return;
     case LLM_THINKING_ENABLED:
-        set_member(body, "reasoning", "enabled", json_boolean(!off));
+        set_member(o->body, "reasoning", "enabled", json_boolean(!off));
         break;
     case LLM_THINKING_ENABLE:
-        json_set_bool(body, "enable_thinking", !off);
+        json_set_bool(o->body, "enable_thinking", !off);
         break;
     case LLM_THINKING_TYPE:
     case LLM_THINKING_ADAPTIVE:
-        set_member(body, "thinking", "type",
+        set_member(o->body, "thinking", "type",
                    json_string(off                        ? "disabled"
                                : how == LLM_THINKING_TYPE ? "enabled"
                                                           : "adaptive"));
@@ -307,8 +303,8 @@ static void request_thinking(struct json *body, const struct request_shape *s)
     case LLM_THINKING_EFFORT:
         break;
     }
-    if (how == LLM_THINKING_EFFORT || (!off && s->o->efforts))
-        json_set_str(body, "reasoning_effort", effort);
+    if (how == LLM_THINKING_EFFORT || (!off && o->s->o->efforts))
+        json_set_str(o->body, "reasoning_effort", effort);
 }
 
 /* The fields that the provider's entry adds. First, so that ours count. */
@@ -319,37 +315,45 @@ static void add_fields(struct json *body, const char *fields)
         json_set(body, json_key(e), json_copy(e));
 }
 
-void request_chat(struct request_out *o, struct json *body, const struct llm_request *q,
-                  const struct request_shape *s)
+void request_chat(struct request_out *o)
 {
-    json_set_str(body, "model", s->o->model);
-    request_messages(o, q, s, (struct request_style){.thoughts = true});
-    json_set(body, "messages", o->messages);
-    if (!s->blocks)
-        request_tools(o, body, q);
-    if (s->max_tokens > 0 && s->max_tokens_field != MAX_TOKENS_NONE)
-        json_set_int(body, s->max_tokens_field == MAX_TOKENS_NEW ? "max_completion_tokens" : "max_tokens",
+    const struct request_shape *s = o->s;
+    json_set_str(o->body, "model", s->o->model);
+    request_messages(o, (struct request_style){.thoughts = true});
+    json_set(o->body, "messages", o->messages);
+    request_tools(o);
+    if (s->max_tokens > 0 && s->learnt->max_tokens_field != MAX_TOKENS_NONE)
+        json_set_int(o->body,
+                     s->learnt->max_tokens_field == MAX_TOKENS_NEW ? "max_completion_tokens" : "max_tokens",
                      s->max_tokens);
-    request_temperature(body, q, s);
-    request_thinking(body, s);
-    json_set_bool(body, "stream", s->stream);
-    if (s->stream && s->stream_options) {
+    request_temperature(o);
+    request_thinking(o);
+    json_set_bool(o->body, "stream", s->stream);
+    if (s->stream && !s->learnt->no_stream_options) {
         struct json *so = json_object();
         json_set_bool(so, "include_usage", true);
-        json_set(body, "stream_options", so);
+        json_set(o->body, "stream_options", so);
     }
 }
 
 char *request_body(const struct llm_request *q, const struct request_shape *s, size_t *prompt)
 {
     autojson struct json *body = json_object();
+    struct request_out o = {.q = q, .s = s, .body = body, .messages = json_array(), .user = BUF_INIT(0)};
+    for (size_t i = 0; i < q->conversation->n; i++)
+        if (q->conversation->v[i].role == TURN_USER)
+            o.question = i;
     add_fields(body, s->o->body);
-    struct request_out o = {.messages = json_array(), .user = BUF_INIT(0)};
-    api_of(s->o->api)->write(&o, body, q, s);
+    api_of(s->o->api)->write(&o);
     buf_release(&o.user);
     if (prompt)
         *prompt = o.prompt;
     return json_print(body);
+}
+
+const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt)
+{
+    return learnt->effort_known ? learnt->effort : effort_nearest(o->efforts, o->reasoning_effort);
 }
 
 int request_max_tokens(const struct llm_options *o, bool loopback, int context)

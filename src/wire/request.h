@@ -7,30 +7,20 @@
 
 #include "wire/types.h"
 
-/* max_tokens, max_completion_tokens, neither */
-enum max_tokens_field { MAX_TOKENS_OLD, MAX_TOKENS_NEW, MAX_TOKENS_NONE };
-
-/* what this request is like: options, what was learnt, what was downgraded */
+/* What one request is like. */
 struct request_shape {
     const struct llm_options *o;
-    const char *origin;
-    enum llm_reasoning_back reasoning_back;
-    const char *effort; /* to be sent, or NULL */
-    /* turns before this one are sent without the items that the service gave with them */
-    size_t stale;
-    bool blocks; /* dialect of calling */
-    bool stream, stream_options, temperature;
-    /* the service refused what it had given: reasoning stays out of the history */
-    bool no_items;
-    bool no_encrypted, no_summary; /* Responses: these are not asked for */
-    enum max_tokens_field max_tokens_field;
+    const struct llm_learnt *learnt;
+    const char *origin; /* endpoint, model and API: turns that came from there get back what it gave */
+    bool stream;
     int max_tokens; /* 0: not sent */
-    /* a reply that is answered by the nudge, neither being in the conversation; or NULL */
-    const char *nudged_text;
 };
 
 /* The body; the caller frees. *prompt is set to the bytes of text the model is to read, for estimates. */
 char *request_body(const struct llm_request *q, const struct request_shape *s, size_t *prompt);
+
+/* The effort to send: the nearest that the model knows to what was asked. NULL: none. */
+const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt);
 
 /* DESIGN 5, "A reply has a bound": how many tokens to ask for at most; 0: nothing is sent. */
 int request_max_tokens(const struct llm_options *o, bool loopback, int context);

@@ -26,28 +26,17 @@ static void add_user(struct request_out *o, const char *text)
 }
 
 /* The template around a result; {output} is where the text goes. */
-static void add_result(struct request_out *o, const struct prompts *p, const struct turn *t)
+static void add_result(struct request_out *o, const struct turn *t)
 {
-    const char *template = NULL;
-    switch (t->result) {
-    case RESULT_OK:
-        template = p->blocks_ok;
-        break;
-    case RESULT_FAILED:
-        template = p->blocks_failed;
-        break;
-    case RESULT_MALFORMED:
-        template = p->blocks_malformed;
-        break;
-    case RESULT_INTERRUPTED:
-        template = p->blocks_interrupted;
-        break;
-    case RESULT_NO_MORE:
-        template = p->blocks_no_more;
-        break;
-    }
-    if (!template)
-        template = "[Output of the code]\n{output}";
+    const struct prompts *p = o->q->prompts;
+    const char *const templates[] = {
+        [RESULT_OK] = p->blocks_ok,
+        [RESULT_FAILED] = p->blocks_failed,
+        [RESULT_MALFORMED] = p->blocks_malformed,
+        [RESULT_INTERRUPTED] = p->blocks_interrupted,
+        [RESULT_NO_MORE] = p->blocks_no_more,
+    };
+    const char *template = templates[t->result] ? templates[t->result] : "[Output of the code]\n{output}";
     struct buf b = BUF_INIT(0);
     const char *at = strstr(template, "{output}");
     if (!at) {
@@ -61,11 +50,11 @@ static void add_result(struct request_out *o, const struct prompts *p, const str
     buf_release(&b);
 }
 
-static const char *code_key(const struct llm_request *q, const char *name)
+static const char *code_key(const struct request_out *o, const char *name)
 {
-    for (size_t i = 0; i < q->tools.n; i++)
-        if (!strcmp(q->tools.v[i].name, name))
-            return q->tools.v[i].code_key;
+    for (size_t i = 0; i < o->q->tools.n; i++)
+        if (!strcmp(o->q->tools.v[i].name, name))
+            return o->q->tools.v[i].code_key;
     return NULL;
 }
 
@@ -85,9 +74,9 @@ static void add_fenced(struct buf *b, const char *code)
         buf_addch(b, '`');
 }
 
-static void blocks_call(struct buf *b, const struct llm_request *q, const struct call *k)
+static void blocks_call(struct buf *b, const struct request_out *o, const struct call *k)
 {
-    const char *key = code_key(q, k->name);
+    const char *key = code_key(o, k->name);
     autojson struct json *args = json_parse(k->arguments, strlen(k->arguments), JSON_DUPLICATES, NULL, NULL);
     const char *code = key ? json_str(json_get(args, key)) : NULL;
     if (b->len)
@@ -99,9 +88,9 @@ static void blocks_call(struct buf *b, const struct llm_request *q, const struct
 }
 
 /* A turn with several calls becomes pairs: text and first call, its result, second call, its result. */
-static size_t blocks_assistant(struct request_out *o, const struct llm_request *q, size_t i)
+static size_t blocks_assistant(struct request_out *o, size_t i)
 {
-    const struct conversation *c = q->conversation;
+    const struct conversation *c = o->q->conversation;
     const struct turn *t = &c->v[i];
     struct buf b = BUF_INIT(0);
     flush_user(o);
@@ -110,12 +99,12 @@ static size_t blocks_assistant(struct request_out *o, const struct llm_request *
         request_message(o, "assistant", buf_str(&b));
     size_t used = 0;
     for (size_t k = 0; k < t->n_calls; k++) {
-        blocks_call(&b, q, &t->calls[k]);
+        blocks_call(&b, o, &t->calls[k]);
         request_message(o, "assistant", buf_str(&b));
         buf_clear(&b);
         const struct turn *result = i + 1 + k < c->n ? &c->v[i + 1 + k] : NULL;
         if (result && result->role == TURN_RESULT) {
-            add_result(o, q->prompts, result);
+            add_result(o, result);
             used++;
             if (k + 1 < t->n_calls)
                 flush_user(o);
@@ -150,15 +139,15 @@ static bool repeats(const struct conversation *c, size_t i)
 /* A small model copies what it reads. So a failed try that another try followed is not sent again, and of one
  * that repeats an earlier try only the failure is: it stands behind the question. It keeps the prompt short
  * too, where every round is paid for again. */
-static size_t blocks_failed(struct request_out *o, const struct llm_request *q, size_t i)
+static size_t blocks_failed(struct request_out *o, size_t i)
 {
-    const struct conversation *c = q->conversation;
+    const struct conversation *c = o->q->conversation;
     size_t n = failures(c, i);
     bool tried_again = n && i + 1 + n < c->n && c->v[i + 1 + n].role == TURN_ASSISTANT;
     if (!n || (!tried_again && !repeats(c, i)))
         return 0;
     for (size_t k = 0; !tried_again && k < n; k++)
-        add_result(o, q->prompts, &c->v[i + 1 + k]);
+        add_result(o, &c->v[i + 1 + k]);
     return n;
 }
 
@@ -191,22 +180,22 @@ static void add_examples(struct request_out *o, const char *text)
     }
 }
 
-void request_blocks(struct request_out *o, const struct llm_request *q)
+void request_blocks(struct request_out *o)
 {
-    const struct conversation *c = q->conversation;
+    const struct conversation *c = o->q->conversation;
     bool short_form = answer_wanted(c);
 
-    add_examples(o, q->examples);
+    add_examples(o, o->q->examples);
     for (size_t i = 0; i < c->n; i++) {
-        size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, q, i) : 0;
+        size_t failed = c->v[i].role == TURN_ASSISTANT ? blocks_failed(o, i) : 0;
         if (failed)
             i += failed;
         else if (c->v[i].role == TURN_USER)
             add_user(o, c->v[i].text + (short_form ? c->v[i].aside : 0));
         else if (c->v[i].role == TURN_ASSISTANT)
-            i += blocks_assistant(o, q, i);
+            i += blocks_assistant(o, i);
         else
-            add_result(o, q->prompts, &c->v[i]);
+            add_result(o, &c->v[i]);
     }
     flush_user(o);
 }

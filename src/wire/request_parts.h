@@ -1,6 +1,4 @@
-/* request_parts.h - what the bodies of all APIs are made of. Private to the request_*.c files and the two
- * APIs with files of their own.
- */
+/* request_parts.h - what the bodies of all APIs are made of. Private to api.c and the request_*.c files. */
 #ifndef WIRE_REQUEST_PARTS_H
 #define WIRE_REQUEST_PARTS_H
 
@@ -13,11 +11,23 @@
 struct json;
 
 struct request_out {
+    const struct llm_request *q;
+    const struct request_shape *s;
+    struct json *body;
     struct json *messages; /* what was said, in order; the body takes it over */
     struct buf user;       /* blocks: a user message that may still grow */
     /* an assistant's text as a list of parts: llama.cpp takes it in no other form as Responses input */
     bool parts;
-    size_t prompt; /* bytes that the model is to read */
+    size_t question; /* the turn with the latest question */
+    size_t prompt;   /* bytes that the model is to read */
+};
+
+/* One turn of the conversation on its way out. */
+struct request_turn {
+    const struct turn *t;
+    size_t index; /* in the conversation; of a result: of the turn with its call */
+    bool own;     /* the endpoint and model that are asked gave it */
+    bool open;    /* the question that it belongs to is not answered yet */
 };
 
 struct request_style { /* of messages as chat completions have them */
@@ -28,26 +38,25 @@ struct request_style { /* of messages as chat completions have them */
 struct json *request_text_parts(const char *text);
 /* Adds {role, content} and returns it. */
 struct json *request_message(struct request_out *o, const char *role, const char *content);
-/* The id of a call; one that another service made takes the form that all accept, the same in the call and in
- * its result. */
-void request_set_id(struct json *m, const char *key, const char *id, bool own, size_t turn);
-size_t request_question(const struct conversation *c); /* where the latest question stands */
-bool request_own(const struct turn *t, const char *origin);
+/* The i-th turn. */
+struct request_turn request_turn(const struct request_out *o, size_t i);
+/* The id of a call of this turn; one that another service made takes the form that all accept, the same in
+ * the call and in its result. */
+void request_set_id(struct json *m, const char *key, const char *id, const struct request_turn *t);
+bool request_in_blocks(const struct request_out *o);
 /* of the dialect; NULL: none */
-const char *request_system(const struct llm_request *q, const struct request_shape *s);
-void request_messages(struct request_out *o, const struct llm_request *q, const struct request_shape *s,
-                      struct request_style style);
-void request_blocks(struct request_out *o, const struct llm_request *q);
+const char *request_system(const struct request_out *o);
+void request_messages(struct request_out *o, struct request_style style);
+/* A reply that is asked about, and the question. */
+void request_nudge(struct request_out *o);
+void request_blocks(struct request_out *o);
 struct json *request_schema(struct request_out *o, const struct llm_tool *t);
-void request_tools(struct request_out *o, struct json *body, const struct llm_request *q);
-void request_temperature(struct json *body, const struct llm_request *q, const struct request_shape *s);
+void request_tools(struct request_out *o);
+void request_temperature(struct request_out *o);
 
 /* The whole body of each API but the list's release. */
-void request_chat(struct request_out *o, struct json *body, const struct llm_request *q,
-                  const struct request_shape *s);
-void request_responses(struct request_out *o, struct json *body, const struct llm_request *q,
-                       const struct request_shape *s);
-void request_workers_ai(struct request_out *o, struct json *body, const struct llm_request *q,
-                        const struct request_shape *s);
+void request_chat(struct request_out *o);
+void request_responses(struct request_out *o);
+void request_workers_ai(struct request_out *o);
 
 #endif

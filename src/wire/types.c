@@ -14,12 +14,6 @@ void llm_reply_release(struct llm_reply *r)
     free(r->cause);
     free(r->reasoning_items);
     free(r->model);
-    for (size_t i = 0; i < r->n_calls; i++) {
-        call_release(&r->calls[i].call);
-        free(r->calls[i].problem);
-        free(r->calls[i].sent_name);
-        free(r->calls[i].sent_arguments);
-    }
-    free(r->calls);
+    calls_release(&(struct calls){.v = r->calls, .n = r->n_calls});
     *r = (struct llm_reply){0};
 }

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "llm/debug.h"
+#include "llm/http.h"
 #include "wire/failure.h"
 #include "llm/retry.h"
 
@@ -36,12 +37,15 @@ static char *headers_of(char *s, char *end, const char **headers, size_t *n)
 static void check_failure(int status, const char *body, size_t len, const char *wait, const char *wait_ms)
 {
     struct failure f;
-    struct failure_headers h = {.retry_after = wait, .retry_after_ms = wait_ms};
-    failure_from_response(&f, status, &h, body, len, 1800000000);
+    struct failure_head h = {0};
+    http_header(&h, wait, strlen(wait), 1800000000);
+    http_header(&h, wait_ms, strlen(wait_ms), 1800000000);
+    h.status = status;
+    failure_from_response(&f, &h, body, len);
     check(f.class != FAILURE_NONE && utf8_valid(f.message, strlen(f.message))
           && strpbrk(f.message, "\n\r\033") == NULL);
     struct retry t = {0};
-    struct retry_choice c = retry_decide(&t, &f, false, true, 0, 0);
+    struct retry_choice c = retry_decide(&t, &f, (struct retry_now){false, true, 0, 0});
     check(c.wait_ms >= 0 && c.wait_ms <= 120000);
 }
 

@@ -65,7 +65,8 @@ static void check_call(const struct llm_call *c)
 static void check_next_request(const struct result *o, enum llm_api api)
 {
     struct llm_options options = {.model = "m", .temperature = -1, .api = api};
-    struct request_shape shape = {.o = &options, .origin = "here", .stream = true};
+    struct llm_learnt learnt = {0};
+    struct request_shape shape = {.o = &options, .learnt = &learnt, .origin = "here", .stream = true};
     struct conversation c;
     struct call calls[8] = {0};
     size_t n = 0, prompt = 0;
@@ -139,8 +140,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *s = fuzz_exact(data + 1, size - 1);
     if (data[0] >= 0x80) {
         struct failure f;
-        struct failure_headers h = {0};
-        failure_from_response(&f, 400 + (data[0] & 0x7f), &h, s, size - 1, 0);
+        struct failure_head h = {0};
+        h.status = 400 + (data[0] & 0x7f);
+        failure_from_response(&f, &h, s, size - 1);
         check(f.class != FAILURE_NONE && utf8_valid(f.message, strlen(f.message))
               && strpbrk(f.message, "\n\033") == NULL);
     } else {

@@ -35,16 +35,16 @@ static void run(const char *s, size_t n, uint32_t seed, enum text_end how, bool 
     struct text_calls k;
     struct buf text = BUF_INIT(0), thoughts = BUF_INIT(0);
     *r = (struct result){0};
-    text_calls_init(&k, &tools);
+    text_calls_init(&k, &tools, &text, &thoughts);
     k.awaited = awaited;
     while (n > 0 && !r->enough) {
         size_t piece = seed != 0 ? fuzz_piece(&seed, n) : n;
-        r->enough = text_calls_feed(&k, s, piece, &text, &thoughts);
+        r->enough = text_calls_feed(&k, s, piece);
         took(&k, r, &text, &thoughts);
         s += piece;
         n -= piece;
     }
-    text_calls_end(&k, how, &text, &thoughts);
+    text_calls_end(&k, how);
     took(&k, r, &text, &thoughts);
     calls_move(&r->calls, &k.calls);
     text_calls_release(&k);

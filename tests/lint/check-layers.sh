@@ -17,10 +17,17 @@ for room in $rooms; do
     below[$room]=1
 done
 
+# Bytes in, bytes out: nothing in these rooms waits, asks what time it is, or opens anything.
+pure=' calls wire '
+impure='^(time|poll|fcntl|unistd|netdb|dlfcn|signal|pthread)\.h$|^(arpa|net|netinet)/'
+impure+='|^sys/(socket|time|un|stat|mman|epoll|select|wait)\.h$|^base/(clock|loop|child|file|newfile|place)\.h$'
+
 while IFS=: read -r file line text; do
     room=${file#src/} room=${room%%/*}
     [[ $text =~ [\<\"]([^\>\"]+) ]] || { complain "$file:$line: cannot read $text"; continue; }
     target=${BASH_REMATCH[1]} first=${BASH_REMATCH[1]%%/*}
+    [[ $pure == *" $room "* && $target =~ $impure ]] &&
+        complain "$file:$line: $room may not include $target: no socket, no clock, no file"
     if [[ $text == *\"* ]]; then
         [ -f "src/$target" ] || complain "$file:$line: \"$target\" is not written as \"room/file.h\""
         [[ "${uses[$room]:-}" == *" $first "* ]] || complain "$file:$line: $room may not include $first (an arrow that is not in the Makefile's USES_$room)"

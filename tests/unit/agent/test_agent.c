@@ -539,7 +539,7 @@ static const struct script scripts[] = {
      .events = "answer1 ",
      .turns = 2},
     {.name = "nor does a full window",
-     .replies = {{.text = "Like this.", .unsure = true}, {.fail = ERROR_LIMIT, .error = "context"}},
+     .replies = {{.text = "Like this.", .unsure = true}, {.fail = ERROR_CONTEXT, .error = "context"}},
      .n_replies = 2,
      .status = QUESTION_ANSWERED,
      .answer = "Like this.",
@@ -1249,13 +1249,13 @@ static void test_full_window(void **state)
     big[sizeof big - 1] = '\0';
     const struct fake_reply first[] = {CALL("a"), SAY("one"), CALL("b"), SAY("two")};
     const struct fake_cell cells[] = {{.output = big}, {.output = big}};
-    const struct fake_reply full[] = {{.fail = ERROR_LIMIT, .error = "the context is too small"},
-                                      {.fail = ERROR_LIMIT, .error = "context"},
+    const struct fake_reply full[] = {{.fail = ERROR_CONTEXT, .error = "the context is too small"},
+                                      {.fail = ERROR_CONTEXT, .error = "context"},
                                       SAY("three")};
-    const struct fake_reply never[] = {{.fail = ERROR_LIMIT, .error = "context"},
-                                       {.fail = ERROR_LIMIT, .error = "context"},
-                                       {.fail = ERROR_LIMIT, .error = "context"},
-                                       {.fail = ERROR_LIMIT, .error = "context"}};
+    const struct fake_reply never[] = {{.fail = ERROR_CONTEXT, .error = "context"},
+                                       {.fail = ERROR_CONTEXT, .error = "context"},
+                                       {.fail = ERROR_CONTEXT, .error = "context"},
+                                       {.fail = ERROR_CONTEXT, .error = "context"}};
     session_begin(&s);
     SCRIPT(first, cells);
     session_ask(&s, "question");

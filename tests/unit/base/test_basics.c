@@ -10,6 +10,7 @@
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fill.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
@@ -408,6 +409,21 @@ static void sha256_as_published(void **state)
     assert_string_equal(hex, "0525d0b25042acdd1d85fb45687ad5b045e54e4848f2828ce46c17b24f763566");
 }
 
+static void placeholders(void **state)
+{
+    const struct text_var v[] = {{"a", "1"}, {"ab", "{a}"}};
+    char *s = text_fill("{a}{ab}{abc}{}{a {output} { \n\n", v, 2);
+    const char *at;
+
+    (void)state;
+    assert_string_equal(s, "1{a}{abc}{}{a {output} { \n\n"); /* what was put in is not filled again */
+    free(s);
+    assert_int_equal(text_unknown("{a}{{ab}}{}{A}{{.State}}{1}{", "a|ab", &at), 0);
+    assert_int_equal(text_unknown("{a}x{abc}{b}", "a|ab", &at), 3);
+    assert_int_equal(strncmp(at, "abc}", 4), 0);
+    assert_int_equal(text_unknown("{b}", "a|ab", &at), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +443,7 @@ int main(void)
         cmocka_unit_test(sha256_as_published),
         cmocka_unit_test(memory_ends_with_a_line),
         cmocka_unit_test(memory_copies),
+        cmocka_unit_test(placeholders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

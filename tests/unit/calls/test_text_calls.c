@@ -56,17 +56,17 @@ static struct got read_as(const char *s, size_t n, size_t cut, size_t step, enum
     struct got g = {0};
     struct text_calls k;
     struct buf text = BUF_INIT(0), thoughts = BUF_INIT(0);
-    text_calls_init(&k, &tools);
+    text_calls_init(&k, &tools, &text, &thoughts);
     k.awaited = awaited;
     for (size_t at = 0, piece; at < n && !g.enough; at += piece) {
         piece = cut && at < cut ? cut - at : step;
         piece = piece < n - at ? piece : n - at;
         char *exact = xmemdup0(s + at, piece);
-        g.enough = text_calls_feed(&k, exact, piece, &text, &thoughts);
+        g.enough = text_calls_feed(&k, exact, piece);
         free(exact);
         took(&g, &k, &text, &thoughts);
     }
-    text_calls_end(&k, how, &text, &thoughts);
+    text_calls_end(&k, how);
     took(&g, &k, &text, &thoughts);
     calls_move(&g.calls, &k.calls);
     text_calls_release(&k);
@@ -337,8 +337,8 @@ static void nothing_waits_longer_than_needed(void **state)
     for (size_t i = 0; i < countof(cases); i++) {
         struct text_calls k;
         struct buf text = BUF_INIT(0), thoughts = BUF_INIT(0);
-        text_calls_init(&k, &tools);
-        assert_false(text_calls_feed(&k, cases[i], strlen(cases[i]), &text, &thoughts));
+        text_calls_init(&k, &tools, &text, &thoughts);
+        assert_false(text_calls_feed(&k, cases[i], strlen(cases[i])));
         assert_string_equal(buf_str(&text), cases[i]);
         text_calls_release(&k);
         buf_release(&text);

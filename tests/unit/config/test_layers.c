@@ -86,7 +86,7 @@ static void every_option(void **state)
     (void)state;
     for (size_t i = 0; i < option_count; i++) {
         const struct option *o = &option_table[i];
-        const char *value = o->type == OPTION_CHOICE ? strrchr(o->choices, '|') + 1
+        const char *value = o->choices ? strrchr(o->choices, '|') + 1
                             : o->type == OPTION_BOOL || o->type == OPTION_NOT
                                 ? (o->def && strcmp(o->def, "true") == 0 ? "false" : "true")
                             : o->type == OPTION_SIZE   ? "64m"

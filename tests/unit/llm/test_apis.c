@@ -16,7 +16,6 @@
 #include "base/mem.h"
 #include "wire/api.h"
 #include "llm/llm.h"
-#include "wire/read_workers_ai.h"
 
 static const struct llm_tool tool = {"execute_python", "Runs it.", "{\"type\":\"object\"}", "code"};
 static const struct prompts prompts = {
@@ -29,7 +28,7 @@ static void take(void *ctx, const char *body)
     buf_addstr(b, body);
 }
 
-static struct llm_options options(enum llm_api api, struct buf *body)
+static struct llm_options options(enum llm_api api)
 {
     return (struct llm_options){.provider = "x",
                                 .base_url = "https://h.example/v1",
@@ -37,9 +36,7 @@ static struct llm_options options(enum llm_api api, struct buf *body)
                                 .api = api,
                                 .dialect = LLM_NATIVE,
                                 .stream = true,
-                                .temperature = -1,
-                                .unsent = take,
-                                .unsent_ctx = body};
+                                .temperature = -1};
 }
 
 static void ask(struct llm *m, const struct conversation *c)
@@ -86,9 +83,9 @@ static void from_api_to_api(void **state)
     struct conversation c;
     struct buf body = BUF_INIT(0);
     struct error err = {0};
-    struct llm_options chat = options(LLM_CHAT_COMPLETIONS, &body), responses = options(LLM_RESPONSES, &body),
-                       own = options(LLM_WORKERS_AI, &body);
-    struct llm *m = llm_new(&chat, NULL, &err);
+    struct llm_options chat = options(LLM_CHAT_COMPLETIONS), responses = options(LLM_RESPONSES),
+                       own = options(LLM_WORKERS_AI);
+    struct llm *m = llm_new(&chat, &(struct llm_session){.unsent = take, .unsent_ctx = &body}, NULL, &err);
     conversation_init(&c);
     conversation_user(&c, "q", 1);
     turn(&c, m, "call_from_chat", "[{\"type\":\"reasoning.text\",\"text\":\"DETAILS\"}]", NULL);
@@ -149,8 +146,8 @@ static char *input_of(const char *items, const char *text, size_t calls)
     struct conversation c;
     struct buf body = BUF_INIT(0);
     struct error err = {0};
-    struct llm_options o = options(LLM_RESPONSES, &body);
-    struct llm *m = llm_new(&o, NULL, &err);
+    struct llm_options o = options(LLM_RESPONSES);
+    struct llm *m = llm_new(&o, &(struct llm_session){.unsent = take, .unsent_ctx = &body}, NULL, &err);
     struct call k[2] = {{xstrdup("c1"), xstrdup("execute_python"), xstrdup("{}"), NULL},
                         {xstrdup("c2"), xstrdup("execute_python"), xstrdup("{}"), NULL}};
     conversation_init(&c);
@@ -209,14 +206,14 @@ static void fields(void **state)
     struct conversation c;
     struct buf body = BUF_INIT(0);
     struct error err = {0};
-    struct llm_options o = options(LLM_RESPONSES, &body);
+    struct llm_options o = options(LLM_RESPONSES);
     conversation_init(&c);
     conversation_user(&c, "q", 1);
     o.max_tokens = 5;
     o.temperature = 0.5;
     o.reasoning_effort = "low";
     o.reasoning_summary = true;
-    struct llm *m = llm_new(&o, NULL, &err);
+    struct llm *m = llm_new(&o, &(struct llm_session){.unsent = take, .unsent_ctx = &body}, NULL, &err);
     ask(m, &c);
     assert_string_equal(
         buf_str(&body),
@@ -236,7 +233,7 @@ static void fields(void **state)
         buf_str(&body),
         "{\"model\":\"m\",\"instructions\":\"BLOCKS\",\"input\":[{\"role\":\"user\",\"content\":\"q\"}],"
         "\"max_output_tokens\":16,\"temperature\":0.5,\"store\":false,\"stream\":false}");
-    o = options(LLM_WORKERS_AI, &body);
+    o = options(LLM_WORKERS_AI);
     assert_int_equal(llm_reconfigure(m, &o, &err), 0);
     ask(m, &c);
     assert_string_equal(

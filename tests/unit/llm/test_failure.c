@@ -15,14 +15,18 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "llm/llm.h"
+#include "llm/http.h"
 #include "llm/retry.h"
 
 #define NOW 1800000000 /* Fri, 15 Jan 2027 08:00:00 GMT */
 
 static void read_body(struct failure *f, int status, const char *body)
 {
-    struct failure_headers h = {.content_type = body[0] == '<' ? "text/html" : "application/json"};
-    failure_from_response(f, status, &h, body, strlen(body), NOW);
+    struct failure_head h = {.content_type = "application/json"};
+    if (body[0] == '<')
+        strcpy(h.content_type, "text/html");
+    h.status = status;
+    failure_from_response(f, &h, body, strlen(body));
 }
 
 static const struct row {
@@ -33,9 +37,9 @@ static const struct row {
     const char *said, *step; /* in the first line, in the second */
 } rows[] = {
     {400, "{\"error\":{\"message\":\"bad thing\"}}", FAILURE_FATAL, ERROR_API, "bad thing", "--trace"},
-    {400, "", FAILURE_CONTEXT, ERROR_LIMIT, "may mean that the prompt is too long", "larger window"},
+    {400, "", FAILURE_CONTEXT, ERROR_CONTEXT, "may mean that the prompt is too long", "larger window"},
     {400, "{\"error\":{\"message\":\"x\",\"code\":\"context_length_exceeded\"}}", FAILURE_CONTEXT,
-     ERROR_LIMIT, "context window of m1", "larger window"},
+     ERROR_CONTEXT, "context window of m1", "larger window"},
     {400, "{\"error\":{\"message\":\"the content filter\",\"code\":\"content_filter\"}}", FAILURE_FATAL,
      ERROR_API, "refused", "other words"},
     {400,
@@ -90,7 +94,7 @@ static const struct row {
     {407, "<html><title>Proxy</title></html>", FAILURE_FATAL, ERROR_API, "(407)", "proxy"},
     {408, "", FAILURE_BUSY, ERROR_BUSY, "failed (408)", "Try again later"},
     {409, "", FAILURE_BUSY, ERROR_BUSY, "failed (409)", "Try again"},
-    {413, "", FAILURE_CONTEXT, ERROR_LIMIT, "context window of m1 at api.example", "larger window"},
+    {413, "", FAILURE_CONTEXT, ERROR_CONTEXT, "context window of m1 at api.example", "larger window"},
     {422, "{\"detail\":[{\"msg\":\"\"}]}", FAILURE_FATAL, ERROR_API, "no further message", "--trace"},
     {422, "{\"detail\":[{\"loc\":[\"body\",\"messages\"],\"msg\":\"field required\",\"type\":\"x\"}]}",
      FAILURE_FATAL, ERROR_API, "field required at", "--trace"},
@@ -281,13 +285,18 @@ static void waits(void **state)
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct failure f;
-        struct failure_headers h = {.retry_after = cases[i].after, .retry_after_ms = cases[i].ms};
-        failure_from_response(&f, 429, &h, cases[i].body, strlen(cases[i].body), NOW);
+        struct failure_head h = {0};
+        autofree char *after = xasprintf("Retry-After: %s\r\n", cases[i].after),
+                      *ms = xasprintf("retry-after-ms:%s", cases[i].ms);
+        http_header(&h, ms, strlen(ms), NOW);
+        http_header(&h, after, strlen(after), NOW);
+        h.status = 429;
+        failure_from_response(&f, &h, cases[i].body, strlen(cases[i].body));
         if (f.class != FAILURE_BUSY || f.retry_after < cases[i].want - 0.001
             || f.retry_after > cases[i].want + 0.001)
             fail_msg("case %zu: class %d, wait %f, not %f", i, f.class, f.retry_after, cases[i].want);
         struct retry t = {0};
-        struct retry_choice c = retry_decide(&t, &f, false, true, 0, 0);
+        struct retry_choice c = retry_decide(&t, &f, (struct retry_now){false, true, 0, 0});
         assert_int_equal(c.what, cases[i].want > 120 ? RETRY_NO : RETRY_WAIT);
         assert_int_equal(c.wait_ms, cases[i].want > 120 ? 0
                                     : cases[i].want > 0 ? (int)(cases[i].want * 1000 + 0.5)
@@ -296,8 +305,9 @@ static void waits(void **state)
             check_text(&f, ERROR_BUSY, "", cases[i].want == 3600 ? "in 60 min" : "in 2.0", "far");
     }
     struct failure f;
-    struct failure_headers h = {.retry_after = "9"};
-    failure_from_response(&f, 400, &h, "{}", 2, NOW);
+    struct failure_head h = {.waits = true, .wait = 9};
+    h.status = 400;
+    failure_from_response(&f, &h, "{}", 2);
     assert_true(f.retry_after < 0); /* only where it is worth a wait */
 }
 

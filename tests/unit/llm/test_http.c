@@ -164,7 +164,15 @@ static bool serve(int fd, const char *mode, int n)
                     "yyyy\r\n");
     } else if (!strcmp(mode, "nothttp"))
         out(fd, "SSH-2.0-OpenSSH_9.2\r\n"), close(fd), _exit(0);
-    else if (!strcmp(mode, "redirect"))
+    else if (!strcmp(mode,
+                     "more")) { /* than was announced: broken JSON, and behind it what looks like an answer */
+        if (shared->requests > 1)
+            return ok(fd), true;
+        plain(fd, "200 OK", "Content-Type: application/json\r\n", "{\"choices\":[");
+        usleep(20000);
+        plain(fd, "200 OK", "",
+              "{\"choices\":[{\"message\":{\"content\":\"smuggled\"},\"finish_reason\":\"stop\"}]}");
+    } else if (!strcmp(mode, "redirect"))
         plain(fd, "302 Found", "Location: http://127.0.0.1:1/\r\n", "");
     else if (!strcmp(mode, "auth"))
         plain(fd, "401 Unauthorized", "", "{\"error\":{\"message\":\"no\"}}");
@@ -303,12 +311,10 @@ static void begin_learning(struct ask *a, const char *mode, enum llm_dialect dia
                             .stream = true,
                             .dialect = dialect,
                             .temperature = -1,
-                            .idle_ms = 400,
-                            .quiet_ms = 800,
                             .api_key = "secret-key-1",
-                            .key_name = "TEST_KEY",
-                            .kept = learnt};
-    a->m = llm_new(&o, a->loop, &a->err);
+                            .key_name = "TEST_KEY"};
+    struct llm_session s = {.idle_ms = 400, .quiet_ms = 800, .kept = learnt};
+    a->m = llm_new(&o, &s, a->loop, &a->err);
     assert_non_null(a->m);
     conversation_init(&a->c);
     conversation_user(&a->c, "q", 1);
@@ -362,6 +368,21 @@ static void answers_and_reuses(void **state)
     assert_int_equal(shared->connections, 1);
     assert_non_null(strstr(shared->last, "Authorization: Bearer secret-key-1\r\n"));
     assert_null(strstr(shared->last, "Expect:"));
+    end(&a);
+}
+
+/* What stands behind a reply that was no good is not the next answer: the next request has a connection of
+ * its own. */
+static void no_connection_is_kept_after_a_failure(void **state)
+{
+    (void)state;
+    struct ask a;
+    begin(&a, "more", LLM_NATIVE);
+    ask(&a);
+    if (shared->requests == 1)
+        assert_int_equal(ask(&a), 0);
+    assert_string_equal(a.r.text, "Hello you");
+    assert_int_equal(shared->connections, 2);
     end(&a);
 }
 
@@ -613,6 +634,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_and_reuses),
+        cmocka_unit_test(no_connection_is_kept_after_a_failure),
         cmocka_unit_test(reset_is_retried),
         cmocka_unit_test(lost_in_the_middle),
         cmocka_unit_test(lost_before_text),

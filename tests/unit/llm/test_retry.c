@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "llm/llm.h"
+#include "llm/http.h"
 #include "llm/retry.h"
 
 static struct failure of(enum failure_class class)
@@ -27,12 +28,25 @@ static void backoff(void **state)
     const int most[] = {500, 1000, 2000}, least[] = {375, 750, 1500};
     for (int i = 0; i < 3; i++) {
         struct retry copy = t;
-        struct retry_choice c = retry_decide(&copy, &f, false, true, 0, 1.0);
+        struct retry_choice c = retry_decide(&copy, &f, (struct retry_now){false, true, 0, 1.0});
         assert_int_equal(c.what, RETRY_WAIT);
         assert_int_equal(c.wait_ms, least[i]);
-        assert_int_equal(retry_decide(&t, &f, false, true, 0, 0.0).wait_ms, most[i]);
+        assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0.0}).wait_ms, most[i]);
     }
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_NO);
+}
+
+/* What two headers say, in either order; -1: nothing. */
+static double waits(const char *ms, const char *after, time_t now)
+{
+    struct failure_head h = {0}, back = {0};
+    autofree char *one = xasprintf("retry-after-ms: %s", ms), *two = xasprintf("Retry-After: %s\r\n", after);
+    http_header(&h, one, strlen(one), now);
+    http_header(&h, two, strlen(two), now);
+    http_header(&back, two, strlen(two), now);
+    http_header(&back, one, strlen(one), now);
+    assert_true(h.waits == back.waits && (!h.waits || h.wait == back.wait));
+    return h.waits ? h.wait : -1;
 }
 
 static void server_says_when(void **state)
@@ -41,25 +55,25 @@ static void server_says_when(void **state)
     struct retry t = {0};
     struct failure f = of(FAILURE_BUSY);
     f.retry_after = 7.5;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0.5).wait_ms, 7500);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0.5}).wait_ms, 7500);
     f.retry_after = 120;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0.5).wait_ms, 120000);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0.5}).wait_ms, 120000);
     f.retry_after = 121;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0.5).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0.5}).what, RETRY_NO);
     f.retry_after = 0;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).wait_ms, 2000);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).wait_ms, 2000);
 
-    assert_true(failure_retry_after("", "2", 0) == 2);
-    assert_true(failure_retry_after("250", "2", 0) == 0.25);
-    assert_true(failure_retry_after("0", "1", 0) == 0);
-    assert_true(failure_retry_after("x", "3", 0) == 3);
-    assert_true(failure_retry_after(NULL, "Wed, 21 Oct 2015 07:28:30 GMT", 1445412480) == 30);
-    assert_true(failure_retry_after(NULL, "Wed, 21 Oct 2015 07:28:30 GMT", 1800000000) < 0);
-    assert_true(failure_retry_after(NULL, "-5", 0) < 0);
-    assert_true(failure_retry_after(NULL, "nan", 0) < 0);
-    assert_true(failure_retry_after(NULL, "inf", 0) < 0);
-    assert_true(failure_retry_after(NULL, "soon", 0) < 0);
-    assert_true(failure_retry_after(NULL, NULL, 0) < 0);
+    assert_true(waits("", "2", 0) == 2);
+    assert_true(waits("250", "2", 0) == 0.25);
+    assert_true(waits("0", "1", 0) == 0);
+    assert_true(waits("x", "3", 0) == 3);
+    assert_true(waits("", "Wed, 21 Oct 2015 07:28:30 GMT", 1445412480) == 30);
+    assert_true(waits("", "Wed, 21 Oct 2015 07:28:30 GMT", 1800000000) < 0);
+    assert_true(waits("", "-5", 0) < 0);
+    assert_true(waits("", "nan", 0) < 0);
+    assert_true(waits("", "inf", 0) < 0);
+    assert_true(waits("", "soon", 0) < 0);
+    assert_true(waits("", "", 0) < 0);
 }
 
 static void nothing_after_text(void **state)
@@ -69,7 +83,7 @@ static void nothing_after_text(void **state)
         struct retry t = {0};
         struct failure f = of(c);
         f.param = PARAM_STREAM_OPTIONS;
-        assert_int_equal(retry_decide(&t, &f, true, true, 0, 0).what, RETRY_NO);
+        assert_int_equal(retry_decide(&t, &f, (struct retry_now){true, true, 0, 0}).what, RETRY_NO);
     }
 }
 
@@ -81,26 +95,26 @@ static void kinds(void **state)
     for (size_t i = 0; i < countof(never); i++) {
         struct retry t = {0};
         struct failure f = of(never[i]);
-        assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
+        assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_NO);
     }
     struct retry t = {0};
     struct failure f = of(FAILURE_PARAMETER);
     f.param = PARAM_TEMPERATURE;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_DOWNGRADE);
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_DOWNGRADE);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_NO);
     f.param = PARAM_STREAM_OPTIONS;
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_DOWNGRADE);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_DOWNGRADE);
     f = of(FAILURE_TRUNCATED);
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_WITHOUT_STREAM);
-    assert_int_equal(retry_decide(&t, &f, false, false, 0, 0).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_WITHOUT_STREAM);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, false, 0, 0}).what, RETRY_NO);
     f = of(FAILURE_TOOL_USE);
     t = (struct retry){0};
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_WAIT);
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_WAIT);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_NO);
     f = of(FAILURE_NETWORK);
     f.never = true;
     t = (struct retry){0};
-    assert_int_equal(retry_decide(&t, &f, false, true, 0, 0).what, RETRY_NO);
+    assert_int_equal(retry_decide(&t, &f, (struct retry_now){false, true, 0, 0}).what, RETRY_NO);
 }
 
 static void loading(void **state)
@@ -110,7 +124,8 @@ static void loading(void **state)
     struct failure f = of(FAILURE_LOADING);
     int64_t now = 5000;
     unsigned polls = 0;
-    for (struct retry_choice c; (c = retry_decide(&t, &f, false, true, now, 0)).what == RETRY_POLL; polls++)
+    for (struct retry_choice c;
+         (c = retry_decide(&t, &f, (struct retry_now){false, true, now, 0})).what == RETRY_POLL; polls++)
         now += c.wait_ms;
     assert_int_equal(polls, 150);
     assert_int_equal(now, 305000);
@@ -119,8 +134,9 @@ static void loading(void **state)
 static const char *text_of(int status, const char *body, const struct llm_options *o, struct error *err)
 {
     struct failure f;
-    struct failure_headers h = {.content_type = ""};
-    failure_from_response(&f, status, &h, body, strlen(body), 0);
+    struct failure_head h = {.content_type = ""};
+    h.status = status;
+    failure_from_response(&f, &h, body, strlen(body));
     *err = (struct error){0};
     failure_error(&f, o, "https://u:pw@api.example/v1/chat/completions?k=v", err);
     return err->text;
@@ -153,7 +169,7 @@ static void texts(void **state)
     text_of(429, "{\"error\":{\"message\":\"slow\"}}", &o, &e);
     assert_int_equal(e.kind, ERROR_BUSY);
     s = text_of(400, "{\"error\":{\"message\":\"maximum context length is 8192 tokens\"}}", &o, &e);
-    assert_int_equal(e.kind, ERROR_LIMIT);
+    assert_int_equal(e.kind, ERROR_CONTEXT);
     assert_non_null(strstr(s, "context"));
     s = text_of(400, "{\"error\":{\"message\":\"a\\nb\\u001b[31mc\"}}", &o, &e);
     assert_int_equal(e.kind, ERROR_API);
@@ -178,8 +194,9 @@ static void learnt_window(void **state)
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct failure f;
-        struct failure_headers h = {0};
-        failure_from_response(&f, 400, &h, cases[i].body, strlen(cases[i].body), 0);
+        struct failure_head h = {0};
+        h.status = 400;
+        failure_from_response(&f, &h, cases[i].body, strlen(cases[i].body));
         assert_int_equal(f.class, FAILURE_CONTEXT);
         assert_int_equal(f.context, cases[i].want);
     }

@@ -27,6 +27,7 @@
 #include "chat/conversation.h"
 #include "wire/reply.h"
 #include "wire/request.h"
+#include "llm/http.h"
 #include "llm/retry.h"
 
 struct heard {
@@ -69,18 +70,6 @@ static void outcome_release(struct outcome *o)
     *o = (struct outcome){0};
 }
 
-static void header(const struct wire_case *w, const char *name, char *out, size_t size)
-{
-    out[0] = '\0';
-    size_t n = strlen(name);
-    for (const char *line = buf_str(&w->headers); line && *line;
-         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
-        if (!strncasecmp(line, name, n) && line[n] == ':') {
-            const char *v = line + n + 1 + strspn(line + n + 1, " ");
-            snprintf(out, size, "%.*s", (int)strcspn(v, "\r\n"), v);
-        }
-}
-
 /* Read the first len bytes, in pieces that end at cut (0: none) and then of size step. */
 static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, bool lost, struct outcome *o)
 {
@@ -90,13 +79,14 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
     struct prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = {w->tools, w->n_tools}};
     if (w->status >= 300) {
-        char ct[128], ra[64], ms[64], sr[64];
-        header(w, "content-type", ct, sizeof ct);
-        header(w, "retry-after", ra, sizeof ra);
-        header(w, "retry-after-ms", ms, sizeof ms);
-        header(w, "x-should-retry", sr, sizeof sr);
-        struct failure_headers h = {ct, ra, ms, sr, ""};
-        failure_from_response(&o->f, w->status, &h, buf_str(&w->body), len, 1800000000);
+        struct failure_head h = {0};
+        for (const char *line = buf_str(&w->headers), *end; *line; line = end) {
+            end = strchrnul(line, '\n');
+            http_header(&h, line, (size_t)(end - line), 1800000000);
+            end += *end == '\n';
+        }
+        h.status = w->status;
+        failure_from_response(&o->f, &h, buf_str(&w->body), len);
         o->rc = o->f.class == FAILURE_TOOL_USE ? reply_failed_generation(&q, buf_str(&w->body), len, &o->r)
                                                : -1;
         if (o->rc)
@@ -160,7 +150,7 @@ static const char *check_retry(const char *want, const struct outcome *o)
     struct retry t = {0};
     if (!o->rc)
         return "a reply instead of a retry";
-    struct retry_choice c = retry_decide(&t, &o->f, false, true, 0, 0);
+    struct retry_choice c = retry_decide(&t, &o->f, (struct retry_now){false, true, 0, 0});
     if (!strcmp(want, "nostream"))
         return c.what == RETRY_WITHOUT_STREAM ? NULL : "not retried without stream";
     if (strstr(want, "max_completion_tokens"))
@@ -183,7 +173,7 @@ static const char *check_error(const struct json *a, const struct outcome *o)
     struct retry t = {0};
     if (!o->rc)
         return "a reply instead of an error";
-    enum retry_what what = retry_decide(&t, &o->f, false, false, 0, 0).what;
+    enum retry_what what = retry_decide(&t, &o->f, (struct retry_now){false, false, 0, 0}).what;
     if (partial && strcmp(o->r.text, partial))
         return "another partial text";
     if (!class)
@@ -295,11 +285,11 @@ static const char *check_history(const struct json *e, const struct wire_case *w
         why = "the history breaks a rule";
     for (size_t i = 0; i < 2 && !why; i++) {
         struct llm_request q = {.conversation = &c, .prompts = &prompts, .tools = {w->tools, w->n_tools}};
+        struct llm_learnt learnt = {.dialect = w->mode == REPLY_MODE_BLOCKS ? LLM_BLOCKS : LLM_NATIVE};
         struct request_shape s = {.o = &lo,
+                                  .learnt = &learnt,
                                   .origin = keys[i],
-                                  .blocks = w->mode == REPLY_MODE_BLOCKS,
                                   .stream = true,
-                                  .stream_options = true,
                                   .max_tokens = request_max_tokens(&lo, false, 0)};
         autofree char *body = request_body(&q, &s, NULL);
         autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);

@@ -29,14 +29,13 @@ static struct llm_options options(void)
     return (struct llm_options){.model = "m", .base_url = "https://h/v1", .temperature = -1, .stream = true};
 }
 
+static struct llm_learnt learnt;
+
+/* With nothing learnt but the dialect. */
 static struct request_shape shape(const struct llm_options *o, bool blocks)
 {
-    return (struct request_shape){.o = o,
-                                  .origin = "here",
-                                  .blocks = blocks,
-                                  .stream = true,
-                                  .stream_options = true,
-                                  .temperature = true};
+    learnt = (struct llm_learnt){.dialect = blocks ? LLM_BLOCKS : LLM_NATIVE};
+    return (struct request_shape){.o = o, .learnt = &learnt, .origin = "here", .stream = true};
 }
 
 static struct call call(const char *id, const char *args, const char *extra)
@@ -61,7 +60,7 @@ static char *messages(const struct conversation *c, const struct request_shape *
     autofree char *body = request_body(&q, s, &prompt);
     autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
     assert_true(prompt > 0);
-    assert_int_equal(json_get(j, "tools") != NULL, !s->blocks);
+    assert_int_equal(json_get(j, "tools") != NULL, s->learnt->dialect != LLM_BLOCKS);
     return json_print(json_get(j, "messages"));
 }
 
@@ -169,7 +168,7 @@ static void blocks_failed_tries(void **state)
     autofree char *same = messages(&c, &s);
     is_json(same, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\\n\\n["
                   "failed]SAME\"}]");
-    s.blocks = false;
+    learnt.dialect = LLM_NATIVE;
     autofree char *all = messages(&c, &s);
     assert_non_null(strstr(all, "E1"));
     assert_non_null(strstr(all, "E2"));
@@ -230,13 +229,15 @@ static void blocks_joins_user_turns(void **state)
 }
 
 static bool vary;
+static const char *about;
 
 static char *body(struct llm_options *o, const struct request_shape *s)
 {
     struct conversation c;
     conversation_init(&c);
     conversation_user(&c, "q", 1);
-    struct llm_request q = {.conversation = &c, .prompts = &prompts, .tools = {&tool, 1}, .vary = vary};
+    struct llm_request q = {
+        .conversation = &c, .prompts = &prompts, .tools = {&tool, 1}, .vary = vary, .about = about};
     struct request_shape copy = *s;
     copy.o = o;
     char *b = request_body(&q, &copy, NULL);
@@ -256,7 +257,7 @@ static void fields(void **state)
     s.stream = false;
     s.max_tokens = 5;
     o.temperature = 0;
-    s.effort = "low";
+    o.reasoning_effort = "low";
     autofree char *all = body(&o, &s);
     is_json(all, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":"
                  "\"user\",\"content\":\"q\"}],"
@@ -272,15 +273,16 @@ static void fields(void **state)
     assert_null(strstr(unset, "temperature"));
     vary = false;
     o.temperature = 0;
-    s.max_tokens_field = MAX_TOKENS_NEW;
-    s.temperature = false;
-    s.effort = NULL;
+    learnt.max_tokens_field = MAX_TOKENS_NEW;
+    learnt.no_temperature = true;
+    o.reasoning_effort = NULL;
     autofree char *less = body(&o, &s);
     assert_non_null(strstr(less, "\"max_completion_tokens\":5"));
     assert_null(strstr(less, "temperature"));
     assert_null(strstr(less, "reasoning_effort"));
-    s.nudged_text = "T";
+    about = "T";
     autofree char *nudged = body(&o, &s);
+    about = NULL;
     assert_non_null(strstr(
         nudged, "{\"role\":\"assistant\",\"content\":\"T\"},{\"role\":\"user\",\"content\":\"NUDGE\"}]"));
 }
@@ -318,7 +320,8 @@ static void thinking(void **state)
         o.thinking = cases[i].how;
         o.efforts = cases[i].efforts;
         o.body = cases[i].fields;
-        s.effort = cases[i].effort;
+        learnt.effort_known = true;
+        learnt.effort = cases[i].effort;
         autofree char *b = body(&o, &s);
         if ((cases[i].has && !strstr(b, cases[i].has)) || strstr(b, cases[i].not ))
             fail_msg("case %zu: %s", i, b);
@@ -376,7 +379,7 @@ static void reasoning_back(void **state)
         t->reasoning_field = xstrdup("reasoning");
         t->origin = xstrdup("here");
         conversation_user(&c, "q3", 2);
-        s.reasoning_back = cases[i].back;
+        o.reasoning_back = cases[i].back;
         s.origin = cases[i].origin;
         autofree char *m = messages(&c, &s);
         int with = 0, blank = 0;
@@ -413,15 +416,15 @@ static void thoughts_in_text(void **state)
     t->reasoning_items = xstrdup("[{\"type\":\"reasoning.text\",\"text\":\"P\"}]");
     t->origin = xstrdup("here");
     conversation_result(&c, "call_def", RESULT_OK, "1", 1);
-    s.reasoning_back = LLM_BACK_TEXT;
+    o.reasoning_back = LLM_BACK_TEXT;
     autofree char *m = messages(&c, &s);
     assert_null(strstr(m, "first"));
     assert_non_null(strstr(m, "\"content\":\"<think>\\nsecond\\n</think>\\n\\nnow\""));
-    s.reasoning_back = LLM_BACK_REQUIRED;
+    o.reasoning_back = LLM_BACK_REQUIRED;
     autofree char *both = messages(&c, &s);
     assert_non_null(strstr(both, "\"reasoning_content\":\"second\""));
     assert_non_null(strstr(both, "\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"P\"}]"));
-    s.stale = c.n;
+    learnt.stale = c.n;
     autofree char *stale = messages(&c, &s);
     assert_null(strstr(stale, "second"));
     conversation_release(&c);

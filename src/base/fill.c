@@ -1,0 +1,50 @@
+/* fill.c - see fill.h. */
+#include "base/fill.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+char *text_fill(const char *text, const struct text_var *vars, size_t n)
+{
+    struct buf out = BUF_INIT(0);
+
+    while (*text) {
+        size_t i, skip = 0;
+
+        for (i = 0; *text == '{' && i < n; i++) {
+            size_t len = strlen(vars[i].name);
+
+            if (!strncmp(text + 1, vars[i].name, len) && text[1 + len] == '}') {
+                buf_addstr(&out, vars[i].value);
+                skip = len + 2;
+                break;
+            }
+        }
+        if (!skip)
+            buf_addch(&out, *text);
+        text += skip ? skip : 1;
+    }
+    return buf_steal(&out, NULL);
+}
+
+static bool is_one_of(const char *word, size_t len, const char *names)
+{
+    for (const char *p = names; *p; p += strcspn(p, "|"), p += *p == '|')
+        if (strcspn(p, "|") == len && !strncmp(p, word, len))
+            return true;
+    return false;
+}
+
+size_t text_unknown(const char *text, const char *names, const char **at)
+{
+    for (const char *p = strchr(text, '{'); p; p = strchr(p + 1, '{')) {
+        size_t len = strspn(p + 1, "abcdefghijklmnopqrstuvwxyz_");
+
+        *at = p + 1;
+        if (len > 0 && p[1 + len] == '}' && !is_one_of(p + 1, len, names))
+            return len;
+    }
+    return 0;
+}

@@ -1,0 +1,245 @@
+/* custom.c - engines that the user has written: config.yaml names one by the command that starts its Python,
+ * which then speaks with us over its stdin and stdout. Its walls are those that the user gives it; which of
+ * them stand only the code inside can see ("sandpiper doctor").
+ *
+ * The command is nobody's container and leaves nothing to be removed by name: the end of its stdin ends the
+ * supervisor and everything inside, and a command that does not end then is killed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/child.h"
+#include "base/file.h"
+#include "base/fill.h"
+#include "base/mem.h"
+#include "engine/attempt.h"
+#include "engine/job.h"
+
+#define END_MS     2000 /* for the command to end by itself, which may have to tell another machine */
+#define AT_ONCE_MS 30   /* what the program's end waits for it; else the keeper does */
+#define KILLED_MS  1000
+
+static const struct argv *start_of(const struct engine *e)
+{
+    return e->own;
+}
+
+static bool names(const struct engine *e, const char *placeholder)
+{
+    const struct argv *words = start_of(e);
+
+    for (size_t i = 0; i < words->n; i++)
+        if (strstr(words->v[i], placeholder))
+            return true;
+    return false;
+}
+
+/* ---- the command ---- */
+
+static void push_variable(void *ctx, const char *name, const char *value)
+{
+    argv_pushf(ctx, "env:%s=%s", name, value);
+}
+
+/* What stands for {python}. Its supervisor comes as the first lines that Python reads (-i: as if they were
+ * typed), so nothing in these words means anything to a shell, to which ssh hands them, or is too long. */
+static void python_words(const struct engine_plan *p, struct argv *out)
+{
+    struct engine_plan plan = *p;
+
+    plan.holds_memory = names(p->engine, "{memory}");
+    plan.holds_pids = names(p->engine, "{pids}");
+    plan.shares_user = true; /* nobody else has set a limit of files */
+    argv_pushl(out, "-I", "-S", "-u", "-i", "-q", "-", "stdio", NULL);
+    plan_options(&plan, out);
+    argv_pushf(out, "heap=%lld", plan.holds_memory ? 0 : (long long)p->o->memory);
+    plan_environment(&plan, push_variable, out);
+}
+
+static char *joined(const struct argv *words)
+{
+    struct buf line = BUF_INIT(0);
+
+    for (size_t i = 0; i < words->n; i++)
+        buf_addf(&line, "%s%s", i ? " " : "", words->v[i]);
+    return buf_steal(&line, NULL);
+}
+
+static void vector(const struct engine_plan *p, struct argv *out)
+{
+    struct argv python autorelease(argv_release) = ARGV_INIT;
+    const struct argv *words = start_of(p->engine);
+    char memory[24], cpus[24], pids[24], data_size[24], tmp_size[24];
+
+    python_words(p, &python);
+    autofree char *line = joined(&python);
+    snprintf(memory, sizeof memory, "%lld", (long long)p->o->memory);
+    snprintf(cpus, sizeof cpus, "%g", p->o->cpus);
+    snprintf(pids, sizeof pids, "%d", plan_pids(p->o));
+    snprintf(data_size, sizeof data_size, "%lld", (long long)p->o->data_size);
+    snprintf(tmp_size, sizeof tmp_size, "%lld", (long long)p->o->tmp_size);
+    const struct text_var vars[] = {
+        {"python", line}, {"name", p->name},        {"memory", memory},     {"cpus", cpus},
+        {"pids", pids},   {"data_size", data_size}, {"tmp_size", tmp_size},
+    };
+
+    argv_push(out, p->program);
+    for (size_t i = 1; i < words->n; i++) {
+        autofree char *word = text_fill(words->v[i], vars, countof(vars));
+
+        if (strcmp(words->v[i], "{python}") != 0)
+            argv_push(out, word);
+        for (size_t k = 0; k < python.n && !strcmp(words->v[i], "{python}"); k++)
+            argv_push(out, python.v[k]);
+    }
+}
+
+/* The lines that Python reads first. The last one, empty, ends the statement; the channel follows. */
+static char *opening(const char *guest)
+{
+    struct buf text = BUF_INIT(0);
+
+    buf_addstr(&text, "try: import sys; del sys.ps1, sys.ps2; exec(");
+    plan_python_bytes(&text, guest);
+    buf_addstr(
+        &text,
+        ")\nexcept BaseException as e: import os; "
+        "sys.stderr.write('%s: %s\\n' % (type(e).__name__, e)); sys.stderr.flush(); os._exit(70)\n\nN");
+    return buf_steal(&text, NULL);
+}
+
+/* ---- its life ---- */
+
+static int start_client(struct attempt *a, int in, int out)
+{
+    struct argv argv autorelease(argv_release) = ARGV_INIT;
+    struct engine_plan plan;
+
+    autofree char *name = xasprintf("sandpiper-%s", a->dir.id);
+
+    attempt_plan(a, &plan);
+    plan.name = name;
+    vector(&plan, &argv);
+    /* A session of its own: a client that wants a password has no terminal to ask for it. */
+    struct job_options o = {.argv = argv.v,
+                            .watch = {.loop = a->loop},
+                            .in = in,
+                            .out = out,
+                            .own_session = true,
+                            .own_env = true};
+    a->client = job_start(&o, &a->err);
+    return a->client ? 0 : -1;
+}
+
+static int start(struct attempt *a)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+
+    a->holds_memory = names(a->engine, "{memory}");
+    a->holds_pids = names(a->engine, "{pids}");
+    a->holds_cpu = names(a->engine, "{cpus}");
+    if (attempt_make_dir(a) != 0 || attempt_record(a, NULL, false, &a->err) != 0)
+        return -1;
+    int rc = pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ? error_errno(&a->err, "pipe")
+                                                                     : start_client(a, in[0], out[1]);
+    fd_close(&in[0]);
+    fd_close(&out[1]);
+    a->channel = out[0];
+    a->channel_out = in[1];
+    if (rc != 0)
+        return -1;
+    keeper_start(a);
+    attempt_found_peer(a, a->client->pid); /* nobody here is nearer to what runs inside */
+    autofree char *text = opening(a->guest);
+    /* One that has ended already says why, and the end of the channel is seen. */
+    if ((fd_write_all(in[1], text, strlen(text)) != 0 && errno != EPIPE) || fd_nonblock(in[1], true) != 0
+        || fd_nonblock(out[0], true) != 0)
+        return error_errno(&a->err, "pipe");
+    attempt_up(a);
+    keeper_tell(a);
+    return 0;
+}
+
+/* Memory is then limited for each process, and processes by a limit of their user. */
+static const char *weakness(const struct attempt *a, unsigned *unheld)
+{
+    *unheld = a->holds_cpu ? 0 : SANDBOX_ASKED_CPUS;
+    if (!a->holds_memory)
+        return a->holds_cpu ? "its start has no {memory}: memory is limited for each process, not in all"
+                            : "its start has no {memory} and no {cpus}: memory is limited for each process, "
+                              "not in all, and CPU time is not";
+    return a->holds_cpu ? NULL : "its start has no {cpus}: CPU time is not limited";
+}
+
+/* Python's prompts, which stand before the first thing that it says. */
+static const char *without_prompts(const char *said)
+{
+    while (!strncmp(said, ">>> ", 4) || !strncmp(said, "... ", 4))
+        said += 4;
+    return said;
+}
+
+static enum engine_fault explain(const struct engine_plan *p, const char *said, struct error *err)
+{
+    const char *engine = p->engine->name;
+
+    said = without_prompts(said);
+    if (strstr(said, "'" DATA_DIR "'") && strstr(said, "No such file"))
+        error_set(err, ERROR_SANDBOX, 0,
+                  "%s: there is no " DATA_DIR
+                  " inside\nhave its start make one, for bwrap: --dir /mnt --size "
+                  "{data_size} --tmpfs " DATA_DIR,
+                  engine);
+    else
+        error_set(err, ERROR_SANDBOX, 0,
+                  "%s: %.300s\nsee what is started: sandpiper exec --dry-run --sandbox %s", engine, said,
+                  engine);
+    return FAULT_OTHER;
+}
+
+/* ---- end ---- */
+
+static bool end_client(struct attempt *a, int wait_ms, bool (*wait)(struct job *, int))
+{
+    if (!a->client || wait(a->client, wait_ms))
+        return true;
+    child_kill(a->client->pid, SIGKILL); /* with its group */
+    return wait(a->client, KILLED_MS);
+}
+
+static bool end(struct attempt *a, int64_t until)
+{
+    int left = attempt_left_ms(until);
+
+    return end_client(a, left < END_MS ? left : END_MS, job_wait);
+}
+
+static bool end_at_once(struct attempt *a)
+{
+    return !a->client || job_wait(a->client, AT_ONCE_MS);
+}
+
+static bool end_as_keeper(struct attempt *a)
+{
+    return end_client(a, END_MS, job_attend);
+}
+
+const struct engine engine_custom = {
+    .attached = true,
+    .custom = true,
+    .own_limits = true,
+    .python_advice = "does its start run a python3 3.8 or newer with {python}, and print nothing else to "
+                     "stdout? sandpiper exec --dry-run shows it",
+    .vector = vector,
+    .explain = explain,
+    .start = start,
+    .weakness = weakness,
+    .end = end,
+    .end_at_once = end_at_once,
+    .end_as_keeper = end_as_keeper,
+};

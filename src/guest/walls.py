@@ -1,0 +1,198 @@
+# walls.py - which walls stand around the code, for "sandpiper doctor". Looks and changes nothing: no packet is sent, no file made. Run by the
+# supervisor's helper, as the profile is. HERE, put in front of it, are the namespaces of the doctor itself: what is in them is in no sandbox.
+#
+# One finding a line: "+WALL what was seen" where it stands, "-WALL what is open", "=LIMIT number", "~what is weaker".
+
+import errno
+import os
+import resource
+import socket
+
+# Namespaces of the machine itself have fixed numbers (linux/proc_ns.h).
+INITIAL = {'user': 0xeffffffd, 'pid': 0xeffffffc}
+IN_MEMORY = {'tmpfs', 'ramfs', 'proc', 'sysfs', 'devpts', 'mqueue', 'devtmpfs', 'cgroup', 'cgroup2', 'securityfs', 'tracefs', 'debugfs', 'bpf', 'nsfs'}
+OUTSIDE = (socket.AF_INET, '192.0.2.1'), (socket.AF_INET, '169.254.169.254'), (socket.AF_INET6, '2001:db8::1')
+LOOKED_AT = 4000                # folders; what is below the first ones is much the same
+
+
+def read(path):
+    try:
+        with open(path) as f:
+            return f.read(1 << 20)
+    except (OSError, UnicodeDecodeError):
+        return ''
+
+
+def shared(kind):
+    """Are we in the doctor's own namespace, or in the machine's first one? None: it cannot be seen."""
+    try:
+        own = os.readlink('/proc/self/ns/' + kind)
+    except OSError:
+        return None
+    return own == HERE.get(kind) or own == '%s:[%d]' % (kind, INITIAL.get(kind, 0))         # noqa: HERE is put in front
+
+
+def shortened(names, most=4):
+    return ', '.join(names[:most]) + (' and %d more' % (len(names) - most) if len(names) > most else '')
+
+
+def network():
+    """To connect a datagram socket only asks the kernel for a route."""
+    ways = []
+    for family, address in OUTSIDE:
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as s:
+                s.connect((address, 9))
+                ways.append(s.getsockname()[0])
+        except OSError as e:
+            if e.errno == errno.EACCES:
+                ways.append('a route that a filter closes')
+    listening = [line for table in ('/proc/net/tcp', '/proc/net/tcp6') for line in read(table).splitlines()[1:] if line.split()[3] == '0A']
+    if ways:
+        return '-network it reaches the network (from %s)' % shortened(sorted(set(ways)))
+    if shared('net'):
+        return '-network it shares the network of the machine'
+    if listening:
+        return '-network it reaches %d services of the machine' % len(listening)
+    return '+network no network'
+
+
+def bound():
+    """Does the limit of processes hold us? It does not hold the machine's own root, whatever uid that has in here."""
+    limit = resource.getrlimit(resource.RLIMIT_NPROC)
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, limit[1]))
+    try:
+        pid = os.fork()
+    except OSError:
+        return True
+    finally:
+        resource.setrlimit(resource.RLIMIT_NPROC, limit)
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return False
+
+
+def root_around():
+    """Is our uid that of root in the user namespace around ours? That may be one of bwrap's own making."""
+    uid = os.geteuid()
+    spans = [tuple(map(int, line.split())) for line in read('/proc/self/uid_map').splitlines()]
+    return any(first <= uid < first + count and there + uid - first == 0 for first, there, count in spans)
+
+
+def user():
+    status = dict(line.split(':', 1) for line in read('/proc/self/status').splitlines() if ':' in line)
+    capabilities = status.get('CapEff', '').strip()
+    lines = []
+    if os.geteuid() == 0:
+        lines.append('-user it runs as root')
+    elif root_around() and not bound():
+        lines.append('-user it runs as root of the machine')
+    elif capabilities.strip('0'):
+        lines.append('-user it has capabilities (%s)' % capabilities)
+    elif not capabilities:
+        lines.append('-user its rights cannot be seen: there is no /proc')
+    else:
+        lines.append('+user not root')
+    if status.get('NoNewPrivs', '').strip() == '0':
+        lines.append('~programs with a set-user-ID bit can raise its rights (no_new_privs is not set)')
+    if status.get('Seccomp', '').strip() == '0':
+        lines.append('~no filter of system calls')
+    return '\n'.join(lines)
+
+
+def mounts():
+    """(place, may be written to, type) of each; the last one mounted at a place counts."""
+    found = {}
+    for line in read('/proc/self/mountinfo').splitlines():
+        left, _, right = line.partition(' - ')
+        fields = left.split()
+        place = fields[4].encode().decode('unicode_escape')
+        found[place] = place, 'rw' in fields[5].split(','), right.split()[0]
+    return sorted(found.values())
+
+
+def writable_below(place, device, budget):
+    """The topmost folders at place that can be written to, two levels down."""
+    todo = [(place, 0)]
+    while todo and budget[0] > 0:
+        path, depth = todo.pop()
+        budget[0] -= 1
+        try:
+            if os.stat(path).st_dev != device:
+                continue
+            if os.access(path, os.W_OK):
+                yield path
+            elif depth < 2:
+                with os.scandir(path) as entries:
+                    todo += [(e.path, depth + 1) for e in entries if e.is_dir(follow_symlinks=False)]
+        except OSError:
+            pass
+
+
+def files():
+    all_mounts, budget, found = mounts(), [LOOKED_AT], []
+    if not all_mounts:
+        return '-files what it can write to cannot be seen: there is no /proc'
+    for place, writable, kind in all_mounts:
+        if not writable or (kind in IN_MEMORY and not shared('mnt')) or place.startswith(('/proc', '/sys')):
+            continue
+        try:
+            if os.path.isdir(place):
+                found += writable_below(place, os.stat(place).st_dev, budget)
+            elif os.access(place, os.W_OK) and kind not in IN_MEMORY:
+                found.append(place)
+        except OSError:
+            pass
+    found = sorted(set(found))
+    homes = []
+    for folder in ['/root'] + ['/home/' + name for name in (os.listdir('/home') if os.access('/home', os.R_OK) else [])]:
+        try:
+            homes += [folder] if os.listdir(folder) else []
+        except OSError:
+            pass
+    lines = ['-files it can write to the disk: ' + shortened(found)] if found else []
+    lines += ['-files it can read home folders: ' + shortened(homes)] if homes else []
+    return '\n'.join(lines) or '+files no folder on a disk can be written to, no home can be read'
+
+
+def processes():
+    state = shared('pid')
+    if state is None:
+        return '-processes whether it has processes of its own cannot be seen: there is no /proc'
+    if state or read('/proc/2/comm') == 'kthreadd\n':
+        return '-processes it shares the processes of the machine'
+    return '+processes its own processes'
+
+
+def number(path):
+    text = read(path).split()
+    return int(text[0]) if text and text[0].isdigit() and int(text[0]) < 1 << 60 else None
+
+
+def limits():
+    """What control groups and limits of processes say, as far as they can be seen from inside."""
+    groups = ['/sys/fs/cgroup' + line.split(':', 2)[2].rstrip('/') for line in read('/proc/self/cgroup').splitlines()] + [
+        '/sys/fs/cgroup', '/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids', '/sys/fs/cgroup/cpu']
+    lines = []
+    for group in groups:
+        for name, files in (('memory', ('memory.max', 'memory.limit_in_bytes')), ('pids', ('pids.max',))):
+            lines += ['=%s %d' % (name, n) for n in [number(group + '/' + f) for f in files] if n is not None]
+        cpu = read(group + '/cpu.max').split()
+        if len(cpu) == 2 and cpu[0].isdigit() and cpu[1].isdigit():
+            lines.append('=cpus %.3g' % (int(cpu[0]) / int(cpu[1])))
+        quota, period = number(group + '/cpu.cfs_quota_us'), number(group + '/cpu.cfs_period_us')
+        if quota and period:
+            lines.append('=cpus %.3g' % (quota / period))
+    each = [n for n in (resource.getrlimit(w)[0] for w in (resource.RLIMIT_DATA, resource.RLIMIT_AS)) if 0 <= n < 1 << 60]
+    if each:
+        lines.append('=each %d' % min(each))
+    nproc = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    if nproc >= 0 and bound():
+        lines.append('=pids %d' % nproc)
+    st = os.statvfs('.')
+    return '\n'.join(lines + ['=data %d' % (st.f_blocks * st.f_frsize)])
+
+
+def profile(path):
+    return '\n'.join(look() for look in (network, user, files, processes, limits))
