@@ -317,11 +317,12 @@ static bool remove_container(struct attempt *a, int64_t until, int patience_ms)
 {
     for (int wait = 100, waited = 0;; waited += wait, wait = wait < 800 ? 2 * wait : wait) {
         struct job *j = removal_start(a->engine, a->name, (struct job_watch){0});
+        enum removal_end end = REMOVAL_REFUSED; /* also where no process can be started just now */
 
-        if (!j)
-            return false;
-        job_wait(j, attempt_left_ms(until));
-        enum removal_end end = removal_end(j);
+        if (j) {
+            job_wait(j, attempt_left_ms(until));
+            end = removal_end(j);
+        }
         job_free(j);
         if (end != REMOVAL_REFUSED || waited + wait > patience_ms || attempt_left_ms(until) <= 2 * wait)
             return end == REMOVAL_GONE;

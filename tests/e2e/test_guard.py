@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import rootless
 from conftest import ENGINES, ROOTLESS, TREE, make_sandpiper, need_engine
 from test_named import end_all
 
@@ -32,9 +33,7 @@ class AsUser:
         return getattr(self.s, name)
 
     def give(self):
-        for root, dirs, files in os.walk(self.s.dir):
-            for name in dirs + files + ["."]:
-                os.lchown(os.path.join(root, name), UID, UID)
+        rootless.own(self.s.dir, UID)
 
     def start(self, *args, **more):
         return self.s.start(*args, user=UID, group=UID, extra_groups=[], **more)
@@ -226,6 +225,7 @@ def kill_at(s, p, chance, until):
     return gone_within(space, WITHIN) if space else 0.0
 
 
+@pytest.mark.check
 def test_storm(guarded, capfd):
     """Killed before its code runs, and while it does its worst. SANDPIPER_TEST_STORM=100 for a hundred on each engine."""
     moments = int(os.environ.get("SANDPIPER_TEST_STORM", "5"))

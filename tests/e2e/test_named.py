@@ -15,6 +15,7 @@ import time
 import pexpect
 import pytest
 
+import rootless
 from conftest import need_engine, quiet
 
 
@@ -526,6 +527,7 @@ def test_the_inventory_runs_nothing_of_the_codes(named_bwrap, serve):
     assert "variables x (A), A (M), M (type)" in json.dumps(server.requests[0].body), server.requests[0].body
 
 
+@pytest.mark.check
 def test_kills_at_any_moment(named, engine):
     """kill -9 all over a start and a take-over: the next program either finds the sandbox or starts one, and after rm nothing is left."""
     chance = random.Random(os.environ.get("SANDPIPER_TEST_SEED", "1"))
@@ -584,9 +586,7 @@ def test_as_an_ordinary_user(named_bwrap):
     if os.geteuid() != 0:
         pytest.skip("the other tests run as one already")
     uid = 54322
-    for root, dirs, files in os.walk(s.dir):
-        for name in dirs + files + ["."]:
-            os.chown(os.path.join(root, name), uid, uid)
+    rootless.own(s.dir, uid)
     user = dict(user=uid, group=uid, extra_groups=[])
     assert run(s, "x = 41\nopen('f', 'w').write('hi')", **user).code == 0
     first = record(s)["pid"]

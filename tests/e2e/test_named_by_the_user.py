@@ -4,18 +4,17 @@ import os
 
 import pytest
 
+import rootless
 from conftest import IMAGE, why_not
+from program import AS_USER
 
 
 def as_ordinary_user(sandpiper):
     """Popen's words: bwrap then has no control group, so it holds CPU time not at all and memory only for each process."""
     if os.geteuid() != 0:
         pytest.skip("it is one already")
-    uid = 54321
-    for root, dirs, files in os.walk(sandpiper.dir):
-        for name in dirs + files + ["."]:
-            os.chown(os.path.join(root, name), uid, uid)
-    return {"user": uid, "group": uid, "extra_groups": []}
+    rootless.own(sandpiper.dir)
+    return AS_USER
 
 
 def test_an_image_that_nobody_has_is_an_error(bare):

@@ -140,6 +140,7 @@ def cells(r):
     return out
 
 
+@pytest.mark.check
 @pytest.mark.skipif(not pythons.GOOD, reason="no other Python in " + pythons.PYENV)
 def test_oldest_and_newest(place, engine, serve):
     for version in chosen(engine):

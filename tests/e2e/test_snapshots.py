@@ -48,7 +48,7 @@ def test_every_death(there, place):
     for code, _, _ in deaths:
         codes += [code, "(f(), x, os.path.exists('note'))"]
     codes += ["open('note', 'w').write('here')\nos._exit(1)", "(f(), x, open('note').read())"]
-    cells = play(there, codes)
+    cells = play(there, codes, "--timeout", "4s")
     assert cells[0].status == "ok"
     for (code, status, words), dead, after in zip(deaths, cells[1::2], cells[2::2]):
         assert dead.status == status and words in dead.error and KEPT in dead.error, (code, dead)

@@ -2,6 +2,7 @@
 is in test_stdin.py.
 """
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -243,13 +244,13 @@ def test_dash_is_the_question(bare, serve):
     (b" \n\n", ["no question"]),
     (b"a\0b", ["NUL", "byte 2"]),
     (b"caf\xe9", ["UTF-8", "byte 4"]),
-    (b"x" * 10_000_000, ["10,000,000", "1,048,576"]),
+    (b"x" * 10_000_000, [r"is (more than )?\d[\d,]{8,9} bytes", "1,048,576"]),
 ])
 def test_what_dash_refuses(bare, serve, data, words):
     serve(bare, [])
     r = bare.run("-", stdin=data)
     assert r.code == 2 and r.out == "", r
-    assert all(w in r.err for w in words), r
+    assert all(re.search(w, r.err) for w in words), r
     assert len(r.err.splitlines()) <= 2, r
 
 

@@ -53,6 +53,7 @@ def test_narrow_terminals(bare, serve, columns):
     assert p.exitstatus == 0, (p.exitstatus, p.signalstatus)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("seed", range(4))
 def test_resized_at_random(bare, serve, seed):
     chance = random.Random(seed)
