@@ -1,4 +1,5 @@
-# sandpiper: make, make run, make test, make probe, make bench, make fuzz, make lint, make install, make image, make local-model.
+# sandpiper: make, make run, make test, make check, make probe, make bench, make fuzz, make lint, make install,
+# make image, make local-model.
 # One file, no recursion. Objects lie under build/MODE, so release, asan and fuzz never mix: make MODE=asan.
 
 VERSION  = 0.1.0
@@ -48,11 +49,11 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run test test-model probe image local-model install
+.PHONY: all clean unit run test check test-model probe image local-model install
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
-SETS_UP  = run test image local-model clean $(if $(SANDPIPER_BIN),probe)
+SETS_UP  = run test check image local-model clean $(if $(SANDPIPER_BIN),probe)
 ifneq ($(filter-out $(SETS_UP),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(shell src/setup/packages.sh build --check >&2)
@@ -65,8 +66,9 @@ endif
 
 run:
 	@src/setup/run.sh $(ARGS)
-test:
-	@tests/run.sh
+# check: what takes longer than test, and runs in CI as well (sanitizers, long repetitions, probes).
+test check:
+	@tests/run.sh $@ $(ARGS)
 test-model: build/sandpiper
 	@/usr/bin/python3 tests/model/run.py $(ARGS)
 # The containment probes on every engine here, for users and for bug reports: make probe ENGINE="docker bwrap" V=1, or ARGS=--self-test.
@@ -133,7 +135,8 @@ $(B)/gen/seccomp_program: src/limits/make/seccomp_program.c $(B)/limits/seccomp.
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 
 unit: $(UNIT_BIN)
-	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
+	@printf '%s\n' $(UNIT_BIN) | xargs -P "$$(nproc)" -I {} sh -c \
+	  'timeout 300 {} >{}.log 2>&1 && echo "passed {}" || { cat {}.log; echo "FAILED {}"; exit 1; }'
 
 # Arrows between rooms, headers, banned functions, scripts, and everything compiled by both compilers with -Werror.
 LINT_TARGETS = $(foreach r,$(ROOMS),$(call objs_of,$(r))) $(UNIT_BIN)
@@ -146,9 +149,16 @@ lint:
 	@CC=$(CC) tests/lint/check-source.sh
 	@tests/lint/check-scripts.sh
 	@tests/lint/check-providers.sh
+	@+$(MAKE) -s messages
 	@+$(MAKE) -s CC=gcc MODE=release B=build/lint-gcc lint-compile
 	@+$(MAKE) -s CC=clang MODE=release B=build/lint-clang lint-compile
 lint-compile: $(LINT_TARGETS)
+
+# Every sentence that the program can say, with file and line, to be read in one go.
+.PHONY: messages
+messages:
+	@mkdir -p build
+	@/usr/bin/python3 tests/lint/messages.py > build/messages.txt
 
 # Each target FUZZ_SECONDS (60; 0: the corpus only). The archives are all given, so each takes the rooms that it needs.
 FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(B)/targets/%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -29,7 +29,9 @@ _sandpiper() {
     --add|--ca-cert|--config|--trace|--record|--replay) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --out) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --sandbox-name|rm) mapfile -t COMPREPLY < <(compgen -W "$("$program" ps 2>/dev/null | sed -n '2,$s/ .*//p')" -- "$word") ;;
-    --sandbox) mapfile -t COMPREPLY < <(compgen -W "auto docker podman bwrap $("$program" config 2>/dev/null | sed -n 's/^  \([a-z0-9_-]*\): {start: .*/\1/p')" -- "$word") ;;
+    --sandbox)
+        mapfile -t COMPREPLY < <(compgen -W "auto docker podman bwrap $("$program" config 2>/dev/null |
+            sed -n 's/^  \([a-z0-9_-]*\): {start: .*/\1/p')" -- "$word") ;;
     --stdin) mapfile -t COMPREPLY < <(compgen -W "auto data ignore script" -- "$word") ;;
     --reasoning-effort) mapfile -t COMPREPLY < <(compgen -W "none minimal low medium high xhigh max" -- "$word") ;;
     --api) mapfile -t COMPREPLY < <(compgen -W "chat_completions responses workers_ai" -- "$word") ;;

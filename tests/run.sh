@@ -1,41 +1,73 @@
 #!/bin/bash
-# Every test: units and end-to-end, of the release and of the ASan and UBSan build. Sets up what is missing first.
-# The second end-to-end round (ASan) uses bwrap alone: what differs between engines is in the argument vectors and outside the program.
-# It runs beside the first, since tests mostly wait; what it says is printed when both have ended.
+# The tests. Sets up what is missing first.
+#
+#   run.sh test    units and end to end with the release build, on every engine that is there; the wire cases
+#   run.sh check   the rest: units and end to end (on bwrap) with ASan and UBSan; the long repetitions (marked
+#                  "check") with the release build on every engine; the containment probes
+#
+# What follows goes to pytest, as in "run.sh test -k chat". The second round needs bwrap alone: what differs between
+# engines is in the argument vectors and outside the program.
+#
+#   SANDPIPER_TEST_JOBS   tests at once (twice the processors, since most of their time they wait)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+what=${1:-test}
+[ $# = 0 ] || shift
 src/setup/packages.sh test
 jobs=$(nproc)
+workers=${SANDPIPER_TEST_JOBS:-$((2 * jobs))}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+summary=()
+failed=
+
 say() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
 
-# Debian's own Python with Debian's pytest, whatever else is first in PATH; no bytecode in the tree.
-e2e() { SANDPIPER_BIN=$1 PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/e2e "${@:2}"; }
-
-say "build"
-make -s -j"$jobs" MODE=release build/release/sandpiper
-make -s -j"$jobs" MODE=asan build/asan/sandpiper
-
-say "units, release"
-make -s -j"$jobs" MODE=release unit
-say "units, ASan and UBSan"
-make -s -j"$jobs" MODE=asan unit
-
-say "end to end, release; ASan and UBSan on bwrap beside it"
-log=$(mktemp)
-beside=
-end() {
-    [ -z "$beside" ] || pkill -P "$beside" || true
-    rm -f "$log"
+# A step that may fail: the others run all the same. Its last line goes into the summary.
+step() {
+    local name=$1 start=$SECONDS code=0
+    shift
+    say "$name"
+    "$@" 2>&1 | tee "$log" || code=1
+    [ "$code" = 0 ] || failed="$failed $name;"
+    summary+=("$(printf '%-34s %s, %d s: %s' "$name" "$([ $code = 0 ] && echo passed || echo FAILED)" $((SECONDS - start)) \
+        "$(grep -v '^$' "$log" | tail -1)")")
 }
-trap end EXIT
-SANDPIPER_TEST_ENGINES=bwrap e2e build/asan/sandpiper "$@" >"$log" 2>&1 &
-beside=$!
-failed=0
-e2e build/release/sandpiper "$@" || failed=1
-say "end to end, ASan and UBSan, bwrap"
-wait "$beside" || failed=1
-beside=
-cat "$log"
-[ "$failed" = 0 ] || { say "some failed"; exit 1; }
-say "all passed"
+
+# Debian's own Python with Debian's pytest, whatever else is first in PATH; no bytecode in the tree. Tests of one group
+# (see conftest.py) stay with one worker.
+e2e() {
+    SANDPIPER_BIN=build/$1/sandpiper PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider \
+        -n "$workers" --dist loadgroup -m "$2" tests/e2e "${@:3}"
+}
+asan_e2e() { SANDPIPER_TEST_ENGINES=bwrap e2e asan "" "$@"; }
+units() { make -s -j"$jobs" MODE="$1" unit && echo "every unit test passed"; }
+probe() { make -s probe; }
+
+build() {
+    say "build, $1"
+    make -s -j"$jobs" MODE="$1" "build/$1/sandpiper"
+}
+
+case $what in
+    test)
+        build release
+        step "units, release" units release
+        step "end to end, release" e2e release "not check" "$@"
+        ;;
+    check)
+        build release
+        build asan
+        step "units, ASan and UBSan" units asan
+        step "end to end, ASan and UBSan, bwrap" asan_e2e "$@"
+        step "long repetitions, release" e2e release check "$@"
+        step "containment probes" probe
+        ;;
+    *) echo "usage: run.sh test|check [ARGUMENTS OF PYTEST]" >&2; exit 2 ;;
+esac
+
+say "summary of make $what"
+printf '%s\n' "${summary[@]}"
+[ -z "$failed" ] || { echo "failed:${failed%;}"; exit 1; }
+echo "all passed"

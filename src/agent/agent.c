@@ -4,7 +4,6 @@
 #include "agent/agent.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -178,9 +177,9 @@ static void question_put(struct agent *a, struct question *q, const char *questi
     buf_release(&text);
 }
 
-static void question_settle(struct agent *a, struct question *q, enum question_status status,
-                            const char *question, size_t len)
+static void question_settle(struct agent *a, enum question_status status, const char *question, size_t len)
 {
+    const struct question *q = a->q;
     bool good = question_has_answer(status), traces = left_traces(a, q);
 
     if (good || q->answer)
@@ -208,17 +207,20 @@ static void warn_no_sandbox(struct agent *a, const struct question *q, enum ques
     if (a->sandbox_warned || a->no_sandbox.kind == ERROR_NONE || q->cells || status == QUESTION_NO_SANDBOX)
         return;
     a->sandbox_warned = true;
-    agent_notice(a, NOTICE_WARNING, "no code can run here: %s", a->no_sandbox.text);
+    autofree char *why = error_message(&a->no_sandbox);
+    agent_notice(a, NOTICE_WARNING, "no code can run here: %s", why);
 }
 
-static void send_done(struct agent *a, struct question *q, enum question_status status, const char *why)
+static void send_done(struct agent *a, struct question *q, enum question_status status,
+                      const struct error *err)
 {
+    autofree char *why = error_message(err);
     struct event e = {.type = EVENT_DONE};
     const char *answer = q->answer ? q->answer : "";
 
     e.done.status = status;
     e.done.answer = answer;
-    e.done.error = why && *why ? why : NULL;
+    e.done.error = *why ? why : NULL;
     e.done.reasoning = *answer ? NULL : q->thought;
     e.done.last_output = q->good && !numbers_shared(answer, q->good) ? q->good : NULL;
     e.done.input = q->input;
@@ -261,24 +263,24 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
     question_init(a, &q);
     if (len > QUESTION_MAX) {
         error_set(&e, ERROR_USAGE, 0,
-                  "the question has %zu bytes, at most %d are allowed; attach long text as a file", len,
+                  "the question is too long (%zu bytes, at most %zu); attach long text as a file", len,
                   QUESTION_MAX);
     } else if (text_blank(text)) {
-        error_set(&e, ERROR_USAGE, 0, "no question: it is empty");
+        error_set(&e, ERROR_USAGE, 0, "the question is empty");
     } else {
         tell_earlier(a);
         question_put(a, &q, text, len);
         status = loop_run(a, &q, &e);
         if (q.undelivered && question_has_answer(status)) {
             status = QUESTION_UNDELIVERED;
-            /* What would help is an option, which the chat has not. */
-            error_set(&e, ERROR_SYSTEM, 0, "answered, but %.*s",
-                      a->o.chat ? (int)strcspn(q.undelivered, "\n") : INT_MAX, q.undelivered);
+            error_set(&e, ERROR_SYSTEM, 0, "answered, but %s", q.undelivered);
+            if (a->o.chat)
+                e.remedy[0] = '\0'; /* it is an option, which the chat has not */
         }
-        question_settle(a, &q, status, text, len);
+        question_settle(a, status, text, len);
         warn_no_sandbox(a, &q, status);
     }
-    send_done(a, &q, status, e.text);
+    send_done(a, &q, status, &e);
     question_release(a, &q);
     if (err && status != QUESTION_ANSWERED && status != QUESTION_CODE_FAILED)
         *err = e;
@@ -293,7 +295,7 @@ bool agent_can_retry(const struct agent *a)
 enum question_status agent_retry(struct agent *a, struct error *err)
 {
     if (!a->retry) {
-        error_set(err, ERROR_USAGE, 0, "nothing to ask again: no question is left without an answer");
+        error_set(err, ERROR_USAGE, 0, "nothing to retry: the last question was answered");
         return QUESTION_USAGE;
     }
     return agent_ask(a, a->retry, a->retry_len, err);

@@ -69,9 +69,9 @@ bool agent_output_answers(const struct agent *a)
     return llm_output_answers(a->llm) && text_blank(a->system);
 }
 
-static int request(struct agent *a, struct question *q, const char *about, struct llm_reply *r,
-                   struct error *err)
+static int request(struct agent *a, const char *about, struct llm_reply *r, struct error *err)
 {
+    struct question *q = a->q;
     struct llm_tool tools[PROMPT_TOOLS_MAX];
     size_t n = 0;
     struct llm_listener listener;
@@ -112,15 +112,17 @@ static int bound_history(struct agent *a, struct question *q, struct error *err)
 {
     while (conversation_bytes(a->c) > HISTORY_MAX)
         if (!shrink(a, q))
-            return error_set(
-                err, ERROR_LIMIT, 0,
-                "%s has sent more for this question than is kept of a conversation (%zu MiB)\n%s",
-                llm_model(a->llm), HISTORY_MAX >> 20, remedy(REMEDY_REPHRASE, a->o.chat));
+            return error_set(err, ERROR_LIMIT, 0,
+                             "%s sent more for this question than a conversation can hold (%zu MiB)\n"
+                             "%s",
+                             llm_model(a->llm), HISTORY_MAX >> 20, remedy(REMEDY_REPHRASE, a->o.chat));
     return 0;
 }
 
-int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
 {
+    struct question *q = a->q;
+
     for (;;) {
         if (budget_may_ask(&q->budget, err))
             return -1;
@@ -131,7 +133,7 @@ int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct e
         q->reply++;
         if (a->no_sandbox.kind == ERROR_NONE)
             sandbox_start(a->sandbox); /* comes up while the model thinks */
-        int status = request(a, q, NULL, r, err);
+        int status = request(a, NULL, r, err);
         account(a, q, r);
         if (!status || !window_full(a, q, err))
             return status;
@@ -143,15 +145,16 @@ int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct e
     }
 }
 
-int ask_about(struct agent *a, struct question *q, const char *text, struct llm_reply *r, struct error *err)
+int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct error *err)
 {
+    struct question *q = a->q;
+
     if (budget_may_ask(&q->budget, err))
         return -1;
-    agent_notice(a, NOTICE_INFO, "the answer holds code; asking %s whether it is to be run",
-                 llm_model(a->llm));
-    int status = request(a, q, text, r, err);
+    agent_notice(a, NOTICE_INFO, "the answer contains code; asking %s whether to run it", llm_model(a->llm));
+    int status = request(a, text, r, err);
     account(a, q, r);
     if (status)
-        agent_notice(a, NOTICE_DETAIL, "that was not answered, so the code is only shown: %s", err->text);
+        agent_notice(a, NOTICE_DETAIL, "no reply to that, so the code is shown but not run: %s", err->text);
     return status;
 }

@@ -193,7 +193,8 @@ int budget_bad_call(struct budget *b, const char *why, struct error *err)
     if (++b->malformed <= b->max.malformed)
         return 0;
     return error_set(err, ERROR_LIMIT, 0,
-                     "the model sent %u calls in a row that cannot be run; of the last: %.300s\n%s",
+                     "the model sent %u broken tool calls in a row; the last one: %.300s\n"
+                     "%s",
                      b->malformed, why, remedy(REMEDY_REPHRASE, b->max.chat));
 }
 

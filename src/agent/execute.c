@@ -17,7 +17,8 @@
 #define FAILED_OUTPUT_MAX 4096 /* what failing code printed matters less than why it failed */
 #define FILES_NAMED       20
 
-size_t told_max(const struct agent *a)
+/* The cap on output for this model's window. */
+static size_t told_max(const struct agent *a)
 {
     int window = llm_context(a->llm);
     size_t eighth = window > 0 ? (size_t)window / 8 * 3 : TOLD_MAX;
@@ -129,8 +130,7 @@ void cell_tell(const struct cell_result *r, const char *code, struct buf *out)
     }
 }
 
-/* cell 0: it does not run. */
-static void send_call(struct agent *a, const struct code_run *c, unsigned cell)
+static void send_call(struct agent *a, const struct code_run *c)
 {
     struct event e = {.type = EVENT_TOOL_CALL};
 
@@ -138,16 +138,16 @@ static void send_call(struct agent *a, const struct code_run *c, unsigned cell)
     e.call.tool = c->tool;
     e.call.code = c->code;
     e.call.language = c->language;
-    e.call.cell = cell;
+    e.call.cell = c->cell;
     agent_send(a, &e);
 }
 
-static void send_result(struct agent *a, const struct code_run *c, unsigned cell, const char *told)
+static void send_result(struct agent *a, const struct code_run *c, const char *told)
 {
     struct event e = {.type = EVENT_TOOL_RESULT};
 
     e.result.id = c->id;
-    e.result.cell = cell;
+    e.result.cell = c->cell;
     e.result.r = &c->r;
     e.result.by_user = c->r.status == CELL_INTERRUPTED && !agent_out_of_time(a) && !loop_fatal(a->loop);
     e.result.model_text = told;
@@ -155,20 +155,19 @@ static void send_result(struct agent *a, const struct code_run *c, unsigned cell
 }
 
 /* shown: to the user; why: to the model. */
-static void send_not_run(struct agent *a, const struct code_run *c, unsigned cell, const char *shown,
-                         const char *why)
+static void send_not_run(struct agent *a, const struct code_run *c, const char *shown, const char *why)
 {
     autofree char *what = xstrdup(shown);
     struct code_run not_run = *c;
 
     not_run.r = (struct cell_result){.status = CELL_NOT_RUN, .what = what};
-    send_result(a, &not_run, cell, why);
+    send_result(a, &not_run, why);
 }
 
 void cell_refused(struct agent *a, const struct code_run *c, const char *why)
 {
-    send_call(a, c, 0);
-    send_not_run(a, c, 0, why, why);
+    send_call(a, c);
+    send_not_run(a, c, why, why);
 }
 
 static void send_outcome(struct agent *a, const struct code_run *c)
@@ -178,7 +177,7 @@ static void send_outcome(struct agent *a, const struct code_run *c)
     /* Its own error does not say so. */
     if (r->before && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
         agent_notice(a, NOTICE_WARNING, "%s", r->before);
-    send_result(a, c, a->cells, c->told.len ? buf_str(&c->told) : "(no output)");
+    send_result(a, c, c->told.len ? buf_str(&c->told) : "(no output)");
     for (size_t i = 0; i < r->n_files; i++) {
         struct event f = {.type = EVENT_FILE};
 
@@ -247,16 +246,15 @@ int cell_run(struct agent *a, struct code_run *c, struct error *err)
     struct error e = {0};
 
     buf_init(&c->told, TOLD_MAX + 16 * 1024);
-    a->cells++;
-    send_call(a, c, a->cells);
+    c->cell = ++a->cells;
+    send_call(a, c);
     /* What could not start a moment ago is not tried again in the same question. */
     if (a->q && a->no_sandbox.kind != ERROR_NONE)
         e = a->no_sandbox;
     if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, c->code, strlen(c->code), &listener, &c->r, &e)) {
         /* the question ends with the cause; it need not be said twice */
         bool nowhere = e.kind == ERROR_SANDBOX;
-        send_not_run(a, c, a->cells, nowhere ? "not run" : e.text,
-                     nowhere ? "not run: there is no sandbox" : e.text);
+        send_not_run(a, c, nowhere ? "not run" : e.text, nowhere ? "not run: there is no sandbox" : e.text);
         c->r.status = CELL_NOT_RUN;
         if (e.kind == ERROR_USAGE) { /* the code itself cannot be taken: for the model to mend */
             buf_addstr(&c->told, e.text);

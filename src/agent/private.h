@@ -12,7 +12,6 @@
 #include "llm/llm.h"
 #include "sandbox/sandbox.h"
 
-#define QUESTION_MAX (1024 * 1024) /* bytes of a prompt */
 #define ATTACH_WHOLE \
     4096 /* text of at most so many bytes is shown to the model whole, less where the window is small */
 #define TOLD_MAX    (64 * 1024)  /* most bytes of a cell's output that a model is given */
@@ -87,9 +86,9 @@ bool agent_out_of_time(const struct agent *a);
 bool agent_output_answers(const struct agent *a);
 /* The next reply. When the window is full the conversation is made smaller, a step at a time, and the model
  * asked again. */
-int ask_model(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
+int ask_model(struct agent *a, struct llm_reply *r, struct error *err);
 /* Is the code in text, an unsure reply, to be run? A call in r is yes. Its text was passed to no listener. */
-int ask_about(struct agent *a, struct question *q, const char *text, struct llm_reply *r, struct error *err);
+int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct error *err);
 
 /* events.c */
 void agent_send(struct agent *a, struct event *e); /* fills in the question's number */
@@ -105,9 +104,8 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err);
 /* tools.c */
 /* The tool of that name, when it is offered to the model; or NULL. */
 const struct tool *tool_find(const struct agent *a, const char *name);
-/* Decide and carry out use->call, which is number index of its reply, from 0. problem: what the reader found wrong with
- * it, or NULL. As struct tool.run otherwise. */
-int tool_call(struct agent *a, struct tool_use *use, size_t index, const char *problem, struct error *err);
+/* Decide and carry out one call; of use, tool and args are found here. As struct tool.run otherwise. */
+int tool_call(struct agent *a, struct tool_use *use, struct error *err);
 
 /* execute.c */
 /* Code that is run or refused, and what came of it. */
@@ -115,6 +113,7 @@ struct code_run {
     const char *id, *tool; /* of the call */
     const struct language *language;
     const char *code;
+    unsigned cell; /* its number; 0: it does not run */
     struct cell_result r;
     struct buf told; /* for the model */
     char *output;    /* what it printed, as the model sees it; or NULL */
@@ -126,7 +125,6 @@ void code_run_release(struct code_run *c);
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out);
 /* A call that is not run: its events. */
 void cell_refused(struct agent *a, const struct code_run *c, const char *why);
-size_t told_max(const struct agent *a); /* the cap on output for this model's window */
 
 /* attach.c */
 void attach_data(struct buf *out, const char *text); /* between tags that the text cannot close */

@@ -68,18 +68,15 @@ static void set_text(char **at, const char *text)
     *at = xstrdup(text);
 }
 
-static struct turn *store_reply(struct agent *a, struct llm_reply *r, const char *text, struct call *calls,
-                                size_t n)
+/* What else came with the reply that t holds; NULL: it was not worth a turn. */
+static void keep_thoughts(const struct agent *a, struct turn *t, struct llm_reply *r)
 {
-    struct turn *t = conversation_assistant(a->c, text, calls, n);
-
     if (!t)
-        return NULL;
+        return;
     t->reasoning = steal(&r->reasoning);
     t->reasoning_field = steal(&r->reasoning_field);
     t->reasoning_items = steal(&r->reasoning_items);
     t->origin = xstrdup(llm_origin(a->llm));
-    return t;
 }
 
 /* The request failed, or its connection was lost: what was shown stays, marked; it is no answer. */
@@ -88,7 +85,7 @@ static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
     if (!text_blank(r->text)) {
         autofree char *text = xasprintf("%s\n[interrupted]", r->text);
 
-        store_reply(a, r, text, NULL, 0);
+        keep_thoughts(a, conversation_assistant(a->c, text, NULL, 0), r);
     }
     agent_reply_end(a, REPLY_CUT);
     return failed(a, err);
@@ -127,17 +124,17 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
     autofree char *thought = brief_thought(q);
     if (r->finish == LLM_FINISH_LENGTH) {
         agent_reply_end(a, REPLY_CUT);
-        error_set(err, ERROR_LIMIT, 0, "the reply was cut by length before it said anything%s; %s", thought,
-                  remedy(REMEDY_MAX_TOKENS, a->o.chat));
+        error_set(err, ERROR_LIMIT, 0, "the reply reached its token limit before it said anything%s; %s",
+                  thought, remedy(REMEDY_MAX_TOKENS, a->o.chat));
         q->thought_told = true;
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_FILTER) {
         agent_reply_end(a, REPLY_CUT);
-        error_set(
-            err, ERROR_API, 0,
-            "the content filter of the service withheld the answer (%s)\nPut the question in other words",
-            llm_origin(a->llm));
+        error_set(err, ERROR_API, 0,
+                  "the service's content filter withheld the answer (%s)\n"
+                  "Rephrase the question",
+                  llm_origin(a->llm));
         return QUESTION_NO_ANSWER;
     }
     agent_reply_end(a, REPLY_NUDGED);
@@ -156,17 +153,17 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
 {
     set_text(&q->answer, r->text);
     if (r->endless) {
-        error_set(err, ERROR_LIMIT, 0, "the answer of %s had no end: it was cut after 1 MiB\n%s",
+        error_set(err, ERROR_LIMIT, 0, "the answer of %s did not end; it was cut off after 1 MiB\n%s",
                   model_name(a), remedy(REMEDY_REPHRASE, a->o.chat));
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_LENGTH) {
-        error_set(err, ERROR_LIMIT, 0, "the answer was cut by length; %s",
+        error_set(err, ERROR_LIMIT, 0, "the answer reached its token limit and was cut off; %s",
                   remedy(REMEDY_MAX_TOKENS, a->o.chat));
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_FILTER)
-        agent_notice(a, NOTICE_WARNING, "the service's content filter cut the answer");
+        agent_notice(a, NOTICE_WARNING, "the service's content filter cut off the answer");
     if (q->budget.no_more) {
         still_fails(q, "", err);
         return QUESTION_CODE_FAILED;
@@ -177,7 +174,7 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
 static int take_answer(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     agent_reply_end(a, REPLY_ANSWER);
-    store_reply(a, r, r->text, NULL, 0);
+    keep_thoughts(a, conversation_assistant(a->c, r->text, NULL, 0), r);
     return answered(a, q, r, err);
 }
 
@@ -202,7 +199,7 @@ static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *sai
 {
     struct llm_reply r = {0};
     struct error why = {0};
-    int status = ask_about(a, q, said->text, &r, &why);
+    int status = ask_about(a, said->text, &r, &why);
 
     if (!status && r.n_calls) {
         agent_reply_end(a, REPLY_NUDGED);
@@ -231,8 +228,9 @@ static int take_text(struct agent *a, struct question *q, struct llm_reply *r, s
 {
     if (r->truncated) {
         error_set(err, ERROR_NETWORK, 0,
-                  "the connection was lost in the middle of the answer of %s: %s\nAsk again",
-                  llm_origin(a->llm), r->cause ? r->cause : "no cause is known");
+                  "the connection to %s was lost in the middle of the answer: %s\n"
+                  "Ask again",
+                  llm_origin(a->llm), r->cause ? r->cause : "unknown cause");
         return reply_cut(a, r, err);
     }
     if (text_blank(r->text))
@@ -271,7 +269,7 @@ static int stuck(struct agent *a, struct question *q, struct error *err)
     autofree char *basis = xstrdup(q->good ? q->good : q->last_text);
 
     error_set(err, ERROR_LIMIT, 0, "%s sent the same code again and again instead of an answer%s\n%s",
-              model_name(a), q->good ? "; what the code printed stands in its place" : "",
+              model_name(a), q->good ? "; the output of the code is shown instead" : "",
               remedy(REMEDY_REPHRASE, a->o.chat));
     if (!text_blank(basis)) {
         for (size_t n = strlen(basis); n && basis[n - 1] == '\n';)
@@ -297,8 +295,9 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
     for (size_t i = 0; i < r->n_calls; i++) {
         /* The turn may move when results are added; its calls stay where they are. */
         const struct call *call = &a->c->v[turn].calls[i];
-        struct tool_use use = {.call = call, .text = BUF_INIT(TOLD_MAX + 32 * 1024)};
-        int status = tool_call(a, &use, i, r->calls[i].problem, err);
+        struct tool_use use = {
+            .call = call, .index = i, .problem = r->calls[i].problem, .text = BUF_INIT(TOLD_MAX + 32 * 1024)};
+        int status = tool_call(a, &use, err);
 
         if (use.text.len)
             conversation_result(a->c, call->id, use.kind, use.text.data, use.text.len);
@@ -356,7 +355,7 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
         calls[i] = r->calls[i].call;
         memset(&r->calls[i].call, 0, sizeof r->calls[i].call);
     }
-    store_reply(a, r, r->text, calls, r->n_calls);
+    keep_thoughts(a, conversation_assistant(a->c, r->text, calls, r->n_calls), r);
     free(calls);
     if (!text_blank(r->text))
         set_text(&q->last_text, r->text);
@@ -396,7 +395,7 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
 {
     struct llm_reply r = {0};
     char *before = q->nudge_now ? add_nudge(a, q) : NULL;
-    int status = ask_model(a, q, &r, err);
+    int status = ask_model(a, &r, err);
 
     if (before) {
         /* context_shrink may have cut its text meanwhile; only the untouched one is put back. */

@@ -11,22 +11,6 @@
 #include "base/mem.h"
 #include "chat/language.h"
 
-struct text_vars {
-    const struct text_var *v;
-    size_t n;
-};
-
-/* YAML's literal blocks end in a newline that no one wants to send. */
-static char *fill(void *ctx, const char *text)
-{
-    const struct text_vars *vars = ctx;
-    char *filled = text_fill(text, vars->v, vars->n);
-
-    for (size_t len = strlen(filled); len && filled[len - 1] == '\n';)
-        filled[--len] = '\0';
-    return filled;
-}
-
 static void today(char *out, size_t size)
 {
     time_t now = time(NULL);
@@ -60,6 +44,16 @@ static void add_user_system(const struct agent *a, const char **text)
     autofree char *filled = (char *)*text;
 
     *text = xasprintf("%s\n\n%s", filled, a->system);
+}
+
+/* YAML's literal blocks end in a newline that no one wants to send. */
+static char *fill(void *ctx, const char *text)
+{
+    char *filled = text_fill(text, ctx);
+
+    for (size_t len = strlen(filled); len && filled[len - 1] == '\n';)
+        filled[--len] = '\0';
+    return filled;
 }
 
 static const struct language_module *module_of(const char *package, size_t len)

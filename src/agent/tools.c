@@ -1,5 +1,6 @@
-/* tools.c - the table of tools, and which calls of a reply are carried out. A new tool is a row in the table, its run
- * function, and what the model is told of it in prompts/python.yaml; the loop does not change.
+/* tools.c - the table of tools, and which calls of a reply are carried out. A new tool is a row in the
+ * table, its run function, and what the model is told of it in prompts/python.yaml; the loop does not
+ * change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -187,19 +188,19 @@ static int not_called(struct agent *a, struct tool_use *use, struct error *err)
     const struct prompts *p = a->o.prompts;
     struct buf text autorelease(buf_release) = BUF_INIT(1024);
 
-    buf_addf(&text, use->tool ? "The arguments of %.64s are no JSON object." : "There is no tool %.64s.",
+    buf_addf(&text, use->tool ? "The arguments of %.64s are not a JSON object." : "There is no tool %.64s.",
              use->call->name);
     for (size_t i = 0; i < p->n_tools; i++)
         buf_addf(&text, "%s%s", i ? ", " : " The tools are: ", p->tools[i].name);
     return malformed(a, use, buf_str(&text), err);
 }
 
-int tool_call(struct agent *a, struct tool_use *use, size_t index, const char *problem, struct error *err)
+int tool_call(struct agent *a, struct tool_use *use, struct error *err)
 {
     struct question *q = a->q;
     const struct call *call = use->call;
 
-    if (index >= a->o.max_calls) {
+    if (use->index >= a->o.max_calls) {
         use->kind = RESULT_FAILED;
         buf_addf(
             &use->text,
@@ -215,8 +216,8 @@ int tool_call(struct agent *a, struct tool_use *use, size_t index, const char *p
         cell_refused(a, &c, "not run: the code of this question is no longer mended");
         return 0;
     }
-    if (problem)
-        return malformed(a, use, problem, err);
+    if (use->problem)
+        return malformed(a, use, use->problem, err);
 
     autojson struct json *args = json_parse(call->arguments, strlen(call->arguments), JSON_DUPLICATES, NULL,
                                             NULL);

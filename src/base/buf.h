@@ -1,5 +1,5 @@
-/* buf.h - growing bytes with a cap. Always NUL-terminated after the first add; may hold NULs inside.
- * Whatever is fed from outside the program goes into a buf whose max was chosen on purpose.
+/* buf.h - a growing byte buffer with a maximum size. NUL-terminated after the first add; may contain NULs.
+ * A buf that receives bytes from outside the program must have a max that was chosen on purpose.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -11,7 +11,7 @@
 struct buf {
     char *data; /* NULL until something was added; use buf_str() where "" is wanted */
     size_t len, alloc;
-    size_t max; /* most bytes it will hold; 0 means no cap (only for what we make ourselves) */
+    size_t max; /* maximum of len; 0: none (only for bytes that we make ourselves) */
     bool full;  /* something did not fit and was dropped */
 };
 
@@ -23,18 +23,19 @@ struct buf {
 void buf_init(struct buf *b, size_t max);
 void buf_release(struct buf *b); /* frees, keeps max */
 void buf_clear(struct buf *b);   /* len 0, full false, memory kept */
-/* adds what fits; false and .full when not all did */
+/* Append what fits; false, with .full set, if not everything did. */
 bool buf_add(struct buf *b, const void *data, size_t len);
 bool buf_addstr(struct buf *b, const char *s);
 bool buf_addch(struct buf *b, char c);
 bool buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool buf_vaddf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
-/* room for want bytes at the end, or NULL past the cap; then b->len += n, and buf_end() */
+/* Room for want bytes at the end, or NULL if that exceeds max. The caller then adds to b->len and calls
+ * buf_end(). */
 char *buf_space(struct buf *b, size_t want);
-void buf_end(struct buf *b);              /* write the NUL after data put by hand */
+void buf_end(struct buf *b);              /* write the NUL after data that the caller put there */
 void buf_drop(struct buf *b, size_t n);   /* remove n bytes from the front */
 const char *buf_str(const struct buf *b); /* never NULL */
-/* the bytes (never NULL), the buf empty after; len may be NULL */
+/* Take the bytes (never NULL; the caller frees) and leave the buf empty. len may be NULL. */
 char *buf_steal(struct buf *b, size_t *len);
 
 #endif

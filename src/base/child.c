@@ -34,12 +34,12 @@ struct start_failure {
     char step; /* 'd' descriptors, 'c' directory, 'u' user, 'x' exec */
 };
 
-/* The program's path. Only absolute folders of PATH are searched: the working directory may be hostile.
+/* Only absolute folders of PATH are searched: the working directory may be hostile.
  * Unlike execvp, a file without an interpreter line is never handed to a shell. */
-static char *find_program(const char *name)
+char *child_find_program(const char *name)
 {
     if (strchr(name, '/') != NULL)
-        return xstrdup(name);
+        return access(name, X_OK) == 0 ? xstrdup(name) : NULL;
     const char *path = getenv("PATH");
     if (path == NULL)
         path = "/usr/local/bin:/usr/bin:/bin";
@@ -202,9 +202,12 @@ static int report_failure(const struct child_options *o, const struct start_fail
 
 pid_t child_spawn(const struct child_options *o, struct error *err)
 {
-    autofree char *program = o->body != NULL ? NULL : find_program(o->argv[0]);
+    bool path = o->body == NULL && strchr(o->argv[0], '/') != NULL;
+    autofree char *program = o->body != NULL ? NULL
+                             : path          ? xstrdup(o->argv[0])
+                                             : child_find_program(o->argv[0]);
     if (program == NULL && o->body == NULL) {
-        if (errno == ENOENT)
+        if (errno == ENOENT && strchr(o->argv[0], '/') == NULL)
             return error_set(err, ERROR_SYSTEM, ENOENT, "cannot start %s: not found in PATH", o->argv[0]);
         return error_errno(err, "cannot start %s", o->argv[0]);
     }
@@ -304,7 +307,7 @@ void child_status_text(int status, char *out, size_t size)
         else
             snprintf(out, size, "killed by signal %d", WTERMSIG(status));
     } else {
-        snprintf(out, size, "ended in an unknown way");
+        snprintf(out, size, "ended for an unknown reason");
     }
 }
 
@@ -336,23 +339,21 @@ static void drain(int *fd, struct buf *out)
 
 static void run_poll(struct run *run, int timeout_ms)
 {
-    struct pollfd fds[3 + 80];
-    size_t n = 0;
-    fds[n++] = (struct pollfd){.fd = run->fds[0], .events = POLLIN};
-    fds[n++] = (struct pollfd){.fd = run->fds[1], .events = POLLIN};
-    fds[n++] = (struct pollfd){.fd = run->pidfd, .events = POLLIN}; /* a negative one is passed over */
+    const int own[] = {run->fds[0], run->fds[1], run->pidfd}; /* a negative one is passed over */
+    size_t n = countof(own);
+    struct pollfd *fds = run->loop != NULL ? loop_fds(run->loop, n, &n) : xcalloc(n, sizeof(*fds));
+    for (size_t i = 0; i < countof(own); i++)
+        fds[i] = (struct pollfd){.fd = own[i], .events = POLLIN};
     if (run->pidfd < 0 && (timeout_ms < 0 || timeout_ms > 20))
         timeout_ms = 20;
-    size_t own = n;
-    if (run->loop != NULL) {
-        n += loop_fds(run->loop, fds + n, countof(fds) - n);
+    if (run->loop != NULL)
         timeout_ms = loop_timeout(run->loop, timeout_ms);
-    }
     int ready = poll(fds, n, timeout_ms);
     drain(&run->fds[0], &run->r->out);
     drain(&run->fds[1], &run->r->err);
     if (run->loop != NULL)
-        loop_serve(run->loop, fds + own, ready > 0 ? n - own : 0);
+        loop_serve(run->loop, fds + countof(own), ready > 0 ? n - countof(own) : 0);
+    free(fds);
 }
 
 /* True when it ended. It stays a zombie, so that its number, and its group's, cannot become somebody else's.

@@ -1,5 +1,6 @@
-/* child.h - child processes: by argument vector, own process group (a terminal's Ctrl-C never reaches them),
- * all other descriptors closed, default signals, a deadline, the group killed, the child reaped.
+/* child.h - starts child processes by argument vector, never by a shell string. A child has its own process
+ * group (so a terminal's Ctrl-C does not reach it), default signal handlers, and only the descriptors given
+ * here. At its deadline the whole group is killed, and the child is reaped.
  */
 #ifndef BASE_CHILD_H
 #define BASE_CHILD_H
@@ -16,15 +17,14 @@ struct loop;
 struct child_options {
     char *const *argv; /* argv[0] is looked up in PATH when it has no slash */
     char *const *env;  /* NULL: our own environment */
-    int in, out, err;  /* descriptors to become 0, 1, 2; -1: /dev/null. Not closed here */
-    const char *cwd;   /* where it runs; NULL: where we do */
-    /* further descriptors to pass on under their own numbers, ended by -1; NULL: none */
+    int in, out, err;  /* become descriptors 0, 1, 2; -1: /dev/null. The caller closes them */
+    const char *cwd;   /* working directory; NULL: ours */
+    /* more descriptors to pass on under their own numbers; ends with -1; NULL: none */
     const int *keep;
-    uid_t uid;            /* when not 0 and we are root: setgroups(0), setgid, setuid to it before exec */
+    uid_t uid;            /* if not 0 and we are root: setgroups(0), setgid and setuid to it before exec */
     bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL */
     bool own_session;     /* a session of its own, not only a group */
-    /* with a body: what ends programs from outside (SIGHUP, SIGINT, SIGQUIT, SIGTERM) is ignored from the
-     * first moment on */
+    /* with a body: ignore SIGHUP, SIGINT, SIGQUIT and SIGTERM from the start */
     bool deaf;
     int (*setup)(
         void *ctx); /* runs in the child just before exec; non-zero return ends it with 126. May be NULL */
@@ -35,6 +35,11 @@ struct child_options {
     int (*body)(void *ctx);
     void *body_ctx;
 };
+
+/* A program's path: name itself when it has a slash, else the first in the absolute folders of PATH, since
+ * the working directory may be hostile. NULL with errno when there is none that may be run; the caller
+ * frees. */
+char *child_find_program(const char *name);
 
 /* Start it. Returns the pid, or -1 with err (also when exec itself failed: the cause comes back over a pipe).
  */
@@ -53,8 +58,8 @@ int child_run(char *const *argv, int deadline_ms, size_t cap, struct loop *loop,
               struct error *err);
 void child_result_release(struct child_result *r);
 
-void child_kill(pid_t pid, int sig); /* the whole group; pid <= 0 is ignored */
-/* reap; false when it still runs after timeout_ms */
+void child_kill(pid_t pid, int sig); /* signal the whole group; pid <= 0 is ignored */
+/* Reap the child; false if it is still running after timeout_ms. */
 bool child_wait(pid_t pid, int timeout_ms, int *status);
 void child_status_text(int status, char *out, size_t size); /* "exit code 3", "killed by SIGSEGV" */
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/utf8.h"
 
 enum { RAW_MAX = 2048 }; /* more than error.text holds, so a cut always falls on our side */
@@ -64,9 +65,10 @@ int error_set(struct error *err, enum error_kind kind, int code, const char *fmt
     va_start(ap, fmt);
     size_t len = format(raw, sizeof(raw), fmt, ap);
     va_end(ap);
-    err->kind = kind;
-    err->code = code;
-    put_text(err->text, sizeof(err->text), raw, len);
+    size_t line = strcspn(raw, "\n"), rest = line < len ? line + 1 : len;
+    *err = (struct error){.kind = kind, .code = code};
+    put_text(err->text, sizeof(err->text), raw, line);
+    put_text(err->remedy, sizeof(err->remedy), raw + rest, len - rest);
     return -1;
 }
 
@@ -83,9 +85,12 @@ int error_wrap(struct error *err, const char *fmt, ...)
         size_t old = strnlen(err->text, sizeof(err->text) - 1);
         memcpy(raw + len, ": ", 2);
         memcpy(raw + len + 2, err->text, old);
+        err->where += len + 2;
         len += 2 + old;
     }
     put_text(err->text, sizeof(err->text), raw, len);
+    if (err->where > strlen(err->text))
+        err->where = strlen(err->text);
     return -1;
 }
 
@@ -103,10 +108,14 @@ int error_errno(struct error *err, const char *fmt, ...)
     size_t n = strnlen(text, sizeof(why) - 1);
     memcpy(raw + len, ": ", 2);
     memcpy(raw + len + 2, text, n);
-    err->kind = ERROR_SYSTEM;
-    err->code = code;
+    *err = (struct error){.kind = ERROR_SYSTEM, .code = code};
     put_text(err->text, sizeof(err->text), raw, len + 2 + n);
     return -1;
+}
+
+char *error_message(const struct error *err)
+{
+    return xasprintf("%s%s%s", err->text, *err->remedy ? "\n" : "", err->remedy);
 }
 
 int error_exit_code(const struct error *err)

@@ -1,12 +1,14 @@
-/* error.h - bad news for the user, on the caller's stack.
+/* error.h - an error for the user, on the caller's stack.
  *
- * A function that can fail takes a struct error * last and returns 0 or -1 (or NULL). On success the struct
- * is not touched; there is nothing to free. Three kinds of bad news stay apart: what the model should read (a
- * Python exception is a normal result), what the user should read (this), what we got wrong (assert). Only
- * the edge (main, term, pipe) prints.
+ * A function that can fail takes a struct error * as its last argument and returns 0 or -1 (or NULL). On
+ * success it does not touch the struct; there is nothing to free. An error is for the user. What the model
+ * should read (a Python exception, say) is a normal result, and a bug of ours is an assert. Only main, term
+ * and pipe print.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
+
+#include <stddef.h>
 
 enum error_kind { /* what the program does about it; the exit code follows (docs: DESIGN 2) */
                   ERROR_NONE = 0,
@@ -26,21 +28,27 @@ enum error_kind { /* what the program does about it; the exit code follows (docs
 struct error {
     enum error_kind kind;
     int code; /* errno, HTTP status or 0, by kind */
-    /* one or two lines: what was wrong, where, what to do. Always valid UTF-8, not scrubbed */
-    char text[1024];
+    /* What was wrong, one line, and what to do about it, any number of lines or "". Always valid UTF-8,
+     * not scrubbed */
+    char text[1024], remedy[1024];
+    size_t
+        where; /* so many bytes at the beginning of text say where it happened: "docker: ", "config.yaml: " */
 };
 
-/* Fill in *err (may be NULL) and return -1. A text that does not fit is cut at a character. */
+/* Fill in *err (may be NULL) and return -1. What follows the first line break is the remedy. What does
+ * not fit is cut at a character. */
 int error_set(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Put "fmt: " before the text that is there; kind and code stay. Returns -1. */
+/* Put "fmt: " in front of the text; kind and code stay. Returns -1. */
 int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ERROR_SYSTEM with errno's text: "fmt: No space left on device". Returns -1. Call before anything changes
  * errno. */
 int error_errno(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* text and remedy, on lines of their own, for people; the caller frees */
+char *error_message(const struct error *err);
 int error_exit_code(const struct error *err);
 
 #endif

@@ -28,11 +28,11 @@ const char *disk_trouble(int code)
         return "is read-only";
     case EACCES:
     case EPERM:
-        return "may not be written to";
+        return "is not writable";
     case ENOTDIR:
         return "is not a folder";
     case ELOOP:
-        return "leads through a link that is not followed";
+        return "contains a symbolic link that is not followed";
     default:
         return strerror(code);
     }
@@ -120,7 +120,7 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
         return error_errno(err, "cannot read %s", path);
     }
     if (S_ISREG(st.st_mode) && (uintmax_t)st.st_size > max)
-        return error_set(err, ERROR_USAGE, EFBIG, "%s is too long: %jd bytes, at most %zu are read", path,
+        return error_set(err, ERROR_USAGE, EFBIG, "%s is too large: %jd bytes, the limit is %zu", path,
                          (intmax_t)st.st_size, max);
     size_t got = 0;
     for (;;) {
@@ -136,7 +136,7 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
         /* Files in /proc, and files that grow while they are read, have no size beforehand. */
         if (got > max || !buf_add(out, piece, (size_t)n))
             return error_set(err, ERROR_USAGE, EFBIG,
-                             "%s is too long: %zu bytes and more, at most %zu are read", path, got,
+                             "%s is too large: more than %zu bytes, the limit is %zu", path, got,
                              out->max != 0 && out->max < max ? out->max : max);
     }
 }
@@ -144,16 +144,24 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
 #define TEMP ".XXXXXX"
 
 /* 0, or -1 with errno. */
-static int write_once(const char *path, const void *data, size_t len, int mode, bool sync)
+struct whole_file {
+    const char *path;
+    const void *data;
+    size_t len;
+    int mode;
+    bool sync;
+};
+
+static int write_once(const struct whole_file *f)
 {
-    autofree char *temp = xasprintf("%s" TEMP, path);
+    autofree char *temp = xasprintf("%s" TEMP, f->path);
     autoclose int fd = mkostemp(temp, O_CLOEXEC);
     if (fd < 0)
         return -1;
     flock(fd, LOCK_EX | LOCK_NB); /* it is being written: for file_sweep */
     /* Data before name: after a crash the name holds the old text or the new one, never half of it. */
-    if (fchmod(fd, (mode_t)mode) == 0 && fd_write_all(fd, data, len) == 0 && (!sync || fdatasync(fd) == 0)
-        && rename(temp, path) == 0)
+    if (fchmod(fd, (mode_t)f->mode) == 0 && fd_write_all(fd, f->data, f->len) == 0
+        && (!f->sync || fdatasync(fd) == 0) && rename(temp, f->path) == 0)
         return 0;
     int code = errno;
     unlink(temp);
@@ -161,13 +169,12 @@ static int write_once(const char *path, const void *data, size_t len, int mode, 
     return -1;
 }
 
-static int write_file(const char *path, const void *data, size_t len, int mode, bool sync, struct error *err)
+static int write_file(const struct whole_file *f, struct error *err)
 {
     /* Swept away before it was locked: once more. */
-    if (write_once(path, data, len, mode, sync) == 0
-        || (errno == ENOENT && write_once(path, data, len, mode, sync) == 0))
+    if (write_once(f) == 0 || (errno == ENOENT && write_once(f) == 0))
         return 0;
-    return error_errno(err, "cannot write %s", path);
+    return error_errno(err, "cannot write %s", f->path);
 }
 
 void file_sweep(const char *path)
@@ -190,12 +197,12 @@ void file_sweep(const char *path)
 
 int file_write(const char *path, const void *data, size_t len, int mode, struct error *err)
 {
-    return write_file(path, data, len, mode, true, err);
+    return write_file(&(struct whole_file){path, data, len, mode, true}, err);
 }
 
 int file_write_soon(const char *path, const void *data, size_t len, int mode, struct error *err)
 {
-    return write_file(path, data, len, mode, false, err);
+    return write_file(&(struct whole_file){path, data, len, mode, false}, err);
 }
 
 int file_mkdirs(const char *path, int mode, struct error *err)
@@ -214,7 +221,7 @@ int file_mkdirs(const char *path, int mode, struct error *err)
             /* Other errors (a read-only parent) do not matter when it is there already. */
             if (stat(p, &st) < 0 || !S_ISDIR(st.st_mode)) {
                 errno = code == EEXIST ? ENOTDIR : code;
-                return error_errno(err, "cannot make the directory %s", p);
+                return error_errno(err, "cannot create the directory %s", p);
             }
         }
         *s = saved;

@@ -1,4 +1,4 @@
-/* file.h - small helpers for descriptors, files and the folders of the XDG base directory specification. */
+/* file.h - helpers for descriptors, files and the folders of the XDG base directory specification. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -9,7 +9,7 @@
 struct buf;
 struct error;
 
-/* an errno, in the words of a disk: "is full", "is read-only" */
+/* An errno of a write as the end of a sentence: "is full", "is read-only". */
 const char *disk_trouble(int code);
 const char *disk_remedy(int code); /* "Make room there" */
 void fd_close(int *fd);            /* close if >= 0, set -1, errno kept */
@@ -18,25 +18,24 @@ static inline void fd_closep(int *fd)
     fd_close(fd);
 }
 #define autoclose __attribute__((cleanup(fd_closep)))
-/* an errno of open: it is us who can open nothing just now, so nothing is known of the file */
+/* Is this errno of open about our own descriptor limit, so that it says nothing about the file? */
 bool fd_none_left(int code);
 int fd_write_all(int fd, const void *data, size_t len); /* blocking, restarts after EINTR; -1 with errno */
 int fd_nonblock(int fd, bool on);
-/* descriptors 0 to 2 opened on /dev/null where closed; returns a bit mask of those that were */
+/* Open those of descriptors 0 to 2 that are closed on /dev/null; returns them as a bit mask. */
 int fd_open_standard(void);
 
 /* Read the whole file, at most max bytes; a longer one is ERROR_USAGE naming both sizes. */
 int file_read(const char *path, size_t max, struct buf *out, struct error *err);
-/* to a temporary name, then rename */
+/* Write to a temporary name, sync, then rename over path. */
 int file_write(const char *path, const void *data, size_t len, int mode, struct error *err);
-/* The same, not waiting for the disk: for what is worth nothing after a crash of the machine, which may leave
- * it empty. */
+/* The same without sync: after a crash of the machine the file may be empty. */
 int file_write_soon(const char *path, const void *data, size_t len, int mode, struct error *err);
 /* remove the temporary files that killed writers of path left */
 void file_sweep(const char *path);
 /* like mkdir -p; an existing directory is fine */
 int file_mkdirs(const char *path, int mode, struct error *err);
-/* iterative, by openat without following links; 0 also when it is not there */
+/* Remove a tree without following links. 0 also if it does not exist. */
 int file_remove_tree(const char *path);
 
 enum xdg { XDG_CONFIG, XDG_CACHE, XDG_STATE, XDG_DATA, XDG_RUNTIME };

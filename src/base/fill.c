@@ -6,18 +6,18 @@
 
 #include "base/buf.h"
 
-char *text_fill(const char *text, const struct text_var *vars, size_t n)
+char *text_fill(const char *text, const struct text_vars *vars)
 {
     struct buf out = BUF_INIT(0);
 
     while (*text) {
         size_t i, skip = 0;
 
-        for (i = 0; *text == '{' && i < n; i++) {
-            size_t len = strlen(vars[i].name);
+        for (i = 0; *text == '{' && i < vars->n; i++) {
+            size_t len = strlen(vars->v[i].name);
 
-            if (!strncmp(text + 1, vars[i].name, len) && text[1 + len] == '}') {
-                buf_addstr(&out, vars[i].value);
+            if (!strncmp(text + 1, vars->v[i].name, len) && text[1 + len] == '}') {
+                buf_addstr(&out, vars->v[i].value);
                 skip = len + 2;
                 break;
             }

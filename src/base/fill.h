@@ -9,9 +9,13 @@
 struct text_var {
     const char *name, *value;
 };
+struct text_vars {
+    const struct text_var *v;
+    size_t n;
+};
 
 /* The caller frees. */
-char *text_fill(const char *text, const struct text_var *vars, size_t n);
+char *text_fill(const char *text, const struct text_vars *vars);
 
 /* The first {word} of small letters and underscores that is none of names ("a|b|c"): its length without the
  * braces, and *at points to its first letter. 0: there is none. */

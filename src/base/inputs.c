@@ -21,7 +21,7 @@ static int open_one(const char *path, struct error *err)
         return error_set(err, ERROR_USAGE, errno, "--add %s: %s", path, strerror(errno));
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
         close(fd);
-        return error_set(err, ERROR_USAGE, EISDIR, "--add %s: it is a directory; name its files", path);
+        return error_set(err, ERROR_USAGE, EISDIR, "--add %s: is a directory; name the files in it", path);
     }
     return fd;
 }

@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <cjson/cJSON.h>
-#include <locale.h>
 #include <math.h>
 #include <string.h>
 
@@ -48,15 +47,6 @@ struct fix {
     const char *duplicate; /* the key, when one was found and may not be */
 };
 
-/* strtod of the C locale: main sets the user's locale for readline, and JSON has no decimal comma. */
-static double to_double(const char *text)
-{
-    static locale_t c_locale;
-    if (c_locale == (locale_t)0)
-        c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    return c_locale != (locale_t)0 ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
-}
-
 static void fix_number(struct fix *f, cJSON *c)
 {
     size_t index = f->number++;
@@ -66,7 +56,7 @@ static void fix_number(struct fix *f, cJSON *c)
     char *digits = xmemdup0(f->text + at->at, at->len);
     c->type = cJSON_Raw;
     c->valuestring = digits;
-    c->valuedouble = to_double(digits);
+    c->valuedouble = strtod(digits, NULL);
 }
 
 /* Remove or report a later member with the key of an earlier one. */
@@ -177,13 +167,13 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
 {
     size_t most = flags & JSON_LONG ? JSON_LONG_BYTES : JSON_BYTES;
     if (len > most) {
-        error_set(err, ERROR_PROTOCOL, 0, "JSON of %zu bytes is too long (at most %zu)", len, most);
+        error_set(err, ERROR_PROTOCOL, 0, "invalid JSON: too long (%zu bytes, the limit is %zu)", len, most);
         return NULL;
     }
     struct json_scan scan;
     cJSON *c = NULL;
     if (json_scan(&scan, text, len, JSON_DEPTH, flags & JSON_PREFIX) < 0) {
-        error_set(err, ERROR_PROTOCOL, (int)scan.at, "no valid JSON: %s (at byte %zu of %zu)", scan.reason,
+        error_set(err, ERROR_PROTOCOL, (int)scan.at, "invalid JSON: %s (byte %zu of %zu)", scan.reason,
                   scan.at, len);
         goto out;
     }
@@ -194,8 +184,7 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
     struct fix f = {.text = text, .scan = &scan, .drop_duplicates = flags & JSON_DUPLICATES};
     fix_tree(&f, c);
     if (f.duplicate != NULL) {
-        error_set(err, ERROR_PROTOCOL, (int)scan.start, "no valid JSON: the key \"%.80s\" is there twice",
-                  f.duplicate);
+        error_set(err, ERROR_PROTOCOL, (int)scan.start, "invalid JSON: duplicate key \"%.80s\"", f.duplicate);
         cJSON_Delete(c);
         c = NULL;
         goto out;

@@ -1,10 +1,9 @@
-/* json.h - the one door for JSON, strict where cJSON is not. cJSON is included only behind it.
+/* json.h - reads and writes JSON, more strictly than cJSON, which is included nowhere else.
  *
- * Parsing refuses: trailing text, nesting over the limit, duplicate keys (unless told otherwise), more bytes
- * than the limit. It repairs, so that nothing is lost silently: invalid UTF-8, \u0000 and lone surrogates
- * become U+FFFD. Key lookup is case-sensitive. Integers above 2^53 keep their digits when printed again
- * (stored as raw text). A const struct json * points into its document and lives as long as it. JSON is never
- * put together by hand.
+ * The parser refuses trailing text, nesting over the limit, duplicate keys (unless told otherwise) and texts
+ * over the size limit. It replaces invalid UTF-8, \u0000 and lone surrogates by U+FFFD. Keys are
+ * case-sensitive. Integers above 2^53 keep their digits when printed again. A const struct json * points into
+ * its document and lives as long as that. JSON is never built by formatting strings.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -28,7 +27,7 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
     4 /* flag: up to JSON_LONG_BYTES; only for a caller that has seen to it that there are few values in it \
        */
 
-/* NULL with err (ERROR_PROTOCOL; code is the byte offset) when text is no JSON value. used may be NULL. */
+/* NULL with err (ERROR_PROTOCOL; code is the byte offset) if text is not a JSON value. used may be NULL. */
 struct json *json_parse(const char *text, size_t len, int flags, size_t *used, struct error *err);
 void json_free(struct json *j);
 static inline void json_freep(struct json **j)
@@ -39,14 +38,14 @@ static inline void json_freep(struct json **j)
 
 /* NULL counts as JSON_NULL, here and below */
 enum json_type json_type(const struct json *j);
-/* NULL when not there or obj is no object */
+/* NULL if there is no such key, or obj is not an object. */
 const struct json *json_get(const struct json *obj, const char *key);
 const struct json *json_at(const struct json *arr, size_t i);
 size_t json_size(const struct json *j);              /* members or elements */
 const struct json *json_first(const struct json *j); /* walk members or elements */
 const struct json *json_next(const struct json *j);
 const char *json_key(const struct json *member);
-/* the string, or NULL when it is none. No NULs inside */
+/* The string (without NULs inside), or NULL if j is not a string. */
 const char *json_str(const struct json *j);
 bool json_is(const struct json *o, const char *type); /* is that the string of its member "type"? */
 const char *json_text(const struct json *j);          /* the same, but "" when it is none */
@@ -56,8 +55,8 @@ bool json_bool(const struct json *j, bool otherwise);
 double json_double(const struct json *j, double otherwise); /* 1e999 counts as no number */
 int64_t json_int(const struct json *j, int64_t otherwise);
 char *json_print(const struct json *j); /* compact text; the caller frees */
-/* JSON text with an escape for everything above U+007E: outside of ASCII it can only stand in strings, where
- * that means the same. */
+/* Append JSON text with everything above U+007E escaped. Such characters occur in strings only, where the
+ * escape means the same. */
 void json_ascii(const char *text, size_t len, struct buf *out);
 
 /* Building. Values given to set/add are owned by the container afterwards. Strings are repaired to valid

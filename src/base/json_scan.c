@@ -35,7 +35,7 @@ static bool fail(struct scanner *s, const char *reason)
 static bool fail_early(struct scanner *s)
 {
     s->i = s->len;
-    return fail(s, "the text ends early");
+    return fail(s, "unexpected end");
 }
 
 /* Put with in the place of len bytes at offset at. */
@@ -221,7 +221,7 @@ static bool scan_word(struct scanner *s, const char *word)
         if (s->i + k >= s->len)
             return fail_early(s);
         if (s->text[s->i + k] != word[k])
-            return fail(s, "a value was expected");
+            return fail(s, "expected a value");
     }
     s->i += n;
     return true;
@@ -259,7 +259,7 @@ static bool scan_scalar(struct scanner *s)
     case '9':
         return scan_number(s);
     default:
-        return fail(s, "a value was expected");
+        return fail(s, "expected a value");
     }
 }
 
@@ -269,14 +269,14 @@ static bool scan_key(struct scanner *s)
     if (s->i >= s->len)
         return fail_early(s);
     if (s->text[s->i] != '"')
-        return fail(s, "a key in quotes was expected");
+        return fail(s, "expected a key in quotes");
     if (!scan_string(s))
         return false;
     skip_space(s);
     if (s->i >= s->len)
         return fail_early(s);
     if (s->text[s->i] != ':')
-        return fail(s, "':' was expected");
+        return fail(s, "expected ':'");
     s->i++;
     return true;
 }
@@ -296,7 +296,7 @@ static bool scan_after(struct scanner *s, const char *open, unsigned *depth)
             return kind == '{' ? scan_key(s) : true;
         }
         if (c != (kind == '{' ? '}' : ']'))
-            return fail(s, kind == '{' ? "',' or '}' was expected" : "',' or ']' was expected");
+            return fail(s, kind == '{' ? "expected ',' or '}'" : "expected ',' or ']'");
         s->i++;
         (*depth)--;
     }

@@ -1,5 +1,5 @@
-/* json_scan.h - the strict pass over JSON text before cJSON sees it: grammar of RFC 8259, depth, repairs.
- * Private to src/base. */
+/* json_scan.h - checks JSON text before cJSON parses it: grammar of RFC 8259, depth, repairs. Private to
+ * src/base. */
 #ifndef BASE_JSON_SCAN_H
 #define BASE_JSON_SCAN_H
 
@@ -9,19 +9,19 @@
 #include "base/buf.h"
 
 struct json_number_at { /* a number that a double cannot hold, or that is longer than cJSON reads */
-    size_t index;       /* it is the so-many-th number of the text, from 0 */
+    size_t index;       /* its index among the numbers of the text, from 0 */
     size_t at, len;     /* its digits in the text given */
 };
 
 struct json_scan {
     size_t start, end; /* the value's text, of the text given */
-    bool repaired;     /* then the value is in copy, else the text given can be used as it is */
+    bool repaired;     /* the value is in copy; otherwise the text can be used as it is */
     struct buf copy;
     size_t numbers;
     struct json_number_at *odd;
     size_t n_odd, alloc_odd;
-    const char *reason; /* why it is no JSON */
-    size_t at;          /* and where */
+    const char *reason; /* why it is not JSON */
+    size_t at;          /* byte offset of that */
 };
 
 /* 0, or -1 with reason and at. prefix: text after the value is fine. Release in both cases. */

@@ -1,4 +1,4 @@
-/* loop.c - the one poll loop: plain poll(2) over small fixed arrays.
+/* loop.c - the one poll loop: plain poll(2) over small arrays.
  *
  * Callbacks may do anything to the loop while it serves. Each watch and timer carries the number of its
  * making: a round serves only what was there when the round began, so a descriptor number that was closed and
@@ -19,8 +19,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-enum { MAX_WATCHES = 64, MAX_TIMERS = 64 };
-
 struct watch {
     int fd;
     short events;
@@ -37,15 +35,14 @@ struct timer {
 };
 
 struct loop {
-    struct watch watches[MAX_WATCHES];
+    struct watch *watches;
     size_t n_watches;
-    struct timer timers[MAX_TIMERS];
+    struct timer *timers;
     size_t n_timers;
     uint64_t made; /* counts watches and timers */
 
     int signal_fd; /* the read end of the signal pipe, or -1 */
     unsigned interrupts;
-    int64_t interrupt_at;
     int fatal;
     bool resized;
     /* a signal was taken in outside of a wait: the next wait must not sleep over it */
@@ -75,6 +72,8 @@ void loop_free(struct loop *l)
         fd_close(&l->signal_fd);
         signal_loop = NULL;
     }
+    free(l->watches);
+    free(l->timers);
     free(l);
 }
 
@@ -96,9 +95,7 @@ void loop_watch(struct loop *l, int fd, short events, loop_fn *fn, void *ctx)
         return;
     }
     if (w == NULL) {
-        assert(l->n_watches < MAX_WATCHES);
-        if (l->n_watches == MAX_WATCHES)
-            abort();
+        l->watches = xreallocarray(l->watches, l->n_watches + 1, sizeof(*w));
         w = &l->watches[l->n_watches++];
     }
     *w = (struct watch){.fd = fd, .events = events, .fn = fn, .ctx = ctx, .made = ++l->made};
@@ -133,9 +130,7 @@ void loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
     assert(fn != NULL);
     struct timer *t = find_timer(l, ctx);
     if (t == NULL) {
-        assert(l->n_timers < MAX_TIMERS);
-        if (l->n_timers == MAX_TIMERS)
-            abort();
+        l->timers = xreallocarray(l->timers, l->n_timers + 1, sizeof(*t));
         t = &l->timers[l->n_timers++];
     }
     *t = (struct timer){.at_ms = at_ms, .fn = fn, .ctx = ctx, .made = ++l->made};
@@ -148,14 +143,15 @@ void loop_timer_stop(struct loop *l, void *ctx)
         remove_timer(l, t);
 }
 
-size_t loop_fds(const struct loop *l, struct pollfd *out, size_t max)
+struct pollfd *loop_fds(const struct loop *l, size_t first, size_t *n)
 {
-    size_t n = 0;
-    if (l->signal_fd >= 0 && n < max)
-        out[n++] = (struct pollfd){.fd = l->signal_fd, .events = POLLIN};
-    for (size_t i = 0; i < l->n_watches && n < max; i++)
-        out[n++] = (struct pollfd){.fd = l->watches[i].fd, .events = l->watches[i].events};
-    return n;
+    struct pollfd *out = xcalloc(first + l->n_watches + 1, sizeof(*out));
+    *n = first;
+    if (l->signal_fd >= 0)
+        out[(*n)++] = (struct pollfd){.fd = l->signal_fd, .events = POLLIN};
+    for (size_t i = 0; i < l->n_watches; i++)
+        out[(*n)++] = (struct pollfd){.fd = l->watches[i].fd, .events = l->watches[i].events};
+    return out;
 }
 
 int loop_timeout(const struct loop *l, int timeout_ms)
@@ -177,12 +173,6 @@ int loop_timeout(const struct loop *l, int timeout_ms)
     return timeout_ms < 0 || left < timeout_ms ? (int)left : timeout_ms;
 }
 
-static void count_interrupt(struct loop *l)
-{
-    l->interrupts++;
-    l->interrupt_at = clock_ms();
-}
-
 /* Turn the bytes of the signal pipe into state. */
 static bool take_signals(struct loop *l)
 {
@@ -194,7 +184,7 @@ static bool take_signals(struct loop *l)
         for (ssize_t i = 0; i < n; i++) {
             any = true;
             if (got[i] == SIGINT)
-                count_interrupt(l);
+                l->interrupts++;
             else if (got[i] == SIGWINCH)
                 l->resized = true;
             else if (l->fatal == 0)
@@ -251,16 +241,15 @@ int loop_wait(struct loop *l, int timeout_ms)
 {
     int64_t end = timeout_ms < 0 ? INT64_MAX : clock_ms() + timeout_ms;
     for (;;) {
-        struct pollfd fds[MAX_WATCHES + 1];
-        size_t n = loop_fds(l, fds, countof(fds));
+        size_t n;
+        struct pollfd *fds = loop_fds(l, 0, &n);
         int64_t left = timeout_ms < 0 ? -1 : end - clock_ms();
         int ready = poll(fds, n, loop_timeout(l, left < 0 && timeout_ms >= 0 ? 0 : (int)left));
-        if (ready < 0) {
-            if (errno != EINTR && errno != EAGAIN && errno != ENOMEM)
-                abort(); /* EINVAL or EFAULT would be our own mistake */
+        if (ready < 0)
+            /* a signal, or more descriptors than the limit: what is due by time is served all the same */
             n = 0;
-        }
         int served = loop_serve(l, fds, n);
+        free(fds);
         if (served > 0 || clock_ms() >= end)
             return served;
     }
@@ -282,7 +271,7 @@ int loop_signals(struct loop *l, struct error *err)
     assert(l->signal_fd < 0 && signal_write_fd < 0);
     int fds[2];
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
-        return error_errno(err, "cannot make the signal pipe");
+        return error_errno(err, "cannot create the signal pipe");
     l->signal_fd = fds[0];
     signal_write_fd = fds[1];
     signal_loop = l;
@@ -312,14 +301,9 @@ unsigned loop_interrupts(const struct loop *l)
     return l->interrupts;
 }
 
-int64_t loop_interrupt_at(const struct loop *l)
-{
-    return l->interrupt_at;
-}
-
 void loop_interrupt(struct loop *l)
 {
-    count_interrupt(l);
+    l->interrupts++;
     l->news = true;
 }
 

@@ -1,5 +1,5 @@
-/* loop.h - the one poll loop. Code reads in a straight line and waits in one place; while it waits, other
- * descriptors (the sandbox that starts up, the signal pipe) are served by their callbacks.
+/* loop.h - the program's poll loop. Code is written in a straight line; while it waits, the loop calls the
+ * callbacks of other descriptors (the sandbox that is starting, the signal pipe) and of timers.
  *
  *     while (!done && !loop_cancelled(loop))
  *         loop_wait(loop, -1);
@@ -17,14 +17,14 @@
 struct error;
 struct loop;
 
-/* may add and remove watches and timers, also its own */
+/* A callback. It may add and remove watches and timers, including its own. */
 typedef void loop_fn(void *ctx, short revents);
 
 struct loop *loop_new(void);
 void loop_free(struct loop *l);
 
-/* Serve fd (not owned) when one of events (POLLIN, POLLOUT) or an error shows. Calling again changes it; at
- * most 64. With events 0 only errors and hang-up are reported. */
+/* Serve fd (not owned) when one of events (POLLIN, POLLOUT) or an error shows. Calling again changes it.
+ * With events 0 only errors and hang-up are reported. */
 void loop_watch(struct loop *l, int fd, short events, loop_fn *fn, void *ctx);
 void loop_unwatch(struct loop *l, int fd); /* unknown fd: nothing happens */
 
@@ -37,9 +37,9 @@ void loop_timer_stop(struct loop *l, void *ctx);
 int loop_wait(struct loop *l, int timeout_ms);
 
 /* For a waiter with a poll of its own (curl_multi_poll): take the descriptors, poll, hand the result back.
- * loop_fds fills at most max entries and returns how many; loop_timeout is timeout_ms cut to the next timer.
- */
-size_t loop_fds(const struct loop *l, struct pollfd *out, size_t max);
+ * loop_fds gives an array, which the caller frees, with room for first entries of its own in front; *n: of
+ * all entries. loop_timeout is timeout_ms cut to the next timer. */
+struct pollfd *loop_fds(const struct loop *l, size_t first, size_t *n);
 int loop_timeout(const struct loop *l, int timeout_ms);
 int loop_serve(struct loop *l, const struct pollfd *fds, size_t n);
 
@@ -48,11 +48,10 @@ int loop_serve(struct loop *l, const struct pollfd *fds, size_t n);
 int loop_signals(struct loop *l, struct error *err);
 void loop_arm(struct loop *l);                  /* a new step begins: forget the interrupts so far */
 unsigned loop_interrupts(const struct loop *l); /* SIGINTs since loop_arm */
-/* clock_ms() of the latest SIGINT, 0 when there was none */
-int64_t loop_interrupt_at(const struct loop *l);
-/* as if SIGINT had come (an editor that reads Ctrl-C as a byte) */
+/* Count a SIGINT that did not come as a signal (an editor reads Ctrl-C as a byte). */
 void loop_interrupt(struct loop *l);
-/* take signals in without serving anything else (for a callback that must wait); loop_cancelled */
+/* Read pending signals without serving anything else, for a callback that must wait. Returns
+ * loop_cancelled(). */
 bool loop_check(struct loop *l);
 /* For such a callback too: wait until fd shows one of events or an error, a signal comes, or ms have passed.
  * Serves nothing; l may be NULL. */

@@ -27,7 +27,7 @@ static inline void free_charp(char **p)
 #define autofree        __attribute__((cleanup(free_charp))) /* char * freed at the end of the scope */
 #define autorelease(fn) __attribute__((cleanup(fn)))         /* fn(&object) at the end of the scope */
 
-/* Hand a pointer over: returns it and leaves NULL behind. */
+/* Take a pointer: returns it and sets the variable to NULL. */
 #define steal(pp)                     \
     __extension__({                   \
         __typeof__(*(pp)) s_ = *(pp); \

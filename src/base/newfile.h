@@ -1,5 +1,5 @@
-/* newfile.h - a file that has its name only when it is whole, however its writer ends: a kill -9 leaves no
- * half.
+/* newfile.h - a new file that gets its name only when it is complete, so that even kill -9 leaves no half
+ * file.
  *
  * Until newfile_name() it has none at all (O_TMPFILE) or, where the file system knows no such files, a hidden
  * one,

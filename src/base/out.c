@@ -2,21 +2,23 @@
  *
  * How a write is kept from blocking, since the descriptor itself may not be made non-blocking: a socket is
  * written to with MSG_DONTWAIT, anything else with RWF_NOWAIT. What knows neither (a terminal, a FIFO, a pipe
- * before Linux 6.4) is polled and gets no more than PIPE_BUF at once: a pipe that polls writable takes that
- * much, and a terminal that takes only a part of it returns from write() when a signal comes. What is left is
- * a pipe of an old kernel that another program fills between the two. To open /proc/self/fd/N anew was the
- * other way; it fails after su, on sockets and where /proc is not mounted.
+ * before Linux 6.4) is polled and gets no more than PIPE_BUF at once. That may still block: a terminal polls
+ * writable when one byte fits, and another program may fill a pipe between the two. So a timer's signal ends
+ * such a write. To open /proc/self/fd/N anew was the other way; it fails after su, on sockets and where /proc
+ * is not mounted.
  */
 #include "base/out.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -24,6 +26,7 @@
 
 #define STALL_MS 200  /* how long a stalled reader may hold up a cancelled program */
 #define SLOW_MS  2000 /* and one that reads, but slowly */
+#define BRIEF_MS 50   /* the longest single write */
 #define PIECE    ((size_t)64 * 1024)
 
 /* A reader that was given up once holds up nothing a second time, until it reads again. */
@@ -47,6 +50,43 @@ struct out {
     int64_t cancelled_at, moved_at; /* clock_ms(); 0: not cancelled */
 };
 
+static void wake(int signal)
+{
+    (void)signal; /* that it came ends the write: it is caught without SA_RESTART */
+}
+
+/* The timer that ends a write, or NULL: made once, since a signal handler may not make it. */
+static const timer_t *brief_timer(void)
+{
+    static timer_t timer;
+    static bool tried, made;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+    struct sigaction catch = {.sa_handler = wake};
+
+    if (!tried) {
+        tried = true;
+        sigemptyset(&catch.sa_mask);
+        made = sigaction(SIGRTMIN, &catch, NULL) == 0 && timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+    }
+    return made ? &timer : NULL;
+}
+
+ssize_t out_write_briefly(int fd, const void *data, size_t len)
+{
+    /* again and again, since the first may come before the write has begun */
+    const struct timespec step = {.tv_nsec = BRIEF_MS * 1000000L};
+    const timer_t *timer = brief_timer();
+
+    if (timer)
+        timer_settime(*timer, 0, &(struct itimerspec){step, step}, NULL);
+    ssize_t n = write(fd, data, len);
+    int saved = errno;
+    if (timer)
+        timer_settime(*timer, 0, &(struct itimerspec){0}, NULL);
+    errno = saved;
+    return n;
+}
+
 /* Bytes written, or -1 with errno; EAGAIN when it would have to wait. */
 static ssize_t write_some(const struct out *o, const char *p, size_t len)
 {
@@ -65,7 +105,7 @@ static ssize_t write_some(const struct out *o, const char *p, size_t len)
         errno = EAGAIN;
         return -1;
     }
-    return write(o->fd, p, len < PIPE_BUF ? len : PIPE_BUF);
+    return out_write_briefly(o->fd, p, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
 /* Until fd takes bytes: 0, or -1 with EINTR when it stays stuck after a cancel. */

@@ -29,9 +29,8 @@ struct walk {
 static int refuse(const struct walk *w, uid_t owner, struct error *err)
 {
     return error_set(err, ERROR_SYSTEM, ELOOP,
-                     "%s leads through a link of another user (uid %u), which is not "
-                     "followed",
-                     w->path, (unsigned)owner);
+                     "%s contains a symbolic link of another user (uid %u), which is not followed", w->path,
+                     (unsigned)owner);
 }
 
 /* The link name in w->at: its text takes the place of its name. */
@@ -135,12 +134,12 @@ static int check_file(int fd, const char *shown, struct error *err)
     if (fstat(fd, &st) < 0)
         return error_errno(err, "%s", shown);
     if (!S_ISREG(st.st_mode))
-        return error_set(err, ERROR_SYSTEM, 0, "%s: it is no file", shown);
+        return error_set(err, ERROR_SYSTEM, 0, "%s is not a regular file", shown);
     if (st.st_uid != geteuid() && st.st_uid != 0)
         return error_set(err, ERROR_SYSTEM, 0, "%s belongs to another user (uid %u)", shown,
                          (unsigned)st.st_uid);
     if (st.st_nlink > 1 && geteuid() == 0)
-        return error_set(err, ERROR_SYSTEM, 0, "%s has more than one name (a hard link)", shown);
+        return error_set(err, ERROR_SYSTEM, 0, "%s has more than one hard link", shown);
     return 0;
 }
 
@@ -196,7 +195,7 @@ int place_read(const char *path, size_t max, struct buf *out, struct error *err)
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) == 0 && (st.st_mode & 022))
-        return error_set(err, ERROR_SYSTEM, 0, "%s can be written by other users", path);
+        return error_set(err, ERROR_SYSTEM, 0, "%s is writable by other users", path);
     snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
     return file_read(proc, max, out, err);
 }

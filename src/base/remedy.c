@@ -17,19 +17,21 @@ static const struct words table[REMEDY_END] = {
     [REMEDY_USE_OTHER_MODEL] = {"use another model", MODEL},
     [REMEDY_NAME_MODEL] = {"Name another with -m MODEL", "Choose another: /model NAME"},
     [REMEDY_SMALLER_MODEL] = {"use a smaller model", "choose a smaller one: /model NAME"},
-    [REMEDY_REPHRASE] = {"Put the question in other words, or choose another model with -m MODEL",
+    [REMEDY_REPHRASE] = {"Rephrase the question, or choose another model with -m MODEL",
                          "Rephrase, or " MODEL},
-    [REMEDY_LESS_CONTEXT] = {"Ask for less at once, begin a new session, or use a model with a larger window",
-                             "Ask for less at once, forget the conversation with /clear, or choose a model "
-                             "with a larger window: /model NAME"},
+    [REMEDY_LESS_CONTEXT] =
+        {"Ask for less at once, start a new session, or use a model with a larger context window",
+         "Ask for less at once, clear the conversation with /clear, or choose a model with a larger context "
+         "window: /model NAME"},
     [REMEDY_ASK_OR_MODEL] = {"Ask again, or use another model", "Ask again, or " MODEL},
 
-    [REMEDY_DIALECT_BLOCKS] = {"It takes no tools for this model; --dialect blocks asks for code as text",
-                               "It takes no tools for this model; choose another (/model NAME), or " RESTART
-                               "--dialect blocks"},
-    [REMEDY_BAD_CALL] = {"The model's call could not be read there; ask again, or try --dialect blocks",
-                         "The model's call could not be read there; ask again, or " RESTART
-                         "--dialect blocks"},
+    [REMEDY_DIALECT_BLOCKS] =
+        {"It does not support tools for this model; --dialect blocks asks for code as text",
+         "It does not support tools for this model; choose another (/model NAME), or " RESTART
+         "--dialect blocks"},
+    [REMEDY_BAD_CALL] =
+        {"The server could not read the model's tool call; ask again, or try --dialect blocks",
+         "The server could not read the model's tool call; ask again, or " RESTART "--dialect blocks"},
     [REMEDY_NO_STREAM] = {"--no-stream does without", START "--no-stream"},
     [REMEDY_NO_TEMPERATURE] = {"Leave --temperature out, or use another model",
                                "Start sandpiper again without --temperature, or " MODEL},
@@ -43,45 +45,46 @@ static const struct words table[REMEDY_END] = {
     [REMEDY_USUAL_API] = {"it may not have this API; --api chat_completions is the usual one",
                           "it may not have this API; " RESTART "--api chat_completions, the usual one"},
     [REMEDY_TRACE] = {"--trace FILE shows what was sent", START "--trace FILE to see what is sent"},
-    [REMEDY_NOT_UNDERSTOOD] = {"Ask again, perhaps with --no-stream; --trace FILE keeps it for a report",
-                               "Ask again, or " RESTART "--no-stream; --trace FILE keeps it for a report"},
+    [REMEDY_NOT_UNDERSTOOD] =
+        {"Ask again, perhaps with --no-stream; --trace FILE records it for a bug report",
+         "Ask again, or " RESTART "--no-stream; --trace FILE records it for a bug report"},
 
     [REMEDY_MAX_TOKENS] = {"--max-tokens allows more", RESTART "more --max-tokens"},
     [REMEDY_MAX_TOKENS_TOTAL] = {"--max-tokens-total allows more", RESTART "more --max-tokens-total"},
     [REMEDY_MAX_ROUNDS] = {"--max-rounds allows more", RESTART "more --max-rounds"},
     [REMEDY_MAX_TIME] = {"--max-time allows more", RESTART "a longer --max-time"},
-    [REMEDY_IDLE_TIMEOUT] = {"Is it still at work? --idle-timeout allows more",
-                             "Is it still at work? " START "a longer --idle-timeout"},
+    [REMEDY_IDLE_TIMEOUT] = {"Is it still working? --idle-timeout TIME waits longer",
+                             "Is it still working? " START "a longer --idle-timeout"},
 
     [REMEDY_CHECK_NETWORK] = {"Check the network, then ask again", NULL},
     [REMEDY_CHECK_URL] = {"Check the base URL and the network", NULL},
-    [REMEDY_HTTP_URL] = {"Should the base URL begin with http:// ?", NULL},
-    [REMEDY_REDIRECT_HOST] =
-        {"That is another host, which your key was not made for: it gets nothing. Check the base URL", NULL},
+    [REMEDY_HTTP_URL] = {"Should the base URL start with http:// ?", NULL},
+    [REMEDY_REDIRECT_HOST] = {"That is another host, so your key was not sent there. Check the base URL",
+                              NULL},
     [REMEDY_SERVER_RUNNING] = {"Is the server running?", NULL},
     [REMEDY_NO_SERVICE] = {"Is it a model service? check the base URL", NULL},
     [REMEDY_PROXY_CREDENTIALS] =
         {"The proxy wants credentials: http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY or http_proxy",
          "The proxy wants credentials. Quit, export HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, start again"},
-    [REMEDY_PROXY_REFUSES] =
-        {"HTTPS_PROXY names it; NO_PROXY leaves hosts out",
-         "HTTPS_PROXY names it, NO_PROXY leaves hosts out. Quit, export either, start again"},
+    [REMEDY_PROXY_REFUSES] = {"It is set by HTTPS_PROXY; NO_PROXY lists hosts that need no proxy",
+                              "It is set by HTTPS_PROXY; NO_PROXY lists hosts that need no proxy. Quit, "
+                              "export either, start again"},
     [REMEDY_PROXY_UNREACHABLE] =
-        {"HTTPS_PROXY, http_proxy or ALL_PROXY names it; NO_PROXY leaves hosts out",
-         "HTTPS_PROXY, http_proxy or ALL_PROXY names it. Quit, mend that, start again"},
-    [REMEDY_PROXY_DOWN] = {"HTTPS_PROXY, http_proxy or ALL_PROXY names the proxy; is it running?", NULL},
-    [REMEDY_CERTIFICATE] = {"Name the certificate of whoever signed it: --ca-cert FILE",
-                            "Quit, start again with the certificate of whoever signed it: --ca-cert FILE"},
-    [REMEDY_CERTIFICATE_FILE] = {"Name a readable file in PEM form: --ca-cert FILE",
-                                 "Quit, start again with a readable file in PEM form: --ca-cert FILE"},
+        {"It is set by HTTPS_PROXY, http_proxy or ALL_PROXY; NO_PROXY lists hosts that need no proxy",
+         "It is set by HTTPS_PROXY, http_proxy or ALL_PROXY. Quit, correct it, start again"},
+    [REMEDY_PROXY_DOWN] = {"The proxy is set by HTTPS_PROXY, http_proxy or ALL_PROXY; is it running?", NULL},
+    [REMEDY_CERTIFICATE] = {"Trust the certificate of its issuer: --ca-cert FILE",
+                            "Quit, start again with the certificate of its issuer: --ca-cert FILE"},
+    [REMEDY_CERTIFICATE_FILE] = {"Give a readable file in PEM format: --ca-cert FILE",
+                                 "Quit, start again with a readable file in PEM format: --ca-cert FILE"},
     [REMEDY_CERTIFICATE_OLD] =
         {"The server's operator must renew it, unless this machine's clock is wrong (see date)", NULL},
     [REMEDY_CERTIFICATE_HOST] =
         {"Check the host in the base URL: another server answers there (a proxy, a login page?)", NULL},
     [REMEDY_TLS_OLD] = {"The server must offer TLS 1.2 or newer; its operator can turn that on", NULL},
     [REMEDY_CLOCK] = {"Most likely this machine's clock is wrong (see date)", NULL},
-    [REMEDY_KEY_BOUND] = {"none is bound to this base URL ('sandpiper config' tells why)",
-                          "none is bound to this base URL. Quit; 'sandpiper config' tells why"},
+    [REMEDY_KEY_BOUND] = {"no key belongs to this base URL ('sandpiper config' says why)",
+                          "no key belongs to this base URL. Quit; 'sandpiper config' says why"},
 
     [REMEDY_ADD_FILE] = {"--add FILE gives long text as data",
                          RESTART "--add FILE to give long text as data"},

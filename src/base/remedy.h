@@ -1,8 +1,8 @@
-/* remedy.h - what to do next, in the words of the place where it is read: a command line has flags and
- * variables, the chat has commands, and what no command changes there means that sandpiper is started again.
+/* remedy.h - what the user can do about an error, in two wordings: flags and variables for the command line,
+ * commands for the chat (and a restart for what no chat command can change).
  *
- * Every text that names a flag, a command or a variable as a way out comes from this one table. Phrases in
- * lower case stand inside a sentence, the others on a line of their own.
+ * All advice that names a flag, a command or a variable is in this table. Phrases in lower case are used
+ * inside a sentence, the others on a line of their own.
  */
 #ifndef BASE_REMEDY_H
 #define BASE_REMEDY_H

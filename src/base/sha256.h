@@ -1,4 +1,4 @@
-/* sha256.h - the digest of FIPS 180-4, for telling whether a text is still the one that was seen. */
+/* sha256.h - SHA-256 (FIPS 180-4), to recognise a text that was seen before. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 

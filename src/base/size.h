@@ -1,4 +1,4 @@
-/* size.h - sizes in bytes as people read them. */
+/* size.h - prints sizes for people to read. */
 #ifndef BASE_SIZE_H
 #define BASE_SIZE_H
 

@@ -68,17 +68,17 @@ int url_check(const char *url, const char *where, struct error *err)
         return error_set(err, ERROR_USAGE, 0, "%s: the URL is longer than 2048 bytes", where);
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
         return error_set(err, ERROR_USAGE, 0,
-                         "%s: expected a URL that begins with https:// or http://, found \"%.80s\"", where,
+                         "%s: expected a URL that starts with https:// or http://, found \"%.80s\"", where,
                          shown);
     if (memchr(authority(url), '@', authority_len(url)))
         return error_set(err, ERROR_USAGE, 0,
-                         "%s: a URL with a name or password in it is not taken\nKeys go into variables: see "
-                         "sandpiper(1), KEYS.",
+                         "%s: the URL must not contain a user name or password\n"
+                         "Keys belong in variables: see sandpiper(1), KEYS.",
                          where);
     for (const char *p = url; *p; p++)
         if (!isgraph((unsigned char)*p) || strchr("\\#\"<>^`{|}", *p))
-            return error_set(err, ERROR_USAGE, 0,
-                             "%s: the URL \"%.80s\" has a character that cannot be in one", where, shown);
+            return error_set(err, ERROR_USAGE, 0, "%s: the URL \"%.80s\" contains an invalid character",
+                             where, shown);
     if (!host_of(url, host, sizeof host))
         return error_set(err, ERROR_USAGE, 0, "%s: the URL \"%.80s\" has no valid host", where, shown);
     return 0;

@@ -15,7 +15,7 @@ bool utf8_valid(const char *s, size_t len);
 void utf8_add(struct buf *out, uint32_t cp);
 /* Append s to out with every invalid byte sequence as U+FFFD and NUL as U+FFFD. */
 void utf8_repair(struct buf *out, const char *s, size_t len);
-/* The greatest cut <= at that does not split a character of valid text. */
+/* The largest offset <= at that does not split a character. s must be valid UTF-8. */
 size_t utf8_cut(const char *s, size_t len, size_t at);
 /* Columns of a character in a terminal: 0 (control, combining, invisible), 1 or 2. By our own table, whatever
  * the locale. */

@@ -1,7 +1,7 @@
-/* utf8_width.c - columns of a character in a terminal. Our own table, so that it holds without any setlocale: categories Mn, Me and
- * the invisible ones of Cf are zero wide, East Asian Width W and F are two wide (UAX 11), all else one. Made from the Unicode
- * character database, version 14.0.0, by utf8_width.py;
- * emoji assigned later count as wide by their block.
+/* utf8_width.c - columns of a character in a terminal. Our own table, so that it holds without any
+ * setlocale: categories Mn, Me and the invisible ones of Cf are zero wide, East Asian Width W and F are
+ * two wide (UAX 11), all else one. Made from the Unicode character database, version 14.0.0, by
+ * utf8_width.py; emoji assigned later count as wide by their block.
  */
 #include "base/utf8.h"
 

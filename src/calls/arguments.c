@@ -192,5 +192,5 @@ void arguments_read(struct arguments *a, const char *text, size_t len, const cha
     else if (bare)
         from_bare(a, text, len, key);
     else
-        fail(a, xasprintf("the arguments are invalid JSON at byte %d: %.200s", err.code, err.text));
+        fail(a, xasprintf("the arguments are %.200s", err.text));
 }

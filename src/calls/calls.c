@@ -364,8 +364,7 @@ int calls_from_text(struct calls *c, const char *text, size_t len)
     const struct llm_tool *t = meant_for(c->tools, text, len);
     if (t)
         add_problem(c, &(struct written){.name = t->name, .arguments = text, .len = len},
-                    xasprintf("the call was written as text and is invalid JSON at byte %d: %.200s", err.code,
-                              err.text));
+                    xasprintf("the call was written as text and is %.200s", err.text));
     return t != NULL;
 }
 

@@ -1,5 +1,5 @@
-/* cell_result.h - what came of one cell, under the same names from the sandbox to the listeners: filled in by the
- * sandbox, carried by EVENT_TOOL_RESULT, put into words for the model by the agent. Plain data.
+/* cell_result.h - what came of one cell, under the same names from the sandbox to the listeners: filled in
+ * by the sandbox, carried by EVENT_TOOL_RESULT, put into words for the model by the agent. Plain data.
  */
 #ifndef CHAT_CELL_RESULT_H
 #define CHAT_CELL_RESULT_H
@@ -37,19 +37,18 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
     /* One line in three parts, which cell_what() joins: which limit ended it and how much it had, or who
      * stopped it; what is left of the variables after that; what had been lost before it ran. */
     char *what, *left, *before;
-    bool state_lost; /* variables are gone */
-    bool
-        state_restored; /* the interpreter died; variables are those from before the cell. Not with state_lost */
-    bool earlier;       /* either was so before this cell ran: what it defined is there */
-    bool files_lost;    /* /mnt/data is gone too (the container was replaced); state_lost as well */
+    bool state_lost;     /* variables are gone */
+    bool state_restored; /* the interpreter died and was restored from before the cell; not with state_lost */
+    bool earlier;        /* either was so before this cell ran: what it defined is there */
+    bool files_lost;     /* /mnt/data is gone too (the container was replaced); state_lost as well */
     double seconds;
     uint64_t out_bytes, err_bytes; /* everything it wrote */
     char *output_path;       /* the full output on disk (16 MiB at most), where that is more than was shown */
     struct cell_file *files; /* made or changed, and copied out */
     size_t n_files;
     char *files_note; /* what was not delivered and why (too big, too many, a symlink) */
-    /* the first of those that are the user's loss (too big to be copied, or the disk of this machine is full):
-     * a line, its name inside, and a line that says what would have helped */
+    /* the first of those that are the user's loss (too big to be copied, or the disk of this machine is
+     * full): a line, its name inside, and a line that says what would have helped */
     char *undelivered, *undelivered_name, *undelivered_remedy;
 };
 
@@ -59,8 +58,8 @@ void cell_result_release(struct cell_result *r);
 bool cell_succeeded(const struct cell_result *r);
 /* what, left and before as one line, or NULL; the caller frees */
 char *cell_what(const struct cell_result *r);
-/* Why it failed, for the user: the traceback, or where a limit or the user ended it, that. NULL after CELL_OK and where
- * nothing is known. The caller frees. */
+/* Why it failed, for the user: the traceback, or where a limit or the user ended it, that. NULL after
+ * CELL_OK and where nothing is known. The caller frees. */
 char *cell_error(const struct cell_result *r);
 
 #endif

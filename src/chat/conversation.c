@@ -259,7 +259,7 @@ static int check_calls(const struct turn *t, size_t i, struct error *err)
         if (!good(c->id) || !good(c->name) || !good(c->extra))
             return broken(err, i, "text that is not valid UTF-8");
         if (!is_object(c->arguments))
-            return broken(err, i, "the arguments of a call are no JSON object");
+            return broken(err, i, "the arguments of a call are not a JSON object");
     }
     return 0;
 }

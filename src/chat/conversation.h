@@ -1,8 +1,8 @@
-/* conversation.h - what was said: plain data, the same for every API and every dialect of calling.
+/* conversation.h - what was said: plain data, the same for every API and dialect.
  *
- * Turns: user, assistant (text and calls), result (one for each call, in order, right behind the assistant
- * turn). No system turn: the system prompt is put in front by src/llm, which alone knows dialects. Everything
- * is owned by the conversation; texts are valid UTF-8 without NUL (the add functions repair).
+ * A turn is the user's, the assistant's (text and calls) or a result (one for each call, in order, right
+ * after the assistant turn). There is no system turn: src/wire adds the system prompt to the request. The
+ * conversation owns everything; texts are valid UTF-8 without NUL (the add functions repair them).
  */
 #ifndef CHAT_CONVERSATION_H
 #define CHAT_CONVERSATION_H
@@ -12,21 +12,24 @@
 
 struct error;
 
+/* Bytes of one question, however it comes: typed, pasted, as an argument, on stdin. */
+#define QUESTION_MAX ((size_t)1 << 20)
+
 enum turn_role { TURN_USER, TURN_ASSISTANT, TURN_RESULT };
 
-/* How a call ended; the dialect decides the words around the text. */
+/* How a call ended. */
 enum result_kind {
-    RESULT_OK, /* it ran; text is what it gave */
-    /* it ran and failed (exception, time-out, killed), or was refused; the model may repair */
+    RESULT_OK, /* it ran; text is its output */
+    /* it ran and failed (exception, timeout, killed), or was refused; the model may try again */
     RESULT_FAILED,
     RESULT_MALFORMED,   /* the call could not be understood; text says why */
     RESULT_INTERRUPTED, /* the user stopped it */
-    RESULT_NO_MORE,     /* not run: the repair rounds are used up; only an answer is wanted */
+    RESULT_NO_MORE,     /* not run: there were too many repairs; the model must answer now */
 };
 
 struct call {
-    char *id;        /* as the service sent it, or made (nine letters and digits) */
-    char *name;      /* the tool's name, normalised where it was recognised */
+    char *id;        /* as the service sent it, or our own (nine letters and digits) */
+    char *name;      /* the tool's name, normalised if it was recognised */
     char *arguments; /* always the text of a valid JSON object */
     char *extra;     /* "extra_content" of the service, JSON text kept verbatim, or NULL */
 };
@@ -34,19 +37,18 @@ struct call {
 struct turn {
     enum turn_role role;
     char *text; /* never NULL */
-    /* user only: so many bytes at its beginning only help to write code; who is asked for words needs none of
-     * them */
+    /* user only: this many bytes at the start of text only help to write code; they are left out when the
+     * model is asked for words alone */
     size_t aside;
     struct call *calls; /* assistant only */
     size_t n_calls;
     char *call_id; /* result only: the id of the call it answers */
     enum result_kind result;
     char *reasoning;       /* assistant only: what the service sent, or NULL */
-    char *reasoning_field; /* the field's name: it goes back under the same */
-    /* assistant only: what else the service gave to be carried over, JSON text that only it understands, or
-     * NULL */
+    char *reasoning_field; /* name of the field it came in, and goes back in */
+    /* assistant only: reasoning items, JSON text that only the service understands, or NULL */
     char *reasoning_items;
-    char *origin; /* endpoint, model and API that made it: reasoning and extra go back only there */
+    char *origin; /* endpoint, model and API it came from: reasoning and extra are sent back only there */
 };
 
 struct conversation {

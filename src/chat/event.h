@@ -1,7 +1,5 @@
-/* event.h - what happens while a question is answered, as plain data: the one interface for listeners
- * (terminal, pipe,
- * --json, store, tests). Pointers in an event are valid only during the callback. Text is untrusted and not
- * scrubbed.
+/* event.h - what happens while a question is answered, as plain data for listeners (terminal, pipe, --json,
+ * tests). Pointers in an event are valid only during the callback. Text is untrusted and not scrubbed.
  */
 #ifndef CHAT_EVENT_H
 #define CHAT_EVENT_H
@@ -15,11 +13,11 @@
 struct language;
 
 enum event_type {
-    EVENT_SESSION,     /* first: what this session runs on */
-    EVENT_SANDBOX,     /* it is up, or was replaced: what code runs on */
+    EVENT_SESSION,     /* first: model, endpoint, version */
+    EVENT_SANDBOX,     /* the sandbox is running, or was replaced: engine, image, Python */
     EVENT_TEXT,        /* a piece of a reply's text, as it streams */
     EVENT_REASONING,   /* a piece of a reply's reasoning */
-    EVENT_REPLY_END,   /* the reply is whole; now it is known what its text was */
+    EVENT_REPLY_END,   /* the reply is complete; now it is known what its text was */
     EVENT_TOOL_CALL,   /* code about to run */
     EVENT_TOOL_OUTPUT, /* a piece of its output, live */
     EVENT_TOOL_RESULT, /* it ended */
@@ -32,11 +30,11 @@ enum event_type {
 
 enum reply_kind {
     REPLY_ANSWER, /* no call: this text is the answer */
-    REPLY_CALLS,  /* it made calls: the text was talk beside them */
-    /* no answer: it was empty, or the code that it shows was to be run; the next reply takes its place */
+    REPLY_CALLS,  /* it made calls: the text only accompanies them */
+    /* not an answer: it was empty, or it showed code that had to be run; the next reply replaces it */
     REPLY_NUDGED,
-    REPLY_THOUGHTS, /* it was reasoning, as only its end told: what comes now is the reply */
-    /* ended early (interrupted, connection lost): text was shown, no call of it runs */
+    REPLY_THOUGHTS, /* the text so far was reasoning, as its end showed; the reply itself follows */
+    /* ended early (interrupted, connection lost): its text was shown, its calls are not run */
     REPLY_CUT,
 };
 

@@ -35,11 +35,10 @@ const struct language languages[] = {
         .reads_json = "json.load(",
     },
 };
-const size_t n_languages = countof(languages);
 
 const struct language *language_of_tag(const char *tag, size_t len)
 {
-    for (size_t i = 0; i < n_languages; i++)
+    for (size_t i = 0; i < countof(languages); i++)
         for (const char *const *t = languages[i].tags; *t; t++)
             if (strlen(*t) == len && !strncasecmp(tag, *t, len))
                 return &languages[i];

@@ -25,7 +25,6 @@ struct language {
 };
 
 extern const struct language languages[];
-extern const size_t n_languages;
 
 /* Whose fence has this tag, len bytes in any case; NULL: a block that is only to be read. */
 const struct language *language_of_tag(const char *tag, size_t len);

@@ -1,8 +1,9 @@
-/* prompts.h - an agent's definition and the texts it speaks with: one struct from the YAML of prompts/ (read by
- * config/prompt_file.h) over the agent, which fills in the placeholders, to the request (src/wire). Plain data.
+/* prompts.h - an agent's definition and the texts it speaks with: one struct from the YAML of prompts/
+ * (read by config/prompt_file.h) over the agent, which fills in the placeholders, to the request
+ * (src/wire). Plain data.
  *
- * Placeholders: {python} {packages} {names} {limits} {date} {tool} are filled in by the agent, {output} in the
- * blocks_* texts by src/wire.
+ * Placeholders: {python} {packages} {names} {limits} {date} {tool} are filled in by the agent, {output}
+ * in the blocks_* texts by src/wire.
  */
 #ifndef CHAT_PROMPTS_H
 #define CHAT_PROMPTS_H
@@ -17,8 +18,8 @@ struct prompt_tool {
     const char *name, *description;
 };
 
-struct
-    prompts { /* strings belong to whoever filled it in; after loading only model and reasoning_effort may be NULL */
+/* Strings belong to whoever filled it in; after loading only model and reasoning_effort may be NULL. */
+struct prompts {
     const char *role;
     const char *model; /* the model it asks for when nobody names one; NULL: any */
     const char *reasoning_effort;

@@ -2,11 +2,13 @@
  * suggest. */
 #include "config/args.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "chat/conversation.h"
 #include "config/option.h"
 
 static const char *const reserved[] = {"sessions", "serve"};
@@ -21,19 +23,38 @@ static void add(struct args *a, const struct option *o, const char *value, bool 
         a->help = true;
 }
 
+/* What people type who know other programs. */
+static const char *habit(const char *word)
+{
+    static const struct {
+        const char *word, *hint;
+    } habits[] = {
+        {"-a", "Did you mean --add FILE?"},
+        {"-o", "--out DIR saves files, --json prints events."},
+        {"-r", "Conversations cannot be resumed; --sandbox-name NAME keeps variables."},
+        {"-y", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
+        {"--continue", "Conversations cannot be resumed; --sandbox-name NAME keeps variables."},
+        {"--resume", "Conversations cannot be resumed; --sandbox-name NAME keeps variables."},
+        {"--no-color", "Did you mean --color never?"},
+    };
+
+    for (size_t i = 0; i < countof(habits); i++)
+        if (!strcmp(word, habits[i].word))
+            return habits[i].hint;
+    return NULL;
+}
+
 static int unknown(const char *word, size_t name_len, struct error *err)
 {
-    const char *near = word[1] == '-' ? nearest_flag(word + 2, name_len) : NULL;
+    const char *near = word[1] == '-' ? nearest_flag(word + 2, name_len) : NULL, *hint = habit(word);
     autofree char *shown = scrub_line(word, SCRUB_TERMINAL);
+    char line[100] = "sandpiper help all lists all options.";
 
-    if (strchr(word, ' '))
-        return error_set(err, ERROR_USAGE, 0,
-                         "unknown option %.60s\nPut -- before a question that begins with a dash.", shown);
-    if (near)
-        return error_set(err, ERROR_USAGE, 0,
-                         "unknown option %.60s\nDid you mean --%s? sandpiper help all lists them.", shown,
-                         near);
-    return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\nsandpiper help all lists them.", shown);
+    if (hint || strchr(word, ' '))
+        snprintf(line, sizeof line, "%s", hint ? hint : "Put -- before a question that starts with a dash.");
+    else if (near)
+        snprintf(line, sizeof line, "Did you mean --%s? sandpiper help all lists all options.", near);
+    return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\n%s", shown, line);
 }
 
 /* "--name", "--name=value", or "--name" and the next word. Returns how many words were used, or -1. */
@@ -104,84 +125,84 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
     for (size_t i = 0; i < countof(reserved); i++)
         if (strcmp(word, reserved[i]) == 0)
             return error_set(err, ERROR_USAGE, 0,
-                             "\"%s\" is kept for a command that this version does not have\n"
+                             "\"%s\" is reserved for a future command\n"
                              "To ask it as a question: sandpiper -p %s",
                              word, word);
     /* "doctr" is no question. A longer way from a command is left to the model. */
     for (size_t i = 0; i < countof(commands); i++)
         if (strlen(commands[i].word) >= 4 && name_one_edit_away(word, commands[i].word))
-            return error_set(
-                err, ERROR_USAGE, 0,
-                "there is no command \"%s\"; did you mean %s?\nTo ask it as a question: sandpiper -p \"%s\"",
-                word, commands[i].word, word);
+            return error_set(err, ERROR_USAGE, 0,
+                             "unknown command \"%s\"; did you mean %s?\n"
+                             "To ask it as a question: sandpiper -p \"%s\"",
+                             word, commands[i].word, word);
     *is_command = false;
     return 0;
 }
 
+/* As the user writes them. */
+static const char *const command_names[] = {
+    [COMMAND_ASK] = "",
+    [COMMAND_EXEC] = "exec",
+    [COMMAND_CONFIG] = "config",
+    [COMMAND_DOCTOR] = "doctor",
+    [COMMAND_GC] = "gc",
+    [COMMAND_MODELS] = "models",
+    [COMMAND_PS] = "ps",
+    [COMMAND_RM] = "rm",
+    [COMMAND_DEBUG] = "debug",
+    [COMMAND_DEBUG_REPLY] = "debug reply",
+    [COMMAND_DEBUG_REQUEST] = "debug request",
+    [COMMAND_HELP] = "help",
+};
+
 /* "--help all", "--help exec", "exec --help": which page. */
 static void help_wanted(struct args *a, const char *next)
 {
-    static const char *const names[] = {
-        [COMMAND_EXEC] = "exec",
-        [COMMAND_CONFIG] = "config",
-        [COMMAND_DOCTOR] = "doctor",
-        [COMMAND_GC] = "gc",
-        [COMMAND_MODELS] = "models",
-        [COMMAND_PS] = "ps",
-        [COMMAND_RM] = "rm",
-        [COMMAND_DEBUG] = "debug",
-        [COMMAND_DEBUG_REPLY] = "debug",
-        [COMMAND_DEBUG_REQUEST] = "debug",
-        [COMMAND_HELP] = NULL,
-    };
+    bool debug = a->command == COMMAND_DEBUG_REPLY || a->command == COMMAND_DEBUG_REQUEST;
 
     a->help_topic = next ? help_find(next) : NULL;
-    if (!a->help_topic && names[a->command])
-        a->help_topic = help_find(names[a->command]);
+    if (!a->help_topic)
+        a->help_topic = help_find(debug ? "debug" : command_names[a->command]);
 }
 
 static int operand(struct args *a, const char *word, bool literal, struct error *err)
 {
     if (a->command == COMMAND_HELP) {
         if (a->help_topic || !(a->help_topic = help_find(word)))
-            return error_set(err, ERROR_USAGE, 0,
-                             "help knows all, exec, config, doctor, models, ps, rm, gc and debug\n"
-                             "To ask a question: sandpiper -p \"help ...\"");
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "no help page \"%.40s\"; there are: all, exec, config, doctor, models, ps, rm, gc, debug\n"
+                "To ask a question: sandpiper -p \"help ...\"",
+                word);
         return 0;
     }
     if (a->command == COMMAND_DEBUG) {
         if (strcmp(word, "reply") != 0 && strcmp(word, "request") != 0)
-            return error_set(
-                err, ERROR_USAGE, 0,
-                "debug knows reply and request, not \"%.40s\"\nTo ask a question: sandpiper -p \"debug ...\"",
-                word);
+            return error_set(err, ERROR_USAGE, 0,
+                             "unknown command \"debug %.40s\"; there are debug reply and debug request\n"
+                             "To ask a question: sandpiper -p \"debug ...\"",
+                             word);
         a->command = strcmp(word, "reply") == 0 ? COMMAND_DEBUG_REPLY : COMMAND_DEBUG_REQUEST;
         return 0;
     }
     if (a->command == COMMAND_DEBUG_REPLY)
-        return error_set(err, ERROR_USAGE, 0,
-                         "debug reply takes no further words: the body is read from stdin");
+        return error_set(err, ERROR_USAGE, 0, "debug reply takes no arguments: it reads the body from stdin");
     if (a->command == COMMAND_RM) {
         argv_push(&a->names, word);
         return 0;
     }
     if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC
-        || a->command == COMMAND_PS) {
-        const char *name = a->command == COMMAND_CONFIG   ? "config"
-                           : a->command == COMMAND_DOCTOR ? "doctor"
-                           : a->command == COMMAND_GC     ? "gc"
-                                                          : "ps";
+        || a->command == COMMAND_PS)
         return error_set(err, ERROR_USAGE, 0,
-                         "%s takes no further words\nTo ask a question: sandpiper -p \"%s ...\"", name, name);
-    }
+                         "%s takes no arguments\nTo ask a question: sandpiper -p \"%s ...\"",
+                         command_names[a->command], command_names[a->command]);
     if (a->operand && a->command == COMMAND_MODELS)
         return error_set(err, ERROR_USAGE, 0,
-                         "models takes one word, a part of the names that you want to see\n"
+                         "models takes one argument, a part of the names to list\n"
                          "To ask a question: sandpiper -p \"models ...\"");
     if (a->operand)
         return error_set(err, ERROR_USAGE, 0,
-                         "more than one word: quote the question, as in sandpiper \"%.40s %.40s ...\"",
-                         a->operand, word);
+                         "put the whole question in quotes: sandpiper \"%.40s %.40s ...\"", a->operand, word);
     a->operand = word;
     a->operand_is_stdin = !literal && strcmp(word, "-") == 0;
     return 0;
@@ -206,7 +227,7 @@ static int check_rm(const struct args *a, struct error *err)
 {
     if (!value_of(a, "all") != (a->names.n > 0))
         return error_set(err, ERROR_USAGE, 0,
-                         "rm needs the names of sandboxes, or --all: sandpiper rm NAME...\n"
+                         "rm needs the names of sandboxes, or --all alone: sandpiper rm NAME...\n"
                          "To ask it as a question: sandpiper -p rm");
     return 0;
 }
@@ -221,30 +242,28 @@ static int check_exec(const struct args *a, struct error *err)
     if (how && strcmp(how, "data") == 0 && !code && (!a->operand || a->operand_is_stdin))
         return error_set(err, ERROR_USAGE, 0,
                          "--stdin data: stdin is already the code\n"
-                         "Name a file of code: sandpiper exec FILE, or -c CODE");
+                         "Give the code as a file or with -c: sandpiper exec FILE");
     return 0;
 }
 
 /* Is each option one of this command's? */
 static int check_options(const struct args *a, struct error *err)
 {
-    static const struct {
-        int here;
-        const char *name;
-    } commands[] = {
-        [COMMAND_ASK] = {FOR_ASK, ""},
-        [COMMAND_EXEC] = {FOR_EXEC, "exec"},
-        [COMMAND_CONFIG] = {FOR_CONFIG, "config"},
-        [COMMAND_DEBUG_REPLY] = {FOR_REPLY, "debug reply"},
-        [COMMAND_DEBUG_REQUEST] = {FOR_REQUEST, "debug request"},
-        /* what config takes, they take */
-        [COMMAND_DOCTOR] = {FOR_CONFIG | FOR_DOCTOR, "doctor"},
-        [COMMAND_GC] = {FOR_CONFIG, "gc"},
-        [COMMAND_MODELS] = {FOR_CONFIG | FOR_MODELS, "models"},
-        [COMMAND_PS] = {FOR_CONFIG | FOR_PS, "ps"},
-        [COMMAND_RM] = {FOR_CONFIG | FOR_RM, "rm"},
+    static const int takes[] = {
+        [COMMAND_ASK] = FOR_ASK,
+        [COMMAND_EXEC] = FOR_EXEC,
+        [COMMAND_CONFIG] = FOR_CONFIG,
+        [COMMAND_DEBUG_REPLY] = FOR_REPLY,
+        [COMMAND_DEBUG_REQUEST] = FOR_REQUEST,
+        /* these take what config takes */
+        [COMMAND_DOCTOR] = FOR_CONFIG | FOR_DOCTOR,
+        [COMMAND_GC] = FOR_CONFIG,
+        [COMMAND_MODELS] = FOR_CONFIG | FOR_MODELS,
+        [COMMAND_PS] = FOR_CONFIG | FOR_PS,
+        [COMMAND_RM] = FOR_CONFIG | FOR_RM,
+        [COMMAND_HELP] = 0,
     };
-    int here = commands[a->command].here;
+    int here = takes[a->command];
 
     for (size_t i = 0; i < a->n; i++) {
         const struct option *o = a->v[i].option;
@@ -252,15 +271,16 @@ static int check_options(const struct args *a, struct error *err)
         if (o->commands & here)
             continue;
         if (here != FOR_ASK)
-            return error_set(err, ERROR_USAGE, 0, "--%s means nothing to \"sandpiper %s\"", o->flag,
-                             commands[a->command].name);
+            return error_set(err, ERROR_USAGE, 0, "%s has no option --%s", command_names[a->command],
+                             o->flag);
         if (o->letter == 'c' && a->v[i].letter)
             return of_exec_alone(err);
-        return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only", o->flag,
+        return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only%s", o->flag,
                          o->commands == FOR_REPLY   ? "debug reply"
                          : o->commands == FOR_RM    ? "rm"
                          : o->commands & FOR_DOCTOR ? "doctor"
-                                                    : "exec");
+                                                    : "exec",
+                         o->letter == 'f' ? "\nDid you mean --add FILE?" : "");
     }
     return 0;
 }
@@ -272,20 +292,21 @@ static int check_question(const struct args *a, bool prompt, const char *text, s
 
     if (prompt && a->operand)
         return error_set(err, ERROR_USAGE, 0,
-                         "-p beside another question: quote the question and give it once");
+                         "two questions: one with -p and one without; put one question in quotes");
     if ((prompt || a->operand) && how && strcmp(how, "script") == 0)
-        return error_set(err, ERROR_USAGE, 0,
-                         "--stdin script beside a question: with it stdin holds the questions\n"
-                         "To give stdin as data: --stdin data");
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "--stdin script and a question exclude each other: the questions are read from stdin\n"
+            "To give stdin as data: --stdin data");
     if (!prompt)
         text = a->operand_is_stdin ? NULL : a->operand;
     if (text && strspn(text, " \t\r\n") == strlen(text))
         return error_set(err, ERROR_USAGE, 0, "the question is empty");
-    if (text && strlen(text) > PROMPT_MAX)
+    if (text && strlen(text) > QUESTION_MAX)
         return error_set(
             err, ERROR_USAGE, 0,
-            "the question has %zu bytes, at most %zu are possible\nPut long text into a file and use --add.",
-            strlen(text), PROMPT_MAX);
+            "the question is too long (%zu bytes, at most %zu)\nPut long text into a file and use --add.",
+            strlen(text), QUESTION_MAX);
     return 0;
 }
 
@@ -294,7 +315,8 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
 {
     if (a->command == COMMAND_DEBUG)
         return error_set(err, ERROR_USAGE, 0,
-                         "debug needs a word: reply or request\nTo ask it as a question: sandpiper -p debug");
+                         "debug what? reply or request\n"
+                         "To ask it as a question: sandpiper -p debug");
     if (check_options(a, err) < 0)
         return -1;
     if (a->command == COMMAND_DEBUG_REQUEST && !prompt && !a->operand)
@@ -354,8 +376,7 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
     for (size_t i = 0; i < a->n; i++)
         if (a->v[i].option->letter == 'p') {
             if (prompt)
-                return error_set(err, ERROR_USAGE, 0,
-                                 "-p was given twice: quote the question and give it once");
+                return error_set(err, ERROR_USAGE, 0, "-p was given twice; put the whole question in quotes");
             prompt = true;
             text = a->v[i].value;
         }

@@ -1,5 +1,5 @@
-/* args.h - the command line as words: which command, which options with which argument, which operand. Knows
- * the option table, not the meaning of any option.
+/* args.h - parses the command line: the command, the options with their arguments, the operand. It knows the
+ * option table, but not what an option means.
  */
 #ifndef CONFIG_ARGS_H
 #define CONFIG_ARGS_H
@@ -16,7 +16,7 @@ enum command {
     COMMAND_ASK,
     COMMAND_EXEC,
     COMMAND_CONFIG,
-    COMMAND_DEBUG /* only while its next word is not read */,
+    COMMAND_DEBUG /* until its next word was read */,
     COMMAND_DEBUG_REPLY,
     COMMAND_DEBUG_REQUEST,
     COMMAND_DOCTOR,
@@ -38,16 +38,14 @@ struct args { /* points into argv */
     const char *operand;
     bool operand_is_stdin;
     struct argv names; /* of rm: copies */
-    /* of exec: the words behind FILE or -c CODE, which are its code's; ended by NULL. NULL: none */
+    /* exec: the words after FILE or -c CODE, the arguments of the code; ends with NULL. NULL: none */
     char *const *rest;
     struct arg *v;
     size_t n;
-    /* one of them was met: the rest was not looked at, but for the word right behind --help */
+    /* --version or --help was found; the words after it were not parsed, except the one right after --help */
     bool version, help;
     const char *help_topic; /* as option_help() wants it */
 };
-
-#define PROMPT_MAX ((size_t)1 << 20)
 
 int args_parse(struct args *a, int argc, char *const *argv, struct error *err);
 void args_release(struct args *a);

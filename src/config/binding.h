@@ -1,10 +1,8 @@
-/* binding.h - the rule that binds a key to a base URL: a key goes only to the URL that came from the same
- * place. A pure function of where things came from, apart from everything else so that it can be read and
- * tested whole.
+/* binding.h - the rule that binds a key to a base URL: a key is sent only to a URL set in the same place. A
+ * pure function, kept separate so that it can be read and tested completely.
  *
- * What it stops: a .env in somebody's repository that sets OPENAI_BASE_URL and waits for the OPENAI_API_KEY
- * of the environment; a
- * --base-url that is tried out with the key of another service still exported.
+ * It stops a .env in somebody's repository that sets OPENAI_BASE_URL to collect the OPENAI_API_KEY of the
+ * environment, and a --base-url that is tried while the key of another service is exported.
  */
 #ifndef CONFIG_BINDING_H
 #define CONFIG_BINDING_H

@@ -47,6 +47,6 @@ int config_check_ca_cert(const struct config *c, struct error *err)
         return 0;
     step = text.len > 1 && !memcmp(text.data, "\x30\x82", 2)
                ? "Convert it to PEM: openssl x509 -inform der -in FILE -out FILE.pem"
-               : "It must be in PEM form, with -----BEGIN CERTIFICATE-----";
-    return error_set(err, ERROR_USAGE, 0, "%s: %.300s holds no certificate\n%s", from, c->ca_cert, step);
+               : "It must be in PEM format, with -----BEGIN CERTIFICATE-----";
+    return error_set(err, ERROR_USAGE, 0, "%s: %.300s contains no certificate\n%s", from, c->ca_cert, step);
 }

@@ -1,9 +1,9 @@
-/* config.h - what is in force, and where each value came from. Read by main alone, which hands every room its
- * own small option struct; this one is never passed down. Layers, each over the one before: built-in default,
- * config.yaml, .env of the working directory, environment, flags.
+/* config.h - the settings, and where each value came from. Only main reads it, and gives each room its own
+ * small option struct; this one is never passed down. Layers, each overriding the one before: built-in
+ * default, config.yaml, .env of the working directory, environment, flags.
  *
- * A working directory may be hostile: of .env only the keys and base URLs of providers, SANDPIPER_PROVIDER
- * and SANDPIPER_MODEL are taken. Prints nothing: what the user should know lies in notices.
+ * The working directory may be hostile: only the keys and base URLs of providers, SANDPIPER_PROVIDER and
+ * SANDPIPER_MODEL are read from .env. Nothing here prints: messages for the user are in notices.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -78,7 +78,7 @@ struct config {
     /* Asks the user a question of yes or no, or says that there is nobody to ask. NULL: there is not. */
     enum folder_answer (*ask)(void *ctx, const char *question);
     void *ask_ctx;
-    /* a folder decides where questions go: to be said even when quiet; or NULL */
+    /* .env decides where questions go: a line to print even with --quiet; or NULL */
     const char *said;
     struct providers providers;                 /* the built-in ones and those of config.yaml */
     struct profiles profiles, builtin_profiles; /* of models: those of config.yaml, and our own */
@@ -90,8 +90,8 @@ struct config {
     char *const *env;
 };
 
-/* Everything: command line, config.yaml, .env, environment. --version and --help stop it before any file is
- * read. Errors are ERROR_USAGE. c is valid for config_release after a failure too. */
+/* Read the command line, config.yaml, .env and the environment. With --version or --help no file is read.
+ * Errors are ERROR_USAGE. Call config_release also after a failure. */
 int config_load(struct config *c, int argc, char *const *argv, char *const *env, struct error *err);
 void config_release(struct config *c);
 

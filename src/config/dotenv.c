@@ -143,10 +143,10 @@ int dotenv_parse(struct dotenv *d, const char *text, size_t len, struct error *e
 
     *d = (struct dotenv){0};
     if (len > DOTENV_MAX)
-        return error_set(err, ERROR_USAGE, 0, ".env: the file has %zu bytes, at most %zu are read", len,
+        return error_set(err, ERROR_USAGE, 0, ".env is too large: %zu bytes, the limit is %zu", len,
                          DOTENV_MAX);
     if (len && memchr(text, 0, len))
-        return error_set(err, ERROR_USAGE, 0, ".env: the file has a NUL in it; it is no text");
+        return error_set(err, ERROR_USAGE, 0, ".env is not a text file: it contains a NUL byte");
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         c.p += 3;
     while (c.p < c.end) {

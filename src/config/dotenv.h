@@ -1,12 +1,12 @@
-/* dotenv.h - the .env of the working directory: NAME=value lines; nothing is expanded, nothing is run and
- * nothing gets into the environment.
+/* dotenv.h - parses the .env of the working directory: NAME=value lines. Nothing is expanded or run, and
+ * nothing is put into the environment.
  *
  *     export NAME=value   # comment
  *     NAME='as it is'
  *     NAME="with \n \t \" \\ \$"        quoted values may span lines
  *
- * The later of two lines with one name counts. The directory may be hostile: config.c decides which names are
- * taken at all.
+ * Of two lines with the same name the later counts. The directory may be hostile: config.c decides which
+ * names are used at all.
  */
 #ifndef CONFIG_DOTENV_H
 #define CONFIG_DOTENV_H

@@ -143,7 +143,7 @@ static const struct provider *named_provider(const struct config *c, const char 
         return p;
     near = provider_nearest(&c->providers, name);
     if (near) {
-        error_set(err, ERROR_USAGE, 0, "%s: there is no provider \"%.60s\"; did you mean %s?", where, shown,
+        error_set(err, ERROR_USAGE, 0, "%s: unknown provider \"%.60s\"; did you mean %s?", where, shown,
                   near);
         return NULL;
     }
@@ -151,8 +151,9 @@ static const struct provider *named_provider(const struct config *c, const char 
     for (size_t i = 0; i < c->providers.n; i++)
         buf_addf(&names, "%s%s", i ? ", " : "", c->providers.v[i].name);
     error_set(err, ERROR_USAGE, 0,
-              "%s: there is no provider \"%.60s\"\nKnown: %s. Others can be added in config.yaml.", where,
-              shown, buf_str(&names));
+              "%s: unknown provider \"%.60s\"\n"
+              "Known: %s. Others can be added in config.yaml.",
+              where, shown, buf_str(&names));
     return NULL;
 }
 
@@ -170,7 +171,7 @@ static bool folder_may_name(struct config *c, const char *name)
     implicit_choice(c, &e, 0, NULL);
     bool chosen = e.found;
     if (chosen)
-        argv_pushf(&c->notices, "./.env:%d: SANDPIPER_PROVIDER is passed over: your environment chooses %s",
+        argv_pushf(&c->notices, "./.env:%d: SANDPIPER_PROVIDER is ignored: your environment chooses %s",
                    c->choice[SOURCE_DOTENV].provider.from.line, e.provider);
     endpoint_release(&e);
     return !chosen;
@@ -296,7 +297,7 @@ static int check_url(const struct config *c, const struct endpoint *e, struct er
     if ((e->key || e->key_command) && url_is_plain(e->base_url) && !url_is_loopback(e->base_url)
         && !c->allow_insecure && !(e->entry && e->entry->allow_insecure))
         return error_set(err, ERROR_USAGE, 0,
-                         "%s: a key would go over the network in clear text to %s\n"
+                         "%s: the key would be sent unencrypted to %s\n"
                          "Use https://, or set allow_insecure: true in config.yaml.",
                          where, e->base_url);
     return 0;
@@ -345,8 +346,8 @@ static void tell_passed_over(struct config *c, const struct endpoint *e)
     if (p && !d && p->host_variable)
         d = dotenv_get(&c->dotenv, p->host_variable);
     if (d)
-        argv_pushf(&c->notices, "./.env:%d: %s is passed over: you have a key or URL of %s yourself", d->line,
-                   d->name, e->provider);
+        argv_pushf(&c->notices, "./.env:%d: %s is ignored: you have set a key or URL for %s yourself",
+                   d->line, d->name, e->provider);
 }
 
 int endpoint_choose(struct config *c, struct endpoint *e, struct error *err)
@@ -360,7 +361,7 @@ int endpoint_choose(struct config *c, struct endpoint *e, struct error *err)
     if (answer == FOLDER_NOBODY || answer == FOLDER_INTERRUPTED)
         return -1;
     if (answer == FOLDER_DENIED) {
-        argv_pushf(&c->notices, "./.env is left out: you did not allow that it sends questions to %.200s",
+        argv_pushf(&c->notices, "./.env is ignored: you did not allow it to send questions to %.200s",
                    e->base_url);
         endpoint_release(e);
         folder_leave_out(c);
@@ -382,8 +383,8 @@ int endpoint_check_key(const struct endpoint *e, struct error *err)
     if (e->key || e->key_command || e->unbound || url_is_plain(e->base_url) || url_is_loopback(e->base_url))
         return 0;
     return error_set(err, ERROR_USAGE, 0,
-                     "%s wants a key, and %s is not set\n"
-                     "export %s=..., or name it in .env, or give api_key_command: in config.yaml",
+                     "%s needs an API key, and %s is not set\n"
+                     "export %s=..., or put it in .env, or set api_key_command: in config.yaml",
                      endpoint_title(e), p->key_variable[0], p->key_variable[0]);
 }
 

@@ -1,11 +1,11 @@
-/* endpoint.h - which model, where, with which key: the decision over all layers.
+/* endpoint.h - decides which model is asked, at which URL, with which key.
  *
- * base_url and provider of the highest layer that has either count, and nothing of them from lower ones. With
- * neither, the first known provider whose key or URL is in the environment, then in .env, then in
- * config.yaml. A model named in the same layer as another provider belongs to that one. A folder's .env
- * changes nothing that the user has chosen: of a provider that he has a key or URL for it has no say where
- * that is, and where the environment chooses, it may only name one of those. A place that is none of the
- * provider's own is asked about (folder.h). Keys as binding.h has it.
+ * base_url and provider are taken from the highest layer that sets either of them. If no layer does, the
+ * first known provider counts whose key or URL is in the environment, then in .env, then in config.yaml. A
+ * model set in the same layer as another provider belongs to that provider. A folder's .env cannot override
+ * the user's choices: it cannot set the URL of a provider whose key or URL the user has set, and if the
+ * environment chooses a provider, it may only name another one that the user has a key or URL for. A URL that
+ * is not the provider's own must be allowed by the user (folder.h). Keys: binding.h.
  */
 #ifndef CONFIG_ENDPOINT_H
 #define CONFIG_ENDPOINT_H

@@ -98,12 +98,12 @@ static int clean_key(const char *key, const char *where, char **out, struct erro
     while (len && isspace((unsigned char)key[len - 1]))
         len--;
     if (len > KEY_MAX)
-        return error_set(err, ERROR_USAGE, 0, "%s: a key of %zu bytes; at most %d are taken", where, len,
+        return error_set(err, ERROR_USAGE, 0, "%s: the key is too long (%zu bytes, at most %d)", where, len,
                          KEY_MAX);
     for (size_t i = 0; i < len; i++)
         if (!isgraph((unsigned char)key[i]))
-            return error_set(err, ERROR_USAGE, 0,
-                             "%s: the key has a character that cannot be in one (byte %zu)", where, i + 1);
+            return error_set(err, ERROR_USAGE, 0, "%s: the key contains an invalid character (byte %zu)",
+                             where, i + 1);
     *out = len ? xmemdup0(key, len) : NULL;
     return 0;
 }
@@ -122,9 +122,9 @@ int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
             char url[256];
             source_text(&e->url_source, url, sizeof url);
             free(e->unbound);
-            e->unbound = xasprintf(
-                "the key of %s is not sent to %s (URL of %s): a key goes only to the URL of the same place",
-                text, e->base_url, url);
+            e->unbound = xasprintf("the key from %s is not sent to %s (URL from %s): a key is sent only to a "
+                                   "URL set in the same place",
+                                   text, e->base_url, url);
             continue;
         }
         e->key_source = f.from;
@@ -160,8 +160,8 @@ int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err)
     } else if (!WIFEXITED(r.status) || WEXITSTATUS(r.status) != 0) {
         autofree char *said = scrub_line(buf_str(&r.err), SCRUB_TERMINAL);
         child_status_text(r.status, what, sizeof what);
-        error_set(err, ERROR_USAGE, 0, "api_key_command: %s ended with %s%s%.200s", e->key_command->v[0],
-                  what, *said ? ": " : "", said);
+        error_set(err, ERROR_USAGE, 0, "api_key_command: %s failed: %s%s%.200s", e->key_command->v[0], what,
+                  *said ? ": " : "", said);
     } else {
         if (r.out.data)
             r.out.data[strcspn(r.out.data, "\n")] = '\0';

@@ -50,7 +50,7 @@ static int read_variables(char **at, const struct ydoc *y, struct error *err)
     for (size_t i = 0; i < n; i++) {
         const struct ydoc *item = y->type == YDOC_LIST ? &y->v[i] : y;
         if (!is_variable(item))
-            return ydoc_expected(item, "the name of an environment variable, or a list of such", err);
+            return ydoc_expected(item, "the name of an environment variable, or a list of names", err);
         replace(&at[i], item->text);
     }
     return 0;
@@ -176,7 +176,7 @@ static int read_text(const struct field *f, const struct ydoc *y, char **at, str
     if (f->type == F_URL) {
         good = good
                && (!strncmp(y->text, "http://", 7) || !strncmp(y->text, "https://", 8) || y->text[0] == '{');
-        what = "a URL that begins with https:// or http://";
+        what = "a URL that starts with https:// or http://";
     } else if (f->type == F_VARIABLE) {
         good = is_variable(y);
         what = "the name of an environment variable";
@@ -253,6 +253,8 @@ static int unknown_field(const struct schema *s, const struct ydoc *y, struct er
     near = nearest_name(y->key, strlen(y->key), names);
     if (near)
         return ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
+    if (s->n < 3)
+        return ydoc_key_error(y, err, "unknown key %.60s; expected %s", y->key, names[0]);
     return ydoc_key_error(y, err, "unknown key %.60s; expected %s, %s, %s, ...", y->key, names[0], names[1],
                           names[2]);
 }

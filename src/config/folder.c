@@ -115,9 +115,8 @@ static enum folder_answer ask(struct config *c, const struct endpoint *e, struct
     if (answer == FOLDER_NOBODY)
         error_set(
             err, ERROR_USAGE, 0,
-            "this folder's .env sends your questions to %.200s (%s), and you have not "
-            "allowed that\nStart sandpiper here at a terminal to be asked once, or give --dotenv allow, or "
-            "--dotenv ignore to leave .env out.",
+            "this folder's .env sends your questions to %.200s (%s), and you have not allowed that\n"
+            "Start sandpiper here at a terminal to be asked once, or use --dotenv allow or --dotenv ignore.",
             host, e->url_source.name);
     return answer;
 }
@@ -134,7 +133,7 @@ enum folder_answer folder_verdict(struct config *c, const struct endpoint *e, st
         return answer;
     answer = ask(c, e, err);
     if (answer > FOLDER_INTERRUPTED && path && who && remember(path, who, answer == FOLDER_ALLOWED, &why) < 0)
-        argv_pushf(&c->notices, "your answer about ./.env holds for this run only: %s", why.text);
+        argv_pushf(&c->notices, "your answer about ./.env counts for this run only: %s", why.text);
     return answer;
 }
 

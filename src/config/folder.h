@@ -1,9 +1,8 @@
-/* folder.h - may the .env of this folder say where questions go? Somebody else may have written it, and a
- * question has the data with it.
+/* folder.h - asks the user whether the .env of this folder may set where questions go. Somebody else may have
+ * written it, and a question carries the user's data.
  *
- * The user is asked once, by whoever set ask in struct config; his answer is kept by the path and the content
- * of the file, as shells do it for theirs, in $XDG_STATE_HOME/sandpiper/folders: one line a file, "allow|deny
- * DIGEST PATH", the newest first.
+ * The user is asked once (by config.ask). The answer is stored with the path and the digest of the file in
+ * $XDG_STATE_HOME/sandpiper/folders: one line per file, "allow|deny DIGEST PATH", newest first.
  */
 #ifndef CONFIG_FOLDER_H
 #define CONFIG_FOLDER_H

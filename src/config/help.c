@@ -18,34 +18,35 @@ static const char first_screen[] =
     "       sandpiper < FILE                  a script: one question a line\n"
     "       sandpiper - < FILE                the question is all of stdin\n"
     "       sandpiper exec FILE               Python in the sandbox, no model\n"
-    "       sandpiper config                  what is in force, and why\n"
+    "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check sandbox, key and model\n"
-    "       sandpiper models                  list the models of the service\n"
-    "\nThe usual options:\n";
+    "       sandpiper models                  list the models of the service\n\n"
+    "The usual options:\n";
 
 static const char everything[] =
-    "Usage: sandpiper [OPTION]... [QUESTION]  ask; the Python runs in a sandbox\n"
+    "Usage: sandpiper [OPTION]... [QUESTION]  ask; its Python runs in a sandbox\n"
     "       sandpiper                         a chat, at a terminal\n"
     "       COMMAND | sandpiper QUESTION      stdin is data for the question\n"
     "       sandpiper < FILE                  a script: one question a line\n"
     "       sandpiper - < FILE                the question is all of stdin\n"
     "       sandpiper exec FILE|-|-c CODE [ARG]...   Python in the sandbox, no model\n"
-    "       sandpiper config                  what is in force, and why\n"
+    "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check engines, limits, key and model\n"
     "       sandpiper models [TEXT]           list the models of the service\n"
-    "       sandpiper ps                      list the sandboxes with a name\n"
-    "       sandpiper rm NAME...              end them\n"
+    "       sandpiper ps                      list the named sandboxes\n"
+    "       sandpiper rm NAME...              remove them\n"
     "       sandpiper gc                      remove what killed programs left\n"
-    "       sandpiper debug reply < BODY      what is understood of a raw answer\n"
+    "       sandpiper debug reply < BODY      how sandpiper reads a raw reply\n"
     "       sandpiper debug request QUESTION  the request that would be sent\n"
     "       sandpiper help [COMMAND|all]      the usual options, a command, all\n";
 
-static const char more[] =
-    "\nEvery option: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
-    "config, doctor, models, ps, rm, gc, debug). The whole story: man sandpiper.\n";
+static const char more[] = "\n"
+                           "All options: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
+                           "config, doctor, models, ps, rm, gc, debug). Manual: man sandpiper.\n";
 
-static const char codes[] = "\nExit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
-                            "4 the code still fails, 5 a limit was reached, 75 try again later,\n"
+static const char codes[] = "\n"
+                            "Exit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
+                            "4 the code still failed, 5 a limit was reached, 75 try again later,\n"
                             "77 credentials refused, 130 interrupted, 141 stdout is closed, 143 terminated.\n"
                             "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml.\n";
 
@@ -61,64 +62,67 @@ static const struct topic {
      "Usage: sandpiper exec [OPTION]... [FILE|-] [ARG]...\n"
      "       sandpiper exec [OPTION]... -c CODE [ARG]...\n"
      "       COMMAND | sandpiper exec FILE     stdin is data for the code\n\n"
-     "Runs a file of Python, or stdin, or CODE in the sandbox, without a model. The\n"
-     "words after it are its own, in sys.argv. Its stdout and stderr are passed on as\n"
-     "they come; files that it makes in /mnt/data are copied out, their paths are on\n"
-     "stderr. What is piped in becomes a file beside it, named by its content, as in\n"
-     "open('stdin.csv'); the code's own stdin is empty.\n",
+     "Runs Python from FILE, from stdin (-) or from CODE in the sandbox, without a\n"
+     "model. Words after it are its arguments, in sys.argv. Its stdout and stderr are\n"
+     "passed on as they come. Files that it creates in /mnt/data are saved; their\n"
+     "paths are printed on stderr. Piped data becomes a file named by its content,\n"
+     "for example open('stdin.csv'); the code's own stdin is empty.\n",
      "Sandbox", " quiet verbose config help ",
-     "\nExit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
+     "\n"
+     "Exit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
      "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n"},
     {"config", FOR_CONFIG,
      "Usage: sandpiper config [OPTION]...\n\n"
-     "Prints every value in force and where it came from, as YAML that can be used\n"
-     "as config.yaml; keys are masked. Takes every option that has a key there, to\n"
-     "show what it would change: sandpiper help all.\n",
+     "Prints every setting and where it comes from, as YAML that can be used as\n"
+     "config.yaml; keys are masked. Options given with it show what they would change\n"
+     "(sandpiper help all lists them).\n",
      "", " provider model base-url config help ", ""},
     {"doctor", FOR_CONFIG,
      "Usage: sandpiper doctor [OPTION]...\n\n"
-     "Starts a sandbox with each engine, runs a piece of code in it, and says which\n"
-     "work, which limits hold, which are weaker and why, and what mends one that does\n"
-     "not work. With --sandbox ENGINE only that one.\n\n"
+     "Starts a sandbox with each engine, runs some code in it, and says which engines\n"
+     "work, which limits they enforce, which are weaker and why, and how to fix one\n"
+     "that does not work. --sandbox ENGINE checks only that one.\n\n"
      "Then checks the model: is there a key, does the service answer, does it have\n"
-     "the model, can the model call a tool (one small request). --offline leaves it\n"
-     "out.\n",
+     "the model, can the model call a tool (one small request). --offline skips this.\n",
      "Sandbox", " provider model base-url api config help ",
-     "\nExit codes: 0 an engine works and the model too, 3 no engine works, else what\n"
-     "a question would end with: 2 no model is configured, 77 the key was refused,\n"
-     "75 try again later, 1 anything else.\n"},
+     "\n"
+     "Exit codes: 0 an engine and the model work, 3 no engine works, otherwise as for\n"
+     "a question: 2 no model is configured, 77 the key was refused, 75 try again\n"
+     "later, 1 anything else.\n"},
     {"models", FOR_CONFIG | FOR_MODELS,
      "Usage: sandpiper models [OPTION]... [TEXT]\n\n"
-     "Lists the models of the service that is configured, with what it tells about\n"
-     "them: window in tokens, tools, dollars per million tokens in and out, last day.\n"
-     "TEXT shows only names that contain it. With nothing configured, the model\n"
-     "servers on this machine are asked.\n",
+     "Lists the models of the configured service with what it says about them:\n"
+     "context window in tokens, tools, dollars per million tokens in and out, last\n"
+     "day. TEXT shows only names that contain it. Without configuration it asks the\n"
+     "model servers on this machine.\n",
      "", " provider base-url json config help ",
-     "\nExit codes: 0, 1 no list or no such name, 2 nothing is configured, 75 try again\n"
+     "\n"
+     "Exit codes: 0, 1 no list or no such name, 2 nothing is configured, 75 try again\n"
      "later, 77 the key was refused.\n"},
     {"ps", FOR_CONFIG | FOR_PS,
      "Usage: sandpiper ps [--json]\n\n"
-     "Lists the sandboxes with a name: engine, which process holds it, age, how long\n"
-     "nobody was at it and when that will end it, memory in use.\n",
+     "Lists the named sandboxes: engine, the process that uses it, age, idle time and\n"
+     "when it expires, memory in use.\n",
      "", " json config help ", ""},
     {"rm", FOR_CONFIG | FOR_RM,
      "Usage: sandpiper rm NAME...\n"
      "       sandpiper rm --all [-f]\n\n"
-     "Removes sandboxes with a name, with everything in them, and says which. At a\n"
-     "terminal --all asks first.\n",
+     "Removes named sandboxes with everything in them and says which. At a terminal\n"
+     "--all asks first.\n",
      "", " config help ",
-     "\nExit codes: 0, 1 the answer was no, 2 there is none of that name, 3 a program\nholds it, or its "
-     "engine does not end it.\n"},
+     "\n"
+     "Exit codes: 0, 1 the answer was no, 2 there is no sandbox of that name, 3 a\n"
+     "program is using it, or its engine cannot remove it.\n"},
     {"gc", FOR_CONFIG,
      "Usage: sandpiper gc\n\n"
-     "Removes at once what killed programs left: containers, control groups, folders.\n"
-     "Every start does so too, in the background.\n",
+     "Removes what killed programs left behind: containers, control groups, folders.\n"
+     "Every start of sandpiper does this too, in the background.\n",
      "", " config help ", "\nExit codes: 0 nothing is left, 1 something could not be removed.\n"},
     {"debug", FOR_REPLY,
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"
      "       sandpiper debug request [OPTION]... QUESTION\n\n"
-     "reply reads the raw body of one answer of a service and prints what is\n"
-     "understood of it as one JSON object: attach both to a report. request prints\n"
+     "debug reply reads the raw body of a service's reply and prints how sandpiper\n"
+     "reads it, as one JSON object: attach both to a bug report. debug request prints\n"
      "the body that would be sent for a question, without the key, and sends nothing;\n"
      "it takes the options of a question.\n",
      "", " dialect help ", ""},
@@ -206,7 +210,7 @@ static void help_all(struct buf *out)
         add_option(out, o);
     }
     buf_addstr(out, codes);
-    buf_addstr(out, "The whole story: man sandpiper.\n");
+    buf_addstr(out, "Manual: man sandpiper.\n");
 }
 
 const char *help_find(const char *word)

@@ -51,9 +51,9 @@ int config_apply_dotenv(struct config *c, const char *text, size_t len, struct e
         return -1;
     sha256_hex(text, len, c->dotenv_digest);
     if (c->dotenv.bad == 1)
-        argv_pushf(&c->notices, ".env:%d: this line is not NAME=value; it is skipped", c->dotenv.bad_line);
+        argv_pushf(&c->notices, ".env:%d: skipped: not of the form NAME=value", c->dotenv.bad_line);
     else if (c->dotenv.bad)
-        argv_pushf(&c->notices, ".env:%d: this line and %zu more are not NAME=value; they are skipped",
+        argv_pushf(&c->notices, ".env:%d: skipped, with %zu more lines: not of the form NAME=value",
                    c->dotenv.bad_line, c->dotenv.bad - 1);
     for (size_t i = 0; i < c->dotenv.n; i++) {
         struct dotenv_entry *e = &c->dotenv.v[i];
@@ -67,8 +67,7 @@ int config_apply_dotenv(struct config *c, const char *text, size_t len, struct e
         } else if (!providers_variable(c, e->name)) {
             if (dangerous(e->name))
                 argv_pushf(&c->notices,
-                           ".env:%d: %.60s is ignored: a folder's .env may name provider, model, key and "
-                           "base URL only",
+                           ".env:%d: %.60s is ignored: .env may only set provider, model, key and base URL",
                            e->line, e->name);
             explicit_bzero(e->value, strlen(e->value)); /* not ours to keep */
         }
@@ -86,8 +85,8 @@ int config_load_dotenv(struct config *c, struct error *err)
         return 0;
     if (link.st_uid != geteuid())
         return error_set(err, ERROR_USAGE, 0,
-                         ".env: the file belongs to another user (uid %u) and is not read\nLeave it out with "
-                         "--dotenv ignore, or start from another folder.",
+                         ".env belongs to another user (uid %u) and was not read\n"
+                         "Use --dotenv ignore, or start in another folder.",
                          (unsigned)link.st_uid);
     autoclose int fd = open(".env", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st) < 0) {
@@ -98,16 +97,16 @@ int config_load_dotenv(struct config *c, struct error *err)
     if (S_ISDIR(st.st_mode)) /* a virtual environment */
         return 0;
     if (!S_ISREG(st.st_mode)) {
-        argv_push(&c->notices, ".env is no regular file; it is not read");
+        argv_push(&c->notices, ".env is not a regular file; it was not read");
         return 0;
     }
     if (st.st_uid != geteuid())
         return error_set(err, ERROR_USAGE, 0,
-                         ".env: it points to a file of another user (uid %u) and is not read\nLeave it out "
-                         "with --dotenv ignore, or start from another folder.",
+                         ".env is a link to a file of another user (uid %u) and was not read\n"
+                         "Use --dotenv ignore, or start in another folder.",
                          (unsigned)st.st_uid);
     if (st.st_size > (off_t)DOTENV_MAX)
-        return error_set(err, ERROR_USAGE, 0, ".env: the file has %lld bytes, at most %zu are read",
+        return error_set(err, ERROR_USAGE, 0, ".env is too large: %lld bytes, the limit is %zu",
                          (long long)st.st_size, DOTENV_MAX);
     for (char *at; (at = buf_space(&text, DOTENV_MAX + 1 - text.len)) != NULL
                    && (n = read(fd, at, DOTENV_MAX + 1 - text.len)) > 0;

@@ -96,10 +96,10 @@ int config_load_yaml(struct config *c, bool must, struct error *err)
         return error_set(err, ERROR_USAGE, errno, "%s: %s", c->file, strerror(errno));
     }
     if (fstat(fd, &st) < 0 || S_ISDIR(st.st_mode))
-        return error_set(err, ERROR_USAGE, 0, "%s: this is no file", c->file);
+        return error_set(err, ERROR_USAGE, 0, "%s: not a regular file", c->file);
     if (S_ISREG(st.st_mode) && st.st_uid != geteuid() && st.st_uid != 0)
-        return error_set(err, ERROR_USAGE, 0, "%s: the file belongs to another user (uid %u) and is not read",
-                         c->file, (unsigned)st.st_uid);
+        return error_set(err, ERROR_USAGE, 0, "%s belongs to another user (uid %u) and was not read", c->file,
+                         (unsigned)st.st_uid);
     while (text.len <= YDOC_MAX) {
         char piece[8192];
         n = read(fd, piece, sizeof piece);
@@ -112,12 +112,13 @@ int config_load_yaml(struct config *c, bool must, struct error *err)
         buf_add(&text, piece, (size_t)n);
     }
     if (text.len > YDOC_MAX)
-        return error_set(err, ERROR_USAGE, 0, "%s: the file has %lld bytes, at most %zu are read", c->file,
+        return error_set(err, ERROR_USAGE, 0, "%s is too large: %lld bytes, the limit is %zu", c->file,
                          (long long)(st.st_size > (off_t)text.len ? st.st_size : (off_t)text.len), YDOC_MAX);
     c->file_read = true;
     if (config_apply_yaml(c, ydoc_parse(buf_str(&text), text.len, c->file, err), err) < 0)
         return -1;
     if (S_ISREG(st.st_mode) && (st.st_mode & 077) && holds_key(c))
-        argv_pushf(&c->notices, "%s holds a key and can be read by others: chmod 600 %s", c->file, c->file);
+        argv_pushf(&c->notices, "%s contains a key and is readable by others: chmod 600 %s", c->file,
+                   c->file);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* layers.h - what the files of the layers share. Inside src/config only. */
+/* layers.h - shared by the files that read the layers. Private to src/config. */
 #ifndef CONFIG_LAYERS_H
 #define CONFIG_LAYERS_H
 

@@ -1,6 +1,6 @@
-/* option.h - the one table of options: flag, letter, YAML key, environment variable, type, default, range,
- * help. The command line, the environment, config.yaml, --help, "sandpiper config" and the check of the
- * manual page all come from it. An option enters only when it works.
+/* option.h - the table of options: flag, letter, YAML key, environment variable, type, default, range, help.
+ * The command line, the environment, config.yaml, --help, "sandpiper config" and the test of the manual page
+ * all use it.
  */
 #ifndef CONFIG_OPTION_H
 #define CONFIG_OPTION_H
@@ -72,7 +72,7 @@ const struct option *option_by_env(const char *name);
 bool option_takes_argument(const struct option *o);
 
 bool name_one_edit_away(const char *a, const char *b);
-/* The nearest of names (ended by NULL) when it is near enough to be meant, else NULL. */
+/* The name (names ends with NULL) that word is most likely a misspelling of, or NULL. */
 const char *nearest_name(const char *word, size_t len, const char *const *names);
 const char *nearest_flag(const char *word, size_t len);
 const char *nearest_key(const char *word);

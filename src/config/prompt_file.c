@@ -103,8 +103,8 @@ static int apply_file(struct prompts *p, struct error *err)
     if (!path || stat(path, &st) < 0)
         return 0;
     if (st.st_uid != geteuid() && st.st_uid != 0)
-        return error_set(err, ERROR_USAGE, 0, "%s: the file belongs to another user (uid %u) and is not read",
-                         path, (unsigned)st.st_uid);
+        return error_set(err, ERROR_USAGE, 0, "%s belongs to another user (uid %u) and was not read", path,
+                         (unsigned)st.st_uid);
     if (file_read(path, YDOC_MAX, &text, err) < 0)
         return -1;
     return prompts_apply(p, ydoc_parse(buf_str(&text), text.len, path, err), err);

@@ -1,5 +1,5 @@
-/* prompt_file.h - the agent's definition and texts as they are read: prompts/python.yaml compiled in, the file
- * of the same name in the configuration folder over it, key by key.
+/* prompt_file.h - the agent's definition and texts as they are read: prompts/python.yaml compiled in, the
+ * file of the same name in the configuration folder over it, key by key.
  */
 #ifndef CONFIG_PROMPT_FILE_H
 #define CONFIG_PROMPT_FILE_H

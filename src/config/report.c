@@ -133,10 +133,10 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
     size_t start = out->len;
     struct profile p;
 
-    buf_addstr(out, "\n# The endpoint these make\n");
+    buf_addstr(out, "\n# The endpoint that results\n");
     if (!e->found) {
-        buf_addf(out, "# none is configured%s\n",
-                 c->discover ? "; a model server on this machine is looked for" : "");
+        buf_addf(out, "# none configured%s\n",
+                 c->discover ? "; sandpiper looks for a model server on this machine" : "");
         return;
     }
     start = out->len;
@@ -148,8 +148,9 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
     quoted(out, e->base_url);
     from(out, start, &e->url_source);
     if (e->folders_place)
-        buf_addstr(out,
-                   "# this place is the folder's own: you are asked before the first question goes there\n");
+        buf_addstr(
+            out,
+            "# this URL comes from the folder's .env: you are asked before the first question goes there\n");
     start = out->len;
     buf_addf(out, "# api: %s", apis[e->api]);
     from(out, start, &e->api_source);
@@ -174,7 +175,7 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
         if (e->key)
             masked(out, e->key);
         else
-            buf_addf(out, "(what %s prints)", e->key_command->v[0]);
+            buf_addf(out, "(output of %s)", e->key_command->v[0]);
         from(out, start, &e->key_source);
     } else {
         buf_addf(out, "# key: none%s%s\n", e->unbound ? "; " : "", e->unbound ? e->unbound : "");
@@ -187,8 +188,8 @@ int config_print(struct config *c, struct buf *out, struct error *err)
     int status = endpoint_look(c, &e, err);
 
     if (status == 0) {
-        buf_addf(out, "# %s%s\n", c->file ? c->file : "no home, so no config.yaml",
-                 !c->file || c->file_read ? "" : " (not there)");
+        buf_addf(out, "# %s%s\n", c->file ? c->file : "no home directory, so no config.yaml",
+                 !c->file || c->file_read ? "" : " (does not exist)");
         for (size_t i = 0; i < option_count; i++) {
             const struct option *o = &option_table[i];
             size_t start = out->len;

@@ -32,8 +32,8 @@ static int next(struct reader *r, yaml_event_t *e)
     const yaml_mark_t *m = r->parser.problem_mark.line || r->parser.problem_mark.column
                                ? &r->parser.problem_mark
                                : &r->parser.context_mark;
-    return error_set(r->err, ERROR_USAGE, 0, "%s:%zu: this is no YAML: %s", r->file, m->line + 1,
-                     r->parser.problem ? r->parser.problem : "it cannot be read");
+    return error_set(r->err, ERROR_USAGE, 0, "%s:%zu: invalid YAML: %s", r->file, m->line + 1,
+                     r->parser.problem ? r->parser.problem : "unreadable");
 }
 
 static void release(struct ydoc *y)
@@ -66,7 +66,7 @@ static int read_text(struct reader *r, const yaml_event_t *e, char **out)
     size_t len = e->data.scalar.length;
 
     if (memchr(s, 0, len) || !utf8_valid(s, len))
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value has a NUL or is no valid UTF-8", r->file,
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value contains a NUL or invalid UTF-8", r->file,
                          line_of(e));
     free(*out);
     *out = xmemdup0(s, len);
@@ -90,7 +90,7 @@ static int read_key(struct reader *r, const yaml_event_t *e, struct ydoc *map, s
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key is empty", r->file, line_of(e));
     const struct ydoc *twin = ydoc_get(map, key);
     if (twin)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %.60s: this key is already on line %d", r->file,
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %.60s: duplicate key, first on line %d", r->file,
                          line_of(e), key, twin->key_line);
     *member = grow(map);
     (*member)->key = steal(&key);
@@ -152,7 +152,7 @@ static int read_value(struct reader *r, const yaml_event_t *e, struct ydoc *y, i
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->file, y->line,
                          e->data.alias.anchor);
     default:
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value was expected here", r->file, y->line);
+        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: expected a value here", r->file, y->line);
     }
     if (anchor || tag)
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: %s (%s) are not supported", r->file, y->line,
@@ -180,9 +180,8 @@ static int read_stream(struct reader *r, struct ydoc *root)
             return -1;
         type = e.type;
         if (type == YAML_DOCUMENT_START_EVENT && any)
-            status = error_set(r->err, ERROR_USAGE, 0,
-                               "%s:%d: a second document begins here; only one is read", r->file,
-                               line_of(&e));
+            status = error_set(r->err, ERROR_USAGE, 0, "%s:%d: only one YAML document is allowed per file",
+                               r->file, line_of(&e));
         else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT
                  || type == YAML_MAPPING_START_EVENT || type == YAML_ALIAS_EVENT) {
             any = true;
@@ -204,7 +203,7 @@ struct ydoc *ydoc_parse(const char *text, size_t len, const char *file, struct e
 
     *root = (struct ydoc){.type = YDOC_TEXT, .file = file, .text = xstrdup("")};
     if (len > YDOC_MAX)
-        status = error_set(err, ERROR_USAGE, 0, "%s: the file has %zu bytes, at most %zu are read", file, len,
+        status = error_set(err, ERROR_USAGE, 0, "%s is too large: %zu bytes, the limit is %zu", file, len,
                            YDOC_MAX);
     else if (!yaml_parser_initialize(&r.parser))
         status = error_set(err, ERROR_SYSTEM, 0, "%s: out of memory", file);

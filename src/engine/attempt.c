@@ -42,18 +42,17 @@ void attempt_up(struct attempt *a)
 /* What would help: another engine only where it is this one's fault. */
 static const char *step_after(const struct error *e)
 {
-    if (strchr(e->text, '\n'))
-        return "";
-    if (fd_none_left(e->code))
-        return "\nend other programs, or allow this one more open files: ulimit -n";
-    return "\ntry another engine with --sandbox";
+    return *e->remedy              ? e->remedy
+           : fd_none_left(e->code) ? "end other programs, or allow this one more open files: ulimit -n"
+                                   : "try another engine with --sandbox";
 }
 
 void attempt_fail(struct attempt *a, enum engine_fault fault)
 {
     if (a->err.kind != ERROR_SANDBOX) {
         struct error e = a->err;
-        error_set(&a->err, ERROR_SANDBOX, e.code, "%s: %s%s", a->engine->name, e.text, step_after(&e));
+        error_set(&a->err, ERROR_SANDBOX, e.code, "%s\n%s", e.text, step_after(&e));
+        error_wrap(&a->err, "%s", a->engine->name);
     }
     a->fault = fault;
     a->up = false;
@@ -111,11 +110,13 @@ int attempt_make_dir(struct attempt *a)
 {
     if (session_dir_make(&a->dir, &a->err) == 0)
         return 0;
-    if (fd_none_left(a->err.code) || strchr(a->err.text, '\n'))
+    if (fd_none_left(a->err.code) || *a->err.remedy)
         return -1;
     struct error e = a->err;
     return error_set(&a->err, ERROR_SYSTEM, e.code,
-                     "%s\nset XDG_RUNTIME_DIR to a folder of yours that has room and the mode 0700", e.text);
+                     "%s\n"
+                     "set XDG_RUNTIME_DIR to a folder of your own with free space and mode 0700",
+                     e.text);
 }
 
 int attempt_record(const struct attempt *a, const char *owner, bool named, struct error *err)
@@ -173,7 +174,7 @@ bool attempt_alive(struct attempt *a, char *why, size_t size)
     char how[64];
 
     if (!a->up) {
-        snprintf(why, size, "it was never up");
+        snprintf(why, size, "it never started");
         return false;
     }
     if (by_client)
@@ -206,8 +207,8 @@ bool attempt_refused(const struct attempt *a, struct error *err)
     if (!which)
         return false;
     error_set(err, ERROR_SANDBOX, 0,
-              "%s: it cannot hold --%s here (%.200s)\nleave --%s out, or use another engine: sandpiper "
-              "doctor says what each holds",
+              "%s: cannot enforce --%s here (%.200s)\n"
+              "leave out --%s, or use another engine: sandpiper doctor says what each enforces",
               a->engine->name, which, weakness ? weakness : "see: docker info", which);
     return true;
 }
@@ -248,16 +249,17 @@ void attempt_begin(struct attempt *a)
     a->up = a->holds_memory = a->holds_pids = a->holds_cpu = false;
     a->err = (struct error){0};
     a->fault = FAULT_OTHER;
-    a->program = job_find_program(engines_client(a->engine));
+    a->program = child_find_program(engines_client(a->engine));
     if (strlen(a->guest) > GUEST_MAX) {
         error_set(&a->err, ERROR_SANDBOX, 0,
-                  "the supervisor's text is too long for an argument\nthis is a bug of sandpiper");
+                  "the supervisor's text is too long for an argument\n"
+                  "this is a bug in sandpiper");
     } else if (!a->program) {
         not_installed(a);
         fault = FAULT_ABSENT;
     } else if (a->o->name && !a->engine->named) {
         error_set(&a->err, ERROR_SANDBOX, 0,
-                  "%s: a sandbox of this engine cannot be kept\nleave --sandbox-name out, or use another "
+                  "%s: a sandbox of this engine cannot be kept\nleave out --sandbox-name, or use another "
                   "engine with --sandbox",
                   a->engine->name);
     } else if (fit_limits(a) == 0 && a->engine->start(a) == 0) {

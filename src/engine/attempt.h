@@ -104,7 +104,8 @@ void attempt_found_peer(struct attempt *a, pid_t pid);
 /* One that was gone before its start could be read is none any more. */
 bool attempt_knows_peer(const struct attempt *a);
 bool attempt_kill_peer(const struct attempt *a, int wait_ms); /* false: it still runs, or nobody knows it */
-/* Where the kernel counts what it kills for memory: in our group, else in that of the first process inside. */
+/* Where the kernel counts what it kills for memory: in our group, else in the group of the first process
+ * inside. */
 void attempt_find_memory(struct attempt *a);
 int attempt_left_ms(int64_t until); /* what is left of it, at most what a call of a client takes */
 

@@ -48,7 +48,7 @@ int attempt_attach(struct attempt *a, const struct registry_entry *entry, struct
     a->name = xstrdup(entry->container);
     a->runtime = xstrdup(entry->runtime);
     a->image = xstrdup(entry->image);
-    a->uid = entry->uid;
+    a->uid = (unsigned)entry->uid;
     a->holds_memory = entry->holds_memory;
     a->holds_pids = entry->holds_pids;
     a->holds_cpu = entry->holds_cpu;
@@ -56,7 +56,7 @@ int attempt_attach(struct attempt *a, const struct registry_entry *entry, struct
         a->cgroup.dirs[a->cgroup.n++] = xstrdup(entry->cgroups.v[i]);
     a->cgroup.memory = a->holds_memory && a->cgroup.n > 0;
     if (*entry->owner && owner_check(entry->owner) == OWNER_ALIVE) {
-        a->peer = entry->pid;
+        a->peer = (pid_t)entry->pid;
         a->peer_start = owner_start_time(a->peer);
     }
     attempt_find_memory(a);

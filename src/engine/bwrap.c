@@ -1,6 +1,6 @@
-/* bwrap.c - the life of a bubblewrap sandbox, for where there is no container engine. It has no limits of its
- * own: those are made before it starts (rlimits, in set_limits) or before it is given any code (control group,
- * in join_group). It lives as long as bwrap, our child, does.
+/* bwrap.c - the life of a bubblewrap sandbox, for where there is no container engine. It has no limits of
+ * its own: those are made before it starts (rlimits, in set_limits) or before it is given any code (control
+ * group, in join_group). It lives as long as bwrap, our child, does.
  */
 #include "engine/bwrap.h"
 
@@ -165,7 +165,7 @@ static int join_group(void *ctx)
     pid_t child = child_pid(STDIN_FILENO);
 
     if (child <= 1)
-        return complain("bwrap has started nothing");
+        return complain("bwrap started nothing");
     if (cgroup_add(j->cgroup, child) != 0 || cgroup_add(j->cgroup, j->bwrap) != 0)
         return complain("cannot join the control group");
     dprintf(STDOUT_FILENO, "%d\n", (int)child);
@@ -196,8 +196,8 @@ static void joined(void *ctx, struct job *j)
     }
     if (j->timed_out) {
         error_set(&a->err, ERROR_SANDBOX, 0,
-                  "bwrap did not start the sandbox within %d s\ndoes a mount of this machine hang? else use "
-                  "--sandbox docker or podman",
+                  "bwrap did not start the sandbox within %d s\n"
+                  "is a mount on this machine hanging? otherwise use --sandbox docker or podman",
                   JOIN_MS / 1000);
         attempt_fail(a, FAULT_OTHER);
         return;
@@ -339,10 +339,10 @@ static const char *weakness(const struct attempt *a, unsigned *unheld)
 {
     *unheld = a->holds_cpu ? 0 : SANDBOX_ASKED_CPUS;
     if (!a->holds_memory)
-        return a->holds_cpu ? "no control group for memory: it is limited for each process, not in all"
-                            : "no right to make a control group: memory is limited for each process, "
-                              "not in all, and CPU time is not";
-    return a->holds_cpu ? NULL : "no control group for CPU time: it is not limited";
+        return a->holds_cpu ? "no memory control group: memory is limited per process, not in total"
+                            : "no permission to create a control group: memory is limited per process, not "
+                              "in total, and CPU time is not limited";
+    return a->holds_cpu ? NULL : "no CPU control group: CPU time is not limited";
 }
 
 /* ---- end ---- */

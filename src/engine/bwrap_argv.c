@@ -105,21 +105,21 @@ static void explain_userns(struct error *err)
         {"/proc/sys/user/max_user_namespaces", "user.max_user_namespaces", 0, "15000", ""},
         {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
          "kernel.apparmor_restrict_unprivileged_userns", 1, "0",
-         "; or give /usr/bin/bwrap, and no other, a profile in /etc/apparmor.d that says userns"},
+         "; or give only /usr/bin/bwrap an AppArmor profile in /etc/apparmor.d that allows userns"},
     };
 
     for (size_t i = 0; i < countof(knobs); i++)
         if (read_sysctl(knobs[i].path) == knobs[i].bad) {
             error_set(err, ERROR_SANDBOX, 0,
-                      "bwrap: no user namespace may be made here (%s is %ld)\nallow it with: sudo sysctl -w "
-                      "%s=%s%s",
+                      "bwrap: user namespaces are not allowed here (%s is %ld)\n"
+                      "allow them: sudo sysctl -w %s=%s%s",
                       knobs[i].name, knobs[i].bad, knobs[i].name, knobs[i].good, knobs[i].also);
             return;
         }
-    error_set(
-        err, ERROR_SANDBOX, 0,
-        "bwrap: no user namespace may be made here (inside a container, or a security module forbids it)\n"
-        "use --sandbox docker or podman, or run where user namespaces are allowed");
+    error_set(err, ERROR_SANDBOX, 0,
+              "bwrap: user namespaces are not allowed here (inside a container, or forbidden by a security "
+              "module)\n"
+              "use --sandbox docker or podman, or run where user namespaces are allowed");
 }
 
 enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, struct error *err)
@@ -127,14 +127,13 @@ enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, s
     (void)p;
     if (strstr(said, "Resource temporarily unavailable"))
         error_set(err, ERROR_SANDBOX, 0,
-                  "bwrap: no more processes may be started here (ulimit -u)\n"
+                  "bwrap: process limit reached (ulimit -u)\n"
                   "end other programs, or raise the limit in /etc/security/limits.conf (nproc)");
     else if (strstr(said, "namespace") || strstr(said, "uid map") || strstr(said, "setting up uid")
              || strstr(said, "user.max"))
         explain_userns(err);
     else if (strstr(said, "nknown option"))
-        error_set(err, ERROR_SANDBOX, 0, "bwrap: it is too old (%.200s)\ninstall bubblewrap 0.8 or newer",
-                  said);
+        error_set(err, ERROR_SANDBOX, 0, "bwrap is too old (%.200s)\ninstall bubblewrap 0.8 or newer", said);
     else if (strstr(said, "/usr/bin/python3"))
         error_set(err, ERROR_SANDBOX, 0,
                   "bwrap: this host has no /usr/bin/python3\ninstall it (apt install python3), "

@@ -57,7 +57,7 @@ static void connected(struct attempt *a, int fd)
     if (rc == 0) {
         attempt_up(a);
     } else {
-        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox hung up at once\ntry again",
+        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox closed its channel at once\ntry again",
                   a->engine->name);
         attempt_fail(a, FAULT_OTHER);
     }
@@ -116,7 +116,7 @@ static void look(void *ctx, short revents)
 static void client_failed(struct attempt *a, struct job *j)
 {
     const char *other = client_of(a)->fallback_runtime;
-    autofree char *said = job_complaint(j), *program = other ? job_find_program(other) : NULL;
+    autofree char *said = job_complaint(j), *program = other ? child_find_program(other) : NULL;
     struct engine_plan plan;
 
     if (j->timed_out) {
@@ -172,7 +172,7 @@ static int prepare(struct attempt *a)
     if (attempt_make_dir(a) != 0)
         return -1;
     a->name = xasprintf("sandpiper-%s", a->dir.id);
-    a->uid = engine_uid_draw();
+    a->uid = uid_range_draw();
     if (attempt_record(a, NULL, false, &a->err) != 0 || session_dir_profile(&a->dir, &a->err) != 0)
         return -1;
     if (!a->stdio)
@@ -233,11 +233,10 @@ static int start_attached(struct attempt *a)
 int container_start(struct attempt *a)
 {
     if (a->stdio && a->o->name)
-        return error_set(
-            &a->err, ERROR_SANDBOX, 0,
-            "%s can share no socket with its containers here, which a sandbox with a name needs\n"
-            "leave --sandbox-name out, or use --sandbox bwrap",
-            a->engine->name);
+        return error_set(&a->err, ERROR_SANDBOX, 0,
+                         "%s cannot share a socket with its containers here, and a named sandbox needs one\n"
+                         "leave out --sandbox-name, or use --sandbox bwrap",
+                         a->engine->name);
     if (prepare(a) != 0)
         return -1;
     if (a->stdio)
@@ -286,11 +285,11 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld)
 
     *unheld = a->holds_cpu ? discarded(said) : SANDBOX_ASKED_CPUS;
     if (!a->holds_memory)
-        return "podman without root has no control groups here: memory is limited for each process, not in "
-               "all, and CPU time is not";
+        return "podman without root has no control groups here: memory is limited per process, not in total, "
+               "and CPU time is not limited";
     /* The daemon itself knows what it cannot hold, and says so when the container starts. */
     if (strstr(said, "imitation discarded") || strstr(said, "not supported"))
-        return "the engine does not hold every limit here (rootless, or a kernel without the controllers); "
+        return "the engine cannot enforce every limit here (rootless, or a kernel without the controllers); "
                "see: docker info";
     return NULL;
 }
@@ -298,7 +297,7 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld)
 int container_attach(struct attempt *a, const struct registry_entry *entry, struct error *err)
 {
     (void)entry;
-    a->program = job_find_program(a->engine->name);
+    a->program = child_find_program(a->engine->name);
     return a->program ? 0
                       : error_set(err, ERROR_SANDBOX, ENOENT, "its engine %s is no longer installed",
                                   a->engine->name);
@@ -318,11 +317,12 @@ static bool remove_container(struct attempt *a, int64_t until, int patience_ms)
 {
     for (int wait = 100, waited = 0;; waited += wait, wait = wait < 800 ? 2 * wait : wait) {
         struct job *j = removal_start(a->engine, a->name, (struct job_watch){0});
+        enum removal_end end = REMOVAL_REFUSED; /* also where no process can be started just now */
 
-        if (!j)
-            return false;
-        job_wait(j, attempt_left_ms(until));
-        enum removal_end end = removal_end(j);
+        if (j) {
+            job_wait(j, attempt_left_ms(until));
+            end = removal_end(j);
+        }
         job_free(j);
         if (end != REMOVAL_REFUSED || waited + wait > patience_ms || attempt_left_ms(until) <= 2 * wait)
             return end == REMOVAL_GONE;

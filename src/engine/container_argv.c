@@ -185,10 +185,9 @@ static enum engine_fault explain_image(const struct engine_plan *p, struct error
     const char *name = p->engine->name;
 
     if (strncmp(p->o->image, "sandpiper:", 10) == 0)
-        error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nmake it with: make image", name,
-                  p->o->image);
+        error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nbuild it: make image", name, p->o->image);
     else /* one that the user named: never fetched unasked */
-        error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nfetch it (%s pull %s), or check --image",
+        error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\npull it (%s pull %s), or check --image",
                   name, p->o->image, name, p->o->image);
     return FAULT_ABSENT;
 }
@@ -197,7 +196,7 @@ static enum engine_fault explain_runtime(const struct engine_plan *p, struct err
 {
     bool gvisor = strncmp(p->o->runtime, "runsc", 5) == 0;
 
-    error_set(err, ERROR_SANDBOX, 0, "%s: it has no runtime %.100s\n%s%s, or leave --runtime out",
+    error_set(err, ERROR_SANDBOX, 0, "%s: unknown runtime %.100s\n%s%s, or leave out --runtime",
               p->engine->name, p->o->runtime, gvisor ? "install gVisor" : "check its name",
               gvisor && client_of(p->engine)->raises_limits ? " (sudo runsc install, then restart the daemon)"
                                                             : "");
@@ -208,13 +207,14 @@ static enum engine_fault explain_daemon(const struct engine_plan *p, const char 
 {
     if (denied(said))
         error_set(err, ERROR_SANDBOX, 0,
-                  "%s: no permission to use its daemon's socket\njoin its group (sudo usermod -aG docker "
-                  "$USER, then log in again), or use --sandbox podman or bwrap",
+                  "%s: permission denied on the daemon's socket\n"
+                  "join its group (sudo usermod -aG docker $USER, then log in again), or use --sandbox "
+                  "podman or bwrap",
                   p->engine->name);
     else
         error_set(err, ERROR_SANDBOX, 0,
-                  "%s: its daemon does not run\nstart it (sudo systemctl start docker), or use --sandbox "
-                  "podman or bwrap",
+                  "%s: the daemon is not running\n"
+                  "start it (sudo systemctl start docker), or use --sandbox podman or bwrap",
                   p->engine->name);
     return FAULT_ABSENT;
 }
@@ -246,8 +246,8 @@ enum engine_fault container_explain(const struct engine_plan *p, const char *sai
         return explain_runtime(p, err);
     if (says(said, no_python)) {
         error_set(err, ERROR_SANDBOX, 0,
-                  "%s: image %s has no python3\nuse an image that has one (--image), or make ours: make "
-                  "image",
+                  "%s: image %s has no python3\n"
+                  "use another image (--image), or build ours: make image",
                   name, p->o->image);
         return FAULT_OTHER;
     }

@@ -90,7 +90,7 @@ static void vector(const struct engine_plan *p, struct argv *out)
 
     argv_push(out, p->program);
     for (size_t i = 1; i < words->n; i++) {
-        autofree char *word = text_fill(words->v[i], vars, countof(vars));
+        autofree char *word = text_fill(words->v[i], &(struct text_vars){vars, countof(vars)});
 
         if (strcmp(words->v[i], "{python}") != 0)
             argv_push(out, word);
@@ -99,13 +99,26 @@ static void vector(const struct engine_plan *p, struct argv *out)
     }
 }
 
+/* text as Python's b'...', every byte that is not plainly itself as \xNN. */
+static void add_python_bytes(struct buf *out, const char *text)
+{
+    buf_addstr(out, "b'");
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p < 0x20 || *p > 0x7e || *p == '\'' || *p == '\\')
+            buf_addf(out, "\\x%02x", *p);
+        else
+            buf_addch(out, (char)*p);
+    }
+    buf_addstr(out, "'");
+}
+
 /* The lines that Python reads first. The last one, empty, ends the statement; the channel follows. */
 static char *opening(const char *guest)
 {
     struct buf text = BUF_INIT(0);
 
     buf_addstr(&text, "try: import sys; del sys.ps1, sys.ps2; exec(");
-    plan_python_bytes(&text, guest);
+    add_python_bytes(&text, guest);
     buf_addstr(
         &text,
         ")\nexcept BaseException as e: import os; "

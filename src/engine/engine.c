@@ -10,6 +10,7 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -79,7 +80,7 @@ static void cannot_honour(const struct sandbox_options *o, const char *engine, s
 {
     const char *what = o->runtime ? "runtime" : "image";
 
-    error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave --%s out, or use --sandbox docker or podman", engine,
+    error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave out --%s, or use --sandbox docker or podman", engine,
               what, what);
 }
 
@@ -91,14 +92,13 @@ static void tell_named(const struct engine_run *r, struct error *err)
 
     if (o->runtime)
         error_set(err, ERROR_SANDBOX, 0,
-                  "no sandbox engine works with the runtime %.100s%s%.100s (%.500s)\ninstall it, or leave "
-                  "--runtime out",
+                  "no sandbox engine works with the runtime %.100s%s%.100s (%.500s)\n"
+                  "install it, or leave out --runtime",
                   o->runtime, image ? " and the image " : "", image ? o->image : "", buf_str(&r->causes));
     else
         error_set(err, ERROR_SANDBOX, 0,
-                  "no sandbox engine works with the image %.100s (%.600s)\nfetch it (docker pull %.100s), or "
-                  "leave --image "
-                  "out",
+                  "no sandbox engine works with the image %.100s (%.600s)\n"
+                  "fetch it (docker pull %.100s), or leave out --image",
                   o->image, buf_str(&r->causes), o->image);
 }
 
@@ -109,13 +109,13 @@ static void tell_none(const struct engine_run *r, struct error *err)
     bool installed = false;
 
     for (size_t i = 0; i < r->n; i++) {
-        autofree char *program = job_find_program(r->candidates[i]->name);
+        autofree char *program = child_find_program(r->candidates[i]->name);
 
         installed = installed || program;
         if (program && r->candidates[i]->host_python)
             simplest = r->candidates[i];
     }
-    const char *way = simplest ? "What mends each: sandpiper doctor"
+    const char *way = simplest ? "sandpiper doctor says how to fix each"
                                : "Quickest: sudo apt install bubblewrap python3-numpy python3-pandas "
                                  "python3-matplotlib";
     if (!installed)
@@ -133,7 +133,9 @@ static void tell_unknown(const struct sandbox_options *o, struct error *err)
         cannot_honour(o, o->engine, err);
     else
         error_set(err, ERROR_USAGE, 0,
-                  "there is no sandbox engine \"%.100s\"\nuse auto, docker, podman or bwrap", o->engine);
+                  "unknown sandbox engine \"%.100s\"\n"
+                  "use where code runs: auto, docker, podman or bwrap",
+                  o->engine);
 }
 
 static void tell_failure(struct engine_run *r)
@@ -307,7 +309,7 @@ static void tell_spare(struct engine_run *r)
     if (!code || told || !r->o->notice)
         return;
     told = true;
-    line = xasprintf("%s %s: the sandbox's socket is kept in %.*s instead. %s, or set XDG_RUNTIME_DIR.",
+    line = xasprintf("%s %s: using %.*s for the sandbox's socket. %s, or set XDG_RUNTIME_DIR.",
                      runtime ? runtime : "/tmp", disk_trouble(code),
                      (int)(strlen(r->attempt.dir.path) - strlen(r->attempt.dir.id) - 1), r->attempt.dir.path,
                      disk_remedy(code));
@@ -336,7 +338,7 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     tell_spare(r);
     if (!known(r, &m))
         engine_cache_store(r->o, &m);
-    engine_cached_release(&m);
+    engine_cache_release(&m);
 }
 
 bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known)
@@ -346,12 +348,12 @@ bool engine_remembered(const struct sandbox_options *o, struct engine_cached *kn
 
     /* The host's packages may have changed since; looking costs a millisecond. */
     if (e && e->host_python && engine_host_python("", &python, &packages)) {
-        engine_cached_release(known);
+        engine_cache_release(known);
         *known = (struct engine_cached){.engine = xstrdup(e->name), .python = python, .packages = packages};
     }
     if (known->python && known->packages)
         return true;
-    engine_cached_release(known);
+    engine_cache_release(known);
     return false;
 }
 
@@ -364,14 +366,14 @@ bool engine_alive(struct engine_run *r, char *why, size_t size)
 {
     if (r->at < r->n && r->attempt.begun)
         return attempt_alive(&r->attempt, why, size);
-    snprintf(why, size, "it was never up");
+    snprintf(why, size, "it never started");
     return false;
 }
 
 static void free_run(struct engine_run *r)
 {
     loop_timer_stop(r->given.loop, r);
-    engine_cached_release(&r->cached);
+    engine_cache_release(&r->cached);
     buf_release(&r->causes);
     free(r);
 }
@@ -422,8 +424,7 @@ struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *l
         return r;
     }
     if (!r->attempt.engine)
-        error_set(err, ERROR_SANDBOX, 0, "its engine is \"%.40s\", which this version does not know",
-                  entry->engine);
+        error_set(err, ERROR_SANDBOX, 0, "its engine is \"%.40s\", unknown to this version", entry->engine);
     free_run(r);
     return NULL;
 }
@@ -446,15 +447,15 @@ static const struct engine *first_candidate(const struct sandbox_options *o, str
     else if (!automatic(&r))
         first = r.candidates[0];
     for (size_t i = 0; i < r.n && !first; i++) {
-        autofree char *program = job_find_program(r.candidates[i]->name);
+        autofree char *program = child_find_program(r.candidates[i]->name);
 
         if (program)
             first = r.candidates[i];
     }
     if (!first && r.n > 0)
         error_set(err, ERROR_SANDBOX, 0,
-                  "no sandbox engine is installed\nthe quickest to set up: sudo apt install bubblewrap");
-    engine_cached_release(&r.cached);
+                  "no sandbox engine is installed\nquickest: sudo apt install bubblewrap");
+    engine_cache_release(&r.cached);
     return first;
 }
 
@@ -481,7 +482,7 @@ int engine_argv(const struct sandbox_options *o, const char *guest, struct argv 
         .owner = owner,
         .dir = "RUNTIME/ID/in",
         .profile = "RUNTIME/ID/seccomp",
-        .uid = ENGINE_UID_FIRST,
+        .uid = UID_RANGE_FIRST,
         .runtime = ours ? m.runtime : o->runtime,
         .stdio = ours ? m.stdio : no_host_socket(o->runtime),
         .hard_nproc = 4096,
@@ -490,6 +491,6 @@ int engine_argv(const struct sandbox_options *o, const char *guest, struct argv 
         .info = 5,
     };
     e->vector(&p, out);
-    engine_cached_release(&m);
+    engine_cache_release(&m);
     return 0;
 }

@@ -1,16 +1,15 @@
 /* engine.h - start and end the container (docker, podman) or the namespace (bwrap) a sandbox lives in, and
- * get the channel to its supervisor. For src/sandbox. What the engines do differently is in
- * engines.h.
+ * get the channel to its supervisor. For src/sandbox. What the engines do differently is in engines.h.
  *
  * What runs inside is "python3 -I -S -u -c GUEST CHANNEL key=value...". CHANNEL is "fd:N" (inherited socket,
  * bwrap), "unix:PATH" (connect to it, docker and podman) or "stdio" (fallback where a socket cannot be
  * shared). As soon as the channel is up, the program sends one byte over it: 'L' with the listening
  * descriptor as SCM_RIGHTS (the sandbox has a name), or 'N' without; then frames, the first of them with the
- * rest of the guest's source (docs/sandbox-protocol.md). key=value words: snapshots=1 (keep a snapshot of the worker
- * between cells), memory= (bytes, where a control group holds all of them together), nproc= (RLIMIT_NPROC
- * that the supervisor must set, 0 when the engine holds it), nofile= and pending= (likewise), files= (count
- * after each cell, 0 when the engine holds it), data=/mnt/data, and for hints alone told_pids= and
- * told_memory=.
+ * rest of the guest's source (docs/sandbox-protocol.md). key=value words: snapshots=1 (keep a snapshot of
+ * the worker between cells), memory= (bytes, where a control group holds all of them together), nproc=
+ * (RLIMIT_NPROC that the supervisor must set, 0 when the engine holds it), nofile= and pending= (likewise),
+ * files= (count after each cell, 0 when the engine holds it), data=/mnt/data, and for hints alone told_pids=
+ * and told_memory=.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -39,7 +40,7 @@ static char *options_key(const struct sandbox_options *o)
 static char *client_key(const char *engine)
 {
     const struct engine *e = engines_find(engine);
-    autofree char *path = e ? job_find_program(engines_client(e)) : NULL;
+    autofree char *path = e ? child_find_program(engines_client(e)) : NULL;
     const char *host = e && e->host_variable ? getenv(e->host_variable) : NULL;
     struct stat st;
 
@@ -142,7 +143,7 @@ bool engine_cache_knows(const char *engine)
     return false;
 }
 
-void engine_cached_release(struct engine_cached *m)
+void engine_cache_release(struct engine_cached *m)
 {
     free(m->engine);
     free(m->python);

@@ -18,7 +18,7 @@ struct engine_cached { /* strings owned; NULL where nothing is known */
 bool engine_cache_load(const struct sandbox_options *o, struct engine_cached *m);
 void engine_cache_store(const struct sandbox_options *o, const struct engine_cached *m);
 bool engine_cache_knows(const char *engine); /* has it ever worked here, with whatever options? */
-void engine_cached_release(struct engine_cached *m);
+void engine_cache_release(struct engine_cached *m);
 
 /* The packages worth naming to a model, as PyPI calls them. The guest looks for the same ones (its word
  * "packages="). */

@@ -79,13 +79,13 @@ static int too_few(const struct hard_limits *l, int most, const struct sandbox_o
     char used[40] = "", instead[60] = "";
 
     if (!l->fresh)
-        snprintf(used, sizeof used, ", and %ld are in use", l->used);
+        snprintf(used, sizeof used, ", %ld in use", l->used);
     if (most >= PIDS_LEAST)
-        snprintf(instead, sizeof instead, ", or ask for what there is: --pids %d", most);
+        snprintf(instead, sizeof instead, ", or use --pids %d", most);
     if (o->asked & SANDBOX_ASKED_PIDS)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "%s: --pids %d cannot be given: the hard limit of processes (ulimit -Hu) "
-                         "is %ld%s\nraise it in /etc/security/limits.conf (nproc)%s",
+                         "%s: --pids %d is not possible: the hard limit of processes (ulimit -Hu) is %ld%s\n"
+                         "raise it in /etc/security/limits.conf (nproc)%s",
                          engine, o->pids, l->processes, used, instead);
     return error_set(err, ERROR_SANDBOX, 0,
                      "%s: too few processes are allowed to run code: the hard limit (ulimit -Hu) "

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -360,28 +359,5 @@ char *job_complaint(const struct job *j)
     if (j->timed_out)
         return xstrdup("no answer in time");
     child_status_text(j->status, how, sizeof how);
-    return xstrdup(j->ended ? how : "it still runs");
-}
-
-char *job_find_program(const char *name)
-{
-    const char *path = getenv("PATH");
-    struct stat st;
-
-    if (strchr(name, '/'))
-        return access(name, X_OK) == 0 ? xstrdup(name) : NULL;
-    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p;) {
-        size_t n = strcspn(p, ":");
-
-        /* a relative entry would take programs from a working directory that may be hostile */
-        if (n > 0 && *p == '/') {
-            char *file = xasprintf("%.*s/%s", (int)n, p, name);
-
-            if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)
-                return file;
-            free(file);
-        }
-        p += n + (p[n] == ':');
-    }
-    return NULL;
+    return xstrdup(j->ended ? how : "it is still running");
 }

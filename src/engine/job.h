@@ -69,6 +69,4 @@ bool job_ok(const struct job *j); /* ended with exit code 0 */
 /* the line of stderr that says most, or how it ended. The caller frees */
 char *job_complaint(const struct job *j);
 
-char *job_find_program(const char *name); /* in PATH; NULL when it is not there. The caller frees */
-
 #endif

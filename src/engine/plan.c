@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
@@ -40,19 +39,6 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     /* Not held by these: said to the model by the one who met the limit. */
     argv_pushf(out, "told_pids=%d", p->o->pids);
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);
-}
-
-/* Every byte that is not plainly itself as \xNN. */
-void plan_python_bytes(struct buf *out, const char *text)
-{
-    buf_addstr(out, "b'");
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p < 0x20 || *p > 0x7e || *p == '\'' || *p == '\\')
-            buf_addf(out, "\\x%02x", *p);
-        else
-            buf_addch(out, (char)*p);
-    }
-    buf_addstr(out, "'");
 }
 
 void plan_environment(const struct engine_plan *p,

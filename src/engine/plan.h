@@ -8,7 +8,6 @@
 
 #include "base/argv.h"
 
-struct buf;
 struct engine;
 struct sandbox_options;
 
@@ -43,8 +42,6 @@ struct engine_plan {
 void plan_guest_words(const struct engine_plan *p, const char *channel, struct argv *out);
 /* The last of these, key=value each: nothing in them means anything to a shell. */
 void plan_options(const struct engine_plan *p, struct argv *out);
-/* text as Python's b'...', on one line. */
-void plan_python_bytes(struct buf *out, const char *text);
 /* Processes it may have: what was asked for, which the snapshot is not counted in. */
 int plan_pids(const struct sandbox_options *o);
 /* name=value for the environment inside, by a callback; threads follow the CPU limit. */

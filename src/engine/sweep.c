@@ -241,7 +241,7 @@ static bool end_inside(const struct reaper *reaper, const struct session_left *l
     if (!left->inside || remover(left->engine) || owner_kill(left->inside, KILL_MS))
         return true;
     const char *pid = strchr(left->inside, ':');
-    sweep_failed(reaper->count, "process %.*s of a bwrap sandbox, which still runs",
+    sweep_failed(reaper->count, "process %.*s of a bwrap sandbox, still running",
                  pid ? (int)strcspn(pid + 1, ":") : 0, pid ? pid + 1 : "");
     return false;
 }
@@ -258,7 +258,7 @@ static bool dead_dir(void *ctx, const struct session_left *left)
             return false;
         }
     const struct engine *engine = remover(left->engine);
-    autofree char *program = engine && our_name(left->container) ? job_find_program(engine->name) : NULL;
+    autofree char *program = engine && our_name(left->container) ? child_find_program(engine->name) : NULL;
     if (program) {
         remove_container(reaper, engine, left->container, left);
         return false;

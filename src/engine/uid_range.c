@@ -29,15 +29,15 @@ static bool runs(unsigned uid)
     return found;
 }
 
-unsigned engine_uid_draw(void)
+unsigned uid_range_draw(void)
 {
-    unsigned uid = ENGINE_UID_FIRST;
+    unsigned uid = UID_RANGE_FIRST;
     uint32_t lot;
 
     for (int i = 0; i < TRIES; i++) {
         if (getrandom(&lot, sizeof lot, 0) != sizeof lot)
             lot = (uint32_t)getpid() + (uint32_t)i;
-        uid = ENGINE_UID_FIRST + lot % ENGINE_UID_COUNT;
+        uid = UID_RANGE_FIRST + lot % UID_RANGE_COUNT;
         if (uid != geteuid() && !session_dir_has_uid(uid) && !getpwuid(uid) && !runs(uid))
             break;
     }

@@ -6,10 +6,10 @@
 
 /* Within the 65536 ids of a rootless user's or a remapped daemon's namespace; where there is none, outside as
  * well. */
-#define ENGINE_UID_FIRST 20000u
-#define ENGINE_UID_COUNT 40000u
+#define UID_RANGE_FIRST 20000u
+#define UID_RANGE_COUNT 40000u
 
 /* By lot; no user's of this host, no process's, and not in the record of any sandbox of ours. */
-unsigned engine_uid_draw(void);
+unsigned uid_range_draw(void);
 
 #endif

@@ -1,6 +1,7 @@
-# copy_out.py - part of the supervisor, compiled when a cell has made or changed files: sends them to the program, a piece at a time.
-# Names and inodes are the code's. Every folder on the way is opened without following links and only regular files of the data
-# folder's own file system are read, so that a link cannot make us send what only we can open.
+# copy_out.py - part of the supervisor, compiled when a cell has made or changed files: sends them to the
+# program, a piece at a time. Names and inodes are the code's. Every folder on the way is opened without
+# following links and only regular files of the data folder's own file system are read, so that a link cannot
+# make us send what only we can open.
 
 COUNT_MOST, LOST_NAMED = 100, 10              # files a cell; of those that are not sent, so many are named
 IMAGES = (b'.png', b'.jpg', b'.jpeg', b'.svg', b'.pdf', b'.webp', b'.gif')
@@ -11,7 +12,8 @@ def open_beneath(root, path):
     folder, parts = posix.dup(root), path.split(b'/')
     try:
         for part in parts[:-1]:
-            inner = posix.open(part, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC, dir_fd=folder)
+            inner = posix.open(part, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC,
+                               dir_fd=folder)
             posix.close(folder)
             folder = inner
         flags = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_NOCTTY | posix.O_CLOEXEC
@@ -21,12 +23,14 @@ def open_beneath(root, path):
 
 
 def shown(path):
-    return ''.join(c if c.isprintable() else '\ufffd' for c in path.decode('utf-8', 'replace')[:200])     # it is to be read in a line of ours
+    # it is to be read in a line of ours
+    return ''.join(c if c.isprintable() else '\ufffd' for c in path.decode('utf-8', 'replace')[:200])
 
 
 def files(self, before):
     """Generator: one step, one frame. Closed early by an interrupt."""
-    changed = sorted(p for p, identity in self.seen.items() if before.get(p) != identity and not p.startswith(PUT_NAME))
+    changed = sorted(p for p, identity in self.seen.items() if before.get(p) != identity
+                     and not p.startswith(PUT_NAME))
     notes, lost, over, sent, total = [], [], [], 0, 0
     file_most, cell_most = self.file_most, self.cell_most
     device = posix.fstat(self.root).st_dev
@@ -72,7 +76,8 @@ def files(self, before):
         except FileNotFoundError:
             pass                                # gone again: a temporary file
         except OSError as e:
-            notes.append('%s: %s' % (shown(path), 'a link, not followed' if e.errno == 40 else e.strerror))
+            why = 'not saved: it is a link, and links are not followed' if e.errno == 40 else e.strerror
+            notes.append('%s: %s' % (shown(path), why))
         finally:
             if fd >= 0:
                 posix.close(fd)
@@ -84,7 +89,8 @@ def files(self, before):
         notes.append('/mnt/data has more than %d files, the limit (folders count): remove some' % limit)
     if over:
         lost.insert(0, (b'c', len(over), over[0]))      # in place of a size: how many
-    self.ending += b''.join(tlv(b'l', why + b'%d ' % size + shown(path).encode()) for why, size, path in lost[:LOST_NAMED])
+    self.ending += b''.join(tlv(b'l', why + b'%d ' % size + shown(path).encode()) for why, size,
+                            path in lost[:LOST_NAMED])
     if len(lost) > LOST_NAMED:
         self.ending += tlv(b'm', b'%d' % (len(lost) - LOST_NAMED))
     if notes:

@@ -1,7 +1,8 @@
-# profile.py - what a model should know of a data file before it writes code: how to read it, columns with types and missing counts, the
-# first rows. Runs in a child of the supervisor, inside the sandbox; the file is hostile. Standard library only but for xlsx and parquet.
-# profile(path) returns at most 1,500 characters: what a careful analyst would look at first, and no more, since a small model pays for it
-# with every request. profile_table.py and profile_formats.py follow it in one text.
+# data_profile.py - what a model should know of a data file before it writes code: how to read it, columns
+# with types and missing counts, the first rows. Runs in a child of the supervisor, inside the sandbox; the
+# file is hostile. Standard library only but for xlsx and parquet. profile(path) returns at most 1,500
+# characters: what a careful analyst would look at first, and no more, since a small model pays for it with
+# every request. profile_table.py and profile_formats.py follow it in one text.
 
 MOST = 1500                     # characters of a profile
 BYTES_MOST = 4000               # the program cuts at 4096
@@ -15,7 +16,8 @@ CELL, ROW = 40, 120             # characters shown of one cell, one row
 def clean(text, most):
     """One harmless line: no control, format or surrogate character survives, and it has an end."""
     text = str(text)
-    out = ''.join(c if c.isprintable() else '\\t' if c == '\t' else '\\n' if c == '\n' else ' ' if c.isspace() else '?' for c in text[:most + 1])
+    out = ''.join(c if c.isprintable() else '\\t' if c == '\t' else '\\n' if c == '\n' else ' '
+                  if c.isspace() else '?' for c in text[:most + 1])
     return out[:most] + '...' if len(text) > most else out
 
 
@@ -86,7 +88,8 @@ def kinds_of(path, text):
         return (json_lines, json_text)
     if first and first in '{[' and end not in ('csv', 'tsv', 'log', 'md'):
         one = text.lstrip().split('\n', 1)[0].rstrip()
-        return (json_lines, json_text) if first == '{' and one.endswith('}') and '\n' in text.strip() else (json_text, json_lines)
+        lines = first == '{' and one.endswith('}') and '\n' in text.strip()
+        return (json_lines, json_text) if lines else (json_text, json_lines)
     return () if end in ('py', 'md', 'html', 'xml', 'c', 'h', 'js') else (table,)
 
 

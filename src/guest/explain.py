@@ -1,17 +1,23 @@
 # explain.py - part of the worker, compiled at the first exception: what a reader is told of one, and hints.
-# Everything here touches objects of the code, whose __repr__, __dir__ and __str__ may do anything: it all runs inside the worker's
-# guard, cut to a size, and a failure here only makes the report poorer.
+# Everything here touches objects of the code, whose __repr__, __dir__ and __str__ may do anything: it all
+# runs inside the worker's guard, cut to a size, and a failure here only makes the report poorer.
 
 EXCEPTION_MOST, TRACE_MOST, HINT_MOST = 2000, 12000, 1500
-ALIASES = {'np': 'import numpy as np', 'pd': 'import pandas as pd', 'plt': 'import matplotlib.pyplot as plt', 'sns': 'import seaborn as sns',
-           'sp': 'import sympy as sp', 'dt': 'import datetime as dt', 'datetime': 'from datetime import datetime',
-           'Decimal': 'from decimal import Decimal', 'Fraction': 'from fractions import Fraction', 'Path': 'from pathlib import Path',
+ALIASES = {'np': 'import numpy as np', 'pd': 'import pandas as pd', 'plt': 'import matplotlib.pyplot as plt',
+           'sns': 'import seaborn as sns',
+           'sp': 'import sympy as sp', 'dt': 'import datetime as dt',
+           'datetime': 'from datetime import datetime',
+           'Decimal': 'from decimal import Decimal', 'Fraction': 'from fractions import Fraction',
+           'Path': 'from pathlib import Path',
            'Counter': 'from collections import Counter', 'defaultdict': 'from collections import defaultdict',
-           'StringIO': 'from io import StringIO', 'sqrt': 'from math import sqrt', 'reduce': 'from functools import reduce'}
-STDLIB = ('math', 'os', 're', 'sys', 'json', 'time', 'random', 'csv', 'itertools', 'functools', 'collections', 'statistics', 'string', 'io',
+           'StringIO': 'from io import StringIO', 'sqrt': 'from math import sqrt',
+           'reduce': 'from functools import reduce'}
+STDLIB = ('math', 'os', 're', 'sys', 'json', 'time', 'random', 'csv', 'itertools', 'functools', 'collections',
+          'statistics', 'string', 'io',
           'calendar', 'decimal', 'fractions', 'pathlib', 'numpy', 'pandas', 'sympy', 'scipy')
 
-DEFINES_NAMES = ('math', 'datetime', 'itertools', 'collections', 'functools', 'statistics', 'fractions', 'decimal', 'calendar', 'random')
+DEFINES_NAMES = ('math', 'datetime', 'itertools', 'collections', 'functools', 'statistics', 'fractions',
+                 'decimal', 'calendar', 'random')
 
 
 def clip(text, most):
@@ -40,13 +46,15 @@ def report(worker, e, name):
             print(safe_str(code), file=worker.stderr)
             code = 1
         code = int(code or 0)
-        return tlv(b's', b'exit') + tlv(b'x', b'%d' % (code if -1 << 31 < code < 1 << 31 else -1))    # as Python itself ends then
+        # as Python itself ends then
+        return tlv(b's', b'exit') + tlv(b'x', b'%d' % (code if -1 << 31 < code < 1 << 31 else -1))
     frames = walk(e.__traceback__)
     line = next((lineno for frame, lineno in reversed(frames) if frame.f_code.co_filename == name), 0)
     if isinstance(e, SyntaxError) and e.filename == name:
         line = e.lineno or 0
     head = headline(e)
-    result = tlv(b's', b'interrupted' if isinstance(e, KeyboardInterrupt) else b'exception') + tlv(b'e', encode(head, EXCEPTION_MOST))
+    result = tlv(b's', b'interrupted' if isinstance(e, KeyboardInterrupt) else b'exception')
+    result += tlv(b'e', encode(head, EXCEPTION_MOST))
     trace = []
     try:
         trace = chain(worker, e, 0)
@@ -75,7 +83,8 @@ def report(worker, e, name):
 
 def headline(e):
     kind = type(e)
-    name = kind.__name__ if kind.__module__ in ('builtins', '__main__') else '%s.%s' % (kind.__module__, kind.__qualname__)
+    name = kind.__name__ if kind.__module__ in ('builtins', '__main__') else '%s.%s' % (kind.__module__,
+                                                                                        kind.__qualname__)
     if isinstance(e, SyntaxError) and e.msg:
         text = safe_str(e.msg)
     else:
@@ -109,7 +118,8 @@ def source_line(worker, name, line):
 
 
 def users_own(name):
-    if name.endswith(('.pyx', '.pxd', '.pxi')):     # Cython names the sources of compiled libraries by relative paths
+    # Cython names the sources of compiled libraries by relative paths
+    if name.endswith(('.pyx', '.pxd', '.pxi')):
         return False
     return name.startswith(('<cell ', OPTIONS['data'] + '/', './')) or not name.startswith(('/', '<'))
 
@@ -119,9 +129,10 @@ def chain(worker, e, depth):
     lines = []
     if depth < 4:
         if e.__cause__ is not None:
-            lines = chain(worker, e.__cause__, depth + 1) + ['', 'That was the direct cause of:', '']
+            lines = chain(worker, e.__cause__, depth + 1) + ['', 'The above exception was the direct cause of the following exception:', '']
         elif e.__context__ is not None and not e.__suppress_context__:
-            lines = chain(worker, e.__context__, depth + 1) + ['', 'While that was handled, another came:', '']
+            lines = chain(worker, e.__context__, depth + 1) + [
+                '', 'During handling of the above exception, another exception occurred:', '']
     shown, skipped = [], 0
     for frame, lineno in walk(e.__traceback__):
         code = frame.f_code
@@ -135,7 +146,8 @@ def chain(worker, e, depth):
             skipped = 0
         where = '' if code.co_name == '<module>' else ', in ' + code.co_name
         text = source_line(worker, code.co_filename, lineno).strip()
-        shown.append('  File "%s", line %d%s' % (code.co_filename, lineno, where) + ('\n    ' + clip(text, 300) if text else ''))
+        shown.append('  File "%s", line %d%s' % (code.co_filename, lineno, where)
+                     + ('\n    ' + clip(text, 300) if text else ''))
     if skipped:
         shown.append('  ... %d frame%s of library code' % (skipped, '' if skipped == 1 else 's'))
     if len(shown) > 20:
@@ -155,7 +167,8 @@ def chain(worker, e, depth):
     if isinstance(inner, tuple) and depth < 2:
         for one in inner[:5]:
             if isinstance(one, BaseException):
-                lines += ['  | ' + text for part in chain(worker, one, depth + 2) for text in part.split('\n')]
+                lines += ['  | ' + text for part in chain(worker, one, depth + 2)
+                          for text in part.split('\n')]
     return lines
 
 
@@ -185,7 +198,8 @@ def columns_of(value):
 
 
 def nodes_on(worker, frame, lineno, kind):
-    """The subscripts (or attributes) of the failing line; the very one that failed first, where Python says which."""
+    """The subscripts (or attributes) of the failing line; the very one that failed first, where Python says
+    which."""
     name = frame.f_code.co_filename
     if not name.startswith('<cell '):
         return []
@@ -198,7 +212,8 @@ def nodes_on(worker, frame, lineno, kind):
             for child in value if isinstance(value, list) else (value,):
                 if isinstance(child, _ast.AST):
                     todo.append(child)
-        if isinstance(node, kind) and node.lineno <= lineno <= (getattr(node, 'end_lineno', None) or node.lineno):
+        if isinstance(node, kind) and node.lineno <= lineno <= (getattr(node, 'end_lineno', None)
+                                                                or node.lineno):
             found.append(node)
     return found
 
@@ -216,15 +231,18 @@ NOTHING = object()
 
 
 def looked_up(node, frame):
-    """(how it is written, its value) of a name or a chain of subscripts of plain containers. Nothing of the code's runs for it."""
+    """(how it is written, its value) of a name or a chain of subscripts of plain containers. Nothing of the
+    code's runs for it."""
     if isinstance(node, _ast.Name):
         for scope in (frame.f_locals, frame.f_globals):
             if node.id in scope:
                 return node.id, scope[node.id]
     elif isinstance(node, _ast.Subscript):
         name, value = looked_up(node.value, frame)
-        index = node.slice.value if type(node.slice).__name__ == 'Index' else node.slice       # before Python 3.9
-        text, key = (repr(index.value), index.value) if isinstance(index, _ast.Constant) else looked_up(index, frame)
+        # before Python 3.9
+        index = node.slice.value if type(node.slice).__name__ == 'Index' else node.slice
+        text, key = (repr(index.value), index.value) if isinstance(index, _ast.Constant) else looked_up(index,
+                                                                                                        frame)
         if type(value) is dict and type(key) in (str, int) and key in value:
             return '%s[%s]' % (name, clip(text, 40)), value[key]
         if type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value):
@@ -255,7 +273,8 @@ def below(name, value):
 def holders(key, scopes, failed):
     """Other variables in which the key is, three levels down: 'country is in customers'."""
     found, seen = [], set()
-    todo = [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500] if isinstance(n, str) and not n.startswith('_')]
+    todo = [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500] if isinstance(n, str)
+            and not n.startswith('_')]
     for name, value, depth in todo:             # grows while it is read: what is near comes first
         if id(value) in seen or value is failed or len(found) >= 3 or len(seen) > 3000:
             continue
@@ -272,7 +291,8 @@ def holders(key, scopes, failed):
                 todo += [('%s[%s]' % (name, clip(repr(k), 40)), v, depth + 1) for k, v in inner]
         elif type(value) in (list, tuple) and value and depth < 4 and type(value[0]) in (dict, list, tuple):
             todo.append((name + '[0]', value[0], depth + 1))
-    return '%s is in %s' % (clip(key if type(key) is str else repr(key), 60), ', '.join(found)) if found else ''
+    return '%s is in %s' % (clip(key if type(key) is str else repr(key), 60),
+                            ', '.join(found)) if found else ''
 
 
 def written(key):
@@ -282,16 +302,19 @@ def written(key):
 def holding_values(key, scopes):
     """Where the missing key is a value: in a column, or in a plain object, six levels down."""
     seen = set()
-    todo = [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500] if isinstance(n, str) and not n.startswith('_')]
+    todo = [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500]
+            if isinstance(n, str) and not n.startswith('_')]
     for name, value, depth in todo:             # grows while it is read: what is near comes first
         if id(value) in seen or len(seen) > 5000:
             continue
         seen.add(id(value))
         for column in columns_of(value) or ():
             cells = value[column]
-            if getattr(cells, 'ndim', 0) == 1 and any(type(v) is type(key) and v == key for v in cells[:200000].tolist()):
-                place = '%s[%s]' % (name, written(column))
-                return '%s is a value in %s; its rows: %s[%s == %s]' % (written(key), place, name, place, written(key))
+            if getattr(cells, 'ndim', 0) != 1:
+                continue
+            if any(type(v) is type(key) and v == key for v in cells[:200000].tolist()):
+                place, value = '%s[%s]' % (name, written(column)), written(key)
+                return '%s is a value in %s; its rows: %s[%s == %s]' % (value, place, name, place, value)
         if type(value) is dict:
             inner = list(value.items())[:200]
         elif type(value) in (list, tuple):
@@ -327,7 +350,8 @@ def missing_key(worker, e, frames):
     if type(key) is str and key.startswith('Column not found: '):      # of a pandas group
         key = key[18:]
     hints = [key_owner(worker, key, tb, frames)]
-    if tb is not None and (type(key) is str or type(key) is int and abs(key) > 9):     # a small number is a value of anything
+    # a small number is a value of anything
+    if tb is not None and (type(key) is str or type(key) is int and abs(key) > 9):
         try:
             hints.append(holding_values(key, scopes_of(worker, tb)))
         except Exception:                       # the columns are the code's own objects
@@ -367,16 +391,18 @@ def wrong_index(worker, e, frames):
             return '%s is the text %s' % (name, clip(repr(value), 60))
         if type(value) in (list, tuple) and value:
             first = value[0]
-            said = 'an object with the keys ' + names_text(list(first), 20) if type(first) is dict else 'of the type ' + type(first).__name__
+            said = ('an object with the keys ' + names_text(list(first), 20) if type(first) is dict
+                    else 'of the type ' + type(first).__name__)
             return '%s is a list of %d; %s[0] is %s' % (name, len(value), name, said)
     return None
 
 
 def attribute_elsewhere(obj, name):
-    """A module taken for a class of its own, or the other way round: datetime.strptime and datetime.timedelta."""
+    """A module taken for a class in it, or a class for its module: datetime.strptime, datetime.timedelta."""
     if isinstance(obj, type(sys)):
         for inner, value in list(obj.__dict__.items()):
-            if isinstance(value, type) and value.__module__ == obj.__name__ and not inner.startswith('_') and name in value.__dict__:
+            own = isinstance(value, type) and value.__module__ == obj.__name__ and not inner.startswith('_')
+            if own and name in value.__dict__:
                 return 'it is %s.%s.%s' % (obj.__name__, inner, name)
     elif isinstance(obj, type):
         module = sys.modules.get(obj.__module__)
@@ -387,7 +413,8 @@ def attribute_elsewhere(obj, name):
 
 def missing_attribute(worker, e, frames):
     obj, name = getattr(e, 'obj', None), getattr(e, 'name', None)
-    if name is None:                            # before Python 3.10 it does not say; a name on that line is looked up
+    # before Python 3.10 it does not say; a name on that line is looked up
+    if name is None:
         parts = safe_str(e).split("'")
         name = parts[-2] if len(parts) > 2 else ''
         for target, value in subscripted(worker, *frames[-1], kind=_ast.Attribute) if frames else ():
@@ -433,7 +460,7 @@ def missing_name(worker, e, frames):
 
 
 def bad_syntax(e):
-    """Python says "use an 0o prefix", which is for those who wanted octal: the line as it is with the zeros away."""
+    """Python says "use an 0o prefix", for those who wanted octal: the line without the zeros in front."""
     import re
     if 'leading zeros' not in safe_str(e.msg) or type(e.text) is not str:
         return None
@@ -456,7 +483,9 @@ def times_of_day(worker, e, frames):
     changed = re.sub(r'(?<![\w.])\w+\b(?!\s*=[^=])',
                      lambda m: 'dt.datetime.combine(dt.date.min, %s)' % m[0] if m[0] in times else m[0], line)
     fact = 'a datetime.time cannot be added or subtracted'
-    return fact if changed == line else '%s; a datetime can:\nimport datetime as dt\n%s' % (fact, clip(changed, 400))
+    if changed == line:
+        return fact
+    return '%s; a datetime can:\nimport datetime as dt\n%s' % (fact, clip(changed, 400))
 
 
 def size_text(size):
@@ -468,8 +497,10 @@ def size_text(size):
 
 def limit_met(e):
     """Which limit an OSError met, and how much there is of it."""
-    if e.errno == 11:                           # of fork; of a descriptor that does not block it says no number
-        return 'if this was to be a new process: the sandbox may have %s processes and threads in all' % OPTIONS.get('told_pids', 'no more')
+    # of fork; of a descriptor that does not block it says no number
+    if e.errno == 11:
+        most = OPTIONS.get('told_pids', 'no more')
+        return 'if this was to be a new process: the sandbox may have %s processes and threads in all' % most
     if e.errno == 28:
         folder = OPTIONS['data']
         for other in ('/tmp', '/dev/shm'):
@@ -478,7 +509,8 @@ def limit_met(e):
         st = posix.statvfs(folder)
         if st.f_bavail and st.f_files and not st.f_ffree:
             return '%s has its most files: %d' % (folder, st.f_files)
-        return '%s holds %s in all, %s are free' % (folder, size_text(st.f_blocks * st.f_frsize), size_text(st.f_bavail * st.f_frsize))
+        return '%s holds %s in all, %s are free' % (folder, size_text(st.f_blocks * st.f_frsize),
+                                                    size_text(st.f_bavail * st.f_frsize))
     import resource
     if e.errno == 24:
         return 'a process may have %d open files' % resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -508,7 +540,8 @@ def hint_for(worker, e, frames):
         return missing_name(worker, e, frames)
     if isinstance(e, ModuleNotFoundError):
         need('installed')
-        return 'nothing can be installed: there is no network. Installed: %s' % (find_packages() or 'the standard library only')
+        found = find_packages() or 'the standard library only'
+        return 'nothing can be installed: there is no network. Installed: ' + found
     if isinstance(e, FileNotFoundError):
         names = sorted(posix.listdir(OPTIONS['data']))
         return 'files in %s: %s' % (OPTIONS['data'], names_text(names) if names else 'none')
@@ -518,8 +551,10 @@ def hint_for(worker, e, frames):
         return limit_met(e)
     if isinstance(e, RuntimeError) and "start new thread" in safe_str(e):
         return 'the sandbox may have %s processes and threads in all' % OPTIONS.get('told_pids', 'no more')
-    if isinstance(e, OSError) and (type(e).__name__ in ('gaierror', 'URLError', 'ConnectionError', 'ConnectTimeout') or e.errno in (99, 101)):
+    if isinstance(e, OSError) and (type(e).__name__ in ('gaierror', 'URLError', 'ConnectionError',
+                                                        'ConnectTimeout') or e.errno in (99, 101)):
         return 'the sandbox has no network'
     if isinstance(e, MemoryError):
-        return 'the memory of the sandbox is limited' + (': it has ' + size_text(int(OPTIONS['told_memory'])) if 'told_memory' in OPTIONS else '')
+        return 'the memory of the sandbox is limited' + (': it has ' + size_text(int(OPTIONS['told_memory']))
+                                                         if 'told_memory' in OPTIONS else '')
     return None

@@ -1,5 +1,5 @@
-# extras.py - part of the worker, compiled when a cell first needs it: long values, top-level await, figures, much output.
-# Objects of the code are touched here, as in explain.py.
+# extras.py - part of the worker, compiled when a cell first needs it: long values, top-level await, figures,
+# much output. Objects of the code are touched here, as in explain.py.
 
 
 def big_repr(value):
@@ -60,8 +60,9 @@ def save_figures(worker):
 
 
 def buffer_output(worker):
-    """A million lines are a million system calls. After the first two thousand of a cell its stdout is buffered, and a thread flushes it 20
-    times a second, so that what is printed is still seen. The thread lives no longer than the cell: a fork of the worker has none."""
+    """A million lines are a million system calls. After the first two thousand of a cell its stdout is
+    buffered, and a thread flushes it 20 times a second, so that what is printed is still seen. The thread
+    lives no longer than the cell: a fork of the worker has none."""
     import _thread
     stop, stopped, stdout = _thread.allocate_lock(), _thread.allocate_lock(), worker.stdout
     stop.acquire()
@@ -85,7 +86,8 @@ def buffer_output(worker):
         except BaseException:
             pass
 
-    if not worker.hooked:                       # what is still gathered must not be written by both sides of a fork
+    # what is still gathered must not be written by both sides of a fork
+    if not worker.hooked:
         posix.register_at_fork(before=lambda: worker.flooding and worker.flooding())
         worker.hooked = True
     try:

@@ -1,4 +1,5 @@
-# installed.py - what is there that is worth naming to a model, found by the names in the package folders; nothing is imported.
+# installed.py - what is there that is worth naming to a model, found by the names in the package folders;
+# nothing is imported.
 
 
 def find_packages():

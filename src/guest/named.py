@@ -1,7 +1,9 @@
-# named.py - part of the supervisor, compiled when the program says that this sandbox has a name: it then outlives its client.
+# named.py - part of the supervisor, compiled when the program says that this sandbox has a name: it then
+# outlives its client.
 #
-# When a client goes, what it left half done ends; the next one is waited for on the listener, at most as long as the last one said. One
-# client at a time, and only from outside: the code shares our network namespace's sockets, so who it is says the kernel (SO_PEERCRED).
+# When a client goes, what it left half done ends; the next one is waited for on the listener, at most as long
+# as the last one said. One client at a time, and only from outside: the code shares our network namespace's
+# sockets, so who it is says the kernel (SO_PEERCRED).
 
 STEP_WAIT = 2.0                 # from SIGINT to SIGKILL for a cell whose client is gone
 KNOCK_WAIT = 2.0                # who connects must say its word within
@@ -24,7 +26,8 @@ def stay(self, body):
 
 
 def read_word(self, body):
-    """What a client says of itself: how long we may idle after it, and how much it takes of what the code makes."""
+    """What a client says of itself: how long we may idle after it, and how much it takes of what the code
+    makes."""
     while len(body) >= 5:
         size = int.from_bytes(body[1:5], 'little')
         value = body[5:5 + size]
@@ -63,7 +66,8 @@ def gone(self):
 
 
 def unheard(self, kind, nonce, body=b''):
-    """In place of send while nobody listens. How a cell ended, and that the worker died, the next client is told."""
+    """In place of send while nobody listens. How a cell ended, and that the worker died, the next client is
+    told."""
     if kind == FROM_GUEST_DEATH or kind == FROM_GUEST_END and (self.cut or body[:1] == b'w'):
         self.news = (self.news + body)[-4096:]
 
@@ -76,7 +80,7 @@ def plan(self):
     self.until = min(times) if times else 0.0
 
 
-def lapse(self):
+def on_timer(self):
     now = time.monotonic()
     if self.step_at and now >= self.step_at:
         self.step_at = 0.0
@@ -112,8 +116,9 @@ def answer_door(self):
         look.register(self.fd_in, 0)
         if look.poll(0):                        # our client is gone, and we only have not come to see it
             self.gone()
-    if self.fd_in >= 0 or (self.alone and pid != 0):    # we are held; or it has a pid in here, so it is the code
-        shut(sock)                              # noqa: from start.py
+    # we are held; or it has a pid in here, so it is the code
+    if self.fd_in >= 0 or (self.alone and pid != 0):
+        close_socket(sock)                              # noqa: from start.py
         return
     self.poll.unregister(DOOR[0])               # others wait in the queue until it has said its word
     self.poll.register(fd, select.POLLIN)
@@ -125,7 +130,7 @@ def turn_away(self):
     fd = DOOR.pop()
     if not self.welcome:
         self.poll.unregister(fd)
-    shut(self.knock)                            # noqa: from start.py
+    close_socket(self.knock)                            # noqa: from start.py
     self.knock, self.knock_until, self.welcome = None, 0.0, False
     self.poll.register(DOOR[0], select.POLLIN)
 
@@ -139,7 +144,8 @@ def hear(self):
         data = b''
     self.word = word = self.word + data
     size = int.from_bytes(word[:4], 'little')
-    if not data or len(word) >= 5 and word[4:5] != TO_GUEST_KEEP or len(word) >= 4 and size > WORD_MOST - 21 or len(word) > 21 + size:
+    other = len(word) >= 5 and word[4:5] != TO_GUEST_KEEP
+    if not data or other or len(word) >= 4 and size > WORD_MOST - 21 or len(word) > 21 + size:
         turn_away(self)
     elif len(word) == 21 + size:
         read_word(self, word[21:])
@@ -176,6 +182,7 @@ def wait(self, before=Supervisor.wait):
 Supervisor.listener = Supervisor.knock = None
 Supervisor.idle, Supervisor.ends, Supervisor.step_at, Supervisor.knock_until = 1800, 0.0, 0.0, 0.0
 Supervisor.word, Supervisor.news = b'', b''     # of who knocks, so far; what the next client is told
-Supervisor.cut = Supervisor.welcome = False     # the last client left a cell unfinished; who knocks has said its word
-Supervisor.stay, Supervisor.door, Supervisor.lapse, Supervisor.plan = stay, door, lapse, plan
+# the last client left a cell unfinished; who knocks has said its word
+Supervisor.cut = Supervisor.welcome = False
+Supervisor.stay, Supervisor.door, Supervisor.on_timer, Supervisor.plan = stay, door, on_timer, plan
 Supervisor.unheard, Supervisor.wait = unheard, wait

@@ -1,4 +1,5 @@
-# profile_formats.py - the part of profile.py for what is no plain table: JSON, workbooks, parquet, databases, pictures.
+# profile_formats.py - the part of profile.py for what is no plain table: JSON, workbooks, parquet, databases,
+# pictures.
 
 import datetime
 import itertools
@@ -15,8 +16,10 @@ LEAF_VALUES = 3000              # different ones of one leaf that are kept
 
 
 class Node:
-    """What stands in one place of a JSON text: how often, objects with which keys, lists of what, which plain values."""
-    __slots__ = ('n', 'keys', 'names', 'objects', 'items', 'lists', 'longest', 'values', 'kinds', 'sample', 'deep')
+    """What stands in one place of a JSON text: how often, objects with which keys, lists of what, which plain
+    values."""
+    __slots__ = ('n', 'keys', 'names', 'objects', 'items', 'lists', 'longest', 'values', 'kinds', 'sample',
+                 'deep')
 
     def __init__(self):
         self.n = self.objects = self.lists = self.longest = 0
@@ -107,7 +110,9 @@ def alike(a, b):
     if a.objects and b.objects and a.names is None and b.names is None:
         return 2 * len(a.keys.keys() & b.keys.keys()) > len(a.keys.keys() | b.keys.keys())
     if a.lists and b.lists:
-        return a.items is None or b.items is None or alike(a.items, b.items) or bool(a.items.kinds and a.items.kinds.keys() == b.items.kinds.keys())
+        if a.items is None or b.items is None or alike(a.items, b.items):
+            return True
+        return bool(a.items.kinds and a.items.kinds.keys() == b.items.kinds.keys())
     return False
 
 
@@ -130,7 +135,8 @@ def signature(node, depth=0):
     if depth > DEPTH:
         return ''
     kinds = ','.join(sorted(k.__name__ for k in node.kinds))
-    inner = ','.join('%s:%s' % (clean(k, CELL), signature(node.keys[k], depth + 1)) for k in sorted(node.keys)) if node.objects else ''
+    inner = ','.join('%s:%s' % (clean(k, CELL), signature(node.keys[k], depth + 1))
+                     for k in sorted(node.keys)) if node.objects else ''
     return '%s{%s}[%s]' % (kinds, inner, signature(node.items, depth + 1) if node.items else '')
 
 
@@ -156,9 +162,11 @@ class Shape:
         if node.names is not None:
             names = [clean(repr(k), CELL) for k in itertools.islice(node.names, 8)]
             count = len(node.names)
-            said = '%s%d keys' % ('over ' if count >= LEAF_VALUES else '' if node.objects == 1 else 'up to ', count)
+            said = '%s%d keys' % ('over ' if count >= LEAF_VALUES else '' if node.objects == 1 else 'up to ',
+                                  count)
             more = ', ...' if count > 8 else ''
-            return '{%s: %s, and so on; %s: %s%s}' % (names[0], self.text(node.keys[''], name, depth + 1), said, ', '.join(names), more)
+            return '{%s: %s, and so on; %s: %s%s}' % (names[0], self.text(node.keys[''], name, depth + 1),
+                                                      said, ', '.join(names), more)
         known = signature(node)
         if len(node.keys) > 1 and known in self.seen and len(known) > 40:
             return '{the same keys as in %s}' % self.seen[known]
@@ -178,7 +186,8 @@ class Shape:
             unlike[WORDS[kind]] = unlike.get(WORDS[kind], 0) + n
         unlike = ['%d %s' % (n, word) for word, n in unlike.items() if n]
         said = '; unlike things: ' + ', '.join(unlike) if len(unlike) > 1 else ''
-        return '[%s%s%s]' % (self.text(node.items, name, depth + 1), ', ... ' + count if node.longest > 1 else '', said)
+        return '[%s%s%s]' % (self.text(node.items, name, depth + 1), ', ... ' + count if node.longest > 1
+                             else '', said)
 
 
 WORDS = {str: 'texts', int: 'numbers', float: 'numbers', bool: 'true or false', type(None): 'null'}
@@ -212,14 +221,17 @@ def leaf_facts(node, whole):
             return '%s different%s' % (count, missing) if len(values) < node.n else missing[2:]
         for v in values[200:]:
             c.feed(v)
-        return '%s%s%s' % ('' if form == 'iso' or form.startswith('%Y-%m') else 'dates %s, ' % form, c.date_ends(form), missing)
+        return '%s%s%s' % ('' if form == 'iso' or form.startswith('%Y-%m') else 'dates %s, ' % form,
+                           c.date_ends(form), missing)
     if kinds == {'numbers'}:
-        return '%s to %s%s' % (short(min(values)), short(max(values)), missing) if len(values) > 1 else missing[2:]
+        return '%s to %s%s' % (short(min(values)), short(max(values)),
+                               missing) if len(values) > 1 else missing[2:]
     return missing[2:]
 
 
 def record_lists(node, path, out, depth=0):
-    """[(path, node)]: every list of objects, and every object whose keys are data, with the expression that leads there."""
+    """[(path, node)]: every list of objects, and every object whose keys are data, with the expression that
+    leads there."""
     if depth > DEPTH:
         return out
     if node.items is not None and node.items.objects:
@@ -247,7 +259,8 @@ def leaves(node, path=''):
 def list_facts(lists, whole):
     out = []
     for path, node in lists[:8]:
-        facts = ['%s %s' % (name, said) for name, said in ((name, leaf_facts(leaf, whole)) for name, leaf in leaves(node)) if said]
+        facts = ['%s %s' % (name, said) for name,
+                 said in ((name, leaf_facts(leaf, whole)) for name, leaf in leaves(node)) if said]
         if facts:
             out.append('in %s: %s' % (path, '; '.join(facts)))
     return out
@@ -263,7 +276,8 @@ def list_joins(lists):
             c.n = leaf.n
             c.values = {str(v): [n, 'text'] for v, n in leaf.values.items() if type(v) in (int, str)}
             t.columns.append(c)
-            t.settled.append(('text', '') if any(type(v) is str for v in leaf.values) else ('int', '') if c.values else ('empty', ''))
+            t.settled.append(('text', '') if any(type(v) is str for v in leaf.values) else ('int', '')
+                             if c.values else ('empty', ''))
         tables.append((path, t))
     out = []
     for i, (p, a) in enumerate(tables):
@@ -327,7 +341,8 @@ def records(items, reader, what):
     lines = [reader] + (date_lines(columns, settled, True) if has('pandas') else [])
     total = '%d %s' % (len(items), what) + ('' if seen == len(items) else ', looked at the first %d' % seen)
     lines.append('%s, columns: %s' % (total, describe(columns, settled)))
-    lines.append('first %d rows:\n%s' % (min(2, len(items)), '\n'.join(clean(repr(r), ROW) for r in items[:2])))
+    lines.append('first %d rows:\n%s'
+                 % (min(2, len(items)), '\n'.join(clean(repr(r), ROW) for r in items[:2])))
     return '\n'.join(lines)
 
 
@@ -346,7 +361,9 @@ def json_text(path, text, encoding, whole):
     except ValueError:
         return json_start(read, text, whole)
     if isinstance(value, list):
-        frame = 'import json, pandas as pd; df = pd.DataFrame(json.load(open(%r%s)))' % (path, enc) if has('pandas') else read
+        frame = read
+        if has('pandas'):
+            frame = 'import json, pandas as pd; df = pd.DataFrame(json.load(open(%r%s)))' % (path, enc)
         said = records(value, frame, 'records')
         return said or '%s\na list of %d: %s' % (read, len(value), shape_text(value))
     if isinstance(value, dict):
@@ -355,7 +372,8 @@ def json_text(path, text, encoding, whole):
 
 
 def json_start(read, text, whole):
-    """JSON that is too large to load here: the first element, if it can be had. None for a whole file: it is broken then."""
+    """JSON that is too large to load here: the first element, if it can be had. None for a whole file: it is
+    broken then."""
     import json
     if whole:
         return None
@@ -384,7 +402,9 @@ def json_lines(path, text, encoding, whole):
             return None
     enc = '' if encoding == 'utf-8' else ', encoding=%r' % encoding
     read = 'import json; data = [json.loads(s) for s in open(%r%s) if s.strip()]' % (path, enc)
-    frame = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(data)' if has('pandas') else read
+    frame = read
+    if has('pandas'):
+        frame = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(data)'
     what = 'records, one a line' if whole else 'records, one a line, in the first %d MiB' % (SAMPLE >> 20)
     return records(items, frame, what) or '%s\n%d %s: %s' % (read, len(items), what, shape_text(items))
 
@@ -403,14 +423,16 @@ def zip_kind(path):
         return workbook(path)
     shown = ', '.join('%s (%d bytes)' % (clean(i.filename, 80), i.file_size) for i in infos[:20])
     more = ' and %d more' % (len(infos) - 20) if len(infos) > 20 else ''
-    return 'import zipfile; z = zipfile.ZipFile(%r)\na ZIP archive of %d: %s%s' % (path, len(infos), shown, more)
+    return 'import zipfile; z = zipfile.ZipFile(%r)\na ZIP archive of %d: %s%s' % (path, len(infos), shown,
+                                                                                   more)
 
 
 def sheet_cell(value):
     if value is None:
         return ''
     if isinstance(value, datetime.datetime):
-        return value.strftime('%Y-%m-%d') if not (value.hour or value.minute or value.second) else value.strftime('%Y-%m-%d %H:%M:%S')
+        return value.strftime('%Y-%m-%d') if not (value.hour or value.minute
+                                                  or value.second) else value.strftime('%Y-%m-%d %H:%M:%S')
     return str(value)
 
 
@@ -419,7 +441,8 @@ SHEETS = 6                      # that are looked at
 
 def workbook(path):
     if not has('openpyxl'):
-        return 'an Excel workbook; openpyxl is not installed here, so only zipfile and xml can read it: %r' % path
+        return ('an Excel workbook; openpyxl is not installed here, so only zipfile and xml can read it: %r'
+                % path)
     import openpyxl
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     sheets, used = [], {'df', 'pd'}
@@ -440,13 +463,14 @@ def workbook(path):
     share = (MOST - sum(len(s) + 1 for s in lines) - 60) // max(1, len(tables))
     lines += [sheet_text(t, share) if isinstance(t, Table) else t for t in sheets]
     if len(book.sheetnames) > SHEETS:
-        lines.append('more sheets: ' + clean(', '.join(clean(repr(n), 40) for n in book.sheetnames[SHEETS:20]), 200))
+        lines.append('more sheets: '
+                     + clean(', '.join(clean(repr(n), 40) for n in book.sheetnames[SHEETS:20]), 200))
     return '\n'.join(lines)
 
 
 def sheet_rows(sheet):
-    """(rows, the columns with cells that are dates, whether these are all). The size that a sheet says it has may be a lie: only what is
-    there counts."""
+    """(rows, the columns with cells that are dates, whether these are all). The size that a sheet says it has
+    may be a lie: only what is there counts."""
     if hasattr(sheet, 'reset_dimensions'):
         sheet.reset_dimensions()
     rows, dates, until = [], set(), time.monotonic() + SECONDS / 2
@@ -473,12 +497,16 @@ def sheet_table(path, sheet, name, sheets):
     columns = [Column(n) for n in names]
     seen = study(columns, body, SECONDS / 2)
     settled = [c.settle('.') for c in columns]
-    args = repr(path) + (', sheet_name=%r' % sheet.title if sheets > 1 else '') + (', skiprows=%d' % skip if skip else '')
-    read = 'pd.read_excel(%s)' % args if has('pandas') else \
-        'import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r].iter_rows(values_only=True))' % (path, sheet.title)
+    args = repr(path) + (', sheet_name=%r' % sheet.title if sheets > 1 else '') + (', skiprows=%d' % skip
+                                                                                   if skip else '')
+    read = 'pd.read_excel(%s)' % args
+    if not has('pandas'):
+        read = ('import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r]'
+                '.iter_rows(values_only=True))' % (path, sheet.title))
     t = Table(name, read, columns, settled, body)
     if has('pandas'):
-        t.dates = date_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)], True, name)
+        t.dates = date_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)],
+                             True, name)
     t.whole = all_rows and seen == len(body)
     t.total = '%d rows' % len(body) if all_rows else 'over %d rows' % len(body)
     return t
@@ -486,7 +514,8 @@ def sheet_table(path, sheet, name, sheets):
 
 def sheet_text(t, share):
     """What a sheet holds, in its share of the room."""
-    text = '%s%s, columns: %s' % ('' if t.name == 'df' else t.name + ': ', t.total, describe(t.columns, t.settled, '.', share - 60))
+    text = '%s%s, columns: %s' % ('' if t.name == 'df' else t.name + ': ', t.total,
+                                  describe(t.columns, t.settled, '.', share - 60))
     rows = first_rows(t.body, ' | ', 2)
     return text + '\n' + rows if len(text) + len(rows) < share else text
 
@@ -496,21 +525,26 @@ def parquet(path):
         return 'a Parquet file; pyarrow is not installed here, so it cannot be read'
     import pyarrow.parquet
     f = pyarrow.parquet.ParquetFile(path)
-    columns = ', '.join('%s (%s)' % (clean(repr(c.name), 60), clean(c.type, 30)) for c in list(f.schema_arrow)[:60])
+    columns = ', '.join('%s (%s)' % (clean(repr(c.name), 60), clean(c.type, 30))
+                        for c in list(f.schema_arrow)[:60])
     head = next(f.iter_batches(batch_size=3)).to_pylist() if f.metadata.num_rows else []
     return 'import pandas as pd; df = pd.read_parquet(%r)\n%d rows, columns: %s\n%s' % (
-        path, f.metadata.num_rows, columns, first_rows([[as_cell(v) for v in r.values()] for r in head], ' | '))
+        path, f.metadata.num_rows, columns, first_rows([[as_cell(v) for v in r.values()] for r in head],
+                                                       ' | '))
 
 
 def database(path):
     import sqlite3
-    con = sqlite3.connect('file:%s?mode=ro&immutable=1' % path.replace('%', '%25').replace('?', '%3f').replace('#', '%23'), uri=True)
+    con = sqlite3.connect('file:%s?mode=ro&immutable=1'
+                          % path.replace('%', '%25').replace('?', '%3f').replace('#', '%23'), uri=True)
     con.text_factory = lambda b: b.decode('utf-8', 'replace')
     out = ['import sqlite3; con = sqlite3.connect(%r)' % path]
-    for (name,) in con.execute("select name from sqlite_master where type in ('table', 'view') limit 20").fetchall():
+    tables = "select name from sqlite_master where type in ('table', 'view') limit 20"
+    for (name,) in con.execute(tables).fetchall():
         quoted = '"%s"' % name.replace('"', '""')
         columns = con.execute('pragma table_info(%s)' % quoted).fetchall()
-        out.append('table %s: %s' % (clean(repr(name), 60), ', '.join('%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in columns[:40])))
+        shown = ['%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in columns[:40]]
+        out.append('table %s: %s' % (clean(repr(name), 60), ', '.join(shown)))
     return '\n'.join(out)
 
 
@@ -521,7 +555,8 @@ def image(path, raw):
         size, i = 'unknown size', 2
         while i + 9 < len(raw) and raw[i] == 0xff:
             if 0xc0 <= raw[i + 1] <= 0xcf and raw[i + 1] not in (0xc4, 0xc8, 0xcc):
-                size = '%d x %d' % (int.from_bytes(raw[i + 7:i + 9], 'big'), int.from_bytes(raw[i + 5:i + 7], 'big'))
+                size = '%d x %d' % (int.from_bytes(raw[i + 7:i + 9], 'big'),
+                                    int.from_bytes(raw[i + 5:i + 7], 'big'))
                 break
             i += 2 + int.from_bytes(raw[i + 2:i + 4], 'big')
     read = 'from PIL import Image; im = Image.open(%r)\n' % path if has('PIL') else ''

@@ -1,4 +1,5 @@
-# profile_table.py - the part of profile.py for tables: separator, header, what each column holds, and the line that reads it all.
+# profile_table.py - the part of profile.py for tables: separator, header, what each column holds, and the
+# line that reads it all.
 
 import collections
 import itertools
@@ -8,9 +9,11 @@ import re
 import stat
 import time
 
-MISSING = {'', '#N/A', '#N/A N/A', '#NA', '-1.#IND', '-1.#QNAN', '-NaN', '-nan', '1.#IND', '1.#QNAN', '<NA>', 'N/A', 'NA', 'NULL', 'NaN',
+MISSING = {'', '#N/A', '#N/A N/A', '#NA', '-1.#IND', '-1.#QNAN', '-NaN', '-nan', '1.#IND', '1.#QNAN', '<NA>',
+           'N/A', 'NA', 'NULL', 'NaN',
            'n/a', 'nan', 'null'}        # what pandas takes for missing by itself
-MARKS = {'-', '--', '?', '.', 'missing', 'unknown', 'n.a.', 'k.a.', 'na', 'none', 'nil', '#value!', '#ref!', '#div/0!', 'x', '*'}
+MARKS = {'-', '--', '?', '.', 'missing', 'unknown', 'n.a.', 'k.a.', 'na', 'none', 'nil', '#value!', '#ref!',
+         '#div/0!', 'x', '*'}
 
 INT = re.compile(r'[+-]?\d{1,18}')
 FLOAT = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|Inf)')
@@ -69,7 +72,8 @@ class Column:
         if cell in MISSING:
             self.missing += n
             return
-        seen = self.values.get(cell)    # most columns repeat themselves: what was looked at once is only counted
+        # most columns repeat themselves: what was looked at once is only counted
+        seen = self.values.get(cell)
         if seen:
             seen[0] += n
             self.kinds[seen[1]] += n
@@ -96,7 +100,8 @@ class Column:
             ends[1] = value
 
     def as_last(self, cell):
-        """The kind of the cell before, where one look tells that kind() would say the same; '' where it has to be asked."""
+        """The kind of the cell before, where one look tells that kind() would say the same; '' where it has
+        to be asked."""
         last = self.last
         if last == 'int':
             good = cell.isdigit() and cell.isascii() and cell[0] != '0' and len(cell) < 19 and len(cell) != 8
@@ -114,7 +119,8 @@ class Column:
         if CODE.fullmatch(cell):
             return 'code'
         if INT.fullmatch(cell):
-            return 'date' if len(cell) == 8 and 'da' in str(self.name).lower() and self.date(cell, n) else 'int'
+            return 'date' if len(cell) == 8 and 'da' in str(self.name).lower() and self.date(cell,
+                                                                                             n) else 'int'
         if FLOAT.fullmatch(cell):
             return 'float'
         if GROUPED.fullmatch(cell):
@@ -123,7 +129,8 @@ class Column:
             return 'comma'
         if cell.lower() in ('true', 'false'):
             return 'bool'
-        if (self.formats or self.kinds.get('text', 0) < 500) and self.date(cell, n):     # words are not asked for ever
+        # words are not asked for ever
+        if (self.formats or self.kinds.get('text', 0) < 500) and self.date(cell, n):
             return 'date'
         if cell.lower() in MARKS:
             self.marks[cell] = self.marks.get(cell, 0) + n
@@ -175,7 +182,8 @@ class Column:
 
     def date_format(self):
         for short_form, form in (('%d %b %Y', '%d %B %Y'), ('%b %d, %Y', '%B %d, %Y')):
-            if form in self.formats and short_form in self.formats and all('May' in v or not re.search(r'\b[A-Z][a-z]{2}\b', v) for v in self.values):
+            if form in self.formats and short_form in self.formats and all(
+                    'May' in v or not re.search(r'\b[A-Z][a-z]{2}\b', v) for v in self.values):
                 self.formats[form] += self.formats.pop(short_form)      # "4 May 2021" has the whole name too
         if len(self.formats) > 1:
             form = 'iso' if all(f == 'iso' or f.startswith('%Y-%m-%d') for f in self.formats) else 'mixed'
@@ -183,12 +191,15 @@ class Column:
             form = next(iter(self.formats))
         if '{' in form:
             first, second = self.high
-            form = form.format('m', 'd') if second > 12 else form.format('d', 'm') if first > 12 or '-' in form else form.format('m', 'd')
+            day_first = second <= 12 and (first > 12 or '-' in form)
+            form = form.format('d', 'm') if day_first else form.format('m', 'd')
         key = date_key(form)
-        return form if not key or all(map(key, self.values)) else 'mixed'       # a 31.13. would stop every reader
+        # a 31.13. would stop every reader
+        return form if not key or all(map(key, self.values)) else 'mixed'
 
     def ambiguous(self, form):
-        return form not in ('iso', 'mixed') and form[:2] in ('%d', '%m') and form[2:3] in '/-' and max(self.high) <= 12 and max(self.high) > 0
+        return (form not in ('iso', 'mixed') and form[:2] in ('%d', '%m') and form[2:3] in '/-'
+                and 0 < max(self.high) <= 12)
 
     def all_seen(self):
         return not self.more and len(self.values) < VALUES_MOST
@@ -238,7 +249,8 @@ def date_key(form):
     if form == '%Y%m%d':
         return lambda s: '%s-%s-%s' % (s[:4], s[4:6], s[6:8])
     order = re.findall('%([a-zA-Z])', form)
-    day, month, year = (next((i for i, c in enumerate(order) if c in which), None) for which in ('d', 'mbB', 'yY'))
+    day, month, year = (next((i for i, c in enumerate(order) if c in which), None)
+                        for which in ('d', 'mbB', 'yY'))
     if None in (day, month, year):
         return None
 
@@ -250,7 +262,8 @@ def date_key(form):
             return None
         if order[year] == 'y':
             y += 1900 if y > 68 else 2000
-        return '%04d-%02d-%02d' % (y, m, d) + (' ' + ':'.join('%02d' % int(p) for p in parts[3:]) if parts[3:] else '')
+        return '%04d-%02d-%02d' % (y, m, d) + (' ' + ':'.join('%02d' % int(p) for p in parts[3:])
+                                               if parts[3:] else '')
     return key
 
 
@@ -260,7 +273,8 @@ def short(number):
     return clean(repr(number), 24)
 
 
-KINDS = {'int': 'int', 'float': 'float', 'bool': 'bool', 'empty': 'empty', 'code': 'text, digits with leading zeros',
+KINDS = {'int': 'int', 'float': 'float', 'bool': 'bool', 'empty': 'empty',
+         'code': 'text, digits with leading zeros',
          'amount': 'text, amounts with a sign', 'date': 'date', 'text': 'text'}
 
 
@@ -268,7 +282,8 @@ def column_text(c, kind, form, decimal, facts):
     """'price' (float, 0.5 to 90.0, 3 missing): what a column is, and with facts what it holds."""
     name = KINDS[kind]
     if kind == 'date':
-        name = 'text, dates in several formats' if form == 'mixed' else 'datetime' if has('pandas') else 'date ' + form
+        name = ('text, dates in several formats' if form == 'mixed' else 'datetime' if has('pandas')
+                else 'date ' + form)
         if facts:
             ends = c.date_ends(form)
             name += ', ' + ends if ends else ''
@@ -288,7 +303,8 @@ def column_text(c, kind, form, decimal, facts):
 
 
 def describe(columns, settled, decimal='.', most=COLUMNS_MOST):
-    """All columns in at most that many characters: with what they hold where there is room, else what they are, else the first of them."""
+    """All columns in at most that many characters: with what they hold where there is room, else what they
+    are, else the first of them."""
     for facts in (True, False):
         parts = []
         for c, (kind, form) in zip(columns[:200], settled):
@@ -307,10 +323,12 @@ def first_rows(rows, sep, count=3):
 
 
 def date_lines(columns, settled, text_dates, df='df'):
-    """Statements that make dates of the columns that hold them. text_dates: nothing was parsed by the reader."""
+    """Statements that make dates of the columns that hold them. text_dates: nothing was parsed by the
+    reader."""
     out = []
     for c, (kind, form) in zip(columns, settled):
-        if kind == 'date' and form != 'mixed' and (text_dates or not form.startswith('%Y-%m-%d') and form != 'iso'):
+        if kind == 'date' and form != 'mixed' and (text_dates or not form.startswith('%Y-%m-%d')
+                                                   and form != 'iso'):
             how = '' if form == 'iso' else ', format=%r' % form
             out.append('%s[%r] = pd.to_datetime(%s[%r]%s)' % (df, c.name, df, c.name, how))
     return out[:6]
@@ -362,7 +380,8 @@ def find_separator(text):
             continue
         if width == 2 and all(len(r) != 2 or r[1][:1] == ' ' for r in rows):
             continue                    # prose with one comma a line
-        # "1,5;2,5" agrees for both: a comma between digits alone is a decimal comma when another separator fits too.
+        # "1,5;2,5" agrees for both: a comma between digits alone is a decimal comma when another separator
+        # fits too.
         score = share + (0.001 * min(width, 50) if sep != ',' else 0)
         if best is None or score > best[0]:
             best = (score, sep, width)
@@ -370,7 +389,8 @@ def find_separator(text):
 
 
 def lines_before(text, sep, width):
-    """(records, lines) before the first record of the table: titles, remarks. pandas counts lines, also the empty ones."""
+    """(records, lines) before the first record of the table: titles, remarks. pandas counts lines, also the
+    empty ones."""
     import csv
     import io
     reader, records, lines = csv.reader(io.StringIO(beginning(text), newline=''), delimiter=sep), 0, 0
@@ -391,11 +411,13 @@ def has_header(rows):
     first, rest = rows[0][:400], rows[1:20]
     if not rest:
         return not any(number_like(c) for c in first)
-    numeric = [i for i in range(len(first)) if all(number_like(r[i]) for r in rest if i < len(r) and r[i].strip())
+    numeric = [i for i in range(len(first))
+               if all(number_like(r[i]) for r in rest if i < len(r) and r[i].strip())
                and any(i < len(r) and r[i].strip() for r in rest)]
     if not numeric:
         return len(set(first)) == len(first)
-    if not number_like(first[0]) and 0 not in numeric and all(re.fullmatch(r'(19|20)\d\d', first[i].strip()) for i in numeric):
+    if not number_like(first[0]) and 0 not in numeric and all(re.fullmatch(r'(19|20)\d\d', first[i].strip())
+                                                              for i in numeric):
         return True                     # one column a year
     return not all(number_like(first[i]) for i in numeric)
 
@@ -412,7 +434,8 @@ def unique(names):
 
 
 def study(columns, rows, seconds=SECONDS):
-    """Feed rows to columns until the time is over; how many were seen. Column by column, because equal cells are then counted at once."""
+    """Feed rows to columns until the time is over; how many were seen. Column by column, because equal cells
+    are then counted at once."""
     until, width = time.monotonic() + seconds, len(columns)
     step = max(16, 65536 // max(1, width))
     for start in range(0, len(rows), step):
@@ -420,7 +443,8 @@ def study(columns, rows, seconds=SECONDS):
             return start
         part = rows[start:start + step]
         fed = 0
-        for c, cells in zip(columns, itertools.zip_longest(*(row if len(row) <= width else row[:width] for row in part), fillvalue='')):
+        cut = (row if len(row) <= width else row[:width] for row in part)
+        for c, cells in zip(columns, itertools.zip_longest(*cut, fillvalue='')):
             c.feed_all(cells)
             fed += 1
         for c in columns[fed:]:
@@ -477,10 +501,13 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
     grouped = any(c.kinds.get('grouped') for c in columns) if decimal == '.' else any(
         re.fullmatch(COMMA, v) and '.' in v for c in columns for v in c.values if c.values[v][1] == 'comma')
     settled = [c.settle(decimal) for c in columns]
-    read = read_line(path, sep, encoding, skip_lines if skip else 0, header, decimal, grouped, columns, settled, comment)
-    t = Table(name, read, columns, settled, body, decimal, date_lines(columns, settled, False, name) if has('pandas') else ())
+    read = read_line(path, sep, encoding, skip_lines if skip else 0, header, decimal, grouped, columns,
+                     settled, comment)
+    t = Table(name, read, columns, settled, body, decimal, date_lines(columns, settled, False, name)
+              if has('pandas') else ())
     t.sep, t.width, t.whole = sep, width, all_rows and seen == len(body)
-    t.total = '%d rows' % len(body) if all_rows else 'about %d rows' % max(count_rows(path) - skip - header, len(body))
+    t.total = '%d rows' % len(body) if all_rows else 'about %d rows' % max(count_rows(path) - skip - header,
+                                                                           len(body))
     if not t.whole:
         t.total += ', looked at the first %d' % seen
     return t
@@ -488,7 +515,8 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
 
 def table(path, text, encoding, whole):
     others = siblings(path)
-    t = read_table(path, text, encoding, whole, identifier(os.path.basename(path).rsplit('.', 1)[0], 'df2') if others else 'df')
+    t = read_table(path, text, encoding, whole, identifier(os.path.basename(path).rsplit('.', 1)[0], 'df2')
+                   if others else 'df')
     if not t:
         return None
     lines = t.code()
@@ -506,7 +534,8 @@ def table(path, text, encoding, whole):
 
 # Joins: which column two tables share, and what comes of it
 
-TAKEN = ('df', 'pd', 'json', 'data', 'both', 'list', 'set', 'dict', 'str', 'sum', 'max', 'min', 'len', 'print', 'open')
+TAKEN = ('df', 'pd', 'json', 'data', 'both', 'list', 'set', 'dict', 'str', 'sum', 'max', 'min', 'len',
+         'print', 'open')
 
 
 def identifier(text, default):
@@ -521,7 +550,8 @@ def plain_name(text):
 
 
 def related(key, owner, other):
-    """May a column of this name hold what the column key of the table owner holds? customer_id does for id of customers."""
+    """May a column of this name hold what the column key of the table owner holds? customer_id does for id of
+    customers."""
     key, owner, other = plain_name(key), plain_name(owner), plain_name(other)
     if key == other:
         return True
@@ -536,13 +566,15 @@ def joins(a, b):
     out = []
     for i, x in enumerate(a.columns[:60]):
         for k, y in enumerate(b.columns[:60]):
-            if not (related(x.name, a.name, y.name) or related(y.name, b.name, x.name)) or isinstance(x.name, int):
+            if not (related(x.name, a.name, y.name) or related(y.name, b.name, x.name)) or isinstance(x.name,
+                                                                                                      int):
                 continue
             kinds = {a.settled[i][0], b.settled[k][0]}
             both = x.values.keys() & y.values.keys()
             if not (x.once() or y.once()) or not both or kinds & {'float', 'bool', 'empty'} or len(kinds) > 1:
                 continue
-            if plain_name(x.name) == plain_name(y.name) in ('id', 'no', 'nr', 'number', 'index') and x.once() and y.once():
+            if plain_name(x.name) == plain_name(y.name) in ('id', 'no', 'nr', 'number',
+                                                            'index') and x.once() and y.once():
                 continue                # both count their own rows
             rows = sum(x.values[v][0] * y.values[v][0] for v in both)
             out.append((len(both) / min(len(x.values), len(y.values)), x, y, rows))
@@ -556,10 +588,12 @@ def join_text(a, b, x, y, rows):
         a, b, x, y = b, a, y, x         # b has the many rows, a one for each value
     on = 'on=%r' % x.name if x.name == y.name else 'left_on=%r, right_on=%r' % (y.name, x.name)
     also = {c.name for c in a.columns} & {c.name for c in b.columns} - {x.name}
-    code = 'both = %s.merge(%s, %s%s)' % (b.name, a.name, on, ', suffixes=("", "_%s")' % a.name if also else '')
+    code = 'both = %s.merge(%s, %s%s)' % (b.name, a.name, on, ', suffixes=("", "_%s")' % a.name if also
+                                          else '')
     facts = []
     if len(y.values.keys() - x.values.keys()):
-        facts.append('%d of %s find none' % (sum(y.values[v][0] for v in y.values.keys() - x.values.keys()), b.name))
+        facts.append('%d of %s find none'
+                     % (sum(y.values[v][0] for v in y.values.keys() - x.values.keys()), b.name))
     if len(x.values.keys() - y.values.keys()):
         facts.append('%d of %s are not in %s' % (len(x.values.keys() - y.values.keys()), a.name, b.name))
     return code, '%d rows%s' % (rows, ''.join(', ' + f for f in facts))
@@ -581,21 +615,26 @@ def siblings(path):
 
 
 def joins_with_files(t, others):
-    """What is to be known of a column that another attached file has too. Nothing of theirs is read but for that."""
+    """What is to be known of a column that another attached file has too. Nothing of theirs is read but for
+    that."""
     for other in others:
         try:
             raw, size = read_start(other)
             text, encoding = decode(raw, True)
-            first = [plain_name(c) for c in re.split('[\t;,|]', text[:4000].split('\n', 1)[0])] if text else []
-            if not any(related(a, t.name, b) or related(b, '', a) for a in first for b in [plain_name(c.name) for c in t.columns[:60]]):
+            first = [plain_name(c) for c in re.split('[\t;,|]',
+                                                     text[:4000].split('\n', 1)[0])] if text else []
+            if not any(related(a, t.name, b) or related(b, '', a) for a in first
+                       for b in [plain_name(c.name) for c in t.columns[:60]]):
                 continue
-            u = read_table(other, text, encoding, True, identifier(os.path.basename(other).rsplit('.', 1)[0], 'df1'), 0.5)
+            u = read_table(other, text, encoding, True,
+                           identifier(os.path.basename(other).rsplit('.', 1)[0], 'df1'), 0.5)
             found = joins(t, u) if u and u.whole and t.whole else []
         except (OSError, ValueError):
             continue
         if found and has('pandas'):
             code, facts = join_text(t, u, *found[0])
-            return ['joined with %s: %s' % (clean(os.path.basename(other), 60), '; '.join(u.code()[:1])), '%s; %s' % (code, facts)]
+            return ['joined with %s: %s' % (clean(os.path.basename(other), 60), '; '.join(u.code()[:1])),
+                    '%s; %s' % (code, facts)]
     return []
 
 
@@ -622,7 +661,8 @@ def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, sett
     marks = sorted({m for c, s in zip(columns, settled) if s[0] in ('int', 'float', 'date') for m in c.marks})
     if marks:
         args.append('na_values=%r' % marks[:8])
-    # thousands= would take the points out of 01.02.2024 as well (seen with pandas 1.5), so such columns stay text until to_datetime.
+    # thousands= would take the points out of 01.02.2024 as well (seen with pandas 1.5), so such columns stay
+    # text until to_datetime.
     text = [c.name for c, (kind, form) in zip(columns, settled)
             if kind == 'code' or (grouped and kind == 'date' and ('.' if decimal == ',' else ',') in form)]
     if text:

@@ -1,5 +1,6 @@
-# protocol.py - the names of what goes over the channel, and between supervisor and worker; docs/sandbox-protocol.md. The frames
-# have the same names in src/sandbox/frame.h. TO_GUEST_PARTS, the first one, is in boot.py.
+# protocol.py - the names of what goes over the channel, and between supervisor and worker;
+# docs/sandbox-protocol.md. The frames have the same names in src/sandbox/frame.h. TO_GUEST_PARTS, the first
+# one, is in boot.py.
 
 VERSION = b'1'
 
@@ -14,7 +15,8 @@ FROM_GUEST_FILE, FROM_GUEST_DATA, FROM_GUEST_FILE_END, FROM_GUEST_NOTE = b'F', b
 FROM_GUEST_END, FROM_GUEST_DEATH = b'Z', b'X'
 
 # Orders to the worker that are not a cell, in place of a cell's number.
-ORDER_SNAPSHOT, ORDER_INVENTORY, ORDER_ARGUMENTS = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff', b'\xfd\xff\xff\xff'
+ORDER_SNAPSHOT, ORDER_INVENTORY = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff'
+ORDER_ARGUMENTS = b'\xfd\xff\xff\xff'
 ORDER_RESUME = b'G'             # to a snapshot
 
 # Records from the worker.

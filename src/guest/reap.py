@@ -1,4 +1,4 @@
-# reap.py - part of the supervisor, compiled at the first SIGCHLD: reap, bury, start again.
+# reap.py - part of the supervisor, compiled at the first SIGCHLD: reap it, end what it left, start another.
 
 
 def reap(self):
@@ -9,7 +9,8 @@ def reap(self):
     if self.snapshots:
         need('recover')
     if self.snapshot is not None:
-        self.hear_snapshot()                    # its pid, perhaps: it can be known only while it is not reaped
+        # its pid, perhaps: it can be known only while it is not reaped
+        self.hear_snapshot()
     status = None
     while True:
         try:
@@ -25,11 +26,12 @@ def reap(self):
         elif self.helper and pid == self.helper['pid']:
             self.helper['status'] = what
     if status is not None:
-        died(self, status)
+        worker_died(self, status)
 
 
-def died(self, status):
-    """The worker ended. If its answer is already here it counts; then everything it left behind ends too, and a fresh one starts."""
+def worker_died(self, status):
+    """The worker ended. If its answer is already here it counts; then everything it left behind ends too, and
+    a fresh one starts."""
     if self.words >= 0:
         self.message(PIPE_MOST // CHUNK + 1)
     if self.waiting:
@@ -37,23 +39,24 @@ def died(self, status):
     ending = tlv(b'w', b'%d' % status) + (tlv(b'c', b'closed') if self.closed_kill else b'')
     if self.snapshots:
         self.due = 0.0
-        self.maimed = self.maimed + 1 if self.waiting and status == 70 << 8 else 0
-        if self.maimed > 1:                     # the snapshot is no better than what it took the place of
+        self.gave_up = self.gave_up + 1 if self.waiting and status == 70 << 8 else 0
+        if self.gave_up > 1:                     # the snapshot is no better than what it took the place of
             self.drop_snapshot(b'maimed')       # noqa: from recover.py
-        forget(self)
+        disconnect_worker(self)
         self.worker = 0
-        self.dying = ending, time.monotonic() + READY_WAIT, not self.waiting and self.sending is None   # noqa: from recover.py
+        # from recover.py
+        self.dying = ending, time.monotonic() + READY_WAIT, not self.waiting and self.sending is None
         self.recover()                          # noqa: from recover.py
         return
-    self.bury()
+    self.kill_all()
     self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
     if self.waiting or self.sending is not None:
-        close_cell(self, ending)
+        end_cell(self, ending)
     else:
         self.send(FROM_GUEST_DEATH, NONE, ending)
 
 
-def close_cell(self, ending):
+def end_cell(self, ending):
     """It was the death of a cell, which may have answered already: then its files are going out."""
     if self.sending is not None:
         self.ending += ending
@@ -62,15 +65,15 @@ def close_cell(self, ending):
     self.collect(ending)
 
 
-def forget(self):
+def disconnect_worker(self):
     """Close what led to the worker."""
-    self.hush()
+    self.close_words()
     if self.sock is not None:
         try:
             self.poll.unregister(self.sock.fileno())
         except KeyError:
             pass                                # it waited for no room
-        shut(self.sock)                         # noqa: from start.py
+        close_socket(self.sock)                         # noqa: from start.py
         self.sock = None
     for fd in self.pipes:
         if self.polled:
@@ -79,13 +82,15 @@ def forget(self):
     self.pipes, self.polled = {}, False
 
 
-def bury(self, spare=0):
-    """Kill and reap everything but us and the process to spare, and forget the worker. False: after a second something still lived."""
-    forget(self)
+def kill_all(self, spare=0):
+    """Kill and reap everything but us and the process to spare, and forget the worker. False: after a second
+    something still lived."""
+    disconnect_worker(self)
     if self.snapshots:
         need('recover')
     if spare and self.alone:
-        signal_all(_signal.SIGSTOP)             # in one step: what forks without end could outrun the kills one by one
+        # in one step: what forks without end could outrun the kills one by one
+        signal_all(_signal.SIGSTOP)
     until = time.monotonic() + 1.0
     done = False
     while not done and time.monotonic() < until:
@@ -138,7 +143,8 @@ def kill_listed(spare):
 
 
 def kill_descendants(spare):
-    """Without a pid namespace of our own (tests only): the same for what descends from us, found in /proc, and nothing else."""
+    """Without a pid namespace of our own (tests only): the same for what descends from us, found in /proc,
+    and nothing else."""
     me, parent = posix.getpid(), {}
     for name in posix.listdir('/proc'):
         if name.isdigit():
@@ -161,4 +167,4 @@ def kill_descendants(spare):
     return left
 
 
-Supervisor.reap, Supervisor.bury = reap, bury
+Supervisor.reap, Supervisor.kill_all = reap, kill_all

@@ -1,13 +1,19 @@
-# recover.py - part of the supervisor, compiled after the first cell: have the worker make a snapshot of itself between two cells
-# (snapshot.py), and go on from that when the worker dies. Whatever worker and snapshot say is the code's: a word out of place
-# loses the snapshot, nothing else.
+# recover.py - part of the supervisor, compiled after the first cell: have the worker make a snapshot of
+# itself between two cells (snapshot.py), and go on from that when the worker dies. Whatever worker and
+# snapshot say is the code's: a word out of place loses the snapshot, nothing else.
 
-READY_WAIT = 1.0                # a worker has died: its snapshot must have said that it is ready within so long
+# a worker has died: its snapshot must have said that it is ready within so long
+READY_WAIT = 1.0
 INTERVAL = 0.05                 # between snapshots, while cells follow each other without a pause
-WHY = {b'Na': b'none can be made on this machine', b'Nt': b'none could be made while threads were running',
-       b'Nm': b'none could be made, for lack of memory or processes', b'deaf': b'the interpreter did not obey',
-       b'killed': b'it was killed, most likely as memory ran short', b'gone': b'it had ended', b'none': b'none came to be',
-       b'maimed': b'it ended in the same way', b'left': b'what the code had left running did not end'}
+WHY = {b'Na': b'none can be made on this machine',
+       b'Nt': b'none could be made while threads were running',
+       b'Nm': b'none could be made, for lack of memory or processes',
+       b'deaf': b'the interpreter did not obey',
+       b'killed': b'it was killed, most likely as memory ran short',
+       b'gone': b'it had ended',
+       b'none': b'none came to be',
+       b'maimed': b'it ended in the same way',
+       b'left': b'what the code had left running did not end'}
 
 
 class Snapshot:
@@ -18,24 +24,27 @@ class Snapshot:
 
 
 def order_snapshot(self):
-    """The worker's state is that of a finished cell: an older snapshot ends, a new one is made. Never waits."""
+    """The worker's state is that of a finished cell: a new snapshot is made, the older one ends. Never
+    waits."""
     self.due, self.captured_at, self.behind = 0.0, time.monotonic(), 0
-    self.drop_snapshot(b'')
     if self.sock is None or not self.worker:
+        self.drop_snapshot(b'')
         return
     try:
-        ours, theirs, words, words_in = lead()      # noqa: from start.py
+        ours, theirs, words, words_in = worker_links()      # noqa: from start.py
     except OSError:
-        self.why = b'Nm'
+        self.drop_snapshot(b'Nm')
         return
     try:
         fds = theirs.fileno().to_bytes(4, sys.byteorder) + words_in.to_bytes(4, sys.byteorder)
-        self.sock.sendmsg([bytes(16) + ORDER_SNAPSHOT + bytes(4)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
+        self.sock.sendmsg([bytes(16) + ORDER_SNAPSHOT + bytes(4)],
+                          [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
     except OSError:
-        self.why = b'deaf'
+        self.drop_snapshot(b'deaf')
         ours.close()
         posix.close(words)
     else:
+        self.drop_snapshot(b'')                     # after the order, which the worker then obeys meanwhile
         self.snapshot = Snapshot(ours, words)
         self.poll.register(words, select.POLLIN)
     theirs.close()
@@ -43,8 +52,9 @@ def order_snapshot(self):
 
 
 def order_if_old(self):
-    """The next cell is here, and the last one has no snapshot yet. The worker takes its messages in order: one that is ordered now
-    is made first. Where the last one is young it is kept, and misses what ended since."""
+    """The next cell is here, and the last one has no snapshot yet. The worker takes its messages in order:
+    one that is ordered now is made first. Where the last one is young it is kept, and misses what ended
+    since."""
     self.due = 0.0
     if time.monotonic() - self.captured_at >= INTERVAL:
         self.order_snapshot()
@@ -58,7 +68,7 @@ def drop_snapshot(self, why):
     s, self.snapshot = self.snapshot, None
     self.poll.unregister(s.words)
     posix.close(s.words)
-    shut(s.sock)                                    # noqa: from start.py
+    close_socket(s.sock)                                    # noqa: from start.py
     if s.pid:
         try:
             posix.kill(s.pid, _signal.SIGKILL)
@@ -67,8 +77,8 @@ def drop_snapshot(self, why):
 
 
 def hear_snapshot(self):
-    """Its pid is said twice: by the worker, as soon as it is made, and by itself, when it is ready. Anything else, and the end of
-    its words, is the end of the snapshot."""
+    """Its pid is said twice: by the worker, as soon as it is made, and by itself, when it is ready. Anything
+    else, and the end of its words, is the end of the snapshot."""
     s = self.snapshot
     try:
         data = posix.read(s.words, 64)
@@ -97,7 +107,8 @@ def snapshot_ended(self, why):
 
 
 def a_child(pid):
-    """Is it one of ours, dead or alive? Whatever the code says: no other can be spared, or killed, by mistake."""
+    """Is it one of ours, dead or alive? Whatever the code says: no other can be spared, or killed, by
+    mistake."""
     try:
         posix.waitid(posix.P_PID, pid, posix.WEXITED | posix.WNOHANG | posix.WNOWAIT)
         return True
@@ -106,7 +117,8 @@ def a_child(pid):
 
 
 def reaped(self, pid, status):
-    """A child of ours that is not the worker was reaped. True: it was the snapshot, and others than us ended it."""
+    """A child of ours that is not the worker was reaped. True: it was the snapshot, and others than us ended
+    it."""
     if self.snapshot is not None and pid == self.snapshot.pid:
         self.snapshot_ended(b'gone')
     elif pid != self.lost:
@@ -119,7 +131,8 @@ def reaped(self, pid, status):
 
 
 def recover(self):
-    """The worker is dead (died() has noted how): go on from the snapshot, or from nothing, and say which. Called until it is done."""
+    """The worker is dead, worker_died() has noted how: go on from the snapshot, or from nothing, and say
+    which. Called until it is done."""
     ending, until, idle = self.dying
     if self.snapshot is not None and not self.snapshot.ready:
         hear_snapshot(self)
@@ -132,14 +145,14 @@ def recover(self):
         ending += tlv(b'r', b'%d' % behind)
     else:
         self.drop_snapshot(self.why)
-        self.bury()
+        self.kill_all()
         self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
         if self.why in WHY:
             ending += tlv(b'u', WHY[self.why])
         self.why = b''
     self.captured_at, self.behind = 0.0, 0
     if not idle:
-        close_cell(self, ending)                    # noqa: from reap.py
+        end_cell(self, ending)                    # noqa: from reap.py
         return
     self.send(FROM_GUEST_DEATH, NONE, ending)
     if self.waiting:
@@ -154,7 +167,7 @@ def restore(self):
     if self.snapshot is None or not self.snapshot.ready:
         return False
     s = self.snapshot
-    if not self.bury(s.pid):
+    if not self.kill_all(s.pid):
         self.why = b'left'
         return False
     if self.snapshot is not s:
@@ -179,6 +192,6 @@ def restore(self):
     return True
 
 
-Supervisor.order_snapshot, Supervisor.order_if_old, Supervisor.drop_snapshot = order_snapshot, order_if_old, drop_snapshot
-Supervisor.hear_snapshot, Supervisor.snapshot_ended = hear_snapshot, snapshot_ended
-Supervisor.reaped, Supervisor.recover = reaped, recover
+Supervisor.order_snapshot, Supervisor.order_if_old = order_snapshot, order_if_old
+Supervisor.drop_snapshot, Supervisor.hear_snapshot = drop_snapshot, hear_snapshot
+Supervisor.snapshot_ended, Supervisor.reaped, Supervisor.recover = snapshot_ended, reaped, recover

@@ -1,4 +1,5 @@
-# requests.py - part of the supervisor, compiled when first asked for: files in, reset, profile, arguments, inventory.
+# requests.py - part of the supervisor, compiled when first asked for: files in, reset, profile, arguments,
+# inventory.
 
 HELPER_WAIT = 20.0
 LIST_MOST = 2000                # bytes of the names of variables, and of files, in an inventory
@@ -22,7 +23,8 @@ def request(self, kind, nonce, body):
             while body:
                 body = body[posix.write(self.put[0], body):]
             if kind == TO_GUEST_COMMIT:
-                # Renamed over whatever is there: a link the code planted under this name is replaced, not followed.
+                # Renamed over whatever is there: a link the code planted under this name is replaced, not
+                # followed.
                 posix.rename(self.put[2], self.put[1], src_dir_fd=self.root, dst_dir_fd=self.root)
                 st = posix.fstat(self.put[0])
                 self.seen[self.put[1]] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
@@ -41,7 +43,7 @@ def request(self, kind, nonce, body):
         if self.snapshot is not None:
             self.drop_snapshot(b'')             # noqa: from recover.py
         self.due, self.captured_at, self.behind = 0.0, 0.0, 0
-        self.bury()                             # noqa: from reap.py
+        self.kill_all()                             # noqa: from reap.py
         self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
         self.finish(b'')
     elif kind == TO_GUEST_PROFILE:
@@ -74,11 +76,13 @@ def put_end(self):
 
 
 def helper_start(self, name, source):
-    """Run source's profile(path) in a child of its own: the user's interpreter is not touched, and a reader that eats memory dies alone."""
+    """Run source's profile(path) in a child of its own: the user's interpreter is not touched, and a reader
+    that eats memory dies alone."""
     fd, theirs = posix.pipe2(posix.O_CLOEXEC)
     try:
         pid = fork_child(self.ours() | {fd}, self.hidden, self.alone)
-    except OSError as e:                        # what the code left running has all the processes or the memory
+    except OSError as e:
+        # what the code left running has all the processes or the memory
         posix.close(fd)
         posix.close(theirs)
         self.finish(tlv(b'e', b'no process for it: ' + e.strerror.encode()))
@@ -137,7 +141,8 @@ def helper_end(self, why):
     if data[:1] == b'+' and len(data) <= 8192:
         self.finish(tlv(b't', data[1:4097]))
     else:
-        self.finish(tlv(b'e', (data[1:1000] if data[:1] == b'-' else why) or b'the helper ended without a word'))
+        self.finish(tlv(b'e', (data[1:1000] if data[:1] == b'-' else why)
+                        or b'the helper ended without a word'))
 
 
 Supervisor.request, Supervisor.answered = request, answered

@@ -1,12 +1,13 @@
-# snapshot.py - part of the worker, compiled at the first order to capture: make a copy of this process, which waits, and is
-# resumed as the worker where we die.
+# snapshot.py - part of the worker, compiled at the first order to capture: make a copy of this process, which
+# waits, and is resumed as the worker where we die.
 #
-# The copy is made by clone() with CLONE_PARENT: it is the supervisor's child, so no os.wait() of the code's ever meets it, and
-# libc's and Python's fork handlers do not run: they would seed random anew, and may be the code's own. That is safe with one
-# thread only. What the copy cannot have is taken from it at once: pipes and sockets. Held here, they would hide from a child
-# that we closed our end.
+# The copy is made by clone() with CLONE_PARENT: it is the supervisor's child, so no os.wait() of the code's
+# ever meets it, and libc's and Python's fork handlers do not run: they would seed random anew, and may be the
+# code's own. That is safe with one thread only. What the copy cannot have is taken from it at once: pipes and
+# sockets. Held here, they would hide from a child that we closed our end.
 
-CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}    # number of the call, and which of its arguments is the child's thread id
+# number of the call, and which of its arguments is the child's thread id
+CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}
 ROOM_LEAST = 24 << 20
 STILL = 0.005                   # so long a copy does nothing
 _clone = _others = None
@@ -25,7 +26,8 @@ def prepare_clone():
     tid, flags = Word(0), 0x8000 | 17               # CLONE_PARENT, SIGCHLD
     # libc keeps our thread id where the kernel clears it at our end; the kernel writes the copy's there
     # (CLONE_CHILD_SETTID, _CLEARTID).
-    if _ctypes.call_function(_ctypes.dlsym(libc, 'prctl'), (40, _ctypes.byref(tid), 0, 0, 0)) == 0 and tid.value:
+    if _ctypes.call_function(_ctypes.dlsym(libc, 'prctl'),
+                             (40, _ctypes.byref(tid), 0, 0, 0)) == 0 and tid.value:
         flags |= 0x01000000 | 0x00200000
     words = [number, flags, 0, 0, 0, 0]
     words[at + 1] = tid
@@ -34,7 +36,8 @@ def prepare_clone():
 
 
 def received(extra):
-    return [int.from_bytes(value[i:i + 4], sys.byteorder) for level, what, value in extra if what == _socket.SCM_RIGHTS
+    return [int.from_bytes(value[i:i + 4], sys.byteorder) for level, what, value in extra
+            if what == _socket.SCM_RIGHTS
             for i in range(0, len(value) - 3, 4)]
 
 
@@ -43,8 +46,8 @@ def has_one_thread():
 
 
 def soon_has_one_thread():
-    """A thread that was joined is gone for Python a moment before it is gone. Others stay: for as many as once stayed it does
-    not wait again."""
+    """A thread that was joined is gone for Python a moment before it is gone. Others stay: for as many as
+    once stayed it does not wait again."""
     global _others
     import time
     others = len(posix.listdir('/proc/self/task'))
@@ -62,7 +65,7 @@ def capture(self, extra):
     fds = received(extra)
     if len(fds) != 2:
         return
-    sock, words = _socket.socket(fileno=fds[0]), fds[1]
+    sock, words, pid = _socket.socket(fileno=fds[0]), fds[1], 0
     try:
         if _clone is None:
             _clone = prepare_clone() or 0           # a Python without _ctypes raises
@@ -71,7 +74,8 @@ def capture(self, extra):
         elif not (has_one_thread() or soon_has_one_thread()):
             say(words, b'Nt')
         else:
-            oom_score(snapshot_score())             # the copy has it from its first moment: a cell may fill the memory at once
+            # the copy has it from its first moment: a cell may fill the memory at once
+            oom_score(snapshot_score())
             pid = _clone()
             if pid == 0:
                 try:
@@ -85,6 +89,8 @@ def capture(self, extra):
         say(words, b'Na')
     sock.close()
     posix.close(words)
+    if pid <= 0:
+        return
     try:                                            # a cell that waits already is not kept waiting
         self.sock.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
     except BlockingIOError:
@@ -99,12 +105,21 @@ def say(words, text):
 
 
 def touch(self):
-    """Every page that the next cell writes must first be copied: done now, for those that every cell writes, while nobody waits."""
+    """Every page that the next cell writes must first be copied, which takes a fault each: done now, while
+    nobody waits, by a cell. It names nothing, for whatever has a name may be the code's."""
     try:
-        self.evaluate(b'str([i for i in (1, 2)]);', '<sandpiper/touch>')
-        self.stdout.write('')
+        self.cell(0, b'[i for i in (1, 2)]')
+        print(1, end='', file=_io.StringIO())
+        print(end='', file=self.stdout)
         self.stdout.flush()
+        self.stderr.flush()
+        self.mend()
     except BaseException:
+        pass
+    self.sources.pop(0, None)
+    try:
+        self.modules['linecache'].cache.pop('<cell 0>', None)
+    except Exception:
         pass
 
 
@@ -126,10 +141,10 @@ def tmpfs_used(path):
 
 
 def snapshot_score():
-    """When memory runs out the kernel ends what has most of it, oom_score_adj thousandths of the limit added. A snapshot's is set
-    so that the sum is the same however big it is: the worker is ended where it has nearly all memory for itself (it would die
-    without the snapshot too, which is what saves the state); below that the snapshot is, because what the worker lacks is what
-    that holds."""
+    """When memory runs out the kernel ends what has most of it, oom_score_adj thousandths of the limit added.
+    A snapshot's is set so that the sum is the same however big it is: the worker is ended where it has nearly
+    all memory for itself (it would die without the snapshot too, which is what saves the state); below that
+    the snapshot is, because what the worker lacks is what that holds."""
     limit = int(OPTIONS['memory'])
     if not limit:
         return 1000
@@ -145,13 +160,14 @@ def snapshot_score():
 
 
 def wait_to_resume(self, sock, words):
-    """The copy: from here until it is the worker. A cell that follows at once needs the processor more, so at first it does
-    nothing."""
+    """The copy: from here until it is the worker. A cell that follows at once needs the processor more, so at
+    first it does nothing."""
     posix.setsid()                                  # the worker's interrupts are not ours
     sock.settimeout(STILL)
     try:
         sock.recv(64)
-        posix._exit(0)                              # a newer copy is there already, or somebody who is not the supervisor speaks
+        # a newer copy is there already, or somebody who is not the supervisor speaks
+        posix._exit(0)
     except _socket.timeout:
         sock.settimeout(None)
     detach(self, sock, words)

@@ -1,11 +1,13 @@
-# start.py - the rest of boot.py: fork the first worker, become the supervisor. Apart, so that it comes compiled.
+# start.py - the rest of boot.py: fork the first worker, become the supervisor. Apart, so that it comes
+# compiled.
 
 
 def prctl(option, value):
     """prctl(2) without the price of importing ctypes. False where it cannot be called."""
     try:
         import _ctypes
-        return _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 2), 'prctl'), (option, value, 0, 0, 0)) == 0
+        return _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 2), 'prctl'),
+                                     (option, value, 0, 0, 0)) == 0
     except Exception:
         try:
             import ctypes
@@ -14,11 +16,12 @@ def prctl(option, value):
             return False
 
 
-LIMITS = ('RLIMIT_NPROC', 'nproc'), ('RLIMIT_NOFILE', 'nofile'), ('RLIMIT_SIGPENDING', 'pending'), ('RLIMIT_DATA', 'heap')
+LIMITS = (('RLIMIT_NPROC', 'nproc'), ('RLIMIT_NOFILE', 'nofile'), ('RLIMIT_SIGPENDING', 'pending'),
+          ('RLIMIT_DATA', 'heap'))
 
 
 def neighbours():
-    """Threads of our user that run already, as far as /proc shows them: the limit of processes counts them too."""
+    """Threads of our user that run already, as far as /proc shows them: the limit counts them too."""
     count = 0
     for name in posix.listdir('/proc'):
         try:
@@ -59,25 +62,29 @@ def fork_child(close, hidden, alone):
         for number in IGNORED[1:] + (_signal.SIGCHLD,):
             _signal.signal(number, _signal.SIG_DFL)
         if hidden:
-            prctl(4, 1)                         # PR_SET_DUMPABLE: the code may look at itself, now that the channel is closed
+            # PR_SET_DUMPABLE: the code may look at itself, now that the channel is closed
+            prctl(4, 1)
         OPTIONS['alone'] = alone
         if not alone:
-            prctl(1, 9)                         # PR_SET_PDEATHSIG: in a test nobody ends us with the namespace
+            # PR_SET_PDEATHSIG: in a test nobody ends us with the namespace
+            prctl(1, 9)
         confine()
     except BaseException:
         posix._exit(71)                         # never go on as a second supervisor
     try:
         fd = posix.open('/proc/self/oom_score_adj', posix.O_WRONLY)
-        posix.write(fd, b'%d' % OOM_WORKER)     # when memory is gone the kernel takes the code, not the supervisor
+        # when memory is gone the kernel takes the code, not the supervisor
+        posix.write(fd, b'%d' % OOM_WORKER)
         posix.close(fd)
     except OSError:
         pass
     return 0
 
 
-def lead():
-    """The two ways between us and who runs code: (our end of a socket for orders, theirs, our end of a pipe for words, theirs). The socket is shut
-    for the way back and a pipe carries bytes alone, so no descriptor of the code's ever comes to us: its close could block us."""
+def worker_links():
+    """The two ways between us and who runs code: (our end of a socket for orders, theirs, our end of a pipe
+    for words, theirs). The socket is shut for the way back and a pipe carries bytes alone, so no descriptor
+    of the code's ever comes to us: its close could block us."""
     ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     ours.shutdown(_socket.SHUT_RD)
     ours.setblocking(False)
@@ -86,9 +93,9 @@ def lead():
     return ours, theirs, words, words_in
 
 
-def shut(sock):
-    """Close a Unix socket. Before Linux 6.10 whoever closes one also drops what others have lost in flight, which may be TCP sockets of the
-    code's that linger (SO_LINGER); a signal ends that wait."""
+def close_socket(sock):
+    """Close a Unix socket. Before Linux 6.10 whoever closes one also drops what others have lost in flight,
+    which may be TCP sockets of the code's that linger (SO_LINGER); a signal ends that wait."""
     _signal.setitimer(_signal.ITIMER_REAL, 0.02, 0.02)
     sock.close()
     _signal.setitimer(_signal.ITIMER_REAL, 0)
@@ -96,7 +103,7 @@ def shut(sock):
 
 def fork_worker(close, hidden, alone):
     """A fresh worker: (pid, our end of its socket, of its words, its stdout, its stderr)."""
-    ours, theirs, words, words_in = lead()
+    ours, theirs, words, words_in = worker_links()
     (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
     pid = fork_child(list(close) + [out, err, words], hidden, alone)
     if pid == 0:
@@ -118,8 +125,9 @@ def fork_worker(close, hidden, alone):
     return pid, ours, words, out, err
 
 
-def excuse(fd):
-    """Nothing can be run here: a greeting that lets the program say why. An image's own folder keeps its mode under some engines."""
+def report_unusable(fd):
+    """Nothing can be run here: a greeting that lets the program say why. An image's own folder keeps its mode
+    under some engines."""
     text = ('%d.%d.%d' % sys.version_info[:3]).encode()
     text = tlv(b'v', VERSION) + tlv(b'p', text) + (b'' if posix.access('.', posix.W_OK) else tlv(b'w', b'0'))
     posix.write(fd, len(text).to_bytes(4, 'little') + FROM_GUEST_HELLO + bytes(16) + text)
@@ -140,7 +148,7 @@ def start(fd_in, fd_out):
     furnish()
     posix.chdir(OPTIONS['data'])
     if sys.version_info < (3, 8) or not posix.access('.', posix.W_OK):
-        excuse(fd_out)
+        report_unusable(fd_out)
     version = '/python%d.%d/' % sys.version_info[:2]
     folders = ['/usr/local/lib' + version + 'dist-packages', sys.prefix + '/lib' + version + 'site-packages',
                '/usr/local/lib' + version + 'site-packages']
@@ -155,7 +163,8 @@ def start(fd_in, fd_out):
             sys.path.append(folder)
     alone = posix.getpid() == 1                 # first process of its own pid namespace
     if type(PARTS.get('supervisor')) is tuple:
-        need('supervisor')                      # nothing to compile: before the fork it costs less, for memory is not shared yet
+        # nothing to compile: before the fork it costs less, for memory is not shared yet
+        need('supervisor')
     first = fork_worker({fd_in, fd_out, *DOOR}, False, alone)
     need('supervisor')
     supervise(fd_in, fd_out, first, alone)      # noqa: from supervisor.py

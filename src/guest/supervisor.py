@@ -1,8 +1,10 @@
-# supervisor.py - the first process of a sandbox: keeps the channel to the program, relays what the worker says and prints, obeys.
+# supervisor.py - the first process of a sandbox: keeps the channel to the program, relays what the worker
+# says and prints, obeys.
 #
-# The code owns everything in here but this process: it cannot be opened through /proc (dumpable 0), ignores signals, never waits
-# for anybody, never imports from a path the code can write, and reads files of the code only beneath the data folder.
-# What a plain cell needs is here; the rest is compiled on first use (reap.py, copy_out.py, requests.py).
+# The code owns everything in here but this process: it cannot be opened through /proc (dumpable 0), ignores
+# signals, never waits for anybody, never imports from a path the code can write, and reads files of the code
+# only beneath the data folder. What a plain cell needs is here; the rest is compiled on first use (reap.py,
+# copy_out.py, requests.py).
 
 import select
 import time
@@ -26,7 +28,7 @@ class Supervisor:
         self.outbox, self.unsent = [], 0        # whole frames, the first one perhaps cut; bytes in them
         self.queued = False                     # the channel is polled for room
         self.number = NONE[:4]                  # of the last cell
-        self.until = 0.0                        # when lapse() is to be called; named.py
+        self.until = 0.0                        # when on_timer() is to be called; named.py
         self.worker, self.sock = 0, None        # pid; messages to it
         self.words, self.heap = -1, b''         # descriptor and bytes of what it says
         self.pipes = {}                         # descriptor -> kind of frame
@@ -37,21 +39,26 @@ class Supervisor:
         self.began = 0.0
         self.figures, self.figure_count = [], 0     # memory files of ours
         self.figure = -1                        # the one that is coming
-        self.sending, self.ending = None, b''   # generator of frames: files going out; what the last frame then says
+        # generator of frames: files going out; what the last frame then says
+        self.sending, self.ending = None, b''
         self.put = self.helper = None           # see requests.py
         self.closed_at, self.closed_kill = 0.0, False
         self.polled = False                     # the pipes are in the poll set
         self.reads, self.reads_since, self.flood, self.room = 0, 0.0, False, CHUNK
-        self.file_most, self.cell_most = int(OPTIONS['file']), int(OPTIONS['total'])     # bytes that are copied out: of a file, after a cell
+        # bytes that are copied out: of a file, after a cell
+        self.file_most, self.cell_most = int(OPTIONS['file']), int(OPTIONS['total'])
         self.snapshots = OPTIONS['snapshots'] == '1'    # one of the worker is kept, see recover.py
         self.snapshot, self.why = None, b''     # a Snapshot; why there is none
-        self.lost, self.taken = 0, 0            # pid of one that hung up; how many were killed by others, not told yet
+        # pid of one that hung up; how many were killed by others, not told yet
+        self.lost, self.taken = 0, 0
         self.captured_at, self.behind = 0.0, 0  # when the last one was ordered; cells that have ended since
-        self.task = b''                         # TO_GUEST_RUN, _ARGUMENTS or _INVENTORY: what the worker was asked for
+        # TO_GUEST_RUN, _ARGUMENTS or _INVENTORY: what the worker was asked for
+        self.task = b''
         self.due = 0.0                          # when the next one is to be made
-        self.maimed = 0                         # workers that gave up, with no answer since
+        self.gave_up = 0                         # workers that gave up, with no answer since
         self.dying = None                       # the worker died, and what then is not settled yet
-        self.seen, self.entries = {}, 0         # path -> identity of each file in the data folder; of all that was looked at there
+        # path -> identity of each file in the data folder; of all that was looked at there
+        self.seen, self.entries = {}, 0
         self.poll = select.poll()
         self.wake = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         self.root = posix.open(OPTIONS['data'], posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
@@ -153,7 +160,8 @@ class Supervisor:
         self.drain(PIPE_MOST)                   # what a thread wrote since the last cell is not this cell's
         self.waiting = True
         head = self.nonce + message[:4] + (len(message) - 4).to_bytes(4, 'little')
-        self.to_worker = [head + message[4:CHUNK]] + [message[i:i + CHUNK] for i in range(CHUNK, len(message), CHUNK)]
+        self.to_worker = [head + message[4:CHUNK]] + [message[i:i + CHUNK]
+                                                      for i in range(CHUNK, len(message), CHUNK)]
         if self.sock is not None:
             self.feed()
 
@@ -171,7 +179,8 @@ class Supervisor:
         return fds
 
     def adopt(self, pid, sock, words, out, err):
-        self.worker, self.sock, self.words, self.pipes, self.to_worker = pid, sock, words, {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}, []
+        self.worker, self.sock, self.words, self.to_worker = pid, sock, words, []
+        self.pipes = {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}
         self.closed_at, self.closed_kill, self.polled, self.flood = 0.0, False, False, False
         self.heap = b''
         self.poll.register(words, select.POLLIN)
@@ -196,15 +205,16 @@ class Supervisor:
             self.to_worker.pop(0)
 
     def message(self, reads=4):
-        """What the worker says: records of nonce, kind, u32 length, body. Only those with the nonce of the cell under way count; what else
-        may stand between them is passed over. Not read to the end at once: the code can write here without end."""
+        """What the worker says: records of nonce, kind, u32 length, body. Only those with the nonce of the
+        cell under way count; what else may stand between them is passed over. Not read to the end at once:
+        the code can write here without end."""
         for _ in range(reads):
             try:
                 data = posix.read(self.words, CHUNK)
             except BlockingIOError:
                 return
             if not data:
-                self.hush()
+                self.close_words()
                 self.closed_at = time.monotonic()
                 return
             heap, at = self.heap + data, 0
@@ -225,7 +235,7 @@ class Supervisor:
                 self.draw(kind, body)
             self.heap = heap[at:] if self.waiting else b''
 
-    def hush(self):
+    def close_words(self):
         """Close the pipe of the worker's words."""
         if self.words >= 0:
             self.poll.unregister(self.words)
@@ -233,8 +243,8 @@ class Supervisor:
             self.words = -1
 
     def draw(self, kind, body):
-        """A figure comes in pieces: begin, data, end. One that is not ended is none. One that is too big to be copied out is
-        measured, and not kept."""
+        """A figure comes in pieces: begin, data, end. One that is not ended is none. One that is too big to
+        be copied out is measured, and not kept."""
         if kind == RECORD_FIGURE:
             self.erase()
             if len(self.figures) < 20 and self.task == TO_GUEST_RUN:
@@ -260,7 +270,8 @@ class Supervisor:
             self.figure = -1
 
     def relay(self, fd):
-        """Pass on what the code wrote. Between cells nobody asked for it: it is dropped, so that the writer does not block."""
+        """Pass on what the code wrote. Between cells nobody asked for it: it is dropped, so that the writer
+        does not block."""
         try:
             data = posix.read(fd, CHUNK)
         except BlockingIOError:
@@ -288,8 +299,9 @@ class Supervisor:
         return got
 
     def gate(self):
-        """The pipes are polled only while the outbox has room: back-pressure, with a bound on our memory. And not while code
-        floods: a program that prints a million lines would wake us for each; then they are emptied every 2 ms instead."""
+        """The pipes are polled only while the outbox has room: back-pressure, with a bound on our memory. And
+        not while code floods: a program that prints a million lines would wake us for each; then they are
+        emptied every 2 ms instead."""
         want = self.unsent < QUEUE_HIGH and not self.flood
         if want != self.polled:
             self.polled = want
@@ -310,7 +322,7 @@ class Supervisor:
 
     def answer(self, body):
         self.drain(PIPE_MOST)
-        self.waiting, self.maimed = False, 0
+        self.waiting, self.gave_up = False, 0
         if self.task == TO_GUEST_RUN:
             self.send(FROM_GUEST_RESULT, self.nonce, body)
             self.collect(b'')
@@ -353,7 +365,8 @@ class Supervisor:
         if self.taken:
             ending += tlv(b'o', b'%d' % self.taken)
             self.taken = 0
-        self.send(FROM_GUEST_END, self.nonce, ending + tlv(b'd', b'%d' % spent) + (tlv(b'i', b'1') if self.interrupted else b''))
+        self.send(FROM_GUEST_END, self.nonce, ending + tlv(b'd', b'%d' % spent)
+                  + (tlv(b'i', b'1') if self.interrupted else b''))
         self.nonce = None
         task, self.task = self.task, b''
         if self.snapshots and task in (TO_GUEST_RUN, TO_GUEST_ARGUMENTS):
@@ -361,7 +374,8 @@ class Supervisor:
             self.due = now + PAUSE              # who waits for the result shall have the processor first
 
     def scan(self):
-        """Every file in the data folder with what changes when it does. Links are not followed; the number, folders too, and the depth are bounded."""
+        """Every file in the data folder with what changes when it does. Links are not followed; the number,
+        folders too, and the depth are bounded."""
         found, todo, root, count = {}, [(b'', 0)], OPTIONS['data'].encode(), 0
         most = (int(OPTIONS['files']) or 10000) + 1000
         while todo and count <= most:
@@ -398,7 +412,8 @@ class Supervisor:
     def wait(self):
         """Milliseconds for poll; None: until something happens."""
         if self.sending is not None and not self.outbox and not self.dying:
-            return 0                            # the channel took all there was: nothing but us brings the next piece
+            # the channel took all there was: nothing but us brings the next piece
+            return 0
         if self.flood and self.unsent < QUEUE_HIGH:
             return FLOOD_MS
         if self.due or self.dying:
@@ -437,7 +452,8 @@ class Supervisor:
                 elif self.snapshot is not None and fd == self.snapshot.words:
                     self.hear_snapshot()        # noqa: from recover.py
             if self.flood and self.unsent < QUEUE_HIGH:
-                self.flood = 0 < self.drain(self.room) < self.room      # over, or so much that the writer waits for us
+                # over, or so much that the writer waits for us
+                self.flood = 0 < self.drain(self.room) < self.room
             if dead:                            # last, so that an answer sent before death is seen first
                 need('reap')
                 self.reap()                     # noqa: from reap.py
@@ -451,7 +467,7 @@ class Supervisor:
             if self.helper:
                 self.helper_check()             # noqa: from requests.py
             if self.until and time.monotonic() >= self.until:
-                self.lapse()                    # noqa: from named.py
+                self.on_timer()                    # noqa: from named.py
 
 
 def widen(pipes):
@@ -464,7 +480,8 @@ def widen(pipes):
 
 
 def figure_file():
-    """A file of ours in memory; -1: there is none to be had. Python may have been built for a C library without memfd_create."""
+    """A file of ours in memory; -1: there is none to be had. Python may have been built for a C library
+    without memfd_create."""
     try:
         return posix.memfd_create('figure')
     except (AttributeError, OSError):
@@ -479,13 +496,16 @@ def supervise(fd_in, fd_out, first, alone):
     s = Supervisor(fd_in, fd_out, alone)
     for fd in (fd_in, fd_out):
         posix.set_blocking(fd, False)
-    for number in (_signal.SIGCHLD, _signal.SIGALRM):   # for the wake-up pipe; to end a wait in shut()
+    # for the wake-up pipe; to end a wait in close_socket()
+    for number in (_signal.SIGCHLD, _signal.SIGALRM):
         _signal.signal(number, lambda *_: None)
     _signal.set_wakeup_fd(s.wake[1], warn_on_full_buffer=False)
     s.adopt(*first)
-    s.hidden = prctl(4, 0)                      # PR_SET_DUMPABLE 0: /proc/PID/{fd,mem,environ} of ours are closed to the code
+    # PR_SET_DUMPABLE 0: /proc/PID/{fd,mem,environ} of ours are closed to the code
+    s.hidden = prctl(4, 0)
     if not alone:
-        prctl(36, 1)                            # PR_SET_CHILD_SUBREAPER: in a test, orphans come to us as they would to PID 1
+        # PR_SET_CHILD_SUBREAPER: in a test, orphans come to us as they would to PID 1
+        prctl(36, 1)
     if posix.waitpid(s.worker, posix.WNOHANG)[0]:
         posix._exit(70)                         # it died before we looked
     s.seen = s.scan()

@@ -1,7 +1,9 @@
-# walls.py - which walls stand around the code, for "sandpiper doctor". Looks and changes nothing: no packet is sent, no file made. Run by the
-# supervisor's helper, as the profile is. HERE, put in front of it, are the namespaces of the doctor itself: what is in them is in no sandbox.
+# walls.py - which walls stand around the code, for "sandpiper doctor". Looks and changes nothing: no packet
+# is sent, no file made. Run by the supervisor's helper, as the profile is. HERE, put in front of it, are the
+# namespaces of the doctor itself: what is in them is in no sandbox.
 #
-# One finding a line: "+WALL what was seen" where it stands, "-WALL what is open", "=LIMIT number", "~what is weaker".
+# One finding a line: "+WALL what was seen" where it stands, "-WALL what is open", "=LIMIT number",
+# "~what is weaker".
 
 import errno
 import os
@@ -10,8 +12,10 @@ import socket
 
 # Namespaces of the machine itself have fixed numbers (linux/proc_ns.h).
 INITIAL = {'user': 0xeffffffd, 'pid': 0xeffffffc}
-IN_MEMORY = {'tmpfs', 'ramfs', 'proc', 'sysfs', 'devpts', 'mqueue', 'devtmpfs', 'cgroup', 'cgroup2', 'securityfs', 'tracefs', 'debugfs', 'bpf', 'nsfs'}
-OUTSIDE = (socket.AF_INET, '192.0.2.1'), (socket.AF_INET, '169.254.169.254'), (socket.AF_INET6, '2001:db8::1')
+IN_MEMORY = {'tmpfs', 'ramfs', 'proc', 'sysfs', 'devpts', 'mqueue', 'devtmpfs', 'cgroup', 'cgroup2',
+             'securityfs', 'tracefs', 'debugfs', 'bpf', 'nsfs'}
+OUTSIDE = ((socket.AF_INET, '192.0.2.1'), (socket.AF_INET, '169.254.169.254'),
+           (socket.AF_INET6, '2001:db8::1'))
 LOOKED_AT = 4000                # folders; what is below the first ones is much the same
 
 
@@ -29,7 +33,8 @@ def shared(kind):
         own = os.readlink('/proc/self/ns/' + kind)
     except OSError:
         return None
-    return own == HERE.get(kind) or own == '%s:[%d]' % (kind, INITIAL.get(kind, 0))         # noqa: HERE is put in front
+    first = '%s:[%d]' % (kind, INITIAL.get(kind, 0))
+    return own in (HERE.get(kind), first)       # noqa: HERE is put in front
 
 
 def shortened(names, most=4):
@@ -47,7 +52,8 @@ def network():
         except OSError as e:
             if e.errno == errno.EACCES:
                 ways.append('a route that a filter closes')
-    listening = [line for table in ('/proc/net/tcp', '/proc/net/tcp6') for line in read(table).splitlines()[1:] if line.split()[3] == '0A']
+    sockets = read('/proc/net/tcp').splitlines()[1:] + read('/proc/net/tcp6').splitlines()[1:]
+    listening = [line for line in sockets if line.split()[3] == '0A']
     if ways:
         return '-network it reaches the network (from %s)' % shortened(sorted(set(ways)))
     if shared('net'):
@@ -58,7 +64,7 @@ def network():
 
 
 def bound():
-    """Does the limit of processes hold us? It does not hold the machine's own root, whatever uid that has in here."""
+    """Does the limit of processes hold us? It does not hold root of the machine, whatever its uid in here."""
     limit = resource.getrlimit(resource.RLIMIT_NPROC)
     resource.setrlimit(resource.RLIMIT_NPROC, (0, limit[1]))
     try:
@@ -146,7 +152,8 @@ def files():
             pass
     found = sorted(set(found))
     homes = []
-    for folder in ['/root'] + ['/home/' + name for name in (os.listdir('/home') if os.access('/home', os.R_OK) else [])]:
+    users = os.listdir('/home') if os.access('/home', os.R_OK) else []
+    for folder in ['/root'] + ['/home/' + name for name in users]:
         try:
             homes += [folder] if os.listdir(folder) else []
         except OSError:
@@ -172,19 +179,20 @@ def number(path):
 
 def limits():
     """What control groups and limits of processes say, as far as they can be seen from inside."""
-    groups = ['/sys/fs/cgroup' + line.split(':', 2)[2].rstrip('/') for line in read('/proc/self/cgroup').splitlines()] + [
-        '/sys/fs/cgroup', '/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids', '/sys/fs/cgroup/cpu']
+    own = [line.split(':', 2)[2].rstrip('/') for line in read('/proc/self/cgroup').splitlines()]
     lines = []
-    for group in groups:
-        for name, files in (('memory', ('memory.max', 'memory.limit_in_bytes')), ('pids', ('pids.max',))):
-            lines += ['=%s %d' % (name, n) for n in [number(group + '/' + f) for f in files] if n is not None]
+    for group in ['/sys/fs/cgroup' + name for name in own + ['', '/memory', '/pids', '/cpu']]:
+        for name in 'memory.max', 'memory.limit_in_bytes', 'pids.max':
+            n = number(group + '/' + name)
+            lines += ['=%s %d' % (name.split('.')[0], n)] if n is not None else []
         cpu = read(group + '/cpu.max').split()
         if len(cpu) == 2 and cpu[0].isdigit() and cpu[1].isdigit():
             lines.append('=cpus %.3g' % (int(cpu[0]) / int(cpu[1])))
         quota, period = number(group + '/cpu.cfs_quota_us'), number(group + '/cpu.cfs_period_us')
         if quota and period:
             lines.append('=cpus %.3g' % (quota / period))
-    each = [n for n in (resource.getrlimit(w)[0] for w in (resource.RLIMIT_DATA, resource.RLIMIT_AS)) if 0 <= n < 1 << 60]
+    each = [resource.getrlimit(what)[0] for what in (resource.RLIMIT_DATA, resource.RLIMIT_AS)]
+    each = [n for n in each if 0 <= n < 1 << 60]
     if each:
         lines.append('=each %d' % min(each))
     nproc = resource.getrlimit(resource.RLIMIT_NPROC)[0]

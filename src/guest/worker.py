@@ -1,13 +1,14 @@
-# worker.py - the interpreter that runs the cells. Compiled in the forked child; shares boot.py's namespace, never its channel.
-# Whatever a cell replaces (builtins, sys.stdout, signal handlers, descriptors) is put right before the next one, as far as that goes:
-# the code and this file live in one process, so what cannot be put right ends the worker and the supervisor starts another.
+# worker.py - the interpreter that runs the cells. Compiled in the forked child; shares boot.py's namespace,
+# never its channel. Whatever a cell replaces (builtins, sys.stdout, signal handlers, descriptors) is put
+# right before the next one, as far as that goes: the code and this file live in one process, so what cannot
+# be put right ends the worker and the supervisor starts another.
 
 import builtins
 import _ast
 import _io
 
-# Builtins of our own: a cell may replace len or print while our functions still have work to do. A function takes its builtins from its
-# globals when it is made, so what was made before is made again here.
+# Builtins of our own: a cell may replace len or print while our functions still have work to do. A function
+# takes its builtins from its globals when it is made, so what was made before is made again here.
 __builtins__ = dict(builtins.__dict__)
 
 ONLY_AST, TOP_AWAIT = 0x400, 0x2000
@@ -20,7 +21,8 @@ TYPE_NAME = type.__dict__['__name__'].__get__   # runs nothing of the code's, wh
 def need(name):
     part = PARTS.pop(name, None)
     if part is not None:
-        exec(part[0](part[1]) if type(part) is tuple else compile(part, '<sandpiper/%s>' % name, 'exec'), globals())
+        exec(part[0](part[1]) if type(part) is tuple else compile(part, '<sandpiper/%s>' % name, 'exec'),
+             globals())
 
 
 def tlv(tag, data):
@@ -40,7 +42,8 @@ class Leave:
 
 
 class Sources:
-    """Finder that gives linecache (tracebacks, inspect, warnings) the cells' text when something imports it: importing it ourselves is dear."""
+    """Finder that gives linecache (tracebacks, inspect, warnings) the cells' text when something imports it:
+    importing it ourselves is dear."""
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name != 'linecache':
@@ -60,7 +63,8 @@ class Sources:
 
 
 class Raw(_io.FileIO):
-    """Descriptor 1. A line a write is what a user wants to see, and costs a system call a line: see buffer_output() in extras.py."""
+    """Descriptor 1. A line a write is what a user wants to see, and costs a system call a line: see
+    buffer_output() in extras.py."""
     writes = 0
 
     def write(self, data):
@@ -87,7 +91,8 @@ class Worker:
         self.namespace = self.main.__dict__
         self.namespace['__builtins__'] = builtins
         sys.modules['__main__'] = self.main
-        sys.path.append('')                     # modules the code writes into /mnt/data, after everything else
+        # modules the code writes into /mnt/data, after everything else
+        sys.path.append('')
         sys.argv[:] = ['']
         sys.dont_write_bytecode = True
         sys.meta_path.insert(0, Sources)
@@ -108,8 +113,10 @@ class Worker:
     def streams(self):
         self.stdin = _io.TextIOWrapper(_io.BufferedReader(_io.FileIO(0, 'r', False)), 'utf-8')
         self.raw = Raw(1, 'w', False)
-        self.stdout = _io.TextIOWrapper(_io.BufferedWriter(self.raw, 1 << 16), 'utf-8', 'backslashreplace', line_buffering=True)
-        self.stderr = _io.TextIOWrapper(_io.BufferedWriter(_io.FileIO(2, 'w', False)), 'utf-8', 'backslashreplace', line_buffering=True)
+        self.stdout = _io.TextIOWrapper(_io.BufferedWriter(self.raw, 1 << 16), 'utf-8', 'backslashreplace',
+                                        line_buffering=True)
+        self.stderr = _io.TextIOWrapper(_io.BufferedWriter(_io.FileIO(2, 'w', False)), 'utf-8',
+                                        'backslashreplace', line_buffering=True)
         self.stdin.mode, self.stdout.mode, self.stderr.mode = 'r', 'w', 'w'
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.stdin, self.stdout, self.stderr
 
@@ -133,11 +140,13 @@ class Worker:
         if closed:
             self.streams()
         for stream in (self.stdout, self.stderr):
-            stream.__dict__.pop('write', None)      # sys.stdout.write = ... is no more lasting than sys.stdout = ...
+            # sys.stdout.write = ... is no more lasting than sys.stdout = ...
+            stream.__dict__.pop('write', None)
         sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
         sys.modules = self.modules
         sys.modules['__main__'] = self.main
-        builtins.__dict__.update(self.builtins)     # what a cell has added stays its own. Not compared: its objects may answer anything
+        # what a cell has added stays its own. Not compared: its objects may answer anything
+        builtins.__dict__.update(self.builtins)
         self.namespace['__builtins__'] = builtins
         _signal.signal(_signal.SIGINT, self.interrupt)
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGINT,))
@@ -170,7 +179,8 @@ class Worker:
         name = '<cell %d>' % number
         if code[:3] == b'\xef\xbb\xbf':
             code = code[3:]
-        try:                                    # as it was shown: a coding line counts only where this is no UTF-8
+        # as it was shown: a coding line counts only where this is no UTF-8
+        try:
             code = text = code.decode()
         except UnicodeDecodeError:
             text = code.decode('utf-8', 'replace')
@@ -197,8 +207,11 @@ class Worker:
                 need('explain')
                 result = report(self, e, name)  # noqa: from explain.py
             except BaseException as again:
-                result = tlv(b's', b'exception') + tlv(b'e', type(e).__name__.encode('utf-8', 'replace')[:200] + b' (and reporting it failed: '
-                                                       + type(again).__name__.encode('utf-8', 'replace')[:200] + b')')
+                result = tlv(b's', b'exception') + tlv(b'e',
+                                                       type(e).__name__.encode('utf-8', 'replace')[:200]
+                                                       + b' (and reporting it failed: '
+                                                       + type(again).__name__.encode('utf-8',
+                                                                                     'replace')[:200] + b')')
             value = None
         if value:
             result += tlv(b'v', value)
@@ -227,7 +240,8 @@ class Worker:
             return b''
 
     def say(self, kind, body):
-        """A record to the supervisor. One of at most 4096 bytes goes whole or not at all, whatever interrupts us."""
+        """A record to the supervisor. One of at most 4096 bytes goes whole or not at all, whatever interrupts
+        us."""
         data = self.nonce + kind + len(body).to_bytes(4, 'little') + body
         while data:
             try:
@@ -255,7 +269,8 @@ class Worker:
                 while len(code) < size:
                     code += self.sock.recv(MESSAGE_MOST)
                 if head[16:20] in (ORDER_ARGUMENTS, ORDER_INVENTORY):
-                    self.say(RECORD_RESULT, self.arguments(code) if head[16:20] == ORDER_ARGUMENTS else self.inventory())
+                    self.say(RECORD_RESULT, self.arguments(code) if head[16:20] == ORDER_ARGUMENTS
+                             else self.inventory())
                     continue
                 if not (self.mended or self.mend()):
                     posix._exit(70)
@@ -277,7 +292,8 @@ class Worker:
                 except BaseException:
                     pass
             if posix.getpid() != self.pid:
-                posix._exit(0 if result and result.startswith(tlv(b's', b'ok')) else 1)     # a fork of the code's ends with its cell, as it would with a script
+                # a fork of the code's ends with its cell, as it would with a script
+                posix._exit(0 if result and result.startswith(tlv(b's', b'ok')) else 1)
             if result is None:
                 result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
             self.mended = False
@@ -285,7 +301,8 @@ class Worker:
                 self.say(RECORD_RESULT, result)
             except OSError:
                 posix._exit(70)
-            try:                                    # now, while nobody waits; what a thread breaks after it stays broken for a cell
+            # now, while nobody waits; what a thread breaks after it stays broken for a cell
+            try:
                 self.mended = self.mend()
             except BaseException:
                 pass
@@ -298,7 +315,8 @@ def browse(*args):
 
 
 def display(value):
-    """repr, cut. The builtin containers are cut before, so that a list of ten million does not cost seconds and a gigabyte."""
+    """repr, cut. The builtin containers are cut before, so that a list of ten million does not cost seconds
+    and a gigabyte."""
     kind = type(value)
     if kind in (int, float, bool) or kind is str and len(value) < VALUE_MOST:
         text = repr(value)
@@ -314,5 +332,6 @@ def display(value):
 def worker(sock, words):
     global WORKER
     WORKER = Worker(sock, words)
-    # Through a frame with other globals: before Python 3.10 a call within the same globals goes on with its caller's builtins.
+    # Through a frame with other globals: before Python 3.10 a call within the same globals goes on with its
+    # caller's builtins.
     eval('serve()', {'__builtins__': __builtins__, 'serve': WORKER.serve})

@@ -46,7 +46,7 @@ int seccomp_program(struct error *err)
     autoclose int fd = -1;
 
     if (!b.filter)
-        return error_set(err, ERROR_SYSTEM, ENOMEM, "seccomp: no filter can be made");
+        return error_set(err, ERROR_SYSTEM, ENOMEM, "seccomp: cannot create a filter");
     /* Calls of another ABI (32-bit, x32) have other numbers: whoever makes one means to walk around the
      * filter. */
     b.rc = seccomp_attr_set(b.filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);

@@ -24,8 +24,8 @@ static bool other_effort(struct llm *m, const struct failure *f, char *line, siz
     m->learnt->effort_known = true;
     m->learnt->effort = *named ? effort_nearest(named, refused) : NULL;
     if (m->learnt->effort)
-        snprintf(line, size, "the service does not know the effort %s; asking again with %s", refused,
-                 m->learnt->effort);
+        snprintf(line, size, "the service does not know the reasoning effort %s; asking again with %s",
+                 refused, m->learnt->effort);
     else
         snprintf(line, size, "the service refused reasoning_effort; asking again without it");
     return true;
@@ -77,8 +77,7 @@ static int other_api(const struct exchange *x, struct error *err)
         if (llm_use_api(m, LLM_RESPONSES, err))
             return -1;
         llm_keep_tools(m);
-        exchange_notice(x, false,
-                        "%s calls tools by the Responses API only; it is asked by that from here on",
+        exchange_notice(x, false, "%s supports tools only in the Responses API; using that from now on",
                         m->o.model);
         return 0;
     }
@@ -89,9 +88,9 @@ static int other_api(const struct exchange *x, struct error *err)
     if (m->o.api == LLM_RESPONSES && llm_use_api(m, LLM_CHAT_COMPLETIONS, err))
         return -1;
     llm_keep_tools(m);
-    exchange_notice(
-        x, false, "there is no Responses API here; %s is asked to call tools without thinking (effort none)",
-        m->o.model);
+    exchange_notice(x, false,
+                    "no Responses API here; asking %s to call tools without reasoning (effort none)",
+                    m->o.model);
     return 0;
 }
 
@@ -103,10 +102,12 @@ static int blocks_instead(const struct exchange *x, const struct failure *f)
     m->learnt->dialect = LLM_BLOCKS;
     if (failure_parser_flags(f))
         exchange_notice(x, false,
-                        "vLLM reads no tool calls: start it with %s. Until then %s writes its code as text",
+                        "vLLM was started without a tool parser: restart it with %s. Until then %s writes "
+                        "its code as text",
                         failure_parser_flags(f), m->o.model);
     else
-        exchange_notice(x, false, "%s takes no tools here; it is asked to write code in blocks", m->o.model);
+        exchange_notice(x, false, "%s does not support tools here; asking it to write code in blocks",
+                        m->o.model);
     return 0;
 }
 
@@ -155,7 +156,7 @@ int adapt(struct exchange *x, const struct failure *f, struct error *err)
             return 1;
         k->thoughts_required = true;
         snprintf(line, sizeof line,
-                 "the service misses reasoning_content in the history; asking again with it");
+                 "the service wants reasoning_content in the history; asking again with it");
         break;
     case PARAM_TOOLS:
         return blocks_instead(x, f);
@@ -193,7 +194,7 @@ bool adapt_next_model(const struct exchange *x, struct failure *f)
     llm_keep_gone(m);
     if (llm_reconfigure(m, &next, &err))
         return false;
-    exchange_notice(x, false, "%s has the model %s no longer; %s is asked instead",
+    exchange_notice(x, false, "%s no longer has the model %s; using %s instead",
                     provider ? provider : "the service", gone, m->o.model);
     return true;
 }
@@ -208,10 +209,11 @@ void adapt_tell_effort(const struct exchange *x)
         return;
     m->learnt->told_effort = true;
     if (sent)
-        exchange_notice(x, true, "%s does not know the effort %s; %s is sent", m->o.model, asked, sent);
+        exchange_notice(x, true, "%s does not know the reasoning effort %s; sending %s", m->o.model, asked,
+                        sent);
     else
-        exchange_notice(x, false, "the effort %s is not sent: %s cannot be told how long to think here",
-                        asked, m->o.model);
+        exchange_notice(x, false, "the reasoning effort %s is not sent: %s has no such setting here", asked,
+                        m->o.model);
 }
 
 /* What names a model without its maker in front and its date, tag or provider behind. */

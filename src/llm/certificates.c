@@ -82,7 +82,7 @@ bool certificates_describe(CURLcode code, const char *why, const char *host, con
     if (!certificates_refused(code))
         return false;
     if (code == CURLE_SSL_CACERT_BADFILE) {
-        text = xasprintf("no certificates to trust can be read (now in force: %s)", t.text);
+        text = xasprintf("no trusted certificates can be read (in use: %s)", t.text);
         set(f, REMEDY_CERTIFICATE_FILE, text);
     } else if (strcasestr(why, "expired")) {
         text = xasprintf("%s: its certificate has expired", host);
@@ -94,7 +94,8 @@ bool certificates_describe(CURLcode code, const char *why, const char *host, con
         text = xasprintf("%s: its certificate is for another host", host);
         set(f, REMEDY_CERTIFICATE_HOST, text);
     } else {
-        text = xasprintf("%s: its certificate is not trusted: %s (now in force: %s)", host, why, t.text);
+        text = xasprintf("%s: its certificate is not trusted: %s (trusted certificates: %s)", host, why,
+                         t.text);
         set(f, REMEDY_CERTIFICATE, text);
     }
     return true;

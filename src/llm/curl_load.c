@@ -36,7 +36,7 @@ const struct curl_api *curl_load(struct error *err)
     for (size_t i = 0; i < countof(table); i++) {
         void *fn = dlsym(lib, table[i].name);
         if (!fn) {
-            error_set(err, ERROR_SYSTEM, 0, "this libcurl has no %s; version 7.66 or later is needed",
+            error_set(err, ERROR_SYSTEM, 0, "this libcurl has no %s; version 7.66 or newer is required",
                       table[i].name);
             return NULL;
         }

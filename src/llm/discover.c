@@ -119,14 +119,16 @@ static bool somebody_listens(const struct search *s)
 
 static void wait_some(const struct search *s, int ms)
 {
-    struct pollfd fds[72];
-    struct curl_waitfd extra[72];
-    size_t n = s->loop ? loop_fds(s->loop, fds, countof(fds)) : 0;
+    size_t n = 0;
+    struct pollfd *fds = s->loop ? loop_fds(s->loop, 0, &n) : NULL;
+    struct curl_waitfd *extra = xcalloc(n + 1, sizeof *extra);
     for (size_t i = 0; i < n; i++)
         extra[i] = (struct curl_waitfd){.fd = fds[i].fd, .events = CURL_WAIT_POLLIN};
     s->c->multi_poll(s->multi, extra, (unsigned)n, s->loop ? loop_timeout(s->loop, ms) : ms, NULL);
     if (s->loop && (!n || poll(fds, n, 0) >= 0))
         loop_serve(s->loop, fds, n);
+    free(fds);
+    free(extra);
 }
 
 static size_t wait_for_one(struct search *s)

@@ -254,7 +254,7 @@ static int wait_for(struct llm *m, int ms, struct error *err)
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
         if (m->s.deadline && now >= m->s.deadline)
             return error_set(err, ERROR_LIMIT, 0,
-                             "the time for this question is used up (waiting to ask again)");
+                             "the time limit for this question was reached (while waiting to retry)");
         int64_t left = until - now;
         if (m->s.deadline && m->s.deadline - now < left)
             left = m->s.deadline - now;
@@ -277,7 +277,7 @@ static void tell_wait(const struct exchange *x, const struct failure *f, int wai
     if (f->status)
         snprintf(why, sizeof why, "%d: ", f->status);
     snprintf(why + strlen(why), sizeof why - strlen(why), "%s", *said ? said : "no message");
-    const char *what = f->status == 400             ? "refused the model's call"
+    const char *what = f->status == 400             ? "refused the model's tool call"
                        : failure_is_busy(f->status) ? "is busy"
                                                     : "failed";
     autofree char *trouble = f->status ? xasprintf("%s %s (%s)", host, what, why) : xstrdup(why);
@@ -292,8 +292,8 @@ static void tell_loading(const struct exchange *x)
     const char *model = x->m->o.model;
     int64_t waited = clock_ms() - x->retry.poll_since;
     if (waited % TELL_LOADING_MS < RETRY_POLL_MS)
-        exchange_notice(x, false, "the server is loading %s; waiting, at most 5 minutes%s",
-                        *model ? model : "the model", waited < RETRY_POLL_MS ? "" : " (it still is)");
+        exchange_notice(x, false, "the server is loading %s; waiting up to 5 minutes%s",
+                        *model ? model : "the model", waited < RETRY_POLL_MS ? "" : " (still loading)");
 }
 
 /* Carry out a decision. 0 go on, 1 there is nothing to try, -1 err. */

@@ -215,9 +215,9 @@ static CURLcode set_options(struct http *h, struct transfer *t, const struct cur
  * polled once more. */
 static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms)
 {
-    struct pollfd fds[72]; /* 64 watches and the signal pipe */
-    struct curl_waitfd extra[72];
-    size_t n = loop ? loop_fds(loop, fds, countof(fds)) : 0;
+    size_t n = 0;
+    struct pollfd *fds = loop ? loop_fds(loop, 0, &n) : NULL;
+    struct curl_waitfd *extra = xcalloc(n + 1, sizeof *extra);
     for (size_t i = 0; i < n; i++)
         extra[i] = (struct curl_waitfd){
             .fd = fds[i].fd,
@@ -226,13 +226,13 @@ static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms)
     int ready = 0;
     h->curl->multi_poll(h->multi, extra, (unsigned)n, loop ? loop_timeout(loop, timeout_ms) : timeout_ms,
                         &ready);
+    free(extra);
     if (!loop)
         return;
-    for (size_t i = 0; i < n; i++)
-        fds[i].revents = 0;
     if (n && ready > 0 && poll(fds, n, 0) < 0)
         n = 0;
-    loop_serve(loop, fds, n);
+    loop_serve(loop, fds, n); /* nothing is ready in it that was not polled */
+    free(fds);
 }
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -250,17 +250,18 @@ static int check_timers(struct transfer *t, int64_t now, struct error *err)
         return HTTP_STOPPED;
     url_host(q->url, host, sizeof host);
     if (q->deadline && now >= q->deadline) {
-        error_set(err, ERROR_LIMIT, 0, "the time for this question is used up (waiting for %s)", host);
+        error_set(err, ERROR_LIMIT, 0, "the time limit for this question was reached (while waiting for %s)",
+                  host);
         return HTTP_ABORTED;
     }
     if (now - t->byte_at >= q->idle_ms) {
-        failure_set(f, FAILURE_NETWORK, "%s sent no byte for %d s", host, q->idle_ms / 1000);
+        failure_set(f, FAILURE_NETWORK, "%s sent nothing for %d s", host, q->idle_ms / 1000);
         f->hint = REMEDY_IDLE_TIMEOUT;
         f->once = true;
         return HTTP_LOST;
     }
     if (now - t->reply->life.content_at >= q->quiet_ms) {
-        failure_set(f, FAILURE_NETWORK, "%s sent signs of life but no content for %d s", host,
+        failure_set(f, FAILURE_NETWORK, "%s sent only keep-alives, no content, for %d s", host,
                     q->quiet_ms / 1000);
         f->hint = REMEDY_ASK_OR_MODEL;
         f->never = true;
@@ -332,9 +333,9 @@ static bool describe_tls(struct failure *f, const struct loss *l)
         CERTAIN(f, REMEDY_HTTP_URL, "%s does not speak TLS", host);
     else if (code == CURLE_SSL_CONNECT_ERROR
              && (strcasestr(why, "unsupported protocol") || strcasestr(why, "protocol version")))
-        CERTAIN(f, REMEDY_TLS_OLD, "%s: its TLS is older than 1.2", host);
+        CERTAIN(f, REMEDY_TLS_OLD, "%s uses a TLS version older than 1.2", host);
     else if (code == CURLE_SSL_CONNECT_ERROR)
-        failure_set(f, FAILURE_NETWORK, "%s: no TLS connection: %s", host, tls_words(why));
+        failure_set(f, FAILURE_NETWORK, "%s: TLS connection failed: %s", host, tls_words(why));
     else
         return false;
     return true;
@@ -395,7 +396,7 @@ static void describe(struct transfer *t, CURLcode code)
                     t->q->connect_ms / 1000);
     } else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY
                || code == CURLE_BAD_CONTENT_ENCODING || code == CURLE_URL_MALFORMAT) {
-        failure_set(f, FAILURE_PROTOCOL, "%s", strstr(why, "HTTP/0.9") ? "an answer that is no HTTP" : why);
+        failure_set(f, FAILURE_PROTOCOL, "%s", strstr(why, "HTTP/0.9") ? "a reply that is not HTTP" : why);
         f->hint = REMEDY_NO_SERVICE;
     } else {
         describe_lost(t, &l);

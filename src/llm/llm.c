@@ -59,7 +59,7 @@ static int key_check(const struct llm_options *o, struct error *err)
     for (const char *p = o->api_key; p && *p; p++)
         if (iscntrl((unsigned char)*p))
             return error_set(err, ERROR_USAGE, 0,
-                             "the API key%s%s holds a line break or another control character",
+                             "the API key%s%s contains a line break or another control character",
                              o->key_name ? " from " : "", o->key_name ? o->key_name : "");
     return 0;
 }
@@ -303,7 +303,7 @@ static void learn_dialect(const struct exchange *x)
         m->learnt->native_seen = true;
     if (x->q->about && x->from_block && m->learnt->dialect != LLM_BLOCKS) {
         m->learnt->dialect = LLM_BLOCKS;
-        exchange_notice(x, false, "%s writes its code as text; its python blocks are run from here on",
+        exchange_notice(x, false, "%s writes its code as text; its python blocks are run from now on",
                         m->o.model);
     }
     keep_dialect(m);

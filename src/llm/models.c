@@ -90,7 +90,7 @@ int llm_models_parse(const char *text, size_t len, struct llm_models *out, struc
         return -1;
     const struct json *list = list_of(j, &nothing);
     if (!list && !nothing)
-        return error_set(err, ERROR_PROTOCOL, 0, "no list of models");
+        return error_set(err, ERROR_PROTOCOL, 0, "not a list of models");
     for (const struct json *e = json_first(list); e && out->n < MODELS_MAX; e = json_next(e)) {
         struct llm_model one;
         if (!out->server)

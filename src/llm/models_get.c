@@ -271,9 +271,7 @@ static int refused(const struct llm_models_query *q, const char *host, const str
     failure_brief(f, q->api_key, said, sizeof said);
     if (f->class == FAILURE_AUTH && !q->api_key)
         return error_set(err, ERROR_AUTH, f->status,
-                         "%s lists its models only to those with a key "
-                         "(%d)\nSet %.200s.",
-                         host, f->status, name);
+                         "%s needs an API key to list its models (%d)\nSet %.200s.", host, f->status, name);
     if (f->class == FAILURE_AUTH)
         return error_set(err, ERROR_AUTH, f->status,
                          "%s refused the key from %.200s (%d): %s\nCheck it, or "
@@ -281,9 +279,7 @@ static int refused(const struct llm_models_query *q, const char *host, const str
                          host, name, f->status, said);
     if (f->status == 404 || f->status == 405 || f->status == 501)
         return error_set(err, ERROR_API, f->status,
-                         "%s has no list of models (%d)\nName a model with -m "
-                         "MODEL.",
-                         host, f->status);
+                         "%s has not a list of models (%d)\nName a model with -m MODEL.", host, f->status);
     if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA || f->class == FAILURE_LOADING)
         return error_set(err, ERROR_BUSY, f->status, "%s is busy (%d): %s\nTry again later.", host, f->status,
                          said);
@@ -311,7 +307,7 @@ static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
     if (end == HTTP_ABORTED)
         return -1;
     if (end == HTTP_STOPPED && a->body.full)
-        return error_set(err, ERROR_PROTOCOL, 0, "%s: a list of models of more than %u MiB", host,
+        return error_set(err, ERROR_PROTOCOL, 0, "%s sent a list of models of more than %u MiB", host,
                          MODELS_BYTES >> 20);
     if (end == HTTP_LOST)
         return error_set(err, ERROR_NETWORK, 0, "%s\n%s", a->reply.failure.message,
@@ -322,8 +318,8 @@ static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
     }
     if (llm_models_parse(buf_str(&a->body), a->body.len, out, NULL) < 0)
         return error_set(err, ERROR_PROTOCOL, 0,
-                         "%s sent no list of models\nCheck the base URL; most end "
-                         "in /v1.",
+                         "%s did not send a list of models\n"
+                         "Check the base URL; most end in /v1.",
                          host);
     return 0;
 }

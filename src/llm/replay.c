@@ -22,7 +22,7 @@ struct replay {
 
 static int bad(const struct replay *p, const char *what, struct error *err)
 {
-    return error_set(err, ERROR_USAGE, 0, "the replay parts at request %u: %s", p->number, what);
+    return error_set(err, ERROR_USAGE, 0, "the replay diverges at request %u: %s", p->number, what);
 }
 
 /* The next line of a type, or NULL at the end. The caller frees. */
@@ -79,7 +79,9 @@ int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks
                                     : xstrdup(json_str(json_get(body, "model")));
     *blocks = !json_get(body, "tools");
     replay_close(p);
-    return *model ? 0 : error_set(err, ERROR_USAGE, 0, "--replay %.200s: no request is recorded in it", path);
+    return *model
+               ? 0
+               : error_set(err, ERROR_USAGE, 0, "--replay %.200s: no recorded requests in this file", path);
 }
 
 static void add_content(struct buf *b, const struct json *content)

@@ -39,7 +39,7 @@ struct trace *trace_open(const char *path, bool fresh, struct error *err)
     /* what was asked and answered is for this user alone, whatever the file was before */
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || fchmod(fd, 0600) < 0
         || (fresh && ftruncate(fd, 0) < 0)) {
-        error_set(err, ERROR_USAGE, 0, "%s %.200s: it is no regular file of yours", option, path);
+        error_set(err, ERROR_USAGE, 0, "%s %.200s: not a regular file of your own", option, path);
         return NULL;
     }
     struct trace *t = xcalloc(1, sizeof *t);
@@ -63,7 +63,7 @@ char *trace_trouble(struct trace *t)
     if (!t || !t->trouble || t->told)
         return NULL;
     t->told = true;
-    return xasprintf("%s: %s; requests or replies are missing in it", t->name, strerror(t->trouble));
+    return xasprintf("%s: %s; some requests or replies are missing", t->name, strerror(t->trouble));
 }
 
 static void take_out(struct buf *out, const char *s, size_t len, const char *secret)

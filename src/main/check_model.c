@@ -103,7 +103,7 @@ static void tell_model(struct check *k)
         add_line(k, "window", text);
     }
     if (k->listed && !m && k->list.n)
-        add_line(k, "note", "its name is not in the service's list of models");
+        add_line(k, "note", "it is not in the service's list of models");
     if (m && llm_model_days_left(m, now, &days)) {
         autofree char *text = xasprintf("ends on %s%s%s", m->ends, m->replaced_by ? "; its successor: " : "",
                                         m->replaced_by ? m->replaced_by : "");
@@ -111,8 +111,7 @@ static void tell_model(struct check *k)
     }
     if (k->list.server == LLM_SERVER_OLLAMA && k->o.context > 0 && k->o.context < MODELS_SMALL_WINDOW)
         add_line(k, "weaker",
-                 "so small a window is soon full; widen it: OLLAMA_CONTEXT_LENGTH=65536 ollama "
-                 "serve");
+                 "this context window is small; enlarge it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve");
 }
 
 /* The name that is likeliest meant, where the model is not in the list. */
@@ -130,12 +129,10 @@ static void tell_nearest(struct check *k)
 
 static int failed(struct check *k, const struct error *err)
 {
-    const char *text = err->text, *end = strchrnul(text, '\n');
-    autofree char *cause = xmemdup0(text, (size_t)(end - text));
-    autofree char *clean = scrub_line(cause, SCRUB_TERMINAL);
+    autofree char *clean = scrub_line(err->text, SCRUB_TERMINAL);
 
     buf_addf(k->out, "%-8sdoes not work: %s\n", "model", clean);
-    for (const char *line = *end ? end + 1 : end; *line; line += *line == '\n') {
+    for (const char *line = err->remedy; *line; line += *line == '\n') {
         size_t n = strcspn(line, "\n"), blanks = strspn(line, " ");
         autofree char *step = xmemdup0(line + blanks, n - blanks);
 
@@ -228,9 +225,8 @@ static int judge(const struct check *k, const struct llm_reply *r, const char **
                          k->model, CALL_TOKENS);
     else
         return error_set(err, ERROR_API, 0,
-                         "%s answers, but does not call the tool that it is offered\nUse "
-                         "another model, or --dialect blocks, "
-                         "which asks for code as text.",
+                         "%s answers, but does not call the tool offered\n"
+                         "Use another model, or --dialect blocks, which asks for code as text.",
                          k->model);
     return 0;
 }

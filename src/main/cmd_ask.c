@@ -141,7 +141,7 @@ static bool model_gone(void *ctx, const char *model, struct llm_options *next, c
     if (name)
         model_options(a, name, next);
     else if (!*advice && known_nearest(&a->service, model, near, sizeof near))
-        snprintf(advice, LLM_ADVICE, "The nearest that it has: %s %s", a->chat ? "/model" : "-m", near);
+        snprintf(advice, LLM_ADVICE, "Did you mean: %s %s", a->chat ? "/model" : "-m", near);
     return name != NULL;
 }
 

@@ -35,7 +35,8 @@ static int check_headers(const struct argv *headers, struct error *err)
 
         if (!colon || colon == headers->v[i])
             return error_set(err, ERROR_USAGE, 0,
-                             "--header %.60s: no colon\nWrite it as --header 'Retry-After: 2'.",
+                             "--header %.60s: the colon is missing\n"
+                             "Write it as --header 'Retry-After: 2'.",
                              headers->v[i]);
     }
     return 0;

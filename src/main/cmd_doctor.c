@@ -43,16 +43,12 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
     add_name(out, engine);
     if (!c->works) {
         size_t n = strlen(engine);
-        const char *text =
-            c->err.text
-            + (strncmp(c->err.text, engine, n) == 0 && strncmp(c->err.text + n, ": ", 2) == 0 ? n + 2 : 0);
-        const char *end = strchrnul(text, '\n');
-        autofree char *cause = xmemdup0(text, (size_t)(end - text));
-        autofree char *clean = scrub_line(cause, SCRUB_TERMINAL);
+        bool named = strncmp(c->err.text, engine, n) == 0 && strncmp(c->err.text + n, ": ", 2) == 0;
+        autofree char *clean = scrub_line(c->err.text + (named ? n + 2 : 0), SCRUB_TERMINAL);
 
         buf_addf(out, "does not work: %s\n", clean);
-        if (*end)
-            add_line(out, "remedy", end + 1);
+        if (*c->err.remedy)
+            add_line(out, "remedy", c->err.remedy);
         return;
     }
     buf_addf(out, "%s: Python %s, first result after %.2f s%s%s\n",
@@ -60,14 +56,14 @@ static void tell(const char *engine, const struct sandbox_check *c, struct buf *
              c->runtime ? ", runtime " : "", c->runtime ? c->runtime : "");
     for (size_t i = 0; i < c->open.n; i++)
         add_line(out, "open", c->open.v[i]);
-    add_line(out, "packages", c->packages && *c->packages ? c->packages : "none beyond Python's own");
+    add_line(out, "packages", c->packages && *c->packages ? c->packages : "only Python's own");
     add_list(out, "walls", &c->walls);
     add_list(out, "limits", &c->holds);
     for (size_t i = 0; i < c->weaker.n; i++)
         add_line(out, "weaker", c->weaker.v[i]);
     if (c->gvisor)
         add_line(out, "note",
-                 "gVisor (runsc) is installed: --runtime runsc keeps the code away from the host's kernel");
+                 "gVisor (runsc) is installed: --runtime runsc isolates the code from the host's kernel");
 }
 
 static int print_wrapped(const struct buf *text)

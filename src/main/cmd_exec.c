@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/out.h"
 #include "base/scrub.h"
+#include "base/slow_read.h"
 #include "base/utf8.h"
 #include "main/command.h"
 #include "pipe/stdin.h"
@@ -101,30 +102,22 @@ static void on_up(void *ctx, const struct sandbox *s)
 
 static int too_long(struct error *err, const char *name)
 {
-    return error_set(err, ERROR_USAGE, EFBIG, "%s: over %u MiB of code, the most that one run takes", name,
+    return error_set(err, ERROR_USAGE, EFBIG, "%s: too long (more than %u MiB of code)", name,
                      SANDBOX_CODE_MAX >> 20);
 }
 
-/* Blocking, but an interrupt ends it: a terminal or a pipe may never send anything. */
 static int read_stdin(struct loop *loop, struct buf *code, struct error *err)
 {
-    for (;;) {
-        struct pollfd pfd = {.fd = 0, .events = POLLIN};
-        char piece[16384];
-        ssize_t n;
+    const struct slow_reader in = {.fd = 0, .name = "stdin", .loop = loop};
+    char piece[16384];
+    ssize_t n;
 
-        if (loop_check(loop))
-            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-        if (poll(&pfd, 1, 100) <= 0)
-            continue;
-        n = read(0, piece, sizeof piece);
-        if (n == 0)
-            return 0;
-        if (n < 0 && errno != EINTR && errno != EAGAIN)
-            return error_set(err, ERROR_USAGE, errno, "stdin: %s", strerror(errno));
-        if (n > 0 && !buf_add(code, piece, (size_t)n))
+    while ((n = slow_read(&in, piece, sizeof piece, err)) > 0)
+        if (!buf_add(code, piece, (size_t)n))
             return too_long(err, "stdin");
-    }
+    if (n < 0 && err->kind == ERROR_SYSTEM)
+        err->kind = ERROR_USAGE;
+    return (int)n;
 }
 
 static bool code_is_stdin(const struct config *c)
@@ -148,14 +141,14 @@ static int read_code(struct exec *x, struct error *err)
         }
     } else if (!c->operand && ((x->closed & 1) || isatty(0))) {
         return error_set(err, ERROR_USAGE, 0,
-                         "exec needs Python: sandpiper exec FILE, exec -c CODE, or exec - for stdin");
+                         "exec needs Python code: sandpiper exec FILE, exec -c CODE, or exec - for stdin");
     } else if (read_stdin(x->loop, code, err) < 0) {
         return -1;
     }
     if (memchr(buf_str(code), 0, code->len))
-        return error_set(err, ERROR_USAGE, 0, "%s: there is a NUL in it; it is no Python", name);
+        return error_set(err, ERROR_USAGE, 0, "%s: not Python: it contains a NUL byte", name);
     if (!utf8_valid(buf_str(code), code->len))
-        return error_set(err, ERROR_USAGE, 0, "%s: it is no valid UTF-8, which Python needs", name);
+        return error_set(err, ERROR_USAGE, 0, "%s: not valid UTF-8, which Python requires", name);
     return 0;
 }
 

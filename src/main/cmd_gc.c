@@ -20,20 +20,20 @@ int cmd_gc(struct config *c, int closed)
     sandbox_gc(loop, &swept);
     loop_free(loop);
     if (swept.sandboxes > 0)
-        snprintf(line, sizeof line, "removed %u sandbox%s that killed programs left\n", swept.sandboxes,
+        snprintf(line, sizeof line, "removed %u sandbox%s left behind by killed programs\n", swept.sandboxes,
                  swept.sandboxes == 1 ? "" : "es");
     else if (swept.ended > 0)
-        snprintf(line, sizeof line, "removed what was left of %u sandbox%s with a name\n", swept.ended,
+        snprintf(line, sizeof line, "removed the remains of %u named sandbox%s\n", swept.ended,
                  swept.ended == 1 ? "" : "es");
     else if (swept.groups > 0)
-        snprintf(line, sizeof line, "removed %u control group%s that killed programs left\n", swept.groups,
-                 swept.groups == 1 ? "" : "s");
+        snprintf(line, sizeof line, "removed %u control group%s left behind by killed programs\n",
+                 swept.groups, swept.groups == 1 ? "" : "s");
     else
         snprintf(line, sizeof line, "nothing to remove\n");
     if (swept.failed > 0) {
         autofree char *more = swept.failed > 1 ? xasprintf(" and %u more", swept.failed - 1) : xstrdup("");
         autofree char *failed = xasprintf(
-            "could not be removed: %s%s; does the engine run? (sandpiper doctor)", swept.left, more);
+            "could not be removed: %s%s; is the engine running? (sandpiper doctor)", swept.left, more);
         print_line(failed);
     }
     int status = print_out(line, strlen(line));

@@ -232,9 +232,7 @@ static int ask(struct listing *l, const struct llm_models_query *q, struct llm_m
     if (llm_models_cached(q->base_url, MODELS_KEPT_S, m) == 0)
         return 0;
     return error_set(err, ERROR_USAGE, 0,
-                     "no list of the models at %s is kept\nLeave --offline out to ask "
-                     "for it.",
-                     q->base_url);
+                     "no saved list of the models at %s\nLeave out --offline to fetch it.", q->base_url);
 }
 
 /* Nothing is configured: every server on this machine that tells what it has. */
@@ -285,7 +283,7 @@ static int run(struct listing *l, struct endpoint *e, struct error *err)
     if (l->listed)
         return 0;
     if (l->c->operand)
-        return error_set(err, ERROR_API, 0, "no model here has \"%.60s\" in its name", l->c->operand);
+        return error_set(err, ERROR_API, 0, "no model name contains \"%.60s\"", l->c->operand);
     return error_set(err, ERROR_API, 0, "%s lists no models",
                      e->found ? e->base_url : "the server on this machine");
 }

@@ -65,7 +65,7 @@ static void add_line(void *ctx, const struct sandbox_info *s)
     age_text(now - s->created, age, sizeof age);
     memory_text(s->memory_used, memory, sizeof memory);
     if (s->holder > 0) {
-        snprintf(state, sizeof state, "held by %ld", s->holder);
+        snprintf(state, sizeof state, "in use by %ld", s->holder);
     } else if (s->holder < 0) {
         snprintf(state, sizeof state, "held");
     } else {
@@ -89,7 +89,7 @@ int cmd_ps(struct config *c, int closed)
     print_notices(c);
     sandbox_list(add_line, &p);
     if (p.out.len == 0 && !p.json)
-        buf_addstr(&p.out, "no sandbox has a name (sandpiper --sandbox-name NAME makes one)\n");
+        buf_addstr(&p.out, "no named sandboxes (sandpiper --sandbox-name NAME creates one)\n");
     int status = !p.out.len ? 0 : (p.json ? print_json : print_out)(buf_str(&p.out), p.out.len);
     buf_release(&p.out);
     return status;

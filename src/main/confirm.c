@@ -8,30 +8,20 @@
 #include "base/mem.h"
 #include "base/out.h"
 #include "base/scrub.h"
+#include "base/slow_read.h"
 #include "config/folder.h"
 #include "main/command.h"
-
-/* A byte of the terminal, or false at its end or when the user interrupts. */
-static bool next_byte(struct loop *loop, char *c)
-{
-    while (!loop || !loop_check(loop)) {
-        struct pollfd p = {.fd = 0, .events = POLLIN};
-
-        if (poll(&p, 1, 100) > 0)
-            return read(0, c, 1) == 1;
-    }
-    return false;
-}
 
 /* One line is read byte by byte: what is typed after it is another program's. */
 static bool read_yes(struct loop *loop)
 {
-    char answer[16] = "", c = 0;
+    char answer[16] = "";
     size_t n = 0;
+    int c;
 
-    while (c != '\n' && next_byte(loop, &c))
-        if (c != '\n' && n < sizeof answer - 1)
-            answer[n++] = c;
+    while ((c = slow_byte(0, loop)) >= 0 && c != '\n')
+        if (n < sizeof answer - 1)
+            answer[n++] = (char)c;
     if (c != '\n') {
         out_write(2, "\n", 1, loop);
         return false;

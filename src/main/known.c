@@ -80,10 +80,11 @@ static void tell_end(const struct endpoint *e, const struct llm_model *m, struct
         return;
     autofree char *next = m->replaced_by ? xasprintf("; %s takes its place", m->replaced_by) : xstrdup("");
     if (days < 0)
-        argv_pushf(notices, "%s was to end on %s%s. Others: sandpiper models", m->id, m->ends, next);
+        argv_pushf(notices, "%s was due to be retired on %s%s. Others: sandpiper models", m->id, m->ends,
+                   next);
     else
-        argv_pushf(notices, "%s ends on %s, in %d day%s%s. Others: sandpiper models", m->id, m->ends, days,
-                   days == 1 ? "" : "s", next);
+        argv_pushf(notices, "%s will be retired on %s, in %d day%s%s. Others: sandpiper models", m->id,
+                   m->ends, days, days == 1 ? "" : "s", next);
 }
 
 /* Both load a model with a small window unless they are told otherwise, and cut the beginning of a longer
@@ -102,13 +103,13 @@ static void tell_window(const struct endpoint *e, const struct llm_model *m, str
     show_count((unsigned long long)m->context, window);
     if (ollama)
         argv_pushf(notices,
-                   "Ollama runs %s with a window of %s tokens, too small for longer work. "
-                   "Widen it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve",
+                   "Ollama runs %s with a context window of %s tokens, too small for longer work. Enlarge "
+                   "it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve",
                    m->id, window);
     else
         argv_pushf(notices,
-                   "LM Studio runs %s with a window of %s tokens, too small for longer work. "
-                   "Widen it: lms load %s --context-length 65536",
+                   "LM Studio runs %s with a context window of %s tokens, too small for longer work. Enlarge "
+                   "it: lms load %s --context-length 65536",
                    m->id, window, m->id);
 }
 

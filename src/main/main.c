@@ -60,8 +60,8 @@ static int help(const char *topic)
 /* Nothing that we have to say would arrive, so nothing is asked, run or removed either. */
 static int refuse_closed_stdout(void)
 {
-    print_line(
-        "stdout is closed (>&-), so there is nowhere to write to\nTo throw the output away: >/dev/null");
+    print_line("stdout is closed (>&-), so there is nowhere to write\n"
+               "To discard the output: >/dev/null");
     return 1;
 }
 

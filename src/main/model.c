@@ -43,14 +43,14 @@ static void tell_places(const struct local_place *local, const enum llm_place *p
 {
     static const char *const words[] = {
         [LLM_NOBODY] = "",
-        [LLM_SILENT] = ", which gives no answer",
+        [LLM_SILENT] = ", which does not answer",
         [LLM_UNTRUSTED] = ", whose certificate is not trusted",
         [LLM_OTHER] = ", where something else answers",
-        [LLM_NO_MODEL] = ", which has no model yet",
+        [LLM_NO_MODEL] = ", which has no models yet",
         [LLM_MODEL] = "",
     };
 
-    buf_addstr(out, ", and no model server answers on this machine (looked for ");
+    buf_addstr(out, ", and no model server runs on this machine (looked for ");
     for (size_t i = 0; i < n; i++) {
         const struct provider *p = local[i].provider;
         const char *host = strstr(local[i].url, "//"), *name = p->title ? p->title : p->name;
@@ -86,7 +86,7 @@ static void find_place(struct endpoint *e, struct loop *loop)
 int none_configured(const char *looked, struct error *err)
 {
     return error_set(err, ERROR_USAGE, 0,
-                     "no model is configured%s. Any of these gives one:\n"
+                     "no model is configured%s. Choose one of these:\n"
                      "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: "
                      "man sandpiper)\n"
                      "  your machine:  ollama pull qwen3.5:4b && ollama serve  (or llama.cpp, LM Studio; any "
@@ -206,8 +206,8 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
     if (e->models && (e->model = preferred(s, 0, err)) == NULL)
         return err->kind ? -1
                          : error_set(err, ERROR_USAGE, 0,
-                                     "%s lists no model that is a default of %s\n"
-                                     "Name one: -m MODEL; sandpiper models lists them.",
+                                     "%s has none of the default models of %s\n"
+                                     "Choose one with -m MODEL; sandpiper models lists them.",
                                      e->base_url, e->provider);
     if (e->model) {
         *model = xstrdup(e->model);
@@ -218,7 +218,8 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
         enum llm_place place;
         struct llm_search search = {&url, 1, c->ca_cert, LIST_MS, LIST_MS};
         if (llm_discover(&search, loop, model, &place) == 0) {
-            *notice = xasprintf("no model is named; using %s, the first that %s lists", *model, e->base_url);
+            *notice = xasprintf("no model was chosen; using %s, the first that %s lists", *model,
+                                e->base_url);
             return 0;
         }
         if (loop_cancelled(loop))
@@ -226,17 +227,16 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
         if (place == LLM_UNTRUSTED)
             return error_set(
                 err, ERROR_USAGE, 0,
-                "no model is named, and the certificate of %s is not trusted, so "
-                "it was not asked for its list\n"
-                "Name a model (-m MODEL) to be told why, or the certificates to trust: --ca-cert FILE",
+                "no model was chosen, and %s cannot be asked for its list: its certificate is not trusted\n"
+                "Trust its issuer with --ca-cert FILE; with -m MODEL the error says more",
                 e->base_url);
-        return error_set(
-            err, ERROR_USAGE, 0,
-            "no model is named, and %s gives no list of its models\nStart the server, or name one: -m MODEL",
-            e->base_url);
+        return error_set(err, ERROR_USAGE, 0,
+                         "no model was chosen, and %s does not list its models\n"
+                         "Is the server running? Or choose a model: -m MODEL",
+                         e->base_url);
     }
     return error_set(err, ERROR_USAGE, 0,
-                     "%s at %s: no model is named, and it has no default\nName one: -m MODEL, "
-                     "SANDPIPER_MODEL, or model: in config.yaml",
+                     "%s at %s: no model was chosen, and there is no default\n"
+                     "Choose one: -m MODEL, SANDPIPER_MODEL, or model: in config.yaml",
                      e->provider, e->base_url);
 }

@@ -50,7 +50,9 @@ void print_plain(const char *text)
 
 void print_error(const struct error *err)
 {
-    print_line(err->text);
+    autofree char *message = error_message(err);
+
+    print_line(message);
 }
 
 void print_notices(struct config *c)

@@ -40,7 +40,7 @@ static int make_out_dir(struct session *s, const struct config *c, struct error 
     if (!c->out_dir)
         return 0;
     if (stat(c->out_dir, &st) == 0 && !S_ISDIR(st.st_mode))
-        return error_set(err, ERROR_USAGE, 0, "--out %.200s: it is no directory", c->out_dir);
+        return error_set(err, ERROR_USAGE, 0, "--out %.200s: not a directory", c->out_dir);
     if (file_mkdirs(c->out_dir, 0777, err) < 0) {
         err->kind = ERROR_USAGE;
         return error_wrap(err, "--out");
@@ -100,11 +100,11 @@ static char *what_is_lost(const struct session *s, const struct error *why)
 {
     autofree char *state = xdg_path(XDG_STATE, NULL);
     const char *what =
-        s->out_dir ? "full output and history are not kept"
-                   : "full output, history and files that code makes are not kept (--out DIR saves files)";
+        s->out_dir ? "full output and history are not saved"
+                   : "full output, history and files created by code are not saved (--out DIR saves files)";
 
     if (!state)
-        return xasprintf("There is no home folder: %s. Set HOME or XDG_STATE_HOME.", what);
+        return xasprintf("There is no home directory: %s. Set HOME or XDG_STATE_HOME.", what);
     if (why->code == ELOOP) /* whose link it is */
         return xasprintf("%.300s: %s. Set XDG_STATE_HOME to another folder.", why->text, what);
     return xasprintf("%s %s: %s. %s, or set XDG_STATE_HOME.", state, disk_trouble(why->code), what,
@@ -135,10 +135,9 @@ char *session_cache_lost(const struct session *s)
 
     if (!cache_trouble() || !cache || s->dir_lost)
         return NULL;
-    return xasprintf("%s %s: what was learned about models and engines is not kept, so the next start may "
-                     "take longer. %s, "
-                     "or set XDG_CACHE_HOME.",
-                     cache, disk_trouble(cache_trouble()), disk_remedy(cache_trouble()));
+    return xasprintf(
+        "%s %s: nothing can be cached, so the next start may take longer. %s, or set XDG_CACHE_HOME.", cache,
+        disk_trouble(cache_trouble()), disk_remedy(cache_trouble()));
 }
 
 void session_keep(struct session *s)

@@ -186,8 +186,8 @@ void tell_runtime_dir(struct config *c)
         return;
     autofree char *shown = scrub_line(set, SCRUB_TERMINAL);
     argv_pushf(&c->notices,
-               "XDG_RUNTIME_DIR=%.200s is passed over: it is no folder of yours alone. Sandboxes with a name "
+               "XDG_RUNTIME_DIR=%.200s is ignored: it must belong to you and have mode 0700. Named sandboxes "
                "are kept in %s\n"
-               "Make it yours and chmod 700 it, or unset it",
-               shown, used ? used : "no place at all");
+               "chmod 700 it, or unset XDG_RUNTIME_DIR",
+               shown, used ? used : "no folder at all");
 }

@@ -46,8 +46,7 @@ struct answer *answer_new(struct show *show, bool json, struct loop *loop)
         a->json = json_lines_new(1, a->terminal, loop);
         return a;
     }
-    a->text = show_text_new(1, a->terminal, false, 0);
-    show_text_loop(a->text, loop);
+    a->text = show_text_new(1, a->terminal, loop);
     if (a->terminal && isatty(2))
         show_share(show, a->text);
     return a;

@@ -1,5 +1,5 @@
-/* answer.h - where events go: the answer to stdout, all else to stderr; or everything as JSON to stdout.
- * Inside src/pipe. */
+/* answer.h - writes events: the answer to stdout and everything else to stderr, or everything as JSON lines
+ * to stdout. Private to src/pipe. */
 #ifndef PIPE_ANSWER_H
 #define PIPE_ANSWER_H
 
@@ -17,9 +17,9 @@ void answer_event(struct answer *a, const struct event *e);
 
 /* Exit code of a failed write on stdout: 141 when the reader went away, 1 otherwise, 0 while all is well. */
 int answer_broken(const struct answer *a);
-/* a part of it was not given: interrupted while the reader stalled */
+/* Part of the answer was not written: interrupted while the reader did not read. */
 bool answer_lost(const struct answer *a);
-/* Notice a reader that goes away at once, not only at the next write. */
+/* Watch stdout, so that a reader that goes away is noticed at once, not only at the next write. */
 void answer_watch(struct answer *a);
 void answer_unwatch(struct answer *a);
 

@@ -1,19 +1,20 @@
-/* holders.h - who could write to the pipe or socket we read from, as far as /proc tells. Inside src/pipe. */
+/* holders.h - which processes could still write to the pipe or socket that is our stdin, as far as /proc
+ * tells. Private to src/pipe. */
 #ifndef PIPE_HOLDERS_H
 #define PIPE_HOLDERS_H
 
 #include <stdbool.h>
 
 enum holder {
-    /* a process that is no ancestor of ours holds the write end: someone means to write */
+    /* a process that is not an ancestor of ours has the write end open: it probably wants to write */
     HOLDER_OTHER,
-    HOLDER_ANCESTORS, /* only processes that started us: most likely they forgot to close it */
-    HOLDER_UNKNOWN,   /* nobody that can be seen: another container, another machine */
+    HOLDER_ANCESTORS, /* only processes that started us: they probably forgot to close it */
+    HOLDER_UNKNOWN,   /* no process that we can see: another container, another machine */
 };
 
 enum holder holders_find(int fd);
-/* Our parent has the same pipe or socket as its own stdin (a shell's "while read", a script that is itself
- * read from there). */
+/* Does our parent have the same pipe or socket as its stdin? So it is in a shell's "while read" loop, and in
+ * a script that is read from stdin. */
 bool holders_parent_reads(int fd);
 
 #endif

@@ -1,4 +1,4 @@
-/* json_lines.h - the event stream as one JSON object a line. Inside src/pipe. */
+/* json_lines.h - writes events as JSON, one object per line. Private to src/pipe. */
 #ifndef PIPE_JSON_LINES_H
 #define PIPE_JSON_LINES_H
 

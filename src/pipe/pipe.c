@@ -70,16 +70,14 @@ void pipe_free(struct pipe *p)
     free(p);
 }
 
-/* What of an interrupted cell is news: nothing to whoever pressed Ctrl-C, who is told so once, at the end; and after
- * one of a one-shot question nothing follows that its variables would matter to. */
+/* What of an interrupted cell is news: nothing to whoever pressed Ctrl-C, who is told so once, at the end;
+ * and after one of a one-shot question nothing follows that its variables would matter to. */
 static void leave_out(const struct pipe *p, const struct event *e, struct cell_result *r)
 {
-    if (e->result.by_user) {
+    if (e->result.by_user)
         r->status = CELL_OK;
-        r->state_lost = false;
-    } else if (!p->scripted && !r->files_lost) {
+    else if (!p->scripted && !r->files_lost)
         r->left = NULL;
-    }
 }
 
 void pipe_event(void *ctx, const struct event *e)
@@ -113,11 +111,11 @@ static int check_mode(const struct pipe *p, struct error *err)
 {
     if (p->o.stdin_mode == STDIN_DATA)
         return error_set(err, ERROR_USAGE, 0,
-                         "no question: --stdin data makes stdin the data for one\n"
+                         "no question: with --stdin data, stdin is data\n"
                          "Try: sandpiper --stdin data \"how many rows?\" < FILE");
     if (p->o.stdin_mode == STDIN_IGNORE)
         return error_set(err, ERROR_USAGE, 0,
-                         "no question: --stdin ignore leaves stdin alone\n"
+                         "no question: with --stdin ignore, stdin is not read\n"
                          "Try: sandpiper \"how many primes below a million?\"");
     return 0;
 }
@@ -145,9 +143,9 @@ static int prepare_script(struct pipe *p, struct error *err)
             "no question: stdin is closed.\nTry: sandpiper \"how many primes below a million?\"");
     if (isatty(0))
         return error_set(err, ERROR_USAGE, 0,
-                         "no question: stdin is a terminal, and a chat needs one on stdout too%s.\n"
+                         "no question given, and no chat can start: stdout is not a terminal%s.\n"
                          "Try: sandpiper \"how many primes below a million?\"",
-                         p->o.json ? " and no --json" : "");
+                         p->o.json ? ", or --json was given" : "");
     if (check_mode(p, err) < 0)
         return -1;
     script_init(&p->script, 0, p->loop);
@@ -185,7 +183,7 @@ int pipe_prepare(struct pipe *p, struct error *err)
     return stdin_take(&rules, &p->data, err);
 }
 
-bool pipe_has_data(const struct pipe *p)
+static bool pipe_has_data(const struct pipe *p)
 {
     return p->data.any || p->files.n > 0;
 }
@@ -207,7 +205,8 @@ static int attach(struct pipe *p, struct agent *a, struct error *err)
 /* An error that no question brought with it: into the stream of events where that is what is printed. */
 static int fail(struct pipe *p, const struct error *err)
 {
-    struct event e = {.type = EVENT_NOTICE, .notice = {.level = NOTICE_ERROR, .text = err->text}};
+    autofree char *message = error_message(err);
+    struct event e = {.type = EVENT_NOTICE, .notice = {.level = NOTICE_ERROR, .text = message}};
     int fatal = loop_fatal(p->loop);
 
     show_status(p->show, NULL);

@@ -1,5 +1,5 @@
-/* pipe.h - the front ends without an editor: one-shot, a script of questions, JSON lines, and stdin as data.
- */
+/* pipe.h - the front end without an editor: one question, a script of questions, JSON lines, and stdin as
+ * data. */
 #ifndef PIPE_PIPE_H
 #define PIPE_PIPE_H
 
@@ -28,22 +28,20 @@ struct pipe_options {
     const char *prompt;   /* the question; NULL: a script of questions on stdin */
     bool prompt_is_stdin; /* "-": the question is all of stdin */
     enum stdin_mode stdin_mode;
-    int closed;               /* fd_open_standard()'s mask: a closed stdin is no data, without notice */
-    const char *const *files; /* --add, ended by NULL; or NULL */
-    int64_t data_size;        /* bytes that /mnt/data takes; 0: 256 MiB */
+    int closed;               /* fd_open_standard()'s mask; a closed stdin means no data, without a notice */
+    const char *const *files; /* --add; ends with NULL; may be NULL */
+    int64_t data_size;        /* size of /mnt/data in bytes; 0: 256 MiB */
 };
 
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop);
 void pipe_free(struct pipe *p);
 void pipe_event(void *pipe, const struct event *e); /* the agent's event_fn */
 
-/* Find the question and the data, before anything is started: everything that is exit 2 shows here (no
- * question, empty, too long, bad UTF-8 in "-"). May wait for stdin as DESIGN section 2 says. 0, or -1 with
- * err (ERROR_USAGE or ERROR_CANCELLED). */
+/* Find the question and the data, before anything is started: every usage error is found here (no question,
+ * empty, too long, bad UTF-8 in "-"). May wait for stdin (stdin.h). 0, or -1 with ERROR_USAGE or
+ * ERROR_CANCELLED. */
 int pipe_prepare(struct pipe *p, struct error *err);
-/* the sandbox must be started before the first request */
-bool pipe_has_data(const struct pipe *p);
-/* Ask everything; the exit code. session_end is the caller's to send, after the sandbox is gone. */
+/* Ask all questions; returns the exit code. The caller sends EVENT_SESSION_END after freeing the sandbox. */
 int pipe_run(struct pipe *p, struct agent *a);
 
 #endif

@@ -8,8 +8,8 @@
 #include "agent/sniff.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/slow_read.h"
 #include "base/utf8.h"
-#include "pipe/input.h"
 #include "show/show.h"
 
 #define HEAD_MAX ((size_t)64 * 1024)
@@ -23,9 +23,9 @@ static int too_long(const char *what, uint64_t len, bool whole, struct error *er
     char have[32], may[32];
 
     show_count(len, have);
-    show_count(PROMPT_MAX, may);
+    show_count(QUESTION_MAX, may);
     return error_set(err, ERROR_USAGE, 0,
-                     "%s is %s%s bytes long, a question may have %s.\n"
+                     "%s is too long: %s%s bytes, at most %s.\n"
                      "Give long text as data instead: sandpiper \"QUESTION\" < FILE, or --add FILE",
                      what, whole ? "" : "more than ", have, may);
 }
@@ -48,13 +48,13 @@ static int check_text(const char *what, const char *s, size_t len, struct error 
 
     if (nul)
         return error_set(err, ERROR_USAGE, 0,
-                         "%s holds a NUL (byte %zu): it is no text.\n"
-                         "Give such data beside a question: sandpiper \"QUESTION\" < FILE",
+                         "%s is not text: it contains a NUL (byte %zu).\n"
+                         "Give it as data for a question: sandpiper \"QUESTION\" < FILE",
                          what, (size_t)(nul - s) + 1);
     if (!utf8_valid(s, len))
         return error_set(err, ERROR_USAGE, 0,
                          "%s is not valid UTF-8 (byte %zu).\n"
-                         "Convert it (iconv -f LATIN1 -t UTF-8), or give it as data beside a question",
+                         "Convert it (iconv -f LATIN1 -t UTF-8), or give it as data for a question",
                          what, bad_byte(s, len) + 1);
     return 0;
 }
@@ -69,7 +69,7 @@ bool prompt_blank(const char *s, size_t len)
 
 int prompt_check(const char *text, size_t len, struct error *err)
 {
-    if (len > PROMPT_MAX)
+    if (len > QUESTION_MAX)
         return too_long("the question", len, true, err);
     if (prompt_blank(text, len))
         return error_set(
@@ -86,17 +86,18 @@ static void drop_bom(struct buf *b)
 
 int prompt_read(int fd, struct loop *loop, struct buf *q, struct error *err)
 {
+    const struct slow_reader in = {.fd = fd, .name = "stdin", .loop = loop};
     char piece[16384];
     uint64_t total = 0;
     ssize_t n;
 
-    buf_init(q, PROMPT_MAX + 3);
-    while ((n = input_read(fd, piece, sizeof piece, -1, loop, err)) > 0) {
+    buf_init(q, QUESTION_MAX + 3);
+    while ((n = slow_read(&in, piece, sizeof piece, err)) > 0) {
         total += (uint64_t)n;
         if (!buf_add(q, piece, (size_t)n)) {
             int whole = 0;
 
-            total += input_count_rest(fd, loop, &whole);
+            total += slow_count_rest(&in, &whole);
             return too_long("the question on stdin", total, whole, err);
         }
     }
@@ -128,8 +129,9 @@ void script_release(struct script *s)
 
 static int script_fill(struct script *s, struct error *err)
 {
+    const struct slow_reader in = {.fd = s->fd, .name = "stdin", .loop = s->loop};
     char piece[PIECE];
-    ssize_t n = input_read(s->fd, piece, sizeof piece, -1, s->loop, err);
+    ssize_t n = slow_read(&in, piece, sizeof piece, err);
 
     if (n < 0)
         return -1;
@@ -177,7 +179,7 @@ int script_check(struct script *s, bool suspect, struct error *err)
         return 0;
     return error_set(err, ERROR_USAGE, 0,
                      "this looks like %s, not questions: sandpiper \"...\" < FILE\n"
-                     "To ask each line of it all the same: sandpiper --stdin script < FILE",
+                     "To ask each line anyway: sandpiper --stdin script < FILE",
                      kind);
 }
 
@@ -251,7 +253,7 @@ static int line_checked(struct script *s, struct buf *line, uint64_t *len, struc
         return r;
     snprintf(what, sizeof what, "line %lu of the questions", s->line);
     if (check_text(what, buf_str(line),
-                   *len > PROMPT_MAX ? utf8_cut(buf_str(line), line->len, line->len) : line->len, err)
+                   *len > QUESTION_MAX ? utf8_cut(buf_str(line), line->len, line->len) : line->len, err)
         < 0)
         return -1;
     return 1;
@@ -275,25 +277,25 @@ static int block_next(struct script *s, struct buf *q, struct buf *line, struct 
         return -1;
     if (r == 0)
         return error_set(err, ERROR_USAGE, 0,
-                         "the block that begins at line %lu of the questions is not closed.\n"
+                         "the block that starts at line %lu of the questions is not closed.\n"
                          "End it with a line of three double quotes",
                          opened);
-    snprintf(what, sizeof what, "the block that begins at line %lu", opened);
-    if (total > PROMPT_MAX)
+    snprintf(what, sizeof what, "the block that starts at line %lu", opened);
+    if (total > QUESTION_MAX)
         return too_long(what, total, total <= COUNT_MAX, err);
     return 1;
 }
 
 int script_next(struct script *s, struct buf *q, struct error *err)
 {
-    struct buf line = BUF_INIT(PROMPT_MAX + 4);
+    struct buf line = BUF_INIT(QUESTION_MAX + 4);
     uint64_t len;
     int r;
 
     buf_release(q);
-    buf_init(q, PROMPT_MAX + 4);
+    buf_init(q, QUESTION_MAX + 4);
     while ((r = line_checked(s, &line, &len, err)) > 0) {
-        if (len > PROMPT_MAX) {
+        if (len > QUESTION_MAX) {
             char what[64];
 
             snprintf(what, sizeof what, "line %lu of the questions", s->line);

@@ -1,6 +1,6 @@
-/* script.h - a script of questions: one a line, read as it arrives. Blank lines and lines that begin with #
- * are skipped; what stands between two lines of three double quotes is one question; lines are never
- * commands. Inside src/pipe.
+/* script.h - a script of questions, one per line, read as it arrives. Blank lines and lines that start with #
+ * are skipped; lines between two lines of three double quotes are one question; no line is a command.
+ * Private to src/pipe.
  */
 #ifndef PIPE_SCRIPT_H
 #define PIPE_SCRIPT_H
@@ -10,21 +10,20 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "chat/conversation.h" /* QUESTION_MAX */
 
 struct error;
 struct loop;
 
-#define PROMPT_MAX ((size_t)1024 * 1024)
-
 struct script {
     int fd;
     struct loop *loop;
-    struct buf raw;     /* read and not yet taken */
-    size_t at;          /* how much of raw is taken */
-    unsigned long line; /* number of the last line taken */
+    struct buf raw;     /* bytes that were read */
+    size_t at;          /* how many of them were used */
+    unsigned long line; /* number of the last line used, from 1 */
     bool ended;
-    struct buf head; /* the first bytes that came, to tell data from questions */
-    size_t judged;   /* how many of them there were at the last look */
+    struct buf head; /* the first bytes of the input, to distinguish data from questions */
+    size_t judged;   /* length of head at the last check */
 };
 
 void script_init(struct script *s, int fd, struct loop *loop);
@@ -36,16 +35,15 @@ int script_next(struct script *s, struct buf *q, struct error *err);
 
 /* Wait for the first bytes. 0, or -1 with err. */
 int script_begin(struct script *s, struct error *err);
-/* Take in what has arrived meanwhile, without waiting. suspect: look whether it is data; then -1, ERROR_USAGE
- * naming what it looks like. */
+/* Read what has arrived, without waiting. suspect: if it looks like data, return -1 with ERROR_USAGE saying
+ * what it looks like. */
 int script_check(struct script *s, bool suspect, struct error *err);
-/* How many questions are still to come; -1 while that is not known: more may arrive, or there is an error
- * among them. */
+/* How many questions are left; -1 if unknown, because more may arrive or one of them is an error. */
 long script_left(const struct script *s);
 
-/* All of fd as one question. q is empty when there is nothing in it. */
+/* Read all of fd as one question; q is empty if fd is. 0, or -1 with err. */
 int prompt_read(int fd, struct loop *loop, struct buf *q, struct error *err);
-/* Text a question may be: UTF-8 without NUL, at most PROMPT_MAX, not blank. -1 with err. */
+/* Is text valid as a question: UTF-8 without NUL, at most PROMPT_MAX bytes, not blank? 0, or -1 with err. */
 int prompt_check(const char *text, size_t len, struct error *err);
 bool prompt_blank(const char *text, size_t len);
 

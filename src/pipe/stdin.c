@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/slow_read.h"
 #include "pipe/holders.h"
-#include "pipe/input.h"
 #include "show/show.h"
 
 #define HEAD_MAX 65536 /* of which its kind is told */
@@ -35,8 +35,8 @@ static int too_big(const struct stdin_rules *r, uint64_t size, bool whole, struc
     show_count(size, have);
     show_count(r->max, may);
     return error_set(err, ERROR_USAGE, 0,
-                     "stdin is %s%s bytes of data, but /mnt/data in the sandbox takes %s.\n"
-                     "Give it less, or a larger place: --data-size",
+                     "stdin is too large: %s%s bytes, /mnt/data in the sandbox holds %s.\n"
+                     "Send less data, or raise --data-size",
                      whole ? "" : "more than ", have, may);
 }
 
@@ -50,7 +50,7 @@ static int temporary_file(struct error *err)
         if (dirs[i] && *dirs[i] && (fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) >= 0)
             return fd;
     fd = memfd_create("stdin", MFD_CLOEXEC);
-    return fd >= 0 ? fd : error_errno(err, "no place to keep the data of stdin");
+    return fd >= 0 ? fd : error_errno(err, "no folder to keep the data of stdin in");
 }
 
 /* Whoever could write. The look takes a while: what was written, and closed, just before or during it counts,
@@ -80,7 +80,8 @@ static bool only_parents_left(struct spool *s, uint64_t size)
         s->other_writer = true;
     } else if (h == HOLDER_ANCESTORS && s->other_writer) {
         say(s->r, NOTICE_WARNING,
-            "whoever wrote to stdin is gone, but a parent keeps it open: taken as its end");
+            "the program that wrote to stdin has ended, but a parent keeps it open; continuing with what "
+            "came");
         return true;
     }
     if (s->line_at) {
@@ -92,15 +93,21 @@ static bool only_parents_left(struct spool *s, uint64_t size)
     return false;
 }
 
+static struct slow_reader reader(const struct stdin_rules *r, int64_t until)
+{
+    return (struct slow_reader){.fd = r->fd, .name = "stdin", .loop = r->loop, .until = until};
+}
+
 /* Read fd to its end into file. 0, or -1 with err. */
 static int spool_copy(struct spool *s, int file, uint64_t *size, struct error *err)
 {
     autofree char *buf = xmalloc(65536);
 
     for (;;) {
-        ssize_t n = input_read(s->r->fd, buf, 65536, clock_ms() + LINE_MS, s->r->loop, err);
+        const struct slow_reader in = reader(s->r, clock_ms() + LINE_MS);
+        ssize_t n = slow_read(&in, buf, 65536, err);
 
-        if (n == INPUT_TIMEOUT) {
+        if (n == SLOW_TIMEOUT) {
             if (only_parents_left(s, *size))
                 return 0;
             continue;
@@ -111,7 +118,7 @@ static int spool_copy(struct spool *s, int file, uint64_t *size, struct error *e
         if (*size > s->r->max) {
             int whole = 0;
 
-            *size += input_count_rest(s->r->fd, s->r->loop, &whole);
+            *size += slow_count_rest(&in, &whole);
             return too_big(s->r, *size, whole, err);
         }
         if (fd_write_all(file, buf, (size_t)n) < 0)
@@ -142,7 +149,7 @@ static int take_regular(const struct stdin_rules *r, const struct stat *st, stru
 
     if (at != 0 && r->mode != STDIN_DATA) {
         say(r, NOTICE_WARNING,
-            "stdin is a file that a parent is reading from, so it was left alone; --stdin data reads it");
+            "stdin was not read: the calling script is reading that file too (--stdin data reads it anyway)");
         return 0;
     }
     if (left > r->max)
@@ -162,15 +169,8 @@ static int worth_waiting(const struct stdin_rules *r)
 {
     enum holder h = r->mode == STDIN_DATA ? HOLDER_OTHER : holders_now(r);
 
-    if (h == HOLDER_ANCESTORS)
-        say(r, NOTICE_WARNING,
-            "nothing came from stdin, which only a parent of this program could write to, so it was left "
-            "alone; "
-            "--stdin data waits for it");
-    if (h == HOLDER_UNKNOWN)
-        say(r, NOTICE_WARNING,
-            "nothing came from stdin, and nobody is seen who could write to it, so it was left alone; "
-            "--stdin data waits for it");
+    if (h != HOLDER_OTHER)
+        say(r, NOTICE_WARNING, "no data on stdin; continuing without it (--stdin data waits for it)");
     return h == HOLDER_OTHER;
 }
 
@@ -178,25 +178,27 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
 {
     struct spool s = {.r = r, .line_at = 1};
     int64_t start = clock_ms();
-    int ready = input_wait(r->fd, start + FIRST_MS, r->loop, err);
+    struct slow_reader in = reader(r, start + FIRST_MS);
+    int ready = slow_wait(&in, err);
 
-    while (ready == INPUT_TIMEOUT) {
+    while (ready == SLOW_TIMEOUT) {
         if (!worth_waiting(r))
             return 0;
         s.other_writer = r->mode != STDIN_DATA;
         if (s.line_at && clock_ms() - start >= LINE_MS) {
-            say(r, NOTICE_INFO, "waiting for stdin; Ctrl-C stops, --stdin ignore goes on without it");
+            say(r, NOTICE_INFO, "waiting for stdin; Ctrl-C stops, --stdin ignore continues without it");
             s.line_at = 0;
         }
         /* looked at again each second: the writer may end while a parent keeps its end open */
-        ready = input_wait(r->fd, s.line_at ? start + LINE_MS : clock_ms() + LINE_MS, r->loop, err);
+        in.until = (s.line_at ? start : clock_ms()) + LINE_MS;
+        ready = slow_wait(&in, err);
     }
     if (ready < 0 || spool(&s, d, err) < 0)
         return -1;
     if (d->size && r->mode != STDIN_DATA && holders_parent_reads(r->fd))
         say(r, NOTICE_INFO,
-            "the program that started this one reads the same stdin and will find nothing left of it; "
-            "--stdin ignore leaves it alone");
+            "this read all of stdin, including what the calling script wanted to read; use --stdin ignore "
+            "inside loops");
     return 0;
 }
 
@@ -217,7 +219,7 @@ static int take(const struct stdin_rules *r, struct stdin_data *d, struct error 
     if (S_ISDIR(st.st_mode)) {
         if (asked)
             return error_set(err, ERROR_USAGE, EISDIR, "--stdin data, but stdin is a directory");
-        say(r, NOTICE_WARNING, "stdin is a directory and was left alone");
+        say(r, NOTICE_WARNING, "stdin is a directory; not read");
         return 0;
     }
     return asked ? spool(&s, d, err) : 0; /* a device: a terminal, /dev/null */

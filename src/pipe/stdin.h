@@ -1,6 +1,6 @@
-/* stdin.h - is stdin data for the question? It never hangs on a pipe that a parent forgot to close, never
- * takes what a parent still reads, and never loses "curl ... | sandpiper question". For exec's code it is
- * data by the same rules.
+/* stdin.h - decides whether stdin is data for the question (or for exec's code), and reads it. It never hangs
+ * on a pipe that a parent forgot to close, never takes what a parent still reads, and never misses the data
+ * of "curl ... | sandpiper question".
  */
 #ifndef PIPE_STDIN_H
 #define PIPE_STDIN_H
@@ -17,8 +17,8 @@ struct loop;
 struct stdin_rules {
     int fd;
     enum stdin_mode mode;
-    bool closed;  /* it was closed when the program began */
-    uint64_t max; /* bytes that /mnt/data takes */
+    bool closed;  /* it was closed when the program started */
+    uint64_t max; /* size of /mnt/data in bytes */
     struct loop *loop;
     void (*say)(void *ctx, enum notice_level level, const char *line);
     void *ctx;
@@ -26,13 +26,13 @@ struct stdin_rules {
 
 struct stdin_data {
     bool any;
-    int fd; /* to be read from where it stands to its end; -1: none. Owned */
+    int fd; /* owned; to be read from its present position to its end; -1: no data */
     uint64_t size;
 };
 
 /* Decide, wait, read. 0: see d. -1: ERROR_USAGE (too much), ERROR_CANCELLED, ERROR_SYSTEM. */
 int stdin_take(const struct stdin_rules *r, struct stdin_data *d, struct error *err);
-/* What it is called in the sandbox: "stdin" with the extension that its content tells. The caller's. */
+/* Its name in the sandbox: "stdin" with an extension that fits its content. The caller frees. */
 char *stdin_data_name(const struct stdin_data *d);
 void stdin_data_release(struct stdin_data *d);
 

@@ -62,13 +62,21 @@ static void pid_space(char space[24])
     snprintf(space, 24, "%.*s", p ? (int)strcspn(p + 1, "]") : 0, p ? p + 1 : "");
 }
 
-static void boot_and_space(char boot[9], char space[24])
+struct here { /* this host, its boot, our pid namespace */
+    char host[256], boot[9], space[24];
+};
+
+static void look_here(struct here *h)
 {
     char text[64];
 
+    *h = (struct here){0};
+    gethostname(h->host, sizeof h->host - 1);
+    for (char *p = h->host; (p = strpbrk(p, "/:")) != NULL;)
+        *p = '-';
     read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
-    snprintf(boot, 9, "%.8s", text[0] ? text : "unknown");
-    pid_space(space);
+    snprintf(h->boot, sizeof h->boot, "%.8s", text[0] ? text : "unknown");
+    pid_space(h->space);
 }
 
 char *owner_self(void)
@@ -78,14 +86,10 @@ char *owner_self(void)
 
 char *owner_of(pid_t pid)
 {
-    char host[256] = "", boot[9], space[24];
+    struct here h;
 
-    gethostname(host, sizeof host - 1);
-    for (char *p = host; *p; p++)
-        if (*p == '/' || *p == ':')
-            *p = '-';
-    boot_and_space(boot, space);
-    return xasprintf("%s/%s/%s:%d:%llu", host, boot, space, (int)pid, owner_start_time(pid));
+    look_here(&h);
+    return xasprintf("%s/%s/%s:%d:%llu", h.host, h.boot, h.space, (int)pid, owner_start_time(pid));
 }
 
 static enum owner_state check_pid(long long pid, unsigned long long start)
@@ -103,25 +107,22 @@ static enum owner_state check_pid(long long pid, unsigned long long start)
 
 enum owner_state owner_check(const char *owner)
 {
-    char host[256] = "", boot[9], space[24], theirs[256], their_boot[16], their_space[32];
+    char theirs[256], their_boot[16], their_space[32];
+    struct here h;
     long long pid;
     unsigned long long start;
 
     if (sscanf(owner, "%255[^/]/%15[^/]/%31[^:]:%lld:%llu", theirs, their_boot, their_space, &pid, &start)
         != 5)
         return OWNER_ELSEWHERE;
-    gethostname(host, sizeof host - 1);
-    for (char *p = host; *p; p++)
-        if (*p == '/' || *p == ':')
-            *p = '-';
-    boot_and_space(boot, space);
-    bool same_boot = strcmp(boot, their_boot) == 0;
+    look_here(&h);
+    bool same_boot = strcmp(h.boot, their_boot) == 0;
     /* A boot's number is no other machine's, and a machine may be given another name while it runs. */
-    if (strcmp(host, theirs) != 0 && (!same_boot || strcmp(boot, "unknown") == 0))
+    if (strcmp(h.host, theirs) != 0 && (!same_boot || strcmp(h.boot, "unknown") == 0))
         return OWNER_ELSEWHERE;
     if (!same_boot)
         return OWNER_BEFORE_BOOT;
-    if (strcmp(space, their_space) != 0)
+    if (strcmp(h.space, their_space) != 0)
         return OWNER_ELSEWHERE;
     return check_pid(pid, start);
 }

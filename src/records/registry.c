@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -33,8 +34,7 @@ int registry_check_name(const char *name, struct error *err)
     if (n >= 1 && n <= REGISTRY_NAME_MAX && name[0] != '.' && name[0] != '-' && strspn(name, letters) == n)
         return 0;
     return error_set(err, ERROR_USAGE, 0,
-                     "a sandbox's name has 1 to %d letters, digits, dots, dashes or underscores, and begins "
-                     "with no dot or dash",
+                     "bad sandbox name: use 1 to %d letters, digits, . _ -, not starting with . or -",
                      REGISTRY_NAME_MAX);
 }
 
@@ -65,7 +65,7 @@ static int open_names(bool make, struct error *err)
     autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
 
     if (!runtime)
-        return error_set(err, ERROR_SYSTEM, 0, "no place to remember a sandbox's name\nset XDG_RUNTIME_DIR");
+        return error_set(err, ERROR_SYSTEM, 0, "no folder to keep named sandboxes in\nset XDG_RUNTIME_DIR");
     if (make && file_mkdirs(runtime, 0700, err) != 0)
         return -1;
     autoclose int top = open_dir(AT_FDCWD, runtime);
@@ -139,13 +139,14 @@ static int tell_held(const char *name, int lock, struct error *err)
     read_holder(lock, &h);
     if (h.pid <= 0)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "the sandbox \"%s\" is held by another program\nuse another --sandbox-name, or none",
+                         "the sandbox \"%s\" is in use by another program\n"
+                         "use another --sandbox-name, or none",
                          name);
     time_text(h.since, since, sizeof since);
-    return error_set(
-        err, ERROR_SANDBOX, 0,
-        "the sandbox \"%s\" is held by process %ld since %s\nend that program, or use another --sandbox-name",
-        name, h.pid, since);
+    return error_set(err, ERROR_SANDBOX, 0,
+                     "the sandbox \"%s\" is in use by process %ld since %s\n"
+                     "end that program, or use another --sandbox-name",
+                     name, h.pid, since);
 }
 
 /* 1: locked, and still the file of that name. 0: somebody holds it; -1: it was removed meanwhile, or cannot
@@ -202,7 +203,8 @@ int registry_take(struct registry_hold *h, const char *name, struct error *err)
         dir = lock = -1;
         return 0;
     }
-    return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" comes and goes; try again", name);
+    return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" keeps appearing and disappearing; try again",
+                     name);
 }
 
 bool registry_exists(const char *name)
@@ -243,17 +245,28 @@ void registry_release(struct registry_hold *h)
 
 /* ---- the record ---- */
 
-static char *text_of(const struct json *o, const char *key)
-{
-    const char *s = json_str(json_get(o, key));
+#define MEMBER(m)                              \
+    {                                          \
+#m, offsetof(struct registry_entry, m) \
+    }
+static const struct member {
+    const char *key;
+    size_t at;
+} texts[] = {MEMBER(engine), MEMBER(id), MEMBER(container), MEMBER(image), MEMBER(runtime), MEMBER(owner)},
+  numbers[] = {MEMBER(pid),     MEMBER(uid),  MEMBER(memory), MEMBER(data_size),
+               MEMBER(created), MEMBER(idle), MEMBER(pids)},
+  flags[] = {MEMBER(holds_memory), MEMBER(holds_pids), MEMBER(holds_cpu)};
+#undef MEMBER
 
-    return s ? xstrdup(s) : NULL;
+static void *at(const struct registry_entry *r, const struct member *m)
+{
+    return (char *)r + m->at;
 }
 
 static bool sound(const struct registry_entry *r)
 {
     return r->engine && r->owner && r->id && strlen(r->id) == 16 && strspn(r->id, "0123456789abcdef") == 16
-           && r->memory > 0 && r->pid >= 0;
+           && r->memory > 0 && r->pid >= 0 && r->pid <= INT32_MAX;
 }
 
 static int load(int dir, struct registry_entry *r)
@@ -266,23 +279,13 @@ static int load(int dir, struct registry_entry *r)
         return -1;
     errno = 0;
     autojson struct json *o = json_parse(text.data, text.len, 0, NULL, NULL);
-    r->engine = text_of(o, "engine");
-    r->id = text_of(o, "id");
-    r->container = text_of(o, "container");
-    r->image = text_of(o, "image");
-    r->runtime = text_of(o, "runtime");
-    r->owner = text_of(o, "owner");
-    r->pid = (pid_t)json_int(json_get(o, "pid"), 0);
-    r->uid = (unsigned)json_int(json_get(o, "uid"), 0);
-    r->memory = json_int(json_get(o, "memory"), 0);
-    r->data_size = json_int(json_get(o, "data_size"), 0);
-    r->created = json_int(json_get(o, "created"), 0);
-    r->idle = json_int(json_get(o, "idle"), 0);
+    for (size_t i = 0; i < countof(texts); i++)
+        *(char **)at(r, &texts[i]) = xstrdup(json_str(json_get(o, texts[i].key)));
+    for (size_t i = 0; i < countof(numbers); i++)
+        *(int64_t *)at(r, &numbers[i]) = json_int(json_get(o, numbers[i].key), 0);
+    for (size_t i = 0; i < countof(flags); i++)
+        *(bool *)at(r, &flags[i]) = json_bool(json_get(o, flags[i].key), false);
     r->cpus = json_double(json_get(o, "cpus"), 0);
-    r->pids = (int)json_int(json_get(o, "pids"), 0);
-    r->holds_memory = json_bool(json_get(o, "holds_memory"), false);
-    r->holds_pids = json_bool(json_get(o, "holds_pids"), false);
-    r->holds_cpu = json_bool(json_get(o, "holds_cpu"), false);
     for (const struct json *g = json_first(json_get(o, "cgroups")); g; g = json_next(g)) {
         const char *base = json_str(g) ? strrchr(json_str(g), '/') : NULL;
 
@@ -305,23 +308,13 @@ int registry_store(const struct registry_hold *h, const struct registry_entry *r
     autojson struct json *o = json_object();
     struct json *groups = json_array();
 
-    json_set_str(o, "engine", r->engine);
-    json_set_str(o, "id", r->id);
-    json_set_str(o, "container", r->container);
-    json_set_str(o, "image", r->image);
-    json_set_str(o, "runtime", r->runtime);
-    json_set_str(o, "owner", r->owner);
-    json_set_int(o, "pid", r->pid);
-    json_set_int(o, "uid", r->uid);
-    json_set_int(o, "memory", r->memory);
-    json_set_int(o, "data_size", r->data_size);
-    json_set_int(o, "created", r->created);
-    json_set_int(o, "idle", r->idle);
+    for (size_t i = 0; i < countof(texts); i++)
+        json_set_str(o, texts[i].key, *(char **)at(r, &texts[i]));
+    for (size_t i = 0; i < countof(numbers); i++)
+        json_set_int(o, numbers[i].key, *(int64_t *)at(r, &numbers[i]));
+    for (size_t i = 0; i < countof(flags); i++)
+        json_set_bool(o, flags[i].key, *(bool *)at(r, &flags[i]));
     json_set(o, "cpus", json_number(r->cpus));
-    json_set_int(o, "pids", r->pids);
-    json_set_bool(o, "holds_memory", r->holds_memory);
-    json_set_bool(o, "holds_pids", r->holds_pids);
-    json_set_bool(o, "holds_cpu", r->holds_cpu);
     for (size_t i = 0; i < r->cgroups.n; i++)
         json_add(groups, json_string(r->cgroups.v[i]));
     json_set(o, "cgroups", groups);
@@ -350,10 +343,8 @@ bool registry_alive(const struct registry_entry *r)
 
 void registry_entry_release(struct registry_entry *r)
 {
-    char *all[] = {r->engine, r->id, r->container, r->image, r->runtime, r->owner};
-
-    for (size_t i = 0; i < countof(all); i++)
-        free(all[i]);
+    for (size_t i = 0; i < countof(texts); i++)
+        free(*(char **)at(r, &texts[i]));
     argv_release(&r->cgroups);
     *r = (struct registry_entry){0};
 }

@@ -46,12 +46,11 @@ struct registry_entry {
     char *engine, *id, *container, *image, *runtime;
     /* of the first process inside, written as owner.h does; "" where it cannot be seen */
     char *owner;
-    pid_t pid;    /* it, in our pid namespace; 0 unknown */
-    unsigned uid; /* of a container; 0: none of its own */
-    int64_t memory, data_size, created;
+    int64_t pid; /* it, in our pid namespace; 0 unknown */
+    int64_t uid; /* of a container; 0: none of its own */
+    int64_t memory, data_size, created, pids;
     int64_t idle; /* seconds it stays when nobody is there, as it was last told */
     double cpus;
-    int pids;
     bool holds_memory, holds_pids, holds_cpu; /* all of it together is held to the limit */
     struct argv cgroups;
 };

@@ -97,8 +97,8 @@ int session_dir_make(struct session_dir *d, struct error *err)
         session_dir_remove(d);
     }
     return error_set(err, ERROR_SANDBOX, why.code,
-                     "there is no place for the sandbox's socket: %s %s\n"
-                     "%s, or set XDG_RUNTIME_DIR to a folder of yours with mode 0700",
+                     "no folder for the sandbox's socket: %s %s\n"
+                     "%s, or set XDG_RUNTIME_DIR to a folder of your own with mode 0700",
                      runtime ? runtime : "/tmp", disk_trouble(why.code), disk_remedy(why.code));
 }
 
@@ -123,7 +123,7 @@ int session_dir_known(struct session_dir *d, const char *id, struct error *err)
         }
     }
     if (!runtime)
-        return error_set(err, ERROR_SYSTEM, 0, "no place for the sandbox's socket\nset XDG_RUNTIME_DIR");
+        return error_set(err, ERROR_SYSTEM, 0, "no folder for the sandbox's socket\nset XDG_RUNTIME_DIR");
     snprintf(d->id, sizeof d->id, "%s", id);
     d->path = xasprintf("%s/%s", runtime, d->id);
     d->in = xasprintf("%s/in", d->path);

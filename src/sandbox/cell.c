@@ -104,12 +104,11 @@ static void note(struct cell *c, const char *name, const char *why)
 /* The code's figures have no names: what it drew again, in the same place of a cell, is the same one. */
 static void begin_delivery(struct cell *c, uint64_t size)
 {
-    struct sandbox *s = c->sandbox;
     autofree char *safe = file_safe_name(c->file_name), *figure = NULL;
 
     if (c->figure)
         figure = xasprintf("\n%u", ++c->figures); /* no file is called so: a name is one line */
-    delivery_begin(&c->delivery, &s->ledger, s->o.out_dir, figure ? figure : c->file_name, safe, size);
+    delivery_begin(&c->delivery, figure ? figure : c->file_name, safe, size);
     c->delivering = true;
 }
 
@@ -177,7 +176,7 @@ static void warn_of_quota(struct sandbox *s)
     if (!ledger_warns(&s->ledger) || !s->o.notice)
         return;
     autofree char *line = xasprintf(
-        "80 %% of the %s of files that one session may save are used; --max-files-total SIZE allows more",
+        "80 %% of the %s that one session may save in files are used; --max-files-total SIZE allows more",
         size_text(s->o.max_files_total, most, sizeof most));
     s->o.notice(s->o.notice_ctx, false, line);
 }
@@ -195,11 +194,11 @@ static const char *on_file_end(struct cell *c)
         lose(&c->request, 'q', c->delivery.size, c->file_name);
     } else if (!path) {
         note(c, c->file_name, c->delivery.why);
-        undelivered(r, c->file_name,
-                    xasprintf("a file that the code made could not be written: %s: %s", c->file_name,
-                              c->delivery.why),
-                    c->sandbox->o.out_dir ? "Make room there, or name another folder with --out DIR"
-                                          : "Name a folder with --out DIR");
+        undelivered(
+            r, c->file_name,
+            xasprintf("a file created by the code could not be saved: %s: %s", c->file_name, c->delivery.why),
+            c->sandbox->o.out_dir ? "Make room there, or choose another folder: --out DIR"
+                                  : "Choose a folder: --out DIR");
     } else {
         r->files = xreallocarray(r->files, r->n_files + 1, sizeof *r->files);
         r->files[r->n_files++] = (struct cell_file){
@@ -263,11 +262,11 @@ static char *lost_many(const struct sandbox_options *o, const struct lost_file *
     autofree char *which = one ? xstrdup(f->name) : xasprintf("%llu files (%s and others)", f->size, f->name);
     const char *were = one ? "was" : "were", *they = one ? "It is" : "They are";
 
-    return o->name ? xasprintf("%s %s not copied out: at most 100 files are, after one run of code. %s still "
-                               "in the sandbox \"%s\".",
+    return o->name ? xasprintf("%s %s not saved: at most 100 files are saved per run of code. %s still in "
+                               "the sandbox \"%s\".",
                                which, were, they, o->name)
-                   : xasprintf("%s %s NOT saved: at most 100 files are copied out after one run of code. %s "
-                               "lost when sandpiper ends.",
+                   : xasprintf("%s %s NOT saved: at most 100 files are saved per run of code. %s lost when "
+                               "sandpiper ends.",
                                which, were, they);
 }
 
@@ -280,17 +279,17 @@ static char *lost_line(const struct sandbox_options *o, const struct lost_file *
     if (f->why == 'c')
         return lost_many(o, f);
     if (f->why == 'm')
-        snprintf(most, sizeof most, "files over %s are not copied out (--max-file)",
+        snprintf(most, sizeof most, "files over %s are not saved (--max-file)",
                  size_text(o->max_file, limit, sizeof limit));
     else if (f->why == 'q')
         snprintf(most, sizeof most, "one session saves at most %s of files (--max-files-total)",
                  size_text(o->max_files_total, limit, sizeof limit));
     else
-        snprintf(most, sizeof most, "at most %s are copied out after one run of code",
+        snprintf(most, sizeof most, "at most %s are saved per run of code",
                  size_text(sandbox_most_delivered(o), limit, sizeof limit));
     return o->name
-               ? xasprintf("%s (%s) was not copied out: %s. It is still in the sandbox \"%s\".", f->name,
-                           size, most, o->name)
+               ? xasprintf("%s (%s) was not saved: %s. It is still in the sandbox \"%s\".", f->name, size,
+                           most, o->name)
                : xasprintf("%s (%s) was NOT saved: %s. It is lost when sandpiper ends.", f->name, size, most);
 }
 
@@ -301,11 +300,11 @@ static char *lost_remedy(const struct sandbox *s, const struct lost_file *f)
                        over = (unsigned long long)sandbox_most_delivered(o) / 4 >> 20;
 
     if (f->why == 'c')
-        return xstrdup("Have the code make one archive of them");
+        return xstrdup("Have the code pack them into one archive");
     if (f->why == 'q')
         return xasprintf("--max-files-total %llum would save it",
                          (unsigned long long)((s->ledger.written + f->size) >> 20) + 1);
-    return xasprintf("--max-file %llum would copy it out", f->why == 'm' || mib > 2 * over ? mib : 2 * over);
+    return xasprintf("--max-file %llum would save it", f->why == 'm' || mib > 2 * over ? mib : 2 * over);
 }
 
 static void tell_lost(struct cell *c)
@@ -321,8 +320,8 @@ static void tell_lost(struct cell *c)
         undelivered(c->r, q->lost[i].name, line, remedy);
     }
     if (q->lost_unnamed > 0) {
-        autofree char *more = xasprintf("%lld more files were %s for such reasons",
-                                        (long long)q->lost_unnamed, o->name ? "not copied out" : "NOT saved");
+        autofree char *more = xasprintf("%lld more files were %s for the same reasons",
+                                        (long long)q->lost_unnamed, o->name ? "not saved" : "NOT saved");
         note(c, "", more);
     }
 }
@@ -330,7 +329,7 @@ static void tell_lost(struct cell *c)
 void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l, struct cell_result *r)
 {
     *c = (struct cell){.sandbox = s, .r = r, .listener = l, .notes = BUF_INIT(NOTES_MAX)};
-    delivery_init(&c->delivery);
+    delivery_init(&c->delivery, &s->ledger, s->o.out_dir);
     output_begin(&s->output, s->output_dir, s->cells, &s->disk);
     free(steal(&s->last_value));
     request_begin(s, &c->request, on_frame);
@@ -342,17 +341,17 @@ void cell_end(struct cell *c)
 
     output_end(&s->output);
     if (s->output.disk_errno && s->o.notice) {
-        autofree char *line = xasprintf("the full output could not be kept on disk: %s",
+        autofree char *line = xasprintf("the full output could not be saved: %s",
                                         strerror(s->output.disk_errno));
         s->o.notice(s->o.notice_ctx, false, line);
     }
     c->r->output_path = xstrdup(s->output.path);
     s->last_value = xstrdup(c->r->value);
     if (c->delivering && c->file_name)
-        note(c, c->file_name, "was not copied out to its end");
+        note(c, c->file_name, "was not saved completely");
     tell_lost(c);
     if (c->request.files_cut)
-        note(c, "", "interrupted: the other files were not copied out");
+        note(c, "", "interrupted: the other files were not saved");
     if (c->notes.len)
         c->r->files_note = buf_steal(&c->notes, NULL);
     delivery_release(&c->delivery);

@@ -150,7 +150,7 @@ static void receive(struct channel *k)
         return;
     }
     if (frame_feed(&k->reader, k->buffer, (size_t)n) < 0)
-        break_off(k, "the sandbox sent bytes that are no frames");
+        break_off(k, "the sandbox sent bytes that are not frames");
     else if (k->fault)
         break_off(k, k->fault);
 }

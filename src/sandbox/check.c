@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/argv.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -56,9 +57,8 @@ static void check_runc(const struct engine *engine, const char *runtime, struct 
     autofree char *shown = scrub_line(version, SCRUB_TERMINAL);
     if (runc_is_old(version))
         argv_pushf(&out->weaker,
-                   "runc %.40s: by its number it has CVE-2025-31133, -52565 and -52881, which our code, not "
-                   "being root, cannot use as "
-                   "published; update it: sudo apt install --only-upgrade runc",
+                   "runc %.40s is outdated (CVE-2025-31133, -52565, -52881; not exploitable as used here). "
+                   "Update: sudo apt install --only-upgrade runc",
                    shown);
 }
 
@@ -75,7 +75,7 @@ static void check_limits(const struct sandbox_options *o, const struct engine_fa
         argv_pushf(&out->holds, "memory %s", size_text(held.memory, size, sizeof size));
     else if (!run->weakness || !strstr(run->weakness, "memory"))
         argv_pushf(&out->weaker,
-                   run->peer > 0 ? "memory: the kernel shows no limit for the whole sandbox"
+                   run->peer > 0 ? "memory: no limit for the whole sandbox"
                                  : "the limits of %s cannot be seen from here",
                    engine->name);
     /* Where no group counts processes, the supervisor's own limit in the user namespace does. */
@@ -87,7 +87,7 @@ static void check_limits(const struct sandbox_options *o, const struct engine_fa
     if (engine->holds_files)
         argv_pushf(&out->holds, "%d files", o->data_files);
     else
-        argv_pushf(&out->weaker, "%d files in /mnt/data: counted after each cell, not held during it",
+        argv_pushf(&out->weaker, "file-count limit (%d) is checked after each run, not during it",
                    o->data_files);
     argv_pushf(&out->holds, "%d s a cell", o->cell_ms / 1000);
     for (const char *line = run->fewer; *line; line += strcspn(line, "\n"), line += *line == '\n')
@@ -105,9 +105,8 @@ static int first_cell(struct sandbox *s, struct error *err)
     bool right = r.status == CELL_OK && r.value && strcmp(r.value, "42") == 0;
     if (!right)
         error_set(err, ERROR_SANDBOX, 0,
-                  "%s starts, but a cell does not work: %.300s\nis it short of memory or processes? try "
-                  "--memory 1g "
-                  "--pids 128",
+                  "%s starts, but code does not run: %.300s\n"
+                  "is it short of memory or processes? try --memory 1g --pids 128",
                   s->o.engine,
                   r.what        ? r.what
                   : r.exception ? r.exception
@@ -130,7 +129,7 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
         snprintf(out->python, sizeof out->python, "%s", s->python);
         out->packages = xstrdup(s->packages);
         const struct engine *engine = engines_find(s->engine);
-        autofree char *runsc = job_find_program("runsc");
+        autofree char *runsc = child_find_program("runsc");
         out->gvisor = runsc && !o->runtime && engine->images;
         const struct engine_facts run = engine_facts(s->run);
         out->runtime = xstrdup(run.runtime);

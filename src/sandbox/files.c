@@ -50,9 +50,9 @@ char *file_safe_name(const char *name)
     return buf_steal(&b, NULL);
 }
 
-void delivery_init(struct delivery *d)
+void delivery_init(struct delivery *d, struct ledger *l, const char *folder)
 {
-    *d = (struct delivery){.file = NEWFILE_INIT, .same = -1};
+    *d = (struct delivery){.ledger = l, .folder = folder, .file = NEWFILE_INIT, .same = -1};
 }
 
 static void stop_writing(struct delivery *d)
@@ -69,9 +69,8 @@ void delivery_release(struct delivery *d)
     fd_close(&d->same);
     free(d->name);
     free(d->safe);
-    free(d->folder);
     free(d->before);
-    delivery_init(d);
+    delivery_init(d, d->ledger, d->folder);
 }
 
 static void fail(struct delivery *d, const char *what)
@@ -100,18 +99,15 @@ static void start_writing(struct delivery *d)
     }
 }
 
-void delivery_begin(struct delivery *d, struct ledger *l, const char *folder, const char *name,
-                    const char *safe, uint64_t size)
+void delivery_begin(struct delivery *d, const char *name, const char *safe, uint64_t size)
 {
     const char *before = NULL;
 
     delivery_release(d);
-    d->ledger = l;
-    d->folder = xstrdup(folder);
     d->name = xstrdup(name);
     d->safe = xstrdup(safe);
     d->size = size;
-    d->same = ledger_open(l, name, size, &before);
+    d->same = ledger_open(d->ledger, name, size, &before);
     d->before = xstrdup(before);
     if (d->same < 0)
         start_writing(d);

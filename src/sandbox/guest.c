@@ -10,12 +10,11 @@
 #include "sandbox/frame.h"
 
 /* Everything but boot.py and the profile, in the order of their first use. */
-#define PARTS(X)                                                                                          \
-    X(start)                                                                                              \
-    X(protocol)                                                                                           \
-    X(worker)                                                                                             \
-    X(supervisor) X(installed) X(recover) X(snapshot) X(reap) X(copy_out) X(requests) X(named) X(explain) \
-        X(extras)
+/* clang-format off */
+#define PARTS(X) \
+    X(start) X(protocol) X(worker) X(supervisor) X(installed) X(recover) X(snapshot) X(reap) X(copy_out) \
+    X(requests) X(named) X(explain) X(extras)
+/* clang-format on */
 #define EMBED_PART(name) EMBED(guest_##name##_py, "src/guest/" #name ".py")
 #define PART_ROW(name)   {#name, guest_##name##_py},
 

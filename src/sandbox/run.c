@@ -42,7 +42,7 @@ static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reaso
     else if (rung == RUNG_KILL)
         channel_order(s->channel, TO_GUEST_KILL);
     else if (rung == RUNG_GONE)
-        sandbox_break(s, "the supervisor in the sandbox did not obey");
+        sandbox_break(s, "the supervisor in the sandbox did not respond");
 }
 
 /* Take the steps that are due. Returns how many ms until the next one can be. */
@@ -114,7 +114,7 @@ static char *what_remains(const struct request *q)
 
         return xasprintf("the session goes on with the variables from before %s", when);
     }
-    return q->unkept ? xasprintf("variables are gone (no snapshot to go on from: %s)", q->unkept)
+    return q->unkept ? xasprintf("variables are gone (no snapshot to restore: %s)", q->unkept)
                      : xstrdup("variables are gone");
 }
 
@@ -140,26 +140,25 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     /* It can have died by itself, and the interrupt have met its files on their way out. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
-        r->what = xasprintf("the code was killed: it ran longer than %g s, the limit of a cell, and did not "
-                            "stop when interrupted",
-                            s->o.cell_ms / 1000.0);
+        r->what = xasprintf(
+            "the code was killed: it ran longer than %g s, the time limit, and ignored the interrupt",
+            s->o.cell_ms / 1000.0);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
         r->what = loop_fatal(s->loop)
-                      ? xstrdup("the program was told to end, so the code was killed")
+                      ? xstrdup("sandpiper was terminated, so the code was killed")
                       : xasprintf("%s interrupted the code and it did not stop by itself, so it was killed",
                                   interrupter(c));
     } else if (memory) {
         r->status = CELL_MEMORY;
         r->what = xasprintf("the code was killed: out of memory (limit %s)", limit);
     } else if (c->request.closed) {
-        r->what = xstrdup(
-            "the interpreter was ended: the code closed or replaced the descriptors it works with");
+        r->what = xstrdup("the interpreter was killed: the code closed or replaced its file descriptors");
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 70) {
-        r->what = xstrdup("the interpreter ended (exit code 70): code closed or replaced the descriptors "
-                          "or modules it works with, or called os._exit");
+        r->what = xstrdup("the interpreter ended (exit code 70): the code closed or replaced its file "
+                          "descriptors or modules, or called os._exit");
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 71) {
-        r->what = xstrdup("the interpreter could not be set up in the sandbox, or the code called os._exit "
+        r->what = xstrdup("the interpreter could not be started in the sandbox, or the code called os._exit "
                           "(exit code 71)");
     } else if (WIFEXITED(status)) {
         r->what = xasprintf("the code ended the interpreter itself (os._exit, %s)", how);
@@ -178,11 +177,11 @@ static void explain_answer(struct sandbox *s, const struct cell *c, const struct
     /* That SIGINT was sent is the supervisor's word, given before it read the worker's answer. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
-        r->what = xasprintf("the code was interrupted: it ran longer than %g s, the limit of a cell",
+        r->what = xasprintf("the code was interrupted: it ran longer than %g s, the time limit",
                             s->o.cell_ms / 1000.0);
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
-        r->what = loop_fatal(s->loop) ? xstrdup("the program was told to end, so the code was interrupted")
+        r->what = loop_fatal(s->loop) ? xstrdup("sandpiper was terminated, so the code was interrupted")
                                       : xasprintf("%s interrupted the code", interrupter(c));
     } else if (r->status == CELL_INTERRUPTED) {
         r->status = CELL_EXCEPTION; /* the code raised KeyboardInterrupt itself */
@@ -218,7 +217,7 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
         return;
     r->state_lost = s->lost_state || s->lost_files;
     r->before = r->state_lost
-                    ? xasprintf("before this cell ran, %s were lost (%s)",
+                    ? xasprintf("before this cell, %s were lost (%s)",
                                 s->lost_files ? "variables and the files in /mnt/data" : "variables",
                                 s->lost_why)
                     : xasprintf("%s; the session went on with the variables %s%s", s->lost_why,

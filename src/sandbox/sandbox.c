@@ -176,7 +176,7 @@ void sandbox_note_death(struct sandbox *s, const struct request *q, const char *
     s->behind = q->behind;
     s->lost_state = !q->restored;
     snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died %s%s%s", when,
-             !q->restored && q->unkept ? "; no snapshot to go on from: " : "",
+             !q->restored && q->unkept ? "; no snapshot to restore: " : "",
              !q->restored && q->unkept ? q->unkept : "");
     s->touched = q->restored;
 }
@@ -248,7 +248,7 @@ static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc
     unsigned major, minor;
 
     if (s->taken && h->version && strcmp(h->version, "1") != 0)
-        return "another version of sandpiper has started it";
+        return "another version of sandpiper started it";
     if (rc < 0 || !h->version || strcmp(h->version, "1") != 0 || !h->python)
         return "its greeting cannot be understood";
     if (sscanf(h->python, "%u.%u", &major, &minor) == 2
@@ -259,8 +259,7 @@ static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc
                  OLDEST_PYTHON);
         return s->broken_why;
     }
-    return h->read_only ? "its own /mnt/data cannot be written to by the code: an image must have none, or "
-                          "one of mode 1777"
+    return h->read_only ? "its own /mnt/data is not writable: an image must have none, or one of mode 1777"
                         : NULL;
 }
 
@@ -287,7 +286,7 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
         s->o.up(s->o.notice_ctx, s);
     if (!h->hidden && s->o.notice)
         s->o.notice(s->o.notice_ctx, true,
-                    "this Python has no ctypes: the code can look at the supervisor in its own sandbox");
+                    "this Python has no ctypes: code can inspect the supervisor in its own sandbox");
 }
 
 static const char *on_hello(struct sandbox *s, const struct frame *f)
@@ -490,7 +489,7 @@ const char *sandbox_runtime(const struct sandbox *s)
 
 char *sandbox_place(struct sandbox *s)
 {
-    struct engine_cached known autorelease(engine_cached_release) = {0};
+    struct engine_cached known autorelease(engine_cache_release) = {0};
     const char *engine = sandbox_engine(s), *image = sandbox_image(s);
 
     if (!*engine) {
@@ -502,15 +501,10 @@ char *sandbox_place(struct sandbox *s)
     return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
 
-bool sandbox_running(const struct sandbox *s)
-{
-    return s->stage == STAGE_READY;
-}
-
 /* What an earlier start left in the memory of these options, or what can be seen from outside. */
 static void recall(struct sandbox *s)
 {
-    struct engine_cached known autorelease(engine_cached_release) = {0};
+    struct engine_cached known autorelease(engine_cache_release) = {0};
 
     if (s->packages || !engine_remembered(&s->o, &known))
         return;

@@ -51,7 +51,6 @@ const char *sandbox_runtime(const struct sandbox *s);
 /* "docker, image sandpiper:latest": what it runs on, or what it will most likely, as it did the last time;
  * NULL when nobody can say. The caller frees. */
 char *sandbox_place(struct sandbox *s);
-bool sandbox_running(const struct sandbox *s);
 
 /* What the interpreter inside can import of the packages worth naming to a model: "numpy 1.24, pandas 1.5" or
  * "". Known without a start where it is remembered or can be seen from outside, else waits for the start.

@@ -56,7 +56,7 @@ static void compare(const struct sandbox_options *o, const struct registry_entry
     } rows[] = {
         {SANDBOX_ASKED_MEMORY, "memory", (double)o->memory, (double)r->memory, true},
         {SANDBOX_ASKED_CPUS, "cpus", o->cpus, r->cpus, false},
-        {SANDBOX_ASKED_PIDS, "pids", o->pids, r->pids, false},
+        {SANDBOX_ASKED_PIDS, "pids", o->pids, (double)r->pids, false},
         {SANDBOX_ASKED_DATA_SIZE, "data-size", (double)o->data_size, (double)r->data_size, true},
     };
 
@@ -73,10 +73,10 @@ static void compare(const struct sandbox_options *o, const struct registry_entry
             snprintf(has, sizeof has, "%g", rows[i].has);
             snprintf(asked, sizeof asked, "%g", rows[i].asked);
         }
-        buf_addf(out, "%s%s %s (asked for: %s)", out->len ? ", " : "", rows[i].what, has, asked);
+        buf_addf(out, "%s%s %s (you asked for %s)", out->len ? ", " : "", rows[i].what, has, asked);
     }
     if ((o->asked & SANDBOX_ASKED_IMAGE) && r->image && strcmp(o->image, r->image) != 0)
-        buf_addf(other, "%simage %s (asked for: %s)", other->len ? ", " : "", r->image, o->image);
+        buf_addf(other, "%simage %s (you asked for %s)", other->len ? ", " : "", r->image, o->image);
 }
 
 static int check_options(struct sandbox *s, const struct registry_entry *r, struct error *err)
@@ -85,28 +85,27 @@ static int check_options(struct sandbox *s, const struct registry_entry *r, stru
 
     if (strcmp(s->o.engine, "auto") != 0 && strcmp(s->o.engine, r->engine) != 0)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "the sandbox \"%s\" runs on %s, not on %s\nleave --sandbox %s out, or end it first: "
-                         "sandpiper rm %s",
+                         "the sandbox \"%s\" runs on %s, not on %s\n"
+                         "leave out --sandbox %s, or remove it first: sandpiper rm %s",
                          s->o.name, r->engine, s->o.engine, s->o.engine, s->o.name);
     if (s->o.runtime && (!r->runtime || strcmp(s->o.runtime, r->runtime) != 0))
         return error_set(err, ERROR_SANDBOX, 0,
-                         "the sandbox \"%s\" runs under %s, not under %s\nleave --runtime out, or end it "
-                         "first: sandpiper rm %s",
-                         s->o.name, r->runtime ? r->runtime : "its engine's own runtime", s->o.runtime,
+                         "the sandbox \"%s\" runs under %s, not under %s\n"
+                         "leave out --runtime, or remove it first: sandpiper rm %s",
+                         s->o.name, r->runtime ? r->runtime : "the engine's default runtime", s->o.runtime,
                          s->o.name);
     bool no_cpu = !r->holds_cpu;
     const char *which = sandbox_restricts(&s->o, no_cpu ? SANDBOX_ASKED_CPUS : 0);
     if (which)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "the sandbox \"%s\" runs where --%s cannot be held\nleave --%s out, or end it "
-                         "first: sandpiper rm %s",
+                         "the sandbox \"%s\" runs where --%s cannot be enforced\n"
+                         "leave out --%s, or remove it first: sandpiper rm %s",
                          s->o.name, which, which, s->o.name);
     compare(&s->o, r, &more, &other);
     if (more.len > 0)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "the sandbox \"%s\" was started with more than is asked for now: %s\nask for no "
-                         "less, or end it first: "
-                         "sandpiper rm %s",
+                         "the sandbox \"%s\" has higher limits than you asked for: %s\n"
+                         "leave out the option, or remove it first: sandpiper rm %s",
                          s->o.name, buf_str(&more), s->o.name);
     return 0;
 }
@@ -127,7 +126,7 @@ int sandbox_claim(struct sandbox *s, struct error *err)
     if (registry_take(&s->hold, s->o.name, err) < 0) {
         if (is_full(err) && !registry_exists(s->o.name)) {
             tell(s, false,
-                 xasprintf("the sandbox \"%s\" is new and cannot be kept: %s; it ends with this program",
+                 xasprintf("the sandbox \"%s\" is new and cannot be kept: %s; it ends with this session",
                            s->o.name, err->text));
             s->o.name = NULL;
             return 0;
@@ -146,11 +145,11 @@ int sandbox_claim(struct sandbox *s, struct error *err)
 
         compare(&s->o, &r, &more, &other);
         if (other.len > 0)
-            s->keeps = xasprintf("the sandbox \"%s\" keeps what it was started with: %s", s->o.name,
+            s->keeps = xasprintf("the sandbox \"%s\" keeps the limits it was started with: %s", s->o.name,
                                  buf_str(&other));
         s->o.memory = r.memory;
         s->o.cpus = r.cpus;
-        s->o.pids = r.pids;
+        s->o.pids = (int)r.pids;
         s->o.data_size = r.data_size;
         snprintf(s->engine, sizeof s->engine, "%s", r.engine);
         s->image = xstrdup(r.image);
@@ -166,15 +165,15 @@ int sandbox_claim(struct sandbox *s, struct error *err)
 static void tell_ended(struct sandbox *s, const struct registry_entry *r)
 {
     int64_t now = (int64_t)time(NULL);
-    char how[64] = "it was removed, or has died";
+    char how[64] = "it was removed or died";
 
     if (owner_check(r->owner) == OWNER_BEFORE_BOOT)
         snprintf(how, sizeof how, "the machine was restarted");
     else if (s->hold.used > 0 && r->idle > 0 && now - s->hold.used >= r->idle)
-        snprintf(how, sizeof how, "nobody used it for %lld %s",
-                 (long long)(r->idle >= 120 ? r->idle / 60 : r->idle), r->idle >= 120 ? "min" : "s");
+        snprintf(how, sizeof how, "idle for %lld %s", (long long)(r->idle >= 120 ? r->idle / 60 : r->idle),
+                 r->idle >= 120 ? "min" : "s");
     tell(s, false,
-         xasprintf("the sandbox \"%s\" has ended (%s): its variables and files are gone, a new one starts",
+         xasprintf("the sandbox \"%s\" had ended (%s): its variables and files are gone; starting a new one",
                    s->o.name, how));
     s->told_named = true;
 }
@@ -203,7 +202,7 @@ static void send_word(struct sandbox *s)
 
 static void fail(struct sandbox *s, const struct error *err)
 {
-    error_set(&s->error, ERROR_SANDBOX, err->code, "the sandbox \"%s\": %s\nend it: sandpiper rm %s",
+    error_set(&s->error, ERROR_SANDBOX, err->code, "the sandbox \"%s\": %s\nremove it: sandpiper rm %s",
               s->o.name, err->text, s->o.name);
     s->stage = STAGE_FAILED;
 }
@@ -220,9 +219,7 @@ bool named_begin(struct sandbox *s)
             return true;
         }
         if (!s->told_named)
-            tell(
-                s, false,
-                xasprintf("the sandbox \"%s\" is new: there are no variables and no files in it", s->o.name));
+            tell(s, false, xasprintf("the sandbox \"%s\" is new: no variables, no files", s->o.name));
         s->told_named = true;
         return false;
     }
@@ -235,7 +232,7 @@ bool named_begin(struct sandbox *s)
     /* Only where nobody listens any more has it ended. Else it is us who cannot: it is stopped and its queue
      * full, or we have no descriptor left. */
     if (alive && !up && errno != ECONNREFUSED && errno != ENOENT) {
-        error_errno(&err, "it runs, but cannot be reached");
+        error_errno(&err, "it is running, but cannot be reached");
         engine_detach(steal(&s->run));
         fail(s, &err);
         return true;
@@ -278,12 +275,12 @@ static int tell_left(const struct registry_entry *r, const char *name, struct er
 {
     if (r->container)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "the sandbox \"%s\" could not be ended: its container %.60s is still there\n"
-                         "does %s run? try: sandpiper doctor",
+                         "the sandbox \"%s\" could not be removed: its container %.60s is still there\n"
+                         "is %s running? try: sandpiper doctor",
                          name, r->container, r->engine);
     return error_set(err, ERROR_SANDBOX, 0,
-                     "the sandbox \"%s\" could not be ended: its process %d still runs\n"
-                     "end it by hand: kill -9 %d",
+                     "the sandbox \"%s\" could not be removed: its process %d is still running\n"
+                     "kill it: kill -9 %d",
                      name, (int)r->pid, (int)r->pid);
 }
 
@@ -300,8 +297,8 @@ void named_silent(struct sandbox *s)
     }
     registry_forget(&s->hold);
     tell(s, false,
-         xasprintf("the sandbox \"%s\" did not answer and was ended: its variables and files are gone, a new "
-                   "one starts",
+         xasprintf("the sandbox \"%s\" did not answer and was removed: its variables and files are gone; "
+                   "starting a new one",
                    s->o.name));
     s->told_named = true;
     s->kept = s->taken = false;
@@ -320,7 +317,7 @@ void named_refused(struct sandbox *s, const char *why)
         sandbox_start(s);
         return;
     }
-    error_set(&err, ERROR_SANDBOX, 0, "it runs, but is not to be had (%s)", why);
+    error_set(&err, ERROR_SANDBOX, 0, "it is running, but cannot be attached (%s)", why);
     channel_free(steal(&s->channel));
     fail(s, &err);
 }
@@ -339,7 +336,7 @@ static void keep(struct sandbox *s)
         return;
     }
     tell(s, false,
-         xasprintf("the sandbox \"%s\" cannot be kept: %s; it ends with this program", s->o.name, err.text));
+         xasprintf("the sandbox \"%s\" cannot be kept: %s; it ends with this session", s->o.name, err.text));
 }
 
 static void resume(struct sandbox *s, const struct earlier *e)
@@ -355,26 +352,25 @@ static void resume(struct sandbox *s, const struct earlier *e)
         tell(s, false,
              xasprintf("the sandbox \"%s\": %s; variables are those from before %s", s->o.name,
                        e->unfinished
-                           ? "the program before was ended while its code ran, which then had to be killed"
-                           : "the interpreter died while nobody was there",
+                           ? "the previous session ended while its code ran, and the code had to be killed"
+                           : "the interpreter died between sessions",
                        from));
     } else if (e->died) {
         s->lost_state = true;
         snprintf(s->lost_why, sizeof s->lost_why,
                  e->unfinished
-                     ? "the program before was ended while its code ran, which then had to be killed"
-                     : "the interpreter died while nobody was there");
+                     ? "the previous session ended while its code ran, and the code had to be killed"
+                     : "the interpreter died between sessions");
         tell(s, false,
              xasprintf("the sandbox \"%s\": %s; variables are gone, files are kept", s->o.name, s->lost_why));
     } else if (e->unfinished) {
         tell(s, false,
-             xasprintf("the sandbox \"%s\": the program before was ended while its code ran; that was "
-                       "interrupted, variables are as it "
-                       "left them",
+             xasprintf("the sandbox \"%s\": the previous session ended while its code ran; the code was "
+                       "interrupted, variables are as it left them",
                        s->o.name));
     } else if (!s->told_named) {
         tell(s, true,
-             xasprintf("the sandbox \"%s\" goes on: %s, %u cell%s so far", s->o.name, s->engine, e->cells,
+             xasprintf("the sandbox \"%s\" continues: %s, %u cell%s so far", s->o.name, s->engine, e->cells,
                        e->cells == 1 ? "" : "s"));
     }
     s->told_named = true;
@@ -412,7 +408,7 @@ static void list_one(void *ctx, const char *name, const struct registry_holder *
     if (r && !registry_alive(r))
         return;
     if (r && r->pid > 0 && r->holds_memory) {
-        autofree char *dir = cgroup_memory_dir(NULL, r->pid);
+        autofree char *dir = cgroup_memory_dir(NULL, (pid_t)r->pid);
 
         info.memory_used = dir ? cgroup_memory_used(dir) : -1;
     }
@@ -436,11 +432,11 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
     if (registry_check_name(name, err) < 0)
         return -1;
     if (!registry_exists(name))
-        return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
+        return error_set(err, ERROR_USAGE, 0, "no sandbox \"%s\" (sandpiper ps lists them)", name);
     if (registry_take(&hold, name, err) < 0)
         return -1;
     if (registry_load(&hold, &r) < 0)
-        return error_set(err, ERROR_USAGE, 0, "there is no sandbox \"%s\" (sandpiper ps lists them)", name);
+        return error_set(err, ERROR_USAGE, 0, "no sandbox \"%s\" (sandpiper ps lists them)", name);
     bool alive = registry_alive(&r);
     sandbox_defaults(&o);
     struct engine_run *run = engine_attach(&o, loop, &r, err);

@@ -1,5 +1,5 @@
-/* transfer.c - what is asked of a sandbox beside cells: a file in, its profile, a fresh interpreter, sys.argv,
- * and what there is in one with a name. */
+/* transfer.c - what is asked of a sandbox beside cells: a file in, its profile, a fresh interpreter,
+ * sys.argv, and what there is in one with a name. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static int finish(struct sandbox *s, struct request *q, struct error *err)
         sandbox_break(s, "the supervisor in the sandbox did not answer");
         sandbox_start(s);
         return error_set(err, cancelled ? ERROR_CANCELLED : ERROR_SANDBOX, 0,
-                         "%s: the sandbox was lost and starts again (%s)", q->what, s->broken_why);
+                         "%s: the sandbox was lost and is restarting (%s)", q->what, s->broken_why);
     }
     if (cancelled)
         return error_set(err, ERROR_CANCELLED, 0, "%s: interrupted", q->what);
@@ -123,7 +123,7 @@ static void pump(struct upload *u)
 
         note_progress(s, q);
         if (full && clock_ms() - q->progress_at >= q->idle_ms) {
-            sandbox_break(s, "the supervisor in the sandbox took nothing more");
+            sandbox_break(s, "the supervisor in the sandbox stopped reading");
             break;
         }
         if (full)
@@ -143,10 +143,10 @@ static int check_name(const char *name, struct error *err)
         if (name[i] == '/' || (unsigned char)name[i] < 0x20 || name[i] == 0x7f)
             return error_set(
                 err, ERROR_USAGE, 0,
-                "\"%s\" cannot be the name of a file in the sandbox: it has a slash or a control character",
+                "\"%s\" cannot be a file name in the sandbox: it contains a slash or a control character",
                 name);
     if (len == 0 || len > 255 || !strcmp(name, ".") || !strcmp(name, "..") || !utf8_valid(name, len))
-        return error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be the name of a file in the sandbox", name);
+        return error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be a file name in the sandbox", name);
     return 0;
 }
 
@@ -156,7 +156,7 @@ static int too_big(const struct upload *u, const char *more, int64_t size, struc
     int64_t limit = u->sandbox->o.data_size;
 
     return error_set(err, ERROR_USAGE, 0,
-                     "%s is too big for the sandbox: %s%" PRId64 " bytes; its data folder holds %s",
+                     "%s is too large for the sandbox: %s%" PRId64 " bytes; /mnt/data holds %s",
                      u->request.what, more, size, size_text(limit, (char[32]){0}, 32));
 }
 
@@ -177,11 +177,10 @@ static int put_end(struct upload *u, struct error *err)
     if (rc < 0)
         return -1;
     if (u->request.error)
-        return error_set(err, ERROR_USAGE, 0,
-                         "%s could not be put into the sandbox (%" PRIu64
-                         " bytes read, then: %s); its data folder holds %s",
-                         u->request.what, u->sent, u->request.error,
-                         size_text(s->o.data_size, (char[32]){0}, 32));
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "%s could not be copied into the sandbox (%" PRIu64 " bytes read, then: %s); /mnt/data holds %s",
+            u->request.what, u->sent, u->request.error, size_text(s->o.data_size, (char[32]){0}, 32));
     s->has_files = true;
     return 0;
 }
@@ -243,7 +242,7 @@ int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, str
                                     .body = {h->source, strlen(h->source)}},
                  err);
     if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is well */
-        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be looked at inside the sandbox: %s", h->name,
+        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be examined in the sandbox: %s", h->name,
                        q.error ? q.error : "no answer");
     if (rc == 0)
         buf_addstr(out, q.text); /* REQUEST_TEXT_MAX at most */
@@ -287,9 +286,9 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
         return -1;
     int rc = ask(s, &q, (struct frame_out){.type = TO_GUEST_ARGUMENTS, .body = {words.data, words.len}}, err);
     if (rc == 0)
-        sandbox_note_death(s, &q, "when it was handed the arguments");
+        sandbox_note_death(s, &q, "when it was given the arguments");
     if (rc == 0 && (q.error || q.wait_status >= 0))
-        rc = error_set(err, ERROR_SANDBOX, 0, "the arguments could not be handed over: %.300s",
+        rc = error_set(err, ERROR_SANDBOX, 0, "the arguments could not be passed: %.300s",
                        q.error ? q.error : "the interpreter ended");
     request_end(s, &q);
     return rc;
@@ -328,7 +327,7 @@ void sandbox_inventory(struct sandbox *s, struct buf *out)
     if (ask(s, &q, (struct frame_out){.type = TO_GUEST_INVENTORY}, &err) == 0) {
         char *files = q.text ? strchr(q.text, '\n') : NULL;
 
-        sandbox_note_death(s, &q, "when it was asked what there is");
+        sandbox_note_death(s, &q, "when it was asked for its contents");
         if (files)
             *files++ = '\0';
         add_list(out, "variables", q.text ? q.text : "", VARIABLES_MAX);

@@ -93,8 +93,7 @@ static void tell_limits(const struct sandbox_options *o, const struct seen *seen
     else
         argv_pushf(&c->weaker, "/mnt/data: its size is not limited to %s",
                    size_text(o->data_size, size, sizeof size));
-    argv_pushf(&c->weaker, "%d files in /mnt/data: counted after each cell, not held during it",
-               o->data_files);
+    argv_pushf(&c->weaker, "file-count limit (%d) is checked after each run, not during it", o->data_files);
     argv_pushf(&c->holds, "%d s a cell", o->cell_ms / 1000);
 }
 

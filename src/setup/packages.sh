@@ -12,7 +12,7 @@ build="gcc make pkg-config libcurl4-openssl-dev|libcurl4-gnutls-dev libcjson-dev
 run="$build python3 python3-venv bubblewrap python3-numpy python3-pandas python3-matplotlib"
 image="debootstrap"
 engines="docker.io|docker-ce podman runc|containerd.io uidmap openssh-server openssh-client $image"
-test="$run clang clang-format libclang-rt-dev libcmocka-dev python3-pytest python3-pexpect python3-yaml openssl mandoc"
+test="$run clang clang-format libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pexpect python3-yaml openssl mandoc"
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -26,7 +26,7 @@ case $what in
     *) say "usage: packages.sh build|run|test|image|engines [--check]"; exit 2 ;;
 esac
 
-command -v dpkg-query >/dev/null || { say "packages: this is no Debian; needed are the equivalents of: $want"; exit 1; }
+command -v dpkg-query >/dev/null || { say "packages: this is not Debian or Ubuntu; install the equivalents of: $want"; exit 1; }
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }
 

@@ -17,7 +17,7 @@ chat() { exec "$program" "$@"; }
 # The program knows best what is configured; a mistake in the configuration is for it to say.
 [ "${MODEL:-}" != none ] || chat "$@"
 config=$("$program" config 2>/dev/null) || chat "$@"
-grep -q '^# none is configured' <<<"$config" || chat "$@"
+grep -q '^# none configured' <<<"$config" || chat "$@"
 ! "$python" src/setup/local_model.py found || chat "$@"
 
 if ! "$python" src/setup/local_model.py path >/dev/null; then

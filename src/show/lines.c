@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 #include "show/show.h"
 
@@ -11,36 +12,33 @@
 
 void lines_resize(struct lines *l, int width)
 {
-    l->width = l->terminal && width > 0 ? width - (int)strlen(l->gutter) : 0;
+    l->width = l->style.terminal && width > 0 ? width - (int)strlen(l->style.gutter) : 0;
     if (l->width < 8)
         l->width = 0; /* too narrow to wrap with sense */
 }
 
-void lines_init(struct lines *l, const char *gutter, const char *sgr, bool terminal, int width)
+void lines_init(struct lines *l, struct buf *out, const struct lines_style *style)
 {
-    memset(l, 0, sizeof *l);
-    l->gutter = gutter;
-    l->sgr = sgr;
-    l->terminal = terminal;
-    lines_resize(l, width);
-    scrub_init(&l->scrub, terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
+    *l = (struct lines){.style = *style, .out = out};
+    lines_resize(l, style->width);
+    scrub_init(&l->scrub, style->terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
 }
 
-static void line_begin(struct lines *l, const char *gutter, struct buf *out)
+static void line_begin(struct lines *l, const char *gutter)
 {
-    buf_addstr(out, gutter);
-    buf_addstr(out, l->sgr);
+    buf_addstr(l->out, gutter);
+    buf_addstr(l->out, l->style.sgr);
     l->mid = true;
     l->column = 0;
 }
 
-void lines_break(struct lines *l, struct buf *out)
+void lines_break(struct lines *l)
 {
     if (!l->mid)
         return;
-    if (*l->sgr)
-        buf_addstr(out, RESET);
-    buf_addch(out, '\n');
+    if (*l->style.sgr)
+        buf_addstr(l->out, RESET);
+    buf_addch(l->out, '\n');
     l->mid = false;
     l->column = 0;
 }
@@ -51,25 +49,25 @@ static int columns(const struct lines *l, uint32_t cp)
     return cp == '\t' ? 8 - l->column % 8 : utf8_width(cp);
 }
 
-static void add_char(struct lines *l, uint32_t cp, const char *s, int n, struct buf *out)
+static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
 {
-    int w = l->terminal ? columns(l, cp) : 0;
+    int w = l->style.terminal ? columns(l, cp) : 0;
 
     if (l->mid && l->width > 0 && l->column + w > l->width) {
-        lines_break(l, out);
-        line_begin(l, l->again ? l->again : l->gutter, out);
+        lines_break(l);
+        line_begin(l, l->style.again ? l->style.again : l->style.gutter);
     }
     if (!l->mid)
-        line_begin(l, l->gutter, out);
-    if (cp == '\t' && l->terminal)
-        buf_add(out, "        ", (size_t)w); /* a real tab would count from the gutter */
+        line_begin(l, l->style.gutter);
+    if (cp == '\t' && l->style.terminal)
+        buf_add(l->out, "        ", (size_t)w); /* a real tab would count from the gutter */
     else
-        buf_add(out, s, (size_t)n);
+        buf_add(l->out, s, (size_t)n);
     l->column += w;
 }
 
 /* The blanks at text, whole; a line break in their place where the word behind them would be cut. */
-static size_t add_blanks(struct lines *l, const char *text, size_t len, struct buf *out)
+static size_t add_blanks(struct lines *l, const char *text, size_t len)
 {
     size_t blanks = 0, end;
 
@@ -79,15 +77,15 @@ static size_t add_blanks(struct lines *l, const char *text, size_t len, struct b
         ;
     if (l->mid && end > blanks
         && l->column + (int)blanks + show_columns(text + blanks, end - blanks) > l->width) {
-        lines_break(l, out);
-        line_begin(l, l->gutter, out);
+        lines_break(l);
+        line_begin(l, l->style.gutter);
         text = "  "; /* what goes on is indented, as in show_wrap */
         len = 2;
     } else {
         len = blanks;
     }
     for (size_t i = 0; i < len; i++)
-        add_char(l, ' ', text + i, 1, out);
+        add_char(l, ' ', text + i, 1);
     return blanks;
 }
 
@@ -102,8 +100,9 @@ static bool line_allowed(struct lines_cut *cut)
     return !cut->over;
 }
 
-void lines_add(struct lines *l, struct lines_cut *cut, const char *text, size_t len, struct buf *out)
+void lines_add(struct lines *l, const char *text, size_t len)
 {
+    struct lines_cut *cut = l->cut;
     const char *end = text + len;
 
     while (text < end && !(cut && cut->over)) {
@@ -114,16 +113,16 @@ void lines_add(struct lines *l, struct lines_cut *cut, const char *text, size_t 
             n = 1; /* scrubbed text has none of these */
         if (!l->mid && !line_allowed(cut))
             return;
-        if (*text == ' ' && l->words && l->width > 0) {
-            text += add_blanks(l, text, (size_t)(end - text), out);
+        if (*text == ' ' && l->style.words && l->width > 0) {
+            text += add_blanks(l, text, (size_t)(end - text));
             continue;
         }
         if (*text == '\n') {
             if (!l->mid)
-                line_begin(l, l->gutter, out);
-            lines_break(l, out);
+                line_begin(l, l->style.gutter);
+            lines_break(l);
         } else {
-            add_char(l, cp, text, n, out);
+            add_char(l, cp, text, n);
         }
         text += n;
     }
@@ -138,9 +137,10 @@ static uint64_t count_lines(const char *text, size_t len)
     return n;
 }
 
-void lines_feed(struct lines *l, struct lines_cut *cut, const char *text, size_t len, struct buf *out)
+void lines_feed(struct lines *l, const char *text, size_t len)
 {
-    struct buf clean = BUF_INIT(0);
+    struct lines_cut *cut = l->cut;
+    struct buf clean autorelease(buf_release) = BUF_INIT(0);
 
     if (cut) {
         cut->all_bytes += len;
@@ -151,20 +151,18 @@ void lines_feed(struct lines *l, struct lines_cut *cut, const char *text, size_t
             len = cut->max_bytes - cut->bytes;
     }
     scrub_feed(&l->scrub, text, len, &clean);
-    lines_add(l, cut, buf_str(&clean), clean.len, out);
+    lines_add(l, buf_str(&clean), clean.len);
     if (cut) {
         cut->bytes += len;
         cut->over = cut->over || cut->all_bytes > cut->bytes;
     }
-    buf_release(&clean);
 }
 
-void lines_end(struct lines *l, struct lines_cut *cut, struct buf *out)
+void lines_end(struct lines *l)
 {
-    struct buf clean = BUF_INIT(0);
+    struct buf clean autorelease(buf_release) = BUF_INIT(0);
 
     scrub_end(&l->scrub, &clean);
-    lines_add(l, cut, buf_str(&clean), clean.len, out);
-    lines_break(l, out);
-    buf_release(&clean);
+    lines_add(l, buf_str(&clean), clean.len);
+    lines_break(l);
 }

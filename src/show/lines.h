@@ -1,8 +1,8 @@
-/* lines.h - untrusted text as lines behind a gutter. Inside src/show.
+/* lines.h - prints untrusted text as lines with a gutter in front. Private to src/show.
  *
- * Every line begins with the gutter, also one that was wrapped because the terminal would have wrapped it: so
- * what a program prints can never stand where the prompt or a line of ours stands. Text comes in pieces cut
- * anywhere.
+ * Every line starts with the gutter, including the wrapped part of a line that is wider than the terminal:
+ * the output of a program can never pass for a prompt or for a message of ours. Text may arrive in pieces,
+ * cut anywhere, even inside a character.
  */
 #ifndef SHOW_LINES_H
 #define SHOW_LINES_H
@@ -15,35 +15,40 @@
 
 struct buf;
 
-struct lines_cut { /* how much may be shown; one for several streams */
+struct lines_cut { /* how much output may be shown; several streams can share one */
     size_t max_lines, max_bytes;
-    /* shown so far; bytes as they came, before scrubbing, so that a flood of escapes ends too */
+    /* shown so far; bytes are counted before scrubbing, so that a flood of escape sequences is cut too */
     size_t lines, bytes;
     uint64_t all_lines, all_bytes;
-    bool over, by_lines; /* cut, and by which of the two */
+    bool over, by_lines; /* the limit was reached; it was max_lines, not max_bytes */
+};
+
+struct lines_style {
+    const char *gutter; /* ASCII */
+    const char *again;  /* gutter of a continuation line; NULL: the same */
+    const char *sgr;    /* colour of the text, or "" */
+    bool words;         /* wrap between words where there are such: for text that comes in one piece */
+    bool terminal;
+    int width; /* of the terminal, gutter and all; 0: never wrap */
 };
 
 struct lines {
-    const char *gutter; /* ASCII */
-    const char *again;  /* the gutter of a line that was wrapped; NULL: the same */
-    const char *sgr;    /* colour of the text, or "" */
-    int width;          /* wrap here; 0: never */
-    bool words;         /* between words where there are such: for text that comes in one piece */
-    bool terminal;
+    struct lines_style style;
+    struct buf *out;       /* where they go; NULL: not in use */
+    struct lines_cut *cut; /* or NULL: all is shown */
+    int width;             /* wrap the text here; 0: never */
     struct scrub scrub;
-    bool mid;   /* a line is begun and not ended */
-    int column; /* of the text, gutter not counted */
+    bool mid;   /* the current line is not ended yet */
+    int column; /* current column of the text, not counting the gutter */
 };
 
-void lines_init(struct lines *l, const char *gutter, const char *sgr, bool terminal, int width);
+void lines_init(struct lines *l, struct buf *out, const struct lines_style *style);
 void lines_resize(struct lines *l, int width);
-/* cut may be NULL */
-void lines_feed(struct lines *l, struct lines_cut *cut, const char *text, size_t len, struct buf *out);
-/* end the line that is begun; the text may go on in a new one */
-void lines_break(struct lines *l, struct buf *out);
-void lines_end(struct lines *l, struct lines_cut *cut, struct buf *out); /* the text is whole */
+void lines_feed(struct lines *l, const char *text, size_t len);
+void lines_break(struct lines *l); /* end the line that is begun; the text may go on in a new one */
+void lines_end(struct lines *l);   /* the text is whole */
 
 /* Text that is already scrubbed. */
-void lines_add(struct lines *l, struct lines_cut *cut, const char *text, size_t len, struct buf *out);
+void lines_add(struct lines *l, const char *text, size_t len);
 
 #endif

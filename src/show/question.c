@@ -12,7 +12,7 @@ static char *headline(const struct show *s, const char *question, bool *more)
 {
     const char *begin = question + strspn(question, BLANKS), *end = begin + strcspn(begin, "\r\n");
     autofree char *line = xmemdup0(begin, (size_t)(end - begin));
-    char *clean = scrub_line(line, s->o.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
+    char *clean = screen_clean(&s->screen, line);
 
     for (char *p = clean; (p = strchr(p, '\t')) != NULL;)
         *p = ' ';
@@ -27,13 +27,13 @@ void show_question(struct show *s, unsigned number, unsigned total, const char *
     s->question = number;
     if (!question || s->o.quiet)
         return;
-    show_begin(s, NULL);
+    screen_begin(&s->screen, NULL);
     autofree char *head = headline(s, question, &more);
     autofree char *count = total ? xasprintf("%u", total) : xstrdup("…");
     autofree char *line = xasprintf("[%u/%s] %s", number, count, head);
-    more = more || show_columns(line, strlen(line)) >= s->o.width;
-    buf_addf(&s->out, "%s%.*s%s%s\n", show_sgr(s, SGR_DIM),
-             (int)show_fitting(line, s->o.width - (more ? 2 : 1)), line, more ? "…" : "",
-             show_sgr(s, SGR_RESET));
-    show_flush(s);
+    more = more || show_columns(line, strlen(line)) >= s->screen.width;
+    buf_addf(&s->screen.out, "%s%.*s%s%s\n", screen_sgr(&s->screen, SGR_DIM),
+             (int)screen_fitting(line, s->screen.width - (more ? 2 : 1)), line, more ? "…" : "",
+             screen_sgr(&s->screen, SGR_RESET));
+    screen_flush(&s->screen);
 }

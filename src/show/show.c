@@ -1,14 +1,10 @@
 /* show.c - events as text for a person. */
 #include "show/show.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/out.h"
 #include "show/private.h"
 
 #define MAX_LINES 200
@@ -23,8 +19,11 @@ struct show *show_new(const struct show_options *o)
         s->o.max_lines = MAX_LINES;
     if (!s->o.max_bytes)
         s->o.max_bytes = MAX_BYTES;
-    s->o.width = o->width > 0 ? o->width : 80;
-    buf_init(&s->out, 0);
+    s->screen = (struct screen){.fd = o->fd,
+                                .terminal = o->terminal,
+                                .colour = o->colour,
+                                .width = o->width > 0 ? o->width : 80,
+                                .loop = o->loop};
     return s;
 }
 
@@ -33,76 +32,26 @@ void show_free(struct show *s)
     if (!s)
         return;
     show_status(s, NULL);
-    if (s->o.loop)
-        loop_timer_stop(s->o.loop, s);
-    buf_release(&s->out);
-    free(s->status);
+    screen_release(&s->screen);
     free(s->model);
     free(s);
 }
 
-void show_follow_width(struct show *s)
-{
-    struct lines *all[] = {&s->stream[0], &s->stream[1], &s->thought};
-    int width = s->o.terminal ? show_width_or(s->o.fd, s->o.width) : s->o.width;
-
-    if (width == s->o.width)
-        return;
-    s->o.width = width;
-    for (size_t i = 0; i < countof(all); i++)
-        if (all[i]->gutter)
-            lines_resize(all[i], width);
-}
-
-const char *show_sgr(const struct show *s, const char *sgr)
-{
-    return s->o.colour ? sgr : "";
-}
-
-void show_begin(struct show *s, const struct lines *keep)
-{
-    struct lines *all[] = {&s->stream[0], &s->stream[1], &s->thought};
-
-    show_follow_width(s);
-    show_status_hide(s);
-    for (size_t i = 0; i < countof(all); i++)
-        if (all[i] != keep)
-            lines_break(all[i], &s->out);
-    if (s->text && show_text_mid(s->text)) {
-        buf_addch(&s->out, '\n');
-        show_text_broken(s->text);
-    }
-}
-
-void show_flush(struct show *s)
-{
-    if (s->out.len > 0) {
-        if (!s->dead && out_write(s->o.fd, s->out.data, s->out.len, s->o.loop) < 0)
-            /* bad news about stderr has nowhere to go; who only stalled may read again */
-            s->dead = errno != EINTR;
-        s->last_write = clock_ms();
-        show_status_arm(s);
-    }
-    buf_clear(&s->out);
-    if (s->out.alloc > MAX_BYTES * 2)
-        buf_release(&s->out);
-}
-
 void show_clear(struct show *s)
 {
-    show_begin(s, NULL);
-    show_flush(s);
+    screen_begin(&s->screen, NULL);
+    screen_flush(&s->screen);
 }
 
 static const char *level_sgr(const struct show *s, enum notice_level level)
 {
     switch (level) {
     case NOTICE_ERROR:
-        return show_sgr(s, SGR_RED);
+        return screen_sgr(&s->screen, SGR_RED);
     case NOTICE_WARNING:
-        return show_sgr(s, SGR_YELLOW);
+        return screen_sgr(&s->screen, SGR_YELLOW);
     default:
-        return show_sgr(s, SGR_DIM);
+        return screen_sgr(&s->screen, SGR_DIM);
     }
 }
 
@@ -115,60 +64,79 @@ void show_line(struct show *s, enum notice_level level, const char *text)
 
     if ((s->o.quiet && level != NOTICE_ERROR) || (level == NOTICE_DETAIL && !s->o.verbose))
         return;
-    show_begin(s, NULL);
+    screen_begin(&s->screen, NULL);
     /* a second line (the remedy) is indented, so it cannot pass for another program's */
     while (*text) {
         size_t n = strcspn(text, "\n");
         autofree char *raw = xmemdup0(text, n);
-        autofree char *clean = scrub_line(raw, s->o.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
+        autofree char *clean = screen_clean(&s->screen, raw);
 
-        buf_addf(&s->out, "%s%s", sgr, prefix);
-        show_wrap(&s->out, clean, strlen(clean), (int)strlen(prefix), s->o.terminal ? s->o.width : 0);
-        buf_addf(&s->out, "%s\n", *sgr ? SGR_RESET : "");
+        buf_addf(&s->screen.out, "%s%s", sgr, prefix);
+        show_wrap(&s->screen.out, clean, strlen(clean), (int)strlen(prefix),
+                  s->screen.terminal ? s->screen.width : 0);
+        buf_addf(&s->screen.out, "%s\n", *sgr ? SGR_RESET : "");
         text += n + (text[n] == '\n');
         prefix = "  ";
     }
-    show_flush(s);
+    screen_flush(&s->screen);
+}
+
+void show_status(struct show *s, const char *text)
+{
+    if (!s->o.quiet)
+        screen_status(&s->screen, text);
+}
+
+void show_asking(struct show *s, const char *model)
+{
+    if (model) {
+        free(s->model);
+        s->model = xstrdup(model);
+    }
+    autofree char *text = xasprintf("Waiting for %s...", s->model ? s->model : "the model");
+    show_status(s, text);
 }
 
 void show_talk(struct show *s, const char *text, size_t len)
 {
+    const struct lines_style style = screen_style(&s->screen, "", SGR_DIM);
     struct lines l;
 
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
         len--;
     if (s->o.quiet || !len)
         return;
-    lines_init(&l, "", show_sgr(s, SGR_DIM), s->o.terminal, s->o.width);
-    show_begin(s, NULL);
-    lines_feed(&l, NULL, text, len, &s->out);
-    lines_end(&l, NULL, &s->out);
-    show_flush(s);
+    lines_init(&l, &s->screen.out, &style);
+    screen_begin(&s->screen, NULL);
+    lines_feed(&l, text, len);
+    lines_end(&l);
+    screen_flush(&s->screen);
 }
 
 static void show_reasoning(struct show *s, const struct event *e)
 {
     if (!s->o.reasoning) {
-        autofree char *text = xasprintf("%s is thinking", s->model ? s->model : "the model");
+        autofree char *text = xasprintf("%s is thinking...", s->model ? s->model : "the model");
 
         show_status(s, text);
         return;
     }
-    if (!s->thought.gutter)
-        lines_init(&s->thought, "  ", show_sgr(s, SGR_DIM), s->o.terminal, s->o.width);
-    show_begin(s, &s->thought);
-    lines_feed(&s->thought, NULL, e->text.text, e->text.len, &s->out);
-    show_flush(s);
+    const struct lines_style style = screen_style(&s->screen, "  ", SGR_DIM);
+    if (!s->thought.out)
+        lines_init(&s->thought, &s->screen.out, &style);
+    screen_begin(&s->screen, &s->thought);
+    lines_feed(&s->thought, e->text.text, e->text.len);
+    screen_flush(&s->screen);
 }
 
 static void reasoning_end(struct show *s)
 {
-    if (!s->thought.gutter)
+    if (!s->thought.out)
         return;
-    show_begin(s, &s->thought);
-    lines_end(&s->thought, NULL, &s->out);
-    s->thought.gutter = NULL;
-    show_flush(s);
+    screen_begin(&s->screen, &s->thought);
+    lines_end(&s->thought);
+    s->thought.out = NULL;
+    screen_flush(&s->screen);
 }
 
 static void show_session(struct show *s, const struct event *e)
@@ -185,20 +153,16 @@ static void show_session(struct show *s, const struct event *e)
 
 static void show_file(struct show *s, const struct event *e)
 {
-    autofree char *path = scrub_line(e->file.path, s->o.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
+    autofree char *path = screen_clean(&s->screen, e->file.path);
     char size[32];
 
     if (s->o.quiet)
         return;
     show_size(e->file.size, size);
-    show_begin(s, NULL);
-    buf_addf(&s->out, "%sfile:", show_sgr(s, SGR_GREEN));
-    if (s->o.terminal && 6 + strlen(path) + strlen(size) + 3 > (size_t)s->o.width)
-        /* the path on a line of its own: it is there to be copied */
-        buf_addf(&s->out, " %s\n%s%s\n", size, path, show_sgr(s, SGR_RESET));
-    else
-        buf_addf(&s->out, " %s (%s)%s\n", path, size, show_sgr(s, SGR_RESET));
-    show_flush(s);
+    screen_begin(&s->screen, NULL);
+    buf_addf(&s->screen.out, "%ssaved: %s (%s)%s\n", screen_sgr(&s->screen, SGR_GREEN), path, size,
+             screen_sgr(&s->screen, SGR_RESET));
+    screen_flush(&s->screen);
 }
 
 static void show_usage(struct show *s, const struct event *e)
@@ -214,7 +178,7 @@ static void show_done(struct show *s, const struct event *e)
 {
     show_status(s, NULL);
     if (s->o.verbose && !s->o.reasoning && e->done.reasoning) { /* else it was shown as it came */
-        show_line(s, NOTICE_DETAIL, "what the model thought:");
+        show_line(s, NOTICE_DETAIL, "the model's reasoning:");
         show_talk(s, e->done.reasoning, strlen(e->done.reasoning));
     }
     if (e->done.error && *e->done.error)

@@ -1,5 +1,5 @@
-/* show_cell.c - one cell for a person: its code with line numbers, its output behind a gutter as it comes,
- * value, error, and where the rest of an output is that was cut.
+/* show_cell.c - prints one cell: its code with line numbers, its output behind a gutter as it arrives, its
+ * value or error, and where the full output is if it was cut.
  *
  *       1  import math
  *       2  print("hello")
@@ -38,20 +38,21 @@ static void code_line(struct show *s, struct lines *l, const char *text, const u
     size_t i = 0;
 
     if (!len)
-        lines_add(l, NULL, "\n", 1, &s->out);
+        lines_add(l, "\n", 1);
     while (i < len) {
         size_t from = i;
 
         while (i < len && class[i] == class[from])
             i++;
-        l->sgr = s->o.colour ? class_sgr(class[from]) : ""; /* a wrapped line begins with it again */
+        l->style.sgr = screen_sgr(&s->screen,
+                                  class_sgr(class[from])); /* a wrapped line begins with it again */
         if (l->mid)
-            buf_addstr(&s->out, l->sgr);
-        lines_add(l, NULL, text + from, i - from, &s->out);
-        if (*l->sgr && i < len)
-            buf_addstr(&s->out, SGR_RESET);
+            buf_addstr(&s->screen.out, l->style.sgr);
+        lines_add(l, text + from, i - from);
+        if (*l->style.sgr && i < len)
+            buf_addstr(&s->screen.out, SGR_RESET);
     }
-    lines_break(l, &s->out);
+    lines_break(l);
 }
 
 static void show_code(struct show *s, const char *code, const struct language *language)
@@ -61,7 +62,7 @@ static void show_code(struct show *s, const char *code, const struct language *l
     unsigned char *class;
     size_t len, at = 0, shown = 0;
 
-    scrub_init(&scrub, s->o.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
+    scrub_init(&scrub, s->screen.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
     scrub_feed(&scrub, code, strlen(code), &clean);
     scrub_end(&scrub, &clean);
     while (clean.len > 0 && clean.data[clean.len - 1] == '\n')
@@ -78,8 +79,9 @@ static void show_code(struct show *s, const char *code, const struct language *l
         if (n > s->o.max_bytes - at)
             n = utf8_cut(clean.data + at, n, s->o.max_bytes - at);
         snprintf(gutter, sizeof gutter, "%3zu  ", ++shown);
-        lines_init(&l, gutter, "", s->o.terminal, s->o.width);
-        l.again = "     ";
+        struct lines_style style = screen_style(&s->screen, gutter, "");
+        style.again = "     ";
+        lines_init(&l, &s->screen.out, &style);
         code_line(s, &l, clean.data + at, class + at, n);
         at += n + 1;
     }
@@ -87,7 +89,7 @@ static void show_code(struct show *s, const char *code, const struct language *l
         char rest[32];
 
         show_count(len - at, rest);
-        buf_addf(&s->out, "[code cut: %s more bytes]\n", rest);
+        buf_addf(&s->screen.out, "[%s more bytes of code not shown]\n", rest);
     }
     free(class);
     buf_release(&clean);
@@ -95,34 +97,33 @@ static void show_code(struct show *s, const char *code, const struct language *l
 
 void show_cell_call(struct show *s, const struct event *e)
 {
-    char status[64];
+    if (s->o.quiet)
+        return;
+    screen_begin(&s->screen, NULL);
+    s->cut = (struct lines_cut){.max_lines = s->o.max_lines, .max_bytes = s->o.max_bytes};
+    for (int i = 0; i < 2; i++) {
+        const struct lines_style style = screen_style(&s->screen, "| ", i ? SGR_YELLOW : "");
 
-    memset(&s->cut, 0, sizeof s->cut);
-    s->cut.max_lines = s->o.max_lines;
-    s->cut.max_bytes = s->o.max_bytes;
-    lines_init(&s->stream[0], "| ", "", s->o.terminal, s->o.width);
-    lines_init(&s->stream[1], "| ", show_sgr(s, SGR_YELLOW), s->o.terminal, s->o.width);
-    if (!s->o.quiet) {
-        show_begin(s, NULL);
-        show_code(s, e->call.code, e->call.language);
-        show_flush(s);
+        lines_init(&s->stream[i], &s->screen.out, &style);
+        s->stream[i].cut = &s->cut;
     }
-    if (e->call.cell) { /* 0: it will not run */
-        snprintf(status, sizeof status, "running cell %u", e->call.cell);
-        show_status(s, status);
-    }
+    show_code(s, e->call.code, e->call.language);
+    screen_flush(&s->screen);
+    if (e->call.cell) /* 0: it will not run */
+        show_status(s, "Running...");
 }
 
 void show_cell_output(struct show *s, const struct event *e)
 {
     struct lines *l = &s->stream[e->output.stream == 2];
 
-    if (s->o.quiet || !l->gutter)
+    if (s->o.quiet || !l->out)
         return;
     if (!s->cut.over)
-        show_begin(s, l);
-    lines_feed(l, &s->cut, e->output.text, e->output.len, &s->out);
-    show_flush(s);
+        screen_begin(&s->screen, l);
+    lines_feed(l, e->output.text, e->output.len);
+    s->screen.unshown = s->cut.over ? s->cut.all_bytes : 0;
+    screen_flush(&s->screen);
 }
 
 /* A text of a few lines behind its gutter; cut with a count. */
@@ -134,43 +135,43 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
 
     while (len > 0 && text[len - 1] == '\n')
         len--;
-    lines_init(&l, gutter, sgr, s->o.terminal, s->o.width);
-    l.words = *gutter == '!'; /* mostly sentences of ours */
-    lines_feed(&l, &cut, text, len, &s->out);
-    lines_end(&l, &cut, &s->out);
+    struct lines_style style = screen_style(&s->screen, gutter, sgr);
+    style.words = *gutter == '!'; /* mostly sentences of ours */
+    lines_init(&l, &s->screen.out, &style);
+    l.cut = &cut;
+    lines_feed(&l, text, len);
+    lines_end(&l);
     if (cut.over) {
         char all[32];
 
         show_count(cut.all_bytes, all);
-        buf_addf(&s->out, "[cut: %s bytes in all]\n", all);
+        buf_addf(&s->screen.out, "[cut off: %s bytes in total]\n", all);
     }
 }
 
 static void add_cut_line(struct show *s, const struct cell_result *r)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
-    char lines[32], shown[32], bytes[32];
+    char lines[32], shown[32], size[32];
     const char *path = r->output_path;
     uint64_t made = r->out_bytes + r->err_bytes, all = s->cut.all_bytes > made ? s->cut.all_bytes : made;
 
     if (!s->cut.over)
         return;
+    show_size(all, size);
     show_count(s->cut.by_lines ? s->cut.lines : s->cut.bytes, shown);
-    show_count(s->cut.all_lines, lines);
-    show_count(all, bytes);
-    if (s->cut.by_lines)
-        buf_addf(&line, "[output cut at %s of %s lines, %s bytes in all", shown, lines, bytes);
-    else
-        buf_addf(&line, "[output cut at %s of %s bytes", shown, bytes);
+    show_count(s->cut.by_lines ? s->cut.all_lines : all, lines);
+    buf_addf(&line, "[first %s of %s %s shown", shown, lines, s->cut.by_lines ? "lines" : "bytes");
     if (path) {
-        autofree char *clean = scrub_line(path, s->o.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
+        autofree char *clean = screen_clean(&s->screen, path);
 
-        buf_addf(&line, "; %s in %s", all > DISK_MAX ? "the first 16 MiB are" : "all of it is", clean);
+        buf_addf(&line, "; %s (%s): %s", all > DISK_MAX ? "first 16 MiB of the full output" : "full output",
+                 size, clean);
     }
     buf_addch(&line, ']');
-    buf_addstr(&s->out, show_sgr(s, SGR_DIM));
-    show_wrap(&s->out, line.data, line.len, 0, s->o.terminal ? s->o.width : 0);
-    buf_addf(&s->out, "%s\n", show_sgr(s, SGR_RESET));
+    buf_addstr(&s->screen.out, screen_sgr(&s->screen, SGR_DIM));
+    show_wrap(&s->screen.out, line.data, line.len, 0, s->screen.terminal ? s->screen.width : 0);
+    buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
 }
 
 static const char *status_words(enum cell_status status)
@@ -199,22 +200,21 @@ void show_cell_result(struct show *s, const struct event *e)
     autofree char *error = cell_error(r);
 
     if (!s->o.quiet) {
-        show_begin(s, NULL);
+        screen_begin(&s->screen, NULL);
         for (int i = 0; i < 2; i++)
-            if (s->stream[i].gutter)
-                lines_end(&s->stream[i], &s->cut, &s->out);
+            if (s->stream[i].out)
+                lines_end(&s->stream[i]);
         add_cut_line(s, r);
         if (r->value && *r->value)
             add_block(s, "= ", "", r->value);
         if (r->status != CELL_OK)
-            add_block(s, "! ", show_sgr(s, SGR_RED), error && *error ? error : status_words(r->status));
-        if (r->state_lost && !r->left && !r->before)
-            add_block(s, "! ", show_sgr(s, SGR_RED), "all variables are gone");
+            add_block(s, "! ", SGR_RED, error && *error ? error : status_words(r->status));
         if (s->o.verbose && e->result.model_text && *e->result.model_text)
-            add_block(s, "> ", show_sgr(s, SGR_DIM), e->result.model_text);
-        show_flush(s);
+            add_block(s, "> ", SGR_DIM, e->result.model_text);
+        screen_flush(&s->screen);
     }
-    s->stream[0].gutter = s->stream[1].gutter = NULL;
-    memset(&s->cut, 0, sizeof s->cut);
+    s->stream[0].out = s->stream[1].out = NULL;
+    s->cut = (struct lines_cut){0};
+    s->screen.unshown = 0;
     show_asking(s, NULL);
 }

@@ -1,5 +1,5 @@
-/* status.c - the transient line of a terminal: drawn after a silence, moved by a timer of the loop, gone
- * before anything else is written.
+/* status.c - the status line of a terminal: drawn after 0.3 s without output, animated by a timer of the
+ * loop, and removed before anything else is written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,27 +8,28 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "show/private.h"
+#include "show/screen.h"
+#include "show/show.h"
 
 #define SILENCE_MS 300
 #define FRAME_MS   120
 
 static void status_tick(void *ctx, short revents);
 
-void show_status_hide(struct show *s)
+void screen_status_hide(struct screen *s)
 {
     if (s->drawn)
         buf_addstr(&s->out, "\r\033[K");
     s->drawn = false;
 }
 
-void show_status_arm(struct show *s)
+void screen_status_arm(struct screen *s)
 {
-    if (s->o.loop && s->status)
-        loop_timer(s->o.loop, clock_ms() + (s->drawn ? FRAME_MS : SILENCE_MS), status_tick, s);
+    if (s->loop && s->status)
+        loop_timer(s->loop, clock_ms() + (s->drawn ? FRAME_MS : SILENCE_MS), status_tick, s);
 }
 
-size_t show_fitting(const char *text, int columns)
+size_t screen_fitting(const char *text, int columns)
 {
     size_t len = strlen(text), i = 0;
 
@@ -46,80 +47,64 @@ size_t show_fitting(const char *text, int columns)
     return i;
 }
 
-static bool line_unfinished(const struct show *s)
-{
-    return s->stream[0].mid || s->stream[1].mid || s->thought.mid || (s->text && show_text_mid(s->text));
-}
-
-static void status_draw(struct show *s)
+static void status_draw(struct screen *s)
 {
     int64_t seconds = (clock_ms() - s->status_since) / 1000;
     struct buf line = BUF_INIT(4096);
     char size[32];
 
-    show_follow_width(s);
+    screen_follow_width(s);
     buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s -> status);
     if (seconds > 0)
-        buf_addf(&line, " (%lld s)", (long long)seconds);
-    if (s->cut.over) {
-        show_size(s->cut.all_bytes, size);
+        buf_addf(&line, " %lld s", (long long)seconds);
+    if (s->unshown) {
+        show_size(s->unshown, size);
         buf_addf(&line, ", %s of output", size);
     }
+    buf_addstr(&line, " (Ctrl-C stops)");
     /* one column stays free, or the terminal would wrap and "\r" would no longer reach the line's beginning
      */
-    buf_addf(&s->out, "\r%s%.*s%s\033[K", show_sgr(s, SGR_DIM),
-             (int)show_fitting(buf_str(&line), s->o.width - 1), buf_str(&line), show_sgr(s, SGR_RESET));
+    buf_addf(&s->out, "\r%s%.*s%s\033[K", screen_sgr(s, SGR_DIM),
+             (int)screen_fitting(buf_str(&line), s->width - 1), buf_str(&line), screen_sgr(s, SGR_RESET));
     buf_release(&line);
     s->drawn = true;
 }
 
 static void status_tick(void *ctx, short revents)
 {
-    struct show *s = ctx;
+    struct screen *s = ctx;
 
     (void)revents;
     if (!s->status)
         return;
-    if (!line_unfinished(s) && clock_ms() - s->last_write >= SILENCE_MS) {
+    if (!(s->line && s->line->mid) && !s->text_line && clock_ms() - s->last_write >= SILENCE_MS) {
         int64_t last = s->last_write;
 
         status_draw(s);
-        show_flush(s);
+        screen_flush(s);
         s->last_write = last;
     }
-    show_status_arm(s);
+    screen_status_arm(s);
 }
 
-void show_status(struct show *s, const char *text)
+void screen_status(struct screen *s, const char *text)
 {
     char *clean;
 
-    if (!s->o.terminal || s->o.quiet)
+    if (!s->terminal)
         return;
     clean = text ? scrub_line(text, SCRUB_TERMINAL) : NULL;
     if (clean && s->status && !strcmp(clean, s->status)) {
         free(clean);
         return;
     }
-    show_status_hide(s);
+    screen_status_hide(s);
     free(s->status);
     s->status = clean;
     s->status_since = clock_ms();
-    show_flush(s);
+    screen_flush(s);
     if (s->status)
-        show_status_arm(s);
-    else if (s->o.loop)
-        loop_timer_stop(s->o.loop, s);
-}
-
-void show_asking(struct show *s, const char *model)
-{
-    autofree char *text = NULL;
-
-    if (model) {
-        free(s->model);
-        s->model = xstrdup(model);
-    }
-    text = xasprintf("asking %s", s->model ? s->model : "the model");
-    show_status(s, text);
+        screen_status_arm(s);
+    else if (s->loop)
+        loop_timer_stop(s->loop, s);
 }

@@ -13,19 +13,18 @@ struct show_text {
     struct loop *loop;
     struct scrub scrub;
     struct buf clean, out;
-    size_t newlines;     /* seen and held back: they may be the last ones */
-    bool any;            /* something was written since the last end */
-    bool mid;            /* the last thing written was no newline */
-    struct show *beside; /* on the same terminal: its status line must go first */
+    size_t newlines;       /* seen and held back: they may be the last ones */
+    bool any;              /* something was written since the last end */
+    bool mid;              /* the last thing written was no newline */
+    struct screen *screen; /* that it shares, or NULL: what else stands there must go first */
 };
 
-struct show_text *show_text_new(int fd, bool terminal, bool colour, int width)
+struct show_text *show_text_new(int fd, bool terminal, struct loop *loop)
 {
     struct show_text *t = xcalloc(1, sizeof *t);
 
-    (void)colour; /* for markdown, later */
-    (void)width;
     t->fd = fd;
+    t->loop = loop;
     scrub_init(&t->scrub, terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
     return t;
 }
@@ -34,31 +33,21 @@ void show_text_free(struct show_text *t)
 {
     if (!t)
         return;
-    if (t->beside)
-        t->beside->text = NULL;
     buf_release(&t->clean);
     buf_release(&t->out);
     free(t);
 }
 
-void show_text_loop(struct show_text *t, struct loop *loop)
-{
-    t->loop = loop;
-}
-
 void show_share(struct show *s, struct show_text *t)
 {
-    s->text = t;
-    t->beside = s;
+    t->screen = &s->screen;
 }
 
-bool show_text_mid(const struct show_text *t)
+/* Its line may have been ended by something else on the same screen since. */
+static void look_at_screen(struct show_text *t)
 {
-    return t->mid;
-}
-
-void show_text_broken(struct show_text *t)
-{
+    if (!t->screen || !t->mid || t->screen->text_line)
+        return;
     t->mid = false;
     t->newlines = t->newlines > 0 ? t->newlines - 1 : 0;
 }
@@ -87,12 +76,9 @@ static int text_flush(struct show_text *t)
 
     if (!t->out.len)
         return 0;
-    if (t->beside) { /* out_write of this text must come after the status line was removed */
-        struct show_text *self = t->beside->text;
-
-        t->beside->text = NULL;
-        show_clear(t->beside);
-        t->beside->text = self;
+    if (t->screen) {
+        screen_yield(t->screen);
+        t->screen->text_line = t->mid;
     }
     r = out_write(t->fd, t->out.data, t->out.len, t->loop);
     saved = errno;
@@ -103,6 +89,7 @@ static int text_flush(struct show_text *t)
 
 int show_text_feed(struct show_text *t, const char *text, size_t len)
 {
+    look_at_screen(t);
     scrub_feed(&t->scrub, text, len, &t->clean);
     add_clean(t);
     return text_flush(t);
@@ -110,6 +97,7 @@ int show_text_feed(struct show_text *t, const char *text, size_t len)
 
 int show_text_end(struct show_text *t)
 {
+    look_at_screen(t);
     scrub_end(&t->scrub, &t->clean);
     add_clean(t);
     if (t->mid)

@@ -1,4 +1,4 @@
-/* commands.h - the words that begin with a slash, as a table. */
+/* commands.h - the table of the chat's commands, such as /help. */
 #ifndef TERM_COMMANDS_H
 #define TERM_COMMANDS_H
 
@@ -14,7 +14,7 @@ enum command_id {
     COMMAND_SYSTEM,
     COMMAND_CODE,
     COMMAND_NONE,    /* a question */
-    COMMAND_UNKNOWN, /* looks like a command and is none */
+    COMMAND_UNKNOWN, /* looks like a command, but is not in the table */
 };
 
 struct command {
@@ -22,13 +22,13 @@ struct command {
     const char *name, *argument, *help;
 };
 
-extern const struct command commands[]; /* ended by a NULL name; /quit is there too */
+extern const struct command commands[]; /* ends with a NULL name */
 const char *const *command_words(void); /* the names, ended by NULL, for completion */
 
-/* What a line is. "/usr/bin is what?" is a question: a command is one slash and letters. *argument points
- * into the line behind the word and its blanks ("" when there is none). */
+/* Which command a line is. A command is a slash and letters, so "/usr/bin is what?" is a question. *argument
+ * points into line, after the command and blanks ("" if there is no argument). */
 enum command_id command_find(const char *line, const char **argument);
-/* The command that an unknown one was most likely meant to be. Never NULL. */
+/* The command that is spelled most like an unknown one. Never NULL. */
 const char *command_nearest(const char *line);
 
 #endif

@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "base/out.h"
 #include "base/remedy.h"
+#include "base/slow_read.h"
 #include "base/utf8.h"
 #include "show/show.h"
 #include "term/keys.h"
@@ -116,13 +117,8 @@ static int queue_get(FILE *unused)
     }
     /* No command that we know reads on; if one does, wait for the terminal itself rather than report its end.
      */
-    while (!loop_check(e->loop)) {
-        struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
-
-        if (poll(&p, 1, 100) > 0)
-            return read(STDIN_FILENO, &c, 1) == 1 ? c : EOF;
-    }
-    return EOF;
+    int byte = slow_byte(STDIN_FILENO, e->loop);
+    return byte < 0 ? EOF : byte;
 }
 
 static int queue_any(void)
@@ -130,12 +126,24 @@ static int queue_any(void)
     return the_editor->queued > 0;
 }
 
+static void end_of_input(struct editor *e)
+{
+    e->end = EDITOR_EOF;
+    e->done = true;
+    rl_callback_handler_remove();
+    put("\n"); /* the shell's prompt gets a line of its own, and so does news of the sandbox */
+}
+
 static void on_line(char *line)
 {
     struct editor *e = the_editor;
 
+    if (!line) {
+        end_of_input(e);
+        return;
+    }
     e->line = line;
-    e->end = line ? EDITOR_LINE : EDITOR_EOF;
+    e->end = EDITOR_LINE;
     e->done = true;
     rl_callback_handler_remove(); /* else it would show the next prompt at once */
 }
@@ -284,7 +292,7 @@ static void suspend(struct editor *e)
 
 static void say_cut(struct editor *e)
 {
-    autofree char *text = xasprintf("sandpiper: the paste was cut at 1 MiB; %s",
+    autofree char *text = xasprintf("sandpiper: the paste was cut off at 1 MiB; %s",
                                     remedy(REMEDY_ADD_FILE, true));
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
@@ -366,8 +374,7 @@ static void on_input(void *ctx, short revents)
         keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
         drain(e);
     } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
-        e->end = EDITOR_EOF;
-        e->done = true;
+        end_of_input(e);
     }
 }
 
@@ -430,8 +437,6 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     loop_unwatch(e->loop, STDIN_FILENO);
     if (e->end != EDITOR_LINE)
         rl_callback_handler_remove();
-    if (e->end == EDITOR_EOF)
-        put("\n"); /* the shell's prompt gets a line of its own */
     e->active = false;
     take_line(e, line);
     return e->end;
@@ -439,7 +444,7 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
 
 void editor_hide(struct editor *e)
 {
-    if (!e || !e->active || e->hidden)
+    if (!e || !e->active || e->hidden || e->done) /* what was typed is done: it stays above the news */
         return;
     rl_clear_visible_line();
     fflush(rl_outstream);

@@ -1,5 +1,5 @@
-/* editor.h - one line from the terminal: readline in callback mode, fed by the loop. It never blocks, so the
- * sandbox starts up while the user types. There is one terminal, so there is one editor.
+/* editor.h - reads a line from the terminal: readline in callback mode, driven by the loop. It does not block
+ * the loop, so the sandbox starts while the user types. Only one editor can exist at a time.
  */
 #ifndef TERM_EDITOR_H
 #define TERM_EDITOR_H
@@ -18,21 +18,22 @@ enum editor_end {
     EDITOR_FATAL,   /* SIGTERM, SIGHUP */
 };
 
-/* words: what Tab completes at the beginning of a line, ended by NULL; not copied. */
+/* words: completed by Tab at the start of a line; ends with NULL, not copied, must outlive the editor. */
 struct editor *editor_new(struct loop *loop, const char *const *words, struct error *err);
-void editor_free(struct editor *e); /* terminal modes as they were */
+void editor_free(struct editor *e); /* restores the terminal's modes */
 
-/* What Tab completes behind "WORD " at the beginning of a line: names(ctx) gives them, ended by NULL, valid
- * until it is called again. */
+/* What Tab completes after "WORD " at the start of a line: names(ctx) returns the candidates, ending with
+ * NULL and valid until its next call. */
 void editor_complete_behind(struct editor *e, const char *word, const char *const *(*names)(void *ctx),
                             void *ctx);
 
 enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *line);
-/* Other text is about to appear while a line is edited: take the line off the screen, and put it back.
- * Nothing happens otherwise. */
+/* Around other output while a line is edited: take the line off the screen, and put it back. Without a line
+ * being edited they do nothing. */
 void editor_hide(struct editor *e);
 void editor_show(struct editor *e);
-/* Between lines: what is typed is kept for the next line and not echoed. Ctrl-C still is a signal. */
-void editor_restore(struct editor *e); /* modes as they were, for good */
+/* Restore the terminal's modes for good, before the program ends. Between lines the terminal is in
+ * MODES_WAITING (modes.h). */
+void editor_restore(struct editor *e);
 
 #endif

@@ -1,6 +1,6 @@
-/* history.h - what was typed, on disk: one entry a line (a newline inside is "\n", a backslash "\\"), mode
- * 0600, the last 1000. An entry is appended when it is made, so a killed program loses nothing and two
- * programs mix. No link of another user is followed to it (base/place.h).
+/* history.h - the chat's input history on disk: the last 1000 entries, one per line (a newline inside is
+ * "\n", a backslash "\\"), mode 0600. Each entry is appended at once, so a killed program loses nothing; the
+ * entries of two programs are mixed. Links of other users are not followed to the file (base/place.h).
  */
 #ifndef TERM_HISTORY_H
 #define TERM_HISTORY_H
@@ -11,7 +11,7 @@ struct error;
 
 struct history {
     char *path; /* NULL: nothing is kept */
-    char *last; /* the same again is not added */
+    char *last; /* the latest entry; it is not added twice in a row */
 };
 
 /* Load path into readline's history. A file that cannot be read or written is no reason to stop: -1 with err,

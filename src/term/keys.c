@@ -5,6 +5,7 @@
 
 #include "base/scrub.h"
 #include "base/utf8.h"
+#include "chat/conversation.h"
 
 #define MARK 6
 static const char begin_mark[] = "\033[200~", end_mark[] = "\033[201~";
@@ -12,7 +13,7 @@ static const char begin_mark[] = "\033[200~", end_mark[] = "\033[201~";
 void keys_init(struct keys *k)
 {
     memset(k, 0, sizeof *k);
-    buf_init(&k->paste, PASTE_MAX);
+    buf_init(&k->paste, QUESTION_MAX);
 }
 
 void keys_release(struct keys *k)

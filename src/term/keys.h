@@ -1,8 +1,8 @@
-/* keys.h - a terminal's bytes as characters and whole pastes.
+/* keys.h - turns a terminal's bytes into characters and whole pastes.
  *
- * With bracketed paste on, a terminal puts ESC[200~ and ESC[201~ around what is pasted. An editor that waits
- * for the second mark can be hung by whoever made the text, so pastes are cut out here: at most 1 MiB, and
- * ended after a second without a byte. Knows nothing of readline; time is handed in.
+ * With bracketed paste on, a terminal sends ESC[200~ before and ESC[201~ after pasted text. Hostile text
+ * could hang an editor that waits for the second mark, so pastes are handled here: at most 1 MiB, and ended
+ * after one second without a byte. Knows nothing of readline; the caller passes the time (clock_ms).
  */
 #ifndef TERM_KEYS_H
 #define TERM_KEYS_H
@@ -13,7 +13,6 @@
 
 #include "base/buf.h"
 
-#define PASTE_MAX (1024 * 1024)
 #define PASTE_MS  1000 /* without a byte, inside a paste */
 #define ESCAPE_MS 50   /* a lone ESC key, or the beginning of a mark? */
 
@@ -25,20 +24,20 @@ struct key {
     size_t n;
     /* PASTE: newlines as \n, control characters removed; valid until the next call */
     const struct buf *paste;
-    bool cut;     /* it was longer than PASTE_MAX */
+    bool cut;     /* it was longer than QUESTION_MAX */
     bool unended; /* its end mark never came */
 };
 
 struct keys {
     struct buf raw, paste, clean;
     bool pasting, cut;
-    int64_t last; /* when the latest byte came */
+    int64_t last; /* time of the latest byte */
 };
 
 void keys_init(struct keys *k);
 void keys_release(struct keys *k);
 void keys_feed(struct keys *k, const char *bytes, size_t len, int64_t now);
 struct key keys_next(struct keys *k, int64_t now);
-int64_t keys_deadline(const struct keys *k); /* ask again then even when no byte comes; -1: no need */
+int64_t keys_deadline(const struct keys *k); /* when to call keys_next again even without a byte; -1: never */
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/out.h"
 
 #define ALT_STACK (64 * 1024) /* for a stack that is used up; more than any processor's registers need */
 
@@ -40,12 +41,15 @@ static bool in_background(void)
 static void say(const char *marks)
 {
     struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
-    int ready;
 
-    while (terminal.marking && (ready = poll(&room, 1, 200)) != 0)
-        if (ready > 0 ? write(STDOUT_FILENO, marks, sizeof marks_on - 1) >= 0 || errno != EINTR
-                      : errno != EINTR)
-            break;
+    for (int tries = 0; terminal.marking && tries < 4; tries++) {
+        int ready = poll(&room, 1, 200);
+
+        if (ready > 0 && out_write_briefly(STDOUT_FILENO, marks, sizeof marks_on - 1) >= 0)
+            return;
+        if (ready == 0 || errno != EINTR)
+            return;
+    }
 }
 
 static void apply(const struct termios *t, const char *marks)

@@ -1,6 +1,6 @@
-/* modes.h - the terminal's modes: as they were, as editing wants them, as waiting wants them. They are as
- * before whatever ends or stops the program: its own end, Ctrl-Z, a crash. There is one terminal, so there is
- * no handle.
+/* modes.h - switches the terminal between three modes: as it was before the program, for editing, for
+ * waiting. The first is restored whatever ends or stops the program: exit, Ctrl-Z, a crash. There is one
+ * terminal, so there is no handle.
  */
 #ifndef TERM_MODES_H
 #define TERM_MODES_H
@@ -11,18 +11,18 @@ struct error;
 
 enum modes {
     MODES_BEFORE,
-    /* every key is a byte: a Ctrl-C in a paste is no signal that throws the rest away */
+    /* every key is a byte, so that a Ctrl-C inside a paste is not a signal that discards the rest */
     MODES_EDITING,
-    MODES_WAITING, /* Ctrl-C is a signal; what is typed is kept and not shown */
+    MODES_WAITING, /* Ctrl-C is a signal; what is typed is kept for the next line and not echoed */
 };
 
-/* remember them, and catch what would end or stop the program */
+/* Remember the present modes, and catch the signals that would end or stop the program. */
 int modes_open(struct error *err);
-void modes_close(void); /* as before, nothing caught any more */
+void modes_close(void); /* restore the modes and the signal handlers */
 void modes_set(enum modes modes);
-void modes_note(void);           /* readline has changed them on top */
-void modes_mark_pastes(bool on); /* the terminal puts marks around what is pasted */
-/* true once after a stop: what was on the screen is not there now */
+void modes_note(void);           /* readline changed the modes: remember them as those for editing */
+void modes_mark_pastes(bool on); /* bracketed paste on or off */
+/* True once after the program was stopped and continued: the screen must be drawn again. */
 bool modes_continued(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* pastes.h - long pastes of one line: a short mark stands for each while the line is edited, and the text
- * comes back when it is sent. */
+/* pastes.h - the long pastes of one line. While the line is edited a short mark stands for each of them; the
+ * text replaces it when the line is sent. */
 #ifndef TERM_PASTES_H
 #define TERM_PASTES_H
 
@@ -14,7 +14,7 @@ struct pastes {
     size_t n;
 };
 
-/* What to put into the line for this paste: itself, or a mark when it is long. The caller frees. */
+/* What to insert into the line for this paste: the text itself, or a mark if it is long. The caller frees. */
 char *pastes_add(struct pastes *p, const char *text, size_t len);
 void pastes_expand(const struct pastes *p, const char *line, struct buf *out);
 void pastes_release(struct pastes *p);

@@ -14,12 +14,11 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/remedy.h"
+#include "chat/conversation.h"
 #include "show/show.h"
 #include "term/commands.h"
 #include "term/editor.h"
 #include "term/history.h"
-
-#define MESSAGE_MAX (1024 * 1024)
 
 struct term {
     struct term_options o;
@@ -53,8 +52,7 @@ static void open_screen(struct term *t)
     };
 
     t->show = show_new(&so);
-    t->text = show_text_new(1, true, colour, show_width(1));
-    show_text_loop(t->text, t->loop);
+    t->text = show_text_new(1, true, t->loop);
     if (isatty(2))
         show_share(t->show, t->text);
     /* \001 and \002 tell readline what takes no column */
@@ -122,7 +120,6 @@ static void note_stopped(struct term *t, struct cell_result *r)
                  : r->state_lost   ? xasprintf("Code did not react to Ctrl-C and was killed; %s.", r->left)
                                    : xstrdup("Stopped. Variables are kept.");
     r->status = CELL_OK;
-    r->state_lost = false;
 }
 
 void term_event(void *ctx, const struct event *e)
@@ -159,7 +156,9 @@ static void say(struct term *t, enum notice_level level, const char *text)
 
 static void say_error(struct term *t, const struct error *err)
 {
-    say(t, NOTICE_ERROR, err->text);
+    autofree char *message = error_message(err);
+
+    say(t, NOTICE_ERROR, message);
 }
 
 /* Three double quotes alone on their line. */
@@ -172,7 +171,7 @@ static bool is_fence(const char *line)
 /* The lines up to the closing quotes. */
 static enum editor_end read_block(struct term *t, struct buf *message)
 {
-    struct buf line = BUF_INIT(MESSAGE_MAX + 1);
+    struct buf line = BUF_INIT(QUESTION_MAX + 1);
     enum editor_end end;
 
     buf_clear(message);
@@ -223,7 +222,7 @@ static int attach(struct term *t)
     show_status(t->show, NULL);
     if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop)) {
         autofree char *line = xasprintf(
-            "Stopped. %s was not handed over; start sandpiper again with --add to give it.", path);
+            "Stopped. %s was not added; to add it, start sandpiper again with --add.", path);
 
         say(t, NOTICE_INFO, line);
     } else if (r < 0) {
@@ -254,8 +253,8 @@ static void after_question(struct term *t, enum question_status status)
     if (question_has_answer(status) || loop_fatal(t->loop) || !agent_can_retry(t->agent))
         return;
     say(t, NOTICE_INFO,
-        status != QUESTION_NO_SANDBOX ? "/retry asks this again"
-                                      : "/retry asks this again once that is mended (an option such as "
+        status != QUESTION_NO_SANDBOX ? "/retry asks again"
+                                      : "/retry asks again once that is fixed (for an option such as "
                                         "--sandbox: quit, start again with it)");
 }
 
@@ -265,7 +264,7 @@ static void ask(struct term *t, const struct buf *message)
 
     loop_arm(t->loop);
     if (message->full) {
-        autofree char *line = xasprintf("the question is longer than 1 MiB and was not asked; %s",
+        autofree char *line = xasprintf("the question was not asked: it is longer than 1 MiB; %s",
                                         remedy(REMEDY_ADD_FILE, true));
 
         say(t, NOTICE_ERROR, line);
@@ -306,7 +305,7 @@ static void run(struct term *t, const char *code)
         return;
     }
     loop_arm(t->loop);
-    show_status(t->show, "starting the sandbox");
+    show_status(t->show, "Starting the sandbox...");
     t->own = true;
     r = agent_run(t->agent, code, strlen(code), &err);
     t->own = false;
@@ -330,10 +329,10 @@ static void help(struct term *t)
             buf_addf(&table, "%-19s %s\n", usage, c->help);
         }
     buf_addstr(&table, "!CODE               run Python in the same interpreter\n"
-                       " /...                a question that begins with a slash: put a blank before it\n"
-                       "a line ending in \\  goes on in the next, as does a block between lines of \"\"\"\n"
-                       "Ctrl-C              cancels the step, twice kills the code; clears the line\n"
-                       "Ctrl-R              searches what was typed\n");
+                       " /...                a question that starts with a slash: put a space first\n"
+                       "a line ending in \\  continues, as does a block between lines of \"\"\"\n"
+                       "Ctrl-C              stops the current step, twice kills the code\n"
+                       "Ctrl-R              searches the history\n");
     show_wrap_lines(&out, buf_str(&table), 1);
     text_written(t, show_text_feed(t->text, out.data, out.len));
     text_written(t, show_text_end(t->text));
@@ -356,7 +355,7 @@ static void reset(struct term *t)
     struct error err = {0};
 
     loop_arm(t->loop);
-    show_status(t->show, "starting a fresh interpreter");
+    show_status(t->show, "Restarting Python...");
     if (agent_reset(t->agent, &err) < 0) {
         show_status(t->show, NULL);
         say_error(t, &err);
@@ -461,7 +460,7 @@ static void greet(struct term *t)
 
 int term_run(struct term *t, struct agent *a)
 {
-    struct buf message = BUF_INIT(MESSAGE_MAX);
+    struct buf message = BUF_INIT(QUESTION_MAX);
     bool on = true;
 
     t->agent = a;

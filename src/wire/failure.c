@@ -511,7 +511,7 @@ void failure_from_json(struct failure *f, int status, const struct json *j)
 {
     from_json(f, status, j, NULL);
     if (!*f->message)
-        snprintf(f->message, sizeof f->message, "an error without a message");
+        snprintf(f->message, sizeof f->message, "an error with no message");
 }
 
 /* The title of an HTML page, on one line. */
@@ -552,11 +552,11 @@ static void from_other(struct failure *f, const struct failure_head *h, const ch
         char title[128];
         html_title(title, sizeof title, body, len);
         if (*title)
-            snprintf(f->message, sizeof f->message, "a web page, \"%s\"", title);
+            snprintf(f->message, sizeof f->message, "an HTML page, \"%s\"", title);
         else
-            snprintf(f->message, sizeof f->message, "a web page");
+            snprintf(f->message, sizeof f->message, "an HTML page");
     } else if (is_binary(body, len)) {
-        snprintf(f->message, sizeof f->message, "%zu bytes that are no text", len);
+        snprintf(f->message, sizeof f->message, "%zu bytes that are not text", len);
     } else {
         line_copy(f->message, 200, body, len);
     }

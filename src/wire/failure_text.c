@@ -35,9 +35,9 @@ static int no_access(const struct text *t)
     if (!t->o->api_key && name && t->o->chat)
         snprintf(step, sizeof step, "No API key was sent. Quit, export %.200s=..., start again", name);
     else if (!t->o->api_key && name)
-        snprintf(step, sizeof step, "No key was sent; set %.200s", name);
+        snprintf(step, sizeof step, "No API key was sent; set %.200s", name);
     else if (!t->o->api_key)
-        snprintf(step, sizeof step, "No key was sent: %s", next(t, REMEDY_KEY_BOUND));
+        snprintf(step, sizeof step, "No API key was sent: %s", next(t, REMEDY_KEY_BOUND));
     else
         snprintf(step, sizeof step, "The key came from %.200s; check it%s", name ? name : "the configuration",
                  t->f->status == 403 ? ", and that it may use this model" : ", or make a new one");
@@ -58,7 +58,7 @@ static int gone(const struct text *t)
 static int not_found(const struct text *t)
 {
     return error_set(
-        t->err, ERROR_API, t->f->status, "%s has nothing at %s%s: %s\nCheck the base URL, %s: %s (model %s)",
+        t->err, ERROR_API, t->f->status, "%s: not found: %s%s: %s\nCheck the base URL, %s: %s (model %s)",
         t->host, t->url, t->status, t->said, t->base,
         t->o->api == LLM_CHAT_COMPLETIONS ? "most end in /v1" : next(t, REMEDY_USUAL_API), t->model);
 }
@@ -85,12 +85,12 @@ static int quota(const struct text *t)
     char when[48] = "";
     const char *name = t->o->key_name;
     if (has_wait(t->f)) {
-        snprintf(when, sizeof when, "; more in ");
+        snprintf(when, sizeof when, "; it resets in ");
         duration(when + strlen(when), sizeof when - strlen(when), t->f->retry_after);
     }
     return error_set(t->err, ERROR_BUSY, t->f->status,
                      "%s: the quota for model %s is used up%s: %s\n"
-                     "Retrying does not help; check the plan and billing of the account%s%.200s%s%s",
+                     "Retrying will not help; check the plan and billing of the account%s%.200s%s%s",
                      t->host, t->model, t->status, t->said, name ? " that " : "", name ? name : "",
                      name ? " belongs to" : "", when);
 }
@@ -98,8 +98,8 @@ static int quota(const struct text *t)
 static int too_large(const struct text *t)
 {
     return error_set(t->err, ERROR_LIMIT, t->f->status,
-                     "%s: the request is too large for model %s%s and can never fit its limit: %s\n"
-                     "Ask for less at once, begin a new session, or use a model with a higher limit",
+                     "%s: the request is too large for model %s%s: %s\n"
+                     "Ask for less at once, start a new session, or use a model with a higher limit",
                      t->host, t->model, t->status, t->said);
 }
 
@@ -155,7 +155,7 @@ static const char *refused_step(struct text *t, const char *url)
     if (f->status >= 300 && f->status < 400)
         return redirect_step(t, url);
     if (strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy"))
-        return "Its content filter did this; put the question in other words";
+        return "Its content filter did this; rephrase the question";
     if (failure_parser_flags(f))
         return "vLLM was started without its tool parser: add --enable-auto-tool-choice --tool-call-parser "
                "NAME there, or ask with --dialect blocks";
@@ -183,7 +183,8 @@ static int refused(struct text *t, const char *url)
 static int no_api(const struct text *t)
 {
     return error_set(t->err, ERROR_PROTOCOL, t->f->status,
-                     "no API answer from %s, model %s: it sent %s\nCheck the base URL, %s: most end in /v1",
+                     "not an API reply from %s, model %s: it sent %s\n"
+                     "Check the base URL, %s: most end in /v1",
                      t->url, t->model, *t->f->message ? t->said : "nothing", t->base);
 }
 
@@ -195,9 +196,8 @@ static int not_understood(const struct text *t)
                          t->o->api == LLM_WORKERS_AI ? next(t, REMEDY_API_CHAT)
                                                      : "Use its base URL that ends in /ai/v1",
                          t->base);
-    return error_set(t->err, ERROR_PROTOCOL, t->f->status,
-                     "%s, model %s, sent what cannot be understood: %s\n%s", t->host, t->model, t->said,
-                     next(t, t->f->hint ? t->f->hint : REMEDY_NOT_UNDERSTOOD));
+    return error_set(t->err, ERROR_PROTOCOL, t->f->status, "%s, model %s, sent an invalid reply: %s\n%s",
+                     t->host, t->model, t->said, next(t, t->f->hint ? t->f->hint : REMEDY_NOT_UNDERSTOOD));
 }
 
 int failure_error(const struct failure *f, const struct llm_options *o, const char *url, struct error *err)
@@ -205,7 +205,7 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
     struct text t = {.f = f, .o = o, .model = o->model && *o->model ? o->model : "(none)", .err = err};
     failure_brief(f, o->api_key, t.said, sizeof t.said);
     if (!*t.said)
-        snprintf(t.said, sizeof t.said, "no further message");
+        snprintf(t.said, sizeof t.said, "no message");
     url_host(url, t.host, sizeof t.host);
     url_show(url, t.url, sizeof t.url);
     url_show(o->base_url ? o->base_url : "", t.base, sizeof t.base);

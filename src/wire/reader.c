@@ -87,7 +87,7 @@ static struct json *parse(struct reader *r, const char *s, size_t n, struct erro
 /* json's words without their beginning, which ours have already. */
 static const char *what_is_wrong(const struct error *err)
 {
-    static const char no[] = "no valid JSON: ";
+    static const char no[] = "invalid JSON: ";
     return strncmp(err->text, no, sizeof no - 1) ? err->text : err->text + sizeof no - 1;
 }
 
@@ -297,7 +297,7 @@ static void feed(struct reader *r, const char *p, size_t n)
         break;
     case READ_JSON:
         if (!buf_add(&r->body, p, n))
-            stop(r, "an answer in one piece of more than 16 MiB");
+            stop(r, "a reply in one piece of more than 16 MiB");
         break;
     case READ_SSE:
         if (sse_feed(&r->sse, p, n))
@@ -335,7 +335,7 @@ void reader_end(struct reader *r, bool lost)
         struct failure_head head = {.status = 200};
         failure_from_response(&r->failure, &head, buf_str(&r->body), r->body.len);
         if (r->mode == READ_SNIFF && !r->body.len)
-            failure_set(&r->failure, FAILURE_TRUNCATED, lost ? "nothing came" : "an empty answer");
+            failure_set(&r->failure, FAILURE_TRUNCATED, lost ? "nothing" : "an empty answer");
         r->failure.empty = r->mode == READ_SNIFF && !r->body.len && !lost;
         r->failure.once = r->failure.once || (r->mode == READ_SNIFF && !r->body.len && !lost);
     }

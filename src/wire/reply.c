@@ -263,7 +263,7 @@ int reply_finish(struct reply *a, bool lost, struct llm_reply *r, struct failure
         if (rd->failed)
             *f = rd->failure;
         else
-            failure_set(f, FAILURE_TRUNCATED, "the stream ended early, without a finish");
+            failure_set(f, FAILURE_TRUNCATED, "the stream ended without a finish reason");
     }
     r->text = xmemdup0(buf_str(&a->text), a->text.len);
     if (r->n_calls)

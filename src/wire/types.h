@@ -32,8 +32,7 @@ enum llm_thinking {
 enum llm_reasoning_back {
     LLM_BACK_CALLS,  /* that beside calls */
     LLM_BACK_ALWAYS, /* that of every reply */
-    /* the same, and a blank where there was none: a message without is refused
-    * (DeepSeek V4) */
+    /* the same, and a blank where there was none: a message without is refused (DeepSeek V4) */
     LLM_BACK_REQUIRED,
     LLM_BACK_NEVER,
     /* what came as <think> in the text goes back so, until the question is answered */

@@ -1,15 +1,19 @@
-/* cells.c - time cells through src/sandbox, as the agent runs them.
+/* cells.c - time cells through src/sandbox, as the agent runs them, by turns with what they are measured
+ * against, so that a machine that gets slower does so for both.
  *
- *     cells ENGINE warm N     p50 and p99 of a warm print(1), microseconds, and the time to the first result
+ *     cells ENGINE warm N     1,000 times print(1) without a pause, with snapshots, without, and over bare
+ *                             pipes to an uncontained python3: p50, p99 and mean in microseconds; and the
+ *                             time to the first result
  *     cells ENGINE flood MB   one cell that prints MB megabytes: seconds, and our own peak memory in kB
- *     cells ENGINE parked none|numpy|objects
- *                             p50 of print(1) with and without a parked copy, 20 ms apart and in rows without
- *                             a pause; state of 500 MB
+ *     cells ENGINE snapshots none|numpy|objects
+ *                             p50 of print(1) with snapshots and without, 20 ms after the last cell and right
+ *                             after one of 60 ms, which a snapshot then comes between; and of a bare fork in
+ *                             such a sandbox, with the page faults of the next cell; state of 500 MB
  *     cells - profile FILE    write the seccomp profile that containers get
- *     cells ENGINE floor N    the same exchange over bare pipes with an uncontained python3 (no ENGINE)
  *
  * One line of "key value" pairs on stdout.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,28 +48,15 @@ static int run_cell(struct sandbox *s, const char *code, struct error *err)
     return ok ? 0 : -1;
 }
 
-static void print_times(int64_t *us, int n)
+static void print_times(const char *name, int64_t *us, int n)
 {
-    qsort(us, (size_t)n, sizeof *us, by_value);
-    printf("p50_us %lld p99_us %lld", (long long)us[n / 2], (long long)us[n * 99 / 100]);
-}
+    int64_t sum = 0;
 
-static int warm(struct sandbox *s, int n, struct error *err)
-{
-    int64_t begin = clock_us();
-    if (run_cell(s, "print(1)", err) < 0)
-        return -1;
-    printf("first_ms %.1f ", (double)(clock_us() - begin) / 1000);
-    int64_t *us = xcalloc((size_t)n, sizeof *us);
-    for (int i = 0; i < n; i++) {
-        int64_t t = clock_us();
-        if (run_cell(s, "print(1)", err) < 0)
-            return -1;
-        us[i] = clock_us() - t;
-    }
-    print_times(us, n);
-    free(us);
-    return 0;
+    for (int i = 0; i < n; i++)
+        sum += us[i];
+    qsort(us, (size_t)n, sizeof *us, by_value);
+    printf("%s_p50_us %lld %s_p99_us %lld %s_mean_us %lld ", name, (long long)us[n / 2], name,
+           (long long)us[n * 99 / 100], name, (long long)(sum / n));
 }
 
 /* A cell's microseconds, or -1. */
@@ -76,49 +67,167 @@ static int64_t time_cell(struct sandbox *s, struct error *err)
     return run_cell(s, "print(1)", err) < 0 ? -1 : clock_us() - begin;
 }
 
-/* What a parked copy costs: the same cells in two sandboxes by turns, with and without one. First 20 ms
- * apart, then in rows without a pause, as long as rows may be and still have a copy made after each cell; the
- * first of a row had its pause. */
-static int parked(const struct sandbox_options *options, struct loop *loop, const char *state,
-                  struct error *err)
+/* ---- what an exchange costs with nothing around it: a line of code in, its output and a result back */
+
+struct bare {
+    int in, out;
+    pid_t pid;
+};
+
+static int bare_begin(struct bare *b, struct error *err)
 {
-    enum { APART = 100, ROWS = 20, ROW = 8 };
+    static const char guest[] = "import sys,os\n"
+                                "g={'__name__':'__main__'}\n"
+                                "for line in sys.stdin:\n"
+                                "  exec(compile(line,'<cell>','exec'),g)\n"
+                                "  sys.stdout.flush()\n"
+                                "  os.write(1,b'.')\n";
+    int in[2], out[2];
+
+    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+        return error_errno(err, "pipe");
+    struct argv argv = ARGV_INIT;
+    argv_pushl(&argv, "/usr/bin/python3", "-I", "-S", "-u", "-c", guest, NULL);
+    struct child_options o = {.argv = argv.v, .in = in[0], .out = out[1], .err = 2};
+    *b = (struct bare){in[1], out[0], child_spawn(&o, err)};
+    argv_release(&argv);
+    close(in[0]);
+    close(out[1]);
+    return b->pid < 0 ? -1 : 0;
+}
+
+static int64_t bare_time(struct bare *b, struct error *err)
+{
+    int64_t begin = clock_us();
+    char buf[64];
+    size_t got = 0;
+
+    if (fd_write_all(b->in, "print(1)\n", 9) < 0)
+        return error_errno(err, "write");
+    while (got < 3) {
+        ssize_t r = read(b->out, buf + got, sizeof buf - got);
+
+        if (r <= 0)
+            return error_errno(err, "read");
+        got += (size_t)r;
+    }
+    return clock_us() - begin;
+}
+
+static void bare_end(struct bare *b)
+{
+    int status;
+
+    close(b->in);
+    close(b->out);
+    child_wait(b->pid, 2000, &status);
+}
+
+/* ---- */
+
+/* Two sandboxes: without snapshots, and with. */
+static int begin_two(struct sandbox *s[2], const struct sandbox_options *options, struct loop *loop,
+                     struct error *err)
+{
+    int status = 0;
+
+    for (int on = 0; on < 2; on++) {
+        struct sandbox_options o = *options;
+
+        o.snapshots = on;
+        o.memory = INT64_C(3) << 30;
+        s[on] = sandbox_new(&o, loop);
+        int64_t begin = clock_us();
+        if (status == 0)
+            status = run_cell(s[on], "import os, time", err);
+        if (on)
+            printf("first_ms %.1f ", (double)(clock_us() - begin) / 1000);
+    }
+    return status;
+}
+
+static int warm(const struct sandbox_options *options, struct loop *loop, int n, struct error *err)
+{
+    static const char *const names[] = {"off", "on", "bare"};
+    int64_t *us[3];
+    struct sandbox *s[2];
+    struct bare bare = {0};
+    int status = begin_two(s, options, loop, err) < 0 ? -1 : bare_begin(&bare, err);
+
+    for (int k = 0; k < 3; k++)
+        us[k] = xcalloc((size_t)n, sizeof *us[k]);
+    /* Rows of a fifth by turns. */
+    for (int i = 0; i < n * 3 && status == 0; i++) {
+        int row = n / 5, turn = i / row, k = turn % 3, at = turn / 3 * row + i % row;
+        int64_t took = k < 2 ? time_cell(s[k], err) : bare_time(&bare, err);
+
+        status = took < 0 ? -1 : 0;
+        us[k][at] = took;
+    }
+    bare_end(&bare);
+    for (int k = 0; k < 3; k++) {
+        if (k < 2)
+            sandbox_free(s[k]);
+        if (status == 0)
+            print_times(names[k], us[k], n);
+        free(us[k]);
+    }
+    return status;
+}
+
+/* What any copy needs at the least: a fork that lives on, and the page faults of the next cell. */
+static const char fork_code[] = "def fork():\n"
+                                "    global child\n"
+                                "    begin = time.perf_counter()\n"
+                                "    child = os.fork()\n"
+                                "    if child == 0: time.sleep(10); os._exit(0)\n"
+                                "    return int((time.perf_counter() - begin) * 1e6)\n";
+
+/* cell_us: what that cell costs without. */
+static int64_t fork_cost(struct sandbox *s, int64_t cell_us, struct error *err)
+{
+    struct cell_result r = {0};
+
+    if (sandbox_run(s, "fork()", 6, NULL, &r, err) < 0)
+        return -1;
+    int64_t us = r.status == CELL_OK && r.value ? strtoll(r.value, NULL, 10) : -1;
+    if (us < 0)
+        error_set(err, ERROR_SANDBOX, 0, "fork: %s", r.exception ? r.exception : "?");
+    cell_result_release(&r);
+    int64_t next = us < 0 ? -1 : time_cell(s, err);
+    if (next < 0 || run_cell(s, "os.kill(child, 9)\nos.waitpid(child, 0);", err) < 0)
+        return -1;
+    return us + (next > cell_us ? next - cell_us : 0);
+}
+
+static int snapshots(const struct sandbox_options *options, struct loop *loop, const char *state,
+                     struct error *err)
+{
+    enum { TURNS = 60, KINDS = 5 };
+    static const char *const names[KINDS] = {"off_apart", "on_apart", "off_row", "on_row", "fork"};
     const char *prepare = !strcmp(state, "numpy")
                               ? "import numpy\nx = [numpy.ones(6553600) for i in range(10)]"
                           : !strcmp(state, "objects") ? "x = [str(i) * 3 for i in range(6500000)]"
                                                       : "x = 1";
-    int64_t apart[2][APART], row[2][ROWS * ROW];
-    int status = 0;
+    int64_t us[KINDS][TURNS];
+    struct sandbox *s[2];
+    int status = begin_two(s, options, loop, err);
 
-    struct sandbox *s[2] = {NULL, NULL};
-    for (int on = 0; on < 2; on++) {
-        struct sandbox_options o = *options;
-        o.snapshots = on;
-        o.memory = INT64_C(3) << 30;
-        s[on] = sandbox_new(&o, loop);
-        status = status < 0 ? -1 : run_cell(s[on], prepare, err);
-    }
-    for (int i = 0; i < APART && status == 0; i++) {
-        usleep(20000);
-        for (int on = 0; on < 2 && status == 0; on++)
-            status = (apart[on][i] = time_cell(s[on], err)) < 0 ? -1 : 0;
-    }
-    for (int i = 0; i < ROWS && status == 0; i++)
-        for (int on = 0; on < 2 && status == 0; on++) {
-            usleep(100000);
-            time_cell(s[on], err);
-            for (int k = 0; k < ROW && status == 0; k++)
-                status = (row[on][i * ROW + k] = time_cell(s[on], err)) < 0 ? -1 : 0;
+    for (int on = 0; on < 2 && status == 0; on++)
+        status = run_cell(s[on], prepare, err) < 0 ? -1 : run_cell(s[on], fork_code, err);
+    for (int i = 0; i < TURNS && status == 0; i++)
+        for (int k = 0; k < KINDS && status == 0; k++) {
+            if (k < 2)
+                usleep(20000);
+            else if (k < 4)
+                status = run_cell(s[k & 1], "time.sleep(0.06)", err);
+            us[k][i] = status < 0 ? -1 : k < 4 ? time_cell(s[k & 1], err) : fork_cost(s[0], us[2][i], err);
+            status = us[k][i] < 0 ? -1 : 0;
         }
-    for (int on = 0; on < 2; on++) {
-        sandbox_free(s[on]);
-        if (status < 0)
-            continue;
-        qsort(apart[on], APART, sizeof *apart[on], by_value);
-        qsort(row[on], (size_t)ROWS * ROW, sizeof *row[on], by_value);
-        printf("%s_apart_us %lld %s_row_us %lld ", on ? "on" : "off", (long long)apart[on][APART / 2],
-               on ? "on" : "off", (long long)row[on][ROWS * ROW / 2]);
-    }
+    for (int k = 0; k < KINDS && status == 0; k++)
+        print_times(names[k], us[k], TURNS);
+    sandbox_free(s[0]);
+    sandbox_free(s[1]);
     return status;
 }
 
@@ -137,8 +246,15 @@ static long peak_kb(void)
     return kb;
 }
 
-static int flood(struct sandbox *s, int megabytes, struct error *err)
+static void free_box(struct sandbox **s)
 {
+    sandbox_free(*s);
+}
+
+static int flood(const struct sandbox_options *o, struct loop *loop, int megabytes, struct error *err)
+{
+    autorelease(free_box) struct sandbox *s = sandbox_new(o, loop);
+
     if (run_cell(s, "import sys", err) < 0)
         return -1;
     long before = peak_kb();
@@ -153,53 +269,6 @@ static int flood(struct sandbox *s, int megabytes, struct error *err)
     return 0;
 }
 
-/* What the exchange costs with nothing around it: a line of code in, its output and one byte of result back.
- */
-static int bare(int n, struct error *err)
-{
-    static const char guest[] = "import sys,os\n"
-                                "g={'__name__':'__main__'}\n"
-                                "for line in sys.stdin:\n"
-                                "  exec(compile(line,'<cell>','exec'),g)\n"
-                                "  sys.stdout.flush()\n"
-                                "  os.write(1,b'.')\n";
-    int in[2], out[2];
-    if (pipe(in) < 0 || pipe(out) < 0)
-        return error_errno(err, "pipe");
-    struct argv argv = ARGV_INIT;
-    argv_pushl(&argv, "/usr/bin/python3", "-I", "-S", "-u", "-c", guest, NULL);
-    struct child_options o = {.argv = argv.v, .in = in[0], .out = out[1], .err = 2};
-    pid_t pid = child_spawn(&o, err);
-    argv_release(&argv);
-    if (pid < 0)
-        return -1;
-    close(in[0]);
-    close(out[1]);
-    int64_t *us = xcalloc((size_t)n, sizeof *us);
-    for (int i = -1; i < n; i++) {
-        char buf[64];
-        size_t got = 0;
-        int64_t t = clock_us();
-        if (fd_write_all(in[1], "print(1)\n", 9) < 0)
-            return error_errno(err, "write");
-        while (got < 3) {
-            ssize_t r = read(out[0], buf + got, sizeof buf - got);
-            if (r <= 0)
-                return error_errno(err, "read");
-            got += (size_t)r;
-        }
-        if (i >= 0)
-            us[i] = clock_us() - t;
-    }
-    print_times(us, n);
-    free(us);
-    close(in[1]);
-    int status;
-    child_wait(pid, 2000, &status);
-    close(out[0]);
-    return 0;
-}
-
 static int profile(const char *path, struct error *err)
 {
     autojson struct json *json = seccomp_profile();
@@ -210,37 +279,33 @@ static int profile(const char *path, struct error *err)
 
 int main(int argc, char **argv)
 {
+    struct error err = {0};
+    int status = -1;
+
     if (argc != 4) {
-        fprintf(
-            stderr,
-            "usage: cells ENGINE warm|flood|floor N, cells ENGINE parked STATE, or cells - profile FILE\n");
+        fprintf(stderr, "usage: cells ENGINE warm|flood N, cells ENGINE snapshots STATE, or cells - profile "
+                        "FILE\n");
         return 2;
     }
-    struct error err = {0};
-    int n = (int)strtol(argv[3], NULL, 10), status = -1;
-    if (!strcmp(argv[2], "floor")) {
-        status = bare(n, &err);
-    } else if (!strcmp(argv[2], "profile")) {
+    if (!strcmp(argv[2], "profile")) {
         status = profile(argv[3], &err);
     } else {
         struct loop *loop = loop_new();
         char dir[] = "/tmp/sandpiper-bench-XXXXXX";
         struct sandbox_options o;
+        int n = (int)strtol(argv[3], NULL, 10);
+
         sandbox_defaults(&o);
         o.engine = argv[1];
         o.session_dir = mkdtemp(dir);
-        struct sandbox *s = sandbox_new(&o, loop);
-        if (strcmp(argv[2], "parked") != 0)
-            sandbox_start(s);
         if (!o.session_dir)
             error_errno(&err, "%s", dir);
         else if (!strcmp(argv[2], "warm"))
-            status = warm(s, n, &err);
-        else if (!strcmp(argv[2], "parked"))
-            status = parked(&o, loop, argv[3], &err);
+            status = warm(&o, loop, n, &err);
+        else if (!strcmp(argv[2], "snapshots"))
+            status = snapshots(&o, loop, argv[3], &err);
         else
-            status = flood(s, n, &err);
-        sandbox_free(s);
+            status = flood(&o, loop, n, &err);
         loop_free(loop);
         file_remove_tree(dir);
     }

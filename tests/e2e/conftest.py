@@ -2,6 +2,10 @@
 service, a pseudo-terminal, and a check that nothing is left behind after each test.
 
   SANDPIPER_TEST_ENGINES   "required": a missing engine is a failure (CI); "docker bwrap": only these; unset: those that work here
+
+Tests run side by side (tests/run.sh gives them to several workers), each on its own but for these, which stay with one worker: those that share
+a fixture which is made once, and those of the one ordinary user, who has one store of images and whose processes are counted together.
+The marker "check" is for long repetitions, which "make check" runs.
 """
 import ctypes
 import os
@@ -16,7 +20,7 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import rootless
 from model_server import ModelServer
 from program import (BIN, BWRAP_USER, ENGINES, HERE, IMAGE, PLACES, PR_SET_CHILD_SUBREAPER, ROOTLESS, TREE, Result,  # noqa: F401
-                     Sandpiper, engine_of, make_sandpiper, quiet, why_not)
+                     Sandpiper, engine_of, make_sandpiper, quiet, swept, why_not)
 
 # A shell that runs us in the background ignores SIGINT and SIGQUIT for us and for every child; then no Ctrl-C of a test would reach anybody.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -105,8 +109,33 @@ def serve():
         server.check(complete)
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "check: a long repetition, which `make check` runs")
+    config.addinivalue_line("markers", "xdist_group(name): these stay with one worker")
+
+
+OF_THE_USER = ["test_rootless.py", "test_named_by_the_user.py"]
+SHARED = {"outcomes": "faults", "certificates": "certificates"}       # fixtures that are made once a module
+FIRST = ["test_neighbours.py", "test_pythons.py", "test_make_probe.py", "test_memory.py", "test_probes.py", "test_guard.py"]
+
+
+def group_of(item):
+    """Whom it must stay with; None: it may run beside any other."""
+    values = getattr(item, "callspec", None) and item.callspec.params.values() or ()
+    if item.path.name in OF_THE_USER or any(isinstance(v, str) and v in (ROOTLESS, BWRAP_USER) for v in values):
+        return "user"
+    return next((name for fixture, name in SHARED.items() if fixture in item.fixturenames), None)
+
+
 def pytest_collection_modifyitems(config, items):
-    """Where only some engines are asked for, the rounds of the others are not there, instead of being skipped."""
+    """Groups for the workers, and the longest first. Where only some engines are asked for, the rounds of the others are not there, instead of
+    being skipped."""
+    for item in items:
+        group = group_of(item)
+        if group:
+            item.add_marker(pytest.mark.xdist_group(group))
+    if config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
+        items.sort(key=lambda i: (not i.get_closest_marker("xdist_group"), i.path.name not in FIRST))
     wanted = os.environ.get("SANDPIPER_TEST_ENGINES", "")
     if not wanted or wanted == "required":
         return

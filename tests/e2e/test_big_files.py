@@ -13,7 +13,7 @@ from conftest import BIN, need_engine
 MIB = 1 << 20
 ASAN = b"__asan_init" in open(BIN, "rb").read()
 BIG = "open('big.bin', 'wb').write(b'x' * 50_000_000)"
-LOST = "big.bin (50 MB) was NOT saved: files over 16 MiB are not copied out (--max-file). It is lost when sandpiper ends."
+LOST = "big.bin (50 MB) was NOT saved: files over 16 MiB are not saved (--max-file). It is lost when sandpiper ends."
 # A docker that cannot share a folder, as a remote one: attached pipes are used instead.
 NO_SHARE = "#!/bin/sh\nfor word; do case $word in type=bind*) echo 'docker: Mounts denied: no' >&2; exit 125;; esac; done\nexec %s \"$@\"\n"
 
@@ -131,8 +131,8 @@ def test_the_other_caps_say_what_they_left_out(sandpiper_on):
     r = sandpiper_on.run("exec", "--out", "out", "-", stdin=code)
     assert r.code == 1, r
     for name in ("b4", "b5"):
-        assert "%s (15 MB) was NOT saved: at most 64 MiB are copied out after one run of code. It is lost when sandpiper ends." % name in r.err, r
-    assert "24 files (c096 and others) were NOT saved: at most 100 files are copied out after one run of code." in r.err, r
+        assert "%s (15 MB) was NOT saved: at most 64 MiB are saved per run of code. It is lost when sandpiper ends." % name in r.err, r
+    assert "24 files (c096 and others) were NOT saved: at most 100 files are saved per run of code." in r.err, r
     assert len(os.listdir(os.path.join(sandpiper_on.work, "out"))) == 100
     r = sandpiper_on.run("exec", "--max-file", "24m", "--out", "more", "-", stdin=code.splitlines()[0])
     assert r.code == 0 and len(os.listdir(os.path.join(sandpiper_on.work, "more"))) == 6, r
@@ -148,7 +148,7 @@ def test_a_sandbox_with_a_name_still_has_it(sandpiper_on):
     sandpiper_on.run("exec", "--sandbox-name", "keeper", "-", stdin="pass")
     r = sandpiper_on.run("exec", "--sandbox-name", "keeper", "--out", "out", "-", stdin=BIG)
     assert r.code == 1 and "NOT saved" not in r.err and "lost" not in r.err, r
-    assert 'big.bin (50 MB) was not copied out: files over 16 MiB are not copied out (--max-file). It is still in the sandbox "keeper".' in r.err, r
+    assert 'big.bin (50 MB) was not saved: files over 16 MiB are not saved (--max-file). It is still in the sandbox "keeper".' in r.err, r
     r = sandpiper_on.run("exec", "--sandbox-name", "keeper", "--max-file", "48m", "--out", "out", "-", stdin="open('big.bin', 'ab').write(b'y')")
     assert r.code == 0 and os.path.getsize(os.path.join(sandpiper_on.work, "out", "big.bin")) == 50_000_001, r
     assert sandpiper_on.run("rm", "keeper").code == 0

@@ -209,7 +209,7 @@ def test_a_paste_over_the_limit(bare, serve):
     data = paste("y" * (1024 * 1024 + 5000))
     for i in range(0, len(data), 4000):
         p.send(data[i:i + 4000])
-    p.expect("the paste was cut at 1 MiB", timeout=20)
+    p.expect("the paste was cut off at 1 MiB", timeout=20)
     ask(p, "", "Heard")
     leave(p)
 
@@ -488,7 +488,7 @@ def test_files_go_with_the_first_question(sandpiper, serve):
 
 @pytest.mark.parametrize("answer, said, not_said", [
     ({"status": 404, "json": {"error": {"message": "The model does not exist", "code": "model_not_found"}}}, "Choose another: /model NAME", "-m MODEL"),
-    ({"status": 400, "json": {"error": {"message": "maximum context length is 10 tokens"}}}, "/clear, or choose a model with a larger window: /model NAME", "session"),
+    ({"status": 400, "json": {"error": {"message": "maximum context length is 10 tokens"}}}, "/clear, or choose a model with a larger context window: /model NAME", "session"),
     ({"status": 400, "json": {"error": {"message": "no such thing"}}}, "Start sandpiper again with --trace FILE", "xxx"),
     ({"status": 529, "headers": {"Retry-After": "600"}, "json": {"error": {"message": "full"}}}, "Try again in 10 min, or choose another model: /model NAME", "use another"),
     ({"text": "It is", "finish": "length"}, "start sandpiper again with more --max-tokens", "allows more"),
@@ -523,7 +523,7 @@ def test_only_reasoning_in_the_chat(bare, serve):
     p.send("how many?\r")
     p.expect(re.escape('test-model returned no text (tried twice), only reasoning: "Six times seven, so 42."'))
     p.expect(re.escape("Rephrase, or choose another model: /model NAME"))
-    p.expect("/retry asks this again")
+    p.expect("/retry asks again")
     p.expect("> ")
     leave(p)
 
@@ -555,7 +555,7 @@ def test_code_to_be_read_stays_the_answer(sandpiper, serve):
     p = start(sandpiper, size=(30, 200))
     p.send("how do I write a loop?\r")
     p.expect("Like this:\r\n```python\r\nfor i in range\\(3\\): pass\r\n```\r\n")
-    p.expect("the answer holds code; asking test-model whether it is to be run\r\n")
+    p.expect("the answer contains code; asking test-model whether to run it\r\n")
     p.expect(AT_PROMPT)
     assert "never mind" not in p.before, p.before
     ask(p, "thanks", "Heard")
@@ -567,7 +567,7 @@ def test_ctrl_c_at_that_question_leaves_the_answer(sandpiper, serve):
                                {"expect": {"roles": "system user assistant user", "last": {"content": "thanks"}}, "answer": {"text": "Heard."}}])
     p = start(sandpiper, size=(30, 200))
     p.send("how do I write a loop?\r")
-    p.expect("whether it is to be run\r\n")
+    p.expect("whether to run it\r\n")
     until = time.monotonic() + 10
     while len(server.requests) < 2 and time.monotonic() < until:
         time.sleep(0.02)
@@ -585,7 +585,7 @@ def test_code_that_is_to_be_run_runs(sandpiper, serve):
     p = start(sandpiper, size=(30, 200))
     p.send("compute it\r")
     p.expect("Like this:")
-    p.expect("whether it is to be run\r\n")
+    p.expect("whether to run it\r\n")
     p.expect("Yes\\.\r\n")
     p.expect(re.escape("| 42\r\n"))
     p.expect("It is 42\\.\r\n")
@@ -600,7 +600,7 @@ def test_the_same_code_again_and_again(sandpiper, serve):
     p.send("go\r")
     p.expect("already run twice with the same result")
     p.expect("\n42\r\n")
-    p.expect("the same code again and again instead of an answer; what the code printed stands in its place")
+    p.expect("the same code again and again instead of an answer; the output of the code is shown instead")
     p.expect(AT_PROMPT)
     assert "/retry" not in p.before, p.before
     ask(p, "thanks", "Heard")
@@ -675,7 +675,7 @@ def test_long_words_stay_whole(sandpiper, serve, columns):
     p.expect("in\\s+full")
     said = shown(p.before)
     path = [line.strip() for line in said if line.strip().endswith("/result.txt") or "/result.txt (" in line]
-    assert path and os.path.exists(path[0].removeprefix("file: ").split(" (")[0]), said
+    assert path and os.path.exists(path[0].removeprefix("saved: ").split(" (")[0]), said
     assert any(address in line for line in said), said
     assert all(len(line) <= columns for line in said if "/" not in line), said
     p.expect("> ")
@@ -713,7 +713,7 @@ def test_ctrl_backslash_leaves_the_terminal_as_it_was(bare, serve):
     before = modes(p)
     p.expect("> ")
     p.send("x\r")
-    p.expect("asking")
+    p.expect("Waiting for")
     p.send("\x1c")
     p.expect(pexpect.EOF)
     after = modes(p)

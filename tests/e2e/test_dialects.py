@@ -14,7 +14,7 @@ BLOCK = "```python\nprint(6 * 7)\n```"
 SHOWS, YES, OK = {"answer": {"text": LOOP}}, {"answer": {"text": BLOCK}}, {"answer": {"text": "OK."}}
 CALLS = {"answer": {"calls": [{"code": "print(6 * 7)"}]}}
 ANSWERS = {"expect": {"last": {"content": {"contains": "42"}}}, "answer": {"text": "It is 42."}}
-NOTICE = "the answer holds code; asking test-model whether it is to be run"
+NOTICE = "the answer contains code; asking test-model whether to run it"
 
 
 def kept(program):
@@ -55,7 +55,7 @@ def test_as_events(sandpiper, serve):
 def test_code_that_is_to_be_run_was_no_answer(sandpiper, serve):
     serve(sandpiper, [SHOWS, YES, ANSWERS])
     r = sandpiper.run("compute it")
-    assert (r.code, r.out) == (0, "It is 42.\n") and "Like this:" in r.err and "python blocks are run from here on" in r.err, r
+    assert (r.code, r.out) == (0, "It is 42.\n") and "Like this:" in r.err and "python blocks are run from now on" in r.err, r
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -108,7 +108,7 @@ def test_a_service_without_tools_is_remembered(sandpiper, serve):
     serve(sandpiper, [refusal, blocks, ANSWERS, blocks, ANSWERS])
     for told in (True, False):
         r = sandpiper.run("compute it")
-        assert r.out == "It is 42.\n" and ("takes no tools here" in r.err) == told, r
+        assert r.out == "It is 42.\n" and ("does not support tools here" in r.err) == told, r
 
 
 def test_what_says_nothing_is_not_remembered(sandpiper, serve):

@@ -168,7 +168,7 @@ def test_https_where_http_is_spoken(bare):
         threading.Thread(target=answer, daemon=True).start()
         bare.url = "https://127.0.0.1:%d/v1" % listener.getsockname()[1]
         r = bare.run("hello")
-    assert r.code == 1 and "does not speak TLS" in r.err and "Should the base URL begin with http://" in r.err and r.seconds < 5, r
+    assert r.code == 1 and "does not speak TLS" in r.err and "Should the base URL start with http://" in r.err and r.seconds < 5, r
 
 
 def test_a_key_never_goes_over_plain_http_to_another_machine(bare):
@@ -180,7 +180,7 @@ def test_a_key_never_goes_over_plain_http_to_another_machine(bare):
 # -- engines
 
 # The cause depends on the machine that runs the test: with a docker daemon the image is missing, without one the daemon is.
-NO_SANDBOX = re.compile(r"no-such-image|docker: its daemon does not run")
+NO_SANDBOX = re.compile(r"no-such-image|docker: the daemon is not running")
 
 
 def test_no_code_needed_and_no_sandbox(sandpiper, serve):
@@ -204,7 +204,7 @@ def test_missing_image(bare, engine):
     r = bare.run("exec", "--sandbox", engine, "--image", "no-such-image:latest", "-", stdin="print(1)")
     assert r.code == 3 and r.out == "", r
     lines = r.err.strip().splitlines()
-    assert len(lines) == 2 and "no-such-image" in lines[0] and "fetch it (%s pull no-such-image:latest)" % engine in lines[1], r
+    assert len(lines) == 2 and "no-such-image" in lines[0] and "pull it (%s pull no-such-image:latest)" % engine in lines[1], r
 
 
 @pytest.mark.parametrize("engine", ["docker", "podman", "bwrap"])

@@ -55,7 +55,7 @@ def test_the_environments_key_keeps_the_question(bare, serve, quiet):
     r = bare.run(*["-q"] * quiet, "q", env={"OPENAI_API_KEY": "mine"})
     assert (r.code, r.out) == (0, "Heard.\n"), r
     assert evil.requests == [] == evil.asides
-    said = "./.env:1: OPENAI_BASE_URL is passed over: you have a key or URL of openai yourself"
+    said = "./.env:1: OPENAI_BASE_URL is ignored: you have set a key or URL for openai yourself"
     assert (said in r.err) != quiet and (not quiet or r.err == ""), r
 
 
@@ -66,7 +66,7 @@ def test_another_key_of_the_environment_keeps_it_too(bare, serve):
     bare.configure("providers:\n  groq: {base_url: '%s'}\n" % bare.url)
     bare.url = None
     r = bare.run("q", env={"GROQ_API_KEY": "mine"})
-    assert (r.code, r.out) == (0, "Heard.\n") and "SANDPIPER_PROVIDER is passed over: your environment chooses groq" in r.err, r
+    assert (r.code, r.out) == (0, "Heard.\n") and "SANDPIPER_PROVIDER is ignored: your environment chooses groq" in r.err, r
     assert evil.requests == [] == evil.asides
 
 
@@ -123,7 +123,7 @@ def test_no_leaves_the_folder_out(bare, serve, answer):
     bare.configure("provider: mine\nmodel: test-model\nproviders:\n  mine: {base_url: '%s', api_key: k}\n" % bare.url)
     bare.url = None
     shown, code = asked(bare, evil, "one", answer=answer)
-    assert code == 0 and "Heard." in shown and "./.env is left out: you did not allow" in shown, shown
+    assert code == 0 and "Heard." in shown and "./.env is ignored: you did not allow" in shown, shown
     shown, code = unasked(bare, "two")
     assert code == 0 and "Heard." in shown and "allow?" not in shown, shown
     assert evil.requests == [] == evil.asides
@@ -195,4 +195,4 @@ def test_answers_that_cannot_be_kept(bare, serve):
     os.mkdir(bare.path("state/sandpiper"))
     os.mkdir(kept(bare))
     shown, code = asked(bare, server, "one", answer="y\r")
-    assert code == 0 and "your answer about ./.env holds for this run only" in shown, shown
+    assert code == 0 and "your answer about ./.env counts for this run only" in shown, shown

@@ -85,8 +85,16 @@ def full():
         subprocess.run(["umount", folder], check=True)
 
 
-def spares():
-    return [f for shared in ("/tmp", "/var/tmp", "/dev/shm") for f in glob.glob("%s/sandpiper-%d/spare-*/*" % (shared, os.geteuid()))]
+def spare_of(program):
+    """The name of the spare place that belongs to its runtime folder."""
+    h = 14695981039346656037
+    for c in program.path("run/sandpiper").encode():
+        h = (h ^ c) * 1099511628211 % 2**64
+    return "sandpiper-%d/spare-%016x" % (os.geteuid(), h)
+
+
+def spares(program):
+    return [f for shared in ("/tmp", "/var/tmp", "/dev/shm") for f in glob.glob("%s/%s/*" % (shared, spare_of(program)))]
 
 
 def warned(err, program, name, trouble):
@@ -106,11 +114,11 @@ SEEN = {"expect": {"last": {"content": {"contains": ["42"]}}}, "answer": {"text"
 def test_a_question(sandpiper, serve, full, name, trouble):
     serve(sandpiper, [CODE, SEEN])
     full(sandpiper, [name], trouble)
-    before = spares()
+    before = spares(sandpiper)
     r = sandpiper.run("go")
     assert r.code == 0 and r.out == "It is 42.\n", r
     warned(r.err, sandpiper, name, trouble)
-    assert spares() == before
+    assert spares(sandpiper) == before
 
 
 @pytest.mark.parametrize("name", sorted(WORD))
@@ -186,37 +194,33 @@ def test_the_socket_on_each_engine(sandpiper_on, serve, full):
     """Where the engine's own programs must find it, too."""
     serve(sandpiper_on, [CODE, SEEN])
     full(sandpiper_on, ["run"])
-    before = spares()
+    before = spares(sandpiper_on)
     r = sandpiper_on.run("go", timeout=120)
     assert r.code == 0 and r.out == "It is 42.\n" and "the sandbox's socket is kept in /tmp/sandpiper-" in r.err, r
     r = sandpiper_on.run("gc")
     assert r.code == 0, r
-    assert spares() == before
+    assert spares(sandpiper_on) == before
 
 
 @pytest.mark.parametrize("engine", ["docker", "bwrap"])
 def test_what_a_killed_program_leaves_there_is_found(sandpiper_on, full, engine):
     need_engine(engine)
     full(sandpiper_on, ["run"])
-    before = spares()
+    before = spares(sandpiper_on)
     p = sandpiper_on.start("exec", "-c", "print(1, flush=True)\nimport time\ntime.sleep(60)")
     assert p.stdout.readline() == b"1\n"
-    assert len(spares()) == len(before) + 1
+    assert len(spares(sandpiper_on)) == len(before) + 1
     p.kill()
     p.wait()
     r = sandpiper_on.run("gc")
-    assert r.code == 0 and spares() == before, (r, spares())
+    assert r.code == 0 and spares(sandpiper_on) == before, (r, spares(sandpiper_on))
 
 
 def test_a_spare_place_is_ours_or_is_not_used(sandpiper, full):
     """Somebody has put a link, or a folder that is open to others, where ours would be: another place is taken."""
     full(sandpiper, ["run"])
-    h = 14695981039346656037
-    for c in sandpiper.path("run/sandpiper").encode():
-        h = (h ^ c) * 1099511628211 % 2**64
-    own = "/tmp/sandpiper-%d" % os.geteuid()
-    os.makedirs(own, mode=0o700, exist_ok=True)
-    place = own + "/spare-%016x" % h
+    place = "/tmp/" + spare_of(sandpiper)
+    os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
     trap = sandpiper.path("trap")
     os.mkdir(trap, 0o700)
     for make, remove in ((lambda: os.symlink(trap, place), os.unlink), (lambda: (os.mkdir(place), os.chmod(place, 0o777)), os.rmdir)):
@@ -239,7 +243,7 @@ def test_files_are_lost_or_saved_elsewhere(sandpiper, serve, full):
     assert os.listdir(sandpiper.work) == [], os.listdir(sandpiper.work)
     r = sandpiper.run("--out", "out", "go")
     assert r.code == 0 and open(sandpiper.path("work/out/table.csv")).read() == "a,b", r
-    assert "history are not kept" in r.err and "files" not in r.err.split("table.csv")[0].split("is full")[1], r
+    assert "history are not saved" in r.err and "files" not in r.err.split("table.csv")[0].split("is full")[1], r
 
 
 @pytest.mark.parametrize("trouble", ["bytes", "inodes"])
@@ -247,7 +251,7 @@ def test_a_name_that_cannot_be_kept(sandpiper, full, trouble):
     full(sandpiper, ["run"], trouble)
     r = sandpiper.run("exec", "--sandbox-name", "keeper", "-c", "print(1)")
     assert r.code == 0 and r.out == "1\n" and '"keeper"' in r.err and "cannot be kept" in r.err, r
-    assert "it ends with this program" in r.err, r
+    assert "it ends with this session" in r.err, r
     assert "keeper" not in sandpiper.run("ps").out
 
 

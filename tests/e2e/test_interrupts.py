@@ -6,12 +6,15 @@ import pathlib
 import shutil
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pexpect
 import pytest
 
-from conftest import BIN
+from conftest import BIN, make_sandpiper
+from raw_server import RawServer
 from test_chat import PLAIN, leave, start
+from thread_chat import Chat
 
 MIB = 1 << 20
 CELL = {"answer": {"calls": [{"code": "print(6 * 7)"}]}}
@@ -28,6 +31,12 @@ def slow(engine):
     folder.chmod(0o777)                 # bwrap runs it as another uid
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def sandpiper_on(slow, engine):
+    """The program on each engine in turn. The slow client is there for longer than the keeper that still needs it."""
+    yield from make_sandpiper(engine)
 
 
 def path_of(slow):
@@ -87,6 +96,27 @@ def test_chat_while_the_sandbox_starts(sandpiper_on, serve, slow):
     p.expect("It is 56")
     p.expect("> ")
     leave(p)
+
+
+def typed_after(k):
+    """A line that is typed so soon after the prompt; what the terminal showed between it and its answer."""
+    for program in make_sandpiper("bwrap"):
+        with RawServer(lambda c, request: c.answer("all is well")) as server:
+            program.url = server.url
+            chat = Chat(program, PLAIN)
+            chat.prompt()
+            time.sleep(0.0005 * k)
+            chat.send("go\r")
+            chat.prompt()
+            chat.close()
+    return chat.seen.partition("go\r\n")[2].partition("all is well")[0]
+
+
+@pytest.mark.check
+def test_news_of_the_sandbox_beside_a_line(one_engine):
+    """That the sandbox is up may be told in the moment a line is done: the prompt does not come back in front of the answer."""
+    with ThreadPoolExecutor(6) as pool:
+        assert [k for k, shown in enumerate(pool.map(typed_after, range(200))) if "> " in shown] == []
 
 
 def test_own_code_while_the_sandbox_starts(sandpiper_on, serve, slow):
@@ -182,7 +212,7 @@ def offset_of(pid, path):
 
 def test_chat_while_files_move_out(sandpiper_on, serve):
     """The cell is done; what had not come out yet is left, both are told, and the variables are there."""
-    code = "x = 42\nfor i in range(4): open('f%d.bin' % i, 'wb').truncate(15 << 20)\nprint('made', flush=True)"
+    code = "x = 42\nfor i in range(8): open('f%d.bin' % i, 'wb').truncate(15 << 20)\nprint('made', flush=True)"
     server = serve(sandpiper_on, [{"answer": {"calls": [{"code": "y = 1"}]}}, {"answer": {"text": "ready"}}, {"answer": {"calls": [{"code": code}]}},
                                   {"expect": {"roles": "system user assistant tool assistant user assistant tool assistant user"},
                                    "answer": {"calls": [{"code": "print(x, y)"}]}}, {"answer": {"text": "Done."}}])
@@ -193,7 +223,7 @@ def test_chat_while_files_move_out(sandpiper_on, serve):
     p.send("make them\r")
     p.expect("made\r\n", timeout=30)
     p.send("\x03")
-    p.expect("interrupted: the other files were not copied out")
+    p.expect("interrupted: the other files were not saved")
     p.expect("> ")
     p.send("and now?\r")
     p.expect("42 1", timeout=30)

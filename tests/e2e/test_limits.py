@@ -24,7 +24,7 @@ def event(n):
 
 END = b'data: {"choices":[{"delta":{"content":"end"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 CASES = {
-    "document": (lambda: document(16 * MIB), 5, "cut after 1 MiB"),
+    "document": (lambda: document(16 * MIB), 5, "cut off after 1 MiB"),
     "document, one byte more": (lambda: document(16 * MIB + 1), 1, "more than 16 MiB"),
     "event": (lambda: event(8 * MIB) + END, 0, ""),
     "event, one byte more": (lambda: event(8 * MIB + 1) + END, 1, "larger than 8 MiB"),

@@ -18,6 +18,7 @@ def run(*args, **env):
                           env=dict({"PATH": os.environ["PATH"], "SANDPIPER_BIN": BIN}, **env), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.check
 def test_every_kind_of_probe_can_fail():
     """In a place that is weak on purpose they are BROKEN."""
     need_engine("bwrap")
@@ -25,6 +26,7 @@ def test_every_kind_of_probe_can_fail():
     assert r.returncode == 0 and "CANNOT FAIL" not in r.stdout and r.stdout.count("fails as it must") > 35, (r.stdout, r.stderr)
 
 
+@pytest.mark.check
 def test_one_engine():
     need_engine("bwrap")
     r = run("-v", ENGINE="bwrap")

@@ -140,6 +140,7 @@ def within(r, kib, codes):
 COPIES = [("--json",), ("--trace", "trace.jsonl")]
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("name, args", [(name, ()) for name in SERVICES] + [
     (name, args) for name in ("4 calls of 1 MB", "text of control characters", "text of escapes", "signatures of 200 kB") for args in COPIES])
 def test_a_session(sandpiper, name, args):
@@ -200,6 +201,7 @@ def test_one_reply(sandpiper, name, status):
     within(r, kib, (0, 1, 5))
 
 
+@pytest.mark.check
 def test_a_bomb(sandpiper):
     """One megabyte that is a gigabyte."""
     bomb = gzip.compress(b'{"pad":"' + b"x" * (1 << 30), 9)

@@ -55,7 +55,7 @@ def test_models_lists_what_the_service_tells(bare, serve):
 def test_models_without_a_match(bare, serve):
     serve(bare)
     r = bare.run("models", "nothing-like-it")
-    assert (r.code, r.out) == (1, "") and 'no model here has "nothing-like-it" in its name' in r.err, r
+    assert (r.code, r.out) == (1, "") and 'no model name contains "nothing-like-it"' in r.err, r
 
 
 def test_models_fits_the_terminal(bare, serve):
@@ -76,7 +76,7 @@ def test_names_are_scrubbed(bare, serve):
 
 @pytest.mark.parametrize("status, key, code, words", [
     (401, "wrong-key-of-somebody", 77, ["refused the key from OPENAI_API_KEY (401)"]),
-    (401, None, 77, ["only to those with a key (401)", "Set OPENAI_API_KEY"]),
+    (401, None, 77, ["needs an API key to list its models (401)", "Set OPENAI_API_KEY"]),
     (404, "k", 1, ["has no list of models (404)", "-m MODEL"]),
     (503, "k", 75, ["is busy (503)"]),
     (400, "k", 1, ["did not list its models (400)"]),
@@ -92,7 +92,7 @@ def test_models_of_what_is_no_service(bare, serve):
     server = serve(bare)
     server.others[BASE] = {"hello": "world"}
     r = bare.run("models")
-    assert r.code == 1 and "sent no list of models" in r.err, r
+    assert r.code == 1 and "did not send a list of models" in r.err, r
     r = bare.run("models", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
     assert r.code == 1 and "connection refused" in r.err, r
     r = bare.run("models", env={"OPENAI_BASE_URL": None, "OPENAI_API_KEY": None})
@@ -204,7 +204,7 @@ def test_the_day_a_model_ends_is_told_once_a_day(sandpiper, serve):
     assert "ends on" in third.err, third
 
 
-@pytest.mark.parametrize("days, entry, words", [(62, {}, None), (-3, {}, "was to end on"), (60, {}, "in 59 days"),
+@pytest.mark.parametrize("days, entry, words", [(62, {}, None), (-3, {}, "was due to be retired on"), (60, {}, "in 59 days"),
                                                 (11, {"deprecation_replacement_model": "next-model"}, "next-model takes its place")])
 def test_which_ends_are_told(sandpiper, serve, days, entry, words):
     server = serve(sandpiper, ONCE)
@@ -265,7 +265,7 @@ class Ollama:
                 "model_info": {"general.architecture": "qwen35", "qwen35.context_length": 262144}}
 
 
-NARROW = "Ollama runs qwen3.5:4b with a window of 4,096 tokens, too small for longer work. Widen it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve"
+NARROW = "Ollama runs qwen3.5:4b with a context window of 4,096 tokens, too small for longer work. Enlarge it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve"
 
 
 def test_ollamas_window_is_the_one_in_memory(sandpiper, serve):
@@ -301,7 +301,7 @@ def test_ollamas_window_that_the_models_file_sets(sandpiper, serve):
     server = serve(sandpiper, bound(2500))
     Ollama(server, parameters="stop \"x\"\nnum_ctx                        10000")
     r = sandpiper.run("-m", "qwen3.5:4b", "q", env=local(server))
-    assert r.code == 0 and "with a window of 10,000 tokens" in r.err, r
+    assert r.code == 0 and "with a context window of 10,000 tokens" in r.err, r
 
 
 def test_ollamas_models_without_tools(sandpiper, serve):
@@ -342,7 +342,7 @@ def test_lm_studio_tells_its_window(sandpiper, serve):
         {"type": "llm", "key": "qwen/qwen3.5-4b", "max_context_length": 262144, "capabilities": {"vision": False, "trained_for_tool_use": True},
          "loaded_instances": [{"id": "qwen/qwen3.5-4b", "config": {"context_length": 4096}}]}]}
     r = sandpiper.run("-m", "qwen/qwen3.5-4b", "q", env=local(server))
-    assert r.code == 0 and "LM Studio runs qwen/qwen3.5-4b with a window of 4,096 tokens" in r.err and "lms load qwen/qwen3.5-4b" in r.err, r
+    assert r.code == 0 and "LM Studio runs qwen/qwen3.5-4b with a context window of 4,096 tokens" in r.err and "lms load qwen/qwen3.5-4b" in r.err, r
     server.others["/api/v1/models"] = (404, {})
     server.others["/api/v0/models"] = listed({"id": "qwen/qwen3.5-4b", "state": "loaded", "loaded_context_length": 4800, "max_context_length": 262144})
     assert sandpiper.run("-m", "qwen/qwen3.5-4b", "q", env=local(server)).code == 0
@@ -358,7 +358,7 @@ def test_vllm_without_its_parser_goes_on_in_blocks(sandpiper, serve):
     server.others[BASE] = listed({"id": "test-model", "max_model_len": 32768}, owner="vllm")
     r = sandpiper.run("-m", "test-model", "q", env=local(server))
     assert (r.code, r.out) == (0, "Heard.\n"), r
-    assert "vLLM reads no tool calls: start it with --enable-auto-tool-choice --tool-call-parser NAME" in r.err and r.err.count("\n") == 1, r
+    assert "vLLM was started without a tool parser: restart it with --enable-auto-tool-choice --tool-call-parser NAME" in r.err and r.err.count("\n") == 1, r
 
 
 def test_vllm_without_its_parser_where_tools_are_wanted(sandpiper, serve):
@@ -456,4 +456,4 @@ def test_the_nearest_to_a_model_that_is_gone_is_named(sandpiper, serve):
     server = serve(sandpiper, [GONE])
     server.others[BASE] = listed({"id": "unlike"}, {"id": "test-model-2"})
     r = sandpiper.run("q")
-    assert r.code == 1 and "The nearest that it has: -m test-model-2" in r.err, r
+    assert r.code == 1 and "Did you mean: -m test-model-2" in r.err, r

@@ -259,6 +259,7 @@ def results(out):
     return [e for e in map(json.loads, out.splitlines()) if e["type"] == "tool_result"]
 
 
+@pytest.mark.check
 def test_six_programs(host, place, serve):
     """One of them has all there is of everything that it can reach. The others get the same answers as without it."""
     conversation(serve, host)

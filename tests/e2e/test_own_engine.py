@@ -348,6 +348,19 @@ def test_what_is_shown(own):
     assert r.code == 0 and '  gpubox: {start: ["gpu", "a b", "{name}"' in r.out and "config.yaml:2" in r.out, r
 
 
+@pytest.mark.parametrize("name, indent", [("docs/sandpiper.1", ""), ("README.md", "    ")])
+def test_the_example_of_the_documents(own, name, indent):
+    """As it stands there, but for the machine."""
+    with open(os.path.join(os.path.dirname(__file__), "..", "..", name)) as f:
+        text = f.read()
+    begin = text.index("\n" + indent + "engines:\n")
+    text = text[begin:text.index("]\n", begin) + 2].replace("\n" + indent, "\n")
+    assert "    start: [ssh, gpubox, bwrap, " in text
+    own.configure(text.replace("[ssh, gpubox, ", "[" + "".join(json.dumps(w) + ", " for w in ORDINARY)))
+    r = doctor(own)
+    assert r.code == 0 and "gpubox  works" in r.out, (text, r)
+
+
 def test_completion(own):
     with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "sandpiper.bash")) as f:
         script = f.read()

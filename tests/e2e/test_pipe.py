@@ -87,7 +87,7 @@ SALES = "day,amount\n" + "".join("2024-01-%02d,%d\n" % (i % 28 + 1, i) for i in 
 def test_data_is_no_script(bare, serve, data, name):
     """A CSV in a pipe without a question: refused before anything is asked; no model and no sandbox is so much as looked for."""
     server = serve(bare, [])
-    expected = 'sandpiper: this looks like %s, not questions: sandpiper "..." < FILE\n  To ask each line of it all the same: ' % name
+    expected = 'sandpiper: this looks like %s, not questions: sandpiper "..." < FILE\n  To ask each line anyway: ' % name
     for words in ([], ["--json"], ["-q"]):
         r = bare.run(*words, stdin=data, env={"PATH": bare.work})
         assert (r.code, r.out) == (2, "") and r.err == expected + "sandpiper --stdin script < FILE\n", r
@@ -109,7 +109,7 @@ def test_data_as_a_script_all_the_same(bare, serve):
         r = bare.run("--stdin", how, stdin="one\n")
         assert r.code == 2 and "no question" in r.err and "--stdin " + how in r.err and r.err.count("\n") == 2, r
     r = bare.run("--stdin", "script", "go", stdin="one\n")
-    assert r.code == 2 and "--stdin script beside a question" in r.err, r
+    assert r.code == 2 and "--stdin script and a question exclude each other" in r.err, r
 
 
 @pytest.mark.parametrize("script", [
@@ -328,7 +328,7 @@ def test_a_flood_is_cut_on_the_screen(sandpiper_on, serve):
     r = sandpiper_on.run("go")
     assert r.code == 0 and r.out == "Done.\n", r
     assert r.err.count("| line") == 200, r
-    assert "[output cut at 200 of 300,000 lines, " in r.err and "all of it is in /" in r.err, r
+    assert "[first 200 of 300,000 lines shown; full output (" in r.err, r
 
 
 # --------------------------------------------------------------------------------------------------------------- a terminal
@@ -350,7 +350,7 @@ def test_at_a_terminal_text_streams(bare, serve):
 def test_status_line_comes_and_goes(bare, serve):
     serve(bare, [{"answer": {"text": "42", "wait": 1.5}}])
     p = bare.chat("-p", "go", env={"NO_COLOR": "1"})
-    p.expect("asking test-model", timeout=10)
+    p.expect("Waiting for test-model", timeout=10)
     p.expect("\r\x1b\\[K42\r\n", timeout=10)
     p.expect(pexpect.EOF)
 
@@ -365,7 +365,7 @@ def test_a_resize_while_code_runs(sandpiper, serve):
     p.expect(pexpect.EOF)
     assert "| " + "x" * 26 + "\r\n| " + "x" * 26 + "\r\n| xxxxxxxx\r\n" in p.before, p.before
     frames = re.findall("\r([^\r\n\x1b]+)\x1b", p.before)
-    assert any("asking" in f for f in frames) and all(len(f) < 28 for f in frames), frames
+    assert any("Waiting" in f for f in frames) and all(len(f) < 28 for f in frames), frames
 
 
 def test_dumb_terminals_get_plain_text(sandpiper, serve):
@@ -373,7 +373,7 @@ def test_dumb_terminals_get_plain_text(sandpiper, serve):
     p = sandpiper.chat("-p", "go", env={"TERM": "dumb"})
     p.expect(pexpect.EOF)
     assert "\x1b" not in p.before, repr(p.before)
-    assert "from the code" in p.before and "asking" not in p.before
+    assert "from the code" in p.before and "Waiting for" not in p.before
 
 
 def test_no_question_at_a_terminal(bare, serve):

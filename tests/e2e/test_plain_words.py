@@ -43,15 +43,15 @@ def test_a_runtime_folder_that_is_passed_over(sandpiper, args):
         os.chmod(sandpiper.path("run"), 0o700)
         if args[0] == "exec":
             sandpiper.run("rm", "work", env={"XDG_RUNTIME_DIR": None})
-    assert r.err.count("is passed over") == 1 and sandpiper.path("run") in r.err and "chmod 700" in r.err, r
+    assert r.err.count("is ignored") == 1 and sandpiper.path("run") in r.err and "chmod 700" in r.err, r
     assert "/tmp/sandpiper-%d" % os.getuid() in r.err, r
 
 
 def test_one_that_is_in_order_is_no_news(sandpiper):
-    assert "passed over" not in sandpiper.run("ps").err
+    assert "is ignored" not in sandpiper.run("ps").err
     os.chmod(sandpiper.path("run"), 0o755)
     try:                        # nothing that is kept is looked for there
-        assert "passed over" not in sandpiper.run("exec", "-c", "print(1)").err
+        assert "is ignored" not in sandpiper.run("exec", "-c", "print(1)").err
     finally:
         os.chmod(sandpiper.path("run"), 0o700)
 

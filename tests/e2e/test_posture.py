@@ -22,7 +22,7 @@ def test_posture(there):
     seen, r = posture.see(there)
     assert r.code == 0 and seen, r
     check(posture.judge_rows(there.place, seen))
-    assert there.place != BWRAP_USER or "memory is limited for each process" in r.err
+    assert there.place != BWRAP_USER or "memory is limited per process" in r.err
 
 
 def test_surface(there):

@@ -1,4 +1,4 @@
-"""The profile of a data file (src/guest/profile.py): what it says must be true, and the code it gives must run.
+"""The profile of a data file (src/guest/data_profile.py): what it says must be true, and the code it gives must run.
 
 It is called directly here, with Debian's python3 and its pandas; through the sandbox it is the same function.
 """
@@ -19,7 +19,7 @@ import zipfile
 import pytest
 
 GUEST = pathlib.Path(__file__).resolve().parents[2] / 'src' / 'guest'
-SOURCES = [str(GUEST / name) for name in ('profile.py', 'profile_table.py', 'profile_formats.py')]     # one text for the sandbox
+SOURCES = [str(GUEST / name) for name in ('data_profile.py', 'profile_table.py', 'profile_formats.py')]     # one text for the sandbox
 pandas_here = importlib.util.find_spec('pandas') is not None
 
 

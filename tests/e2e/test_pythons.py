@@ -101,7 +101,7 @@ def test_no_python(place, engine):
     if engine == "bwrap":
         clear(r, engine, "this host has no /usr/bin/python3", "apt install python3")
     else:
-        clear(r, engine, "image %s has no python3" % place.image, "use an image that has one (--image), or make ours: make image")
+        clear(r, engine, "image %s has no python3" % place.image, "use another image (--image), or build ours: make image")
     r = place.run("doctor", "--offline", "--sandbox", engine)
     assert r.code == 3 and "does not work: " in r.out and "python3\n" in r.out and "        remedy   " in r.out, r
 
@@ -126,7 +126,7 @@ def test_an_image_with_a_closed_data_folder(place, engine):
     if engine == "docker":
         assert r.code == 0 and r.out == "42\n", r
     else:
-        clear(r, engine, "its own /mnt/data cannot be written to by the code", "--image")
+        clear(r, engine, "its own /mnt/data is not writable", "--image")
 
 
 def cells(r):
@@ -140,6 +140,7 @@ def cells(r):
     return out
 
 
+@pytest.mark.check
 @pytest.mark.skipif(not pythons.GOOD, reason="no other Python in " + pythons.PYENV)
 def test_oldest_and_newest(place, engine, serve):
     for version in chosen(engine):

@@ -60,6 +60,6 @@ def test_a_recording_that_is_over(sandpiper, serve):
 
 def test_no_recording(bare):
     path = bare.write("empty", "")
-    for name, piece in (("/no/such/file", "--replay"), (path, "no request is recorded")):
+    for name, piece in (("/no/such/file", "--replay"), (path, "no recorded requests")):
         r = bare.run("--replay", name, "q")
         assert r.code == 2 and piece in r.err, r

@@ -11,7 +11,7 @@ from conftest import ROOTLESS, make_sandpiper, need_engine
 from rootless import UID
 
 # podman without root can limit the whole sandbox only in the v2 hierarchy, and there only where systemd has delegated it.
-WEAKER = "podman without root has no control groups here: memory is limited for each process, not in all, and CPU time is not"
+WEAKER = "podman without root has no control groups here: memory is limited per process, not in total, and CPU time is not limited"
 
 
 @pytest.fixture

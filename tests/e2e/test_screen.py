@@ -46,7 +46,7 @@ def test_debug_reply(bare):
     assert "\u009b" in piped.out and "\\u009b" in shown
     path = bare.write("error", json.dumps({"error": {"message": TEXT, "code": TEXT}}, ensure_ascii=False))
     assert "\\u202e" in harmless(at_terminal(bare, "debug", "reply", "--status", "400", stdin=path))
-    assert "no colon" in harmless(at_terminal(bare, "debug", "reply", "--header", "x%s" % TEXT, stdin=path, code=2))
+    assert "the colon is missing" in harmless(at_terminal(bare, "debug", "reply", "--header", "x%s" % TEXT, stdin=path, code=2))
 
 
 def test_debug_request(bare, serve):

@@ -84,9 +84,26 @@ def unread():
         one.close()
 
 
-def ends(p, sig, code, wait=0.0, within=6):
-    """A signal ends it, with this exit code."""
-    time.sleep(wait)
+def wait_stalled(p, seconds=20, deaf=False):
+    """Until it takes signals (deaf: or not) and has done nothing for 0.4 s: it waits for its reader."""
+    deadline, since, before = time.monotonic() + seconds, time.monotonic(), None
+    while p.poll() is None and (time.monotonic() < since + 0.4 or not (deaf or catches(p, signal.SIGTERM))):
+        assert time.monotonic() < deadline, "it never came to a halt"
+        time.sleep(0.02)
+        with open("/proc/%d/schedstat" % p.pid) as f:
+            now = f.read().split()[0]
+        if now != before:
+            since, before = time.monotonic(), now
+
+
+def catches(p, sig):
+    with open("/proc/%d/status" % p.pid) as f:
+        return bool(int(next(line for line in f if line.startswith("SigCgt:")).split()[1], 16) >> (sig - 1) & 1)
+
+
+def ends(p, sig, code, within=6):
+    """It waits for its reader; a signal ends it, with this exit code."""
+    wait_stalled(p)
     assert p.poll() is None, "it ended by itself: %s" % p.returncode
     begin = time.monotonic()
     p.send_signal(sig)
@@ -105,7 +122,7 @@ def test_exec(sandpiper_on, unread, stream, sig, code):
     out = unread()
     p = sandpiper_on.start("exec", "-c", FLOOD % stream, **{stream: out.write})
     out.wait_full()
-    ends(p, sig, code, 0.2)
+    ends(p, sig, code)
     assert out.is_blocking()            # whoever shares the descriptor finds it as it was
 
 
@@ -115,7 +132,7 @@ def test_exec_with_nowhere_to_say_it(sandpiper, unread, kind, code):
     """stderr is full from the beginning: notices (-v), a traceback, or the rest of the output."""
     out = unread(kind, full=True)
     p = sandpiper.start("-v", "exec", "-c", code, stderr=out.write)
-    ends(p, signal.SIGTERM, 143, 0.8)
+    ends(p, signal.SIGTERM, 143)
 
 
 def test_two_programs_fill_one_pipe(sandpiper, unread):
@@ -124,7 +141,6 @@ def test_two_programs_fill_one_pipe(sandpiper, unread):
     first, second = [sandpiper.start("exec", "-c", FLOOD % "stderr", stdout=out.write, stderr=out.write) for _ in range(2)]
     for _ in range(300):                # a reader that takes a page now and then
         os.read(out.read, 4096)
-    time.sleep(0.5)
     ends(first, signal.SIGTERM, 143)
     ends(second, signal.SIGINT, 130)
 
@@ -149,7 +165,7 @@ def test_a_question(sandpiper, serve, unread, args, stream, sig, code):
     serve(sandpiper, [{"answer": {"calls": [{"code": "print('x' * 30000)\nprint('z' * 80, file=__import__('sys').stderr)"}]}},
                       {"answer": {"text": answer, "piece": 20000}}], complete=False)
     p = sandpiper.start(*args, "go", **{stream: unread(full=True).write})
-    ends(p, sig, code, 0.8)
+    ends(p, sig, code)
 
 
 @pytest.mark.parametrize("sig, code", SIGNALS)
@@ -158,7 +174,7 @@ def test_a_script(sandpiper, serve, unread, sig, code):
     p = sandpiper.start(stdin=subprocess.PIPE, stderr=unread(full=True).write)
     p.stdin.write(b"first\nsecond\n")
     p.stdin.flush()                     # and stays open
-    ends(p, sig, code, 0.8)
+    ends(p, sig, code)
 
 
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGHUP])
@@ -167,16 +183,19 @@ def test_the_chat(sandpiper, serve, unread, sig):
     serve(sandpiper, [{"answer": {"text": "a long answer\n" * 20000, "piece": 20000}}], complete=False)
     t = unread("terminal")
     p = sandpiper.start(stdin=t.write, stdout=t.write, stderr=t.write, env={"TERM": "xterm"})
-    time.sleep(1)
+    seen = b""
+    while b"?2004h" not in seen:        # a line is read
+        seen += os.read(t.read, 4096)
+    wait_stalled(p)
     t.drain()
     os.write(t.read, b"go\r")
-    ends(p, sig, 143, 1)
+    ends(p, sig, 143)
 
 
 @pytest.mark.parametrize("args", [("help", "all"), ("config",), ("--version",)])
 def test_what_only_prints(bare, unread, args):
     p = bare.start(*args, stdout=unread(full=True).write)
-    time.sleep(0.5)
+    wait_stalled(p, deaf=True)
     assert p.poll() is None
     p.send_signal(signal.SIGTERM)
     assert p.wait(5) in (143, -signal.SIGTERM)

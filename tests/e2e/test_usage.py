@@ -99,7 +99,7 @@ def test_what_was_looked_for_is_said(bare):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         r = bare.run("q", env=look_at(bare, "http://127.0.0.1:%d/v1" % port))
-        refused(r, "looked for Here at 127.0.0.1:%d, which gives no answer" % port, "OPENAI_API_KEY", lines=4)
+        refused(r, "looked for Here at 127.0.0.1:%d, which does not answer" % port, "OPENAI_API_KEY", lines=4)
         assert 1.5 < r.seconds < 6, r           # something is there: it may be busy
     r = bare.run("q", env=look_at(bare, "http://127.0.0.1:%d/v1" % port))
     refused(r, "looked for Here at 127.0.0.1:%d)" % port, lines=4)

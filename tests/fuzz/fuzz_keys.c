@@ -3,6 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/utf8.h"
+#include "chat/conversation.h"
 #include "term/keys.h"
 
 static void take(struct keys *k, int64_t now, struct buf *out)
@@ -17,7 +18,7 @@ static void take(struct keys *k, int64_t now, struct buf *out)
             buf_add(out, key.bytes, key.n);
             continue;
         }
-        check(key.paste->len <= PASTE_MAX * 3 && utf8_valid(buf_str(key.paste), key.paste->len));
+        check(key.paste->len <= QUESTION_MAX * 3 && utf8_valid(buf_str(key.paste), key.paste->len));
         for (size_t i = 0; i < key.paste->len; i++) {
             unsigned char c = (unsigned char)key.paste->data[i];
 

@@ -16,15 +16,17 @@ static void show(const char *text, size_t len, uint32_t seed, bool cut, bool wor
     struct lines_cut limit = {.max_lines = 50, .max_bytes = 2000};
     struct lines l;
 
-    lines_init(&l, "| ", "", terminal, width);
+    const struct lines_style style = {.gutter = "| ", .sgr = "", .terminal = terminal, .width = width};
+    lines_init(&l, out, &style);
+    l.cut = &limit;
     l.words = words;
     for (size_t i = 0; i < len;) {
         size_t n = cut ? fuzz_piece(&seed, len - i) : len - i;
 
-        lines_feed(&l, &limit, text + i, n, out);
+        lines_feed(&l, text + i, n);
         i += n;
     }
-    lines_end(&l, &limit, out);
+    lines_end(&l);
     check(limit.all_bytes == len && limit.bytes <= 2000 && limit.lines <= 50);
 }
 

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(script_begin(&s, &err) == 0 && script_check(&s, false, &err) == 0);
     long left = script_left(&s), n = 0;
     for (; (r = script_next(&s, &q, &err)) > 0; n++) {
-        check(q.len > 0 && q.len <= PROMPT_MAX && !prompt_blank(q.data, q.len));
+        check(q.len > 0 && q.len <= QUESTION_MAX && !prompt_blank(q.data, q.len));
         check(utf8_valid(q.data, q.len) && !memchr(q.data, 0, q.len));
         total += q.len;
     }

@@ -256,14 +256,12 @@ static const struct script scripts[] = {
     {.name = "a loss before a cell that works",
      .replies = {CALL("a"), SAY("1")},
      .n_replies = 2,
-     .cells = {{.output = "1\n",
-                .what = "before this cell ran, variables were lost (x)",
-                .state_lost = true}},
+     .cells = {{.output = "1\n", .what = "before this cell, variables were lost (x)", .state_lost = true}},
      .n_cells = 1,
      .status = QUESTION_ANSWERED,
      .answer = "1",
-     .seen = "result: 1\nbefore this cell ran, variables were lost (x)\nThe interpreter was restarted",
-     .events = "notice(before this cell ran, variables were lost (x)) result:1:0:lost",
+     .seen = "result: 1\nbefore this cell, variables were lost (x)\nThe interpreter was restarted",
+     .events = "notice(before this cell, variables were lost (x)) result:1:0:lost",
      .turns = 4},
     {.name = "code that is too long is told",
      .replies = {CALL("a"), SAY("1")},
@@ -512,7 +510,7 @@ static const struct script scripts[] = {
      .status = QUESTION_ANSWERED,
      .answer = "Like this.",
      .seen = "about: Like this.\n---",
-     .events = "text1 notice(the answer holds code; asking fake-model whether it is to be run) answer1 ",
+     .events = "text1 notice(the answer contains code; asking fake-model whether to run it) answer1 ",
      .turns = 2},
     {.name = "and makes room when it is to be run",
      .replies = {{.text = "Like this.", .unsure = true}, {.text = "Yes.", .code = {"a"}}, SAY("42")},
@@ -1336,7 +1334,8 @@ static void test_only_reasoning(void **state)
     assert_contains(fake.done_error, "only reasoning: \"I think.\"\n");
     fake_script(length, 1, NULL, 0);
     assert_int_equal(session_ask(&s, "question"), QUESTION_LIMIT);
-    assert_contains(fake.done_error, "cut by length before it said anything, only reasoning: \"I think.\"");
+    assert_contains(fake.done_error,
+                    "reached its token limit before it said anything, only reasoning: \"I think.\"");
     fake_script(fails, 2, NULL, 0);
     assert_int_equal(session_ask(&s, "question"), QUESTION_NO_ANSWER);
     assert_contains(buf_str(&fake.events),

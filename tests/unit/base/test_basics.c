@@ -62,6 +62,31 @@ static void error_text_is_always_utf8(void **state)
     }
 }
 
+/* What follows the first line break is the remedy; where it happened stands in front of the text. */
+static void error_parts(void **state)
+{
+    (void)state;
+    struct error e;
+    error_set(&e, ERROR_SANDBOX, 0, "no image\nfetch it\nor name another");
+    assert_string_equal(e.text, "no image");
+    assert_string_equal(e.remedy, "fetch it\nor name another");
+    assert_int_equal(e.where, 0);
+    error_wrap(&e, "docker");
+    error_wrap(&e, "session %d", 3);
+    assert_string_equal(e.text, "session 3: docker: no image");
+    assert_string_equal(e.text + e.where, "no image");
+    autofree char *message = error_message(&e);
+    assert_string_equal(message, "session 3: docker: no image\nfetch it\nor name another");
+    char big[2000];
+    memset(big, 'y', sizeof(big) - 1);
+    big[sizeof(big) - 1] = '\0';
+    error_wrap(&e, "%s", big); /* cut in the middle of where */
+    assert_int_equal(e.where, strlen(e.text));
+    error_set(&e, ERROR_USAGE, 0, "other");
+    assert_string_equal(e.remedy, "");
+    assert_int_equal(e.where, 0);
+}
+
 static void error_exit_codes(void **state)
 {
     (void)state;
@@ -412,7 +437,7 @@ static void sha256_as_published(void **state)
 static void placeholders(void **state)
 {
     const struct text_var v[] = {{"a", "1"}, {"ab", "{a}"}};
-    char *s = text_fill("{a}{ab}{abc}{}{a {output} { \n\n", v, 2);
+    char *s = text_fill("{a}{ab}{abc}{}{a {output} { \n\n", &(struct text_vars){v, 2});
     const char *at;
 
     (void)state;
@@ -429,6 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(error_texts),
         cmocka_unit_test(error_text_is_always_utf8),
+        cmocka_unit_test(error_parts),
         cmocka_unit_test(error_exit_codes),
         cmocka_unit_test(buf_grows_and_ends_with_nul),
         cmocka_unit_test(buf_cap_holds),

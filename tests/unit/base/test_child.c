@@ -46,7 +46,7 @@ static void runs_and_reports(void **state)
     assert_string_equal(r.out.data, "end\n");
     child_result_release(&r);
     child_status_text(-1, text, sizeof(text));
-    assert_string_equal(text, "ended in an unknown way");
+    assert_string_equal(text, "ended for an unknown reason");
 }
 
 static void says_why_it_cannot_start(void **state)

@@ -49,7 +49,7 @@ static void read_and_write(void **state)
     assert_int_equal(file_read("f", 2, &b, &e), -1);
     assert_int_equal(e.kind, ERROR_USAGE);
     assert_non_null(strstr(e.text, "3 bytes"));
-    assert_non_null(strstr(e.text, "at most 2"));
+    assert_non_null(strstr(e.text, "the limit is 2"));
     assert_int_equal(file_read("none", 2, &b, &e), -1);
     assert_int_equal(e.kind, ERROR_SYSTEM);
     assert_int_equal(e.code, ENOENT);

@@ -209,18 +209,20 @@ static void many_watches_and_timers(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct peer p[64];
-    struct tick t[64] = {0};
+    struct peer p[200];
+    struct tick t[200] = {0};
     for (size_t i = 0; i < countof(p); i++) {
         peer_open(&p[i], l);
         loop_watch(l, p[i].fd[0], POLLIN, take, &p[i]);
         poke(&p[i]);
         loop_timer(l, 0, tick, &t[i]);
     }
-    struct pollfd fds[100];
-    assert_int_equal(loop_fds(l, fds, 10), 10);
-    assert_int_equal(loop_fds(l, fds, countof(fds)), 64);
-    assert_int_equal(loop_wait(l, 1000), 128);
+    size_t n;
+    struct pollfd *fds = loop_fds(l, 3, &n); /* with three of the caller's own in front */
+    assert_int_equal(n, 203);
+    assert_int_equal(fds[3].fd, p[0].fd[0]);
+    free(fds);
+    assert_int_equal(loop_wait(l, 1000), 400);
     for (size_t i = 0; i < countof(p); i++) {
         assert_int_equal(p[i].served, 1);
         assert_int_equal(t[i].fired, 1);
@@ -237,12 +239,13 @@ static void a_poll_of_ones_own(void **state)
     peer_open(&a, l);
     loop_watch(l, a.fd[0], POLLIN, take, &a);
     poke(&a);
-    struct pollfd fds[8];
-    size_t n = loop_fds(l, fds, countof(fds));
+    size_t n;
+    struct pollfd *fds = loop_fds(l, 0, &n);
     assert_int_equal(n, 1);
     assert_int_equal(poll(fds, n, 1000), 1);
     assert_int_equal(loop_serve(l, fds, n), 1);
     assert_int_equal(loop_serve(l, fds, 0), 0);
+    free(fds);
     assert_int_equal(a.served, 1);
     peer_close(&a);
     loop_free(l);
@@ -254,16 +257,15 @@ static void signals_become_state(void **state)
     struct loop *l = loop_new();
     struct error e = {0};
     assert_int_equal(loop_signals(l, &e), 0);
-    struct pollfd fds[4];
-    assert_int_equal(loop_fds(l, fds, countof(fds)), 1);
-    int64_t before = clock_ms();
-    assert_int_equal(loop_interrupt_at(l), 0);
+    size_t n;
+    struct pollfd *fds = loop_fds(l, 0, &n);
+    assert_int_equal(n, 1);
+    free(fds);
     raise(SIGINT);
     raise(SIGINT);
     assert_int_equal(loop_wait(l, -1), 1);
     assert_int_equal(loop_interrupts(l), 2);
     assert_true(loop_cancelled(l));
-    assert_true(loop_interrupt_at(l) >= before);
     loop_arm(l);
     assert_false(loop_cancelled(l));
     raise(SIGINT);

@@ -142,7 +142,7 @@ static void no_file(void **state)
     assert_int_equal(mkdir("folder", 0700), 0);
     puts_in("file", "");
     assert_int_equal(place_open(fifo, O_RDONLY, &e), -1);
-    assert_non_null(strstr(e.text, "it is no file"));
+    assert_non_null(strstr(e.text, "is not a regular file"));
     assert_int_equal(place_open(folder, O_RDONLY, &e), -1);
     assert_int_equal(place_open(below, O_RDONLY, &e), -1);
     assert_int_equal(e.code, ENOTDIR);

@@ -3,13 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "chat/conversation.h"
 #include "config/args.h"
 #include "config/option.h"
 
@@ -140,46 +141,46 @@ static void mistakes(void **state)
         {"--zzzzzz", "unknown option --zzzzzz"},
         {"-x", "unknown option -x"},
         {"--continue", "unknown option --continue"},
-        {"exec|--trace|f|b", "--trace means nothing"},
+        {"exec|--trace|f|b", "exec has no option --trace"},
         {"- a list: one, two", "Put -- before"},
         {"--model", "--model needs an argument: --model NAME"},
         {"-m", "-m needs an argument"},
         {"--quiet=yes", "--quiet takes no argument"},
-        {"what|is|this", "quote the question"},
-        {"-p|one|two", "quote the question"},
+        {"what|is|this", "put the whole question in quotes"},
+        {"-p|one|two", "put one question in quotes"},
         {"-p|one|-p|two", "given twice"},
-        {"exec|-p|b", "--prompt means nothing"},
-        {"exec|--json|b", "--json means nothing to \"sandpiper exec\""},
+        {"exec|-p|b", "exec has no option --prompt"},
+        {"exec|--json|b", "exec has no option --json"},
         {"-c", "exec -c CODE\" only"},
         {"-c|print(1)", "exec -c CODE\" only"},
         {"--code=x|why?", "\"sandpiper exec\" only"},
         {"exec|-c", "-c needs an argument"},
         {"exec|--stdin|script|x.py", "for questions"},
         {"exec|--stdin|data", "already the code"},
-        {"--stdin|script|why?", "beside a question"},
-        {"--stdin=script|-p|why?", "beside a question"},
-        {"--stdin|script|-", "beside a question"},
-        {"debug|request|--stdin|script|why?", "beside a question"},
-        {"config|x", "takes no further words"},
+        {"--stdin|script|why?", "exclude each other"},
+        {"--stdin=script|-p|why?", "exclude each other"},
+        {"--stdin|script|-", "exclude each other"},
+        {"debug|request|--stdin|script|why?", "exclude each other"},
+        {"config|x", "takes no arguments"},
         {"--dry-run|x", "\"sandpiper exec\" only"},
-        {"doctor|x", "doctor takes no further words"},
+        {"doctor|x", "doctor takes no arguments"},
         {"gc|x", "sandpiper -p \"gc"},
-        {"gc|--json", "--json means nothing to \"sandpiper gc\""},
+        {"gc|--json", "gc has no option --json"},
         {"serve", "sandpiper -p serve"},
-        {"sessions", "does not have"},
-        {"ps|x", "ps takes no further words"},
-        {"ps|--all", "--all means nothing"},
+        {"sessions", "reserved for a future command"},
+        {"ps|x", "ps takes no arguments"},
+        {"ps|--all", "ps has no option --all"},
         {"rm", "rm needs the names"},
         {"rm|x|--all", "or --all"},
-        {"rm|--json|x", "--json means nothing"},
+        {"rm|--json|x", "rm has no option --json"},
         {"--all|x", "\"sandpiper rm\" only"},
         {"debug", "reply or request"},
-        {"debug|answer", "reply and request"},
+        {"debug|answer", "debug reply and debug request"},
         {"debug|reply|x", "from stdin"},
         {"debug|request", "needs a question"},
         {"--status|200|why?", "debug reply"},
-        {"debug|request|--status|200|why?", "means nothing"},
-        {"serve", "does not have"},
+        {"debug|request|--status|200|why?", "debug request has no option"},
+        {"serve", "reserved for a future command"},
         {"-p|", "the question is empty"},
         {" \n ", "the question is empty"},
         {"--\033[31mred", "unknown option --red"},
@@ -192,8 +193,8 @@ static void mistakes(void **state)
         assert_int_equal(parse(&a, bad[i].line, &err), -1);
         assert_int_equal(err.kind, ERROR_USAGE);
         assert_int_equal(error_exit_code(&err), 2);
-        if (!strstr(err.text, bad[i].says))
-            fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].line, bad[i].says, err.text);
+        if (!strstr(message_of(&err), bad[i].says))
+            fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].line, bad[i].says, message_of(&err));
         args_release(&a);
     }
 }
@@ -205,14 +206,14 @@ static void long_question(void **state)
     struct error err = {0};
 
     (void)state;
-    argv[1] = xmalloc(PROMPT_MAX + 2);
-    memset(argv[1], 'x', PROMPT_MAX + 1);
-    argv[1][PROMPT_MAX + 1] = '\0';
+    argv[1] = xmalloc(QUESTION_MAX + 2);
+    memset(argv[1], 'x', QUESTION_MAX + 1);
+    argv[1][QUESTION_MAX + 1] = '\0';
     assert_int_equal(args_parse(&a, 2, argv, &err), -1);
     assert_non_null(strstr(err.text, "1048577"));
     assert_non_null(strstr(err.text, "1048576"));
     args_release(&a);
-    argv[1][PROMPT_MAX] = '\0';
+    argv[1][QUESTION_MAX] = '\0';
     assert_int_equal(args_parse(&a, 2, argv, &err), 0);
     args_release(&a);
     free(argv[1]);

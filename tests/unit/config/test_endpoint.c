@@ -444,20 +444,22 @@ static void refusals(void **state)
         struct given given;
         const char *says;
     } bad[] = {
-        {{NULL, NULL, "SANDPIPER_API_KEY=k", "--base-url http://box.example/v1"}, "clear text"},
-        {{NULL, NULL, "SANDPIPER_API_KEY=k", "--base-url http://127.0.0.1.evil.example/v1"}, "clear text"},
-        {{NULL, NULL, "SANDPIPER_API_KEY=k", "--base-url http://localhost.evil.example/v1"}, "clear text"},
+        {{NULL, NULL, "SANDPIPER_API_KEY=k", "--base-url http://box.example/v1"}, "sent unencrypted"},
+        {{NULL, NULL, "SANDPIPER_API_KEY=k", "--base-url http://127.0.0.1.evil.example/v1"},
+         "sent unencrypted"},
+        {{NULL, NULL, "SANDPIPER_API_KEY=k", "--base-url http://localhost.evil.example/v1"},
+         "sent unencrypted"},
         {{NULL, NULL, NULL, "--base-url http://localhost@evil.example/v1"}, "name or password"},
         {{NULL, NULL, NULL, "--base-url https://key@x.example/v1"}, "flag --base-url"},
-        {{NULL, NULL, NULL, "--base-url ftp://x.example"}, "begins with https://"},
-        {{NULL, NULL, NULL, "--base-url x.example/v1"}, "begins with https://"},
+        {{NULL, NULL, NULL, "--base-url ftp://x.example"}, "starts with https://"},
+        {{NULL, NULL, NULL, "--base-url x.example/v1"}, "starts with https://"},
         {{NULL, NULL, NULL, "--base-url http:///v1"}, "no valid host"},
         {{NULL, NULL, NULL, "--base-url http://x.example:99999999/v1"}, "no valid host"},
         {{NULL, NULL, NULL, "--base-url http://x.example\\@y/v1"}, "name or password"},
-        {{NULL, NULL, NULL, "--base-url http://x.example/v1#f"}, "cannot be in one"},
+        {{NULL, NULL, NULL, "--base-url http://x.example/v1#f"}, "invalid character"},
         {{NULL, NULL, NULL, "--provider grok"}, "did you mean groq"},
-        {{NULL, NULL, NULL, "--provider nonsense"}, "no provider \"nonsense\""},
-        {{"provider: opneai\n", NULL, NULL, NULL}, "config.yaml:1: there is no provider"},
+        {{NULL, NULL, NULL, "--provider nonsense"}, "unknown provider \"nonsense\""},
+        {{"provider: opneai\n", NULL, NULL, NULL}, "config.yaml:1: unknown provider"},
         {{NULL, "SANDPIPER_PROVIDER=opneai\n", NULL, NULL}, ".env:1 SANDPIPER_PROVIDER"},
         {{NULL, NULL, "CLOUDFLARE_API_KEY=k", NULL}, "CLOUDFLARE_ACCOUNT_ID is not set"},
         {{NULL, "CLOUDFLARE_ACCOUNT_ID=evil\n", "CLOUDFLARE_API_KEY=k", NULL},
@@ -480,8 +482,9 @@ static void refusals(void **state)
         {{NULL, NULL, "CLOUDFLARE_API_KEY=k CLOUDFLARE_ACCOUNT_ID=a?b", NULL}, "expected letters"},
         {{NULL, NULL, "AZURE_OPENAI_ENDPOINT=evil AZURE_OPENAI_API_KEY=k", NULL},
          "environment AZURE_OPENAI_ENDPOINT: expected a URL"},
-        {{NULL, NULL, "OPENAI_API_KEY=a\033b", NULL}, "cannot be in one"},
-        {{"base_url: http://box.example/v1\napi_key_command: pass show x\n", NULL, NULL, NULL}, "clear text"},
+        {{NULL, NULL, "OPENAI_API_KEY=a\033b", NULL}, "invalid character"},
+        {{"base_url: http://box.example/v1\napi_key_command: pass show x\n", NULL, NULL, NULL},
+         "sent unencrypted"},
     };
 
     (void)state;
@@ -571,10 +574,10 @@ static void dotenv_is_told(void **state)
          true},
         {{NULL, "OPENAI_API_KEY=k\n", NULL, "--provider openai"}, "Using OPENAI_API_KEY from ./.env", false},
         {{NULL, "OPENAI_BASE_URL=https://evil.example/v1\n", "OPENAI_API_KEY=k", NULL},
-         "./.env:1: OPENAI_BASE_URL is passed over: you have a key or URL of openai yourself",
+         "./.env:1: OPENAI_BASE_URL is ignored: you have set a key or URL for openai yourself",
          false},
         {{NULL, "SANDPIPER_PROVIDER=groq\nGROQ_API_KEY=k\n", "OPENAI_API_KEY=k", NULL},
-         "./.env:1: SANDPIPER_PROVIDER is passed over: your environment chooses openai",
+         "./.env:1: SANDPIPER_PROVIDER is ignored: your environment chooses openai",
          false},
     };
 

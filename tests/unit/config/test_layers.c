@@ -189,7 +189,7 @@ static void bad_yaml(void **state)
         {"providers: x\n", "providers: expected a map"},
         {"providers:\n  x: y\n", "config.yaml:2: x: expected a map of fields, found \"y\""},
         {"providers:\n  x: {model: y}\n", "config.yaml:2: providers: x: base_url is missing"},
-        {"providers:\n  x: {base_url: y}\n", "base_url: expected a URL that begins with https://"},
+        {"providers:\n  x: {base_url: y}\n", "base_url: expected a URL that starts with https://"},
         {"providers:\n  x:\n    base_ur: https://y\n",
          "config.yaml:3: unknown key base_ur; did you mean base_url?"},
         {"providers:\n  x: {base_url: 'https://y', key_variable: '1 A'}\n",
@@ -241,7 +241,7 @@ static void bad_elsewhere(void **state)
         {NULL, "--color", "\033[31m", "found \"\""},
         {NULL, "--config", "/does/not/exist", "/does/not/exist: No such file"},
         {"SANDPIPER_CONFIG=/does/not/exist", NULL, NULL, "/does/not/exist: No such file"},
-        {NULL, "--config", "/tmp", "this is no file"},
+        {NULL, "--config", "/tmp", "not a regular file"},
     };
 
     (void)state;
@@ -310,13 +310,13 @@ static void owners(void **state)
     put(".env", NULL, 0);
     assert_int_equal(mkfifo(env_path, 0600), 0);
     assert_int_equal(config_load(&c, 1, argv, NULL, &err), 0);
-    assert_true(noticed(&c, "no regular file"));
+    assert_true(noticed(&c, "not a regular file"));
     config_release(&c);
     put(".env", NULL, 0);
 
     put("config.yaml", "provider: groq\napi_key: secret\n", 0644);
     assert_int_equal(config_load(&c, 1, argv, NULL, &err), 0);
-    assert_true(noticed(&c, "can be read by others: chmod 600"));
+    assert_true(noticed(&c, "is readable by others: chmod 600"));
     config_release(&c);
     put("config.yaml", "model: x\n", 0644);
     assert_int_equal(config_load(&c, 1, argv, NULL, &err), 0);
@@ -328,7 +328,7 @@ static void owners(void **state)
     put(".env", "GROQ_API_KEY=x\n", 0644);
     assert_int_equal(chown(env_path, 12345, 12345), 0);
     assert_int_equal(config_load(&c, 1, argv, NULL, &err), -1);
-    assert_non_null(strstr(err.text, ".env: the file belongs to another user (uid 12345)"));
+    assert_non_null(strstr(err.text, ".env belongs to another user (uid 12345)"));
     assert_int_equal(err.kind, ERROR_USAGE);
     config_release(&c);
     put(".env", NULL, 0);
@@ -341,7 +341,7 @@ static void owners(void **state)
     put(".env", NULL, 0);
     assert_int_equal(chown(yaml_path, 12345, 12345), 0);
     assert_int_equal(config_load(&c, 1, argv, NULL, &err), -1);
-    assert_non_null(strstr(err.text, "config.yaml: the file belongs to another user (uid 12345)"));
+    assert_non_null(strstr(err.text, "config.yaml belongs to another user (uid 12345)"));
     config_release(&c);
     put("config.yaml", NULL, 0);
 }
@@ -356,10 +356,10 @@ static void sizes(void **state)
     memset(big, '#', 70000);
     big[69999] = '\0';
     assert_int_equal(load(&c, big, NULL, NULL, NULL, NULL, &err), -1);
-    assert_non_null(strstr(err.text, "69999 bytes, at most 65536"));
+    assert_non_null(strstr(err.text, "69999 bytes, the limit is 65536"));
     config_release(&c);
     assert_int_equal(load(&c, NULL, big, NULL, NULL, NULL, &err), -1);
-    assert_non_null(strstr(err.text, ".env: the file has 69999 bytes, at most 65536"));
+    assert_non_null(strstr(err.text, ".env is too large: 69999 bytes, the limit is 65536"));
     config_release(&c);
     big[65536] = '\0';
     assert_int_equal(load(&c, big, big, NULL, NULL, NULL, &err), 0);
@@ -514,7 +514,7 @@ static void printed(void **state)
     config_release(&c);
     assert_int_equal(load(&c, NULL, NULL, NULL, NULL, NULL, &err), 0);
     assert_int_equal(config_print(&c, &out, &err), 0);
-    assert_non_null(strstr(buf_str(&out), "\n# none is configured")); /* make run looks for it */
+    assert_non_null(strstr(buf_str(&out), "\n# none configured")); /* make run looks for it */
     buf_release(&out);
     config_release(&c);
 }

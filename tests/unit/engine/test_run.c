@@ -30,8 +30,8 @@ static void test_nothing_installed(void **state)
     assert_int_equal(p->status, -1);
     assert_int_equal(p->err.kind, ERROR_SANDBOX);
     assert_int_equal(error_exit_code(&p->err), 3);
-    assert_non_null(strstr(p->err.text, "cannot run code: none of docker, podman and bubblewrap is "
-                                        "installed\nQuickest: sudo apt install bubblewrap"));
+    assert_non_null(strstr(message_of(&p->err), "cannot run code: none of docker, podman and bubblewrap is "
+                                                "installed\nQuickest: sudo apt install bubblewrap"));
     engine_end(r);
 }
 
@@ -48,8 +48,8 @@ static void test_nothing_works(void **state)
         wait_told(p, 2);
     }
     assert_int_equal(p->status, -1);
-    assert_non_null(strstr(p->err.text, "; bwrap: no user namespace may be made here ("));
-    assert_non_null(strstr(p->err.text, "\nWhat mends each: sandpiper doctor"));
+    assert_non_null(strstr(p->err.text, "; bwrap: user namespaces are not allowed here ("));
+    assert_non_null(strstr(message_of(&p->err), "\nsandpiper doctor says how to fix each"));
     engine_end(r);
 }
 
@@ -63,8 +63,8 @@ static void test_by_name_is_not_replaced(void **state)
     struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
-    assert_string_equal(p->err.text,
-                        "docker: image img:1 is missing\nfetch it (docker pull img:1), or check --image");
+    assert_string_equal(message_of(&p->err),
+                        "docker: image img:1 is missing\npull it (docker pull img:1), or check --image");
     assert_string_equal(buf_str(&p->notices), "");
     engine_end(r);
     assert_true(run_dir_empty());
@@ -96,7 +96,7 @@ static void test_auto_goes_on(void **state)
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     assert_string_equal(buf_str(&p->notices),
-                        "(detail) docker cannot start (its daemon does not run); trying podman\n"
+                        "(detail) docker cannot start (the daemon is not running); trying podman\n"
                         "podman cannot start (Error: the moon is full); trying bwrap\n");
     engine_end(r);
     /* a process of its own sees to the end of each that failed */
@@ -172,7 +172,7 @@ static void test_stdio(void **state)
     assert_true(engine_cache_load(&p->o, &m));
     assert_true(m.stdio);
     assert_string_equal(m.packages, "numpy 1.24");
-    engine_cached_release(&m);
+    engine_cache_release(&m);
 }
 
 static void test_memory(void **state)
@@ -192,7 +192,7 @@ static void test_memory(void **state)
     assert_string_equal(known.engine, "docker");
     assert_string_equal(known.python, "3.9");
     assert_string_equal(known.packages, "");
-    engine_cached_release(&known);
+    engine_cache_release(&known);
     /* Other options, another version of the client: not known. */
     p->o.memory++;
     assert_false(engine_cache_load(&p->o, &got));
@@ -208,7 +208,7 @@ static void test_memory(void **state)
         assert_false(engine_cache_load(&p->o, &got));
         engine_cache_store(&p->o, &m);
         assert_true(engine_cache_load(&p->o, &got));
-        engine_cached_release(&got);
+        engine_cache_release(&got);
     }
 }
 
@@ -281,7 +281,7 @@ static void test_own_uid(void **state)
     struct error err;
 
     for (int i = 0; i < 100; i++) {
-        unsigned uid = engine_uid_draw();
+        unsigned uid = uid_range_draw();
 
         assert_true(uid >= 20000 && uid < 60000);
         assert_null(getpwuid(uid));
@@ -519,7 +519,7 @@ static void test_few_descriptors(void **state)
     p->o.engine = "docker";
     p->o.runtime = "runsc"; /* attached pipes */
     signal(SIGPIPE, SIG_IGN);
-    fake(p, "docker", "case \" $* \" in *' run -i '*) read -r x; read -r y;; esac");
+    fake(p, "docker", "case \" $* \" in *' -i '*) read -r x; read -r y;; esac");
     few_descriptors(p);
 }
 

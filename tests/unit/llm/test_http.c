@@ -500,7 +500,7 @@ static void errors(void **state)
     begin(&a, "auth", LLM_NATIVE);
     assert_int_equal(ask(&a), -1);
     assert_int_equal(a.err.kind, ERROR_AUTH);
-    assert_non_null(strstr(a.err.text, "TEST_KEY"));
+    assert_non_null(strstr(a.err.remedy, "TEST_KEY"));
     assert_int_equal(shared->requests, 1);
     end(&a);
     begin(&a, "redirect", LLM_NATIVE);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -139,7 +139,7 @@ static const char *text_of(int status, const char *body, const struct llm_option
     failure_from_response(&f, &h, body, strlen(body));
     *err = (struct error){0};
     failure_error(&f, o, "https://u:pw@api.example/v1/chat/completions?k=v", err);
-    return err->text;
+    return message_of(err);
 }
 
 static void texts(void **state)
@@ -156,7 +156,7 @@ static void texts(void **state)
     assert_null(strstr(s, "sk-01"));
     o.api_key = NULL;
     s = text_of(401, "", &o, &e);
-    assert_non_null(strstr(s, "No key was sent"));
+    assert_non_null(strstr(s, "No API key was sent"));
     s = text_of(404, "{\"error\":{\"message\":\"no such model\"}}", &o, &e);
     assert_non_null(strstr(s, "https://api.example/v1/chat/completions"));
     assert_non_null(strstr(s, "m1"));

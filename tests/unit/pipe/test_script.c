@@ -84,8 +84,8 @@ static void test_questions(void **state)
         {"/exit\n!ls\n", "/exit|!ls|"},
         {"", ""},
         {"\n\n#\n", ""},
-        {"a\n\"\"\"\nb\n", "a|!2 the block that begins at line 2 *"},
-        {"a\n\"\"\"", "a|!2 the block that begins at line 2 *"},
+        {"a\n\"\"\"\nb\n", "a|!2 the block that starts at line 2 *"},
+        {"a\n\"\"\"", "a|!2 the block that starts at line 2 *"},
         {"a\nb\xff\n", "a|!2 line 2 of the questions is not valid UTF-8 (byte 2)*"},
         {"\"\"\"\n\xc3\n\"\"\"\n", "!2 line 2 of the questions is not valid UTF-8*"},
     };
@@ -93,12 +93,12 @@ static void test_questions(void **state)
     (void)state;
     for (size_t i = 0; i < countof(t); i++)
         check(t[i].text, strlen(t[i].text), t[i].want);
-    check("a\nb\0c\n", 6, "a|!2 line 2 of the questions holds a NUL (byte 2)*");
+    check("a\nb\0c\n", 6, "a|!2 line 2 of the questions is not text: it contains a NUL (byte 2)*");
 }
 
 static void test_limits(void **state)
 {
-    size_t len = PROMPT_MAX;
+    size_t len = QUESTION_MAX;
     char *big = xmalloc(len + 16);
 
     (void)state;
@@ -109,11 +109,10 @@ static void test_limits(void **state)
     assert_int_equal(strlen(fits), len + 1);
     close(fd);
     loop_free(loop);
-    check(big, len + 1,
-          "!2 line 1 of the questions is 1,048,577 bytes long, a question may have 1,048,576.*");
+    check(big, len + 1, "!2 line 1 of the questions is too long: 1,048,577 bytes, at most 1,048,576.*");
     memcpy(big, "\"\"\"\n", 4);
     memcpy(big + len + 9, "\n\"\"\"\n", 5);
-    check(big, len + 14, "!2 the block that begins at line 1 is 1,048,581 bytes long*");
+    check(big, len + 14, "!2 the block that starts at line 1 is too long: 1,048,581 bytes*");
     free(big);
 }
 
@@ -138,7 +137,7 @@ static void test_endless_line(void **state)
     }
     close(ends[1]);
     autofree char *got = questions(ends[0], loop);
-    assert_memory_equal(got, "!2 line 1 of the questions is more than 6", 41);
+    assert_memory_equal(got, "!2 line 1 of the questions is too long: m", 41);
     close(ends[0]);
     waitpid(child, NULL, 0);
     loop_free(loop);
@@ -278,14 +277,14 @@ static void test_prompt(void **state)
     fd = file_of(big, 10 * 1000 * 1000);
     assert_int_equal(prompt_read(fd, loop, &q, &err), -1);
     assert_non_null(
-        strstr(err.text, "the question on stdin is 10,000,000 bytes long, a question may have 1,048,576."));
+        strstr(err.text, "the question on stdin is too long: 10,000,000 bytes, at most 1,048,576."));
     buf_release(&q);
     close(fd);
 
     assert_int_equal(prompt_check("ok", 2, &err), 0);
     assert_int_equal(prompt_check(" ", 1, &err), -1);
     assert_int_equal(prompt_check("\xff", 1, &err), -1);
-    assert_int_equal(prompt_check(big, PROMPT_MAX + 1, &err), -1);
+    assert_int_equal(prompt_check(big, QUESTION_MAX + 1, &err), -1);
     free(big);
     loop_free(loop);
 }

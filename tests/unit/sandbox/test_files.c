@@ -24,7 +24,7 @@ static int enter(void **state)
         return -1;
     snprintf(out, sizeof out, "%s/new/out", dir);
     ledger_init(&ledger, 1 << 20);
-    delivery_init(&d);
+    delivery_init(&d, &ledger, out);
     return 0;
 }
 
@@ -41,7 +41,7 @@ static char *bring(const char *name, const char *text, uint64_t size)
 {
     autofree char *safe = file_safe_name(name);
 
-    delivery_begin(&d, &ledger, out, name, safe, size);
+    delivery_begin(&d, name, safe, size);
     for (size_t at = 0, len = strlen(text); at < len; at += 7)
         assert_true(delivery_add(&d, text + at, len - at < 7 ? len - at : 7));
     return delivery_end(&d);
@@ -75,22 +75,24 @@ static void test_names(void **state)
     comes_as("x.txt", "z", "x-2.txt");
     assert_int_equal(lstat(target, &st), -1);
     /* More than announced. */
-    delivery_begin(&d, &ledger, out, "more", "more", 3);
+    delivery_begin(&d, "more", "more", 3);
     assert_true(delivery_add(&d, "abc", 3));
     assert_false(delivery_add(&d, "d", 1));
     /* One that does not come to its end leaves nothing, and counts as nothing. */
     uint64_t before = ledger.written - 4096;
-    delivery_begin(&d, &ledger, out, "half.bin", "half.bin", 100);
+    delivery_begin(&d, "half.bin", "half.bin", 100);
     assert_true(delivery_add(&d, "z", 1));
     assert_int_equal(lstat(half, &st), -1);
     delivery_release(&d);
     assert_int_equal(ledger.written, before);
     /* A folder that cannot be made is told, not fatal. */
-    delivery_begin(&d, &ledger, "/proc/nonesuch/out", "x", "x", 1);
+    d.folder = "/proc/nonesuch/out";
+    delivery_begin(&d, "x", "x", 1);
     assert_true(delivery_add(&d, "z", 1));
     assert_null(delivery_end(&d));
     assert_true(strlen(d.why) > 0);
-    delivery_begin(&d, &ledger, NULL, "x", "x", 1);
+    d.folder = NULL;
+    delivery_begin(&d, "x", "x", 1);
     assert_true(delivery_add(&d, "z", 1));
     assert_null(delivery_end(&d));
     assert_true(strlen(d.why) > 0);
@@ -176,7 +178,7 @@ static void test_quota(void **state)
     path = bring("f7", "y", 1);
     assert_null(path);
     assert_true(d.over);
-    delivery_begin(&d, &ledger, out, "huge", "huge", UINT64_MAX);
+    delivery_begin(&d, "huge", "huge", UINT64_MAX);
     assert_true(d.over);
 }
 

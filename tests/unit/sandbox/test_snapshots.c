@@ -81,8 +81,8 @@ static void test_deaths(void **state)
     want_restored("x = 5\nctypes.string_at(0)", CELL_DIED, "SIGSEGV", "[1]");
     want_restored("x.append(3)\nos.closerange(0, 1024)", CELL_DIED, "descriptors", "[1]");
     want_restored("x = 6\nos.abort()", CELL_DIED, "SIGABRT", "[1]");
-    want_restored("signal.signal(2, signal.SIG_IGN)\nwhile True: pass", CELL_TIMEOUT,
-                  "did not stop when interrupted", "[1]");
+    want_restored("signal.signal(2, signal.SIG_IGN)\nwhile True: pass", CELL_TIMEOUT, "ignored the interrupt",
+                  "[1]");
     fake.memory_kills = 1;
     want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_MEMORY, "out of memory (limit 1 GiB)", "[1]");
     /* All that the state is: what a failed cell did counts, and random goes on where it was. */
@@ -168,7 +168,7 @@ static void test_no_descriptor_for_a_copy(void **state)
          "except OSError: pass",
          CELL_OK);
     usleep(PAUSE_US);
-    want_lost("os._exit(0)", CELL_DIED, "no snapshot to go on from: none came to be");
+    want_lost("os._exit(0)", CELL_DIED, "no snapshot to restore: none came to be");
 }
 
 /* What a cell broke for good is in the copy as well: gone on from once, not for ever. */
@@ -195,7 +195,7 @@ static void test_no_copy(void **state)
          CELL_OK);
     usleep(PAUSE_US);
     want_lost("os._exit(0)", CELL_DIED,
-              "no snapshot to go on from: none could be made while threads were running");
+              "no snapshot to restore: none could be made while threads were running");
     want("import os, threading\nx = 2\nt = threading.Thread(target=lambda: 1)\nt.start()\nt.join()", CELL_OK);
     usleep(PAUSE_US);
     want_restored("os._exit(0)", CELL_DIED, "os._exit", "2");
@@ -203,7 +203,7 @@ static void test_no_copy(void **state)
     usleep(300000);
     want("x", CELL_EXCEPTION);
     assert_true(r.state_lost && !r.state_restored);
-    has(said, "before this cell ran, variables were lost");
+    has(said, "before this cell, variables were lost");
     has(said, "while threads were running");
 }
 
@@ -246,7 +246,7 @@ static void test_killed_copy(void **state)
     want_restored("os._exit(0)", CELL_DIED, "os._exit", "1"); /* a new one was made */
     usleep(PAUSE_US);
     want_lost("kill_copy()\nos._exit(0)", CELL_DIED,
-              "no snapshot to go on from: it was killed, most likely as memory ran short");
+              "no snapshot to restore: it was killed, most likely as memory ran short");
 }
 
 /* No process of ours is there for the code's own wait or fork, nor our hand on the other end of its pipes. */

@@ -193,7 +193,7 @@ static void test_words_of_ours_stay_whole(void **state)
         "the code was killed: out of memory (limit 1 GiB)\n    x\n  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b",
         402, "/a/path/of/some/length/x.txt");
     assert_string_equal(strchr(screen_read(&c), '['),
-                        "[output cut at 200 of 201\n  lines, 402 bytes in all; all\n  of it is in\n  "
+                        "[first 200 of 201 lines shown;\n  full output (402 bytes):\n  "
                         "/a/path/of/some/length/x.txt]\n"
                         "! the code was killed: out of\n!   memory (limit 1 GiB)\n!     x\n!   "
                         "aaaaaaaaaaaaaaaaaaaaaaaaaa\n! aaaaaaaaaa b\n");
@@ -215,8 +215,7 @@ static void test_line_limit(void **state)
     for (const char *p = s; (p = strstr(p, "| y\n")); p++)
         lines++;
     assert_int_equal(lines, 200);
-    assert_non_null(
-        strstr(s, "\n[output cut at 200 of 1,000 lines, 2,000 bytes in all; all of it is in /tmp/out]\n"));
+    assert_non_null(strstr(s, "\n[first 200 of 1,000 lines shown; full output (2.0 kB): /tmp/out]\n"));
     screen_release(&c);
 }
 
@@ -250,8 +249,9 @@ static void test_flood(void **state)
     result(&c, CELL_TIMEOUT, NULL, NULL, 1600 * 65536ULL, "/tmp/out");
     const char *s = screen_read(&c);
     assert_true(c.seen.len < 34 * 1024);
-    assert_non_null(strstr(s, "[output cut at 32,768 of 104,857,600 bytes; the first 16 MiB are in "
-                              "/tmp/out]\n! the code reached its time limit\n"));
+    assert_non_null(
+        strstr(s, "[first 32,768 of 104,857,600 bytes shown; first 16 MiB of the full output (104.9 MB): "
+                  "/tmp/out]\n! the code reached its time limit\n"));
     assert_true(clock_ms() - start < 2000);
     free(piece);
     screen_release(&c);
@@ -270,7 +270,7 @@ static void test_flood_of_escapes(void **state)
     puts_out(&c, "text\n");
     result(&c, CELL_OK, NULL, NULL, 180005, NULL);
     assert_null(strstr(screen_read(&c), "text"));
-    assert_non_null(strstr(screen_read(&c), "[output cut at 32,768 of 180,005 bytes"));
+    assert_non_null(strstr(screen_read(&c), "[first 32,768 of 180,005 bytes shown"));
     screen_release(&c);
 }
 
@@ -368,7 +368,7 @@ static void test_python_classes(void **state)
 static const char *text_of(const char *in, bool byte_by_byte, char *out, size_t size)
 {
     int fd = memfd_create("text", 0);
-    struct show_text *t = show_text_new(fd, false, false, 0);
+    struct show_text *t = show_text_new(fd, false, NULL);
     size_t len = strlen(in);
     ssize_t n;
 
@@ -413,7 +413,7 @@ static void test_text_ends_in_one_newline(void **state)
 static void test_write_errors(void **state)
 {
     int full = open("/dev/full", O_WRONLY), ends[2];
-    struct show_text *t = show_text_new(full, false, false, 0);
+    struct show_text *t = show_text_new(full, false, NULL);
 
     (void)state;
     errno = 0;
@@ -464,7 +464,7 @@ static void test_status_line(void **state)
     for (int64_t end = clock_ms() + 600; clock_ms() < end;)
         loop_wait(loop, 50);
     const char *s = screen_read(&c);
-    assert_non_null(strstr(s, "asking a-model"));
+    assert_non_null(strstr(s, "Waiting for a-model"));
     const char *first = strchr(s, '\r');
     assert_non_null(first);
     assert_int_equal(strcspn(first + 1, "\033"), 29);
@@ -496,7 +496,7 @@ static void test_shared_terminal(void **state)
 
     (void)state;
     screen_init(&c, (struct show_options){.terminal = true, .width = 80, .loop = loop});
-    struct show_text *t = show_text_new(c.fd, true, false, 80);
+    struct show_text *t = show_text_new(c.fd, true, NULL);
     show_share(c.show, t);
     show_asking(c.show, "m");
     show_text_feed(t, "half a li", 9);
@@ -591,12 +591,12 @@ static void test_long_paths_stand_alone(void **state)
     (void)state;
     screen_init(&c, (struct show_options){.terminal = true, .width = 30});
     show_event(c.show, &e);
-    assert_string_equal(screen_read(&c), "file: 2.0 kB\n/home/somebody/with/a/long/name/a.png\n");
+    assert_string_equal(screen_read(&c), "saved: /home/somebody/with/a/long/name/a.png (2.0 kB)\n");
     screen_release(&c);
     /* no terminal: one line, always the same */
     screen_init(&c, (struct show_options){.width = 30});
     show_event(c.show, &e);
-    assert_string_equal(screen_read(&c), "file: /home/somebody/with/a/long/name/a.png (2.0 kB)\n");
+    assert_string_equal(screen_read(&c), "saved: /home/somebody/with/a/long/name/a.png (2.0 kB)\n");
     screen_release(&c);
 }
 

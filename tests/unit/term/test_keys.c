@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "chat/conversation.h"
 #include "term/keys.h"
 
 /* Characters as they are, a paste as <...>. */
@@ -89,24 +90,24 @@ static void test_a_paste_without_end(void **state)
 
 static void test_a_paste_too_long(void **state)
 {
-    char *big = xmalloc(PASTE_MAX + 100);
+    char *big = xmalloc(QUESTION_MAX + 100);
     struct keys k;
     struct key key;
 
     (void)state;
-    memset(big, 'x', PASTE_MAX + 100);
+    memset(big, 'x', QUESTION_MAX + 100);
     keys_init(&k);
     keys_feed(&k, "\033[200~", 6, 0);
     for (int i = 0; i < 3; i++) {
-        keys_feed(&k, big, PASTE_MAX + 100, 1);
+        keys_feed(&k, big, QUESTION_MAX + 100, 1);
         assert_int_equal(keys_next(&k, 1).kind, KEY_NONE);
-        assert_true(k.raw.alloc < 4 * PASTE_MAX); /* what is over is not kept */
+        assert_true(k.raw.alloc < 4 * QUESTION_MAX); /* what is over is not kept */
     }
     keys_feed(&k, "\033[201~after", 11, 2);
     key = keys_next(&k, 2);
     assert_int_equal(key.kind, KEY_PASTE);
     assert_true(key.cut);
-    assert_int_equal(key.paste->len, PASTE_MAX);
+    assert_int_equal(key.paste->len, QUESTION_MAX);
     assert_int_equal(keys_next(&k, 2).bytes[0], 'a');
     free(big);
     keys_release(&k);

@@ -1,0 +1,83 @@
+/* screen.c - see screen.h. */
+#include "show/screen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/out.h"
+#include "show/show.h"
+
+#define KEPT_MAX (64 * 1024) /* bytes of a buffer that is kept for the next call */
+
+void screen_release(struct screen *s)
+{
+    if (s->loop)
+        loop_timer_stop(s->loop, s);
+    buf_release(&s->out);
+    free(s->status);
+}
+
+void screen_follow_width(struct screen *s)
+{
+    if (s->terminal)
+        s->width = show_width_or(s->fd, s->width);
+}
+
+const char *screen_sgr(const struct screen *s, const char *sgr)
+{
+    return s->colour ? sgr : "";
+}
+
+struct lines_style screen_style(const struct screen *s, const char *gutter, const char *sgr)
+{
+    return (struct lines_style){
+        .gutter = gutter, .sgr = screen_sgr(s, sgr), .terminal = s->terminal, .width = s->width};
+}
+
+char *screen_clean(const struct screen *s, const char *text)
+{
+    return scrub_line(text, s->terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
+}
+
+/* All but the model's text. */
+static void clear_line(struct screen *s, struct lines *line)
+{
+    screen_follow_width(s);
+    screen_status_hide(s);
+    if (s->line && s->line != line)
+        lines_break(s->line);
+    if (line)
+        lines_resize(line, s->width);
+    s->line = line;
+}
+
+void screen_begin(struct screen *s, struct lines *line)
+{
+    clear_line(s, line);
+    if (s->text_line)
+        buf_addch(&s->out, '\n');
+    s->text_line = false;
+}
+
+void screen_yield(struct screen *s)
+{
+    clear_line(s, NULL);
+    screen_flush(s);
+}
+
+void screen_flush(struct screen *s)
+{
+    if (s->out.len > 0) {
+        if (!s->dead && out_write(s->fd, s->out.data, s->out.len, s->loop) < 0)
+            /* bad news about stderr has nowhere to go; who only stalled may read again */
+            s->dead = errno != EINTR;
+        s->last_write = clock_ms();
+        screen_status_arm(s);
+    }
+    buf_clear(&s->out);
+    if (s->out.alloc > KEPT_MAX)
+        buf_release(&s->out);
+}

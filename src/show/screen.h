@@ -1,0 +1,64 @@
+/* screen.h - one stream for a person, and what is on its last line: the one owner of that. Whoever prints
+ * says so first; what stands there unfinished is then ended or removed: a line of a program's output, a
+ * line of the model's text, the status line. Inside src/show; show.c, show_cell.c, question.c and text.c
+ * know the screen, and it knows none of them.
+ */
+#ifndef SHOW_SCREEN_H
+#define SHOW_SCREEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "show/lines.h"
+
+#define SGR_DIM     "\033[2m"
+#define SGR_RED     "\033[31m"
+#define SGR_GREEN   "\033[32m"
+#define SGR_YELLOW  "\033[33m"
+#define SGR_MAGENTA "\033[35m"
+#define SGR_RESET   "\033[0m"
+
+struct loop;
+
+struct screen {
+    int fd;
+    bool terminal, colour;
+    int width;         /* columns; followed where fd is a terminal */
+    struct loop *loop; /* or NULL: nothing moves, and a write waits for its reader */
+    struct buf out;    /* what the present call writes */
+    bool dead;         /* nobody reads the stream any more */
+    int64_t last_write;
+
+    struct lines *line; /* whose line may be unfinished; or NULL */
+    bool text_line;     /* the model's text has an unfinished line on this screen */
+
+    char *status; /* the transient line's text, or NULL */
+    int64_t status_since;
+    bool drawn; /* it stands there now */
+    unsigned frame;
+    uint64_t unshown; /* bytes of output while no more of it is shown, for the status line; 0: all is shown */
+};
+
+void screen_release(struct screen *s);
+/* Before adding to out: the status line and other unfinished lines go; line is the one that goes on, or
+ * NULL. */
+void screen_begin(struct screen *s, struct lines *line);
+void screen_flush(struct screen *s); /* write out */
+/* The model's text goes on, through a descriptor of its own: all else that is unfinished goes, and is
+ * written. */
+void screen_yield(struct screen *s);
+void screen_follow_width(struct screen *s); /* of the terminal: it may have been resized */
+const char *screen_sgr(const struct screen *s, const char *sgr); /* sgr, or "" without colour */
+/* A style for lines on it: behind gutter, in colour sgr or without. */
+struct lines_style screen_style(const struct screen *s, const char *gutter, const char *sgr);
+char *screen_clean(const struct screen *s,
+                   const char *text); /* one line, scrubbed for it; the caller frees */
+
+/* status.c: the transient line of a terminal; NULL removes it; nothing elsewhere. */
+void screen_status(struct screen *s, const char *text);
+void screen_status_hide(struct screen *s); /* adds to out what removes the drawn line */
+void screen_status_arm(struct screen *s);
+size_t screen_fitting(const char *text, int columns); /* how much of text fits into so many columns */
+
+#endif
