@@ -17,8 +17,8 @@ struct loop;
  * process anyway. */
 int out_write(int fd, const void *data, size_t len, struct loop *loop);
 
-/* One write(2) that returns within 50 ms: what was written, or -1 with errno, EINTR when nothing was. A signal
- * handler may call it once it has been called outside of one. */
+/* One write(2) that returns within 50 ms: what was written, or -1 with errno, EINTR when nothing was. A
+ * signal handler may call it once it has been called outside of one. */
 ssize_t out_write_briefly(int fd, const void *data, size_t len);
 
 #endif

@@ -129,7 +129,8 @@ def chain(worker, e, depth):
     lines = []
     if depth < 4:
         if e.__cause__ is not None:
-            lines = chain(worker, e.__cause__, depth + 1) + ['', 'The above exception was the direct cause of the following exception:', '']
+            lines = chain(worker, e.__cause__, depth + 1) + [
+                '', 'The above exception was the direct cause of the following exception:', '']
         elif e.__context__ is not None and not e.__suppress_context__:
             lines = chain(worker, e.__context__, depth + 1) + [
                 '', 'During handling of the above exception, another exception occurred:', '']

@@ -270,7 +270,7 @@ static void test_runtime(void **state)
     assert_int_equal(
         p.engine->explain(&p, "Error: default OCI runtime \"runsc\" not found: invalid argument", &err),
         FAULT_ABSENT);
-    assert_non_null(strstr(err.text, "podman: unknown runtime runsc\n"));
+    assert_non_null(strstr(message_of(&err), "podman: unknown runtime runsc\n"));
 }
 
 static void test_without_control_groups(void **state)

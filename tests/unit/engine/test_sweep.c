@@ -1,4 +1,4 @@
-/* test_reap.c - what killed programs left is removed: when, by what words, how often asked for, and how long
+/* test_sweep.c - what killed programs left is removed: when, by what words, how often asked for, and how long
  * that is waited for. Engines are shell scripts that write down what they are asked.
  */
 #include <fcntl.h>
