@@ -279,7 +279,7 @@ static int refused(const struct llm_models_query *q, const char *host, const str
                          host, name, f->status, said);
     if (f->status == 404 || f->status == 405 || f->status == 501)
         return error_set(err, ERROR_API, f->status,
-                         "%s has not a list of models (%d)\nName a model with -m MODEL.", host, f->status);
+                         "%s has no list of models (%d)\nName a model with -m MODEL.", host, f->status);
     if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA || f->class == FAILURE_LOADING)
         return error_set(err, ERROR_BUSY, f->status, "%s is busy (%d): %s\nTry again later.", host, f->status,
                          said);

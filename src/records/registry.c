@@ -245,10 +245,9 @@ void registry_release(struct registry_hold *h)
 
 /* ---- the record ---- */
 
-#define MEMBER(m)                              \
-    {                                          \
-#m, offsetof(struct registry_entry, m) \
-    }
+/* clang-format off */
+#define MEMBER(m) {#m, offsetof(struct registry_entry, m)}
+/* clang-format on */
 static const struct member {
     const char *key;
     size_t at;

@@ -735,7 +735,7 @@ def test_words_after_a_resize(bare, serve):
     p.send("/nosuch\r")
     p.expect("lists\\s+all\\.\\)\r\n")
     p.send("/help\r")
-    p.expect("was\\s+typed\r\n")
+    p.expect("searches\\s+the\\s+history\r\n")
     lines = re.sub("\x1b\\[[?0-9]*[a-zA-Z]", "", p.before).split("\r\n")
     assert len(lines) > 15 and all(len(line) <= 28 for line in lines), lines
     leave(p)

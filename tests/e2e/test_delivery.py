@@ -181,7 +181,7 @@ def test_a_session_saves_no_more_than_it_may(sandpiper, serve, args):
     assert "f (300 kB) was NOT saved" in r.err and "--max-files-total 2m would save it" in r.err, r
     if not args:
         assert r.out == "done\n" and r.err.count(LOST) == 4, r      # three cells, and the question's end
-        assert r.err.count("80 % of the 1 MiB of files that one session may save are used") == 1, r
+        assert r.err.count("80 % of the 1 MiB that one session may save in files are used") == 1, r
     elif args == ("--json",):
         done = [json.loads(line) for line in r.out.splitlines()][-2]
         assert (done["status"], done["exit_code"], done["answer"]) == ("undelivered", 1, "done"), done

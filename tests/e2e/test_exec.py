@@ -132,7 +132,7 @@ def test_dry_run_shows_the_command(bare):
 def test_what_is_told_is_for_one_run(bare):
     """Nothing runs after it, so whether variables are left is no news; a full stdout is one line, without the interrupt that it caused."""
     r = bare.run("exec", "--sandbox", "bwrap", "--timeout", "1s", "-", stdin=b"while True: pass")
-    assert r.code == 5 and "it ran longer than 1 s, the limit of a cell\n" in r.err and "variables" not in r.err, r
+    assert r.code == 5 and "it ran longer than 1 s, the time limit\n" in r.err and "variables" not in r.err, r
     with open("/dev/full", "w") as full:
         r = bare.run("exec", "--sandbox", "bwrap", "-", stdin=b"print(1)", stdout=full)
     assert r.code == 1 and r.err.count("\n") == 1 and "No space left on device" in r.err, r

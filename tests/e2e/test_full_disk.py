@@ -196,7 +196,7 @@ def test_the_socket_on_each_engine(sandpiper_on, serve, full):
     full(sandpiper_on, ["run"])
     before = spares(sandpiper_on)
     r = sandpiper_on.run("go", timeout=120)
-    assert r.code == 0 and r.out == "It is 42.\n" and "the sandbox's socket is kept in /tmp/sandpiper-" in r.err, r
+    assert r.code == 0 and r.out == "It is 42.\n" and "for the sandbox's socket" in r.err and "/tmp/sandpiper-" in r.err, r
     r = sandpiper_on.run("gc")
     assert r.code == 0, r
     assert spares(sandpiper_on) == before

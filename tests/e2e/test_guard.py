@@ -175,7 +175,7 @@ try:
 except BlockingIOError:
     pass
 begin = time.monotonic()
-shut(s)
+close_socket(s)
 print(time.monotonic() - begin < 1)
 """
 

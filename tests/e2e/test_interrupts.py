@@ -231,7 +231,7 @@ def test_chat_while_files_move_out(sandpiper_on, serve):
     p.expect("> ")
     leave(p)
     told = [m for m in server.bodies()[3]["messages"] if m["role"] == "tool"][-1]["content"]
-    assert "made" in told and "not copied out" in told, told
+    assert "made" in told and "not saved" in told, told
 
 
 # ---------------------------------------------------------------------------------------------------- while a cell runs

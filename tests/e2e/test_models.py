@@ -193,15 +193,15 @@ def test_the_day_a_model_ends_is_told_once_a_day(sandpiper, serve):
     server = serve(sandpiper, ONCE * 3)
     remote(sandpiper, server, shutdown_date=day(21))
     first, second = sandpiper.run("q"), sandpiper.run("q")
-    assert (first.code, first.out) == (0, "Heard.\n") and "test-model ends on %s, in 20 days" % day(21) in first.err, first
-    assert (second.code, second.out) == (0, "Heard.\n") and "ends on" not in second.err, second
+    assert (first.code, first.out) == (0, "Heard.\n") and "test-model will be retired on %s, in 20 days" % day(21) in first.err, first
+    assert (second.code, second.out) == (0, "Heard.\n") and "retired" not in second.err, second
     for file in glob.glob(sandpiper.path("cache/sandpiper/models/*.told")):     # yesterday
         with open(file) as f:
             text = f.read()
         with open(file, "w") as f:
             f.write(text.replace(day(0), day(-1)))
     third = sandpiper.run("q")
-    assert "ends on" in third.err, third
+    assert "retired" in third.err, third
 
 
 @pytest.mark.parametrize("days, entry, words", [(62, {}, None), (-3, {}, "was due to be retired on"), (60, {}, "in 59 days"),
@@ -272,7 +272,7 @@ def test_ollamas_window_is_the_one_in_memory(sandpiper, serve):
     server = serve(sandpiper, bound(1024) + bound(1024), model="qwen3.5:4b")
     ollama = Ollama(server, {"qwen3.5:4b": 4096})
     first, second = sandpiper.run("q", env=local(server)), sandpiper.run("-m", "qwen3.5:4b", "q", env=local(server))
-    assert (first.code, first.out) == (0, "Heard.\n") and NARROW in first.err and first.err.count("Widen") == 1, first
+    assert (first.code, first.out) == (0, "Heard.\n") and NARROW in first.err and first.err.count("Enlarge") == 1, first
     assert second.code == 0 and second.err == "", second        # once a day
     assert set(ollama.shown) == {"qwen3.5:4b"}
 
@@ -446,7 +446,7 @@ def test_an_end_that_is_known_here_is_told_without_a_list(sandpiper, serve):
     serve(sandpiper, ONCE)
     sandpiper.configure("models:\n  test-model: {ends: %s, replaced_by: next-model}\n" % day(31))
     r = sandpiper.run("q")
-    assert r.code == 0 and "test-model ends on %s, in 30 days; next-model takes its place" % day(31) in r.err, r
+    assert r.code == 0 and "test-model will be retired on %s, in 30 days; next-model takes its place" % day(31) in r.err, r
 
 
 GONE = {"answer": {"status": 404, "json": {"error": {"message": "The model `test-model` does not exist", "code": "model_not_found"}}}}

@@ -148,7 +148,7 @@ def test_limits_from_inside(place):
     r = place.run("exec", "--pids", "40", "--memory", "256m", "-c", code)
     assert r.code == 0 and r.out == "[256, %d]\nBlockingIOError True\n" % (256 << 20), r
     r = place.run("exec", "--cpus", "0.5", "-c", "1")
-    assert r.code == 3 and "gpubox: it cannot hold --cpus here (its start has no {memory} and no {cpus}" in r.err, r
+    assert r.code == 3 and "gpubox: cannot enforce --cpus here (its start has no {memory} and no {cpus}" in r.err, r
 
 
 def test_interrupts(place, serve):

@@ -115,11 +115,11 @@ def cut_gzip(c, request):
 # -- slow
 raw_fault("no answer at all", 1, "sent nothing for 1 s", "--idle-timeout", b"", 30)
 raw_fault("headers and no more", 1, "sent nothing for 1 s", "--idle-timeout", CHUNKED, 30)
-stream_fault("silence in the middle", 1, "no byte for 1 s", AGAIN, chunk("Half an "), 30)
+stream_fault("silence in the middle", 1, "sent nothing for 1 s", AGAIN, chunk("Half an "), 30)
 stream_fault("silence behind the finish", 0, None, None, chunk("enough"), chunk(finish="stop"), 30)
 
 
-@fault("one byte at a time", 1, "no content for 2 s", AGAIN)
+@fault("one byte at a time", 1, "no content, for 2 s", AGAIN)
 def byte_by_byte(c, request):
     c.head()
     for b in b'data: {"choices":[{"delta":{"content":"' + b"x" * 400:
@@ -127,19 +127,19 @@ def byte_by_byte(c, request):
         c.wait(0.3)
 
 
-@fault("comments for ever", 1, "no content for 2 s", AGAIN)
+@fault("comments for ever", 1, "no content, for 2 s", AGAIN)
 def comments(c, request):
     c.head()
     c.for_ever(": keep-alive\n\n", 0.2)
 
 
-@fault("empty deltas for ever", 1, "no content for 2 s", AGAIN)
+@fault("empty deltas for ever", 1, "no content, for 2 s", AGAIN)
 def empty_deltas(c, request):
     c.head()
     c.for_ever(chunk(""), 0.2)
 
 
-@fault("blanks for ever", 1, "no content for 2 s", AGAIN)
+@fault("blanks for ever", 1, "no content, for 2 s", AGAIN)
 def blanks(c, request):
     c.head(kind="application/json")
     c.for_ever(" ", 0.2)
@@ -189,7 +189,7 @@ stream_fault("an overload in the stream", 75, "overloaded", "[Tt]ry again", 'eve
 stream_fault("a finish that is an error", 75, "ended the reply with an error", "[Tt]ry again", chunk("Half an "), chunk(finish="error"), DONE)
 
 
-@fault("calls of nothing", 5, "4 calls in a row that cannot be run.*unknown tool", MODEL, where=r"test-model|model")
+@fault("calls of nothing", 5, "4 broken tool calls in a row.*unknown tool", MODEL, where=r"test-model|model")
 def no_calls(c, request):
     c.head()
     c.event({"tool_calls": [{"index": k, "id": "same", "type": "function", "function": {"name": "rm -rf", "arguments": "{" * k}} for k in range(8)]})
@@ -246,7 +246,7 @@ MANY = b"".join(b'data: {"choices":[{"delta":{"tool_calls":[{"index":%d,"id":"c%
                 b'"{\\"code\\":\\"print(%d) # %s\\"}"}}]}}]}\n\n' % (k, k, k, b"x" * 900_000) for k in range(32))
 
 
-@fault("32 calls of 900 kB", 5, "4 calls in a row.*more than 4 MiB", MODEL, where=r"test-model|model")
+@fault("32 calls of 900 kB", 5, "4 broken tool calls in a row.*more than 4 MiB", MODEL, where=r"test-model|model")
 def many_calls(c, request):
     c.head()
     c.send(MANY)
@@ -316,7 +316,7 @@ def cut_handshake(sock, closing):
     sock.sendall(b"\x16\x03\x03\x00\x7a\x02\x00")
 
 
-@tls_fault("silence in the handshake", "no connection within 2 s|no byte for 1 s", "network|server|idle-timeout", tls="accept")
+@tls_fault("silence in the handshake", "no connection within 2 s|sent nothing for 1 s", "network|server|idle-timeout", tls="accept")
 def silent_handshake(sock, closing):
     closing.wait(10)
 

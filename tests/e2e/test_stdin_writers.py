@@ -244,7 +244,7 @@ def test_dash_is_the_question(bare, serve):
     (b" \n\n", ["no question"]),
     (b"a\0b", ["NUL", "byte 2"]),
     (b"caf\xe9", ["UTF-8", "byte 4"]),
-    (b"x" * 10_000_000, [r"is (more than )?\d[\d,]{8,9} bytes", "1,048,576"]),
+    (b"x" * 10_000_000, [r"too long: (more than )?\d[\d,]{8,9} bytes", "1,048,576"]),
 ])
 def test_what_dash_refuses(bare, serve, data, words):
     serve(bare, [])
