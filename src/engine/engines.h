@@ -79,8 +79,8 @@ struct engine {
      * nothing is ever left for the client to remove. */
     void (*remove)(const struct engine *e, const char *name, struct argv *out);
     void (*list)(const struct engine *e, struct argv *out);
-    /* A command that prints "runc version N" for the given runtime; NULL is the default runtime. Adds
-     * nothing to out when the runtime is not runc. May be NULL. */
+    /* A command that prints "runc version N" for the given runtime; NULL is the default runtime. Adds nothing
+     * to out when the runtime named is not runc. May be NULL. */
     void (*runc_version)(const char *runtime, struct argv *out);
 };
 

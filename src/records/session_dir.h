@@ -71,8 +71,8 @@ int session_dir_connect(const struct session_dir *d);
 /* Does the supervisor with that id respond to a connection within ms? It hangs up on a visitor that sends
  * nothing. */
 bool session_dir_answers(const char *id, int ms);
-/* Accept the one connection. -1 when there is none (errno EAGAIN) or when the peer is not the one expected
- * (EPERM). *peer is its pid; 0: unknown. */
+/* Accept the one connection. -1 when there is none (errno EAGAIN) or when the peer is not the one expected.
+ * *peer is its pid; 0: unknown. */
 int session_dir_accept(const struct session_dir *d, int listener, pid_t *peer);
 /* Send the first byte: 'L' with the listener, or 'N' when listener is -1. */
 int session_dir_hand_over(int channel, int listener);
