@@ -34,7 +34,7 @@ struct engine_run {
     const struct sandbox_options *o;
     const struct engine *candidates[CANDIDATES];
     size_t n, at;
-    bool remembered; /* the first candidate worked within the last day */
+    bool remembered; /* the first candidate worked within the last day, according to the cache */
     struct engine_cached cached;
     struct buf causes; /* of all failures so far, for auto's final error */
     struct attempt attempt;

@@ -15,7 +15,7 @@
 
 /* A message to the keeper. It is shorter than PIPE_BUF, so it is written whole or not at all. */
 struct word {
-    bool go; /* nothing is left to do */
+    bool go; /* there is nothing left to do: exit */
     bool up, unmade;
     pid_t peer;
     unsigned long long peer_start;

@@ -44,7 +44,7 @@ struct reaper {
     struct sweep_result *count;
 };
 
-struct removal { /* one "rm -f", or one "ps", in the background */
+struct removal { /* one "rm -f" or one "ps", running in the background */
     struct loop *loop;
     struct sweep_result *count; /* NULL: nobody waits for the result */
     const struct engine *engine;

@@ -11,7 +11,7 @@
 struct error;
 struct json;
 
-struct seccomp_cmp { /* (argument & mask) == value */
+struct seccomp_cmp { /* holds if (argument & mask) == value */
     unsigned arg;
     uint64_t mask, value;
 };

@@ -1,10 +1,10 @@
 /* sandbox.h - one locked-down, long-lived place where Python runs; its variables live from cell to cell.
  *
- * sandbox_start() begins the start-up and returns; the loop carries it on while the caller waits for
- * something else. Everything that needs the sandbox waits for it first. A worker that dies is replaced, by a
- * copy from before the cell where there is one (state_restored); a container that is gone is replaced too;
- * all is told in the result (state_lost). Everything from inside is hostile: deadlines, exit status, memory
- * kills and sizes are measured out here. Prints nothing.
+ * sandbox_start() begins the start and returns; the loop carries it on while the caller waits for something
+ * else. Every call that needs the sandbox first waits for it to be ready. A worker that dies is replaced, by
+ * a snapshot from before the cell if there is one (state_restored), and so is a container that is gone; the
+ * result of the cell reports the loss (state_lost). Everything from inside is hostile, so deadlines, exit
+ * status, memory kills and sizes are measured out here. Prints nothing.
  */
 #ifndef SANDBOX_SANDBOX_H
 #define SANDBOX_SANDBOX_H
@@ -42,7 +42,7 @@ const struct sandbox_options *sandbox_options(const struct sandbox *s);
 void sandbox_start(struct sandbox *s); /* in the background; calling again does nothing */
 /* Wait until it is ready. ERROR_SANDBOX: cause and remedy, two lines. */
 int sandbox_wait(struct sandbox *s, struct error *err);
-/* Has the start failed for good? err: why. Does not wait. */
+/* Has the start failed? err: why. Does not wait; the next sandbox_start() tries again. */
 bool sandbox_failed(const struct sandbox *s, struct error *err);
 const char *sandbox_engine(const struct sandbox *s); /* "docker", ...; "" while unknown */
 /* NULL while unknown, and when the engine has no images */
