@@ -49,8 +49,8 @@ enum {
     SANDBOX_ASKED_DATA_SIZE = 16
 };
 
-/* How many bytes are copied out after one cell: 64 MiB, or more where four files of max_file come to more
- * and /mnt/data can hold them. */
+/* How many bytes are copied out after one cell: four files of max_file, but no more than /mnt/data holds;
+ * at least 64 MiB. */
 int64_t sandbox_most_delivered(const struct sandbox_options *o);
 
 /* The defaults of DESIGN section 6. */
