@@ -16,7 +16,7 @@
 #include "engine/job.h"
 #include "records/owner.h"
 
-#define LAST_WORDS_MS 300 /* a client that failed ends at once */
+#define LAST_WORDS_MS 300 /* a client that failed exits at once */
 
 void attempt_init(struct attempt *a)
 {
@@ -39,7 +39,7 @@ void attempt_up(struct attempt *a)
     loop_timer(a->loop, clock_ms(), finish, a);
 }
 
-/* What would help: another engine only where it is this one's fault. */
+/* The remedy. Another engine is advised only when this one is at fault. */
 static const char *step_after(const struct error *e)
 {
     return *e->remedy              ? e->remedy
@@ -213,7 +213,7 @@ bool attempt_refused(const struct attempt *a, struct error *err)
     return true;
 }
 
-/* What of the limits can be given at all is known before anything is started. */
+/* Find out before anything is started which limits can be given at all. */
 static int fit_limits(struct attempt *a)
 {
     struct hard_limits limits;

@@ -1,7 +1,6 @@
-/* attempt_named.c - the part of an attempt that is for sandboxes with a name: what a later program must know
- * to find one, to reach it, and to end it. From the moment it is described the sandbox
- * owns its own directory: the reaper looks whether the first process inside lives, and no longer whether we
- * do.
+/* attempt_named.c - the part of an attempt for named sandboxes: what a later program must know to find the
+ * sandbox, connect to it and end it. Once it is described, the sandbox owns its directory: a sweep then asks
+ * whether the first process inside is alive, no longer whether this program is.
  */
 #include "engine/attempt.h"
 

@@ -1,6 +1,6 @@
-/* bwrap.c - the life of a bubblewrap sandbox, for where there is no container engine. It has no limits of
- * its own: those are made before it starts (rlimits, in set_limits) or before it is given any code (control
- * group, in join_group). It lives as long as bwrap, our child, does.
+/* bwrap.c - the life of a bubblewrap sandbox, used where there is no container engine. bwrap sets no limits
+ * itself. They are set before it starts (resource limits, in set_limits) or before it is given any code (the
+ * control group, in join_group). The sandbox lives as long as bwrap, our child.
  */
 #include "engine/bwrap.h"
 
@@ -31,25 +31,26 @@
 #include "limits/seccomp.h"
 #include "records/owner.h"
 
-/* uids from here to 2^31-2 are used by nothing: above those of containers, below what is negative as an int.
- */
+/* Nothing uses the uids from here to 2^31-2: they are above those of containers, and not yet negative as
+ * an int. */
 #define FREE_UID_FIRST 0x70000000u
 #define FREE_UID_COUNT 0x0ffffffeu
-#define OWN_FILES      4096 /* of a supervisor whose uid other sandboxes have too */
-/* bwrap builds its sandbox in some ms; but a mount of the host that hangs makes it hang too */
+#define OWN_FILES      4096 /* for a supervisor whose uid other sandboxes share */
+/* bwrap builds its sandbox in a few ms, but hangs when a mount of the host hangs */
 #define JOIN_MS    20000
-#define END_MS     1000  /* for all of it to be gone */
-#define AT_ONCE_MS 30    /* what the program's end waits for itself: bwrap is gone after 2 ms */
+#define END_MS     1000  /* for everything to be gone */
+#define AT_ONCE_MS 30    /* what the program itself waits at its end: bwrap is gone after 2 ms */
 #define AFTER_MS   10000 /* what the keeper waits */
 #define STEP_MS    10    /* between looks for the first process inside */
 
-/* ---- what runs between fork and exec, and beside bwrap ---- */
+/* ---- run between fork and exec, and beside bwrap ---- */
 
 /* A uid that nothing on this host uses. */
 static unsigned pick_uid(bool outlives)
 {
-    /* Our pid makes it ours among the sandboxes of this host: other sandboxes' code can then neither signal
-     * nor count against it. One that outlives us is still there when a later program has our pid. */
+    /* Our pid sets it apart from the other sandboxes of this host, so that their code can neither signal
+     * ours nor count against its limits. A sandbox that outlives us gets a random number instead, since a
+     * later program may have our pid. */
     unsigned number = (unsigned)getpid();
 
     if (outlives && getrandom(&number, sizeof number, 0) != sizeof number)
@@ -78,21 +79,22 @@ static int complain(const char *what)
 
 struct setup {
     const struct sandbox_options *o;
-    unsigned uid;      /* 0: stay who we are */
-    bool limit_memory; /* for each process, where no control group does it for all */
+    unsigned uid;      /* 0: keep our own */
+    bool limit_memory; /* per process, where no control group limits the whole sandbox */
 };
 
-/* In the child, before exec: only calls that are safe there. The limits while we may, then the uid.
+/* Runs in the child before exec, so it makes only calls that are safe there. Sets the limits while it may,
+ * then the uid.
  *
- * A sandbox of an ordinary user has the uid of that user's other sandboxes. Then what a user namespace is
- * made under is the limit for all of them together (signals, processes), and whose limit of files is lower
- * than what all have in flight may pass no descriptor: so the code gets its own limits inside (start.py), and
- * the supervisor has room that no code can use up.
+ * The sandboxes of an ordinary user all have that user's uid. The limits under which a user namespace is
+ * made (signals, processes) then hold for all of them together, and a process whose limit of files is
+ * lower than the number of descriptors that they all have in flight cannot pass one. So the code gets its
+ * own limits inside (start.py), and the supervisor keeps reserves that no code can use up.
  *
- * No --die-with-parent and no death signal: when bwrap is killed between its clone and its word to the child
- * that its uids are mapped, the child waits for that word for ever, in no control group yet. Left alone it
- * starts the supervisor, which finds the channel closed and ends, and everything with it, as it does whenever
- * the program goes. */
+ * There is no --die-with-parent and no death signal. If bwrap were killed after its clone and before it
+ * tells the child that its uids are mapped, the child would wait for ever, still outside any control
+ * group. Left alone, it starts the supervisor, which finds the channel closed and ends everything, as it
+ * does whenever the program is gone. */
 static int set_limits(void *ctx)
 {
     const struct setup *s = ctx;
@@ -110,7 +112,7 @@ static int set_limits(void *ctx)
         {RLIMIT_STACK, 8 << 20},
         {RLIMIT_RTPRIO, 0},
         {RLIMIT_NICE, 0},
-        /* as many as we may; how many the code may have is set inside or by a group */
+        /* as many as allowed; the limit for the code is set inside or by a control group */
         {RLIMIT_NPROC, RLIM_INFINITY},
     };
 
@@ -127,7 +129,8 @@ static int set_limits(void *ctx)
     return 0;
 }
 
-/* What bwrap says there (--info-fd): {"child-pid": N, ...}; 0 when it ends without. */
+/* The child's pid from what bwrap writes there (--info-fd): {"child-pid": N, ...}; 0 if it ends without
+ * one. */
 static pid_t child_pid(int fd)
 {
     static const char key[] = "\"child-pid\": ";
@@ -143,7 +146,7 @@ static pid_t child_pid(int fd)
         char *end = NULL;
         long pid = at ? strtol(at + strlen(key), &end, 10) : 0;
 
-        if (end && *end) /* all of the number is here */
+        if (end && *end) /* the whole number has arrived */
             return (pid_t)pid;
     }
     return 0;
@@ -154,11 +157,11 @@ struct join {
     pid_t bwrap;
 };
 
-/* Joining makes the kernel wait for a grace period of all CPUs, 5 to 25 ms. So it is done beside bwrap while
- * that builds the sandbox and Python starts. Nothing is lost by it: Python waits for our first byte, which
- * comes when this has ended well, so every process and page of the code's is the group's. The child goes
- * first: were we and the program killed with bwrap alone in the group, the next start would kill bwrap,
- * perhaps before it has told its child to go on. */
+/* Joining makes the kernel wait for a grace period on all CPUs, 5 to 25 ms, so it is done while bwrap
+ * builds the sandbox and Python starts. No code can escape the group that way: Python waits for our first
+ * byte, which is sent only after this has succeeded, so every process and page of the code is counted. The
+ * child joins first. If only bwrap were in the group when we and the program were killed, the next start
+ * would kill bwrap, perhaps before it has told its child to go on. */
 static int join_group(void *ctx)
 {
     const struct join *j = ctx;
@@ -174,7 +177,7 @@ static int join_group(void *ctx)
 
 /* ---- start ---- */
 
-/* Python is told to go on. Whether it really started shows at its first word. */
+/* Tell Python to go on. Whether it really started shows with its first frame. */
 static int release(struct attempt *a)
 {
     if (session_dir_hand_over(a->channel, a->listener) != 0)
@@ -207,8 +210,8 @@ static void joined(void *ctx, struct job *j)
     attempt_fail(a, a->fault);
 }
 
-/* A pipe whose writing end reads too: bwrap must not die of SIGPIPE when we have, its child would wait for it
- * for ever. */
+/* A pipe whose writing end can also read. Otherwise bwrap would die of SIGPIPE once we are dead, and its
+ * child would wait for it for ever. */
 static int info_pipe(int ends[2])
 {
     char path[32];
@@ -224,7 +227,7 @@ static int info_pipe(int ends[2])
     return both < 0 ? -1 : 0;
 }
 
-/* Nobody joins a control group, so nobody waits for bwrap's word. */
+/* No process joins a control group here, so the start does not wait for what bwrap writes. */
 static void serve_info(void *ctx, short revents)
 {
     struct attempt *a = ctx;
@@ -252,7 +255,7 @@ static int start_join(struct attempt *a, int info)
     return a->helper ? 0 : -1;
 }
 
-/* All that is there before bwrap is: directory, control group, record, socket of a sandbox with a name. */
+/* Make what must exist before bwrap: directory, control group, record, and the socket of a named sandbox. */
 static int prepare(struct attempt *a)
 {
     struct cgroup_limits limits = {.memory = a->o->memory, .cpus = a->o->cpus, .pids = plan_pids(&a->given)};
@@ -276,7 +279,7 @@ static int prepare(struct attempt *a)
     return a->o->name && a->listener < 0 ? -1 : 0;
 }
 
-/* theirs, info: the ends of the channel and of the pipe that bwrap gets. */
+/* theirs, info: bwrap's ends of the channel and of the pipe. */
 static int start_bwrap(struct attempt *a, int theirs, int info)
 {
     struct argv argv autorelease(argv_release) = ARGV_INIT;
@@ -322,7 +325,7 @@ static int start(struct attempt *a)
     autoclose int info_in = info[0], info_out = info[1];
     if (start_bwrap(a, theirs, info_out) != 0)
         return -1;
-    fd_close(&info_out); /* the reader sees the end when bwrap has closed its own */
+    fd_close(&info_out); /* so that the reader sees the end once bwrap closes its own */
     keeper_start(a);
     if (fd_nonblock(a->channel, true) != 0)
         return error_errno(&a->err, "the sandbox's channel");
@@ -334,7 +337,8 @@ static int start(struct attempt *a)
     return release(a);
 }
 
-/* Memory is then limited for each process, which is told as weaker, processes by their own limit. */
+/* Without a control group, memory is limited per process, which is reported as weaker. The processes have
+ * a limit of their own. */
 static const char *weakness(const struct attempt *a, unsigned *unheld)
 {
     *unheld = a->holds_cpu ? 0 : SANDBOX_ASKED_CPUS;
@@ -361,8 +365,8 @@ static void find_peer(struct attempt *a)
     a->peer_start = a->peer > 1 ? owner_start_time(a->peer) : 0;
 }
 
-/* A bwrap that hangs. Stopped, it makes no first process any more: what it has made is found, and both are
- * killed. */
+/* bwrap hangs. Once stopped it can make no first process any more; one that it has made is found, and both
+ * are killed. */
 static bool end_hung(struct attempt *a)
 {
     kill(a->client->pid, SIGSTOP);
@@ -373,8 +377,8 @@ static bool end_hung(struct attempt *a)
     return gone;
 }
 
-/* Whoever hangs in there does not see that the channel has ended. True: nothing runs any more. wait: job_wait
- * for a child of ours, else job_attend. */
+/* A process that hangs inside does not notice that the channel is closed. True: nothing runs any more.
+ * wait: job_wait for our own child, otherwise job_attend. */
 static bool end_namespace(struct attempt *a, int wait_ms, bool (*wait)(struct job *, int))
 {
     int64_t until = clock_ms() + wait_ms;
@@ -383,7 +387,7 @@ static bool end_namespace(struct attempt *a, int wait_ms, bool (*wait)(struct jo
         bool ended = !a->client || wait(a->client, 0);
 
         if (!ended)
-            find_peer(a); /* bwrap may be about to make it */
+            find_peer(a); /* bwrap may be about to make the first process */
         if (attempt_knows_peer(a) ? attempt_kill_peer(a, attempt_left_ms(until)) : ended)
             return true;
         if (clock_ms() >= until)
@@ -399,7 +403,7 @@ static bool end(struct attempt *a, int64_t until)
     return end_namespace(a, left < END_MS ? left : END_MS, job_wait);
 }
 
-/* bwrap is told to end and mostly has at once. True: nothing is left. */
+/* bwrap has been told to end, and mostly is gone already. True: nothing is left. */
 static bool end_at_once(struct attempt *a)
 {
     bool gone = end_namespace(a, AT_ONCE_MS, job_wait);

@@ -1,4 +1,5 @@
-/* bwrap.h - the two files of bubblewrap: bwrap.c (its life), bwrap_argv.c (its words). */
+/* bwrap.h - what the two files for bubblewrap share: bwrap.c (start and end), bwrap_argv.c (its arguments
+ * and errors). */
 #ifndef ENGINE_BWRAP_H
 #define ENGINE_BWRAP_H
 

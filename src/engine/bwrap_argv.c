@@ -1,5 +1,5 @@
-/* bwrap_argv.c - the words for bubblewrap, and what it says of a failure. docs/SECURITY.md has the reason of
- * each flag.
+/* bwrap_argv.c - the arguments for bubblewrap, and what its errors mean. docs/SECURITY.md gives the reason
+ * for each flag.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +25,11 @@ static void push_tmpfs(struct argv *out, int64_t size, const char *perms, const 
 
 static void push_root(struct argv *out)
 {
-    /* Of /etc only what numpy, matplotlib and the loader fail without; where a distribution lacks one, so
-     * does the sandbox. */
+    /* From /etc only what numpy, matplotlib and the loader need. What a distribution lacks is missing
+     * inside too. */
     static const char *const etc[] = {"/etc/alternatives", "/etc/matplotlibrc", "/etc/fonts",
                                       "/etc/localtime", "/etc/ld.so.cache"};
-    /* Merged /usr or not: what is a link on the host is a link inside. */
+    /* With or without a merged /usr: what is a link on the host is a link inside. */
     static const char *const dirs[] = {"/bin", "/lib", "/lib64", "/lib32", "/sbin"};
     char target[64];
     struct stat st;
@@ -61,7 +61,7 @@ void bwrap_vector(const struct engine_plan *p, struct argv *out)
                "--unshare-cgroup", "--disable-userns", "--uid", uid, "--gid", uid, "--hostname", "sandpiper",
                "--cap-drop", "ALL", "--new-session", "--as-pid-1", NULL);
     push_root(out);
-    /* Some sysctls belong to a namespace (pid_max, msgmax) and would be the sandbox's to change. */
+    /* Some sysctls belong to a namespace (pid_max, msgmax), and the sandbox could change them. */
     argv_pushl(out, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", NULL);
     push_tmpfs(out, p->o->tmp_size, "1777", "/dev/shm");
     argv_pushl(out, "--remount-ro", "/dev", NULL);
@@ -94,8 +94,8 @@ static long read_sysctl(const char *path)
 
 static void explain_userns(struct error *err)
 {
-    /* AppArmor allows by path: a bwrap from elsewhere than the distribution's place stays forbidden, profile
-     * or not. */
+    /* AppArmor allows by path: a bwrap outside the distribution's place stays forbidden, with or without a
+     * profile. */
     static const struct {
         const char *path, *name;
         long bad;

@@ -1,6 +1,6 @@
-/* container.c - the life of a container: directory, socket, "docker run -d", the supervisor connects, it is
- * handed the listener. Where it never connects although it runs (a remote or virtual engine), the same again
- * with attached pipes.
+/* container.c - the life of a container. Make the directory and the socket and run "docker run -d"; the
+ * supervisor connects and is handed the listener. If the container runs but the supervisor never connects (a
+ * remote or virtual engine), start again with attached pipes.
  */
 #include "engine/container.h"
 
@@ -24,14 +24,15 @@
 #include "records/owner.h"
 #include "records/registry.h"
 
-#define RUN_MS      60000 /* "docker run"; a cold daemon on a slow disk takes its time */
+#define RUN_MS      60000 /* "docker run"; a cold daemon on a slow disk is slow */
 #define CLIENT_MS   10000 /* any other call of a client */
-#define LAST_MS     5000  /* "docker run -d" may still have to print its last word */
+#define LAST_MS     5000  /* "docker run -d" may still have to print its last line */
 #define LOOK_MS     1000  /* between looks at a container that runs but has not connected */
-#define CONNECT_MS  10000 /* then it never will: the socket is not shared */
+#define CONNECT_MS  10000 /* after that it never will: the socket is not shared */
 #define PATIENCE_MS 1500  /* with an engine that refuses to remove a container */
-/* The keeper: for the first process inside to end, where we may not kill it ourselves; then for the engine,
- * which removes the container by itself (--rm) and may refuse us while it is at it; for all the rest. */
+/* For the keeper: the time for the first process inside to end, where we may not kill it ourselves; then
+ * for the engine, which removes the container by itself (--rm) and may refuse us meanwhile; then for
+ * everything else. */
 #define ENDING_MS 300
 #define SETTLE_MS 100
 #define AFTER_MS  10000
@@ -97,7 +98,7 @@ static void looked(void *ctx, struct job *j)
     a->helper = NULL;
     if (runs && clock_ms() - a->started < CONNECT_MS)
         loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
-    else /* refused, or never tried; if it is the image's fault, attached pipes let us read why */
+    else /* refused, or never tried; if the image is at fault, attached pipes let us read why */
         attempt_again(a, true, NULL);
 }
 
@@ -141,7 +142,7 @@ static void client_done(void *ctx, struct job *j)
     struct attempt *a = ctx;
 
     a->unmade = !job_ok(j);
-    /* the client of attached pipes lives as long as the container; the kernel sees the end of the channel */
+    /* The client of attached pipes lives as long as the container. The end of the channel is seen anyway. */
     if (a->up || a->stdio)
         return;
     if (!job_ok(j))
@@ -150,8 +151,8 @@ static void client_done(void *ctx, struct job *j)
         loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
 }
 
-/* Without root there are no control groups to limit in the v1 hierarchy, nor in v2 where systemd has not
- * delegated memory. */
+/* Without root there are no control groups to set limits in: never in the v1 hierarchy, and in v2 only
+ * where systemd delegates memory and pids. */
 static bool lacks_groups(const struct attempt *a)
 {
     if (!client_of(a)->rootless_may_lack_groups || geteuid() == 0)
@@ -165,7 +166,7 @@ static bool lacks_groups(const struct attempt *a)
            || !strstr(buf_str(&text), "pids");
 }
 
-/* All that the client and the container find when they start. */
+/* Make what the client and the container need at their start. */
 static int prepare(struct attempt *a)
 {
     a->holds_memory = a->holds_pids = a->holds_cpu = !lacks_groups(a);
@@ -180,12 +181,12 @@ static int prepare(struct attempt *a)
     return a->stdio || a->listener >= 0 ? 0 : -1;
 }
 
-/* in, out: what the client gets as 0 and 1, where it is attached. */
+/* in, out: the client's stdin and stdout, when it is attached. */
 static int start_client(struct attempt *a, int in, int out)
 {
     struct argv argv autorelease(argv_release) = ARGV_INIT;
     struct engine_plan plan;
-    /* with a name it does not end with us: attempt_named.c */
+    /* a named sandbox does not end with us: attempt_named.c */
     autofree char *owner = a->o->name ? xstrdup("") : owner_self();
     autoclose int hold = session_dir_hold(&a->dir, &a->err);
 
@@ -194,8 +195,8 @@ static int start_client(struct attempt *a, int in, int out)
     attempt_plan(a, &plan);
     plan.owner = owner;
     a->engine->vector(&plan, &argv);
-    /* If the directory went while the client is at work docker's would hang, and podman's leave a container.
-     */
+    /* If the directory were removed while the client is at work, docker's client would hang and podman's
+     * would leave a container behind. */
     int keep[] = {hold, -1};
     struct job_options o = {.argv = argv.v,
                             .watch = {a->loop, client_done, a},
@@ -259,7 +260,7 @@ bool container_alive(struct attempt *a)
     return runs;
 }
 
-/* What docker's daemon could not hold it says when the container is made. */
+/* docker's daemon says when the container is made which limits it cannot enforce. */
 static unsigned discarded(const char *said)
 {
     static const struct {
@@ -287,7 +288,7 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld)
     if (!a->holds_memory)
         return "podman without root has no control groups here: memory is limited per process, not in total, "
                "and CPU time is not limited";
-    /* The daemon itself knows what it cannot hold, and says so when the container starts. */
+    /* The daemon knows what it cannot enforce, and says so when the container starts. */
     if (strstr(said, "imitation discarded") || strstr(said, "not supported"))
         return "the engine cannot enforce every limit here (rootless, or a kernel without the controllers); "
                "see: docker info";
@@ -311,13 +312,13 @@ void container_detach(struct attempt *a)
 
 /* ---- end ---- */
 
-/* True when it is gone. A busy engine may refuse us for seconds while it removes one that ended by itself: so
- * long it is asked again. */
+/* True when it is gone. A busy engine may refuse us for seconds while it removes a container that ended by
+ * itself, so ask again for up to patience_ms. */
 static bool remove_container(struct attempt *a, int64_t until, int patience_ms)
 {
     for (int wait = 100, waited = 0;; waited += wait, wait = wait < 800 ? 2 * wait : wait) {
         struct job *j = removal_start(a->engine, a->name, (struct job_watch){0});
-        enum removal_end end = REMOVAL_REFUSED; /* also where no process can be started just now */
+        enum removal_end end = REMOVAL_REFUSED; /* also when no process can be started just now */
 
         if (j) {
             job_wait(j, attempt_left_ms(until));
@@ -330,7 +331,7 @@ static bool remove_container(struct attempt *a, int64_t until, int patience_ms)
     }
 }
 
-/* Was there a container at any time? */
+/* Can there ever have been a container? */
 static bool was_made(const struct attempt *a)
 {
     return a->name && (a->taken || (a->client && a->fault != FAULT_ABSENT));
@@ -338,8 +339,8 @@ static bool was_made(const struct attempt *a)
 
 bool container_end(struct attempt *a, int64_t until)
 {
-    /* A client that is killed in the middle of a start leaves a container that nobody asked for; so let it
-     * come to its end. It does soon: the supervisor finds no listener. */
+    /* A client killed in the middle of a start leaves a container behind that nobody asked for, so let it
+     * finish. That takes little time, because the supervisor finds no listener. */
     bool ended = !a->client || a->stdio || job_wait(a->client, attempt_left_ms(until) / 2);
 
     return (!was_made(a) || remove_container(a, until, PATIENCE_MS)) && ended;
@@ -359,7 +360,7 @@ bool container_end_as_keeper(struct attempt *a)
     if (attempt_kill_peer(a, ENDING_MS))
         poll(NULL, 0, SETTLE_MS);
     bool ended = !a->client || job_attend(a->client, attempt_left_ms(until) / 2);
-    /* a client that failed has made none, or has removed it */
+    /* a client that failed has made no container, or has removed it */
     bool sure = a->up || !a->client || !ended || !a->unmade;
     bool gone = remove_container(a, until, sure ? AFTER_MS : 0) || !sure;
     if (!ended && a->stdio)

@@ -1,5 +1,5 @@
-/* container.h - what docker and podman have in common: the life of a container by way of a client that takes
- * nearly the same words. struct engine's "own" is a struct container_client.
+/* container.h - what docker and podman share: the life of a container, run through a client that takes nearly
+ * the same arguments. The member "own" of struct engine is a struct container_client.
  */
 #ifndef ENGINE_CONTAINER_H
 #define ENGINE_CONTAINER_H
@@ -8,19 +8,19 @@
 
 #include "engine/engines.h"
 
-struct container_client {            /* where the words of the two differ */
-    const char *bind_read_only;      /* of --mount */
-    const char *list_format;         /* of ps: name, space, label "sandpiper.owner" */
-    const char *const *run_words;    /* more flags of run, NULL at the end */
-    const char *const *remove_words; /* and of rm -f */
-    const char *fallback_runtime;    /* tried where the default one fails; or NULL */
-    bool runtime_is_global;          /* --runtime stands before "run" */
-    bool tmpfs_owned;                /* a tmpfs can have an owner and a number of files */
+struct container_client {            /* where the arguments of the two clients differ */
+    const char *bind_read_only;      /* the read-only option of --mount */
+    const char *list_format;         /* for ps: name, space, label "sandpiper.owner" */
+    const char *const *run_words;    /* further arguments of run, ending with NULL */
+    const char *const *remove_words; /* further arguments of rm -f, ending with NULL */
+    const char *fallback_runtime;    /* tried when the default runtime fails; or NULL */
+    bool runtime_is_global;          /* --runtime goes before "run" */
+    bool tmpfs_owned;                /* a tmpfs can have an owner and a limit on its number of files */
     bool raises_limits;              /* its daemon may raise our hard limits */
-    bool rootless_may_lack_groups;   /* without root it has the control groups that systemd delegates */
+    bool rootless_may_lack_groups;   /* without root it has only the control groups that systemd delegates */
 };
 
-/* Members of struct engine for both: container_argv.c, then container.c. */
+/* Members of struct engine for both, from container_argv.c and then from container.c. */
 void container_vector(const struct engine_plan *p, struct argv *out);
 enum engine_fault container_explain(const struct engine_plan *p, const char *said, struct error *err);
 void container_remove(const struct engine *e, const char *name, struct argv *out);
@@ -44,7 +44,7 @@ void container_detach(struct attempt *a);
     .attach = container_attach, .detach = container_detach, .remove = container_remove,            \
     .list = container_list
 
-/* Does what a client wrote to stderr say that no daemon is there for us? */
+/* Does what a client wrote to stderr say that the daemon is not running or refuses us? */
 bool container_no_daemon(const char *said);
 
 #endif

@@ -1,6 +1,6 @@
-/* container_argv.c - the words for docker's and podman's clients, and what they say of a failure.
- * docs/SECURITY.md has the reason of each flag. No path of the host is bound but the directory with the
- * socket, read-only.
+/* container_argv.c - the arguments for the clients of docker and podman, and what their errors mean.
+ * docs/SECURITY.md gives the reason for each flag. The only path of the host that is bound is the directory
+ * with the socket, read-only.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +18,8 @@ static void set_env(void *ctx, const char *name, const char *value)
     argv_pushf(ctx, "%s=%s", name, value);
 }
 
-/* docker copies the proxies of ~/.docker/config.json, password and all, into every container, unless they are
- * set. */
+/* docker copies the proxies of ~/.docker/config.json, passwords included, into every container that does
+ * not set them. */
 static void push_proxies(struct argv *out)
 {
     static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
@@ -62,14 +62,14 @@ static void push_limits(const struct engine_plan *p, struct argv *out)
                "msgqueue=0:0", "--ulimit", "sigpending=256:256", "--ulimit", "stack=8388608:8388608",
                "--ulimit", NULL);
     argv_pushf(out, "nofile=%d:%d", o->open_files, o->open_files);
-    /* A second fence, for the uid over the whole host; the first is pids-limit. */
+    /* A second barrier, which counts the uid on the whole host; --pids-limit is the first. */
     argv_push(out, "--ulimit");
     argv_pushf(out, "nproc=%d:%d", nproc, nproc);
     argv_push(out, "--ulimit");
     argv_pushf(out, "fsize=%lld:%lld", (long long)o->file_size, (long long)o->file_size);
 }
 
-/* --mount is a line of CSV: a path with a comma or a quote in it is put in quotes. */
+/* --mount takes a line of CSV, so a path with a comma or a quote in it must be quoted. */
 static char *mount_source(const char *path)
 {
     struct buf quoted = BUF_INIT(0);
@@ -97,7 +97,7 @@ static void push_places(const struct engine_plan *p, struct argv *out)
     argv_pushf(out, "/tmp:rw,nosuid,nodev,exec,mode=1777,size=%lld%s", (long long)o->tmp_size,
                client->tmpfs_owned ? ",nr_inodes=10000" : "");
     argv_push(out, "--tmpfs");
-    /* Where it cannot have an owner: the code runs under one uid, so 1777 says the same. */
+    /* Where it cannot have an owner, 1777 does the same, because the code runs under a single uid. */
     if (client->tmpfs_owned)
         argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,mode=0700,uid=%u,gid=%u,size=%lld,nr_inodes=%d",
                    p->uid, p->uid, (long long)o->data_size, o->data_files);
@@ -186,7 +186,7 @@ static enum engine_fault explain_image(const struct engine_plan *p, struct error
 
     if (strncmp(p->o->image, "sandpiper:", 10) == 0)
         error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nbuild it: make image", name, p->o->image);
-    else /* one that the user named: never fetched unasked */
+    else /* an image that the user named is never fetched unasked */
         error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\npull it (%s pull %s), or check --image",
                   name, p->o->image, name, p->o->image);
     return FAULT_ABSENT;

@@ -1,9 +1,9 @@
-/* custom.c - engines that the user has written: config.yaml names one by the command that starts its Python,
- * which then speaks with us over its stdin and stdout. Its walls are those that the user gives it; which of
- * them stand only the code inside can see ("sandpiper doctor").
+/* custom.c - engines that the user defines. config.yaml gives the command that starts the engine's Python,
+ * which then talks to us over its stdin and stdout. The user provides the walls; only code inside can see
+ * which of them stand ("sandpiper doctor").
  *
- * The command is nobody's container and leaves nothing to be removed by name: the end of its stdin ends the
- * supervisor and everything inside, and a command that does not end then is killed.
+ * The command is not a container and leaves nothing behind to be removed by name. The end of its stdin ends
+ * the supervisor and everything inside; a command that then does not exit is killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #include "engine/attempt.h"
 #include "engine/job.h"
 
-#define END_MS     2000 /* for the command to end by itself, which may have to tell another machine */
-#define AT_ONCE_MS 30   /* what the program's end waits for it; else the keeper does */
+#define END_MS     2000 /* for the command to exit by itself; it may have to tell another machine */
+#define AT_ONCE_MS 30   /* what the program waits at its end; after that the keeper does */
 #define KILLED_MS  1000
 
 static const struct argv *start_of(const struct engine *e)
@@ -46,15 +46,15 @@ static void push_variable(void *ctx, const char *name, const char *value)
     argv_pushf(ctx, "env:%s=%s", name, value);
 }
 
-/* What stands for {python}. Its supervisor comes as the first lines that Python reads (-i: as if they were
- * typed), so nothing in these words means anything to a shell, to which ssh hands them, or is too long. */
+/* The words that replace {python}. The supervisor's source arrives as the first lines that Python reads
+ * (-i: as if typed). So no word here is too long, or means anything to the shell that ssh hands them to. */
 static void python_words(const struct engine_plan *p, struct argv *out)
 {
     struct engine_plan plan = *p;
 
     plan.holds_memory = names(p->engine, "{memory}");
     plan.holds_pids = names(p->engine, "{pids}");
-    plan.shares_user = true; /* nobody else has set a limit of files */
+    plan.shares_user = true; /* nothing else has set a limit on files */
     argv_pushl(out, "-I", "-S", "-u", "-i", "-q", "-", "stdio", NULL);
     plan_options(&plan, out);
     argv_pushf(out, "heap=%lld", plan.holds_memory ? 0 : (long long)p->o->memory);
@@ -99,7 +99,7 @@ static void vector(const struct engine_plan *p, struct argv *out)
     }
 }
 
-/* text as Python's b'...', every byte that is not plainly itself as \xNN. */
+/* Append text as Python's b'...', with \xNN for every byte that needs escaping. */
 static void add_python_bytes(struct buf *out, const char *text)
 {
     buf_addstr(out, "b'");
@@ -112,7 +112,7 @@ static void add_python_bytes(struct buf *out, const char *text)
     buf_addstr(out, "'");
 }
 
-/* The lines that Python reads first. The last one, empty, ends the statement; the channel follows. */
+/* The lines that Python reads first. The empty last line ends the statement; the channel follows. */
 static char *opening(const char *guest)
 {
     struct buf text = BUF_INIT(0);
@@ -126,7 +126,7 @@ static char *opening(const char *guest)
     return buf_steal(&text, NULL);
 }
 
-/* ---- its life ---- */
+/* ---- start and end ---- */
 
 static int start_client(struct attempt *a, int in, int out)
 {
@@ -138,7 +138,7 @@ static int start_client(struct attempt *a, int in, int out)
     attempt_plan(a, &plan);
     plan.name = name;
     vector(&plan, &argv);
-    /* A session of its own: a client that wants a password has no terminal to ask for it. */
+    /* A session of its own, so that a client that wants a password has no terminal to ask on. */
     struct job_options o = {.argv = argv.v,
                             .watch = {.loop = a->loop},
                             .in = in,
@@ -167,9 +167,9 @@ static int start(struct attempt *a)
     if (rc != 0)
         return -1;
     keeper_start(a);
-    attempt_found_peer(a, a->client->pid); /* nobody here is nearer to what runs inside */
+    attempt_found_peer(a, a->client->pid); /* the nearest process to the inside that can be seen from here */
     autofree char *text = opening(a->guest);
-    /* One that has ended already says why, and the end of the channel is seen. */
+    /* If the command has exited already, its stderr says why, and the end of the channel is noticed. */
     if ((fd_write_all(in[1], text, strlen(text)) != 0 && errno != EPIPE) || fd_nonblock(in[1], true) != 0
         || fd_nonblock(out[0], true) != 0)
         return error_errno(&a->err, "pipe");
@@ -178,7 +178,7 @@ static int start(struct attempt *a)
     return 0;
 }
 
-/* Memory is then limited for each process, and processes by a limit of their user. */
+/* Without {memory}, memory is limited per process; the number of processes is limited for their uid. */
 static const char *weakness(const struct attempt *a, unsigned *unheld)
 {
     *unheld = a->holds_cpu ? 0 : SANDBOX_ASKED_CPUS;
@@ -189,7 +189,7 @@ static const char *weakness(const struct attempt *a, unsigned *unheld)
     return a->holds_cpu ? NULL : "its start has no {cpus}: CPU time is not limited";
 }
 
-/* Python's prompts, which stand before the first thing that it says. */
+/* Skip Python's prompts, which precede its first message. */
 static const char *without_prompts(const char *said)
 {
     while (!strncmp(said, ">>> ", 4) || !strncmp(said, "... ", 4))
@@ -221,7 +221,7 @@ static bool end_client(struct attempt *a, int wait_ms, bool (*wait)(struct job *
 {
     if (!a->client || wait(a->client, wait_ms))
         return true;
-    child_kill(a->client->pid, SIGKILL); /* with its group */
+    child_kill(a->client->pid, SIGKILL); /* and its process group */
     return wait(a->client, KILLED_MS);
 }
 

@@ -1,4 +1,4 @@
-/* docker.c - what docker does in another way than podman: container.h. */
+/* docker.c - where docker differs from podman (container.h). */
 #include <string.h>
 
 #include "engine/container.h"
@@ -14,7 +14,7 @@ static const struct container_client client = {
     .raises_limits = true,
 };
 
-/* The daemon's own, wherever that is. */
+/* Asks for the daemon's own runc, wherever the daemon is. */
 static void runc_version(const char *runtime, struct argv *out)
 {
     if (!runtime || !strcmp(runtime, "runc"))

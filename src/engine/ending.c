@@ -1,11 +1,11 @@
-/* ending.c - the end of a start: the channel closed, the container or the namespace gone, its control
- * group and its directory removed.
+/* ending.c - end a start: close the channel, end the container or namespace, remove its control group and
+ * directory.
  *
- * While the program goes on it waits for that. At its own end nobody should: closing the channel ends the
- * supervisor and everything inside, and what an engine then takes to remove the container (0.1 s, and many
- * times that on a busy machine) is the keeper's business (keeper.h), as all of it is when the program is
- * killed. The keeper leans on nobody inside: it kills the first process there. If it is killed too, the next
- * start finds what there is by its record.
+ * While the program goes on, it waits for all that. At its own end it does not wait. Closing the channel ends
+ * the supervisor and everything inside, but the engine then needs 0.1 s to remove a container, and many times
+ * that on a busy machine. This is left to the keeper (keeper.h), as everything is when the program is killed.
+ * The keeper depends on nobody inside: it kills the first process there. If the keeper is killed too, the
+ * next start finds what is left by its record.
  */
 #include "engine/attempt.h"
 
@@ -18,8 +18,8 @@
 #include "engine/job.h"
 #include "records/owner.h"
 
-#define CLIENT_MS 10000 /* a call of an engine's client */
-#define REAP_MS   100   /* for a keeper that has nothing to do to be gone */
+#define CLIENT_MS 10000 /* one call of an engine's client */
+#define REAP_MS   100   /* for a keeper with nothing to do to exit */
 
 static void close_channel(struct attempt *a)
 {
@@ -47,7 +47,7 @@ int attempt_left_ms(int64_t until)
     return left < 0 ? 0 : left > CLIENT_MS ? CLIENT_MS : (int)left;
 }
 
-/* Nothing of it is ours any more. */
+/* Forget everything that was started, without removing it. */
 static void forget(struct attempt *a)
 {
     job_abandon(a->client);
@@ -71,7 +71,7 @@ static void stop_waiting(struct attempt *a)
     a->helper = NULL;
 }
 
-/* What could not be ended is for the next start, which finds it by its directory. */
+/* What could not be ended is left to the next start, which finds it by its directory. */
 static bool clear(struct attempt *a, int64_t until)
 {
     stop_waiting(a);
@@ -103,7 +103,7 @@ void attempt_end_as_keeper(struct attempt *a)
         session_dir_remove(&a->dir);
 }
 
-/* False: there is no keeper. */
+/* Leave the rest to the keeper. False: there is none. */
 static bool hand_over(struct attempt *a)
 {
     pid_t keeper = keeper_take_over(a);
@@ -112,7 +112,7 @@ static bool hand_over(struct attempt *a)
         return false;
     autofree char *owner = owner_of(keeper);
     if (a->dir.path)
-        attempt_record(a, owner, false, NULL); /* cannot be written where it has done its work already */
+        attempt_record(a, owner, false, NULL); /* fails if the keeper has already removed the directory */
     forget(a);
     return true;
 }
@@ -132,7 +132,7 @@ void attempt_end_in_background(struct attempt *a)
         stop_waiting(a);
     if (a->begun && !a->engine->end_at_once(a))
         hand_over(a);
-    keeper_dismiss(a, 0); /* nobody waits for it */
+    keeper_dismiss(a, 0); /* nobody waits for it to exit */
     attempt_end(a, clock_ms() + CLIENT_MS);
 }
 

@@ -1,4 +1,4 @@
-/* engine.c - see engine.h: which engines are tried and in what order, what is remembered, what the user is
+/* engine.c - see engine.h: which engines are tried and in what order, what is cached, what the user is
  * told. */
 #include "engine/engine.h"
 
@@ -34,14 +34,14 @@ struct engine_run {
     const struct sandbox_options *o;
     const struct engine *candidates[CANDIDATES];
     size_t n, at;
-    bool remembered; /* the first candidate worked within the last day */
+    bool remembered; /* the first candidate worked within the last day, according to the cache */
     struct engine_cached cached;
-    struct buf causes; /* of all that failed, for the last word of auto */
+    struct buf causes; /* of all failures so far, for auto's final error */
     struct attempt attempt;
-    bool ended; /* candidates are used up, or done has been told */
+    bool ended; /* no candidate is left, or done was called with a failure */
 };
 
-/* Who names a runtime wants what it isolates, and who names an image what is in it. */
+/* A user who names a runtime wants its isolation, and one who names an image wants its contents. */
 static bool can_honour(const struct sandbox_options *o, const struct engine *e)
 {
     return e->images || (!o->runtime && !(o->asked & SANDBOX_ASKED_IMAGE));
@@ -75,7 +75,7 @@ static bool automatic(const struct engine_run *r)
 
 static void begin_next(void *ctx, short revents);
 
-/* Of an engine that the user has named as well. */
+/* The named engine cannot do what else was named. */
 static void cannot_honour(const struct sandbox_options *o, const char *engine, struct error *err)
 {
     const char *what = o->runtime ? "runtime" : "image";
@@ -84,7 +84,7 @@ static void cannot_honour(const struct sandbox_options *o, const char *engine, s
               what, what);
 }
 
-/* None of those that could honour what was named works. */
+/* No engine works that could honour what was named. */
 static void tell_named(const struct engine_run *r, struct error *err)
 {
     const struct sandbox_options *o = r->o;
@@ -102,7 +102,7 @@ static void tell_named(const struct engine_run *r, struct error *err)
                   o->image, buf_str(&r->causes), o->image);
 }
 
-/* The effect first, then the cause, then the shortest way out. */
+/* First the effect, then the cause, then the shortest way out. */
 static void tell_none(const struct engine_run *r, struct error *err)
 {
     const struct engine *simplest = NULL;
@@ -126,7 +126,7 @@ static void tell_none(const struct engine_run *r, struct error *err)
                   buf_str(&r->causes), way);
 }
 
-/* There is nothing to try. */
+/* There is no candidate at all. */
 static void tell_unknown(const struct sandbox_options *o, struct error *err)
 {
     if (engines_find(o->engine))
@@ -154,8 +154,8 @@ static void tell_failure(struct engine_run *r)
     r->given.done(r->given.ctx, -1, &err);
 }
 
-/* First line of an error, without the engine's name: "docker: its daemon ..." or "docker is not installed".
- */
+/* The first line of an error, without the engine's name: "docker: the daemon ..." or "docker is not
+ * installed". */
 static void first_line(const struct error *err, const char *engine, char *out, size_t size)
 {
     const char *p = err->text;
@@ -197,7 +197,7 @@ static void attempt_done(void *ctx, bool up)
         candidate_failed(r);
 }
 
-/* gVisor opens no socket of the host from inside unless its own configuration says so. */
+/* gVisor opens no socket of the host from inside unless its configuration allows it. */
 static bool no_host_socket(const char *runtime)
 {
     return runtime && strncmp(runtime, "runsc", 5) == 0;
@@ -280,7 +280,7 @@ static bool same(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* The first result waits for us; what is known for less than an hour need not be written again. */
+/* The first result waits for us, so an entry less than an hour old is not written again. */
 static bool known(const struct engine_run *r, const struct engine_cached *m)
 {
     const struct engine_cached *old = &r->cached;
@@ -299,7 +299,7 @@ static void tell(const struct engine_run *r, bool detail, const char *text)
         r->o->notice(r->o->notice_ctx, detail, line);
 }
 
-/* Once: it is the same with every start. */
+/* Only once, because it is the same at every start. */
 static void tell_spare(struct engine_run *r)
 {
     static bool told;
@@ -326,8 +326,8 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
                               .stdio = r->attempt.stdio};
     bool told = r->remembered && r->at == 0;
 
-    /* Told at the first start here, and to who has named such a limit; then only to who wants details: it is
-     * the same every day. */
+    /* Shown at the first start here, and always to a user who has set such a limit. Otherwise it is a
+     * detail, because it is the same every day. */
     if (facts.weakness)
         tell(r, told && !(r->o->asked & (SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS | SANDBOX_ASKED_PIDS)),
              facts.weakness);
@@ -346,7 +346,7 @@ bool engine_remembered(const struct sandbox_options *o, struct engine_cached *kn
     const struct engine *e = engines_find(engine_cache_load(o, known) ? known->engine : o->engine);
     char *python, *packages;
 
-    /* The host's packages may have changed since; looking costs a millisecond. */
+    /* The host's packages may have changed since; looking takes a millisecond. */
     if (e && e->host_python && engine_host_python("", &python, &packages)) {
         engine_cache_release(known);
         *known = (struct engine_cached){.engine = xstrdup(e->name), .python = python, .packages = packages};
@@ -434,7 +434,7 @@ int engine_connect(struct engine_run *r)
     return attempt_connect(&r->attempt);
 }
 
-/* What a start would begin with. NULL: err says why. */
+/* The engine that a start would try first. NULL: err says why there is none. */
 static const struct engine *first_candidate(const struct sandbox_options *o, struct error *err)
 {
     struct engine_run r = {.o = o};
@@ -475,7 +475,7 @@ int engine_argv(const struct sandbox_options *o, const char *guest, struct argv 
         .o = o,
         .guest = guest,
         .program = engines_client(e),
-        .holds_pids = !shares_user, /* who is not root has mostly no right to make control groups */
+        .holds_pids = !shares_user, /* users other than root mostly cannot make control groups */
         .holds_memory = !shares_user,
         .shares_user = shares_user,
         .name = "sandpiper-ID",

@@ -1,6 +1,6 @@
-/* engine_cache.c - see engine_cache.h. The key of an entry is the options and the client's file (path,
- * size, time: a new version has another), so a changed machine is simply not found. What is wrong with the
- * file is never an error: it is then made anew.
+/* engine_cache.c - see engine_cache.h. An entry's key is the options and the client's file (path, size and
+ * time, which a new version changes), so an entry from before a change is simply not found. A damaged file is
+ * never an error; it is written anew.
  */
 #include "engine/engine_cache.h"
 
@@ -174,8 +174,7 @@ static size_t packages_wanted(struct found list[FOUND_MAX])
     return n;
 }
 
-/* Is this the metadata's file of that package? It is named in the other spelling:
- * "scikit_learn-1.2.1.dist-info". */
+/* Is this the metadata of that package? File names spell it differently: "scikit_learn-1.2.1.dist-info". */
 static bool metadata_of(const char *file, const char *name)
 {
     for (; *name; file++, name++)
@@ -191,7 +190,7 @@ static bool ends_with(const char *s, const char *end)
     return n > k && !strcmp(s + n - k, end);
 }
 
-/* "numpy-1.24.2.egg-info" or "scipy-1.10.1.dist-info": the first two parts of the version say enough. */
+/* "numpy-1.24.2.egg-info" or "scipy-1.10.1.dist-info": keep the first two parts of the version. */
 static void note_package(struct found *list, size_t n, const char *file)
 {
     if (!ends_with(file, ".egg-info") && !ends_with(file, ".dist-info"))

@@ -50,8 +50,8 @@ const struct engine *engines_at(size_t i)
     return i < countof(all) ? all[i] : i - countof(all) < customs ? &custom[i - countof(all)] : NULL;
 }
 
-/* Rootless first: an escape from it is an ordinary user. podman of root comes after docker, which more people
- * have set up. */
+/* Rootless first: code that escapes from it is only an ordinary user. For root, podman comes after docker,
+ * which more people have set up. */
 const struct engine *engines_auto(size_t i)
 {
     static const struct engine *const order[2][countof(all)] = {

@@ -1,6 +1,6 @@
-/* engines.h - the engines there are. An engine is a description with a life: what it does in its own way is a
- * function here, what it can do is a flag. Nobody asks which engine it is but its own file (and container.c,
- * for docker and podman); tests/lint/check-engines.sh holds this.
+/* engines.h - the table of engines. An engine is a description: a function for each thing it does in its own
+ * way, and a flag for each thing it can do. Only an engine's own file (for docker and podman also
+ * container.c) may ask which engine it is; tests/lint/check-engines.sh checks this.
  */
 #ifndef ENGINE_ENGINES_H
 #define ENGINE_ENGINES_H
@@ -16,79 +16,86 @@ struct attempt;
 struct error;
 struct registry_entry;
 
-enum engine_fault { /* why a start failed, as far as it decides what to do next */
+enum engine_fault { /* why a start failed, as far as the next step depends on it */
                     FAULT_OTHER,
-                    FAULT_ABSENT,  /* not installed, no image, no daemon, no permission: not there for auto */
+                    /* no program, image, daemon or permission: auto treats the engine as missing */
+                    FAULT_ABSENT,
                     FAULT_SHARE,   /* it cannot bind our directory: try attached pipes */
                     FAULT_RUNTIME, /* the default runtime does not work here: try another */
 };
 
 struct engine {
-    const char *name;          /* as the user says it, and of its client, which is looked for in PATH */
-    const char *package;       /* what to install where it is missing */
-    const char *python_advice; /* a line for where the Python inside does not answer */
-    const char *host_variable; /* of the environment: which daemon its client asks; or NULL */
-    const void *own;           /* for its own file alone */
+    /* as the user writes it; also its client, looked up in PATH, unless client is set */
+    const char *name;
+    const char *package;       /* the package to install when it is missing */
+    const char *python_advice; /* one line of advice for when the Python inside does not answer */
+    /* the environment variable that tells its client which daemon to ask; or NULL */
+    const char *host_variable;
+    const void *own; /* private to the engine's own file */
 
-    const char *client;   /* the program that starts it, where that has another name; or NULL */
-    const char *identity; /* a digest of its definition, where the user has written that; or NULL */
-    bool custom;          /* the user has defined it; what it holds is only seen from inside */
-    bool named;           /* a sandbox can outlive the program, and a later one can find it */
-    bool images;          /* runs an image, under a runtime that can be chosen */
+    const char *client;   /* the program that starts it, if it has another name; or NULL */
+    const char *identity; /* for one that the user has defined: a digest of its definition; or NULL */
+    bool custom;          /* the user has defined it; which limits it enforces can only be seen from inside */
+    bool named;           /* a sandbox can outlive the program, and a later program can find it */
+    bool images;          /* it runs images, under a runtime that can be chosen */
     bool attached;        /* its client lives as long as the sandbox */
-    bool host_python;     /* inside is this machine's /usr/bin/python3 */
-    bool holds_files; /* it holds the number of files in /mnt/data; else they are counted after each cell */
-    bool own_limits;  /* its daemon starts the sandbox, so that our own hard limits do not bind it */
-    bool users_uid;   /* outside, a sandbox of an ordinary user has that user's uid */
-    bool only_here;   /* what "list" shows was started on this machine */
-    /* Processes besides the sandbox's own that a limit counts with them: under a uid that is the sandbox's
-     * alone, and under ours. */
+    bool host_python;     /* the Python inside is this machine's /usr/bin/python3 */
+    /* it limits the number of files in /mnt/data; if not, they are counted after each cell */
+    bool holds_files;
+    bool own_limits; /* its daemon starts the sandbox, so our own hard limits do not apply */
+    bool users_uid;  /* seen from outside, the sandbox of an ordinary user runs under that user's uid */
+    bool only_here;  /* everything that "list" shows was started on this machine */
+    /* How many processes a limit counts besides the sandbox's own: under a uid that only the sandbox has,
+     * and under ours. */
     int processes_fresh, processes_ours;
 
-    /* Start nothing: the argument vector of a start, and two lines (cause, remedy) for what the client wrote
-     * to stderr. */
+    /* These two start nothing. vector makes the argument vector of a start; explain turns what the client
+     * wrote to stderr into two lines (cause, remedy). */
     void (*vector)(const struct engine_plan *p, struct argv *out);
     enum engine_fault (*explain)(const struct engine_plan *p, const char *said, struct error *err);
 
-    /* Begin a start, from the loop. 0: attempt_up or attempt_fail follows; -1 with a->err. */
+    /* Begin a start, from the loop. 0: attempt_up() or attempt_fail() will follow; -1 with a->err. */
     int (*start)(struct attempt *a);
-    /* Is it there, where neither its first process nor an attached client tells? May be NULL. */
+    /* Is it still there? Asked only when neither its first process nor an attached client can tell. May be
+     * NULL. */
     bool (*alive)(struct attempt *a);
-    /* Which limits are weaker than asked for, as one line or NULL; *unheld: SANDBOX_ASKED_... of those that
-     * are not held at all. */
+    /* Which limits are weaker than asked for, in one line, or NULL. *unheld gets a SANDBOX_ASKED_... bit
+     * for each that is not enforced at all. */
     const char *(*weakness)(const struct attempt *a, unsigned *unheld);
 
-    /* The end of what was started, the channel being closed. True: nothing is left that runs or may yet. */
+    /* End what was started; the channel is already closed. True: nothing runs any more, and nothing can
+     * start. */
     bool (*end)(struct attempt *a, int64_t until); /* clock_ms() */
-    /* ... as far as that is a matter of moments; false: the keeper does the rest */
+    /* Do only what takes a moment; false: the keeper does the rest */
     bool (*end_at_once)(struct attempt *a);
-    bool (*end_as_keeper)(struct attempt *a); /* in the keeper, to whom the client is no child */
+    bool (*end_as_keeper)(struct attempt *a); /* called in the keeper, which is not the client's parent */
 
-    /* A named sandbox of another program: what is known beyond the record. Letting go of one. May be NULL. */
+    /* For the named sandbox of another program: attach finds out what the record does not say, detach
+     * releases it. May be NULL. */
     int (*attach)(struct attempt *a, const struct registry_entry *entry, struct error *err);
     void (*detach)(struct attempt *a);
 
-    /* Commands of its client: remove what has this name; list "NAME OWNER", a line each. NULL: nothing that
-     * its client would have to remove is ever left. */
+    /* Commands of the client: remove the container of that name; list one "NAME OWNER" per line. NULL:
+     * nothing is ever left for the client to remove. */
     void (*remove)(const struct engine *e, const char *name, struct argv *out);
     void (*list)(const struct engine *e, struct argv *out);
-    /* A command that says "runc version N" of the runtime it uses, NULL: its own. Nothing is pushed where
-     * that is another. May be NULL. */
+    /* A command that prints "runc version N" for the given runtime; NULL is the default runtime. Adds nothing
+     * to out when the runtime named is not runc. May be NULL. */
     void (*runc_version)(const char *runtime, struct argv *out);
 };
 
 extern const struct engine engine_docker, engine_podman, engine_bwrap, engine_custom;
 
-/* One of the user's own: name and start (its command, with placeholders; custom.c) must live on. At most 16;
- * what is beyond is not there. */
+/* Define an engine of the user's own. name and start (its command, with placeholders; see custom.c) are
+ * borrowed for good. At most 16; any further ones are ignored. */
 void engines_define(const char *name, const struct argv *start);
 const char *engines_client(const struct engine *e); /* the program that starts it */
 
-/* By name; NULL: there is none. */
+/* Look up an engine by name; NULL: there is none. */
 const struct engine *engines_find(const char *name);
-/* The i-th, in the order in which they are shown, or NULL after the last. */
+/* The i-th engine in the order in which they are shown, or NULL after the last. */
 const struct engine *engines_at(size_t i);
-/* The i-th that auto tries, or NULL. */
+/* The i-th engine that auto tries, or NULL after the last. */
 const struct engine *engines_auto(size_t i);
 
 #endif

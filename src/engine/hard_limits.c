@@ -15,16 +15,17 @@
 #include "engine/engines.h"
 #include "engine/options.h"
 
-#define MATTERS 8192 /* a higher limit is not looked at: who has so much in use knows */
+/* higher limits are treated as none: they matter only to users who know how much they use */
+#define MATTERS 8192
 #define PIDS_LEAST \
-    8 /* the supervisor, the interpreter, its copy, and some for the code; as the option has it */
+    8 /* the supervisor, the worker, its snapshot, and a few for the code; same minimum as the option's */
 #define FILES_LEAST 32
 
 static long hard(int what)
 {
     struct rlimit r;
 
-    /* infinity is above, too */
+    /* RLIM_INFINITY is greater, too */
     return getrlimit(what, &r) != 0 || r.rlim_max > MATTERS ? -1 : (long)r.rlim_max;
 }
 
@@ -35,7 +36,7 @@ static long number_after(const char *text, const char *word)
     return at ? strtol(at + strlen(word), NULL, 10) : 0;
 }
 
-/* Threads count, as the kernel counts them. */
+/* How many processes uid has. Threads count, as they do for the kernel. */
 static long running(uid_t uid)
 {
     DIR *d = opendir("/proc");

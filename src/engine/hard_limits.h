@@ -1,5 +1,6 @@
-/* hard_limits.h - how many processes and open files a sandbox can be given here. bwrap's and podman's
- * inherit our own hard limits, which may be below what was asked for; docker's daemon has its own.
+/* hard_limits.h - how many processes and open files a sandbox can be given on this machine. Sandboxes of
+ * bwrap and podman inherit our own hard limits, which may be lower than what was asked for; docker's daemon
+ * has its own limits.
  */
 #ifndef ENGINE_HARD_LIMITS_H
 #define ENGINE_HARD_LIMITS_H
@@ -11,23 +12,24 @@ struct engine;
 struct error;
 struct sandbox_options;
 
-struct hard_limits { /* as they bind a sandbox of this engine */
+struct hard_limits { /* as they apply to a sandbox of this engine */
     const struct engine *engine;
-    long processes, files; /* -1: none */
-    long used;             /* of the processes, by whom the limit counts besides the sandbox */
-    bool fresh;            /* nobody: the sandbox has a uid of its own */
+    long processes, files; /* -1: no limit */
+    long used;             /* processes besides the sandbox's own that the limit counts */
+    bool fresh;            /* the limit counts no others, since the sandbox has a uid of its own */
 };
 
-/* Look at them, and at what runs under our uid where that counts. */
+/* Read the limits, and count the processes under our uid where the limit includes them. */
 void hard_limits_read(const struct engine *engine, struct hard_limits *limits);
 
-/* given (asked for, at first) becomes what there is room for, and a line about each that is less goes into
- * told. -1 with err: too little to run anything, or less than the user has named, which is never replaced. */
+/* Lower the limits in given (at first what was asked for) to what is available, and add a line to told for
+ * each one lowered. -1 with err: too few to run anything, or fewer than the user named, which are never
+ * lowered. */
 int hard_limits_fit(const struct hard_limits *limits, struct sandbox_options *given, struct buf *told,
                     struct error *err);
 
-/* "100 64": our hard limits as far as they may matter; what was learnt under others is not known under these.
- */
+/* "100 64": our hard limits, as far as they may matter. It is part of the cache's key, because what was
+ * learnt under other limits does not apply under these. */
 char *hard_limits_key(void);
 
 #endif

@@ -20,12 +20,13 @@
 #include "base/scrub.h"
 
 #define TEXT_MAX (16 * 1024)
-#define OUT_MAX  (256 * 1024) /* "ps": 110 bytes for each of all users' containers */
-#define TICK_MS  20           /* where the kernel has no pidfd */
+#define OUT_MAX  (256 * 1024) /* for "ps": 110 bytes for each container of all users */
+#define TICK_MS  20           /* how often to look where the kernel has no pidfd */
 
 extern char **environ;
 
-/* What an engine's client needs of our environment. Keys, proxies with passwords and the rest stay here. */
+/* Does an engine's client need this variable? Keys, proxies with passwords and everything else are
+ * withheld. */
 static bool env_passes(const char *entry)
 {
     static const char *const names[] = {
@@ -69,11 +70,11 @@ static void read_pipe(struct job *j, int *fd, struct buf *into)
 {
     char part[8192];
 
-    for (int i = 0; *fd >= 0 && i < 16; i++) { /* a flood must not keep the loop here */
+    for (int i = 0; *fd >= 0 && i < 16; i++) { /* a flood of output must not hold up the loop */
         ssize_t n = read(*fd, part, sizeof part);
 
         if (n > 0) {
-            /* past the cap it is dropped, but always read: a full pipe would stop the child */
+            /* past the cap it is dropped, but still read, because a full pipe would block the child */
             buf_add(into, part, (size_t)n);
             continue;
         }
@@ -120,7 +121,7 @@ static bool reap(struct job *j, int timeout_ms)
 {
     if (!j->ended && child_wait(j->pid, timeout_ms, &j->status)) {
         j->ended = true;
-        read_pipe(j, &j->out, &j->out_text); /* what it said last */
+        read_pipe(j, &j->out, &j->out_text); /* its last output */
         read_pipe(j, &j->err, &j->err_text);
         unwatch(j);
         fd_close(&j->pidfd);
@@ -216,7 +217,7 @@ struct job *job_start(const struct job_options *o, struct error *err)
     fd_close(&errs[1]);
     j->out = out[0];
     j->err = errs[0];
-    j->pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0); /* CLOEXEC by birth */
+    j->pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0); /* always CLOEXEC */
     j->deadline = o->deadline_ms > 0 ? clock_ms() + o->deadline_ms : 0;
     if (o->watch.loop)
         watch(j);
@@ -242,7 +243,7 @@ struct job *job_command(struct argv *argv, int deadline_ms, struct job_watch wat
     return j;
 }
 
-/* Read what it writes until it has ended. */
+/* Wait for its end, reading its output meanwhile. */
 static bool wait_until(struct job *j, bool (*ended)(struct job *j), int timeout_ms)
 {
     int64_t end = clock_ms() + timeout_ms;
@@ -292,7 +293,7 @@ static bool process_ended(struct job *j)
 
 bool job_attend(struct job *j, int timeout_ms)
 {
-    j->watch.loop = NULL; /* it is our parent's */
+    j->watch.loop = NULL; /* the loop belongs to our parent */
     return wait_until(j, process_ended, timeout_ms);
 }
 
@@ -324,8 +325,8 @@ bool job_ok(const struct job *j)
     return j->ended && !j->timed_out && WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
 }
 
-/* Clients print usage hints after the cause and warnings before it; what says most is the last line that
- * names an error. */
+/* Clients print warnings before the cause and usage hints after it, so take the last line that mentions an
+ * error. */
 char *job_complaint(const struct job *j)
 {
     const char *text = buf_str(&j->err_text), *best = NULL, *first = NULL;

@@ -11,17 +11,17 @@
 #include "engine/attempt.h"
 #include "engine/job.h"
 
-#define NAME "sp-keeper" /* so that "killall sandpiper" leaves it to its work */
+#define NAME "sp-keeper" /* so that "killall sandpiper" spares it */
 
-/* Written whole or not at all: it is shorter than a pipe's least. */
+/* A message to the keeper. It is shorter than PIPE_BUF, so it is written whole or not at all. */
 struct word {
-    bool go; /* nothing is left to do */
+    bool go; /* there is nothing left to do: exit */
     bool up, unmade;
     pid_t peer;
     unsigned long long peer_start;
 };
 
-/* False: it may go. True: the program is gone. */
+/* Read messages until told what to do. False: there is nothing to do. True: the program is gone. */
 static bool hear(struct attempt *a)
 {
     struct word w;
@@ -61,7 +61,7 @@ bool keeper_start(struct attempt *a)
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    a->keeper.pipe = ends[0]; /* in its copy of all this */
+    a->keeper.pipe = ends[0]; /* for the keeper's copy of the attempt */
     keep_open[n++] = ends[0];
     if (lock >= 0)
         keep_open[n++] = lock;

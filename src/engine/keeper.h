@@ -1,9 +1,10 @@
-/* keeper.h - the keeper: a process beside each start that waits for the program's end, however
- * that comes about, and then ends what the program has started and removes it (attempt_end_as_keeper). It is
- * a fork of the program, made when the engine's client runs: a session of its own, none of our
- * descriptors but the client's pipes, deaf to what ends programs from outside. A pipe whose writing end
- * only the program has tells it that the program is gone; words over that pipe, what it learnt since.
- * So a program that is killed is cleaned up after like one that ends by itself.
+/* keeper.h - the keeper is a process beside each start. It waits for the program to end, in whatever way,
+ * then ends what the program started and removes it (attempt_end_as_keeper). It is a fork of the program,
+ * made once the engine's client runs. It has a session of its own, keeps none of our descriptors except the
+ * client's pipes, and ignores the signals that usually end programs. Only the program holds the writing end
+ * of a pipe to it: messages over that pipe tell the keeper what the program has learnt since the fork, and
+ * its closing tells that the program is gone. So a killed program is cleaned up after like one that exits by
+ * itself.
  */
 #ifndef ENGINE_KEEPER_H
 #define ENGINE_KEEPER_H
@@ -18,11 +19,13 @@ struct keeper {
     int pipe;
 };
 
-bool keeper_start(struct attempt *a);      /* false: none could be made */
-void keeper_tell(const struct attempt *a); /* who is inside, and whether there is anything at all */
-/* Nothing is left, or it lives on: the keeper has nothing to do and goes. */
+bool keeper_start(struct attempt *a); /* false: it could not be started */
+/* which process is the first inside, and whether anything was created at all */
+void keeper_tell(const struct attempt *a);
+/* Nothing is left, or the sandbox lives on: the keeper has nothing to do and exits. */
 void keeper_dismiss(struct attempt *a, int wait_ms);
-/* It does the rest from now on, though we are still here. Its pid, or 0: there is none. */
+/* The keeper does the rest from now on, although this program still runs. Returns its pid, or 0 if there
+ * is none. */
 pid_t keeper_take_over(struct attempt *a);
 
 #endif

@@ -35,7 +35,7 @@ const char *sandbox_restricts(const struct sandbox_options *o, unsigned limits)
 {
     struct sandbox_options usual;
 
-    /* Who names more than everybody gets wants room; who names as much or less wants a bound. */
+    /* A user who sets more than the default wants room; one who sets as much or less wants a limit. */
     sandbox_defaults(&usual);
     limits &= o->asked;
     if ((limits & SANDBOX_ASKED_MEMORY) && o->memory <= usual.memory)

@@ -1,4 +1,4 @@
-/* options.h - what a sandbox is started with: where it runs, its limits, who is told. Plain data. */
+/* options.h - what a sandbox is started with: the engine, the limits, and who is notified. Plain data. */
 #ifndef ENGINE_OPTIONS_H
 #define ENGINE_OPTIONS_H
 
@@ -8,33 +8,34 @@
 struct sandbox;
 
 struct sandbox_options { /* strings are copied */
-    const char *name;    /* it lives on when we go, and is found by it again; NULL: it ends with us */
-    int64_t idle_ms;     /* how long it lives with nobody there */
-    /* SANDBOX_ASKED_...: the user has said so, and did not just leave the default */
+    const char *name;    /* of a named sandbox, which outlives the program; NULL: it ends with the program */
+    int64_t idle_ms;     /* how long a named sandbox lives with no program attached */
+    /* SANDBOX_ASKED_... bits for what the user has set, rather than left at its default */
     unsigned asked;
     const char *engine; /* "auto", "docker", "podman", "bwrap", or the name of a custom one */
     const char *image;  /* for docker and podman */
-    /* of docker and podman, "runsc" is gVisor; NULL: theirs. Given, nothing else is used instead: not bwrap
-     * either */
+    /* for docker and podman; "runsc" is gVisor; NULL: their default. If one is given, nothing else is used
+     * instead, not even bwrap. */
     const char *runtime;
-    int64_t memory; /* bytes, with swap none beside it */
+    int64_t memory; /* bytes; no swap in addition */
     double cpus;
     int pids;
-    int64_t data_size;       /* bytes of /mnt/data */
-    int data_files;          /* files in it */
-    int64_t tmp_size;        /* bytes of /tmp, and of /dev/shm */
-    int64_t file_size;       /* one file inside; more where data_size is more */
-    int64_t max_file;        /* bytes of a file that is copied out */
-    int64_t max_files_total; /* bytes that are written to this machine, all files of this program's run */
+    int64_t data_size; /* bytes of /mnt/data */
+    int data_files;    /* number of files in /mnt/data */
+    int64_t tmp_size;  /* bytes of /tmp, and of /dev/shm */
+    int64_t file_size; /* bytes of one file inside; raised to data_size where that is larger */
+    int64_t max_file;  /* bytes of one file that is copied out */
+    /* bytes of all files together that are written to this machine during this session */
+    int64_t max_files_total;
     int open_files;
-    int cell_ms; /* wall clock of one cell */
-    /* keep a copy of the interpreter between cells, to go on from when a cell ends it */
+    int cell_ms; /* wall-clock time of one cell */
+    /* keep a snapshot of the worker between cells, to restore when a cell kills the worker */
     bool snapshots;
-    /* ours, 0700, made by the caller; holds output and delivered files; NULL: nothing is kept. Never bound
-     * into the sandbox */
+    /* The session's directory (0700), made by the caller. Holds output and delivered files; NULL: nothing
+     * is kept. Never bound into the sandbox. */
     const char *session_dir;
     const char *out_dir; /* where delivered files go; NULL: session_dir/files */
-    /* it runs, and what it runs on is known; again when it was replaced. May be NULL */
+    /* The sandbox runs, and what it runs on is known; called again after it was replaced. May be NULL. */
     void (*up)(void *ctx, const struct sandbox *s);
     void (*notice)(void *ctx, bool detail, const char *line); /* "podman cannot start (...); using docker" */
     void *notice_ctx;
@@ -48,15 +49,15 @@ enum {
     SANDBOX_ASKED_DATA_SIZE = 16
 };
 
-/* How much is copied out after one cell: 64 MiB, or four of the largest files that are; never more than
- * /mnt/data holds beyond that. */
+/* How many bytes are copied out after one cell: four files of max_file, but no more than /mnt/data holds;
+ * at least 64 MiB. */
 int64_t sandbox_most_delivered(const struct sandbox_options *o);
 
 /* The defaults of DESIGN section 6. */
 void sandbox_defaults(struct sandbox_options *o);
 
-/* The first of these limits (SANDBOX_ASKED_...) that the user has named and does not just want more of:
- * "cpus"; or NULL. */
+/* The name ("cpus") of the first of these limits (SANDBOX_ASKED_... bits) that the user has set, other
+ * than to raise it; or NULL. */
 const char *sandbox_restricts(const struct sandbox_options *o, unsigned limits);
 
 #endif

@@ -1,4 +1,4 @@
-/* plan.c - what all engines pass on alike: the words for the supervisor and the environment. */
+/* plan.c - what all engines pass in the same way: the supervisor's arguments and the environment. */
 #include "engine/plan.h"
 
 #include <math.h>
@@ -16,17 +16,17 @@ int plan_pids(const struct sandbox_options *o)
 
 void plan_guest_words(const struct engine_plan *p, const char *channel, struct argv *out)
 {
-    /* -I: nothing from the environment or the working directory; -S: no site, which saves the supervisor 10
-     * ms; -u: no buffering */
+    /* -I: take nothing from the environment or the working directory; -S: no site, which saves the
+     * supervisor 10 ms; -u: no buffering */
     argv_pushl(out, "-I", "-S", "-u", "-c", p->guest, channel, NULL);
     plan_options(p, out);
 }
 
 void plan_options(const struct engine_plan *p, struct argv *out)
 {
-    /* 0 where the engine itself holds the limit */
+    /* 0: the engine itself enforces the limit */
     argv_pushf(out, "nproc=%d", p->holds_pids ? 0 : plan_pids(p->o));
-    /* Where others have the same uid the supervisor keeps more for itself: see set_limits in bwrap.c. */
+    /* Where other sandboxes have the same uid, the supervisor keeps a reserve: see set_limits in bwrap.c. */
     argv_pushf(out, "nofile=%d", p->shares_user ? p->o->open_files : 0);
     argv_pushf(out, "pending=%d", p->shares_user ? PENDING_MOST : 0);
     argv_pushf(out, "files=%d", p->engine->holds_files ? 0 : p->o->data_files);
@@ -36,7 +36,7 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     argv_push(out, "data=" DATA_DIR);
     argv_pushf(out, "file=%lld", (long long)p->o->max_file);
     argv_pushf(out, "total=%lld", (long long)sandbox_most_delivered(p->o));
-    /* Not held by these: said to the model by the one who met the limit. */
+    /* These enforce nothing; they let a hint tell the model which limit was reached. */
     argv_pushf(out, "told_pids=%d", p->o->pids);
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);
 }
@@ -56,7 +56,8 @@ void plan_environment(const struct engine_plan *p,
         {"MPLCONFIGDIR", "/tmp"},
         {"XDG_CACHE_HOME", "/tmp"},
     };
-    /* Else these make a thread for each core of the host, which then share one CPU and count as processes. */
+    /* Without these variables each library starts a thread per core of the host; the threads would share
+     * one CPU and count as processes. */
     static const char *const pools[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
                                         "NUMEXPR_NUM_THREADS"};
     char threads[16];

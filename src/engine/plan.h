@@ -1,5 +1,5 @@
-/* plan.h - what an engine is told for one start, for it to make an argument vector of, and the words and
- * variables that all engines pass on alike.
+/* plan.h - what an engine needs to know to make the argument vector of one start, and the arguments and
+ * variables that all engines pass in the same way.
  */
 #ifndef ENGINE_PLAN_H
 #define ENGINE_PLAN_H
@@ -15,36 +15,37 @@ struct sandbox_options;
 #define INSIDE_DIR   "/run/sandpiper"
 #define DATA_DIR     "/mnt/data"
 #define PENDING_MOST 256          /* signals */
-#define GUEST_MAX    (120 * 1024) /* the kernel takes arguments of at most 128 KiB */
+#define GUEST_MAX    (120 * 1024) /* bytes; the kernel accepts arguments of at most 128 KiB */
 
 struct engine_plan {
     const struct engine *engine;
     const struct sandbox_options *o;
-    const char *guest;   /* the supervisor's text */
+    const char *guest;   /* the supervisor's source */
     const char *program; /* path of the engine's client */
-    bool holds_pids;     /* the engine limits the processes, all together; else the supervisor does */
-    bool holds_memory;   /* and the memory; else each process has that limit */
-    bool shares_user;    /* outside it has our own uid, which other sandboxes have as well */
-    /* containers */
+    /* the engine limits the processes of the whole sandbox; if not, the supervisor does */
+    bool holds_pids;
+    bool holds_memory; /* likewise for the memory; if not, the limit applies to each process */
+    bool shares_user;  /* seen from outside it runs under our own uid, as other sandboxes do */
+    /* for containers */
     const char *name;    /* of the container */
-    const char *owner;   /* label: owner.h; "" when it has a name and nobody owns it */
-    const char *dir;     /* holds the socket; bound at INSIDE_DIR */
-    const char *profile; /* seccomp JSON */
-    unsigned uid;        /* and gid, inside: uid_range.h */
-    const char *runtime; /* NULL is the engine's own choice */
+    const char *owner;   /* the label (owner.h); "" for a named sandbox, which no process owns */
+    const char *dir;     /* the directory with the socket, bound at INSIDE_DIR */
+    const char *profile; /* path of the seccomp profile, JSON */
+    unsigned uid;        /* uid and gid inside (uid_range.h) */
+    const char *runtime; /* NULL: the engine's default */
     bool stdio;          /* attached pipes instead of the socket */
-    int hard_nproc;      /* our own hard limit; podman cannot raise it */
-    /* bwrap */
-    int channel, seccomp, info; /* descriptors that it inherits; info: where bwrap tells its child's pid */
+    int hard_nproc;      /* our own hard limit, which podman cannot raise */
+    /* for bwrap */
+    int channel, seccomp, info; /* descriptors that it inherits; info: where it writes its child's pid */
 };
 
-/* The words after python3: the supervisor and what it must know. channel: see engine.h. */
+/* The arguments after python3: the supervisor's source and its options. channel: see engine.h. */
 void plan_guest_words(const struct engine_plan *p, const char *channel, struct argv *out);
-/* The last of these, key=value each: nothing in them means anything to a shell. */
+/* Only the options, as key=value arguments without any character that is special to a shell. */
 void plan_options(const struct engine_plan *p, struct argv *out);
-/* Processes it may have: what was asked for, which the snapshot is not counted in. */
+/* How many processes it may have: what was asked for, and one more for the snapshot, which does not count. */
 int plan_pids(const struct sandbox_options *o);
-/* name=value for the environment inside, by a callback; threads follow the CPU limit. */
+/* Call each() with every variable of the environment inside. The thread counts follow the CPU limit. */
 void plan_environment(const struct engine_plan *p,
                       void (*each)(void *ctx, const char *name, const char *value), void *ctx);
 

@@ -1,10 +1,10 @@
-/* podman.c - what podman does in another way than docker: container.h. */
+/* podman.c - where podman differs from docker (container.h). */
 #include <string.h>
 
 #include "engine/container.h"
 
 static const char *const run_words[] = {"--no-hosts", "--http-proxy=false", "--read-only-tmpfs=false", NULL};
-/* else a supervisor that hangs is asked politely first, for longer than we wait */
+/* otherwise a supervisor that hangs is asked to end first, and given longer than we wait */
 static const char *const remove_words[] = {"-t", "0", NULL};
 
 static const struct container_client client = {
@@ -31,7 +31,7 @@ const struct engine engine_podman = {
     .host_variable = "CONTAINER_HOST",
     .own = &client,
     .only_here = true,
-    .processes_ours = 40, /* a Go program with a thread for each thing it waits for */
+    .processes_ours = 40, /* a Go program with one thread for each thing it waits for */
     .runc_version = runc_version,
     CONTAINER_ENGINE,
 };

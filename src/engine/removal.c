@@ -21,8 +21,8 @@ enum removal_end removal_end(const struct job *j)
 {
     const char *said = buf_str(&j->err_text);
 
-    /* A container whose supervisor has just ended removes itself (--rm). "Already in progress" is not gone:
-     * it is asked for again. */
+    /* A container whose supervisor has just ended removes itself (--rm). "Already in progress" does not
+     * mean gone, so the caller asks again. */
     if (job_ok(j) || strcasestr(said, "no such container"))
         return REMOVAL_GONE;
     return j->timed_out || container_no_daemon(said) ? REMOVAL_NOBODY : REMOVAL_REFUSED;

@@ -1,6 +1,5 @@
-/* sweep.c - remove what killed programs left. A bwrap sandbox dies with its program and a container
- * when its supervisor loses its last client, so this is for the rest: directories, control groups, containers
- * whose supervisor hung.
+/* sweep.c - see sweep.h. A bwrap sandbox ends with its program, and a container when its supervisor loses its
+ * last client. So this is for the rest: directories, control groups, containers whose supervisor hung.
  */
 #include "engine/sweep.h"
 
@@ -28,38 +27,38 @@
 #include "records/owner.h"
 
 #define CLIENT_MS     10000
-#define SCAN_AFTER_MS 1500 /* not while the first question is on its way */
+#define SCAN_AFTER_MS 1500 /* so as not to disturb the first question */
 #define SCAN_EVERY_S  3600
-#define AT_ONCE       4  /* the others wait their turn */
-#define LOOK_MS       20 /* to the second look at one that is being started or is ending; doubled each time */
+#define AT_ONCE       4  /* the others wait for their turn */
+#define LOOK_MS       20 /* until the second look at one that is starting or ending; doubled each time */
 #define LOOKS_MOST \
     6 /* then it is removed all the same: podman's conmon holds the directory while the container lives */
 #define KILL_MS    1000 /* a killed process is gone in a millisecond, or hangs in the kernel */
-#define AGAIN_MS   200  /* to another try of one that failed; doubled each time */
+#define AGAIN_MS   200  /* until a failed removal is tried again; doubled each time */
 #define TRIES_MOST 4
-#define ENDING_MS  15000 /* for those that are just being removed; each has a bounded life */
-#define END_MS     3000  /* at our own end, for what is under way */
+#define ENDING_MS  15000 /* for those just being removed, which takes a bounded time */
+#define END_MS     3000  /* at the program's end, for what is under way */
 
 struct reaper {
     struct loop *loop;
     struct sweep_result *count;
 };
 
-struct removal { /* one "rm -f", or one "ps", in the background */
+struct removal { /* one "rm -f" or one "ps", running in the background */
     struct loop *loop;
-    struct sweep_result *count; /* NULL: nobody waits for it */
+    struct sweep_result *count; /* NULL: nobody waits for the result */
     const struct engine *engine;
     char *name, *dir; /* dir: removed when the container is gone */
-    char *inside;     /* its first process, where it was written down */
-    bool named;       /* it had come to its own end */
+    char *inside;     /* its first process, if the record names it */
+    bool named;       /* it had ended by itself */
     bool begun;
-    bool late; /* an earlier start has tried: at the end it is not waited for again */
+    bool late; /* an earlier start has tried; not waited for again at the end */
     int looks, tries;
     struct job *job;
     struct removal *next;
 };
 
-/* Those under way and those that wait. */
+/* Those under way and those waiting for their turn. */
 static struct removal *removals;
 
 static void removal_free(struct removal *r)
@@ -89,7 +88,7 @@ void sweep_failed(struct sweep_result *count, const char *fmt, ...)
     va_end(args);
 }
 
-/* Who must be asked to remove what it left; NULL: nobody. */
+/* The engine to be asked to remove what it left; NULL: none. */
 static const struct engine *remover(const char *name)
 {
     const struct engine *e = engines_find(name);
@@ -97,7 +96,7 @@ static const struct engine *remover(const char *name)
     return e && e->remove ? e : NULL;
 }
 
-/* Our own names only, for they come from a file or from labels that anybody may set. */
+/* Accept only names that we give, because this one comes from a file or from labels that anyone may set. */
 static bool our_name(const char *name)
 {
     return name && strncmp(name, "sandpiper-", 10) == 0 && strlen(name) == 26
@@ -130,7 +129,7 @@ static struct removal *next_in_turn(void)
 
 static void start_removal(void *ctx, short revents);
 
-/* Each has a client that costs 50 ms of CPU time, descriptors and a timer. */
+/* Not all at once: each needs a client, which costs 50 ms of CPU time, descriptors and a timer. */
 static void start_some(void)
 {
     for (struct removal *r; (r = next_in_turn()) != NULL;) {
@@ -152,7 +151,8 @@ static void mark_late(const struct removal *r)
     file_write_soon(mark, "", 0, 0600, NULL);
 }
 
-/* It is over. Not removed, perhaps because the daemon is down: the next start tries again, for a week. */
+/* This removal is over. If it failed, perhaps because the daemon is down, later starts try again for a
+ * week. */
 static void settle(struct removal *r, bool gone)
 {
     struct stat st;
@@ -168,7 +168,7 @@ static void settle(struct removal *r, bool gone)
     removal_free(r);
 }
 
-/* Nobody is there to ask, for none of them. */
+/* The engine's daemon does not answer, so the other removals cannot succeed either. */
 static void drop_waiting(const struct engine *engine)
 {
     for (struct removal *r = removals, *next; r; r = next) {
@@ -182,8 +182,8 @@ static void removed(void *ctx, struct job *j)
 {
     struct removal *r = ctx;
     enum removal_end end = removal_end(j);
-    /* While it is held there may be none yet, and soon one. And an engine's word is not all there is: what
-     * was inside is looked for. */
+    /* While the directory is held, the container may not exist yet but soon will. And the engine's word is
+     * not enough: check whether the process inside is still alive. */
     bool gone = end == REMOVAL_GONE && !(r->dir && session_dir_held(r->dir))
                 && !(r->inside && owner_check(r->inside) == OWNER_ALIVE);
 
@@ -199,8 +199,8 @@ static void removed(void *ctx, struct job *j)
     start_some();
 }
 
-/* Not while it is being started: a killed program's "docker run" goes on without it, and holds the directory.
- * Were that taken from under it, the container would be made but could not start, and neither it nor the
+/* Not while it is being started: a killed program's "docker run" goes on without it, and holds the
+ * directory. If that were removed, the container would be made but could not start, and neither it nor the
  * client would ever end. */
 static void start_removal(void *ctx, short revents)
 {
@@ -218,7 +218,7 @@ static void start_removal(void *ctx, short revents)
     start_some();
 }
 
-/* left: what is known of it besides; or NULL. */
+/* left: what else is known of it, or NULL. */
 static void remove_container(const struct reaper *reaper, const struct engine *engine, const char *name,
                              const struct session_left *left)
 {
@@ -235,7 +235,8 @@ static void remove_container(const struct reaper *reaper, const struct engine *e
     start_some();
 }
 
-/* A process of bwrap's that does not see that its program is gone: nobody else would ever end it. */
+/* Kill a process of a bwrap sandbox that does not notice that its program is gone. Nothing else would ever
+ * end it. */
 static bool end_inside(const struct reaper *reaper, const struct session_left *left)
 {
     if (!left->inside || remover(left->engine) || owner_kill(left->inside, KILL_MS))
@@ -285,7 +286,7 @@ static bool dead_group(const char *name)
     return owner_check_group(name) == OWNER_DEAD;
 }
 
-/* Lines "NAME OWNER". */
+/* Read the lines "NAME OWNER". */
 static void listed(void *ctx, struct job *j)
 {
     struct removal *r = ctx;
@@ -293,7 +294,7 @@ static void listed(void *ctx, struct job *j)
     for (const char *p = buf_str(&j->out_text); job_ok(j) && *p;) {
         size_t n = strcspn(p, "\n");
 
-        if (p[n] == '\0') /* cut by the cap: half a start time would be that of a dead program */
+        if (p[n] == '\0') /* cut off by the cap: half a start time would look like a dead program's */
             break;
         autofree char *line = xmemdup0(p, n);
         char *owner = strchr(line, ' ');
@@ -303,8 +304,8 @@ static void listed(void *ctx, struct job *j)
         if (owner && our_name(line) && !session_dir_ends(line + strlen("sandpiper-"))) {
             enum owner_state state = owner_check(owner);
 
-            /* docker itself removes those of before a boot; one that it has may be another machine's of our
-             * name, at the same remote daemon. */
+            /* docker itself removes those from before a boot. One that it lists may have come from another
+             * machine with our host name that uses the same remote daemon. */
             if (state == OWNER_DEAD || (state == OWNER_BEFORE_BOOT && r->engine->only_here))
                 remove_container(&(struct reaper){r->loop, r->count}, r->engine, line, NULL);
         }
@@ -314,8 +315,8 @@ static void listed(void *ctx, struct job *j)
     removal_free(r);
 }
 
-/* Not where we never ran anything: the mere question makes podman set up a user's storage and leave a process
- * behind. */
+/* Skip engines that never ran anything here: the mere question makes podman set up storage for the user
+ * and leave a process behind. */
 static void list_all(const struct reaper *reaper)
 {
     const struct engine *e;
@@ -333,8 +334,8 @@ static void list_all(const struct reaper *reaper)
     }
 }
 
-/* The labels tell of containers whose directory is lost. Rarely, since each client costs 50 ms of CPU time.
- */
+/* The labels also show containers whose directory is lost. Done rarely, because each client costs 50 ms of
+ * CPU time. */
 static void scan_labels(void *ctx, short revents)
 {
     (void)revents;
@@ -345,8 +346,8 @@ void sweep_now(struct loop *loop, struct sweep_result *out)
 {
     struct reaper reaper = {loop, out};
 
-    /* Programs that have just ended left the rest to processes which are at it: nobody's orphans, but after
-     * us they are to be gone too. */
+    /* Programs that have just ended left the rest to their keepers, which are at work. Those sandboxes are
+     * nobody's orphans, but they should be gone too when we are done. */
     for (int64_t end = clock_ms() + ENDING_MS; session_dir_ending() > 0 && clock_ms() < end;)
         loop_wait(loop, LOOK_MS);
     session_dir_dead(dead_dir, &reaper);
@@ -354,7 +355,7 @@ void sweep_now(struct loop *loop, struct sweep_result *out)
     sweep_cache();
     while (out->running > 0) /* each has a deadline */
         loop_wait(loop, -1);
-    list_all(&reaper); /* afterwards, so that nothing is counted twice */
+    list_all(&reaper); /* only now, so that nothing is counted twice */
     while (out->running > 0)
         loop_wait(loop, -1);
     session_dir_tidy();
@@ -379,7 +380,7 @@ void sweep_begin(struct loop *loop)
         loop_timer(loop, clock_ms() + SCAN_AFTER_MS, scan_labels, loop);
 }
 
-/* A "ps" is not waited for: the next start asks again. */
+/* A "ps" is not waited for, because the next start asks again. */
 static bool waited_for(const struct removal *r)
 {
     return r->name && !r->late;
@@ -399,14 +400,14 @@ void sweep_end(struct loop *loop)
 
     while (removing() && !loop_cancelled(loop) && (left = end - clock_ms()) > 0)
         loop_wait(loop, (int)left);
-    /* A daemon that hangs holds nobody up twice. */
+    /* A daemon that hangs must not delay a second program. */
     for (const struct removal *r = removals; r && !loop_cancelled(loop); r = r->next)
         if (waited_for(r))
             mark_late(r);
 }
 
-/* In a process of its own, which has a copy of the list. What the clients under way are about to do is done
- * once more: the answer says that it is. */
+/* Runs in a process of its own, which has a copy of the list. What the clients under way are about to do
+ * is done again; the engine answers if it is already being done. */
 static int reap_after(void *ctx)
 {
     struct loop *loop = loop_new();

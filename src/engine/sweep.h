@@ -1,33 +1,32 @@
-/* sweep.h - remove what killed programs left: containers whose label names an owner that is proven dead,
- * their directories and control groups; records of sandboxes that have ended.
+/* sweep.h - remove what killed programs left: containers whose label names an owner that is provably dead,
+ * with their directories and control groups; and the records of named sandboxes that have ended.
  */
 #ifndef ENGINE_SWEEP_H
 #define ENGINE_SWEEP_H
 
 struct loop;
 
-/* Remove what killed programs left: containers whose label names an owner that is proven dead, their
- * directories and cgroups. */
+/* Begin a sweep in the background. */
 void sweep_begin(struct loop *loop);
-/* Wait until that is done, at most 3 s and not when the user wants to go. What is not done then is for the
- * next start. */
+/* Wait for its end, at most 3 s, and not once the user wants to quit. What is left is removed by the next
+ * start. */
 void sweep_end(struct loop *loop);
-/* The program ends: a process of its own does that, so that a start which is over in a moment removes as much
- * as any other. */
+/* The program is ending: continue the sweep in a process of its own, so that even a very short run removes
+ * as much as any other. */
 void sweep_end_in_background(struct loop *loop);
 
 struct sweep_result {
-    unsigned sandboxes; /* removed: what killed programs had started */
-    unsigned ended;     /* what was left of sandboxes with a name that had come to their end */
-    unsigned groups;    /* control groups of which nothing else was left */
+    unsigned sandboxes; /* removed: sandboxes that killed programs had started */
+    unsigned ended;     /* removed: what was left of named sandboxes that have ended */
+    unsigned groups;    /* removed: control groups of which nothing else was left */
     unsigned failed;    /* could not be removed now; the next start tries again */
-    char left[120];     /* what the first of those is: one line; "" none */
+    char left[120];     /* the first of those that failed, in one line; "": none */
     unsigned running;   /* private */
 };
 
-/* Count and name one that could not be removed. */
+/* Count one that could not be removed, and name it if it is the first. */
 void sweep_failed(struct sweep_result *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Remove at once what killed programs left, and wait for it. Adds to out. */
+/* Sweep at once and wait for the result, which is added to out. */
 void sweep_now(struct loop *loop, struct sweep_result *out);
 
 #endif

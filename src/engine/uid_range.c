@@ -13,8 +13,8 @@
 
 #define TRIES 64
 
-/* Other people's records we cannot read, but what runs can be seen. Where it runs under other ids outside,
- * that is no loss: they are its user's. */
+/* We cannot read other users' records, but we can see their processes. A container that runs under other
+ * ids outside is not noticed, which does no harm: those ids belong to its user. */
 static bool runs(unsigned uid)
 {
     DIR *d = opendir("/proc");

@@ -1,6 +1,7 @@
-/* cgroup.c - see cgroup.h. v1: a directory for each controller below our own group (so that limits set on us
- * go on holding), which only root can make. v2: a sibling of our own group, because a group with processes
- * may have no limited children; root, or a user to whom systemd has delegated a part of the tree.
+/* cgroup.c - see cgroup.h. In v1 only root can make groups: one directory for each controller, below our own
+ * group, so that the limits set on us still apply. In v2 root can make one, and a user to whom systemd has
+ * delegated a part of the tree: a sibling of our own group, because a group with processes may not have
+ * limited children.
  */
 #include "limits/cgroup.h"
 
@@ -21,7 +22,7 @@
 
 #define FILE_MAX_BYTES (64 * 1024)
 #define PERIOD_US      100000
-#define REMOVE_MS      1000 /* for what was killed to be dead */
+#define REMOVE_MS      1000 /* for killed processes to be dead */
 
 static const char *root_of(const struct cgroup_place *p)
 {
@@ -50,8 +51,8 @@ static char *read_in(const char *dir, const char *name)
     return read_text(path);
 }
 
-/* O_CREAT does nothing in a real tree, where the kernel makes the files; it is what lets a plain directory
- * stand in for one. */
+/* O_CREAT does nothing in a real tree, where the kernel makes the files. It lets a plain directory stand
+ * in for one in tests. */
 static bool write_in(const char *dir, const char *name, const char *text)
 {
     autofree char *path = xasprintf("%s/%s", dir, name);
@@ -81,7 +82,7 @@ static bool is_dir(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The line "ID:CONTROLLERS:PATH" that names the controller ("" is the line of v2). */
+/* Find the line "ID:CONTROLLERS:PATH" that names the controller ("" finds the line of v2). */
 static bool find_line(const char *text, const char *controller, char **controllers, char **path)
 {
     for (const char *line = text; line && *line;) {
@@ -102,11 +103,11 @@ static bool find_line(const char *text, const char *controller, char **controlle
     return false;
 }
 
-/* Of one process, as /proc/PID/cgroup has them. */
+/* The groups of one process, as /proc/PID/cgroup lists them. */
 struct groups {
     const struct cgroup_place *place;
     char *text;
-    char *own; /* the directory of its group in the v2 hierarchy; NULL where v1 limits memory or processes */
+    char *own; /* the directory of its group in the v2 hierarchy; NULL if v1 limits memory or processes */
 };
 
 static void groups_release(struct groups *g)
@@ -115,7 +116,7 @@ static void groups_release(struct groups *g)
     free(g->own);
 }
 
-/* pid 0: we ourselves. */
+/* pid 0: this process. */
 static void groups_read(struct groups *g, const struct cgroup_place *place, pid_t pid)
 {
     autofree char *list = NULL, *path = NULL;
@@ -129,7 +130,8 @@ static void groups_read(struct groups *g, const struct cgroup_place *place, pid_
     g->own = xasprintf("%s%s", root_of(place), strcmp(path, "/") == 0 ? "" : path);
 }
 
-/* The directory of a v1 controller; inside a container the path may name what is not mounted here. */
+/* The directory of a v1 controller. Inside a container the path may name something that is not mounted
+ * here. */
 static char *v1_dir(const struct groups *g, const char *controller)
 {
     autofree char *list = NULL, *path = NULL;
@@ -146,7 +148,7 @@ static char *v1_dir(const struct groups *g, const char *controller)
     return NULL;
 }
 
-/* Take the last component off, down to the root of the hierarchy. False: there is none left. */
+/* Remove the last component, up to the root of the hierarchy. False: there is none left. */
 static bool go_up(const struct groups *g, char *dir)
 {
     if (strlen(dir) <= strlen(root_of(g->place)))
@@ -187,7 +189,7 @@ static void make_v1(struct cgroup *c, const struct groups *g, const char *name, 
         const char *dir = c->dirs[c->n - 1];
         if (i == 0) {
             c->memory = write_number(dir, "memory.limit_in_bytes", l->memory);
-            /* a kernel without swap accounting */
+            /* the kernel has no swap accounting */
             if (!write_number(dir, "memory.memsw.limit_in_bytes", l->memory))
                 write_in(dir, "memory.swappiness", "0");
         } else if (i == 1) {
@@ -199,7 +201,7 @@ static void make_v1(struct cgroup *c, const struct groups *g, const char *name, 
     }
 }
 
-/* Can limited groups be made below dir? Turn the controllers on where they are not. */
+/* Can limited groups be made below dir? Turns the controllers on if they are off. */
 static bool v2_usable(const char *dir)
 {
     autofree char *there = read_in(dir, "cgroup.controllers");
@@ -209,13 +211,13 @@ static bool v2_usable(const char *dir)
         return false;
     autofree char *on = read_in(dir, "cgroup.subtree_control");
     if (!has_word(on, "cpu", " \n") && has_word(there, "cpu", " \n"))
-        /* not delegated everywhere; memory and pids matter more */
+        /* not delegated everywhere, and less important than memory and pids */
         write_in(dir, "cgroup.subtree_control", "+cpu");
     return (has_word(on, "memory", " \n") && has_word(on, "pids", " \n"))
            || write_in(dir, "cgroup.subtree_control", "+memory +pids");
 }
 
-/* From our group's parent upwards. */
+/* Try our group's parent, then upwards. */
 static void make_v2(struct cgroup *c, const struct groups *g, const char *name, const struct cgroup_limits *l)
 {
     autofree char *dir = xstrdup(g->own);
@@ -283,7 +285,7 @@ static bool remove_until(const char *path, int64_t until)
         if (errno != EBUSY || clock_ms() >= until)
             return false;
         kill_inside(path);
-        /* mostly it is dead at once */
+        /* usually it is dead at once */
         nanosleep(&(struct timespec){.tv_nsec = (i < 20 ? 1 : 10) * 1000 * 1000}, NULL);
     }
 }
@@ -324,7 +326,7 @@ char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid)
     return g.own ? steal(&g.own) : v1_dir(&g, "memory");
 }
 
-/* One of the two, as the hierarchy has it. */
+/* Read whichever of the two files this hierarchy has. */
 static char *read_either(const char *dir, const char *v1, const char *v2)
 {
     char *text = read_in(dir, v1);
@@ -356,7 +358,8 @@ int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid)
     return dir ? cgroup_kills(dir) : -1;
 }
 
-/* The first number in the file; 0 for "max", -1 (no quota), and what v1 writes for no limit. */
+/* The first number in the file; 0 for "max", for -1 (no quota), and for what v1 writes when there is no
+ * limit. */
 static int64_t read_limit(const char *dir, const char *name, int64_t *second)
 {
     autofree char *text = read_in(dir, name);
@@ -408,7 +411,8 @@ static unsigned sweep_dir(const char *parent, const char *prefix, bool (*dead)(c
         if (strncmp(e->d_name, prefix, strlen(prefix)) != 0 || !dead(e->d_name))
             continue;
         autofree char *path = xasprintf("%s/%s", parent, e->d_name);
-        n += rmdir(path) == 0; /* a name alone is no proof that what runs inside is ours to kill */
+        /* rmdir only: a name alone does not prove that what runs inside is ours to kill */
+        n += rmdir(path) == 0;
     }
     if (d)
         closedir(d);
@@ -427,7 +431,7 @@ unsigned cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool
         if (parent)
             n += sweep_dir(parent, prefix, dead);
     }
-    /* From our group's parent upwards, for that is where they are made. */
+    /* From our group's parent upwards, because that is where groups are made. */
     while (g.own && go_up(&g, g.own))
         n += sweep_dir(g.own, prefix, dead);
     return n;

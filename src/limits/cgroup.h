@@ -1,6 +1,6 @@
-/* cgroup.h - a control group around a bwrap sandbox, in the v1 or the v2 hierarchy, and what the kernel
- * counts there. The place of the tree can be given, so that both hierarchies are tested in a directory that
- * only looks like one.
+/* cgroup.h - a control group around a bwrap sandbox, in the v1 or the v2 hierarchy, and the kernel's counters
+ * for it. The caller may say where the tree is, so that tests can imitate both hierarchies in a plain
+ * directory.
  */
 #ifndef LIMITS_CGROUP_H
 #define LIMITS_CGROUP_H
@@ -15,7 +15,7 @@ struct cgroup_place {
 };
 
 struct cgroup_limits {
-    int64_t memory; /* bytes; no swap beside it */
+    int64_t memory; /* bytes; no swap in addition */
     double cpus;
     int pids;
 };
@@ -23,38 +23,39 @@ struct cgroup_limits {
 #define CGROUP_DIRS 3
 
 struct cgroup {
-    char *dirs[CGROUP_DIRS]; /* what was made; v1 has one for each controller */
+    char *dirs[CGROUP_DIRS]; /* the directories that were made; v1 has one for each controller */
     unsigned n;
-    bool memory, pids, cpu; /* which limits it holds */
+    bool memory, pids, cpu; /* the limits it enforces */
 };
 
-/* Make it and write the limits. Nothing made (no right, no controllers) is no error: look at n and the three
- * flags. */
+/* Make it and write the limits. Making nothing (no permission, no controllers) is not an error: look at n
+ * and the three flags. */
 void cgroup_make(struct cgroup *c, const struct cgroup_place *place, const char *name,
                  const struct cgroup_limits *limits);
-/* The process joins. It may take 5 to 25 ms: the kernel waits for all CPUs. 0 or -1 with errno. */
+/* Move the process into the group. This may take 5 to 25 ms, because the kernel waits for all CPUs. 0, or
+ * -1 with errno. */
 int cgroup_add(const struct cgroup *c, pid_t pid);
-/* End what is left inside and remove the directories; at most about a second. */
+/* Kill what is left inside and remove the directories; takes about a second at most. */
 void cgroup_remove(struct cgroup *c);
-/* false: that was too short; it can be asked for again */
+/* The same within ms. False: that was too short, and it may be called again. */
 bool cgroup_remove_within(struct cgroup *c, int ms);
-void cgroup_forget(struct cgroup *c); /* without removing anything */
-/* one of them, by name (a reaper has no struct); true when it is gone */
+void cgroup_forget(struct cgroup *c); /* release the struct without removing anything */
+/* Remove one directory by its path, for a sweep, which has no struct. True when it is gone. */
 bool cgroup_remove_dir(const char *path);
 
-/* How often the kernel killed for memory in the group of the process; -1 where it cannot be read. */
+/* How often the kernel has killed for memory in the process's group; -1: cannot be read. */
 int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid);
-/* where it is read; NULL when not to be found */
+/* The directory where that is read, which the caller frees; NULL: not found. */
 char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid);
 int64_t cgroup_kills(const char *memory_dir);
-int64_t cgroup_memory_used(const char *memory_dir); /* bytes; -1 unknown */
+int64_t cgroup_memory_used(const char *memory_dir); /* bytes; -1: unknown */
 
-/* What the groups of a process hold it to, each read in its own group only: 0 where there is no limit or none
- * to be seen. */
+/* The limits that the groups of a process set, each read in its own group only; 0: no limit, or none that
+ * can be seen. */
 void cgroup_limits_of(const struct cgroup_place *place, pid_t pid, struct cgroup_limits *held);
 
-/* Remove the empty groups named PREFIX... beside ours for which dead(name) says so. Returns how many
- * directories that were. */
+/* Remove the empty groups beside ours that are named PREFIX... and for which dead(name) is true. Returns
+ * the number of directories removed. */
 unsigned cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool (*dead)(const char *name));
 
 #endif

@@ -1,5 +1,5 @@
-/* seccomp.c - the two back ends of the table: a BPF program through libseccomp, a JSON profile for docker and
- * podman. */
+/* seccomp.c - the two back ends of the table: a BPF program, made by libseccomp, and a JSON profile for
+ * docker and podman. */
 #include "limits/seccomp.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 
 struct build {
     scmp_filter_ctx filter;
-    int rc;           /* the first failure, negative errno */
-    const char *name; /* of which call */
+    int rc;           /* the first failure, as a negative errno */
+    const char *name; /* the system call that it concerns */
 };
 
 static void build_rule(void *ctx, const struct seccomp_rule *r)
@@ -25,13 +25,13 @@ static void build_rule(void *ctx, const struct seccomp_rule *r)
     struct scmp_arg_cmp cmp[SECCOMP_CMPS];
     int nr = seccomp_syscall_resolve_name(r->name);
 
-    /* Unknown to this libseccomp, or (negative) not a call of this machine: the default answers. */
+    /* Unknown to this libseccomp, or (negative) not a call of this machine: the default applies. */
     if (b->rc < 0 || nr < 0)
         return;
     for (unsigned i = 0; i < r->n; i++)
         cmp[i] = SCMP_CMP(r->cmp[i].arg, SCMP_CMP_MASKED_EQ, r->cmp[i].mask, r->cmp[i].value);
     if (r->err == ENOSYS && r->n == 0)
-        return; /* that is the default; libseccomp refuses to be told */
+        return; /* this is the default, and libseccomp refuses to add it as a rule */
     int rc = seccomp_rule_add_array(b->filter, r->err ? SCMP_ACT_ERRNO((uint16_t)r->err) : SCMP_ACT_ALLOW, nr,
                                     r->n, cmp);
     if (rc < 0) {
@@ -47,10 +47,10 @@ int seccomp_program(struct error *err)
 
     if (!b.filter)
         return error_set(err, ERROR_SYSTEM, ENOMEM, "seccomp: cannot create a filter");
-    /* Calls of another ABI (32-bit, x32) have other numbers: whoever makes one means to walk around the
-     * filter. */
+    /* The calls of another ABI (32-bit, x32) have other numbers; code that makes one is trying to get
+     * around the filter. */
     b.rc = seccomp_attr_set(b.filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-    /* a binary tree: each call of the sandbox goes through it */
+    /* a binary tree, because every call of the sandbox passes through it */
     (void)seccomp_attr_set(b.filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     seccomp_walk(build_rule, &b);
     if (b.rc == 0) {
@@ -108,7 +108,7 @@ static const char *architecture(void)
     case SCMP_ARCH_S390X:
         return "SCMP_ARCH_S390X";
     default:
-        return NULL; /* the engine then takes its own */
+        return NULL; /* the engine then uses its default */
     }
 }
 
@@ -122,7 +122,7 @@ struct json *seccomp_profile(void)
     if (arch) {
         struct json *list = json_array();
 
-        /* this one alone: 32-bit calls are not in the list and end the process */
+        /* this one only: 32-bit calls are not in the list and kill the process */
         json_add(list, json_string(arch));
         json_set(profile, "architectures", list);
     }

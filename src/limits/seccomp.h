@@ -1,6 +1,6 @@
-/* seccomp.h - which system calls the code may make: one table, two back ends. bwrap gets a BPF program in a
- * memfd, docker and podman get the same rules as a JSON profile. What no rule names gets ENOSYS, so calls of
- * a newer kernel stay closed.
+/* seccomp.h - which system calls the code may make: one table with two back ends. bwrap gets a BPF program in
+ * a memfd; docker and podman get the same rules as a JSON profile. A call that no rule names gets ENOSYS, so
+ * the calls of newer kernels stay closed.
  */
 #ifndef LIMITS_SECCOMP_H
 #define LIMITS_SECCOMP_H
@@ -11,7 +11,7 @@
 struct error;
 struct json;
 
-struct seccomp_cmp { /* (argument & mask) == value */
+struct seccomp_cmp { /* holds if (argument & mask) == value */
     unsigned arg;
     uint64_t mask, value;
 };
@@ -20,22 +20,23 @@ struct seccomp_cmp { /* (argument & mask) == value */
 
 struct seccomp_rule {
     const char *name;
-    int err;    /* the errno it gets; 0: allowed */
-    unsigned n; /* comparisons, all of which must hold; 0: always */
+    int err;    /* the errno that the call gets; 0: allowed */
+    unsigned n; /* number of comparisons, all of which must hold; 0: the rule always applies */
     struct seccomp_cmp cmp[SECCOMP_CMPS];
 };
 
-/* Every rule in turn. A system call has either one rule without comparison or any number with; no two of
- * those overlap with different answers, so the order says nothing. */
+/* Calls fn for every rule. A system call has either one rule without comparisons or any number of rules
+ * with them. No two of those overlap with different results, so their order does not matter. */
 typedef void seccomp_fn(void *ctx, const struct seccomp_rule *rule);
 void seccomp_walk(seccomp_fn *fn, void *ctx);
 
-/* What the table answers: 0 allowed, else the errno. For tests, and an oracle for both back ends. */
+/* What the table decides: 0 allowed, otherwise the errno. For tests, as an oracle for both back ends. */
 int seccomp_decide(const char *name, const uint64_t args[6]);
 
-/* The program as bwrap's --add-seccomp-fd reads it: a CLOEXEC memfd at offset 0, or -1. */
+/* The program as bwrap's --add-seccomp-fd reads it: a CLOEXEC memfd at offset 0, owned by the caller, or
+ * -1. */
 int seccomp_program(struct error *err);
-/* The same, made when the program was built. */
+/* The same, from the copy that was made when sandpiper was built. */
 int seccomp_ready(struct error *err);
 /* The profile for --security-opt seccomp=FILE. The caller frees. */
 struct json *seccomp_profile(void);

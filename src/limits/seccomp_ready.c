@@ -1,6 +1,6 @@
-/* seccomp_ready.c - the filter as it was made when the program was built: libseccomp takes 3 to 4 ms to make
- * it, at each start. It begins with a check of the machine it is for, and calls that a newer libseccomp would
- * know get the default, ENOSYS: nothing opens by its age.
+/* seccomp_ready.c - the filter, made when sandpiper was built, because libseccomp takes 3 to 4 ms to make it
+ * at each start. The program begins with a check of the machine it is for. Calls that only a newer libseccomp
+ * would know get the default, ENOSYS, so an old filter opens nothing.
  */
 #include "limits/seccomp.h"
 
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-/* of src/limits/make; empty where the builder cannot run what it builds */
+/* from src/limits/make; empty if the build machine cannot run what it builds */
 EMBED(seccomp_bpf, SECCOMP_BPF)
 
 int seccomp_ready(struct error *err)

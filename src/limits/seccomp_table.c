@@ -1,6 +1,6 @@
-/* seccomp_table.c - the system calls: what is allowed, what is refused and with which errno, what depends on
- * arguments. EPERM says "you may not"; ENOSYS says "not here", which lets a C library fall back. Never a
- * kill: a new C library that tries a call we do not know must not die of it.
+/* seccomp_table.c - the system calls: which are allowed, which are refused and with which errno, which depend
+ * on their arguments. EPERM says "not permitted"; ENOSYS says "does not exist", which lets a C library fall
+ * back. No rule kills the process: a new C library that tries an unknown call must not die of it.
  */
 #include "limits/seccomp.h"
 
@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 
-#define LOW32 0xffffffffu /* an int argument: the kernel looks at these bits only (CVE-2019-10063) */
+#define LOW32 0xffffffffu /* an int argument: the kernel looks only at these bits (CVE-2019-10063) */
 
 static const char *const allowed[] = {
     /* bytes and descriptors */
@@ -233,7 +233,7 @@ static const char *const allowed[] = {
     "uname",
     "getrandom",
     "seccomp",
-    /* users: no capability is there to gain anything by these */
+    /* users: without capabilities, nothing can be gained by these */
     "getuid",
     "geteuid",
     "getgid",
@@ -259,7 +259,7 @@ static const char *const allowed[] = {
     "setfsgid",
     "capget",
     "capset",
-    /* sockets; socket and socketpair by family, below */
+    /* sockets; socket and socketpair are decided by family, below */
     "bind",
     "connect",
     "listen",
@@ -296,8 +296,8 @@ static const struct {
     {ENOSYS, "fsmount"},
     {ENOSYS, "fspick"},
     {ENOSYS, "mount_setattr"},
-    /* its flags lie behind a pointer, where no filter looks. ENOSYS, or glibc cannot start a thread; said in
-     * so many words because docker 20.10 ignores defaultErrnoRet */
+    /* Its flags are behind a pointer, where no filter can look. It must be ENOSYS, or glibc cannot start a
+     * thread. Listed here although that is the default, because docker 20.10 ignores defaultErrnoRet. */
     {ENOSYS, "clone3"},
     {ENOSYS, "openat2"},
     /* other processes, the supervisor among them */
@@ -308,7 +308,7 @@ static const struct {
     {EPERM, "pidfd_getfd"},
     {EPERM, "process_madvise"},
     {EPERM, "process_mrelease"},
-    /* kernel surface with a bad record and no use for data work */
+    /* kernel code with a bad security record and no use for data work */
     {EPERM, "bpf"},
     {EPERM, "perf_event_open"},
     {EPERM, "userfaultfd"},
@@ -335,13 +335,13 @@ static const struct {
     {EPERM, "get_mempolicy"},
     {EPERM, "set_mempolicy"},
     {EPERM, "set_mempolicy_home_node"},
-    /* who opens what in the folders of the host that bwrap binds; and instances are counted per user, 128 of
-       them */
+    /* They show who opens what in the folders of the host that bwrap binds; and instances are limited per
+     * user, to 128. */
     {ENOSYS, "inotify_init"},
     {ENOSYS, "inotify_init1"},
     {ENOSYS, "inotify_add_watch"},
     {ENOSYS, "inotify_rm_watch"},
-    /* every file system of the host is written out, for all; fsync is for one file */
+    /* these write out every file system of the host, for everybody; fsync does one file */
     {EPERM, "sync"},
     {EPERM, "syncfs"},
     /* administration of the host */
@@ -381,7 +381,7 @@ static const struct {
     {EPERM, "vm86old"},
     {EPERM, "mknod"},
     {EPERM, "mknodat"},
-    /* System V memory lives on without a process, and no rlimit sees it */
+    /* System V memory outlives its processes, and no rlimit covers it */
     {ENOSYS, "shmget"},
     {ENOSYS, "msgget"},
     {ENOSYS, "semget"},
@@ -391,7 +391,7 @@ static const struct {
     {EOPNOTSUPP, "fsetxattr"},
 };
 
-/* The rest of the line: comparisons, {argument, mask, value} each. */
+/* The arguments after the name are comparisons: {argument, mask, value}. */
 #define RULE(err_, name_, ...)                                                                             \
     fn(ctx,                                                                                                \
        &(struct seccomp_rule){.name = (name_),                                                             \
@@ -399,8 +399,9 @@ static const struct {
                               .n = sizeof(struct seccomp_cmp[]){__VA_ARGS__} / sizeof(struct seccomp_cmp), \
                               .cmp = {__VA_ARGS__}})
 
-/* AF_VSOCK and AF_ALG are in no namespace, NETLINK and PACKET are surface, raw IP is for probing: of the
- * network families only plain TCP and UDP are left, for servers on the sandbox's own loopback. */
+/* AF_VSOCK and AF_ALG belong to no namespace, NETLINK and PACKET are attack surface, and raw IP is for
+ * probing. Of the network families only plain TCP and UDP remain, for servers on the sandbox's own
+ * loopback. */
 static void walk_sockets(seccomp_fn *fn, void *ctx)
 {
     static const char *const calls[] = {"socket", "socketpair"};
@@ -415,14 +416,15 @@ static void walk_sockets(seccomp_fn *fn, void *ctx)
             for (size_t k = 0; k < countof(inet); k++)
                 RULE(0, calls[i], {0, LOW32, families[f]}, {1, 0xf, inet[k].type},
                      {2, LOW32, inet[k].protocol});
-        /* families 16 to 31 and 48 on: NETLINK, PACKET, BLUETOOTH */
+        /* families 16 to 31 and 48 and up: NETLINK, PACKET, BLUETOOTH */
         RULE(EAFNOSUPPORT, calls[i], {0, 0x10, 0x10});
-        RULE(EAFNOSUPPORT, calls[i], {0, 0x20, 0x20}); /* 32 on: ALG, VSOCK, QIPCRTR, XDP */
+        RULE(EAFNOSUPPORT, calls[i], {0, 0x20, 0x20}); /* 32 and up: ALG, VSOCK, QIPCRTR, XDP */
     }
 }
 
-/* SO_LINGER makes close() wait for as long as the code likes, whoever it is that closes: also a process that
- * was sent the socket and drops it unseen. Said like ioctl below: every other level, every other option. */
+/* SO_LINGER makes close() wait for as long as the code likes, in whichever process closes the socket, even
+ * one that was sent it and drops it unseen. As for ioctl below, the rules allow every other level and
+ * every other option. */
 static void walk_linger(seccomp_fn *fn, void *ctx)
 {
     for (unsigned bit = 0; bit < 32; bit++) {
@@ -444,11 +446,11 @@ static void walk_clone(seccomp_fn *fn, void *ctx)
     }
     RULE(0, "clone", {0, all, 0});
     RULE(0, "personality", {0, LOW32, 0});
-    RULE(0, "personality", {0, LOW32, LOW32}); /* only asks */
+    RULE(0, "personality", {0, LOW32, LOW32}); /* only reads it */
 }
 
-/* Limits, priorities and processors of the caller only, said as pid 0: the supervisor has the code's uid, and
- * the kernel asks for no more. */
+/* Allow limits, priorities and processors only for the caller itself, written as pid 0. The supervisor has
+ * the code's uid, and the kernel checks no more than that. */
 static void walk_self(seccomp_fn *fn, void *ctx)
 {
     static const char *const by_pid[] = {"prlimit64", "sched_setscheduler", "sched_setparam", "sched_setattr",
@@ -466,15 +468,15 @@ static void walk_self(seccomp_fn *fn, void *ctx)
     for (size_t i = 0; i < countof(by_kind); i++) {
         RULE(0, by_kind[i].name, {0, LOW32, by_kind[i].process}, {1, LOW32, 0});
         for (unsigned bit = 0; bit < 32; bit++) {
-            /* a group or a user */
+            /* a process group or a user */
             RULE(EPERM, by_kind[i].name, {0, 1u << bit, (by_kind[i].process ^ 1u << bit) & 1u << bit});
             RULE(EPERM, by_kind[i].name, {0, LOW32, by_kind[i].process}, {1, 1u << bit, 1u << bit});
         }
     }
 }
 
-/* Leases and notes on a folder tell what the host does with its files, and hold it up; write hints change its
- * inodes. What is not named is of a newer kernel, or of none. */
+/* Leases and notifications on a folder reveal what the host does with its files and hold it up; write
+ * hints change the host's inodes. What is not named here belongs to a newer kernel, or to none. */
 static void walk_fcntl(seccomp_fn *fn, void *ctx)
 {
     static const char *const calls[] = {"fcntl", "fcntl64"};
@@ -522,8 +524,9 @@ static void walk_fcntl(seccomp_fn *fn, void *ctx)
     }
 }
 
-/* TIOCSTI and TIOCLINUX put keys into a terminal. A filter knows no "is not", so: every request that differs
- * from 0x541? in one of the upper 28 bits, and fourteen of the sixteen below 0x541?. */
+/* TIOCSTI and TIOCLINUX put keystrokes into a terminal. A filter has no "not equal", so allow every
+ * request that differs from 0x541? in one of the upper 28 bits, and fourteen of the sixteen that are
+ * 0x541?. */
 static void walk_ioctl(seccomp_fn *fn, void *ctx)
 {
     const unsigned base = TIOCSTI & ~0xfu, sti = TIOCSTI & 0xf, lin = 0xc;
@@ -538,7 +541,8 @@ static void walk_ioctl(seccomp_fn *fn, void *ctx)
     }
 }
 
-/* No set-uid or set-gid bit, on whatever a file is made with (systemd calls it RestrictSUIDSGID). */
+/* No call may give a file a set-uid or set-gid bit, in whatever way it is made (systemd calls this
+ * RestrictSUIDSGID). */
 static void walk_modes(seccomp_fn *fn, void *ctx)
 {
     static const struct {

@@ -25,7 +25,7 @@ static ssize_t read_small(const char *path, char *out, size_t size)
     return n;
 }
 
-/* 0: there is no such process, or /proc hides it; *dead: it has ended, and only its parent has not taken note
+/* 0: there is no such process, or /proc hides it. *dead: it has ended, and its parent has not reaped it
  * yet. */
 static unsigned long long start_time(pid_t pid, bool *dead)
 {
@@ -34,8 +34,8 @@ static unsigned long long start_time(pid_t pid, bool *dead)
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     if (read_small(path, text, sizeof text) <= 0)
         return 0;
-    /* The name in parentheses may hold anything, so count from the last one: state is field 3, the start time
-     * field 22. */
+    /* The name in parentheses may contain anything, so count from the last parenthesis: the state is field
+     * 3, the start time field 22. */
     p = strrchr(text, ')');
     *dead = p && (p[2] == 'Z' || p[2] == 'X');
     for (int field = 2; p && field < 22; field++)
@@ -51,7 +51,7 @@ unsigned long long owner_start_time(pid_t pid)
     return dead ? 0 : start;
 }
 
-/* The number of our pid namespace, "" where it cannot be seen. */
+/* The number of our pid namespace; "": cannot be seen. */
 static void pid_space(char space[24])
 {
     char link[64];
@@ -100,7 +100,7 @@ static enum owner_state check_pid(long long pid, unsigned long long start)
     unsigned long long now = start_time((pid_t)pid, &dead);
     if (dead)
         return OWNER_DEAD;
-    if (now == 0) /* hidden by /proc's mount options? then kill knows */
+    if (now == 0) /* /proc's mount options may hide it, but kill() still knows */
         return kill((pid_t)pid, 0) == 0 || errno != ESRCH ? OWNER_ALIVE : OWNER_DEAD;
     return now == start ? OWNER_ALIVE : OWNER_DEAD;
 }
@@ -117,7 +117,7 @@ enum owner_state owner_check(const char *owner)
         return OWNER_ELSEWHERE;
     look_here(&h);
     bool same_boot = strcmp(h.boot, their_boot) == 0;
-    /* A boot's number is no other machine's, and a machine may be given another name while it runs. */
+    /* No other machine has the same boot id, and a machine may be renamed while it runs. */
     if (strcmp(h.host, theirs) != 0 && (!same_boot || strcmp(h.boot, "unknown") == 0))
         return OWNER_ELSEWHERE;
     if (!same_boot)
@@ -132,7 +132,7 @@ bool owner_kill_pid(pid_t pid, unsigned long long start, int wait_ms)
     int64_t end = clock_ms() + wait_ms;
     autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0U);
 
-    /* Looked at after the descriptor was opened: a pid that was given out again is not killed. */
+    /* Check after the descriptor is open, so that a reused pid is not killed. */
     if (pid <= 1 || owner_start_time(pid) != start)
         return pid > 1;
     if (fd < 0) /* before Linux 5.3 */
@@ -175,7 +175,7 @@ enum owner_state owner_check_group(const char *name)
     int n = sscanf(name, "sandpiper-%lld-%llu-%x-%23[0-9]", &pid, &start, &random, theirs);
 
     pid_space(space);
-    if (n < 3 || (n == 4 && strcmp(space, theirs) != 0)) /* 3: of an older version */
+    if (n < 3 || (n == 4 && strcmp(space, theirs) != 0)) /* 3: made by an older version */
         return OWNER_ELSEWHERE;
     return check_pid(pid, start);
 }

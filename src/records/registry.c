@@ -1,5 +1,5 @@
-/* registry.c - see registry.h. A name's directory may be removed by whoever holds its lock, so a lock counts
- * only while it is still the file of that name.
+/* registry.c - see registry.h. The holder of its lock may remove a name's directory, so a lock counts only
+ * while it is still the file under that name.
  */
 #include "records/registry.h"
 
@@ -22,7 +22,7 @@
 
 #define RECORD_MAX  (16 * 1024)
 #define HOLDER_SIZE 33
-#define TRIES       20 /* "sandpiper ps" looks at a lock for a moment; a holder keeps it */
+#define TRIES       20 /* "sandpiper ps" holds a lock only for a moment; a holder keeps it */
 #define TRY_NS      5000000
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -59,7 +59,7 @@ static int open_dir(int at, const char *name)
     return fd;
 }
 
-/* RUNTIME/names; make: when it is not there. */
+/* Open RUNTIME/names. make: create it if needed. */
 static int open_names(bool make, struct error *err)
 {
     autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
@@ -116,8 +116,8 @@ static void write_holder(int lock, pid_t pid)
 {
     char text[HOLDER_SIZE + 1];
 
-    /* Always as long, so that nothing is to be cut off, which can cost milliseconds. Only to tell people: a
-     * full disk must not keep anybody from his sandbox. */
+    /* Always the same length, because truncating a file can cost milliseconds. This is only for display,
+     * so a full disk must not keep users from their sandboxes. */
     snprintf(text, sizeof text, "%-11d %-20lld\n", (int)pid, (long long)time(NULL));
     (void)!pwrite(lock, text, HOLDER_SIZE, 0);
 }
@@ -149,8 +149,8 @@ static int tell_held(const char *name, int lock, struct error *err)
                      name, h.pid, since);
 }
 
-/* 1: locked, and still the file of that name. 0: somebody holds it; -1: it was removed meanwhile, or cannot
- * be opened. */
+/* 1: locked, and still the file under that name. 0: another process holds it. -1: it was removed
+ * meanwhile, or cannot be opened. */
 static int lock_once(int dir, int *lock)
 {
     struct stat mine, there;
@@ -191,7 +191,7 @@ int registry_take(struct registry_hold *h, const char *name, struct error *err)
         if (got < 0 && errno != ENOENT) {
             error_errno(err, "the folder of the sandbox \"%s\"", name);
             if (dir >= 0)
-                unlinkat(names, name, AT_REMOVEDIR); /* where it is empty: the disk is full */
+                unlinkat(names, name, AT_REMOVEDIR); /* only if it is empty: the disk is full */
             return -1;
         }
         if (got < 0)
@@ -366,7 +366,8 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
         autoclose int dir = open_dir(names, e->d_name);
         autoclose int lock = dir < 0 ? -1 : open_file(dir, "lock", O_RDWR);
         if (lock < 0 && dir >= 0 && remove_dead)
-            /* where it is empty: killed before it had a lock; who is about to make one begins again */
+            /* Only if it is empty: its maker was killed before it had a lock. A program that is just
+             * making one starts over. */
             unlinkat(names, e->d_name, AT_REMOVEDIR);
         if (lock < 0)
             continue;

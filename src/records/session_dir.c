@@ -26,16 +26,16 @@
 #include "limits/seccomp.h"
 
 #define RECORD_MAX (16 * 1024)
-#define ROOM       (64 * 1024) /* what a directory may come to hold */
+#define ROOM       (64 * 1024) /* bytes that a directory may come to need */
 
-/* What is yet to come: records, the profile, the socket. */
+/* Is there room for what will be written: records, the profile, the socket? */
 static int check_room(const char *dir)
 {
     autoclose int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     int rc;
 
     if (fd < 0)
-        return 0; /* where that cannot be asked, it will show */
+        return 0; /* cannot be asked here; a later write will show it */
     do
         rc = fallocate(fd, 0, 0, ROOM);
     while (rc != 0 && errno == EINTR);
@@ -59,7 +59,8 @@ static int make_below(struct session_dir *d, const char *runtime, struct error *
         free(steal(&d->path));
         return -1;
     }
-    /* Until there is a record its name tells whose it is, so whenever we are killed it can be attributed. */
+    /* Until there is a record, the name tells whose directory it is, so it can be attributed whenever we
+     * are killed. */
     if (session_dir_record(d, &(struct session_record){0}, err) != 0)
         return -1;
     if (check_room(d->path) != 0 || rename(d->path, final) != 0)
@@ -67,7 +68,7 @@ static int make_below(struct session_dir *d, const char *runtime, struct error *
     free(d->path);
     d->path = steal(&final);
     d->in = xasprintf("%s/in", d->path);
-    if (mkdir(d->in, 0711) != 0 || chmod(d->in, 0711) != 0) /* whatever our umask */
+    if (mkdir(d->in, 0711) != 0 || chmod(d->in, 0711) != 0) /* regardless of our umask */
         return error_errno(err, "%s", d->in);
     return 0;
 }
@@ -79,7 +80,7 @@ int session_dir_make(struct session_dir *d, struct error *err)
 
     if (runtime && make_below(d, runtime, &why) == 0)
         return 0;
-    if (fd_none_left(why.code)) { /* no other place helps */
+    if (fd_none_left(why.code)) { /* another place would not help */
         if (err)
             *err = why;
         return -1;
@@ -102,7 +103,7 @@ int session_dir_make(struct session_dir *d, struct error *err)
                      runtime ? runtime : "/tmp", disk_trouble(why.code), disk_remedy(why.code));
 }
 
-/* The places where directories can be: the i-th, or NULL when there is none now. */
+/* The i-th place where such directories can be, or NULL when it does not exist now. */
 #define PLACES (1 + XDG_SPARES)
 static char *place(unsigned i)
 {
@@ -134,7 +135,7 @@ void session_dir_remove(struct session_dir *d)
 {
     if (d->path)
         owner_erase(d->path);
-    if (d->path && d->runtime_errno) { /* the spare place too, if it was only for us */
+    if (d->path && d->runtime_errno) { /* remove the spare place too, if nothing else is in it */
         *strrchr(d->path, '/') = '\0';
         rmdir(d->path);
     }
@@ -214,7 +215,8 @@ int session_dir_profile(struct session_dir *d, struct error *err)
     return file_write_soon(d->profile, text, strlen(text), 0600, err);
 }
 
-/* By way of the descriptor, because an address holds 107 bytes and a runtime directory may be longer. */
+/* Address the socket through the descriptor of its directory: an address holds only 107 bytes, and the
+ * path of a runtime directory may be longer. */
 static int open_socket(const struct session_dir *d, struct sockaddr_un *address, int *dir)
 {
     *dir = open(d->in, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -269,15 +271,15 @@ int session_dir_accept(const struct session_dir *d, int listener, pid_t *peer)
 
     if (fd < 0)
         return -1;
-    /* Only root and we can reach the socket from outside, and neither has business here: the container's uid
-     * is another. */
+    /* From outside only root and we can reach the socket, and neither should connect. The container's uid
+     * is a different one. */
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.uid == 0 || who.uid == geteuid()) {
         close(fd);
         errno = EPERM;
         return -1;
     }
     *peer = who.pid;
-    /* The code runs under the same uid as the supervisor; from now on only we can connect. */
+    /* The code has the same uid as the supervisor, so from now on only we may connect. */
     autofree char *path = xasprintf("%s/s", d->in);
     if (chmod(path, 0600) != 0) {
         close(fd);
@@ -315,7 +317,7 @@ static bool hex_name(const char *name)
     return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
 }
 
-/* Nobody writes a record into it any more. */
+/* So old that nobody will write a record into it any more. */
 static bool is_old(const char *dir)
 {
     struct stat st;
@@ -323,8 +325,8 @@ static bool is_old(const char *dir)
     return stat(dir, &st) == 0 && time(NULL) - st.st_mtime > 3600;
 }
 
-/* NULL: *err says why it cannot be read; or it is empty after a crash of the machine, for it was not waited
- * for to be on the disk. */
+/* NULL: err says why it cannot be read; or it is empty after the machine crashed, because it is not synced
+ * to disk. */
 static struct json *read_record(const char *dir, struct error *err)
 {
     autofree char *path = xasprintf("%s/record", dir);
@@ -346,8 +348,8 @@ static bool tell_dead(const char *dir, session_dir_fn *fn, void *ctx)
     struct error err = {0};
     autojson struct json *record = read_record(dir, &err);
 
-    /* Not one of ours, or of an older version; or it is us who cannot read it, and it may be somebody's who
-     * lives. */
+    /* It is not ours, or of an older version; or we lack a descriptor to read it, and its owner may be
+     * alive. */
     if (!json_str(json_get(record, "owner")))
         return !fd_none_left(err.code) && is_old(dir);
     enum owner_state state = record_owner(record);
@@ -398,7 +400,7 @@ bool session_dir_ends(const char *id)
     return false;
 }
 
-/* How many of the directories with a record are such ones, in all places. */
+/* How many directories with a record, in all places, is() accepts. */
 static unsigned count_where(bool (*is)(const char *dir, unsigned what), unsigned what)
 {
     unsigned n = 0;
@@ -433,7 +435,7 @@ static void find_dead(const char *runtime, session_dir_fn *fn, void *ctx)
     DIR *d = opendir(runtime);
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        /* killed before there was a record, or when it was removed */
+        /* its program was killed before there was a record, or while it was being removed */
         bool unfinished = owner_check_group(e->d_name) == OWNER_DEAD;
 
         if (!unfinished && !hex_name(e->d_name))

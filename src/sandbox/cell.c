@@ -1,5 +1,5 @@
-/* cell.c - collect what comes back from a cell. Every value is the code's: cut to a size and repaired to
- * valid UTF-8 here. */
+/* cell.c - collect the frames of a cell. Every value comes from the code, so it is cut to a size limit and
+ * made valid UTF-8 here. */
 #include "sandbox/cell.h"
 
 #include <limits.h>
@@ -62,8 +62,8 @@ static const char *on_result(struct cell *c, const struct frame *f)
     c->answered = true;
     c->answered_at = clock_ms();
     c->claimed = CELL_EXCEPTION;
-    /* A body that ends in the middle of a value comes from code that writes to the worker's socket: what was
-     * read stands. */
+    /* If a body ends in the middle of a value, code has written to the worker's socket; keep what was
+     * read. */
     while (tagged_next(&p, &left, &t) > 0) {
         int64_t n = tagged_int(&t);
 
@@ -101,13 +101,13 @@ static void note(struct cell *c, const char *name, const char *why)
     buf_addf(&c->notes, "%s%s%s%s", c->notes.len ? "\n" : "", name, *name ? ": " : "", why);
 }
 
-/* The code's figures have no names: what it drew again, in the same place of a cell, is the same one. */
+/* Figures have no names of their own. The n-th figure of a cell is taken to be the same as last time. */
 static void begin_delivery(struct cell *c, uint64_t size)
 {
     autofree char *safe = file_safe_name(c->file_name), *figure = NULL;
 
     if (c->figure)
-        figure = xasprintf("\n%u", ++c->figures); /* no file is called so: a name is one line */
+        figure = xasprintf("\n%u", ++c->figures); /* no file can be called this: names are one line */
     delivery_begin(&c->delivery, figure ? figure : c->file_name, safe, size);
     c->delivering = true;
 }
@@ -135,7 +135,7 @@ static const char *on_file(struct cell *c, const struct frame *f)
     }
     if (rc < 0 || !c->file_name || size < 0)
         return "it sent a malformed file";
-    /* it goes into lines that people and models read */
+    /* it appears in lines that people and models read */
     scrubbed = scrub_line(c->file_name, SCRUB_TERMINAL);
     free(c->file_name);
     c->file_name = scrubbed;
@@ -148,7 +148,7 @@ static const char *on_file(struct cell *c, const struct frame *f)
     return NULL;
 }
 
-/* The first one counts. */
+/* Only the first failure is reported. */
 static void undelivered(struct cell_result *r, const char *name, char *line, const char *remedy)
 {
     if (!r->undelivered) {
@@ -159,7 +159,7 @@ static void undelivered(struct cell_result *r, const char *name, char *line, con
     free(line);
 }
 
-/* For tell_lost(), like those that were not even sent. */
+/* Left to tell_lost(), like the files that were not even sent. */
 static void lose(struct request *q, char why, unsigned long long size, const char *name)
 {
     if (q->n_lost < LOST_NAMED)
@@ -168,7 +168,7 @@ static void lose(struct request *q, char why, unsigned long long size, const cha
         q->lost_unnamed++;
 }
 
-/* Once, so that who would miss a file can still do something about it. */
+/* Only once, and early enough to still do something about it. */
 static void warn_of_quota(struct sandbox *s)
 {
     char most[32];
@@ -243,7 +243,7 @@ static const char *on_frame(struct request *q, const struct frame *f)
     }
 }
 
-/* "50 MB", "24.2 kB": as files are listed everywhere. */
+/* "50 MB", "24.2 kB": the form in which files are listed everywhere. */
 static char *decimal_size(unsigned long long bytes)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
@@ -255,7 +255,7 @@ static char *decimal_size(unsigned long long bytes)
     return bytes == 1 ? xstrdup("1 byte") : xasprintf("%.3g %s", v, units[u]);
 }
 
-/* More files than are copied out after one cell. */
+/* More files than are copied after one cell. */
 static char *lost_many(const struct sandbox_options *o, const struct lost_file *f)
 {
     bool one = f->size == 1;
@@ -270,7 +270,7 @@ static char *lost_many(const struct sandbox_options *o, const struct lost_file *
                                which, were, they);
 }
 
-/* What is too big, or too much, is lost with the sandbox; one with a name still has it. */
+/* A file that is too large, or one too many, is lost with the sandbox; a named sandbox still has it. */
 static char *lost_line(const struct sandbox_options *o, const struct lost_file *f)
 {
     autofree char *size = decimal_size(f->size);

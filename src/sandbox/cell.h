@@ -1,4 +1,4 @@
-/* cell.h - one cell under way: its frames become a struct cell_result. Knows no deadlines; those are run.c's.
+/* cell.h - one cell under way: turns its frames into a struct cell_result. Deadlines are kept in run.c.
  */
 #ifndef SANDBOX_CELL_H
 #define SANDBOX_CELL_H
@@ -7,17 +7,17 @@
 #include "sandbox/private.h"
 
 struct cell {
-    struct request request; /* first: the request's frames come here */
+    struct request request; /* must be the first member: a frame handler gets only the request */
     struct sandbox *sandbox;
     struct cell_result *r;
     const struct cell_listener *listener;
-    bool answered;            /* the worker's result is here; files may follow */
+    bool answered;            /* the worker's result has arrived; files may follow */
     int64_t answered_at;      /* ms */
-    int64_t blocked_ms;       /* spent in the listener: a slow reader's time is not the cell's */
-    enum cell_status claimed; /* what the worker says of itself */
+    int64_t blocked_ms;       /* time spent in the listener, which does not count against the cell's limit */
+    enum cell_status claimed; /* what the worker reports; not trusted */
     struct delivery delivery;
     bool delivering, figure;
-    unsigned figures; /* so far */
+    unsigned figures; /* number of figures so far */
     char *file_name;
     uint64_t file_bytes; /* of all files so far */
     size_t file_count;
@@ -25,6 +25,6 @@ struct cell {
 };
 
 void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l, struct cell_result *r);
-void cell_end(struct cell *c); /* closes everything; the notes go into r */
+void cell_end(struct cell *c); /* releases everything; the notes go into r */
 
 #endif

@@ -1,4 +1,5 @@
-/* channel.c - read frames, queue and write frames; one read or write a turn of the loop, so nobody starves.
+/* channel.c - read frames, queue and write frames. One read or write per turn of the loop, so that nothing
+ * else starves.
  */
 #include "sandbox/channel.h"
 
@@ -17,10 +18,10 @@ struct channel {
     struct channel_listener listener;
     struct frame_reader reader;
     struct buf queue;
-    size_t written;    /* of the queue */
-    const char *fault; /* what a callback found wrong, during frame_feed */
+    size_t written;    /* how much of the queue */
+    const char *fault; /* what a callback objected to, during frame_feed() */
     bool broken;
-    bool busy, doomed; /* inside a callback; freed there */
+    bool busy, doomed; /* busy: inside a callback; doomed: freed there */
     char buffer[READ_SIZE];
 };
 
@@ -94,7 +95,7 @@ size_t channel_pending(const struct channel *k)
     return k->queue.len - k->written;
 }
 
-/* False when the channel is gone. */
+/* False when the channel is closed. */
 static bool flush(struct channel *k)
 {
     while (k->written < k->queue.len) {
@@ -120,8 +121,8 @@ void channel_send(struct channel *k, const struct frame_out *f)
         k->written = 0;
     }
     frame_add(&k->queue, f);
-    /* A write that fails is left to the loop: the hang-up shows there, and callers here do not expect to be
-     * called back. */
+    /* A failed write is left to the loop, which sees the hang-up; callers do not expect a callback from
+     * here. */
     flush(k);
     watch(k);
 }

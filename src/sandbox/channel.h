@@ -1,8 +1,8 @@
-/* channel.h - the connection to one supervisor: frames over the loop, neither side ever waiting for the
- * other.
+/* channel.h - the connection to one supervisor: sends and receives frames from the loop; neither side ever
+ * waits for the other.
  *
- * Whatever is wrong with the peer (end, garbage, a length over the cap, a frame its listener refuses) ends
- * the connection, once, through broken(), with a line that says what. It never ends the program.
+ * Any fault of the peer (end, garbage, a length over the cap, a frame that the listener refuses) closes the
+ * connection and calls broken() once, with a line that names the fault. It never ends the program.
  */
 #ifndef SANDBOX_CHANNEL_H
 #define SANDBOX_CHANNEL_H
@@ -17,18 +17,19 @@ struct loop;
 
 struct channel_listener {
     void *ctx;
-    /* NULL: fine; else what is wrong with it: the connection ends */
+    /* Returns NULL, or one line that says what is wrong with the frame: the connection is then closed. */
     const char *(*frame)(void *ctx, const struct frame *f);
-    void (*broken)(void *ctx, const char *why); /* may free it */
+    void (*broken)(void *ctx, const char *why); /* may free the channel */
 };
 
-/* in and out are borrowed, non-blocking, perhaps the same. */
+/* in and out are borrowed; they must be non-blocking, and may be the same. */
 struct channel *channel_new(struct loop *loop, int in, int out, const struct channel_listener *l);
-void channel_free(struct channel *k); /* also from within its callbacks */
+void channel_free(struct channel *k); /* may be called from within its callbacks */
 void channel_send(struct channel *k, const struct frame_out *f);
-/* The same for a frame without a body, which belongs to no request. */
+/* Send a frame that has no body and belongs to no request. */
 void channel_order(struct channel *k, enum to_guest type);
-/* bytes not taken by the channel yet; who sends much looks at it */
+/* Bytes queued but not yet written. A caller that sends much must watch it, because the queue is not
+ * limited. */
 size_t channel_pending(const struct channel *k);
 
 #endif

@@ -1,5 +1,5 @@
-/* check.c - what an engine really does here, for "sandpiper doctor": a start of the real configuration, a
- * cell, and the limits as the kernel has them. Says nothing of what it did not see.
+/* check.c - what an engine really does on this machine, for "sandpiper doctor": a real start, one cell, and
+ * the limits as the kernel reports them. Claims nothing that was not seen.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 
 #define CLIENT_MS 10000
 
-/* CVE-2025-31133, -52565 and -52881 are mended in 1.2.8, 1.3.3 and 1.4.0 and what follows. */
+/* CVE-2025-31133, -52565 and -52881 are fixed in 1.2.8, 1.3.3 and 1.4.0 and later. */
 static bool runc_is_old(const char *version)
 {
     unsigned v[3] = {0};
@@ -30,7 +30,7 @@ static bool runc_is_old(const char *version)
            || (v[1] == 4 && v[2] == 0 && strstr(version, "-rc"));
 }
 
-/* What a client says on stdout, or NULL. */
+/* What a client prints on stdout, or NULL. The caller frees. */
 static char *ask(struct argv *argv)
 {
     struct job *j = job_command(argv, CLIENT_MS, (struct job_watch){0});
@@ -78,7 +78,7 @@ static void check_limits(const struct sandbox_options *o, const struct engine_fa
                    run->peer > 0 ? "memory: no limit for the whole sandbox"
                                  : "the limits of %s cannot be seen from here",
                    engine->name);
-    /* Where no group counts processes, the supervisor's own limit in the user namespace does. */
+    /* If no control group counts processes, the supervisor's own limit in the user namespace does. */
     argv_pushf(&out->holds, "%d processes",
                held.pids > 0 && held.pids < run->given->pids ? held.pids : run->given->pids);
     if (held.cpus > 0)

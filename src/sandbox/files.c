@@ -1,4 +1,4 @@
-/* files.c - deliver files made by hostile code into a folder of the user's. */
+/* files.c - deliver files made by hostile code into a folder of the user. */
 #include "sandbox/files.h"
 
 #include <errno.h>
@@ -27,8 +27,8 @@ char *file_safe_name(const char *name)
     while (name[0] == '.' && name[1] == '/')
         name += 2;
     clean = scrub_line(name, SCRUB_TERMINAL);
-    /* Hidden files configure programs and a leading dash is an option to them: neither may come from a
-     * sandbox. */
+    /* Hidden files configure programs, and programs take a leading dash for an option: neither may come
+     * from a sandbox. */
     if (clean[0] == '.' || clean[0] == '-')
         buf_addch(&b, '_');
     buf_addstr(&b, clean);
@@ -137,7 +137,8 @@ static bool is_same(const struct delivery *d, const char *data, size_t len)
     return true;
 }
 
-/* It differs from the copy of before from here on: what came until now is taken from there. */
+/* From here on it differs from the earlier copy: write it anew, and take what was received so far from
+ * that copy. */
 static void part_ways(struct delivery *d)
 {
     char piece[65536];
@@ -151,7 +152,7 @@ static void part_ways(struct delivery *d)
 
         n = pread(same, piece, want, (off_t)at);
         if (n <= 0) {
-            errno = n < 0 ? errno : EIO; /* somebody has just made it shorter */
+            errno = n < 0 ? errno : EIO; /* the earlier copy has just been shortened */
             fail(d, "its earlier copy cannot be read");
             return;
         }
@@ -171,8 +172,8 @@ bool delivery_add(struct delivery *d, const char *data, size_t len)
     return true;
 }
 
-/* name, name-1, name-2 ... before the extension, whichever is not taken; never an existing file, never
- * through a link. */
+/* Use name, name-1, name-2 ... (before the extension), the first that is free; never an existing file,
+ * never through a link. */
 static char *give_name(struct delivery *d)
 {
     const char *dot = strrchr(d->safe, '.');
@@ -196,7 +197,7 @@ char *delivery_end(struct delivery *d)
     char *path;
 
     if (d->same >= 0 && d->got < d->size)
-        part_ways(d); /* it became shorter while it was read in there */
+        part_ways(d); /* the file shrank while it was read inside */
     if (d->same >= 0)
         return steal(&d->before);
     path = d->file.fd >= 0 ? give_name(d) : NULL;

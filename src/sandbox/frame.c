@@ -1,4 +1,4 @@
-/* frame.c - frames and tagged values: encode ours, decode theirs. */
+/* frame.c - frames and tagged values: encode ours, decode the peer's. */
 #include "sandbox/frame.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static int deliver(const struct frame_reader *r, const char *whole)
     return r->fn(r->ctx, &f) ? 1 : 0;
 }
 
-/* Complete the frame that was begun in an earlier piece. Sets *used. */
+/* Complete the frame that an earlier piece began. Sets *used. */
 static int feed_part(struct frame_reader *r, const char *data, size_t len, size_t *used)
 {
     size_t take, want;
@@ -78,7 +78,7 @@ int frame_feed(struct frame_reader *r, const char *data, size_t len)
     while (len > 0) {
         if (r->part.len == 0 && len >= FRAME_HEAD && get_u32(data) <= FRAME_IN_MAX
             && len >= FRAME_HEAD + (size_t)get_u32(data)) {
-            used = FRAME_HEAD + (size_t)get_u32(data); /* whole as it lies there: no copy */
+            used = FRAME_HEAD + (size_t)get_u32(data); /* complete where it is, so it need not be copied */
             rc = deliver(r, data);
         } else {
             rc = feed_part(r, data, len, &used);

@@ -1,4 +1,4 @@
-/* guest.c - put the guest's text together: what "python3 -c" is given, and what it then takes from the
+/* guest.c - assemble the guest's source: what "python3 -c" is given, and what it then reads from the
  * channel. */
 #include "sandbox/guest.h"
 
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "sandbox/frame.h"
 
-/* Everything but boot.py and the profile, in the order of their first use. */
+/* Everything except boot.py and the profile, in order of first use. */
 /* clang-format off */
 #define PARTS(X) \
     X(start) X(protocol) X(worker) X(supervisor) X(installed) X(recover) X(snapshot) X(reap) X(copy_out) \
@@ -20,9 +20,10 @@
 
 EMBED(guest_boot_py, "src/guest/boot.py")
 PARTS(EMBED_PART)
-EMBED(guest_profile_py, GUEST_PROFILE) /* data_profile.py, profile_*.py, one text */
+EMBED(guest_profile_py, GUEST_PROFILE) /* data_profile.py and profile_*.py as one text */
 EMBED(guest_walls_py, "src/guest/walls.py")
-EMBED(guest_code, GUEST_CODE) /* all but boot and profile, compiled: guest_code.py. May be empty */
+/* all except boot.py and the profile, compiled by guest_code.py; may be empty */
+EMBED(guest_code, GUEST_CODE)
 
 char *guest_text(void)
 {

@@ -33,7 +33,7 @@ void ledger_release(struct ledger *l)
     *l = (struct ledger){0};
 }
 
-/* ---- how much */
+/* ---- the quota */
 
 static uint64_t cost(uint64_t size)
 {
@@ -66,11 +66,11 @@ bool ledger_warns(struct ledger *l)
     return true;
 }
 
-/* ---- what */
+/* ---- the files */
 
 static size_t row_of(const char *name)
 {
-    /* FNV-1a; code that makes names meet only makes its own cells slower */
+    /* FNV-1a. Code that makes names collide only slows down its own cells. */
     uint32_t h = 2166136261u;
 
     for (; *name; name++)

@@ -1,8 +1,9 @@
-/* ledger.h - what one session has written to this machine: how much of what it may, and where each file is.
+/* ledger.h - what one session has written to this machine: how many bytes of its quota, and where each file
+ * is.
  *
- * Kept out here: nothing from inside is believed. A file that comes again as it is already here is not
- * written again; whether it is here is asked of the file itself, which its user may have changed, moved or
- * removed.
+ * It is kept outside the sandbox, because nothing from inside is trusted. A file that comes again unchanged
+ * is not written again. Whether its copy is still here is checked on the copy itself, since the user may have
+ * changed, moved or removed it.
  */
 #ifndef SANDBOX_LEDGER_H
 #define SANDBOX_LEDGER_H
@@ -12,12 +13,12 @@
 #include <sys/types.h>
 #include <time.h>
 
-#define LEDGER_FILES 10000 /* that are remembered: as many as /mnt/data may hold */
+#define LEDGER_FILES 10000 /* files that are remembered: as many as /mnt/data may hold */
 #define LEDGER_ROWS  512
 
 struct ledger_file {
     struct ledger_file *next;
-    char *name, *path; /* as the code calls it; where its copy is */
+    char *name, *path; /* name: as the code calls it; path: where its copy is */
     dev_t dev;
     ino_t ino;
     off_t size;
@@ -25,8 +26,8 @@ struct ledger_file {
 };
 
 struct ledger {
-    uint64_t most, written; /* bytes, in whole blocks: a thousand empty files are not nothing */
-    bool warned;            /* that it is nearly full */
+    uint64_t most, written; /* bytes, rounded up to whole blocks, so that a thousand empty files count too */
+    bool warned;            /* the user was told that the quota is nearly used up */
     struct ledger_file *rows[LEDGER_ROWS];
     unsigned n;
 };
@@ -34,15 +35,16 @@ struct ledger {
 void ledger_init(struct ledger *l, int64_t most);
 void ledger_release(struct ledger *l);
 
-/* room for a file of that size; false: there is none */
+/* Reserve room for a file of that size; false: there is none. */
 bool ledger_take(struct ledger *l, uint64_t size);
-void ledger_give(struct ledger *l, uint64_t size); /* it was not written after all */
+void ledger_give(struct ledger *l, uint64_t size); /* return the room: the file was not written */
 uint64_t ledger_left(const struct ledger *l);
-bool ledger_warns(struct ledger *l); /* true once, when 80 % are used */
+bool ledger_warns(struct ledger *l); /* true once, when 80 % of the quota is used */
 
-/* The copy that was made of a file of that name, if it is still there, as we left it, and of that size: a
- * descriptor to compare with, and its path, which is the ledger's. Else -1. */
+/* Open the copy of the file of that name, if it is still there, unchanged and of that size. Returns a
+ * descriptor to compare with, which the caller closes, and sets *path, which the ledger owns. Otherwise
+ * -1. */
 int ledger_open(const struct ledger *l, const char *name, uint64_t size, const char **path);
-void ledger_note(struct ledger *l, const char *name, const char *path, int fd); /* here it is now */
+void ledger_note(struct ledger *l, const char *name, const char *path, int fd); /* remember the file's copy */
 
 #endif

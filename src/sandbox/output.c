@@ -1,4 +1,4 @@
-/* output.c - keep head, tail and counts of a cell's output. Constant memory whatever is written. */
+/* output.c - keep head, tail and counts of a cell's output, in constant memory however much is written. */
 #include "sandbox/output.h"
 
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* What is shorter is shown and told whole, so no file is made for it (and no session's folder kept). Less
- * than the head, which has it. */
+/* Shorter output is shown in full and needs no file (and no session folder). Less than the head, so that
+ * the head still has all of it when a copy begins. */
 #define SHORT_BYTES (8u << 10)
 #define SHORT_LINES 100
-#define MARK_ROOM   96 /* the line that counts what was left out */
+#define MARK_ROOM   96 /* for the line that counts what was left out */
 
 void output_init(struct output *o)
 {
@@ -52,7 +52,7 @@ void output_begin(struct output *o, const char *dir, unsigned cell, uint64_t *se
     }
 }
 
-/* The copy is a convenience: where it cannot be written the cell goes on without it. */
+/* The copy is a convenience: if it cannot be written, the cell goes on without it. */
 static void copy(struct output *o, const char *data, size_t len)
 {
     uint64_t left = OUTPUT_DISK_CELL - o->cell_disk;
@@ -68,8 +68,8 @@ static void copy(struct output *o, const char *data, size_t len)
     if ((o->file.fd < 0 && newfile_open(&o->file, o->dir, 0600) < 0)
         || fd_write_all(o->file.fd, data, len) < 0) {
         o->disk_errno = errno;
-        newfile_release(&o->file);       /* half a copy would be taken for all of it */
-        o->cell_disk = OUTPUT_DISK_CELL; /* no further try in this cell */
+        newfile_release(&o->file);       /* half a copy would be mistaken for a whole one */
+        o->cell_disk = OUTPUT_DISK_CELL; /* do not try again in this cell */
         return;
     }
     o->cell_disk += len;
@@ -92,7 +92,7 @@ void output_add(struct output *o, const char *data, size_t len)
 
     if (!o->copying && (o->bytes + len > SHORT_BYTES || o->lines + lines > SHORT_LINES)) {
         o->copying = true;
-        copy(o, o->head, o->head_len); /* all there was so far */
+        copy(o, o->head, o->head_len); /* everything so far */
     }
     if (o->copying)
         copy(o, data, len);
@@ -102,7 +102,7 @@ void output_add(struct output *o, const char *data, size_t len)
     o->head_len += n;
     data += n;
     len -= n;
-    if (len > OUTPUT_HALF) { /* only its end can be in the tail */
+    if (len > OUTPUT_HALF) { /* only its last part can be in the tail */
         data += len - OUTPUT_HALF;
         len = OUTPUT_HALF;
     }
@@ -116,7 +116,7 @@ void output_add(struct output *o, const char *data, size_t len)
     }
 }
 
-/* A sandbox that was replaced counts its cells from one again. */
+/* Replace a file of that name: a new sandbox counts its cells from one again. */
 static int give_name(struct output *o)
 {
     int rc = newfile_name(&o->file, o->name);
@@ -135,7 +135,7 @@ void output_end(struct output *o)
     newfile_release(&o->file);
 }
 
-/* The unit of text at s: its length in *step, and how many bytes it has once repaired. */
+/* The character at s: its length in *step; returns its length once made valid. */
 static size_t unit(const char *s, size_t len, size_t *step)
 {
     uint32_t cp;
@@ -145,7 +145,7 @@ static size_t unit(const char *s, size_t len, size_t *step)
     return n <= 0 || cp == 0 ? 3 : (size_t)n;
 }
 
-/* How much of s, taken from its front, fits max bytes once repaired. */
+/* How much of s, from its front, fits into max bytes once made valid. */
 static size_t fit_front(const char *s, size_t len, size_t max)
 {
     size_t at = 0, size = 0, step;
@@ -155,7 +155,7 @@ static size_t fit_front(const char *s, size_t len, size_t max)
     return at;
 }
 
-/* Where to begin in s so that the rest fits max bytes once repaired; at a character. */
+/* Where to begin in s, at the start of a character, so that the rest fits into max bytes once made valid. */
 static size_t fit_back(const char *s, size_t len, size_t max)
 {
     size_t at = 0, size = 0, step;
@@ -185,7 +185,7 @@ void output_text(const struct output *o, size_t max, struct buf *out)
         buf_add(&all, o->tail + start, first);
         buf_add(&all, o->tail, o->tail_len - first);
     }
-    /* all is head and tail; when nothing fell out between them it is everything, in one piece. */
+    /* all is head and tail. If nothing between them was dropped, it is the whole output. */
     if (o->bytes == all.len && fit_front(all.data, all.len, max) == all.len) {
         utf8_repair(out, all.data, all.len);
     } else {

@@ -1,5 +1,5 @@
-/* output.h - what a cell wrote: head and tail for a model with exact counts, and of a long one a full copy on
- * disk up to a size. */
+/* output.h - what a cell wrote: head and tail for a model, with exact counts, and for long output a full
+ * copy on disk, up to a limit. */
 #ifndef SANDBOX_OUTPUT_H
 #define SANDBOX_OUTPUT_H
 
@@ -10,32 +10,32 @@
 #include "base/buf.h"
 #include "base/newfile.h"
 
-#define OUTPUT_HALF         (32u << 10) /* head and tail are this long each */
+#define OUTPUT_HALF         (32u << 10) /* bytes of the head, and of the tail */
 #define OUTPUT_DISK_CELL    (16u << 20)
 #define OUTPUT_DISK_SESSION (256u << 20)
 
 struct output {
-    char *head, *tail;                  /* tail: a ring of what does not fit the head */
-    size_t head_len, tail_len, tail_at; /* tail_at: where the ring goes on */
+    char *head, *tail;                  /* tail: a ring buffer for what does not fit into the head */
+    size_t head_len, tail_len, tail_at; /* tail_at: where the ring is written next */
     uint64_t bytes, lines;
-    /* the copy, while it grows: it has no name before the cell's end */
+    /* the copy while it grows; it gets its name at the end of the cell */
     struct newfile file;
-    bool copying; /* it is long enough for a copy */
+    bool copying; /* the output is long enough for a copy */
     char *dir, *name;
-    /* of the copy; NULL before output_end(), and when there is none */
+    /* of the copy; NULL before output_end(), and when there is no copy */
     char *path;
     uint64_t cell_disk, *session_disk;
-    /* the copy could not be written to its end and was removed; 0: it could */
+    /* why the copy could not be completed and was removed; 0: it was completed */
     int disk_errno;
 };
 
 void output_init(struct output *o);
 void output_release(struct output *o);
-/* A cell begins. The copy will be dir/cell-N.txt, counted in *session_disk. */
+/* A cell begins. A copy will be dir/cell-N.txt; its bytes are added to *session_disk. */
 void output_begin(struct output *o, const char *dir, unsigned cell, uint64_t *session_disk);
 void output_add(struct output *o, const char *data, size_t len);
-void output_end(struct output *o); /* close the copy; head, tail and counts stay */
-/* At most max bytes of valid UTF-8. */
+void output_end(struct output *o); /* finish the copy; head, tail and counts stay */
+/* Append at most max bytes of valid UTF-8. */
 void output_text(const struct output *o, size_t max, struct buf *out);
 
 #endif

@@ -1,8 +1,8 @@
-/* run.c - run a cell: send it, hold the deadlines, and find the words for how it ended.
+/* run.c - run a cell: send it, keep its deadlines, and describe how it ended.
  *
- * The ladder (time-out and Ctrl-C alike): SIGINT to the code; after 2 s, or at a second Ctrl-C, SIGKILL by
- * the supervisor and a new interpreter; after 2 s more without an answer the container goes. Every deadline
- * is measured out here.
+ * The ladder is the same for a time-out and for Ctrl-C: SIGINT to the code; after 2 s, or at a second Ctrl-C,
+ * the supervisor kills the worker with SIGKILL and starts a new one; after another 2 s without an answer, the
+ * whole sandbox is ended. Every deadline is measured outside the sandbox.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 #include "sandbox/cell.h"
 
 #define STEP_MS       2000  /* from one rung to the next */
-#define FILES_IDLE_MS 10000 /* files are coming, but nothing came for so long */
+#define FILES_IDLE_MS 10000 /* the longest pause while files are being sent */
 
 enum reason { REASON_NONE, REASON_TIMEOUT, REASON_INTERRUPT };
 enum rung { RUNG_NONE, RUNG_SIGINT, RUNG_KILL, RUNG_GONE };
@@ -27,8 +27,8 @@ enum rung { RUNG_NONE, RUNG_SIGINT, RUNG_KILL, RUNG_GONE };
 struct ladder {
     enum rung rung;
     enum reason reason;
-    int64_t began, stepped; /* ms; when the cell began, when the present rung was taken */
-    unsigned interrupts;    /* of the loop, seen so far */
+    int64_t began, stepped; /* ms; when the cell began; when the present rung was reached */
+    unsigned interrupts;    /* interrupts of the loop seen so far */
 };
 
 static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reason reason)
@@ -45,7 +45,7 @@ static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reaso
         sandbox_break(s, "the supervisor in the sandbox did not respond");
 }
 
-/* Take the steps that are due. Returns how many ms until the next one can be. */
+/* Take the steps that are due. Returns how many ms remain until the next one. */
 static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
 {
     int64_t now = clock_ms(), due;
@@ -54,8 +54,8 @@ static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
     if (loop_fatal(s->loop) && l->rung < RUNG_KILL) {
         step(s, l, RUNG_KILL, REASON_INTERRUPT);
     } else if (interrupts != l->interrupts) {
-        /* The second press while the cell still runs kills, also one that comes later than a second after the
-         * first: the user has waited longer for the same thing. */
+        /* The second press while the cell still runs kills it, even if it comes more than a second after
+         * the first: the user has then waited even longer. */
         l->interrupts = interrupts;
         if (l->rung < RUNG_KILL)
             step(s, l, l->rung == RUNG_NONE && interrupts < 2 ? RUNG_SIGINT : RUNG_KILL, REASON_INTERRUPT);
@@ -106,7 +106,7 @@ char *sandbox_snapshot_age(unsigned behind, const char *cell)
                        : xasprintf("%s and the %u before it", cell, behind);
 }
 
-/* What is left of the variables, after a death. */
+/* What is left of the variables after the worker died. */
 static char *what_remains(const struct request *q)
 {
     if (q->restored) {
@@ -123,7 +123,7 @@ static const char *interrupter(const struct cell *c)
     return c->listener && c->listener->interrupter ? c->listener->interrupter(c->listener->ctx) : "the user";
 }
 
-/* The worker died in this cell: why, as seen from outside. */
+/* The worker died in this cell. Describe why, as seen from outside. */
 static void explain_death(struct sandbox *s, const struct cell *c, const struct ladder *l, bool memory)
 {
     int status = (int)c->request.wait_status;
@@ -137,7 +137,8 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     r->status = CELL_DIED;
     size_text(s->o.memory, limit, sizeof limit);
     child_status_text(status, how, sizeof how);
-    /* It can have died by itself, and the interrupt have met its files on their way out. */
+    /* sigint_sent matters: the worker may have died by itself, and the interrupt come only while files
+     * were sent. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
         r->what = xasprintf(
@@ -174,7 +175,7 @@ static void explain_answer(struct sandbox *s, const struct cell *c, const struct
     struct cell_result *r = c->r;
 
     r->status = c->claimed;
-    /* That SIGINT was sent is the supervisor's word, given before it read the worker's answer. */
+    /* sigint_sent is what the supervisor says, from before it read the worker's answer. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
         r->status = CELL_TIMEOUT;
         r->what = xasprintf("the code was interrupted: it ran longer than %g s, the time limit",
@@ -191,13 +192,13 @@ static void explain_answer(struct sandbox *s, const struct cell *c, const struct
     r->left = r->what ? xstrdup("variables are kept") : NULL;
 }
 
-/* No end came: the container is gone, or was ended because nothing in it obeyed. */
+/* The request did not end: the sandbox is gone, or was ended because nothing in it responded. */
 static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory, struct cell_result *r)
 {
     char limit[32];
 
     r->state_lost = r->files_lost = true;
-    s->lost_state = s->lost_files = false; /* told here */
+    s->lost_state = s->lost_files = false; /* reported here */
     r->status = l->reason == REASON_TIMEOUT     ? CELL_TIMEOUT
                 : l->reason == REASON_INTERRUPT ? CELL_INTERRUPTED
                 : memory                        ? CELL_MEMORY
@@ -208,7 +209,7 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
                                        : xasprintf("the sandbox was lost (%s)", s->broken_why);
 }
 
-/* Something was lost before this cell and nobody was told yet. */
+/* Report what was lost before this cell and not reported yet. */
 static void tell_old_loss(struct sandbox *s, struct cell_result *r)
 {
     autofree char *from = s->behind ? sandbox_snapshot_age(s->behind - 1, "the last cell") : NULL;
@@ -233,7 +234,7 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
     struct cell_result *r = c->r;
     int64_t kills = s->run ? engine_memory_kills(s->run) : -1,
             grew = s->memory_kills >= 0 ? kills - s->memory_kills : 0;
-    /* A snapshot that was taken to make room is not the cell's trouble, if the cell lived. */
+    /* A snapshot killed to free memory does not concern the cell, if the cell survived. */
     bool memory = grew > 0, process = grew > c->request.snapshots_killed;
 
     s->memory_kills = kills >= 0 ? kills : s->memory_kills;
@@ -251,13 +252,13 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
                               && WTERMSIG((int)c->request.wait_status) == SIGKILL));
         s->touched = r->state_restored;
         if (!r->state_restored)
-            free(steal(&r->before)); /* what was lost before no longer matters */
+            free(steal(&r->before)); /* an earlier loss no longer matters */
     } else {
         explain_answer(s, c, l);
         note_memory(s, r, process);
     }
     r->state_restored = r->state_restored && !r->state_lost;
-    /* The code may have killed it as well; then nothing ran short. */
+    /* The code may have killed the snapshot itself; then memory was not short. */
     if (c->request.snapshots_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
         s->o.notice(
             s->o.notice_ctx, true,
@@ -301,7 +302,7 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     explain(s, &c, &l);
     cell_end(&c);
     if (s->stage != STAGE_READY && !loop_fatal(s->loop))
-        sandbox_start(s); /* while the others read the bad news */
+        sandbox_start(s); /* while the caller handles the bad news */
     return 0;
 }
 
@@ -311,7 +312,7 @@ void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out)
     size_t value_len = strlen(value), half = max / 2;
     bool newline;
 
-    /* A value gets at most half, so that it cannot push out what was printed. */
+    /* The value gets at most half of the room, so that it cannot displace what was printed. */
     if (value_len > half && s->output.bytes > 0)
         value_len = utf8_cut(value, value_len, half);
     else if (value_len > max)

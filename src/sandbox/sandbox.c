@@ -1,5 +1,5 @@
-/* sandbox.c - the life of a sandbox: start, hello, loss, restart, end. What is asked of it is in run.c and
- * transfer.c. */
+/* sandbox.c - the life of a sandbox: start, hello, loss, restart, end. run.c and transfer.c have the
+ * requests. */
 #include "sandbox/sandbox.h"
 
 #include <inttypes.h>
@@ -19,17 +19,17 @@
 #include "sandbox/private.h"
 
 #define HELLO_MS \
-    20000 /* from the channel to the supervisor's first frame; a loaded machine is slow, a dead one is seen \
-             by its hang-up */
+    20000 /* from the channel's opening to the supervisor's first frame. A loaded machine is slow; a dead \
+             supervisor hangs up */
 #define KNOWN_HELLO_MS \
-    8000 /* one that ran before is only held up by the end of a cell: 2 s to SIGKILL, 2 s to go on from a \
-            copy */
-#define ANSWER_MS        10000 /* for what takes the supervisor no time */
+    8000 /* an existing sandbox can only be busy ending a cell: 2 s until SIGKILL, 2 s to restore the \
+            snapshot */
+#define ANSWER_MS        10000 /* for requests that take the supervisor no time */
 #define PACKAGES_MAX     1000
 #define REQUEST_TEXT_MAX 4096
 #define UNKEPT_MAX       100
 #define LOST_NAME_MAX    1100
-#define OLDEST_PYTHON    8 /* 3.8: what the guest is written for */
+#define OLDEST_PYTHON    8 /* 3.8, for which the guest is written */
 
 static void engine_done(void *ctx, int status, const struct error *err);
 
@@ -56,7 +56,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     if (o->session_dir) {
         s->output_dir = xasprintf("%s/output", o->session_dir);
         if (file_mkdirs(s->output_dir, 0700, &err) < 0)
-            free(steal(&s->output_dir)); /* no copies on disk then; everything else works */
+            free(steal(&s->output_dir)); /* then there are no copies on disk; everything else works */
     }
     return s;
 }
@@ -101,7 +101,7 @@ void sandbox_free(struct sandbox *s)
 
 /* ---- frames */
 
-/* "m50000000 big.bin": why, size, name. */
+/* "m50000000 big.bin": reason, size, name. */
 static void take_lost(struct request *q, const struct tagged *t)
 {
     autofree char *text = tagged_text(t, LOST_NAME_MAX);
@@ -150,7 +150,7 @@ static bool read_end(struct request *q, const char *p, size_t left)
             tagged_take(&q->unkept, &t, UNKEPT_MAX);
             break;
         case 'o':
-            q->snapshots_killed = n > 0 ? n : 0; /* fewer than none would be a kill that we saw */
+            q->snapshots_killed = n > 0 ? n : 0; /* a negative number would pass for a kill that we counted */
             break;
         case 'l':
             take_lost(q, &t);
@@ -162,7 +162,7 @@ static bool read_end(struct request *q, const char *p, size_t left)
             q->micros = n;
             break;
         default:
-            break; /* a newer supervisor may say more */
+            break; /* a newer supervisor may add fields */
         }
     }
     return rc == 0;
@@ -181,7 +181,7 @@ void sandbox_note_death(struct sandbox *s, const struct request *q, const char *
     s->touched = q->restored;
 }
 
-/* The interpreter ended while no cell ran. */
+/* The worker ended while no cell ran. */
 static const char *on_death(struct sandbox *s, const struct frame *f)
 {
     struct request q = {.wait_status = -1};
@@ -204,7 +204,7 @@ struct hello {
     struct earlier earlier;
 };
 
-/* The end of a request that nobody heard: did the worker die, and is there something to go on from? */
+/* The end of a request that no program was there to read: did the worker die, and was a snapshot restored? */
 static void read_news(struct sandbox *s, const struct tagged *news, struct earlier *e)
 {
     struct request q = {.wait_status = -1};
@@ -242,7 +242,7 @@ static int read_hello(struct sandbox *s, const struct frame *f, struct hello *h)
     return rc;
 }
 
-/* NULL, or why this supervisor is of no use. */
+/* NULL, or why this supervisor cannot be used. */
 static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc)
 {
     unsigned major, minor;
@@ -265,7 +265,7 @@ static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc
 
 static void accept_hello(struct sandbox *s, const struct hello *h)
 {
-    /* These go into a prompt and onto a screen: one clean line each. */
+    /* These go into a prompt and onto a screen: one line each, without control characters. */
     free(s->packages);
     s->packages = scrub_line(h->packages ? h->packages : "", SCRUB_TERMINAL);
     snprintf(s->python, sizeof s->python, "%.20s", h->python);
@@ -312,8 +312,8 @@ static const char *on_frame(void *ctx, const struct frame *f)
         return f->type == FROM_GUEST_HELLO ? on_hello(s, f) : "it did not begin with a greeting";
     if (f->type == FROM_GUEST_DEATH)
         return on_death(s, f);
-    /* Only frames of the request under way: the nonce is made out here for each, so late or invented ones do
-     * not fit. */
+    /* Accept only frames of the request under way. Its nonce is made out here for each request, so late or
+     * invented frames do not match. */
     if (!q || q->done || memcmp(f->nonce, q->nonce, NONCE_SIZE) != 0)
         return "it sent a frame that nobody asked for";
     q->progress_at = clock_ms();
@@ -322,7 +322,7 @@ static const char *on_frame(void *ctx, const struct frame *f)
     return q->frame ? q->frame(q, f) : "it sent a frame of the wrong kind";
 }
 
-/* ---- life */
+/* ---- start and end */
 
 static void on_broken(void *ctx, const char *why)
 {
@@ -339,7 +339,7 @@ static void on_broken(void *ctx, const char *why)
         snprintf(line, sizeof line, "the supervisor did not start (%s)", why);
         channel_free(steal(&s->channel));
         s->stage = STAGE_STARTING;
-        /* may call engine_done, with the next candidate or the end, from the loop */
+        /* may call engine_done from the loop, with the next candidate or the final failure */
         engine_reject(s->run, line);
         return;
     }
@@ -387,7 +387,7 @@ static void engine_done(void *ctx, int status, const struct error *err)
     buf_release(&parts);
 }
 
-/* Clear away what is gone, and remember what went with it. */
+/* Remove what is gone, and note what was lost with it. */
 static void settle(struct sandbox *s)
 {
     if (s->stage == STAGE_BROKEN) {
@@ -406,7 +406,7 @@ static void settle(struct sandbox *s)
         s->stage = STAGE_NONE;
     } else if (s->stage == STAGE_FAILED) {
         clear_run(s, false);
-        /* tried again when it is asked for again: a daemon may have been started */
+        /* try again when next asked: a daemon may have been started */
         s->stage = STAGE_NONE;
     }
 }
@@ -436,7 +436,7 @@ void sandbox_start(struct sandbox *s)
         s->run = engine_begin(&(struct engine_start){&s->o, s->loop, s->guest, engine_done, s});
     }
     if (!s->reaped)
-        /* what killed programs left; in the background, beside our own start */
+        /* remove what killed programs left, in the background of our own start */
         sweep_begin(s->loop);
     s->reaped = true;
 }
@@ -444,7 +444,7 @@ void sandbox_start(struct sandbox *s)
 int sandbox_wait(struct sandbox *s, struct error *err)
 {
     if (s->stage == STAGE_READY)
-        loop_wait(s->loop, 0); /* see a hang-up now, not after code was sent into nothing */
+        loop_wait(s->loop, 0); /* notice a hang-up now, before code is sent to nobody */
     sandbox_start(s);
     while (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO) {
         if (loop_cancelled(s->loop))
@@ -501,7 +501,7 @@ char *sandbox_place(struct sandbox *s)
     return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
 
-/* What an earlier start left in the memory of these options, or what can be seen from outside. */
+/* What the cache has for these options, or what can be seen from outside. */
 static void recall(struct sandbox *s)
 {
     struct engine_cached known autorelease(engine_cache_release) = {0};
@@ -544,7 +544,8 @@ void request_begin(struct sandbox *s, struct request *q,
                           .wait_status = -1,
                           .micros = -1,
                           .progress_at = clock_ms()};
-    /* Cannot fail: 16 bytes of an initialised pool. Were it not, the program would have to stop. */
+    /* Cannot fail for 16 bytes once the kernel's pool is initialised. If it did, it would not be safe to
+     * go on. */
     if (getrandom(q->nonce, sizeof q->nonce, 0) != (ssize_t)sizeof q->nonce)
         abort();
     s->request = q;

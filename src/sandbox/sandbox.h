@@ -1,10 +1,10 @@
 /* sandbox.h - one locked-down, long-lived place where Python runs; its variables live from cell to cell.
  *
- * sandbox_start() begins the start-up and returns; the loop carries it on while the caller waits for
- * something else. Everything that needs the sandbox waits for it first. A worker that dies is replaced, by a
- * copy from before the cell where there is one (state_restored); a container that is gone is replaced too;
- * all is told in the result (state_lost). Everything from inside is hostile: deadlines, exit status, memory
- * kills and sizes are measured out here. Prints nothing.
+ * sandbox_start() begins the start and returns; the loop carries it on while the caller waits for something
+ * else. Every call that needs the sandbox first waits for it to be ready. A worker that dies is replaced, by
+ * a snapshot from before the cell if there is one (state_restored), and so is a container that is gone; the
+ * result of the cell reports the loss (state_lost). Everything from inside is hostile, so deadlines, exit
+ * status, memory kills and sizes are measured out here. Prints nothing.
  */
 #ifndef SANDBOX_SANDBOX_H
 #define SANDBOX_SANDBOX_H
@@ -25,109 +25,115 @@ struct loop;
 struct sandbox;
 
 struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop);
-/* Ends it; one with a name lives on. The engine may take a moment longer to remove a container, which a
- * process of its own waits for. */
+/* End the sandbox; a named one lives on. The engine may take a moment longer to remove a container; the
+ * keeper waits for that. */
 void sandbox_free(struct sandbox *s);
 
-/* May a sandbox be called so? ERROR_USAGE, one line. */
+/* Is this a valid name for a sandbox? If not, ERROR_USAGE, one line. */
 int sandbox_name_check(const char *name, struct error *err);
-/* Take the name in o->name, so that nobody else gets it meanwhile; without one there is nothing to do.
- * ERROR_SANDBOX: another program holds it; or one runs whose engine is another than asked for by name, or
- * that allows more than asked for. Else the options become those of the one that runs. */
+/* Take the name in o->name, so that no other program gets it meanwhile; does nothing without a name.
+ * ERROR_SANDBOX: another program holds it; or the existing sandbox has another engine than the one asked
+ * for by name, or allows more than was asked for. Otherwise the options become those of the existing
+ * sandbox. */
 int sandbox_claim(struct sandbox *s, struct error *err);
-/* The limits in force, which are those of the one that runs. */
+/* The limits in force; for an existing named sandbox these are its own. */
 const struct sandbox_options *sandbox_options(const struct sandbox *s);
 
 void sandbox_start(struct sandbox *s); /* in the background; calling again does nothing */
-/* until it is ready. ERROR_SANDBOX: cause and remedy, two lines */
+/* Wait until it is ready. ERROR_SANDBOX: cause and remedy, two lines. */
 int sandbox_wait(struct sandbox *s, struct error *err);
-/* has the start been given up? err: why. Does not wait */
+/* Has the start failed? err: why. Does not wait; the next sandbox_start() tries again. */
 bool sandbox_failed(const struct sandbox *s, struct error *err);
-const char *sandbox_engine(const struct sandbox *s); /* "docker", ...; "" before it is known */
-/* NULL: before it is known, and where the engine has none */
+const char *sandbox_engine(const struct sandbox *s); /* "docker", ...; "" while unknown */
+/* NULL while unknown, and when the engine has no images */
 const char *sandbox_image(const struct sandbox *s);
-/* the one it was started under, where that is not the engine's own; or NULL */
+/* The runtime it was started under, if that is not the engine's default; or NULL. */
 const char *sandbox_runtime(const struct sandbox *s);
-/* "docker, image sandpiper:latest": what it runs on, or what it will most likely, as it did the last time;
- * NULL when nobody can say. The caller frees. */
+/* "docker, image sandpiper:latest": what it runs on or, before the start, most likely will, as it did the
+ * last time. NULL when unknown. The caller frees. */
 char *sandbox_place(struct sandbox *s);
 
-/* What the interpreter inside can import of the packages worth naming to a model: "numpy 1.24, pandas 1.5" or
- * "". Known without a start where it is remembered or can be seen from outside, else waits for the start.
- * Valid until the next call. */
+/* Which packages worth naming to a model can be imported inside: "numpy 1.24, pandas 1.5", or "". Known
+ * without a start if it is cached or can be seen from outside; otherwise waits for the start. Valid until
+ * the next call. */
 const char *sandbox_packages(struct sandbox *s, struct error *err);
 const char *sandbox_python(struct sandbox *s); /* "3.11" or "" */
 
-#define SANDBOX_CODE_MAX (1u << 20) /* bytes of code that one cell takes */
+#define SANDBOX_CODE_MAX (1u << 20) /* bytes of code in one cell, at most */
 
-struct cell_listener { /* may be NULL */
+struct cell_listener { /* the pointer to it and its functions may be NULL */
     void *ctx;
-    /* output as it comes, raw bytes; false: stop reading until the loop serves it again (back-pressure, only
-     * exec wants it) */
+    /* Output as it arrives, raw bytes. False: stop reading until the loop calls again (back-pressure, used
+     * only by exec). */
     void (*output)(void *ctx, int stream, const char *text, size_t len);
-    /* whose interrupt of the loop ended the code; NULL: the user's */
+    /* Who interrupted the code through the loop; NULL: the user. */
     const char *(*interrupter)(void *ctx);
 };
 
-/* Run one cell. 0: it was run, see r->status (an exception is a normal result). -1: there is no sandbox
- * (ERROR_SANDBOX). An interrupt of the loop sends SIGINT to the code; a second within a second, or code that
- * does not end within 2 s, kills the worker. Reaching cell_ms takes the same ladder. */
+/* Run one cell. 0: it ran, see r->status (an exception is a normal result). -1: there is no sandbox
+ * (ERROR_SANDBOX). An interrupt of the loop sends SIGINT to the code. A second interrupt within a second,
+ * or code that does not end within 2 s, kills the worker. Reaching cell_ms has the same effect as an
+ * interrupt. */
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l,
                 struct cell_result *r, struct error *err);
 
-/* sys.argv of the cells that follow, byte for byte as os.fsencode() gives it back. -1: ERROR_SANDBOX,
- * ERROR_CANCELLED, ERROR_USAGE (too long). */
+/* Set sys.argv for the cells that follow, byte for byte as os.fsencode() returns it. -1: ERROR_SANDBOX,
+ * ERROR_CANCELLED, or ERROR_USAGE (too long). */
 int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err);
 
-/* Head and tail of the cell's output for a model: stdout and stderr in the order they came, the value, cut to
- * max bytes with exact counts of what was left out. Call before cell_result_release of the same cell; the
- * sandbox keeps the last cell's head and tail. */
+/* Append the head and tail of the last cell's output for a model: stdout and stderr in the order they
+ * arrived, then the value, cut to max bytes, with exact counts of what was left out. Call it before
+ * cell_result_release() of the same cell; the sandbox keeps only the last cell's head and tail. */
 void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
 
-/* Put a file into /mnt/data from fd (read to its end, at most data_size bytes: more is ERROR_USAGE with both
- * sizes). Returns its bytes, or -1. */
+/* Put a file into /mnt/data. Reads fd to its end, at most data_size bytes; more is ERROR_USAGE with both
+ * sizes. Returns the number of bytes, or -1. */
 int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err);
-/* A profile of such a file, made inside: how to read it, columns, first rows, about 70 tokens. Untrusted
- * text, at most 4 KiB. */
+/* Append a file profile, made inside: how to read the file, its columns and first rows, in about 70
+ * tokens. Untrusted text, at most 4 KiB. */
 int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err);
 
-/* What earlier programs left in a sandbox with a name: "variables df (DataFrame), n (int); files in
- * /mnt/data: a.csv". At most some 300 bytes of untrusted text on one line; nothing when it is new or has no
+/* What earlier programs left in a named sandbox: "variables df (DataFrame), n (int); files in /mnt/data:
+ * a.csv". One line of untrusted text, about 300 bytes at most; nothing if the sandbox is new or has no
  * name. Does not wait for a start. */
 void sandbox_inventory(struct sandbox *s, struct buf *out);
-unsigned sandbox_cells(const struct sandbox *s); /* that ran in it, those of earlier programs too */
+/* cells that ran in it, including those of earlier programs */
+unsigned sandbox_cells(const struct sandbox *s);
 
-int sandbox_reset(struct sandbox *s, struct error *err); /* a fresh interpreter; files stay */
+int sandbox_reset(struct sandbox *s, struct error *err); /* a new worker; the files stay */
 
-/* Remove at once what killed programs left, and wait for it. A start does the same in the background. */
+/* Remove at once what killed programs left, and wait until it is gone. A start does the same in the
+ * background. */
 void sandbox_gc(struct loop *loop, struct sweep_result *out);
 
-/* Sandboxes with a name. */
+/* Named sandboxes. */
 struct sandbox_info {
-    const char *name, *engine, *image; /* engine "": it is only just being made */
-    long holder;                       /* pid of the program at it; 0: nobody */
-    int64_t since;                     /* time(): when it came, or when the last one went */
-    int64_t created, idle;             /* time(); seconds it lives with nobody there */
-    int64_t memory, memory_used;       /* limit; -1: cannot be seen */
-    bool silent;                       /* nobody holds it, and it does not answer */
+    const char *name, *engine, *image; /* engine "": it is just being made */
+    long holder;                       /* pid of the attached program; 0: none */
+    int64_t since;                     /* time(): when it attached, or when the last one left */
+    /* created: time(); idle: seconds the sandbox lives with no program attached */
+    int64_t created, idle;
+    int64_t memory, memory_used; /* bytes; memory is the limit; -1: cannot be read */
+    bool silent;                 /* no program is attached, and the sandbox does not respond */
 };
 void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *ctx);
-/* End one. ERROR_SANDBOX: a program holds it; ERROR_USAGE: there is none of that name. */
+/* End a named sandbox. ERROR_SANDBOX: a program holds it; ERROR_USAGE: there is none of that name. */
 int sandbox_remove(const char *name, struct loop *loop, struct error *err);
 
-/* What one engine does here, found out by a real start with these options (o->engine: not auto) and one cell.
- */
+/* What one engine does on this machine, found out by a real start with these options (o->engine must not
+ * be "auto") and one cell. */
 struct sandbox_check {
     bool works;
-    struct error err; /* when not: cause, remedy */
-    double seconds;   /* from nothing to the first result */
+    struct error err; /* if it does not work: cause and remedy */
+    double seconds;   /* from the start to the first result */
     char python[32];
-    /* runtime: the one it was started under, where it is not the engine's own */
+    /* runtime: the one it was started under, if that is not the engine's default; or NULL */
     char *packages, *runtime;
-    bool gvisor;               /* runsc is installed, and the engine could use it */
-    struct argv holds, weaker; /* a line each: limits as the kernel has them; what is weaker, and why */
-    /* Seen from inside, a line each: walls that stand, and what is open. contained: every wall stands. What
-     * a custom engine starts answers for itself here, so this finds mistakes, not malice. */
+    bool gvisor; /* runsc is installed, and the engine could use it */
+    /* one line each: the limits as the kernel reports them; the weaker ones and why */
+    struct argv holds, weaker;
+    /* Seen from inside, one line each: the walls that stand, and what is open. contained: every wall
+     * stands. What a custom engine starts reports on itself here, so this finds mistakes, not malice. */
     struct argv walls, open;
     bool contained;
 };

@@ -1,6 +1,5 @@
-/* sandbox_named.c - a sandbox with a name: taken by one program at a time, found again by the next, listed,
- * removed. What must be the same on both sides of such a gap is told here: limits, what was lost, what is
- * there.
+/* sandbox_named.c - named sandboxes: held by one program at a time, found again by the next, listed, removed.
+ * Here the user is told what bridges the gap between two programs: the limits, what was lost, what is there.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,8 +16,8 @@
 #include "records/session_dir.h"
 #include "sandbox/private.h"
 
-#define IDLE_SPARE_S 5    /* past its idle limit */
-#define PROBE_MS     1000 /* a supervisor with nothing to do answers within some ms */
+#define IDLE_SPARE_S 5    /* seconds past its idle limit */
+#define PROBE_MS     1000 /* an idle supervisor answers within a few ms */
 
 int sandbox_name_check(const char *name, struct error *err)
 {
@@ -44,7 +43,8 @@ static void tell(struct sandbox *s, bool detail, char *line)
 
 /* ---- taking it ---- */
 
-/* What the user has asked for, beside what runs. more: that allows more; other: it is only not the same. */
+/* Compare what the user asked for with what runs. more: where it allows more than that; other: where it
+ * merely differs. */
 static void compare(const struct sandbox_options *o, const struct registry_entry *r, struct buf *more,
                     struct buf *other)
 {
@@ -110,7 +110,7 @@ static int check_options(struct sandbox *s, const struct registry_entry *r, stru
     return 0;
 }
 
-/* Of one that is there nothing need be written to find it. */
+/* A full disk does not matter for an existing sandbox: nothing need be written to find it. */
 static bool is_full(const struct error *err)
 {
     return err->kind == ERROR_SYSTEM && (err->code == ENOSPC || err->code == EDQUOT || err->code == EROFS);
@@ -188,7 +188,8 @@ static void add_number(struct buf *body, char tag, int64_t value)
     buf_addstr(body, digits);
 }
 
-/* We want it, how long it is to live after us, and how much we take of what the code makes. */
+/* Send that we keep this sandbox, how long it is to live after us, and how much we accept of the files
+ * that the code makes. */
 static void send_word(struct sandbox *s)
 {
     struct buf body autorelease(buf_release) = BUF_INIT(256);
@@ -229,8 +230,8 @@ bool named_begin(struct sandbox *s)
         return true;
     }
     bool alive = s->run && registry_alive(&r), up = alive && engine_connect(s->run) == 0;
-    /* Only where nobody listens any more has it ended. Else it is us who cannot: it is stopped and its queue
-     * full, or we have no descriptor left. */
+    /* It has ended only if nobody listens any more. Otherwise the fault may be on our side: it is stopped
+     * and its queue is full, or we have no descriptor left. */
     if (alive && !up && errno != ECONNREFUSED && errno != ENOENT) {
         error_errno(&err, "it is running, but cannot be reached");
         engine_detach(steal(&s->run));
@@ -238,7 +239,7 @@ bool named_begin(struct sandbox *s)
         return true;
     }
     if (!up) {
-        engine_end(steal(&s->run)); /* what is left of it */
+        engine_end(steal(&s->run)); /* remove what is left of it */
         registry_forget(&s->hold);
         tell_ended(s, &r);
         return false;
@@ -248,13 +249,13 @@ bool named_begin(struct sandbox *s)
     send_word(s);
     if (r.idle != s->o.idle_ms / 1000) {
         r.idle = s->o.idle_ms / 1000;
-        registry_store(&s->hold, &r, &err); /* only to explain its end later */
+        registry_store(&s->hold, &r, &err); /* needed only to explain its end later */
     }
     return true;
 }
 
-/* It came to its end just as we came: its idle limit was reached, or its program was killed before it was
- * told to stay. */
+/* It ended just as we connected: its idle limit was reached, or the program that started it was killed
+ * before it told the sandbox to stay. */
 static bool ended_meanwhile(struct sandbox *s)
 {
     struct registry_entry r autorelease(registry_entry_release) = {0};
@@ -343,7 +344,7 @@ static void resume(struct sandbox *s, const struct earlier *e)
 {
     s->cells = e->cells;
     s->touched = e->cells > 0 && (!e->died || e->restored);
-    s->has_files = true; /* as far as we know */
+    s->has_files = true; /* for all we know */
     if (s->keeps)
         tell(s, false, steal(&s->keeps));
     if (e->died && e->restored) {
@@ -448,8 +449,8 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
     return 0;
 }
 
-/* Its idle limit was reached (with a while to spare), and it still runs without answering. The clock alone
- * proves nothing: ours goes on while the machine sleeps, its own does not. */
+/* Its idle limit was reached some time ago, and it still runs without answering. The clock alone proves
+ * nothing: ours goes on while the machine sleeps, but the supervisor's does not. */
 static void note_silent(void *ctx, const struct sandbox_info *s)
 {
     if (s->silent && s->idle > 0 && (int64_t)time(NULL) > s->since + s->idle + IDLE_SPARE_S)

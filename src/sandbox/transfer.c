@@ -1,5 +1,5 @@
-/* transfer.c - what is asked of a sandbox beside cells: a file in, its profile, a fresh interpreter,
- * sys.argv, and what there is in one with a name. */
+/* transfer.c - requests to a sandbox other than cells: a file in, its profile, a new worker, sys.argv, and
+ * the inventory of a named sandbox. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "sandbox/guest.h"
 #include "sandbox/private.h"
 
-#define PROFILE_MS    25000 /* the supervisor ends the helper itself after 20 s */
+#define PROFILE_MS    25000 /* the supervisor itself ends the helper after 20 s */
 #define INVENTORY_MS  2000
 #define GRACE_MS      2000
 #define PIECE         (64u << 10)
@@ -24,7 +24,7 @@
 #define VARIABLES_MAX 200
 #define FILES_MAX     80
 
-/* That the supervisor takes what we send is a sign of life, as a frame of its is. */
+/* The supervisor accepting our bytes is a sign of life, just like a frame from it. */
 static void note_progress(struct sandbox *s, struct request *q)
 {
     size_t pending = channel_pending(s->channel);
@@ -34,8 +34,8 @@ static void note_progress(struct sandbox *s, struct request *q)
     q->pending = pending;
 }
 
-/* Wait for the end of q. Ctrl-C, or idle_ms without a sign of life, asks the supervisor to stop, which it has
- * GRACE_MS for. 0, or -1 with err. */
+/* Wait for the end of q. Ctrl-C, or idle_ms without a sign of life, asks the supervisor to stop, for which
+ * it has GRACE_MS. 0, or -1 with err. */
 static int finish(struct sandbox *s, struct request *q, struct error *err)
 {
     bool cancelled = false, asked = false;
@@ -111,8 +111,8 @@ static void on_source(void *ctx, short revents)
     send_part(u, TO_GUEST_DATA, u->piece, (size_t)n);
 }
 
-/* Read the source and send it on, no faster than the channel takes it. Stops early when the supervisor has
- * said no, or takes nothing any more; a source may take its time. */
+/* Read the source and send it, no faster than the channel accepts it. Stops early when the supervisor has
+ * refused it or accepts nothing any more. The source itself may be slow. */
 static void pump(struct upload *u)
 {
     struct sandbox *s = u->sandbox;
@@ -150,7 +150,7 @@ static int check_name(const char *name, struct error *err)
     return 0;
 }
 
-/* more: "more than ", where its end was not seen */
+/* more: "more than " if the end of the source was not reached, otherwise "". */
 static int too_big(const struct upload *u, const char *more, int64_t size, struct error *err)
 {
     int64_t limit = u->sandbox->o.data_size;
@@ -216,7 +216,7 @@ out:;
 
 /* ---- requests of one frame */
 
-/* Send it and wait for its end. The caller then reads q, and ends it. */
+/* Send it and wait for its end. The caller then reads q and ends it. */
 static int ask(struct sandbox *s, struct request *q, struct frame_out f, struct error *err)
 {
     request_begin(s, q, NULL);
@@ -241,11 +241,11 @@ int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, str
                                     .head = {head.data, head.len},
                                     .body = {h->source, strlen(h->source)}},
                  err);
-    if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is well */
+    if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is fine */
         rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be examined in the sandbox: %s", h->name,
                        q.error ? q.error : "no answer");
     if (rc == 0)
-        buf_addstr(out, q.text); /* REQUEST_TEXT_MAX at most */
+        buf_addstr(out, q.text); /* at most REQUEST_TEXT_MAX */
     request_end(s, &q);
     return rc;
 }
@@ -266,7 +266,7 @@ int sandbox_reset(struct sandbox *s, struct error *err)
     int rc = ask(s, &q, (struct frame_out){.type = TO_GUEST_RESET}, err);
     request_end(s, &q);
     if (rc == 0) {
-        s->touched = s->lost_state = false; /* asked for, so there is nothing to tell */
+        s->touched = s->lost_state = false; /* the user asked for it, so there is no loss to report */
         free(steal(&s->last_value));
     }
     return rc;
@@ -294,7 +294,7 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
     return rc;
 }
 
-/* One clean line of at most max bytes, cut between two entries. */
+/* Append one line of at most max bytes, cut between two entries, without control characters. */
 static void add_list(struct buf *out, const char *before, const char *list, size_t max)
 {
     autofree char *clean = scrub_line(list, SCRUB_TERMINAL);

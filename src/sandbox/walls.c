@@ -1,5 +1,5 @@
-/* walls.c - what src/guest/walls.py finds, read line by line. Everything it says is untrusted text, and a
- * wall of which it says nothing does not stand.
+/* walls.c - read the findings of src/guest/walls.py, line by line. They are untrusted text, and a wall that
+ * they do not mention does not stand.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 #define LINES_MAX 64
 
 struct seen {
-    double memory, each, pids, cpus, data; /* the least of each that was seen; INFINITY: none was */
+    double memory, each, pids, cpus, data; /* the smallest value seen of each; INFINITY: none was seen */
 };
 
 static const char *const walls[] = {"network", "user", "files", "processes"};
 
-/* The namespaces that we are in ourselves, for the code inside to compare with its own. */
+/* Our own namespaces, for the code inside to compare with its own. */
 static void add_here(struct buf *out)
 {
     static const char *const kinds[] = {"net", "pid", "mnt", "user"};
@@ -54,7 +54,7 @@ static void take_number(struct seen *seen, const char *line)
             *rows[i].at = value;
 }
 
-/* "WALL what was seen" into into; the wall's bit, or 0. */
+/* Add "WALL what was seen" to into. Returns the wall's bit, or 0. */
 static unsigned take_wall(struct argv *into, const char *line)
 {
     for (size_t i = 0; i < countof(walls); i++) {
@@ -79,7 +79,7 @@ static void tell_limits(const struct sandbox_options *o, const struct seen *seen
                    size_text((int64_t)seen->each, size, sizeof size));
     else
         argv_push(&c->weaker, "memory: no limit was seen from inside");
-    /* what the supervisor and who else has that uid need comes on top */
+    /* includes what the supervisor and other processes of that uid need */
     if (seen->pids < INFINITY)
         argv_pushf(&c->holds, "%.0f processes", seen->pids);
     else

@@ -1,4 +1,4 @@
-/* seccomp_program.c - build step: write the BPF program of our table to a file, for seccomp_ready.c. */
+/* seccomp_program.c - build step: write our table as a BPF program to a file, for seccomp_ready.c. */
 #include <stdio.h>
 #include <unistd.h>
 
