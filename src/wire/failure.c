@@ -248,7 +248,7 @@ static int context_named(const char *message)
     return 0;
 }
 
-/* The reasons are another key of the account, an alias that moved, a gateway that lost them. The service
+/* Causes are another key of the account, an alias that moved, a gateway that lost the items. The service
  * would refuse such an item for ever. */
 static bool items_refused(const char *message)
 {

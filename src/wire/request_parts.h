@@ -46,7 +46,7 @@ struct request_turn request_turn(const struct request_out *o, size_t i);
  * accept, the same in the call and in its result. */
 void request_set_id(struct json *m, const char *key, const char *id, const struct request_turn *t);
 bool request_in_blocks(const struct request_out *o);
-/* The system prompt of the dialect; NULL: none. */
+/* Returns the dialect's system prompt; NULL: none. */
 const char *request_system(const struct request_out *o);
 void request_messages(struct request_out *o, struct request_style style);
 /* Appends a reply that is being asked about, and the question about it. */
