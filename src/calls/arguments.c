@@ -1,5 +1,5 @@
-/* arguments.c - see arguments.h. Valid JSON is never altered, a truncation never repaired: code that runs is
- * code that was sent. */
+/* arguments.c - see arguments.h. Valid JSON is never altered, and what was cut off is never completed: the
+ * code that runs is the code that was sent. */
 #include "calls/arguments.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@ char *arguments_of_code(const char *code_key, const char *code, size_t len)
 
 static void escape_control(struct buf *out, unsigned char c)
 {
-    const char *at = c ? strchr("\nn\tt\rr", c) : NULL; /* each with its letter */
+    const char *at = c ? strchr("\nn\tt\rr", c) : NULL; /* each character is followed by its letter */
     if (at)
         buf_addf(out, "\\%c", at[1]);
     else
@@ -69,7 +69,7 @@ static void fail(struct arguments *a, char *problem)
     a->problem = problem;
 }
 
-/* The single string under another key ("script", "input"), or NULL. */
+/* Returns the only string, under whatever key ("script", "input"), or NULL. */
 static const char *lone_string(const struct json *j)
 {
     const char *found = NULL;
@@ -116,7 +116,7 @@ static void from_object(struct arguments *a, const struct json *j, const char *k
         fail(a, xasprintf("missing argument %s: send {\"%s\": \"...\"}", key, key));
 }
 
-/* Code that came as it is, maybe in a fence. */
+/* Takes code that came as bare text, perhaps in a fence. */
 static void from_bare(struct arguments *a, const char *text, size_t len, const char *key)
 {
     autofree char *copy = xmemdup0(text, len);

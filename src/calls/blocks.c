@@ -6,7 +6,7 @@
 #include "chat/language.h"
 
 #define CODE_MAX       (1u << 20)
-#define FENCE_LINE_MAX 256 /* a longer line is decided as it stands */
+#define FENCE_LINE_MAX 256 /* bytes; a longer line is decided by what came so far */
 
 void blocks_init(struct blocks *b)
 {
@@ -32,7 +32,7 @@ struct fence {
     size_t info_len;
 };
 
-/* Is the line (without its end) a fence, or may it become one? 1 yes, 0 no, -1 not decided yet. */
+/* Is the line (without its end) a fence, or may it become one? 1 yes, 0 no, -1 undecided. */
 static int fence_read(const char *s, size_t n, struct fence *f)
 {
     *f = (struct fence){0};
@@ -77,7 +77,7 @@ static bool closes(const struct blocks *b, const char *s, size_t n)
            && f.indent <= b->indent + 3;
 }
 
-/* A whole line (or one long enough) in TEXT whose beginning looked like a fence. */
+/* Decides a line in TEXT that began like a fence, once it is whole or long enough. */
 static void decide(struct blocks *b, bool newline, struct buf *out)
 {
     struct fence f;
@@ -117,7 +117,7 @@ static size_t feed_text(struct blocks *b, const char *s, size_t n, struct buf *o
     return k;
 }
 
-/* In another fence everything is text; the line is only watched for the end. */
+/* Inside another fence everything is text; each line is only checked for the end of the fence. */
 static size_t feed_other(struct blocks *b, const char *s, size_t n, struct buf *out)
 {
     const char *lf = memchr(s, '\n', n);

@@ -8,8 +8,9 @@
 #include "base/mem.h"
 
 #define NAME_MAX_BYTES 256
-#define ARGS_MAX \
-    (4u << 20) /* raw; cumulative senders repeat themselves. What is kept is capped at 1 MiB in calls.c */
+/* Bytes before anything is cleaned up: cumulative senders repeat themselves. calls.c caps what is kept at 1
+ * MiB. */
+#define ARGS_MAX (4u << 20)
 
 void call_deltas_release(struct call_deltas *s)
 {
@@ -41,7 +42,7 @@ static struct partial_call *add(struct call_deltas *s, int64_t index)
 
 static struct partial_call *by_index(struct call_deltas *s, int64_t index)
 {
-    for (size_t i = s->n; i-- > 0;) /* the latest: one index may have opened several calls */
+    for (size_t i = s->n; i-- > 0;) /* the latest, because one index may have opened several calls */
         if (s->v[i].index == index)
             return &s->v[i];
     return NULL;
@@ -61,7 +62,7 @@ static struct partial_call *find(struct call_deltas *s, const struct json *index
     if (json_type(index) == JSON_NUMBER) {
         int64_t i = json_int(index, 0);
         struct partial_call *t = by_index(s, i);
-        /* Ollama, lmdeploy: all calls under index 0 */
+        /* Ollama and lmdeploy send all calls under index 0. */
         bool other = t && *id && *name && t->id && strcmp(t->id, id);
         return t && !other ? t : add(s, i);
     }
@@ -82,7 +83,7 @@ static void add_name(struct partial_call *t, const char *name)
     buf_addstr(&t->name, name);
 }
 
-/* Room for n bytes more among all calls of the reply. */
+/* True when all calls of the reply together have room for n more bytes. */
 static bool has_room(struct call_deltas *s, struct partial_call *t, size_t n)
 {
     t->too_long = t->too_long || n > CALL_DELTAS_BYTES - s->bytes;
@@ -119,7 +120,7 @@ static bool add_args(struct call_deltas *all, struct partial_call *t, const stru
     }
     if (json_type(args) == JSON_NULL)
         return false;
-    char *whole = json_print(args); /* an object: it stands for all that came before */
+    char *whole = json_print(args); /* an object replaces everything that came before */
     forget_args(all, t);
     add_fragment(all, t, whole, strlen(whole));
     free(whole);
@@ -155,7 +156,7 @@ bool call_deltas_add(struct call_deltas *s, const struct json *d)
     bool args_null = json_type(args) == JSON_NULL || (json_str(args) && !*json_str(args));
     const struct json *extra = json_get(d, "extra_content");
     if (!*id && !*name && args_null && json_type(extra) == JSON_NULL)
-        return false; /* Workers AI ends a call with a delta of nulls; it must not open another one */
+        return false; /* Workers AI ends a call with a delta of nulls, which must not open another call */
     struct partial_call *t = find(s, json_get(d, "index"), id, name);
     if (!t)
         return true;
@@ -177,8 +178,8 @@ void call_deltas_add_whole(struct call_deltas *s, const char *id, const char *na
     add_args(s, t, args);
 }
 
-/* By its place in the output; by its id only where no place is told, for some gateways give each event
- * another. */
+/* Finds a call by its place in the output, and by its id only where no place is given, because some gateways
+ * give each event a different id. */
 static struct partial_call *item_call(struct call_deltas *s, const struct json *event, const char *item)
 {
     const struct json *place = json_get(event, "output_index");
@@ -196,7 +197,7 @@ static struct partial_call *item_call(struct call_deltas *s, const struct json *
     return t;
 }
 
-/* The whole arguments stand for the pieces before them. */
+/* The whole arguments replace the pieces that came before. */
 static void set_args(struct call_deltas *all, struct partial_call *t, const struct json *args)
 {
     if (!json_truthy(args))
@@ -238,7 +239,7 @@ bool call_deltas_add_function_call(struct call_deltas *s, const struct json *f)
 {
     const char *name = json_text(json_get(f, "name")), *args = json_text(json_get(f, "arguments"));
     if (!*name && (!s->n || !*args))
-        return false; /* Snowflake sends a zero-valued one with every text */
+        return false; /* Snowflake sends one with empty values along with every text */
     struct partial_call *t = by_index(s, -2);
     if (!t)
         t = add(s, -2);

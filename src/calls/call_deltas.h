@@ -1,6 +1,6 @@
-/* call_deltas.h - collect the tool-call deltas of one reply. Services disagree on index, id and name; the
- * rules of WIRE 5.6 decide which call a delta belongs to. Knows nothing of tools: what a call means is
- * calls.h.
+/* call_deltas.h - collects the tool-call deltas of one reply. Services disagree on index, id and name; the
+ * rules of WIRE 5.6 decide which call a delta belongs to. It knows nothing of tools; calls.h decides what a
+ * call means.
  */
 #ifndef CALLS_CALL_DELTAS_H
 #define CALLS_CALL_DELTAS_H
@@ -13,19 +13,19 @@
 
 struct json;
 
-#define CALL_DELTAS_MAX 256 /* more are dropped; the agent runs 32 at most */
-/* of all calls of a reply, as they were sent; a call that goes beyond is not run */
+#define CALL_DELTAS_MAX 256 /* further ones are dropped; the agent runs at most 32 */
+/* Bytes of all calls of a reply as they were sent. A call that exceeds this is not run. */
 #define CALL_DELTAS_BYTES  (8u << 20)
-#define CALL_DELTAS_ID_MAX 256 /* a longer id is none: each call gets one of ours then */
+#define CALL_DELTAS_ID_MAX 256 /* a longer id is dropped, and the call gets one of ours */
 
-struct partial_call {        /* as far as it has come */
-    int64_t index;           /* as the service gave it, or -1 */
-    char *id, *extra, *item; /* item: the id of the output item that is the call (Responses) */
+struct partial_call {        /* one call as far as it has come */
+    int64_t index;           /* the service's index, or -1 */
+    char *id, *extra, *item; /* item: the id of the call's output item (Responses) */
     struct buf name, args;
     size_t last; /* where the latest fragment begins in args */
     unsigned fragments;
-    bool cumulative; /* each fragment so far was a prefix of the next */
-    bool too_long;   /* not all of it was kept */
+    bool cumulative; /* each fragment so far was a prefix of the next one */
+    bool too_long;   /* part of it was not kept */
 };
 
 struct call_deltas {
@@ -35,18 +35,18 @@ struct call_deltas {
 };
 
 void call_deltas_release(struct call_deltas *s);
-/* One element of a tool_calls array; also Workers AI's flat {"name","arguments"}. True when it told
+/* Adds one element of a tool_calls array, or Workers AI's flat {"name","arguments"}. True when it carried
  * something. */
 bool call_deltas_add(struct call_deltas *s, const struct json *d);
-/* A whole call from another shape (function_call, Responses). */
+/* Adds a whole call from another shape (function_call, Responses). */
 void call_deltas_add_whole(struct call_deltas *s, const char *id, const char *name, const struct json *args);
-/* Responses: a call is an output item. event has its place and id (NULL: it has none); done: the item is
- * whole. True when it told something. */
+/* For Responses, where a call is an output item. event has the item's place and id (NULL: they are unknown);
+ * done: the item is whole. True when it carried something. */
 bool call_deltas_add_item(struct call_deltas *s, const struct json *event, const struct json *item,
                           bool done);
 bool call_deltas_add_item_arguments(struct call_deltas *s, const struct json *event,
                                     const struct json *arguments, bool done);
-/* Take over a deprecated function_call delta: always the same call. */
+/* Adds a deprecated function_call delta; all of them belong to the same call. */
 bool call_deltas_add_function_call(struct call_deltas *s, const struct json *f);
 
 #endif

@@ -39,7 +39,7 @@ char *calls_new_id(void)
     static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     unsigned char raw[9] = {0};
     if (getrandom(raw, sizeof raw, 0) != (ssize_t)sizeof raw)
-        abort(); /* cannot fail for so few bytes once the system is up */
+        abort(); /* this cannot fail for so few bytes once the system is up */
     char *id = xmalloc(10);
     for (int i = 0; i < 9; i++)
         id[i] = set[raw[i] % (sizeof set - 1)];
@@ -57,12 +57,12 @@ static bool id_used(const struct calls *c, const char *id)
 
 /* A call as it was sent. */
 struct written {
-    const char *id, *name, *arguments, *extra; /* id, extra: or NULL */
-    size_t len;                                /* of the arguments */
-    const struct llm_tool *tool;               /* that is meant; NULL: not known */
+    const char *id, *name, *arguments, *extra; /* id and extra may be NULL */
+    size_t len;                                /* bytes of arguments */
+    const struct llm_tool *tool;               /* the tool that is meant; NULL: unknown */
 };
 
-/* Takes arguments and problem over. */
+/* Takes ownership of arguments and problem. */
 static struct llm_call *add(struct calls *c, const struct written *w, char *arguments, char *problem)
 {
     if (c->n == c->alloc)
@@ -96,12 +96,12 @@ static char *unknown_tool(const char *name, const struct llm_toolset *tools)
     return text;
 }
 
-/* cut: the reply ended by the token limit here. */
+/* cut: the token limit ended the reply here. */
 static void add_written(struct calls *c, struct written w, bool cut)
 {
     const struct llm_tool *t = tool_names_find(c->tools, w.name);
     if (!t && !*w.name && c->tools->n == 1)
-        t = c->tools->v; /* arguments without a name: there is only one tool that they can be for */
+        t = c->tools->v; /* arguments without a name can only be for the one tool */
     if (!t) {
         add_problem(c, &w, unknown_tool(w.name, c->tools));
         return;
@@ -109,7 +109,7 @@ static void add_written(struct calls *c, struct written w, bool cut)
     struct arguments a;
     w.tool = t;
     arguments_read(&a, w.arguments, w.len, t->code_key, cut);
-    if (a.problem) { /* with the tool's real name, which the call may have got wrong too */
+    if (a.problem) { /* the tool's real name too, which the call may have got wrong */
         char *why = xasprintf("%s was not run: %s", t->name, a.problem);
         free(a.problem);
         a.problem = why;
@@ -117,8 +117,8 @@ static void add_written(struct calls *c, struct written w, bool cut)
     add(c, &w, a.text, a.problem);
 }
 
-/* Several objects glued into one call's arguments become a call each; empty objects between them are dropped.
- * True when that is what it was. */
+/* Several objects glued together in one call's arguments become one call each; empty objects between them are
+ * dropped. True when that was the case. */
 static bool add_glued(struct calls *c, const struct written *all)
 {
     struct written part[32];
@@ -181,8 +181,7 @@ static void add_partial(struct calls *c, const struct partial_call *s, bool cut)
     add_written(c, w, cut);
 }
 
-/* The first ones keep what they have. A call without its arguments is one that the model is told about, not
- * one that runs. */
+/* Keeps the first calls whole. A call that loses its arguments is not run; the model is told about it. */
 static void bound(struct calls *c)
 {
     size_t bytes = 0;
@@ -256,7 +255,8 @@ int calls_from_named(struct calls *c, const char *name, const char *args, size_t
     return 1;
 }
 
-/* name and arguments of an object in the text, in the ways models write them. args: a new value or NULL. */
+/* Finds the name and arguments of an object in the text, in the ways that models write them. *args becomes a
+ * new value or NULL. */
 static const char *text_call(const struct json *j, struct json **args)
 {
     static const char *const name_keys[] = {"name",     "tool",          "tool_name",
@@ -280,15 +280,15 @@ static const char *text_call(const struct json *j, struct json **args)
             return name;
         }
     }
-    *args = json_object(); /* flat: the arguments lie beside the name */
+    *args = json_object(); /* flat: the arguments are members beside the name */
     for (const struct json *m = json_first(j); m; m = json_next(m))
         if (strcmp(json_key(m), name_key) && strcmp(json_key(m), "type") && strcmp(json_key(m), "id"))
             json_set(*args, json_key(m), json_copy(m));
     return name;
 }
 
-/* It does not parse, yet it plainly is meant as a call of ours: the model is told, instead of the user being
- * shown JSON. */
+/* The text does not parse but is clearly meant as a call of ours. The model is told so, rather than showing
+ * JSON to the user. */
 static const struct llm_tool *meant_for(const struct llm_toolset *tools, const char *text, size_t len)
 {
     static const char *const heads[] = {"{\"name\":\"", "{\"tool\":\"", "{\"function\":\"",
@@ -298,7 +298,7 @@ static const struct llm_tool *meant_for(const struct llm_toolset *tools, const c
     while (len && isspace((unsigned char)text[len - 1]))
         len--;
     if (!len || text[len - 1] != '}')
-        return NULL; /* prose about a call */
+        return NULL; /* text that talks about a call */
     for (size_t i = 0; i < len && n + 1 < sizeof head; i++)
         if (!isspace((unsigned char)text[i]))
             head[n++] = text[i];
@@ -316,8 +316,8 @@ static const struct llm_tool *meant_for(const struct llm_toolset *tools, const c
     return NULL;
 }
 
-/* One object; unknown: that of a tool that is not there is an error for the model to read, beside one that
- * is. */
+/* Reads one object. unknown: a call of an unknown tool counts as an error for the model to read, since a call
+ * of a known tool came with it. */
 static bool from_object(struct calls *c, const struct json *j, bool unknown)
 {
     autojson struct json *args = NULL;
@@ -332,8 +332,8 @@ static bool from_object(struct calls *c, const struct json *j, bool unknown)
 
 #define LIST_MAX 64
 
-/* An object, a list of them, or {"tool_calls": [...]}. All of a list must be calls, and one at least of a
- * known tool. */
+/* Reads an object, a list of objects, or {"tool_calls": [...]}. Every element of a list must be a call, and
+ * at least one must be of a known tool. */
 static int from_value(struct calls *c, const struct json *j)
 {
     const struct json *list = json_type(j) == JSON_ARRAY ? j : json_get(j, "tool_calls");
@@ -368,7 +368,7 @@ int calls_from_text(struct calls *c, const char *text, size_t len)
     return t != NULL;
 }
 
-/* From "to=" on. The number of bytes that a call of a known tool took, 0 where there is none. */
+/* Reads from "to=" on. Returns how many bytes a call of a known tool took; 0: there is none. */
 static size_t harmony_call(struct calls *c, const char *to)
 {
     char name[128];
@@ -388,7 +388,7 @@ int calls_from_harmony(struct calls *c, const char *text, size_t len)
     const char *rest = NULL;
     for (char *p = copy; (p = strstr(p, "to=")) && found.n < LIST_MAX;) {
         size_t used = harmony_call(&found, p);
-        p += used ? used : 3; /* analysis channels come before the call, and name nobody */
+        p += used ? used : 3; /* analysis channels come before the call and name no tool */
         rest = used ? p : rest;
     }
     rest = rest ? rest + strspn(rest, " \t\r\n") : "no call";

@@ -36,7 +36,7 @@ static bool name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
-/* Where the word at s ends. */
+/* Returns the length of the word at s. */
 static size_t word_length(const char *s, size_t n)
 {
     size_t k = 0;
@@ -47,7 +47,7 @@ static size_t word_length(const char *s, size_t n)
 
 static const struct llm_tool *tool_named(const struct llm_toolset *tools, const char *s, size_t n)
 {
-    static const char call[] = ".call"; /* Llama's way for the tools it was trained with */
+    static const char call[] = ".call"; /* how Llama calls the tools that it was trained with */
     if (n > sizeof call && !memcmp(s + n - sizeof call + 1, call, sizeof call - 1))
         n -= sizeof call - 1;
     autofree char *name = xmemdup0(s, n);
@@ -98,7 +98,7 @@ static bool escaped_number(struct reading *r, char kind, struct buf *out)
     if (!hex(r, kind == 'x' ? 2 : kind == 'u' ? 4 : 8, &c))
         return false;
     if (kind == 'u' && c >= 0xd800 && c < 0xdc00 && r->end - r->s >= 6 && r->s[0] == '\\' && r->s[1] == 'u') {
-        struct reading ahead = *r; /* two halves, as JSON writes them */
+        struct reading ahead = *r; /* two halves of a surrogate pair, as JSON writes them */
         ahead.s += 2;
         if (hex(&ahead, 4, &low) && low >= 0xdc00 && low < 0xe000) {
             c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
@@ -116,7 +116,7 @@ static void octal(struct reading *r, uint32_t c, struct buf *out)
     add_character(out, c);
 }
 
-/* Behind a backslash. False where Python would refuse it, or would look up a name. */
+/* Reads what follows a backslash. False where Python would refuse it, or would look up a name. */
 static bool escape(struct reading *r, struct buf *out)
 {
     static const char letters[] = "\\'\"abfnrtv", means[] = "\\'\"\a\b\f\n\r\t\v";
@@ -134,7 +134,7 @@ static bool escape(struct reading *r, struct buf *out)
         return escaped_number(r, c, out);
     if (c == 'N')
         return false;
-    buf_addch(out, '\\'); /* as in Python, an escape that is none stays as it is written */
+    buf_addch(out, '\\'); /* as in Python, an unknown escape stays as it is written */
     return buf_addch(out, c);
 }
 
@@ -143,8 +143,8 @@ static bool closes(const struct reading *r, const char *quote, size_t n)
     return (size_t)(r->end - r->s) >= n && !memcmp(r->s, quote, n);
 }
 
-/* From behind the prefix. A line break between single quotes is taken as it stands: Python would refuse
- * it, and models write it. */
+/* Reads from after the prefix on. A line break between single quotes is kept: Python would refuse it, but
+ * models write it. */
 static bool string_body(struct reading *r, bool raw, struct buf *out)
 {
     char quote[3] = {*r->s, *r->s, *r->s};
@@ -168,7 +168,7 @@ static bool string_body(struct reading *r, bool raw, struct buf *out)
     return false;
 }
 
-/* One string, or several side by side. */
+/* Reads one string, or several adjacent ones. */
 static bool strings(struct reading *r, struct buf *out)
 {
     bool any = false;
@@ -199,7 +199,7 @@ static struct json *word(struct reading *r)
             return i == 2 ? json_null() : json_boolean(i == 0);
         }
     size_t used = 0;
-    /* a number; JSON has those of Python */
+    /* a number; JSON's numbers are valid in Python */
     struct json *j = json_parse(r->s, (size_t)(r->end - r->s), JSON_PREFIX, &used, NULL);
     if (json_type(j) != JSON_NUMBER) {
         json_free(j);

@@ -1,5 +1,5 @@
 /* text_calls.c - see text_calls.h. Bytes in held are in one of three states: plain (passed on one by one),
- * chased by cursors (one for each form that still fits), or in a thought.
+ * followed by cursors (one for each form that still matches), or in a thought.
  */
 #include "calls/text_calls.h"
 
@@ -9,14 +9,14 @@
 #include "base/mem.h"
 #include "calls/text_cursor.h"
 
-#define HELD_MAX  (512u << 10) /* beyond, it is text */
-#define PIECE     (64u << 10)  /* fed at a time, so that held stays near its limit */
-#define LATE      512          /* bytes; what fails behind so many costs a try */
-#define SPACE_MAX 4096         /* in front of the first word */
+#define HELD_MAX  (512u << 10) /* bytes; anything longer is text */
+#define PIECE     (64u << 10)  /* bytes fed at a time, so that held stays near its limit */
+#define LATE      512          /* bytes; a form that fails after this many costs a try */
+#define SPACE_MAX 4096         /* bytes before the first word */
 #define TRIES     16
-#define CALLS_MAX 64 /* the agent runs 32 of a reply at most */
+#define CALLS_MAX 64 /* the agent runs at most 32 of one reply */
 #define TAKEN_MAX (1u << 20)
-/* so much is read behind a call, for the end of a thought or a call as the API has it */
+/* Bytes that are still read after a call, in case a thought ends there or a structured call comes. */
 #define INVENTED_MAX 4096
 
 void text_calls_init(struct text_calls *k, const struct llm_toolset *tools, struct buf *text,
@@ -60,7 +60,7 @@ static void line_over(struct text_calls *k)
     k->run = k->line_tail = 0;
 }
 
-/* Follow lines, fences and backticks over a byte that is text. */
+/* Updates the state of lines, fences and backticks for a byte that is text. */
 static void follow(struct text_calls *k, char b)
 {
     bool tick = b == '`' || b == '~';
@@ -102,7 +102,7 @@ static void pass(struct text_calls *k, const char *s, size_t n)
         bool first = !k->begun;
         follow(k, s[i]);
         if (first && !k->begun && k->space.len < SPACE_MAX) {
-            if (!k->thought_over) /* the blank lines behind a thought are not text */
+            if (!k->thought_over) /* the blank lines after a thought are not text */
                 buf_addch(&k->space, s[i]);
             continue;
         }
@@ -115,7 +115,7 @@ static void pass(struct text_calls *k, const char *s, size_t n)
     }
 }
 
-/* They were none: what was taken for calls is text after all. */
+/* What was taken for calls is text after all. */
 static void give_back(struct text_calls *k)
 {
     struct buf was = k->taken;
@@ -136,7 +136,7 @@ static bool between_calls(char b)
     return isspace((unsigned char)b) || (b && strchr("`;,]", b));
 }
 
-/* A byte of a reply that has a call in it already. False: those were none, and it is text. */
+/* Takes a byte of a reply that already has a call. False: those were not calls, and the byte is text. */
 static bool pass_behind(struct text_calls *k, char b)
 {
     if (k->invented || !between_calls(b)) {
@@ -177,7 +177,7 @@ static bool may_begin(const struct text_calls *k, const struct form *f)
     return behind(k) || f->place == FORM_ANYWHERE || (f->place == FORM_LINE && k->blank) || !k->begun;
 }
 
-/* A quick look at the first bytes, as far as they are there. */
+/* Compares only the first bytes, as far as they have come. */
 static bool may_open(const char *mark, const char *s, size_t n)
 {
     switch (*mark) {
@@ -207,7 +207,7 @@ static bool interesting(const struct text_calls *k, unsigned char b)
     return b && strchr(k->fence ? "<[" : "<[{`act", b) && (!isalpha(b) || k->blank || behind(k));
 }
 
-/* A cursor for each form that begins with the byte at from. False: none does. */
+/* Opens a cursor for each form that begins with the byte at from. False: no form does. */
 static bool open_forms(struct text_calls *k)
 {
     const char *s = k->held.data + k->from;
@@ -240,13 +240,13 @@ static void keep_cursors(struct text_calls *k, const bool *dead, size_t n)
 static void step_cursors(struct text_calls *k, int b)
 {
     bool dead[TEXT_CURSORS] = {false};
-    for (size_t i = 0; i < k->n_cursors; i++) /* some may be added on the way */
+    for (size_t i = 0; i < k->n_cursors; i++) /* the step may add cursors */
         dead[i] = text_cursor_step(k, i, b) != TEXT_ON;
     keep_cursors(k, dead, k->n_cursors);
 }
 
-/* All that came before was a thought: what was passed on, what was taken for calls, and what is about to
- * be passed on. */
+/* Everything before was a thought: what was passed on, what was taken for calls, and what is about to be
+ * passed on. */
 static void unsay(struct text_calls *k)
 {
     buf_add(k->thoughts, buf_str(&k->space), k->space.len);
@@ -264,13 +264,13 @@ static void unsay(struct text_calls *k)
 static void take_calls(struct text_calls *k, struct calls *found, bool sure)
 {
     if (!behind(k))
-        buf_add(&k->taken, buf_str(&k->space), k->space.len); /* white space before a call is no text */
+        buf_add(&k->taken, buf_str(&k->space), k->space.len); /* white space before a call is not text */
     buf_release(&k->space);
     calls_move(&k->calls, found);
     k->sure = sure ? k->calls.n : k->sure;
 }
 
-/* The whole form that was found. */
+/* Takes the whole form that was found. */
 static void take(struct text_calls *k)
 {
     const struct form *f = k->best.form;
@@ -296,12 +296,12 @@ static void take(struct text_calls *k)
         buf_release(&k->space);
     } else {
         k->opened = true;
-        for (size_t i = 0; i < n; i++) /* talk about the tag */
+        for (size_t i = 0; i < n; i++) /* the text only talks about the tag */
             pass_byte(k, s[i]);
     }
 }
 
-/* Nothing fits any more. */
+/* No form matches any more. */
 static void give_up(struct text_calls *k)
 {
     const char *s = k->held.data + k->from;
@@ -366,7 +366,8 @@ static bool think(struct text_calls *k)
     return true;
 }
 
-/* The beginning of such a thought is nowhere, so all text waits for its end; where none comes, it is text. */
+/* The beginning of such a thought is missing, so all text waits for its end. When no end comes, it is
+ * text. */
 static bool await(struct text_calls *k, bool at_end)
 {
     static const char close[] = "</think>", open[] = "<think>";
@@ -415,7 +416,7 @@ bool text_calls_feed(struct text_calls *k, const char *s, size_t n)
 
 void text_calls_end(struct text_calls *k, enum text_end how)
 {
-    if (how != TEXT_WHOLE) { /* what is half there is none */
+    if (how != TEXT_WHOLE) { /* half a form is not a call */
         k->tries = 0;
         k->n_cursors = 0;
         k->best.form = NULL;

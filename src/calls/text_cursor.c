@@ -1,5 +1,5 @@
 /* text_cursor.c - see text_cursor.h. Each slot sees each byte once; only the first bytes of JSON and of
- * Python are looked at again. */
+ * Python are read again. */
 #include "calls/text_cursor.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ static int starts(const char *s, size_t n, const char *word)
     return memcmp(s, word, n < w ? n : w) ? 0 : n >= w ? 1 : -1;
 }
 
-/* "{" and a first key that calls begin with, maybe in a list: 1 yes, 0 no, -1 not known yet. */
+/* Looks for "{" and a first key that calls begin with, perhaps in a list: 1 yes, 0 no, -1 undecided. */
 static int json_head(const char *s, size_t n)
 {
     static const char *const keys[] = {
@@ -75,7 +75,7 @@ static void in_json_string(struct text_cursor *c, char b)
         c->in.quote = 0;
 }
 
-/* In a Python string, or in the quotes that open one. False: b stands behind an empty string. */
+/* Handles a byte in a Python string, or in the quotes that open one. False: b follows an empty string. */
 static bool python_string(struct text_cursor *c, char b)
 {
     if (!c->in.quotes && b == c->in.quote) {
@@ -100,7 +100,7 @@ static bool python_string(struct text_cursor *c, char b)
     return true;
 }
 
-/* True with the bracket that closes the first. */
+/* True for the bracket that closes the first one. */
 static bool closed(struct text_cursor *c, char b, bool python)
 {
     if (c->in.quote && !python) {
@@ -155,7 +155,7 @@ static bool word_byte(int b)
     return b != TEXT_EOF && (isalnum(b) || strchr("_-.", b)) && b;
 }
 
-/* Up to the mark behind the slot. 1: b ends it. */
+/* Reads up to the mark after the slot. 1: b completes it. */
 static int up_to_mark(struct text_calls *k, struct text_cursor *c, char b, struct text_slice *s)
 {
     const char *mark = c->step + 1;
@@ -163,7 +163,7 @@ static int up_to_mark(struct text_calls *k, struct text_cursor *c, char b, struc
     if (b == mark[c->slot.len])
         c->slot.len++;
     else
-        c->slot.len = b == mark[0]; /* no mark has its first byte in it again */
+        c->slot.len = b == mark[0]; /* the first byte of a mark never occurs in it again */
     if (c->slot.len < n)
         return 0;
     *s = (struct text_slice){c->slot.at, k->at + 1 - n - c->slot.at};
@@ -172,7 +172,7 @@ static int up_to_mark(struct text_calls *k, struct text_cursor *c, char b, struc
     return 1;
 }
 
-/* in.quotes: where on its line; in.run: backticks. slot.len: where the line begins. */
+/* in.quotes: the position in its line; in.run: the number of backticks; slot.len: where the line begins. */
 static enum text_fit fenced(struct text_calls *k, struct text_cursor *c, int b)
 {
     enum { BEFORE, TICKS, BEHIND, OTHER };
@@ -188,7 +188,7 @@ static enum text_fit fenced(struct text_calls *k, struct text_cursor *c, int b)
         return b == TEXT_EOF ? TEXT_DEAD : TEXT_ON;
     }
     if (b == '{' && !c->in.decided)
-        return TEXT_DEAD; /* JSON of a tool that is none of ours */
+        return TEXT_DEAD; /* JSON of a tool that is not ours */
     c->in.decided = c->in.decided || !isspace(b);
     if (b == '`' && c->in.quotes <= TICKS) {
         c->in.quotes = TICKS;
@@ -201,8 +201,8 @@ static enum text_fit fenced(struct text_calls *k, struct text_cursor *c, int b)
     return TEXT_ON;
 }
 
-/* JSON that never closed its brackets: when it is plainly meant as a call, the model is told. It cannot
- * run. */
+/* Handles JSON that never closed its brackets. When it is clearly meant as a call, the model is told; it
+ * cannot run. */
 static enum text_fit broken_json(struct text_calls *k, struct text_cursor *c)
 {
     static const char *const ends[] = {"\n```", "</", "<|"};
@@ -249,7 +249,7 @@ static enum text_fit value(struct text_calls *k, struct text_cursor *c, int b)
 
 static enum text_fit code(struct text_calls *k, struct text_cursor *c, int b)
 {
-    /* JSON, or tags: another form, or nothing */
+    /* JSON or tags belong to another form, or to none. */
     if (b == TEXT_EOF || (!c->in.decided && (b == '{' || b == '<')))
         return TEXT_DEAD;
     c->in.decided = c->in.decided || !isspace(b);
@@ -266,8 +266,8 @@ static enum text_fit tag(struct text_calls *k, struct text_cursor *c, int b)
 
 /* ---- what a whole form says ---- */
 
-/* White space around the code is the tags'. Indented as a whole, with its first line on a line of its own,
- * it was indented by them too. */
+/* White space around the code belongs to the tags. When the first code line has a line of its own and all the
+ * code is indented, the indentation belongs to the tags too. */
 static void add_code(struct buf *out, const char *s, size_t n)
 {
     size_t lead = 0, line = 0;
@@ -338,7 +338,7 @@ static void say(const struct text_calls *k, const struct text_cursor *c, struct 
     }
 }
 
-/* All of it fits, up to end. Of two forms the earlier counts, of two lengths the longer. */
+/* The whole form matches up to end. Of two forms the earlier wins, of two lengths the longer. */
 static enum text_fit offer(struct text_calls *k, const struct text_cursor *c, size_t end)
 {
     struct calls found = {.tools = k->tools};
@@ -376,7 +376,8 @@ static void enter(struct text_calls *k, struct text_cursor *c)
     memset(&c->in, 0, sizeof c->in);
 }
 
-/* Slots that end with the byte behind them: true while b is inside, or has ended it badly (*dead). */
+/* For slots that end at the byte after them. True while b is inside, or when b ended the slot badly
+ * (*dead). */
 static bool in_word(struct text_calls *k, struct text_cursor *c, int b, bool *dead)
 {
     size_t n = k->at - c->slot.at;
@@ -409,8 +410,8 @@ static bool in_attributes(struct text_calls *k, struct text_cursor *c, int b, bo
     return *dead || b != '>';
 }
 
-/* What the next byte decides. TEXT_DONE: the slot is over and has taken the byte; TEXT_ON: go on with the
- * next byte. */
+/* Tells what the next byte decides. TEXT_DONE: the slot is over and has taken the byte; TEXT_ON: go on with
+ * the next byte. */
 static enum text_fit in_slot(struct text_calls *k, struct text_cursor *c, int b)
 {
     switch (*c->step) {
@@ -438,13 +439,13 @@ static enum text_fit line_end(struct text_cursor *c, int b)
     return b == '\n' ? TEXT_DONE : b == ' ' || b == '\t' || b == '\r' ? TEXT_ON : TEXT_DEAD;
 }
 
-/* Over what takes no byte, to what wants b. False: it was taken there, or dead. */
+/* Moves past one step that does not take b. False: the step took b, or the cursor is dead. */
 static bool pass_over(struct text_calls *k, size_t i, int b, bool *dead)
 {
     struct text_cursor *c = &k->cursor[i];
     switch (*c->step) {
     case '\0':
-        *dead = !c->outer; /* it was offered already */
+        *dead = !c->outer; /* the match was offered already */
         c->outer = false;
         c->step = c->form->mark;
         return !*dead;

@@ -1,5 +1,5 @@
-/* text_cursor.h - fit one form to text, byte by byte. Part of text_calls.c, which knows where a form may
- * begin and what comes of it. */
+/* text_cursor.h - matches one form against text, byte by byte. Part of text_calls.c, which knows where a form
+ * may begin and what to do with a match. */
 #ifndef CALLS_TEXT_CURSOR_H
 #define CALLS_TEXT_CURSOR_H
 
@@ -11,10 +11,10 @@
 
 enum text_fit { TEXT_DEAD, TEXT_ON, TEXT_DONE };
 
-/* The byte at k->at for cursor i, or TEXT_EOF behind the last. What fits as a whole is put into k->best;
- * where a part may repeat, another cursor is added behind the last. */
+/* Takes b, the byte at k->at, for cursor i; TEXT_EOF comes after the last byte. A complete match is put into
+ * k->best. Where a part may repeat, another cursor is appended. */
 enum text_fit text_cursor_step(struct text_calls *k, size_t i, int b);
-/* so many bytes at the front of held are gone */
+/* Adjusts c after the first by bytes of held were removed. */
 void text_cursor_shift(struct text_cursor *c, size_t by);
 
 #endif

@@ -9,8 +9,8 @@
 #define FENCE_OF(tag) FENCE " " tag LINE_END " "
 
 const struct form text_forms[] = {
-    /* JSON with the name in it: Hermes, Qwen 2.5, Granite 4; Llama 3; Granite 3, Phi-4; LFM 2; Mistral;
-       anyone */
+    /* JSON that includes the name: Hermes, Qwen 2.5, Granite 4; Llama 3; Granite 3, Phi-4; LFM 2; Mistral;
+     * anyone */
     {FORM_CALL, .mark = "<tool_call> " CALLS},
     {FORM_CALL, .mark = "<tool_calls> " CALLS},
     {FORM_CALL, .mark = "<function_call> " CALLS},
@@ -25,7 +25,7 @@ const struct form text_forms[] = {
     {FORM_CALL, FORM_LINE, .mark = FENCE_OF("tool_calls") CALLS},
     {FORM_CALL, FORM_LINE, .mark = FENCE_OF("tool_code") CALLS},
     {FORM_CALL, FORM_LINE, .mark = FENCE_OF("tool") CALLS},
-    {FORM_CALL, FORM_START, .mark = FENCE_OF("") CALLS}, /* later it may be the end of another */
+    {FORM_CALL, FORM_START, .mark = FENCE_OF("") CALLS}, /* later in the text this may close another fence */
     {FORM_CALL, FORM_LINE, true, .mark = CALLS},
 
     /* a name, and its arguments as JSON */
@@ -64,7 +64,7 @@ const struct form text_forms[] = {
     {FORM_CALL, .mark = "<tool_call> " NAME EACH " <arg_key> " KEY " </arg_key> <arg_value>" VALUE
                         "</arg_value>" AGAIN WHOLE " </tool_call>"},
 
-    /* a call as Python has it */
+    /* a call in Python's notation */
     {FORM_CALL, FORM_LINE, true, .mark = PYTHON_LIST}, /* Llama 4 */
     {FORM_CALL, .mark = "<|python_start|> " PYTHON_LIST},
     {FORM_CALL, .mark = "<|tool_call_start|> " PYTHON_LIST}, /* LFM 2 */
@@ -73,13 +73,13 @@ const struct form text_forms[] = {
     {FORM_CALL, FORM_LINE, .mark = FENCE_OF("tool_code") EACH " " PYTHON_CALL AGAIN WHOLE}, /* Gemma */
     {FORM_CALL, FORM_LINE, .mark = FENCE_OF("tool_code") PYTHON_LIST},
 
-    /* the code itself: only where its end was seen */
+    /* the code itself, only when its end was seen */
     {FORM_CALL, FORM_LINE, .mark = FENCE " tool_code" LINE_END FENCED}, /* Gemma */
     {FORM_CALL, .mark = "<|python_tag|>" CODE "<|eom_id|>"},            /* Llama 3 */
     {FORM_CALL, .mark = "<|python_tag|>" CODE "<|eot_id|>"},
     {FORM_CALL, .mark = "<function=" NAME ">" CODE "</function>"},
 
-    /* harmony (gpt-oss), as far as its tokens were printed */
+    /* harmony (gpt-oss), where its tokens were printed as text */
     {FORM_CALL, FORM_ANYWHERE, true, .mark = "<|channel|>" HARMONY},
     {FORM_CALL, FORM_ANYWHERE, true, .mark = "<|start|>" HARMONY},
     {FORM_CALL, FORM_START, true, .mark = "<|message|>" HARMONY},

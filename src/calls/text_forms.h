@@ -1,8 +1,8 @@
-/* text_forms.h - how models write calls and thoughts into their text: one row for each form, as data.
- * Knows no tool and reads nothing; the reader of the rows is text_calls.c.
+/* text_forms.h - how models write calls and thoughts into their text, as data: one row for each form. It
+ * knows no tool and reads nothing; text_calls.c reads the rows.
  *
- * A mark is a template. Its letters stand for themselves, a blank for any white space or none; the rest is
- * one of the slots below.
+ * A mark is a template. Its letters stand for themselves, a blank for any white space or none; the rest are
+ * the slots below.
  */
 #ifndef CALLS_TEXT_FORMS_H
 #define CALLS_TEXT_FORMS_H
@@ -10,25 +10,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define NAME        "\1"  /* of a known tool */
-#define KEY         "\2"  /* of an argument */
-#define VALUE       "\3"  /* of it, raw: up to the mark behind it */
+#define NAME        "\1"  /* the name of a known tool */
+#define KEY         "\2"  /* the name of an argument */
+#define VALUE       "\3"  /* its value, raw, up to the mark that follows */
 #define CALLS       "\4"  /* a JSON object that names a tool, or a list of such */
 #define ARGUMENTS   "\5"  /* a JSON object */
 #define PYTHON_LIST "\6"  /* [tool(...), ...] */
 #define PYTHON_CALL "\7"  /* tool(...), or print(tool(...)) */
-#define CODE        "\10" /* the code itself: up to the mark behind it */
-#define FENCED      "\11" /* the same up to the line that closes a fence */
+#define CODE        "\10" /* the code itself, up to the mark that follows */
+#define FENCED      "\11" /* the same, up to the line that closes a fence */
 #define FENCE       "\12" /* three backticks or more */
 #define LINE_END    "\13"
-#define ATTRIBUTES  "\14" /* what else stands in a tag */
-#define HARMONY     "\15" /* all that follows, as harmony's channels */
-#define TAG         "\16" /* some letters, up to the mark behind it */
-#define EACH        "\17" /* what is between these two once or more often */
+#define ATTRIBUTES  "\14" /* whatever else is in a tag */
+#define HARMONY     "\15" /* everything that follows, as harmony's channels */
+#define TAG         "\16" /* some letters, up to the mark that follows */
+#define EACH        "\17" /* what is between EACH and AGAIN occurs once or more often */
 #define AGAIN       "\20"
-#define WHOLE       "\21" /* nothing is missing from here on; marks behind it may be left out */
+#define WHOLE       "\21" /* complete from here on; the marks that follow may be missing */
 
-enum form_slot { /* the same as numbers */
+enum form_slot { /* the same slots as numbers */
                  AT_NAME = 1,
                  AT_KEY,
                  AT_VALUE,
@@ -50,26 +50,26 @@ enum form_slot { /* the same as numbers */
 
 enum form_kind {
     FORM_CALL,
-    /* at the start of a reply: reasoning up to close. Later it is talk about the tag */
+    /* at the start of a reply: reasoning up to close; later the tag is only being talked about */
     FORM_THOUGHT,
-    /* the end of a thought whose beginning was left out: all before it is reasoning */
+    /* the end of a thought whose beginning was left out: everything before it is reasoning */
     FORM_CLOSE,
-    FORM_END, /* may stand behind a call: a closing tag or a special token */
+    FORM_END, /* may follow a call: a closing tag or a special token */
 };
 
-/* FORM_LINE: only white space before it on its line */
+/* FORM_LINE: only white space comes before it on its line */
 enum form_place { FORM_ANYWHERE, FORM_LINE, FORM_START };
 
 struct form {
     enum form_kind kind;
     enum form_place place;
-    bool alone; /* it counts only where nothing but calls follows: people write such things too */
+    bool alone; /* It counts only where nothing but calls follows, because people write such things too. */
     const char *mark;
-    const char *outer[4]; /* marks of which one may stand before it */
+    const char *outer[4]; /* marks, one of which may come before it */
     const char *close;    /* FORM_THOUGHT */
 };
 
-/* In the order in which they count, where a text fits several. */
+/* In order of precedence where a text matches several. */
 extern const struct form text_forms[];
 extern const size_t text_forms_n;
 

@@ -1,4 +1,4 @@
-/* tool.h - a tool as a model is told of it, and the set of those that one request offers. */
+/* tool.h - a tool as it is described to a model, and the set of tools that one request offers. */
 #ifndef CALLS_TOOL_H
 #define CALLS_TOOL_H
 
@@ -8,7 +8,8 @@ struct llm_tool {     /* strings are borrowed */
     const char *name; /* [A-Za-z0-9_-]{1,64} */
     const char *description;
     const char *parameters; /* a JSON schema as text */
-    /* the argument that holds code ("code"), or NULL: bare code and single strings are taken for it */
+    /* The argument that holds code ("code"), or NULL. Bare code and single strings are taken for this
+     * argument. */
     const char *code_key;
 };
 

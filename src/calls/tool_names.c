@@ -1,5 +1,5 @@
-/* tool_names.c - from "functions.execute_python<|channel|>commentary" and its like to the tool. Each step
- * only cuts; a name that is no tool's in the end is unknown, and the model is told so.
+/* tool_names.c - gets from "functions.execute_python<|channel|>commentary" and the like to the tool. Each
+ * step only cuts off a part. A name that matches no tool in the end is unknown, and the model is told so.
  */
 #include "calls/tool_names.h"
 
@@ -10,7 +10,8 @@
 
 #include "base/mem.h"
 
-/* What models trained on a built-in interpreter call it. They mean the tool that takes code. */
+/* What models that were trained on a built-in interpreter call it. These names mean the tool that takes
+ * code. */
 static const char *const aliases[] = {
     "python",
     "python3",
@@ -78,7 +79,7 @@ static void strip_prefix(char *s)
         size_t k = strlen(prefixes[i]);
         if (!strncasecmp(s, prefixes[i], k)) {
             memmove(s, s + k, strlen(s + k) + 1);
-            i = (size_t)-1; /* again from the start: "functions.functions.x" was seen */
+            i = (size_t)-1; /* start again: "functions.functions.x" has been seen */
         }
     }
 }

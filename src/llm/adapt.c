@@ -11,8 +11,8 @@
 #include "wire/api.h"
 #include "wire/effort.h"
 
-/* The values that it names instead, if it does; else none is sent. False: that was so before, or nothing was
- * sent. */
+/* Takes the nearest of the values that the service names instead; when it names none, no effort is sent.
+ * False when the effort was changed before, or was not sent. */
 static bool other_effort(struct llm *m, const struct failure *f, char *line, size_t size)
 {
     const char *refused = request_effort(&m->o, m->learnt);
@@ -42,8 +42,8 @@ static const char *other_limit(struct llm *m, enum max_tokens_field now, enum ma
     return name;
 }
 
-/* Items of turns that the model itself made a moment ago are refused for good; older ones may only be too
- * old. */
+/* The service refuses for good the items of turns that this model itself made a moment ago; older ones may
+ * only be too old. */
 static const char *stale_items(const struct exchange *x)
 {
     struct llm *m = x->m;
@@ -56,8 +56,8 @@ static const char *stale_items(const struct exchange *x)
     return "the reasoning of earlier replies";
 }
 
-/* A bool that says that something is not sent: set it. name, or NULL where that was so before, or was not
- * sent at all. */
+/* Sets *without, which says that something is not sent. Returns name, or NULL when *without was set before or
+ * nothing was sent. */
 static const char *leave_out(bool *without, bool sent, const char *name)
 {
     bool before = *without;
@@ -66,8 +66,8 @@ static const char *leave_out(bool *without, bool sent, const char *name)
     return sent && !before ? name : NULL;
 }
 
-/* "use /v1/responses": models that call tools there alone. Where there is none, they do so here when they do
- * not think. */
+/* "use /v1/responses": such models call tools only by that API. Where it does not exist, they call tools by
+ * chat completions when they do not think. */
 static int other_api(const struct exchange *x, struct error *err)
 {
     struct llm *m = x->m;
@@ -130,7 +130,7 @@ int adapt(struct exchange *x, const struct failure *f, struct error *err)
     case PARAM_TEMPERATURE:
         what = leave_out(&k->no_temperature, m->o.temperature >= 0, "temperature");
         break;
-    case PARAM_MAX_TOKENS: /* where the API has no other name for it: neither */
+    case PARAM_MAX_TOKENS: /* when the API has no other name for it, neither is sent */
         what = other_limit(m, MAX_TOKENS_OLD, MAX_TOKENS_NEW,
                            m->o.api == LLM_RESPONSES ? "max_output_tokens" : "max_tokens");
         break;
@@ -216,7 +216,7 @@ void adapt_tell_effort(const struct exchange *x)
                         m->o.model);
 }
 
-/* What names a model without its maker in front and its date, tag or provider behind. */
+/* Copies the part that names a model, without its maker in front and its date, tag or provider at the end. */
 static void bare_name(const char *model, char *out, size_t size)
 {
     const char *slash = strrchr(model, '/');
@@ -225,7 +225,7 @@ static void bare_name(const char *model, char *out, size_t size)
     out[strcspn(out, ":@")] = '\0';
 }
 
-/* What may stand behind a model's name without making another of it: a date, a version, "preview". */
+/* True for what may follow a model's name without making it another model: a date, a version, "preview". */
 static bool is_snapshot(const char *rest)
 {
     return !*rest

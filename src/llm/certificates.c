@@ -10,7 +10,7 @@
 
 struct trust {
     const char *file, *dir; /* NULL: libcurl's own */
-    char text[520];         /* where they were named, for the user */
+    char text[520];         /* where the user named them, for messages */
 };
 
 static const char *variable(const char *name)
@@ -65,7 +65,7 @@ bool certificates_refused(CURLcode code)
            || code == CURLE_SSL_CACERT_BADFILE;
 }
 
-/* No retry helps, and each has its own next step. */
+/* No retry helps, and each case has its own next step. */
 static void set(struct failure *f, enum remedy step, const char *text)
 {
     failure_set(f, FAILURE_NETWORK, "%s", text);

@@ -1,6 +1,6 @@
-/* certificates.h - whom a server's certificate must be signed by, as users of curl expect: the file that the
- * user names (--ca-cert), else CURL_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR, else what libcurl was
- * built with. And what to say of a certificate that fails.
+/* certificates.h - decides which authorities may sign a server's certificate, in the order that users of curl
+ * expect: the file that the user names (--ca-cert), else CURL_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR,
+ * else what libcurl was built with. It also explains to the user why a certificate was refused.
  */
 #ifndef LLM_CERTIFICATES_H
 #define LLM_CERTIFICATES_H
@@ -11,10 +11,11 @@
 
 struct failure;
 
-/* ca_cert: the file that the user names, or NULL. Not CURLE_OK: it cannot be checked against them. */
+/* ca_cert is the file that the user names, or NULL. Any result but CURLE_OK means that the certificate cannot
+ * be checked against these files. */
 CURLcode certificates_use(const struct curl_api *curl, CURL *easy, const char *ca_cert);
-bool certificates_refused(CURLcode code); /* the server's, or the files above */
-/* Fills f when the code is one of these; why: libcurl's words. */
+bool certificates_refused(CURLcode code); /* a fault of the server's certificate, or of the files above */
+/* Fills f and returns true when code is about certificates. why is libcurl's own message. */
 bool certificates_describe(CURLcode code, const char *why, const char *host, const char *ca_cert,
                            struct failure *f);
 

@@ -66,14 +66,14 @@ CURLcode curl_common(const struct curl_api *c, CURL *easy, const char *url, cons
     rc = rc ? rc : certificates_use(c, easy, ca_cert);
     rc = rc ? rc : c->easy_setopt(easy, CURLOPT_URL, url);
     rc = rc ? rc : c->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    /* a proxy cannot reach our loopback, and must not see what goes there */
+    /* A proxy cannot reach our loopback, and must not see what goes there. */
     if (url_is_loopback(url))
         rc = rc ? rc : c->easy_setopt(easy, CURLOPT_PROXY, "");
     rc = rc ? rc : c->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     rc = rc ? rc : c->easy_setopt(easy, CURLOPT_USERAGENT, "sandpiper/" VERSION);
     rc = rc ? rc : c->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
-    /* Do not wait for a resolver thread after a cancel. Since 7.87; without it a cancel may take longer, no
-     * more. */
+    /* Do not wait for a resolver thread after a cancel. Since 7.87; with an older libcurl a cancel may only
+     * take longer. */
     c->easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     return rc;
 }

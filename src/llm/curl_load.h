@@ -1,19 +1,19 @@
-/* curl_load.h - libcurl, loaded on first use: it drags in 39 shared objects, which `sandpiper --version`
- * must not wait for. Call as curl->easy_init(); the members have libcurl's own types.
+/* curl_load.h - loads libcurl on first use. It brings in 39 shared objects, and `sandpiper --version` must
+ * not wait for them. Call functions as curl->easy_init(); the members have libcurl's own types.
  */
 #ifndef LLM_CURL_LOAD_H
 #define LLM_CURL_LOAD_H
 
 #define CURL_DISABLE_TYPECHECK
-#define CURL_DISABLE_DEPRECATION /* an older libcurl has the older option only */
+#define CURL_DISABLE_DEPRECATION /* an older libcurl has only the older option */
 #include <curl/curl.h>
-/* curl.h turns some names into macros of the same name; the table needs the plain ones */
+/* curl.h turns some names into macros of the same name, but the table needs the plain functions. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
 
-/* Newer than the libcurl that we ask for (7.66), so that an older header may miss them. A libcurl that does
- * not know an option says so. */
+/* These are newer than the libcurl that we require (7.66), so an older header may lack them. A libcurl that
+ * does not know an option reports that when it is set. */
 #if LIBCURL_VERSION_NUM < 0x075500
 #define CURLOPT_PROTOCOLS_STR ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 318))
 #endif
@@ -41,12 +41,13 @@ struct curl_api {
 #undef X
 };
 
-/* What all our transfers have: http and https alone, no redirects, no signals, our name, our certificates
- * (certificates.h). ca_cert: as there. Not CURLE_OK: libcurl cannot do it, and nothing may be sent. */
+/* Sets what all our transfers share: only http and https, no redirects, no signals, our user agent, our
+ * certificates (ca_cert is as in certificates.h). Any result but CURLE_OK means that libcurl cannot do this,
+ * and nothing may be sent. */
 CURLcode curl_common(const struct curl_api *c, CURL *easy, const char *url, const char *ca_cert,
                      int connect_ms);
 
-/* The table, the same each time; NULL with ERROR_SYSTEM when there is no libcurl. */
+/* Returns the table, which is the same each time. NULL with ERROR_SYSTEM when libcurl is missing. */
 const struct curl_api *curl_load(struct error *err);
 
 #endif

@@ -17,8 +17,9 @@
 #include "llm/http.h"
 #include "llm/retry.h"
 
-#define PIECE \
-    16384 /* as libcurl gives it: the caps are on what is not yet understood, not on a whole stream */
+/* bytes per piece, as libcurl delivers them: the caps are on what is not yet understood, not on a whole
+ * stream */
+#define PIECE 16384
 
 struct reading {
     const struct debug_reply *d;
@@ -33,8 +34,8 @@ struct reading {
     struct failure f;
 };
 
-/* A body as a proxy recorded it. zlib comes with libcurl, and like it is loaded only when it is wanted; its
- * file functions need no header. */
+/* Unpacks a body that a proxy recorded. zlib comes with libcurl and, like libcurl, is loaded only when it is
+ * needed; its file functions need no header. */
 static bool unpack(const char *body, size_t len, struct buf *out)
 {
     void *lib = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -57,7 +58,7 @@ static bool unpack(const char *body, size_t len, struct buf *out)
     }
     if (lib)
         dlclose(lib);
-    return n >= 0; /* also where the cap was met: the reader says so */
+    return n >= 0; /* also at the cap, which the reader reports */
 }
 
 static void read_error(struct reading *o)
@@ -87,7 +88,8 @@ static void read_body(struct reading *o)
     o->done = a.reader.done;
     snprintf(o->finish, sizeof o->finish, "%s", a.reader.finish);
     o->finished = a.reader.finished;
-    if (a.mode == REPLY_MODE_NATIVE && a.text.len && !a.from_text) { /* as sent, also where a call followed */
+    /* the text as it was sent, even when a call followed */
+    if (a.mode == REPLY_MODE_NATIVE && a.text.len && !a.from_text) {
         free(o->r.text);
         o->r.text = xmemdup0(a.text.data, a.text.len);
     }
@@ -159,7 +161,7 @@ static struct json *calls_json(const struct debug_reply *d, const struct llm_rep
     return list;
 }
 
-/* Under the names that services give them. */
+/* Uses the names that services give to usage. */
 static struct json *usage_json(const struct llm_usage *u)
 {
     if (u->input < 0 && u->output < 0)
@@ -171,7 +173,7 @@ static struct json *usage_json(const struct llm_usage *u)
     return j;
 }
 
-/* The field that is left out; NULL: none is. PARAM_STREAM is told by "stream": false. */
+/* Returns the field that is left out, or NULL for none. "stream": false reports PARAM_STREAM. */
 static const char *param_name(enum failure_param p)
 {
     static const char *const names[] = {
@@ -201,7 +203,7 @@ static struct json *retry_json(const struct retry_choice *c, const struct failur
     return j;
 }
 
-/* What the loop makes of a reply that was read; *error where it is none after all. */
+/* Returns what the loop does with a reply that was read, and sets *error when it is not a reply after all. */
 static const char *action_of(const struct llm_reply *r, const char **error)
 {
     if (r->n_calls) {
@@ -216,7 +218,7 @@ static const char *action_of(const struct llm_reply *r, const char **error)
         return "nudge";
     if (r->finish == LLM_FINISH_FILTER)
         *error = "content_filter";
-    return "fail"; /* by length, finish_reason says why */
+    return "fail"; /* when the length ended it, finish_reason says so */
 }
 
 static char *print(const struct debug_reply *d, const struct reading *o)
@@ -230,8 +232,8 @@ static char *print(const struct debug_reply *d, const struct reading *o)
         action = action_of(&o->r, &class);
     } else {
         choice = retry_decide(&retry, &o->f, (struct retry_now){o->shown, true, 0, 0});
-        /* An answer that began and then told an error, or broke off, has failed. That the loop asks once more
-         * when nothing was shown of it stands in retry. */
+        /* An answer that began and then reported an error, or broke off, has failed. retry shows that the
+         * loop asks once more when nothing of it was shown. */
         bool began = o->status < 300 && o->f.class != FAILURE_EMPTY_RESULT && o->f.class != FAILURE_TOOL_USE;
         action = choice.what == RETRY_NO || began ? "fail" : "retry";
         class = class_of(&o->f);

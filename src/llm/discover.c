@@ -1,5 +1,5 @@
-/* discover.c - look for a model server on this machine: GET {base}/models at a few known places, all at once,
- * within a fraction of a second. What answers there may be anything; only a list of models counts.
+/* discover.c - looks for a model server on this machine: GET {base}/models at a few known places, all at
+ * once, within a fraction of a second. Anything may answer there; only a list of models counts.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct probe {
     CURL *easy;
     struct buf body;
     bool done;
-    char *model; /* the first of the list, once done */
+    char *model; /* the chosen one of its list, once done */
     enum llm_place place;
 };
 
@@ -32,7 +32,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return buf_add(&pr->body, p, size * n) ? size * n : 0;
 }
 
-/* The first that is not for embeddings, which LM Studio always lists one of and which cannot talk. */
+/* Takes the first model that is not for embeddings. LM Studio always lists an embedding model, which cannot
+ * chat. */
 static void read_list(struct probe *p)
 {
     struct llm_models list;
@@ -67,7 +68,7 @@ static void start(struct search *s, struct probe *p, const char *base)
     p->easy = url ? c->easy_init() : NULL;
     CURLcode rc = p->easy ? curl_common(c, p->easy, url, s->what->ca_cert, s->what->connect_ms)
                           : CURLE_FAILED_INIT;
-    rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_PROXY, ""); /* what is looked for is near */
+    rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_PROXY, ""); /* the server is local, so no proxy is used */
     rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_TIMEOUT_MS, (long)s->what->answer_ms);
     rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_WRITEFUNCTION, on_body);
     rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_WRITEDATA, p);
@@ -98,8 +99,8 @@ static void finish(struct search *s, const CURLMsg *m)
         p->place = m->data.result == CURLE_OPERATION_TIMEDOUT ? LLM_SILENT : LLM_OTHER;
 }
 
-/* The first in the caller's order that has a model, all before it being done unless it is late; n while it is
- * not known yet. */
+/* Returns the first in the caller's order that has a model. Before the time is late, all before it must be
+ * done. n while there is none yet. */
 static size_t winner(const struct search *s, bool late)
 {
     for (size_t i = 0; i < s->n && (s->v[i].model || s->v[i].done || late); i++)
@@ -108,7 +109,7 @@ static size_t winner(const struct search *s, bool late)
     return s->n;
 }
 
-/* Is there one worth waiting for after the time of those that nobody asked for? */
+/* True when a connected server is worth waiting for after the time for connecting is over. */
 static bool somebody_listens(const struct search *s)
 {
     for (size_t i = 0; i < s->n; i++)

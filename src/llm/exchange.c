@@ -17,8 +17,8 @@
 #include "llm/trace.h"
 
 #define AFTER_FINISH_MS \
-    3000 /* usage may follow the finish; a server that keeps the connection open is not waited for longer */
-#define AFTER_DONE_MS 100 /* the last chunk mark, so that the connection can be used again */
+    3000 /* ms; usage may follow the finish, and the server may then keep the connection open */
+#define AFTER_DONE_MS 100 /* ms for the last chunk mark, so that the connection can be used again */
 
 void exchange_notice(const struct exchange *x, bool detail, const char *fmt, ...)
 {
@@ -32,7 +32,7 @@ void exchange_notice(const struct exchange *x, bool detail, const char *fmt, ...
     l->notice(l->ctx, detail, line);
 }
 
-/* One try, and what came of it. */
+/* One try, and its outcome. */
 struct attempt {
     struct exchange *x;
     struct reply a;
@@ -69,8 +69,8 @@ static bool on_data(void *ctx, struct http_reply *reply, const char *p, size_t n
     return true;
 }
 
-/* Prompt and answer must fit the window together. The estimate is rough: only what cannot fit is refused
- * here. */
+/* Prompt and answer must fit the window together. The estimate is rough, so only what cannot possibly fit is
+ * refused here. */
 static char *make_body(const struct exchange *x, size_t *prompt, struct error *err)
 {
     const struct llm *m = x->m;
@@ -165,7 +165,7 @@ static void estimate_usage(const struct attempt *t, struct llm_reply *r)
     }
 }
 
-/* What the end of the transfer means. 0: t->got is a reply; 1: t->f; -1: err. */
+/* Decides what the end of the transfer means. 0: t->got is a reply; 1: t->f says what failed; -1: err. */
 static int conclude(struct attempt *t, enum http_end end)
 {
     const struct failure_head *head = &t->http.head;
@@ -177,7 +177,7 @@ static int conclude(struct attempt *t, enum http_end end)
     }
     t->f = t->http.failure;
     if (lost && (!t->http.began || head->status < 200))
-        return 1; /* of an answer nothing came but interim ones */
+        return 1; /* nothing of the final answer came */
     if (head->status >= 300 || (head->status && head->status < 200)) {
         const char *body = buf_str(&t->error_body);
         size_t len = t->error_body.len;
@@ -186,7 +186,7 @@ static int conclude(struct attempt *t, enum http_end end)
     }
     if (reply_finish(&t->a, lost, &t->got, &why) == 0)
         return 0;
-    /* where the connection was lost: what the service said was wrong before it went */
+    /* When the connection was lost, prefer the error that the service reported before. */
     if (!lost || (t->a.reader.failed && why.class != FAILURE_TRUNCATED))
         t->f = why;
     else if (t->f.class != FAILURE_PROTOCOL && !t->f.never)
@@ -201,18 +201,18 @@ static void tell_trouble(const struct exchange *x, struct trace *t)
         exchange_notice(x, false, "%s", line);
 }
 
-/* What a good reply shows of the model. */
+/* Learns about the model from a good reply. */
 static void learn(struct attempt *t)
 {
     struct exchange *x = t->x;
-    /* a call all the same, only told in an error */
+    /* It is still a call, though the service quoted it in an error. */
     bool quoted = t->http.head.status >= 300 || t->a.reader.failed_generation;
     x->structured = t->got.n_calls && (t->a.reader.calls.n > 0 || quoted);
     x->from_block = !x->structured && t->a.from_block;
     x->m->learnt->thoughts_unopened |= t->a.unsaid;
 }
 
-/* As conclude. t is to be released. */
+/* Returns as conclude does. The caller releases t. */
 static int attempt(struct attempt *t, struct error *err)
 {
     const struct llm *m = t->x->m;
@@ -248,7 +248,7 @@ static void attempt_release(struct attempt *t)
 
 static int wait_for(struct llm *m, int ms, struct error *err)
 {
-    int64_t until = clock_ms() + (m->replay ? 0 : ms); /* what is played back is not worth a wait */
+    int64_t until = clock_ms() + (m->replay ? 0 : ms); /* playing back a recording needs no wait */
     for (int64_t now; (now = clock_ms()) < until;) {
         if (m->loop && loop_cancelled(m->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
@@ -266,11 +266,11 @@ static int wait_for(struct llm *m, int ms, struct error *err)
     return 0;
 }
 
-/* Every wait is shown, so that nobody wonders what the time goes into. */
+/* Shows every wait, so that nobody wonders where the time goes. */
 static void tell_wait(const struct exchange *x, const struct failure *f, int wait_ms)
 {
     char host[256], said[250], why[300] = "";
-    bool rarely = f->class == FAILURE_TOOL_USE || f->once; /* of that kind there is one more try */
+    bool rarely = f->class == FAILURE_TOOL_USE || f->once; /* such failures get only one more try */
     unsigned tried = x->retry.attempts + 1;
     url_host(x->m->url, host, sizeof host);
     failure_brief(f, x->m->o.api_key, said, sizeof said);
@@ -296,13 +296,13 @@ static void tell_loading(const struct exchange *x)
                         *model ? model : "the model", waited < RETRY_POLL_MS ? "" : " (still loading)");
 }
 
-/* Carry out a decision. 0 go on, 1 there is nothing to try, -1 err. */
+/* Carries out a decision. 0: go on; 1: there is nothing to try; -1: err. */
 static int prepare(struct exchange *x, struct retry_choice c, const struct failure *f, struct error *err)
 {
     char said[250];
     bool waits = c.what == RETRY_POLL || c.what == RETRY_WAIT;
     int64_t deadline = c.what == RETRY_WAIT ? x->m->s.deadline : 0;
-    /* where there is an answer, what is asked about it is not worth a wait */
+    /* There is an answer already, so the question about it is not worth a wait. */
     if (c.what == RETRY_NO || (waits && x->q->about) || (deadline && clock_ms() + c.wait_ms > deadline))
         return 1;
     if (c.what == RETRY_DOWNGRADE)
@@ -320,7 +320,7 @@ static int prepare(struct exchange *x, struct retry_choice c, const struct failu
     return wait_for(x->m, c.wait_ms, err);
 }
 
-/* The random part of a wait, 0 to 1: clients that failed together do not come back together. */
+/* The random part of a wait, 0 to 1, so that clients that failed together do not come back together. */
 static double jitter(void)
 {
     return (double)(clock_us() % 1009) / 1009;
@@ -335,7 +335,7 @@ static void add_usage(struct llm_usage *sum, const struct llm_usage *u)
     sum->estimated = sum->estimated || u->estimated;
 }
 
-/* Put the reply of the last attempt into r, keeping r's sums. */
+/* Moves the reply of the last attempt into r, but keeps r's sums. */
 static void take(struct llm_reply *r, struct llm_reply *got, bool count)
 {
     struct llm_usage usage = r->usage;
@@ -375,7 +375,7 @@ static void begin(struct exchange *x)
     x->stream = x->m->o.stream && !x->m->learnt->no_stream;
 }
 
-/* One try, and what to do after it. 0: r is the answer; 1: once more; -1: err. */
+/* Makes one try and decides what follows. 0: r is the answer; 1: try again; -1: err. */
 static int try_once(struct exchange *x, struct attempt *t, struct llm_reply *r, struct error *err)
 {
     struct llm *m = x->m;
@@ -401,7 +401,7 @@ static int try_once(struct exchange *x, struct attempt *t, struct llm_reply *r, 
     if (p)
         return p < 0 ? -1 : give_up(t, r, err);
     if (f->class == FAILURE_EMPTY_RESULT)
-        m->learnt->no_stream = true; /* it will not stream next time either */
+        m->learnt->no_stream = true; /* it will not stream the next time either */
     if (t->a.reasoned && x->l && x->l->restarted)
         x->l->restarted(x->l->ctx);
     return 1;

@@ -1,6 +1,6 @@
-/* http.c - see http.h. libcurl's multi interface with one easy handle; the loop's descriptors ride along in
- * its poll. Timers are ours: libcurl's low-speed limit is inexact, and comments or one byte a second would
- * defeat it.
+/* http.c - see http.h. It uses libcurl's multi interface with one easy handle, and its poll includes the
+ * loop's descriptors. The timers are ours, because libcurl's low-speed limit is inexact, and comments or one
+ * byte a second would defeat it.
  */
 #include "llm/http.h"
 
@@ -32,12 +32,12 @@ struct transfer {
     struct http *h;
     const struct http_request *q;
     struct http_reply *reply;
-    int64_t byte_at; /* the latest byte either way */
+    int64_t byte_at; /* when the latest byte passed in either direction */
     curl_off_t moved;
     size_t body, headers;
     bool stopped, too_big, headers_big;
-    bool interim; /* the present head is one of status 1xx */
-    bool head;    /* the head of an answer is whole, and of one that is final */
+    bool interim; /* the current head has a status 1xx */
+    bool head;    /* the head of the final answer is complete */
 };
 
 struct http *http_new(struct error *err)
@@ -83,7 +83,7 @@ static bool header_value(const char *line, size_t n, const char *name, char *out
     return true;
 }
 
-/* A whole number or a decimal; < 0: it is none. */
+/* Reads a whole number or a decimal; < 0: s is neither. */
 static double number(const char *s)
 {
     char *end;
@@ -91,7 +91,7 @@ static double number(const char *s)
     return end == s || *end || !isfinite(v) ? -1 : v;
 }
 
-/* Seconds, or a date; < 0: neither, or a time that is over. */
+/* Reads seconds, or a date; < 0: neither, or a time in the past. */
 static double wait_of(const char *s, time_t now)
 {
     double v = number(s);
@@ -130,7 +130,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         t->headers_big = true;
         return 0;
     }
-    /* a new head (after 100 Continue or a proxy's CONNECT): forget the last */
+    /* A new head (after 100 Continue or a proxy's CONNECT) replaces the last one. */
     if (n > 5 && !strncmp(p, "HTTP/", 5)) {
         const char *status = memchr(p, ' ', n);
         r->head = (struct failure_head){0};
@@ -163,7 +163,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     t->body += n;
     if (t->body > (error ? HTTP_ERROR_MAX : HTTP_REPLY_MAX)) {
         t->too_big = !error;
-        t->stopped = error; /* what came of an error is enough */
+        t->stopped = error; /* for an error, what came so far is enough */
         return 0;
     }
     if (!t->q->data(t->q->ctx, t->reply, p, n)) {
@@ -185,7 +185,7 @@ static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off
     return 0;
 }
 
-/* headers: lives as long as the transfer. Not CURLE_OK: this libcurl cannot do it. */
+/* headers must live as long as the transfer. Any result but CURLE_OK means that this libcurl cannot do it. */
 static CURLcode set_options(struct http *h, struct transfer *t, const struct curl_slist *headers)
 {
     const struct http_request *q = t->q;
@@ -211,8 +211,8 @@ static CURLcode set_options(struct http *h, struct transfer *t, const struct cur
     return rc ? rc : c->easy_setopt(e, CURLOPT_XFERINFODATA, t);
 }
 
-/* libcurl's poll with the loop's descriptors. It reports no hang-ups of extra descriptors, so those are
- * polled once more. */
+/* Runs libcurl's poll with the loop's descriptors. It does not report hang-ups of extra descriptors, so those
+ * are polled once more. */
 static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms)
 {
     size_t n = 0;
@@ -231,7 +231,7 @@ static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms)
         return;
     if (n && ready > 0 && poll(fds, n, 0) < 0)
         n = 0;
-    loop_serve(loop, fds, n); /* nothing is ready in it that was not polled */
+    loop_serve(loop, fds, n); /* without that poll their revents are all zero */
     free(fds);
 }
 
@@ -240,7 +240,7 @@ static int64_t sooner(int64_t a, int64_t b)
     return !a || (b && b < a) ? b : a;
 }
 
-/* What the timers say: -1 go on, else how it ends. */
+/* Returns what the timers say: -1 to go on, otherwise how the transfer ends. */
 static int check_timers(struct transfer *t, int64_t now, struct error *err)
 {
     const struct http_request *q = t->q;
@@ -279,17 +279,17 @@ static int next_timeout(const struct transfer *t, int64_t now)
     return left < 0 ? 0 : left > 1000 ? 1000 : (int)left;
 }
 
-/* A certain failure: with its next step, and not tried again. */
+/* Describes a failure whose cause is certain, with its next step; it is not retried. */
 #define CERTAIN(f, step, ...) \
     (failure_set(f, FAILURE_NETWORK, __VA_ARGS__), (f)->hint = (step), (f)->never = true)
 
-struct loss { /* of a connection, in libcurl's words */
+struct loss { /* how a connection was lost, in libcurl's words */
     CURLcode code;
     const char *why;
     char host[256];
 };
 
-/* The proxy said no, or there is none where one should be. True when that was it. */
+/* True when the proxy refused, or when there is no proxy where one is configured. */
 static bool describe_proxy(const struct transfer *t, const struct loss *l)
 {
     struct failure *f = &t->reply->failure;
@@ -302,14 +302,14 @@ static bool describe_proxy(const struct transfer *t, const struct loss *l)
     if (answered >= 300) {
         CERTAIN(f, answered == 407 ? REMEDY_PROXY_CREDENTIALS : REMEDY_PROXY_REFUSES,
                 "the proxy refused to connect to %s (%ld)", host, answered);
-        t->reply->began = false; /* what came was the proxy's */
+        t->reply->began = false; /* what came was from the proxy */
         return true;
     }
     if (code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY) {
         CERTAIN(f, REMEDY_PROXY_UNREACHABLE, "cannot reach %s through the proxy: %s", host, why);
         return true;
     }
-    /* its words name what it could not connect to */
+    /* libcurl's words name what it could not connect to. */
     if (code == CURLE_COULDNT_CONNECT && host[0] != '[' && !strstr(why, name)) {
         CERTAIN(f, REMEDY_PROXY_DOWN, "cannot reach %s: the proxy does not answer: %s", host, why);
         return true;
@@ -317,7 +317,8 @@ static bool describe_proxy(const struct transfer *t, const struct loss *l)
     return false;
 }
 
-/* "OpenSSL/3.0: error:0A000410:SSL routines::sslv3 alert handshake failure": what a person can read of it. */
+/* Returns what a person can read of "OpenSSL/3.0: error:0A000410:SSL routines::sslv3 alert handshake
+ * failure". */
 static const char *tls_words(const char *why)
 {
     const char *at = strstr(why, "routines:");
@@ -341,7 +342,7 @@ static bool describe_tls(struct failure *f, const struct loss *l)
     return true;
 }
 
-/* The connection stood, and then it did not. */
+/* The connection was established and then lost. */
 static void describe_lost(const struct transfer *t, const struct loss *l)
 {
     struct failure *f = &t->reply->failure;
@@ -359,9 +360,8 @@ static void describe_lost(const struct transfer *t, const struct loss *l)
         failure_set(f, FAILURE_NETWORK, "the connection to %s failed: %s", host, why);
 }
 
-#define TOO_LARGE \
-    ((CURLcode)100) /* CURLE_TOO_LARGE of 8.6; before it a line that libcurl has no room for is "out of \
-                       memory" */
+/* CURLE_TOO_LARGE of 8.6; an older libcurl reports "out of memory" for a line that it has no room for. */
+#define TOO_LARGE ((CURLcode)100)
 
 static void describe(struct transfer *t, CURLcode code)
 {
@@ -388,8 +388,8 @@ static void describe(struct transfer *t, CURLcode code)
     } else if (code == CURLE_COULDNT_RESOLVE_HOST) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s: unknown host", host);
         f->hint = REMEDY_CHECK_URL;
-        /* libcurl does not tell a name that is not there from a resolver that is not; the second is tried
-         * once more */
+        /* libcurl does not distinguish a name that does not exist from a resolver that does not work; the
+         * second is worth one more try. */
         f->once = true;
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
         failure_set(f, FAILURE_NETWORK, "cannot reach %s: no connection within %d s", host,
@@ -414,7 +414,7 @@ static enum http_end run(struct transfer *t, struct error *err)
             if (m->msg != CURLMSG_DONE)
                 continue;
             if (m->data.result == CURLE_OK && (t->head || !t->reply->began))
-                /* libcurl takes an end in the middle of a head for that of an empty answer */
+                /* libcurl takes an end in the middle of a head for the end of an empty answer. */
                 return HTTP_WHOLE;
             if (t->stopped)
                 return HTTP_STOPPED;
@@ -459,7 +459,7 @@ enum http_end http_post(struct http *h, const struct http_request *q, struct htt
     } else {
         end = run(&t, err);
         note_status(&t);
-        /* closes the connection unless the answer was read to its end */
+        /* This closes the connection unless the answer was read to its end. */
         h->curl->multi_remove_handle(h->multi, h->easy);
     }
     h->curl->slist_free_all(headers);

@@ -1,6 +1,6 @@
 /* learnt.c - see learnt.h. The file is a JSON array of objects {origin, fact, value, time}, newest first, so
- * that another fact needs no other form. It is written whole and renamed into place: of two programs that
- * learn at once one loses, and learns it again.
+ * a new kind of fact needs no new format. It is written whole and renamed into place. When two programs learn
+ * at once, one of the facts is lost and will be learnt again.
  */
 #include "llm/learnt.h"
 
@@ -14,7 +14,7 @@
 
 #define FILE_MAX_BYTES (256 * 1024)
 #define ENTRIES        64
-#define ORIGIN_MAX     512 /* ENTRIES of them fit, also where each byte is written as an escape */
+#define ORIGIN_MAX     512 /* so that ENTRIES of them fit even when each byte is written as an escape */
 #define VALUE_MAX      64
 #define DAY            (24 * 3600)
 
@@ -38,7 +38,7 @@ static const char *text_at(const struct json *entry, const char *key, size_t max
     return s && *s && strlen(s) <= max ? s : NULL;
 }
 
-/* Whole, and not older than a day; a time that is still to come is no time. */
+/* True when the entry is complete and not older than a day. A time in the future does not count. */
 static bool counts(const struct json *entry)
 {
     int64_t age = (int64_t)time(NULL) - json_int(json_get(entry, "time"), 0);

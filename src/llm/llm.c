@@ -1,4 +1,5 @@
-/* llm.c - the room's front: options, the session's memory of an endpoint, and one reply from one exchange. */
+/* llm.c - the front of this room: options, what the session learnt about an endpoint, and one reply from one
+ * exchange. */
 #include "llm/llm.h"
 
 #include <ctype.h>
@@ -53,7 +54,7 @@ static void endpoint_release(struct llm *m)
     m->url = m->origin = m->auth = NULL;
 }
 
-/* A line break in a key would be a header of its own. */
+/* Refuses a line break in a key, because what follows it would be another header. */
 static int key_check(const struct llm_options *o, struct error *err)
 {
     for (const char *p = o->api_key; p && *p; p++)
@@ -93,8 +94,8 @@ static void recall_responses(struct llm *m)
     }
 }
 
-/* What another session found out within the last day. What the user or the profile says need not be found
- * out. */
+/* Recalls what another session found out within the last day. What the user or the profile says need not be
+ * found out. */
 static void recall_kept(struct llm *m)
 {
     if (m->learnt->dialect == LLM_AUTO)
@@ -109,8 +110,8 @@ void llm_keep_tools(struct llm *m)
                  m->learnt->api == LLM_RESPONSES ? KEPT_RESPONSES : KEPT_NO_RESPONSES);
 }
 
-/* What was found out here, for the sessions of a day. What the user or the profile says need not be found
- * out. */
+/* Keeps what was found out here for other sessions, for a day. What the user or the profile says need not be
+ * found out. */
 static void keep_dialect(struct llm *m)
 {
     struct llm_learnt *k = m->learnt;
@@ -121,7 +122,7 @@ static void keep_dialect(struct llm *m)
     k->kept = dialect;
 }
 
-/* Takes key over. What an earlier model of this session was found to be is known again. */
+/* Takes ownership of key. What this session learnt of an earlier model is used again. */
 static struct learnt_of *find_learnt(struct llm *m, char *key, bool *fresh)
 {
     for (size_t i = 0; i < m->n_all; i++)
@@ -137,7 +138,7 @@ static struct learnt_of *find_learnt(struct llm *m, char *key, bool *fresh)
     return l;
 }
 
-/* From the options, and where they leave something open, from what was learnt. */
+/* Takes values from the options and, where they leave something open, from what was learnt. */
 static void recall(struct llm *m, char *key)
 {
     const struct llm_options *o = &m->o;
@@ -196,7 +197,7 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
     if (key_check(o, err) || !(url = api_url(o->api, o->base_url, o->model ? o->model : "", err)))
         return -1;
     struct llm_options copy;
-    options_copy(&copy, o); /* before the release: o may point into our own strings */
+    options_copy(&copy, o); /* before the release, because o may point into our own strings */
     options_release(&m->o);
     endpoint_release(m);
     m->o = copy;
@@ -208,7 +209,7 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
     return llm_use_api(m, m->learnt->api, err);
 }
 
-/* The recording that is played back is read before a new one may empty the same file. */
+/* Opens the recording to play back first, because a new recording may empty the same file. */
 static int open_files(struct llm *m, const struct llm_session *s, struct error *err)
 {
     if ((s->replay && !(m->replay = replay_open(s->replay, err)))
@@ -285,7 +286,8 @@ int llm_context(const struct llm *m)
     return m->learnt->context;
 }
 
-/* DESIGN 5, auto: an unknown model that has made no native call and ends a reply with a python block in it.
+/* DESIGN 5, auto: an unknown model that has made no native call ends a reply that has a Python block in
+ * it.
  */
 static bool is_unsure(const struct llm *m, const struct llm_request *q, const struct llm_reply *r)
 {
@@ -294,8 +296,8 @@ static bool is_unsure(const struct llm *m, const struct llm_request *q, const st
            && reply_has_block(r->text);
 }
 
-/* What this reply shows of how the model calls. A block that it sends when it is asked whether code is to be
- * run means that it calls so. */
+/* Learns from this reply how the model calls. When it sends a block after being asked whether code is to be
+ * run, its dialect is blocks. */
 static void learn_dialect(const struct exchange *x)
 {
     struct llm *m = x->m;

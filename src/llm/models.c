@@ -1,4 +1,5 @@
-/* models.c - a list of models as data: reading it, finding one, the one nearest to a model that is gone. */
+/* models.c - a list of models as data: reads it, finds a model, and finds the one nearest to a model that is
+ * gone. */
 #include "llm/models.h"
 
 #include <ctype.h>
@@ -28,7 +29,7 @@ void llm_models_release(struct llm_models *m)
 
 static struct llm_model *add(struct llm_models *m, struct llm_model one)
 {
-    if ((m->n & (m->n - 1)) == 0) /* a power of two, or nothing: it is full */
+    if ((m->n & (m->n - 1)) == 0) /* at each power of two the array is full */
         m->v = xreallocarray(m->v, m->n ? 2 * m->n : 1, sizeof *m->v);
     m->v[m->n] = one;
     return &m->v[m->n++];
@@ -43,7 +44,7 @@ struct llm_model *models_add(struct llm_models *m, const char *id)
     return add(m, one);
 }
 
-/* Who made the list: the servers that people run themselves put their name into it. */
+/* Tells which server made the list: the servers that people run themselves put their name into it. */
 static enum llm_server server_of(const struct json *entry)
 {
     static const struct {
@@ -62,8 +63,8 @@ static enum llm_server server_of(const struct json *entry)
     return LLM_SERVER_OTHER;
 }
 
-/* {"data":[...]} as OpenAI has it; {"models":[...]} of LM Studio, Cohere and Ollama; Cloudflare's
- * {"result":[...]}; Together's bare list. Ollama without a model says "data": null. */
+/* Finds the list: {"data":[...]} as OpenAI has it; {"models":[...]} of LM Studio, Cohere and Ollama;
+ * Cloudflare's {"result":[...]}; Together's bare list. Ollama without a model says "data": null. */
 static const struct json *list_of(const struct json *j, bool *nothing)
 {
     static const char *const names[] = {"data", "models", "result"};
@@ -115,7 +116,7 @@ const struct llm_model *llm_models_find(const struct llm_models *m, const char *
     return found;
 }
 
-/* Names that a question cannot be put to, though the list does not say so. */
+/* True for models that cannot chat, by their names, because the list does not say so. */
 static bool mute(const char *id)
 {
     static const char *const words[] = {
@@ -128,22 +129,22 @@ static bool mute(const char *id)
     return false;
 }
 
-/* The maker's prefix says nothing about which model is near. */
+/* Skips the maker's prefix, which says nothing about which model is near. */
 static const char *own_name(const char *id)
 {
     const char *slash = strrchr(id, '/');
     return slash && slash[1] ? slash + 1 : id;
 }
 
-/* A word ends where neither name goes on with it: letters before a digit are one, so that "llama3" and
- * "llama4" share theirs. */
+/* True where neither name continues the word. Letters before a digit are a word, so "llama3" and "llama4"
+ * have one in common. */
 static bool word_ends(const char *a, const char *b, bool letter)
 {
     int (*goes_on)(int) = letter ? isalpha : isalnum;
     return !goes_on((unsigned char)*a) && !goes_on((unsigned char)*b);
 }
 
-/* How much of two names is the same, from the left: whole words count most. */
+/* Measures how much two names share, from the left; whole words count most. */
 static unsigned likeness(const char *a, const char *b)
 {
     unsigned words = 0, letters = 0;
@@ -166,7 +167,7 @@ const struct llm_model *llm_models_nearest(const struct llm_models *m, const cha
         unsigned like = likeness(own_name(one->id), own_name(id));
         if (one == exact || mute(one->id) || like < 256) /* at least one whole word, which is the family */
             continue;
-        like += *one->ends ? 0 : 1u << 20; /* one that ends too only where there is no other */
+        like += *one->ends ? 0 : 1u << 20; /* one that ends too is taken only when there is no other */
         if (like > most) {
             most = like;
             best = one;

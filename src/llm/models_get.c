@@ -1,6 +1,6 @@
-/* models_get.c - ask for a list of models. A service is asked once, at /models or, at Cloudflare, in its
- * own place; the servers that people run themselves tell the window that a model really has in calls of
- * their own, each of which is left out when it does not answer.
+/* models_get.c - asks for a list of models. A service is asked once, at /models, or at Cloudflare's own place
+ * for it. Servers that people run themselves tell the window that a model really has in answer to calls of
+ * their own, each of which is skipped when it gets no answer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,9 @@
 #include "llm/models_private.h"
 
 #define TIMEOUT_MS 15000
-#define SHOWN_MAX  64 /* models of an Ollama of which more is asked */
-/* a question to a local server keeps its list too, for completion; not every time */
+#define SHOWN_MAX  64 /* the most models of an Ollama server that are asked about one by one */
+/* Seconds. Asking a local server about one model keeps its list too, for completion, but not more often than
+ * this. */
 #define KEPT_LOCAL_S 3600
 
 static const char *const auth_headers[] = {
@@ -31,15 +32,15 @@ struct asking {
     const struct llm_models_query *q;
     struct http *http;
     struct loop *loop;
-    char *auth, *root;   /* root: the base URL without /v1, where a local server has its own calls */
-    const char *version; /* a further header, or NULL */
+    char *auth, *root;   /* root: the base URL without /v1, below which a local server has its own calls */
+    const char *version; /* one more header, or NULL */
     int64_t until;
-    struct buf body;         /* of the latest answer */
-    struct http_reply reply; /* its head */
+    struct buf body;         /* body of the latest answer */
+    struct http_reply reply; /* head of the latest answer */
 };
 
-/* Its list belongs to its own API, which has another header for the key, not to the one that speaks as
- * OpenAI does. */
+/* Anthropic's list belongs to its own API, which has another header for the key, and not to its
+ * OpenAI-compatible API. */
 static bool is_anthropic(const char *base_url)
 {
     static const char name[] = "api.anthropic.com";
@@ -53,7 +54,7 @@ static int timeout(const struct llm_models_query *q)
     return q->timeout_ms > 0 ? q->timeout_ms : TIMEOUT_MS;
 }
 
-/* q and loop are set. max: of a body. */
+/* q and loop are already set. max: bytes of a body. */
 static int asking_init(struct asking *a, size_t max, struct error *err)
 {
     const struct llm_models_query *q = a->q;
@@ -88,7 +89,7 @@ static bool on_data(void *ctx, struct http_reply *reply, const char *p, size_t n
     return buf_add(&((struct asking *)ctx)->body, p, n);
 }
 
-/* body NULL: GET. The answer is in a. */
+/* body NULL: GET. The answer is put into a. */
 static enum http_end ask(struct asking *a, const char *url, const char *body, struct error *err)
 {
     const char *headers[4] = {"Accept: application/json"};
@@ -119,7 +120,8 @@ static enum http_end ask(struct asking *a, const char *url, const char *body, st
     return http_post(a->http, &q, &a->reply, err);
 }
 
-/* A call of a local server's own, below its root. NULL: it has no such thing. The caller frees. */
+/* Makes one of a local server's own calls, below its root. NULL: the server has no such call. The caller
+ * frees it. */
 static struct json *ask_json(struct asking *a, const char *path, const char *body)
 {
     autofree char *url = url_endpoint(a->root, path, NULL);
@@ -133,7 +135,7 @@ static struct llm_model *find(struct llm_models *m, const char *id)
     return (struct llm_model *)llm_models_find(m, id);
 }
 
-/* "num_ctx    8192" in the text that has what a Modelfile sets. */
+/* Finds "num_ctx    8192" in the text of what a Modelfile sets. */
 static int num_ctx(const char *parameters)
 {
     for (const char *p = parameters; p && *p; p += strcspn(p, "\n"), p += *p == '\n') {
@@ -146,8 +148,8 @@ static int num_ctx(const char *parameters)
     return 0;
 }
 
-/* What Ollama knows of a model that may not be in memory: whether it takes tools, and the window if its
- * file sets one. */
+/* Asks Ollama about a model that may not be in memory: whether it takes tools, and the window if its file
+ * sets one. */
 static void show_ollama(struct asking *a, struct llm_model *m)
 {
     autojson struct json *body = json_object();
@@ -164,8 +166,8 @@ static void show_ollama(struct asking *a, struct llm_model *m)
         m->unloaded = false;
 }
 
-/* The window of what is in memory stands in /api/ps. What is not there yet gets it when it is loaded, by
- * the memory that is free then. */
+/* /api/ps has the windows of models in memory. Any other model gets its window when it is loaded, depending
+ * on the memory that is free then. */
 static void ask_ollama(struct asking *a, struct llm_models *m, struct llm_model *only)
 {
     autojson struct json *running = ask_json(a, "/api/ps", NULL);
@@ -191,7 +193,7 @@ static void ask_ollama(struct asking *a, struct llm_models *m, struct llm_model 
         }
 }
 
-/* autoload: where one server has many models, asking must not load one. */
+/* autoload: on a server with many models, asking must not load one. */
 static void ask_llama_cpp(struct asking *a, struct llm_model *one)
 {
     struct buf path autorelease(buf_release) = BUF_INIT(4096);
@@ -250,7 +252,8 @@ static void ask_more(struct asking *a, struct llm_models *m, struct llm_model *o
         ask_llama_cpp(a, only ? only : m->n == 1 ? m->v : NULL);
 }
 
-/* Cloudflare lists its models beside the API that answers questions; the rest has it where OpenAI has it. */
+/* Cloudflare lists its models beside the API that answers questions; all others list them where OpenAI
+ * does. */
 static char *list_url(const char *base, struct error *err)
 {
     const char *account = strstr(base, "/client/v4/accounts/");
@@ -289,7 +292,7 @@ static int refused(const struct llm_models_query *q, const char *host, const str
                      host, f->status, said);
 }
 
-/* The list itself. 0, or -1 with err. */
+/* Gets the list itself. 0, or -1 with err. */
 static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
 {
     struct failure f;
@@ -362,7 +365,7 @@ int llm_models_ask_local(const struct llm_models_query *q, const char *id, struc
         ask_more(&a, &m, one);
         keep_now_and_then(q->base_url, &m);
         *out = *one;
-        *one = models_unknown(); /* its strings are out's now */
+        *one = models_unknown(); /* out owns its strings now */
         out->server = m.server;
     }
     asking_release(&a);

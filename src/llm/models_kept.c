@@ -1,6 +1,6 @@
-/* models_kept.c - lists of models, kept for a day: a file for each base URL below
- * $XDG_CACHE_HOME/sandpiper/models, readable by the user alone. What is not as we write it, or not ours,
- * is as good as not there; a disk that is full is nothing to tell.
+/* models_kept.c - keeps lists of models for a day: one file for each base URL below
+ * $XDG_CACHE_HOME/sandpiper/models, readable only by the user. A file that we did not write, or that is not
+ * ours, counts as missing. A full disk is not worth a message.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define KEPT_VERSION 1
 #define TOLD_BYTES   16384
 
-/* Credentials and a query are no part of the name, nor of what is in the file. The caller frees; NULL:
+/* Credentials and the query are left out of the file's name and its contents. The caller frees it; NULL:
  * there is no home. */
 static char *path_of(const char *base_url, const char *suffix, char *shown, size_t size)
 {
@@ -139,7 +139,8 @@ bool llm_models_first_today(const char *base_url, const char *id, time_t now)
         size_t n = strcspn(p, "\n");
         if (n == strlen(line) && !strncmp(p, line, n))
             return false;
-        if (!strncmp(p, today, strlen(today))) /* of other models; those of other days are forgotten */
+        /* lines of other models stay; those of other days are dropped */
+        if (!strncmp(p, today, strlen(today)))
             buf_addf(&next, "%.*s\n", (int)n, p);
         p += n;
     }

@@ -1,6 +1,5 @@
-/* models_read.c - one entry of a list of models. Each service has its own names for the same few facts:
- * they stand in tables, in the order in which they are believed. A path is the names of members with dots
- * between.
+/* models_read.c - reads one entry of a list of models. Each service has its own names for the same few facts;
+ * tables list them in order of preference. A path is the names of members with dots between them.
  */
 #include <ctype.h>
 #include <math.h>
@@ -13,14 +12,14 @@
 #include "llm/models_private.h"
 
 #define TOKENS_MAX 1000000000
-#define PRICE_MAX  1e6 /* dollars a million tokens */
+#define PRICE_MAX  1e6 /* dollars per million tokens */
 
-/* The window that is in force goes before the one that is possible. */
+/* The window in force takes precedence over the largest possible one. */
 static const char *const context_paths[] = {
     "loaded_context_length", /* LM Studio, /api/v0 */
     "meta.n_ctx",            /* llama.cpp */
     "max_model_len",         /* vLLM */
-    /* OpenRouter: of the one that will answer; the next line is the largest of all */
+    /* OpenRouter: the window of the one that will answer; the next line is the largest of all. */
     "top_provider.context_length",
     "context_length",          /* OpenRouter, Together, Fireworks, Moonshot, Cohere; Ollama's /api/ps */
     "context_window",          /* Groq */
@@ -53,7 +52,7 @@ static const struct json *at_path(const struct json *j, const char *path)
     return j;
 }
 
-/* A number, or digits in a string (Cloudflare). 0: neither, or nonsense. */
+/* Reads a number, or digits in a string (Cloudflare). 0: neither, or nonsense. */
 static int tokens_of(const struct json *j)
 {
     const char *s = json_str(j);
@@ -79,7 +78,7 @@ static bool has_word(const struct json *list, const char *word)
     return false;
 }
 
-/* Of both lists, capabilities and supported_parameters, it holds that a word that is missing is a no. */
+/* In both lists, capabilities and supported_parameters, a missing word means no. */
 static int tools_of(const struct json *entry)
 {
     for (size_t i = 0; i < countof(tools_paths); i++) {
@@ -93,13 +92,13 @@ static int tools_of(const struct json *entry)
     said = json_get(entry, "capabilities");
     if (json_type(said) == JSON_ARRAY && has_word(said, "completion"))
         return has_word(said, "tools");
-    /* LM Studio gives every model tools; this one was trained for them */
+    /* LM Studio says that every model takes tools; this one was trained for them. */
     return json_bool(at_path(entry, "capabilities.trained_for_tool_use"), false) || has_word(said, "tool_use")
                ? 1
                : -1;
 }
 
-/* Strings are dollars for one token (OpenRouter), numbers dollars for a million. */
+/* Strings are dollars per token (OpenRouter), numbers dollars per million tokens. */
 static double price_of(const struct json *pricing, const char *const *names)
 {
     for (; *names; names++) {
@@ -131,7 +130,7 @@ static bool date_good(const char *s)
     return !isdigit((unsigned char)s[10]);
 }
 
-/* "2027-01-14", with or without a time behind it, or seconds since 1970. */
+/* Reads "2027-01-14", with or without a time after it, or seconds since 1970. */
 static void read_date(const struct json *j, char out[11])
 {
     const char *s = json_str(j);
@@ -143,8 +142,8 @@ static void read_date(const struct json *j, char out[11])
         strftime(out, 11, "%Y-%m-%d", &tm);
 }
 
-/* Hugging Face: any of those that serve it may answer, so the smallest window counts, and the dearest
- * price. */
+/* Hugging Face: any of the listed providers may answer, so the smallest window and the highest price
+ * count. */
 static void read_providers(const struct json *list, struct llm_model *m)
 {
     for (const struct json *p = json_first(list); p; p = json_next(p)) {
@@ -178,7 +177,7 @@ static void read_cloudflare_prices(const struct json *list, struct llm_model *m)
     }
 }
 
-/* Cloudflare's list: properties[] of {property_id, value}. */
+/* Reads Cloudflare's list: properties[] of {property_id, value}. */
 static void read_properties(const struct json *list, struct llm_model *m)
 {
     for (const struct json *p = json_first(list); p; p = json_next(p)) {
@@ -200,7 +199,7 @@ static void read_properties(const struct json *list, struct llm_model *m)
     }
 }
 
-/* LM Studio's own lists: what counts is the window of what is loaded, not the one that is possible. */
+/* Reads LM Studio's own lists: the window of a loaded model counts, not the largest possible one. */
 static void read_loaded(const struct json *entry, struct llm_model *m)
 {
     const struct json *list = json_get(entry, "loaded_instances");
@@ -223,8 +222,8 @@ bool models_id_good(const char *id)
     return n > 0 && n <= MODELS_ID_MAX;
 }
 
-/* Cloudflare's id is a number of its own and the name is what one asks for; LM Studio has a key. Gemini
- * puts "models/" in front, which it then refuses. */
+/* Cloudflare's id is its own number, and its name is what one asks for; LM Studio has a key. Gemini puts
+ * "models/" in front, and then refuses a name with it. */
 static const char *id_of(const struct json *entry)
 {
     static const char *const names[] = {"key", "id", "model", "name"};
@@ -236,7 +235,7 @@ static const char *id_of(const struct json *entry)
     return id && models_id_good(id) ? id : NULL;
 }
 
-/* What cannot talk, where the list itself says so. */
+/* False for models that cannot chat, where the list itself says so. */
 static bool talks(const struct json *entry)
 {
     static const char *const mute[] = {"embedding", "embeddings", "image",      "audio",

@@ -17,7 +17,7 @@
 struct replay {
     struct buf file;
     size_t at;
-    unsigned number; /* of the latest request */
+    unsigned number; /* number of the latest request */
 };
 
 static int bad(const struct replay *p, const char *what, struct error *err)
@@ -25,7 +25,7 @@ static int bad(const struct replay *p, const char *what, struct error *err)
     return error_set(err, ERROR_USAGE, 0, "the replay diverges at request %u: %s", p->number, what);
 }
 
-/* The next line of a type, or NULL at the end. The caller frees. */
+/* Returns the next line of a type, or NULL at the end. The caller frees it. */
 static struct json *next_line(struct replay *p, const char *type)
 {
     while (p->at < p->file.len) {
@@ -92,8 +92,8 @@ static void add_content(struct buf *b, const struct json *content)
         buf_addstr(b, json_text(json_get(p, "text")));
 }
 
-/* One text for what a message or an input item says: its ids are left out, since some are made anew in each
- * run. */
+/* Returns what a message or an input item says as one text. Ids are left out, since some are made anew in
+ * each run. */
 static char *said(const struct json *m)
 {
     struct buf b = BUF_INIT(0);

@@ -1,6 +1,6 @@
-/* replay.h - play the model's side of a recorded session back: the file that --record (or --trace) wrote
- * takes the place of the network. Each request must fit the recorded one: the same tools, the same turns. Ids
- * and the system prompt (it has a date) may differ.
+/* replay.h - plays back the model's side of a recorded session: the file that --record (or --trace) wrote
+ * stands in for the network. Each request must match the recorded one, with the same tools and the same
+ * turns. Ids and the system prompt (which holds a date) may differ.
  */
 #ifndef LLM_REPLAY_H
 #define LLM_REPLAY_H
@@ -17,12 +17,12 @@ struct replay;
 
 /* NULL with err (ERROR_USAGE). */
 struct replay *replay_open(const char *path, struct error *err);
-void replay_close(struct replay *p); /* also NULL */
-/* Which model it was, by which API, and whether it was asked in the dialect of blocks. The caller frees
+void replay_close(struct replay *p); /* NULL is fine too */
+/* Finds out which model was recorded, by which API, and whether in the blocks dialect. The caller frees
  * *model. -1 with err. */
 int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks, struct error *err);
-/* As http_post. ABORTED with err (ERROR_USAGE) where the run parts from the recording, or the recording is
- * over. */
+/* Works as http_post does. ABORTED with err (ERROR_USAGE) when the run differs from the recording, or the
+ * recording has ended. */
 enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply,
                           struct error *err);
 

@@ -1,6 +1,6 @@
-/* retry.c - the policy of WIRE 6: three attempts after the first with backoff, one downgrade a parameter,
- * polling while a server loads its model, one try without stream when a stream broke before anything was
- * shown, nothing after text was shown.
+/* retry.c - the policy of WIRE 6: three attempts after the first, with backoff; one downgrade for each
+ * parameter; polling while a server loads its model; one try without a stream when a stream broke before
+ * anything was shown; nothing after text was shown.
  */
 #include "llm/retry.h"
 
@@ -32,8 +32,8 @@ static struct retry_choice poll_more(struct retry *t, int64_t now_ms)
     return (struct retry_choice){RETRY_POLL, RETRY_POLL_MS};
 }
 
-/* A stream that broke may do without being one; what was none may be asked for once more, where nothing at
- * all came. */
+/* After a broken stream, asks once without one. An answer that was not a stream may be asked for once more
+ * when nothing at all came. */
 static struct retry_choice without_stream(struct retry *t, const struct failure *f, struct retry_now now)
 {
     if (t->unstreamed || (!now.streaming && !f->once))

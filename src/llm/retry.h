@@ -1,5 +1,5 @@
-/* retry.h - what to do after a failure: a pure function of what happened so far, so that it is tested without
- * a clock. */
+/* retry.h - decides what to do after a failure. It is a pure function of what happened so far, so tests need
+ * no clock. */
 #ifndef LLM_RETRY_H
 #define LLM_RETRY_H
 
@@ -15,9 +15,9 @@
 
 enum retry_what { RETRY_NO, RETRY_WAIT, RETRY_POLL, RETRY_DOWNGRADE, RETRY_WITHOUT_STREAM };
 
-struct retry {         /* of one request; zeroed at its start */
-    unsigned attempts; /* waits taken so far */
-    unsigned once;     /* retries taken of the kind that gets one */
+struct retry {         /* the state of one request; zeroed at its start */
+    unsigned attempts; /* waits so far */
+    unsigned once;     /* retries so far for failures that get only one */
     unsigned params;   /* bits of enum failure_param that were downgraded */
     bool unstreamed;
     bool polling;

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "llm/http.h"
 
-#define KEY_LEAST 4 /* a shorter one is no secret, and would take every "a" out of the texts */
+#define KEY_LEAST 4 /* bytes; a shorter key is no secret, and would remove every "a" from the texts */
 
 struct trace {
     int fd;
@@ -36,7 +36,7 @@ struct trace *trace_open(const char *path, bool fresh, struct error *err)
         error_set(err, ERROR_USAGE, errno, "%s %.200s: %s", option, path, strerror(errno));
         return NULL;
     }
-    /* what was asked and answered is for this user alone, whatever the file was before */
+    /* Questions and answers are for this user alone, whatever the file was before. */
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || fchmod(fd, 0600) < 0
         || (fresh && ftruncate(fd, 0) < 0)) {
         error_set(err, ERROR_USAGE, 0, "%s %.200s: not a regular file of your own", option, path);
@@ -81,7 +81,7 @@ static void take_out(struct buf *out, const char *s, size_t len, const char *sec
     }
 }
 
-/* The key as it is, and as JSON may write it: "\/" is a slash too. */
+/* Removes the key as it is, and as JSON may write it: "\/" is a slash too. */
 static struct json *clean(const char *s, size_t len, const char *key)
 {
     struct buf one = BUF_INIT(0), two = BUF_INIT(0), escaped = BUF_INIT(0);
@@ -99,7 +99,8 @@ static struct json *clean(const char *s, size_t len, const char *key)
     return j;
 }
 
-/* Names only: what identifies a user's session to the service is as good as a key. */
+/* True for headers of which only the names are written: an id of the user's session at the service is as good
+ * as a key. */
 static bool is_secret(const char *line, size_t len)
 {
     static const char *const names[] = {
@@ -145,9 +146,9 @@ static struct json *line_new(const struct trace *t, const char *type)
     return line;
 }
 
-/* One write a line, so that two programs may share a file. A full disk is no reason to lose the answer:
- * trace_trouble tells of it. A body may be long, and in JSON six times as long: no second copy is made of
- * either. */
+/* Makes one write per line, so that two programs may share a file. A full disk is no reason to lose the
+ * answer; trace_trouble reports it. A body may be long, and six times as long in JSON, so neither is copied
+ * again. */
 static void put(struct trace *t, struct json *line)
 {
     char *text = json_print(line);

@@ -1,6 +1,6 @@
-/* trace.h - a file with every request and reply as JSON lines, for looking into a service's behaviour.
- * Without secrets: headers that carry credentials, and whatever is equal to the key wherever it stands, are
- * taken out before anything is written.
+/* trace.h - writes every request and reply to a file as JSON lines, for studying how a service behaves.
+ * Secrets are removed before anything is written: headers that carry credentials, and the key wherever it
+ * occurs.
  */
 #ifndef LLM_TRACE_H
 #define LLM_TRACE_H
@@ -13,17 +13,17 @@ struct error;
 struct http_request;
 struct trace;
 
-#define TRACE_BODY_MAX (16u << 20) /* of one body; the rest is left out, which the line says */
+#define TRACE_BODY_MAX (16u << 20) /* bytes of one body; the rest is left out, and the line says so */
 
-/* Opens path for appending (fresh: emptied first), mode 0600. NULL with err (ERROR_USAGE) when it cannot be,
- * or is no regular file of ours. */
+/* Opens path for appending, with mode 0600; fresh empties it first. NULL with err (ERROR_USAGE) when it
+ * cannot be opened, or is not a regular file of ours. */
 struct trace *trace_open(const char *path, bool fresh, struct error *err);
-void trace_close(struct trace *t); /* also NULL */
-/* once, a line when something could not be written; the caller frees it; else NULL */
+void trace_close(struct trace *t); /* NULL is fine too */
+/* Returns, once, a line for the user when something could not be written, else NULL. The caller frees it. */
 char *trace_trouble(struct trace *t);
 
-/* All do nothing when t is NULL. key: NULL or the secret. url: without credentials and query, in the place of
- * q's. */
+/* These do nothing when t is NULL. key is the secret, or NULL. url is written in place of q's, and has
+ * neither credentials nor a query. */
 void trace_request(struct trace *t, const char *key, const char *url, const struct http_request *q);
 
 struct trace_reply {

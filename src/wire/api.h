@@ -1,5 +1,6 @@
-/* api.h - the APIs that can be sent. A row of the table is all that tells one from another: where it is asked
- * and how its body is written. What comes back is not chosen by it: the reader tells the shape from the body.
+/* api.h - the APIs in which a request can be sent. APIs differ only in their rows of the table: the URL to
+ * ask and how to write the body. The row does not decide how the answer is read, because the reader
+ * recognises its shape from the body.
  */
 #ifndef WIRE_API_H
 #define WIRE_API_H
@@ -14,22 +15,23 @@ struct request_out;
 struct request_shape;
 
 struct api {
-    const char *name; /* as "api:" of a provider has it */
-    const char *path; /* behind the base URL; NULL: url makes the whole of it */
+    const char *name; /* the value of "api:" in a provider's entry */
+    const char *path; /* appended to the base URL; NULL: url makes the whole URL */
     char *(*url)(const char *base, const char *model, struct error *err);
     bool bounded; /* without max_tokens the service cuts a reply short */
     void (*write)(struct request_out *o);
 };
 
 const struct api *api_of(enum llm_api a);
-/* The URL that is asked. The caller frees; NULL with err (ERROR_USAGE). */
+/* Makes the URL to ask. The caller frees it; NULL with err (ERROR_USAGE). */
 char *api_url(enum llm_api a, const char *base, const char *model, struct error *err);
-/* Cloudflare's own. base may be the account's URL, the one of its chat completions (.../ai/v1), .../ai,
- * .../ai/run, or a gateway's .../workers-ai. The caller frees; NULL with err (ERROR_USAGE). */
+/* Makes the URL for Cloudflare's own API. base may be the account's URL, the one of its chat completions
+ * (.../ai/v1), .../ai, .../ai/run, or a gateway's .../workers-ai. The caller frees it; NULL with err
+ * (ERROR_USAGE). */
 char *workers_ai_url(const char *base, const char *model, struct error *err);
-/* The model's name out of such a URL; NULL when there is none. The caller frees. */
+/* Returns the model's name from such a URL, or NULL when there is none. The caller frees it. */
 char *workers_ai_model(const char *url);
-/* Which API a body was written for. */
+/* Tells for which API a body was written. */
 enum llm_api api_of_body(const struct json *body);
 
 #endif

@@ -31,8 +31,8 @@ static int place(const char *value)
     return -1;
 }
 
-/* Nearer, or as near and nearer to high: medium is sent as high where there is low and high, and so is xhigh
- * where there is high and max. */
+/* True when a is nearer to wanted than b, or as near and nearer to high. So medium is sent as high where a
+ * model knows low and high, and so is xhigh where it knows high and max. */
 static bool nearer(int a, int b, int wanted)
 {
     int da = abs(a - wanted), db = abs(b - wanted);
@@ -47,7 +47,7 @@ const char *effort_nearest(const char *known, const char *asked)
     if (!asked || !known || wanted < 0 || listed(known, asked))
         return asked;
     if (wanted != NONE && listed(known, "default"))
-        return NULL; /* a switch with two places: none, and what it does by itself */
+        return NULL; /* a switch with two positions: none, and the model's own default */
     for (int i = NONE + 1; i < COUNT; i++)
         if (listed(known, values[i]) && (best < 0 || nearer(i, best, wanted)))
             best = i;

@@ -1,14 +1,14 @@
-/* effort.h - how long a model is asked to think: the values that services know, and the nearest one to what
- * the user asked for. */
+/* effort.h - how long a model is asked to think: the values that services know, and which of them is nearest
+ * to what the user asked for. */
 #ifndef WIRE_EFFORT_H
 #define WIRE_EFFORT_H
 
-/* known: the values a model takes, joined by | ("low|medium|high", "none|default"), or NULL: nobody knows,
- * and asked is sent as it is. NULL: nothing is sent, because the model's default is the nearest. asked is an
- * effort or NULL. A literal, or asked. */
+/* known holds the values that the model takes, joined by | ("low|medium|high", "none|default"); NULL means
+ * that nobody knows them, and then asked is returned as it is. asked is an effort or NULL. Returns a literal
+ * or asked itself; NULL means that nothing is to be sent, because the model's default is the nearest. */
 const char *effort_nearest(const char *known, const char *asked);
-/* The values that the words of a refusal name besides the refused one, joined by |, into out (at least 64
- * bytes). Empty: none. */
+/* Writes to out (at least 64 bytes) the values that a refusal's message names besides the refused one, joined
+ * by |. Empty: it names none. */
 void effort_named(const char *message, const char *refused, char *out);
 
 #endif

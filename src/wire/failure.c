@@ -1,6 +1,6 @@
-/* failure.c - read error bodies in all the envelopes that services use, and classify them. Class is decided
- * by the HTTP status first; codes and words only where services agree on them. Everything in a body is
- * hostile: short copies, one line.
+/* failure.c - reads error bodies in all the envelopes that services use, and classifies them. The HTTP status
+ * decides first; codes and words count only where services agree on them. Everything in a body is hostile, so
+ * only short copies on one line are kept.
  */
 #include "wire/failure.h"
 
@@ -19,8 +19,8 @@
 
 #define DOTS " ..."
 
-/* Cut a text of n bytes that is too long at a word, or where there is none near, at a character; size holds
- * the dots too. */
+/* Cuts a text of n bytes that is too long at a word, or at a character when there is no word near. size has
+ * room for the dots too. */
 static size_t cut_at_word(char *out, size_t n, size_t size)
 {
     size_t most = size > sizeof DOTS ? size - sizeof DOTS : 0, at = utf8_cut(out, n, most), word = at;
@@ -34,7 +34,7 @@ static size_t cut_at_word(char *out, size_t n, size_t size)
     return most ? at + sizeof DOTS - 1 : 0;
 }
 
-/* Copy onto one line, control characters as blanks, cut at a word. */
+/* Copies onto one line, with blanks for control characters, cut at a word. */
 static void line_copy(char *out, size_t size, const char *s, size_t len)
 {
     struct buf b = BUF_INIT(4096);
@@ -92,7 +92,7 @@ void failure_brief(const struct failure *f, const char *key, char *out, size_t s
         buf_addstr(&b, "[key]");
         s = at + n;
     }
-    /* a key at which the message was cut is there in part */
+    /* When the message was cut inside a key, a part of the key is at its end. */
     size_t dots = whole > 4 && !strcmp(f->message + whole - 4, DOTS) ? 4 : 0;
     for (size_t k = n; k-- > 6 && dots;)
         if (b.len >= k + dots && !memcmp(b.data + b.len - dots - k, key, k)) {
@@ -104,7 +104,7 @@ void failure_brief(const struct failure *f, const char *key, char *out, size_t s
     buf_release(&b);
 }
 
-/* A string, or the serialised value of something else; NULL for nothing. */
+/* Returns a string, or the serialised value of anything else; NULL for nothing. */
 static char *text_of(const struct json *j)
 {
     const char *s = json_str(j);
@@ -137,7 +137,7 @@ static char *detail_text(const struct json *d)
     return json_type(d) == JSON_ARRAY ? list_text(d) : text_of(d);
 }
 
-/* The search order of WIRE 1.4. The caller frees. */
+/* Uses the search order of WIRE 1.4. The caller frees it. */
 static char *message_of(const struct json *j)
 {
     const struct json *error = json_get(j, "error"), *message = json_get(j, "message");
@@ -146,7 +146,7 @@ static char *message_of(const struct json *j)
     if (inner)
         s = json_get(inner, "detail") ? detail_text(json_get(inner, "detail")) : text_of(inner);
     const char *raw = json_str(json_get(json_get(error, "metadata"), "raw"));
-    /* OpenRouter: the cause is one level down */
+    /* OpenRouter has the cause one level down. */
     if (s && raw && *raw && !strcmp(s, "Provider returned error")) {
         char *both = xasprintf("%s: %s", s, raw);
         free(s);
@@ -220,7 +220,7 @@ static bool is_context(const struct failure *f, const char *type)
     return limit && isdigit((unsigned char)limit[9]);
 }
 
-/* The window, where the error names it: "maximum context length is 8192 tokens", "context size (8192
+/* Returns the window that the error names: "maximum context length is 8192 tokens", "context size (8192
  * tokens)". */
 static int context_named(const char *message)
 {
@@ -248,8 +248,8 @@ static int context_named(const char *message)
     return 0;
 }
 
-/* Another key of the account, an alias that moved, a gateway that lost them: such an item would be refused
- * for ever. */
+/* Causes are another key of the account, an alias that moved, a gateway that lost the items. The service
+ * would refuse such an item for ever. */
 static bool items_refused(const char *message)
 {
     static const char *const words[] = {"encrypted content", "could not be verified",
@@ -299,8 +299,8 @@ static enum failure_param param_named(const char *message, const char *param)
         return PARAM_ENCRYPTED;
     if (has_any(message, tools))
         return PARAM_TOOLS;
-    /* "'max_tokens' is not supported. Use 'max_completion_tokens' instead": the one named first is the one
-     * refused */
+    /* "'max_tokens' is not supported. Use 'max_completion_tokens' instead": the service refuses the one that
+     * it names first. */
     const char *first = NULL;
     enum failure_param found = PARAM_NONE;
     bool stream = (param && !strcmp(param, "stream"))
@@ -338,7 +338,7 @@ static long number_behind(const char *text, const char *word)
     return at ? strtol(at + strlen(word), NULL, 10) : -1;
 }
 
-/* Not that there were too many requests: this one alone is over the limit, however long one waits. */
+/* The trouble is not too many requests: this one alone exceeds the limit, however long one waits. */
 static bool is_too_large(const struct failure *f)
 {
     static const char *const rate[] = {"per min", "per day", "tpm", "tpd", NULL};
@@ -384,7 +384,7 @@ static bool is_gone(const struct failure *f)
            || (f->status == 404 && (model || has(f->code, "model") || has(f->message, "deployment")));
 }
 
-/* Gemini and xAI answer so with a 400. */
+/* Gemini and xAI answer a wrong key with a 400. */
 static bool is_wrong_key(const struct failure *f)
 {
     static const char *const words[] = {"api key not valid", "incorrect api key", "invalid api key",
@@ -392,7 +392,7 @@ static bool is_wrong_key(const struct failure *f)
     return f->status == 401 || f->status == 403 || (f->status == 400 && has_any(f->message, words));
 }
 
-/* Models that take tools nowhere else: "use /v1/responses", "only supported in v1/responses". */
+/* For models that take tools only there: "use /v1/responses", "only supported in v1/responses". */
 static bool names_responses(const struct failure *f)
 {
     return (f->status == 400 || f->status == 404) && has(f->message, "v1/responses");
@@ -423,11 +423,11 @@ static enum failure_class class_of_words(const struct failure *f, const char *ty
     return FAILURE_FATAL;
 }
 
-/* What an error says beside its status, code and message. */
+/* What an error says besides its status, code and message. */
 struct evidence {
-    const char *type, *param;     /* param: or NULL */
-    const struct json *j;         /* the whole body, or NULL */
-    const struct failure_head *h; /* or NULL */
+    const char *type, *param;     /* param may be NULL */
+    const struct json *j;         /* the whole body; may be NULL */
+    const struct failure_head *h; /* may be NULL */
 };
 
 static enum failure_class classify(struct failure *f, const struct evidence *e)
@@ -495,7 +495,7 @@ static void from_json(struct failure *f, int status, const struct json *j, const
     code_copy(type, sizeof type, json_get(o, "type"));
     if (!*f->code)
         snprintf(f->code, sizeof f->code, "%s", type);
-    if (status < 300) { /* the body carries the status that HTTP does not */
+    if (status < 300) { /* the body has the status, since HTTP's says that all is well */
         int64_t named[] = {strtol(f->code, NULL, 10), json_int(json_get(j, "httpCode"), 0),
                            json_int(json_get(o, "status"), 0)};
         f->status = 0;
@@ -514,7 +514,7 @@ void failure_from_json(struct failure *f, int status, const struct json *j)
         snprintf(f->message, sizeof f->message, "an error with no message");
 }
 
-/* The title of an HTML page, on one line. */
+/* Copies the title of an HTML page, on one line. */
 static void html_title(char *out, size_t size, const char *body, size_t len)
 {
     autofree char *copy = xmemdup0(body, len < 8192 ? len : 8192);
@@ -534,7 +534,7 @@ static bool looks_html(const char *body, size_t len, const char *content_type)
     return len > 5 && (!strncasecmp(body, "<!doc", 5) || !strncasecmp(body, "<html", 5));
 }
 
-/* What nobody could read in a message. */
+/* True for bytes that nobody could read in a message. */
 static bool is_binary(const char *body, size_t len)
 {
     size_t n = len < 512 ? len : 512;
@@ -563,7 +563,7 @@ static void from_other(struct failure *f, const struct failure_head *h, const ch
     if (status < 300)
         f->class = FAILURE_NOT_API;
     else if (!len && (status == 400 || status == 413))
-        f->class = FAILURE_CONTEXT; /* Cerebras answers an overlong prompt so */
+        f->class = FAILURE_CONTEXT; /* this is how Cerebras answers a prompt that is too long */
     else
         f->class = classify(f, &(struct evidence){.type = "", .h = h});
 }
@@ -573,14 +573,14 @@ void failure_from_response(struct failure *f, const struct failure_head *h, cons
     int status = h->status;
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
     if (!j && status >= 300)
-        /* LiteLLM: the error of a stream that never began, as a stream */
+        /* LiteLLM sends the error of a stream that never began as a stream */
         j = failure_event(body, len);
     if (json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY)
         from_json(f, status, j, h);
     else
         from_other(f, h, body, len);
     if (h->waits && (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA))
-        f->retry_after = h->wait; /* the header wins over the body */
+        f->retry_after = h->wait; /* the header takes precedence over the body */
     if (status >= 300 && status < 400 && *h->location) {
         line_copy(f->location, sizeof f->location, h->location, strlen(h->location));
         snprintf(f->message, sizeof f->message, "a redirect to %.160s, which is not followed", f->location);

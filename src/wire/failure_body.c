@@ -1,4 +1,5 @@
-/* failure_body.c - is a body with status 200 an error, and which: services that say so in their own way. */
+/* failure_body.c - decides whether a body with status 200 is an error, and which, for services that report
+ * errors in their own way. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "base/mem.h"
 #include "wire/failure.h"
 
-/* {"code": 500, "msg": "..."} without an answer beside it; 0 and 200 mean that all went well. */
+/* {"code": 500, "msg": "..."} without an answer; 0 and 200 mean that all went well. */
 static bool is_bare_message(const struct json *j)
 {
     static const char *const answers[] = {"choices", "output", "response", "result", "message", "data"};
@@ -31,7 +32,7 @@ bool failure_is(const struct json *j)
            || is_bare_message(j);
 }
 
-/* Numbers that only their service understands. */
+/* Classifies numbers that only their own service uses. */
 enum failure_class failure_by_number(const struct json *j)
 {
     static const struct {
@@ -59,7 +60,7 @@ enum failure_class failure_by_number(const struct json *j)
     return FAILURE_NONE;
 }
 
-/* What HTTP says of the status anyway. */
+/* True when s is only the standard phrase for an HTTP status. */
 static bool is_phrase(const char *s)
 {
     static const char *const phrases[] = {

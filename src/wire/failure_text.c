@@ -1,5 +1,5 @@
-/* failure_text.c - the words for the user: what was wrong, at which endpoint and model, and in a second line
- * the next step. Never holds the key: services that quote it back are cleaned.
+/* failure_text.c - writes the words for the user: what went wrong, at which endpoint and model, and on a
+ * second line the next step. They never hold the key: it is removed when a service quotes it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,23 +11,23 @@
 #include "wire/types.h"
 #include "wire/redirect.h"
 
-struct text { /* what the sentences are made of */
+struct text { /* what the sentences are made from */
     const struct failure *f;
     const struct llm_options *o;
     char host[256], url[300], base[300], status[24], said[512];
-    char step[400]; /* the next one, where no table has it */
+    char step[400]; /* the next step, where no table has it */
     const char *model;
     struct error *err;
 };
 
-#define WAIT_MOST (31 * 86400.0) /* seconds; a service that wants more has said nothing */
+#define WAIT_MOST (31 * 86400.0) /* seconds; a longer wait is ignored */
 
 static const char *next(const struct text *t, enum remedy r)
 {
     return remedy(r, t->o->chat);
 }
 
-/* Whose credentials were used, and what to do about it. */
+/* Says whose credentials were used, and what to do about it. */
 static int no_access(const struct text *t)
 {
     const char *name = t->o->key_name;
@@ -45,7 +45,7 @@ static int no_access(const struct text *t)
                      t->host, t->status, t->model, t->said, step);
 }
 
-/* The model is not there, or is there no longer. */
+/* Says that the model does not exist, or no longer exists. */
 static int gone(const struct text *t)
 {
     if (*t->f->advice)
@@ -146,7 +146,7 @@ static const char *redirect_step(struct text *t, const char *url)
     return next(t, REMEDY_CHECK_URL);
 }
 
-/* The service will not have this request: why, as far as it can be told. */
+/* Says why the service refuses this request, as far as that is known. */
 static const char *refused_step(struct text *t, const char *url)
 {
     const struct failure *f = t->f;

@@ -1,5 +1,5 @@
-/* failure_wait.c - how long a service wants to be left alone, where a header does not tell: what stands in
- * the body ("try again in 1m26.4s", Gemini's retryDelay).
+/* failure_wait.c - finds out from the body how long a service wants us to wait, when no header says so ("try
+ * again in 1m26.4s", Gemini's retryDelay).
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "wire/failure.h"
 
-/* "7.66s", "1m26.4s", "20 seconds", "250ms"; -1 when s is no duration. */
+/* Reads "7.66s", "1m26.4s", "20 seconds", "250ms"; -1 when s is not a duration. */
 static double duration(const char *s)
 {
     static const struct {

@@ -6,7 +6,7 @@
 #include "wire/read_parts.h"
 #include "wire/reader.h"
 
-/* Several names for one thing may come together: one is shown. */
+/* The same reasoning may come under several names at once; only one is shown. */
 static void all_reasoning(struct reader *r, const struct json *d)
 {
     static const char *const fields[] = {"reasoning_content", "reasoning"};
@@ -51,14 +51,15 @@ static void choice(struct reader *r, const struct json *c)
     if (json_type(delta) == JSON_OBJECT && json_size(delta) && (stream || json_type(whole) != JSON_OBJECT)) {
         r->delta_seen = true;
         read_chat_message(r, delta);
-    } else if (!r->delta_seen) { /* a message behind deltas repeats them */
+    } else if (!r->delta_seen) { /* a message after deltas repeats them */
         read_chat_message(r, whole);
     }
     if (!delta && !whole)
         read_content(r, json_get(c, "text"));
     read_finish(r, json_get(c, "finish_reason"));
     read_usage(r, json_get(c, "usage"));
-    if (json_truthy(json_get(c, "error")) && !r->failed) { /* OpenRouter: its provider broke off */
+    /* OpenRouter reports that its provider broke off */
+    if (json_truthy(json_get(c, "error")) && !r->failed) {
         r->failed = true;
         failure_from_json(&r->failure, 200, c);
     }
@@ -72,7 +73,7 @@ bool read_chat(struct reader *r, const struct json *o)
     for (const struct json *c = json_first(list); c; c = json_next(c))
         if (json_int(json_get(c, "index"), 0) == 0) {
             choice(r, c);
-            break; /* one choice a chunk; others were not asked for */
+            break; /* one choice per chunk; we did not ask for others */
         }
     return true;
 }

@@ -1,5 +1,5 @@
-/* read_parts.c - see read_parts.h. Wrong types read as absent; nothing here trusts that a field is what it
- * should be.
+/* read_parts.c - see read_parts.h. A value of a wrong type counts as absent; nothing here trusts a field to
+ * be what it should be.
  */
 #include "wire/read_parts.h"
 
@@ -12,8 +12,8 @@
 #include "base/utf8.h"
 #include "wire/reader.h"
 
-#define SLICE \
-    (256u << 10) /* what follows copies it a few times: a whole answer in one string may have 64 MiB */
+/* bytes; later stages copy each slice a few times, and a whole answer in one string may have 64 MiB */
+#define SLICE (256u << 10)
 
 static void in_slices(struct reader *r, void (*sink)(void *, const char *, size_t), const char *s)
 {
@@ -71,7 +71,7 @@ void read_content(struct reader *r, const struct json *c)
         }
         return;
     default: {
-        /* Workers AI gives an object when a schema was asked for, or a bare number */
+        /* Workers AI gives an object when a schema was asked for, or a bare number. */
         char *s = json_print(c);
         read_text(r, s);
         free(s);
@@ -116,6 +116,6 @@ void read_usage(struct reader *r, const struct json *u)
     const struct json *details = json_get(u, "completion_tokens_details");
     got.reasoning = json_int(
         json_get(details ? details : json_get(u, "output_tokens_details"), "reasoning_tokens"), -1);
-    if (got.input > 0 || got.output > 0) /* a late one of zeros does not count */
+    if (got.input > 0 || got.output > 0) /* a later usage of zeros does not count */
         r->usage = got;
 }

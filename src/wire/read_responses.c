@@ -1,4 +1,4 @@
-/* read_responses.c - see read_responses.h. Deltas are shown as they come; what they did not bring is taken
+/* read_responses.c - see read_responses.h. Deltas are shown as they come. What they did not bring is taken
  * from the item once it is done, and from the whole response when there were no items before it.
  */
 #include "wire/read_responses.h"
@@ -11,14 +11,15 @@
 #include "wire/read_parts.h"
 #include "wire/reader.h"
 
-#define ITEMS_MOST 1024 /* more share the last */
+#define ITEMS_MOST 1024 /* any further items share the last one */
 
 static struct responses_item *item_of(struct reader *r)
 {
     return &r->responses.item[r->responses.at];
 }
 
-/* The item that an event is about. Where no place is told it is the one before; fresh: another begins. */
+/* Finds the item that an event belongs to. When the event gives no place, it is the previous one; fresh: a
+ * new one begins. */
 static void find_item(struct reader *r, const struct json *event, bool fresh)
 {
     const struct json *index = json_get(event, "output_index");
@@ -65,7 +66,7 @@ static void refuse(struct reader *r, const char *s)
     buf_addstr(&r->refusal, s);
 }
 
-/* A summary and the reasoning itself may both come: the one that comes first is shown. */
+/* A summary and the reasoning itself may both come; only whichever comes first is shown. */
 static void think(struct reader *r, const char *s, enum responses_thought kind)
 {
     if (!*s || (r->responses.thought && r->responses.thought != kind))
@@ -131,7 +132,7 @@ static void end_item(struct reader *r, const struct json *event, const struct js
         reasoning_parts(r, item);
     reasoning_items_keep(&r->reasoning_items, item, item_of(r)->place);
     if (item_of(r)->place < 0)
-        find_item(r, NULL, true); /* what comes without a place is about another */
+        find_item(r, NULL, true); /* what comes without a place belongs to another item */
 }
 
 static void whole_items(struct reader *r, const struct json *response)

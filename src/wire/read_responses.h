@@ -1,10 +1,10 @@
-/* read_responses.h - the Responses API as an answer: a list of items, whole or as the events of a stream.
+/* read_responses.h - reads the Responses API's answers: a list of items, whole or as the events of a stream.
  * Part of the reader.
  *
- * Facts: openai/openai-python, src/openai/types/responses (events, items); what goes back in a request is in
- * request_responses.c. A stream ends with response.completed, .incomplete or .failed, not with [DONE]. Calls
- * are told apart by output_index: some gateways give each event another item_id. Events that are not known
- * are passed over, as the API's description asks for.
+ * The facts are from openai/openai-python, src/openai/types/responses (events, items); request_responses.c
+ * says what goes back in a request. A stream ends with response.completed, .incomplete or .failed, not with
+ * [DONE]. Calls are told apart by output_index, because some gateways give each event a different item_id.
+ * Unknown events are ignored, as the API's description demands.
  */
 #ifndef WIRE_READ_RESPONSES_H
 #define WIRE_READ_RESPONSES_H

@@ -1,4 +1,5 @@
-/* reader.c - sniffing, events and documents, and which API an answer is of: a read_*.c for each. */
+/* reader.c - recognises streams and documents, cuts streams into events, and finds out which API an answer
+ * belongs to; each API has its read_*.c. */
 #include "wire/reader.h"
 
 #include <ctype.h>
@@ -14,7 +15,7 @@
 #include "wire/read_responses.h"
 #include "wire/read_workers_ai.h"
 
-#define MEMBERS_MAX 200000 /* values in one document: each costs a hundred bytes once parsed */
+#define MEMBERS_MAX 200000 /* values in one document; each takes a hundred bytes once parsed */
 
 static void on_event(void *ctx, const struct sse_event *e);
 
@@ -48,7 +49,7 @@ static void fail(struct reader *r, enum failure_class class, const char *text)
     failure_set(&r->failure, class, "%s", text);
 }
 
-/* The stream can no longer be cut into events, or is not worth it. */
+/* Call this when the stream can no longer be cut into events, or is not worth it. */
 static void stop(struct reader *r, const char *why)
 {
     r->broken = true;
@@ -57,7 +58,7 @@ static void stop(struct reader *r, const char *why)
 
 #define EVENT_TOO_BIG "one event is larger than 8 MiB"
 
-/* A hostile document of nothing but brackets and commas would cost forty times its size. */
+/* A hostile document of nothing but brackets and commas would take forty times its size once parsed. */
 static bool too_complex(const char *s, size_t n)
 {
     if (n < 2 * MEMBERS_MAX)
@@ -84,20 +85,20 @@ static struct json *parse(struct reader *r, const char *s, size_t n, struct erro
     return json_parse(s, n, JSON_DUPLICATES | JSON_LONG, NULL, err);
 }
 
-/* json's words without their beginning, which ours have already. */
+/* The JSON parser's words without their beginning, which our message has already. */
 static const char *what_is_wrong(const struct error *err)
 {
     static const char no[] = "invalid JSON: ";
     return strncmp(err->text, no, sizeof no - 1) ? err->text : err->text + sizeof no - 1;
 }
 
-/* Skipping such an event could lose a piece of code. */
+/* This is a failure, because skipping such an event could lose a piece of code. */
 static void bad_event(struct reader *r, const struct error *err)
 {
     char why[256];
     snprintf(why, sizeof why, "an event that is not valid JSON: %.200s", what_is_wrong(err));
     fail(r, FAILURE_PROTOCOL, why);
-    r->failure.once = !r->content; /* nothing is lost when the whole is asked for again */
+    r->failure.once = !r->content; /* nothing is lost by asking for the whole again */
 }
 
 static void take_error(struct reader *r, const struct json *j)
@@ -112,7 +113,7 @@ static void take_error(struct reader *r, const struct json *j)
 
 #define MODEL_MAX 256
 
-/* The first that is named: of the event, or of the response or result in it. */
+/* Notes the first model that is named, by the event or by the response or result in it. */
 static void note_model(struct reader *r, const struct json *j)
 {
     static const char *const inside[] = {"response", "result"};
@@ -124,7 +125,7 @@ static void note_model(struct reader *r, const struct json *j)
         r->model = xstrdup(model);
 }
 
-/* An event of a stream. */
+/* Reads one event of a stream. */
 static void read_event(struct reader *r, const struct json *o)
 {
     if (read_responses_is_event(o)) {
@@ -136,7 +137,7 @@ static void read_event(struct reader *r, const struct json *o)
         read_workers_ai(r, o);
 }
 
-/* A whole answer. */
+/* Reads a whole answer. */
 static void read_answer(struct reader *r, const struct json *o)
 {
     read_usage(r, json_get(o, "usage"));
@@ -159,7 +160,7 @@ static bool looks_json(const char *s)
     return *s == '{' || *s == '[';
 }
 
-/* Several data lines that are no JSON together may each be one. */
+/* When several data lines together are not JSON, each of them may be. */
 static void try_lines(struct reader *r, const struct sse_event *e)
 {
     struct error err = {0};
@@ -215,7 +216,7 @@ static void read_document(struct reader *r, bool lost)
     autojson struct json *j = parse(r, buf_str(&r->body), r->body.len, &err);
     if (r->failed)
         return;
-    buf_release(&r->body); /* what is read of it may be as long again */
+    buf_release(&r->body); /* what is read from it may take as much memory again */
     if (!j) {
         char why[256];
         snprintf(why, sizeof why, "broken JSON: %.200s", what_is_wrong(&err));
@@ -232,7 +233,7 @@ static void read_document(struct reader *r, bool lost)
     read_answer(r, o);
 }
 
-/* The first bytes tell, whatever the header says. 0: more are needed. */
+/* The first bytes decide, whatever the header says. 0: more are needed. */
 static int sniff(const char *s, size_t n, bool first)
 {
     static const char *const fields[] = {"data", "event", "id:", "retry", "error", ":"};
@@ -274,11 +275,11 @@ static void feed_sniff(struct reader *r, const char *p, size_t n)
     buf_add(&r->body, p, n);
     int mode = sniff(r->body.data, r->body.len, !r->trimmed);
     if (!mode) {
-        trim_front(r); /* keep-alive blanks before a JSON answer: they must not add up */
+        trim_front(r); /* blanks before a JSON answer keep the connection alive; they must not add up */
         return;
     }
     r->mode = mode;
-    trim_front(r); /* all of it, here too: in small pieces it has gone already */
+    trim_front(r); /* all blanks, as when they come in small pieces */
     if (mode == READ_SSE) {
         if (sse_feed(&r->sse, r->body.data, r->body.len))
             stop(r, EVENT_TOO_BIG);
@@ -286,8 +287,9 @@ static void feed_sniff(struct reader *r, const char *p, size_t n)
     }
 }
 
-#define SNIFF_PIECE \
-    4096 /* what it is shows early: a stream of any length may come in one piece, and is not to be kept */
+/* Bytes that are enough to recognise the kind of answer. A stream of any length may come in one piece, and
+ * must not be kept. */
+#define SNIFF_PIECE 4096
 
 static void feed(struct reader *r, const char *p, size_t n)
 {
@@ -304,7 +306,7 @@ static void feed(struct reader *r, const char *p, size_t n)
             stop(r, EVENT_TOO_BIG);
         break;
     case READ_OTHER:
-        buf_add(&r->body, p, r->body.len < 65536 ? n : 0); /* enough for a title */
+        buf_add(&r->body, p, r->body.len < 65536 ? n : 0); /* enough for the title of a page */
         break;
     }
 }

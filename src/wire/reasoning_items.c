@@ -26,9 +26,10 @@ static void add(struct reasoning_items *k, struct json *item, int64_t place)
     k->n_places++;
 }
 
-#define VALUE_BYTES 96 /* what a value costs beside its text, as a node of a tree */
+#define VALUE_BYTES 96 /* bytes that a value takes besides its text, as a node of a tree */
 
-/* What a value costs, with all that is in it. Its depth is that of a document, which is bounded. */
+/* Returns the bytes that a value takes, with everything in it. Its depth is bounded, because it comes from a
+ * document whose depth is. */
 static size_t cost(const struct json *j)
 {
     size_t n = VALUE_BYTES + (json_key(j) ? strlen(json_key(j)) : 0)
@@ -38,7 +39,7 @@ static size_t cost(const struct json *j)
     return n;
 }
 
-/* False once there is too much. */
+/* False once there is too much to keep. */
 static bool room(struct reasoning_items *k, size_t bytes)
 {
     k->bytes += bytes + 64;
@@ -49,8 +50,8 @@ static bool room(struct reasoning_items *k, size_t bytes)
     return !k->lost;
 }
 
-/* A reasoning item whole, but for what only an answer may hold. Of the others what places them: their text
- * and arguments are the turn's. */
+/* A reasoning item is kept whole, except for members that only an answer may have. Of other items only what
+ * tells their place is kept, because the turn has their text and arguments. */
 void reasoning_items_keep(struct reasoning_items *k, const struct json *item, int64_t place)
 {
     static const char *const places[] = {"type", "id", "call_id", "phase"};
@@ -113,7 +114,7 @@ void reasoning_items_add_detail(struct reasoning_items *k, const struct json *pi
             }
         if (grows)
             buf_addstr(&k->text, s);
-        /* the signature comes last, and nothing takes away what came before */
+        /* The signature comes last, and a null must not remove what came before. */
         else if (json_type(m) != JSON_NULL) {
             const struct json *was = json_get(k->open, json_key(m));
             size_t before = was ? cost(was) : 0, now = cost(m);

@@ -18,7 +18,7 @@ static bool is_http(const char *url)
     return !strncasecmp(url, "http://", 7);
 }
 
-/* Without its port: http and https never share one. */
+/* Compares hosts without their ports, because http and https never share one. */
 static bool same_name(const char *a, const char *b)
 {
     char one[256], two[256];
@@ -40,7 +40,7 @@ static bool same_host(const char *a, const char *b)
     return *one && !strcasecmp(one, two);
 }
 
-/* A whole URL, from one that may be a path or begin with "//". The caller frees. */
+/* Makes a whole URL of a location that may be a path or begin with "//". The caller frees it. */
 static char *resolve(const char *url, const char *location)
 {
     size_t scheme = strcspn(url, ":");
@@ -52,7 +52,7 @@ static char *resolve(const char *url, const char *location)
     return xasprintf("%.*s%s", (int)host, url, location);
 }
 
-/* The API's own path behind the base URL, which a new one must not have. */
+/* The length of the API's own path after the base URL, which a new base URL must not include. */
 static size_t tail(const char *url, const char *base_url)
 {
     size_t n = strcspn(url, "?#"), b = strcspn(base_url, "?#");

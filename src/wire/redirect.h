@@ -1,6 +1,6 @@
-/* redirect.h - where a redirect leads, and what may be said of that. None is ever followed; the user is only
- * advised to where the server that was chosen still answers: the same host by the same scheme, or by https
- * instead of http.
+/* redirect.h - finds out where a redirect leads, and what may be said about it. Redirects are never followed.
+ * The user is only advised to use a URL at which the chosen server still answers: the same host with the same
+ * scheme, or with https instead of http.
  */
 #ifndef WIRE_REDIRECT_H
 #define WIRE_REDIRECT_H
@@ -8,13 +8,13 @@
 #include <stddef.h>
 
 enum redirect {
-    REDIRECT_NOWHERE, /* no place is named, or the one that was asked */
+    REDIRECT_NOWHERE, /* it names no place, or the one that was asked */
     REDIRECT_SAME,    /* base: the base URL to use instead */
-    REDIRECT_HOST,    /* another server: a key for the first one is no key for it */
-    REDIRECT_SCHEME,  /* nothing that speaks HTTP, or https no longer */
+    REDIRECT_HOST,    /* another server, which must not get the key meant for the first */
+    REDIRECT_SCHEME,  /* not HTTP at all, or http instead of https */
 };
 
-/* url: what was asked, below base_url. */
+/* url is what was asked, below base_url. */
 enum redirect redirect_read(const char *url, const char *base_url, const char *location, char *base,
                             size_t size);
 

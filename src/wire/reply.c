@@ -11,13 +11,13 @@
 #include "base/utf8.h"
 #include "chat/language.h"
 
-/* What comes behind is not even read: whether it lay in the same piece must not decide. */
+/* Nothing after this is read, not even from the same piece: how the bytes were cut must not matter. */
 static void stop(struct reply *a)
 {
     a->enough = a->reader.stopped = true;
 }
 
-/* What of s is kept in all, which has a bound. */
+/* Returns how much of s is kept; all has a size limit. */
 static size_t keep(struct reply *a, struct buf *all, const char *s, size_t n)
 {
     if (a->over)
@@ -47,7 +47,7 @@ static void emit_reasoning(struct reply *a, const char *s, size_t n)
         a->l->reasoning(a->l->ctx, s, n);
 }
 
-/* Behind text_calls. */
+/* Handles text after text_calls. */
 static void downstream(struct reply *a, const struct buf *text)
 {
     if (a->mode == REPLY_MODE_NATIVE) {
@@ -61,7 +61,7 @@ static void downstream(struct reply *a, const struct buf *text)
     emit_text(a, out);
 }
 
-/* The end of a thought came whose beginning never did: what was told as text was none. */
+/* The end of a thought came without its beginning, so what was shown as text was reasoning. */
 static void unsay(struct reply *a)
 {
     a->text_calls.unsaid = false;
@@ -138,7 +138,7 @@ bool reply_feed(struct reply *a, const char *p, size_t n)
     return !a->enough && !a->reader.done && !a->reader.failed;
 }
 
-/* Everything the stages held back, in order. */
+/* Passes on everything that the stages held back, in order. */
 static void flush(struct reply *a, enum text_end how, bool whole)
 {
     struct buf *text = &a->cut[0], *thoughts = &a->cut[1], *out = &a->cut[2];
@@ -174,8 +174,8 @@ static bool blank(const struct buf *b)
     return !s[strspn(s, " \t\r\n")];
 }
 
-/* One that was asked whether its code is to be run may well repeat its answer, with the code in it: that is
- * no. */
+/* A model that was asked whether its code is to be run may well repeat its answer, code included. That counts
+ * as no. */
 static bool block_counts(const struct reply *a)
 {
     return a->mode == REPLY_MODE_BLOCKS || (blank(&a->text) && blank(&a->blocks.after));
@@ -205,7 +205,7 @@ static void take_calls(struct reply *a, struct llm_reply *r, bool cut)
         take_block(a, &c, cut);
         a->from_block = c.n > 0;
     } else if (block) {
-        struct buf shown = BUF_INIT(0); /* it was only talk, perhaps beside a call */
+        struct buf shown = BUF_INIT(0); /* the block was only text, perhaps beside a call */
         buf_addf(&shown, "```%s\n%s```\n", languages[0].tags[0], buf_str(&a->blocks.code));
         buf_add(&shown, buf_str(&a->blocks.after), a->blocks.after.len);
         emit_text(a, &shown);
@@ -222,7 +222,7 @@ static void trim_end(char *s)
         s[--n] = '\0';
 }
 
-/* The call that the service quotes in its error, where it is whole and of a known tool. */
+/* Takes the call that the service quotes in its error, if it is whole and of a known tool. */
 static int take_quoted(const struct llm_request *q, const char *s, struct llm_reply *r)
 {
     struct calls c = {.tools = &q->tools};

@@ -1,5 +1,5 @@
-/* request.c - see request.h. What all bodies share, and chat completions: calls and results as that API has
- * them. */
+/* request.c - see request.h. Has what all bodies share, and chat completions with that API's calls and
+ * results. */
 #include "wire/request.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct json *request_message(struct request_out *o, const char *role, const char
     if (parts)
         json_set_str(m, "type", "message");
     json_set_str(m, "role", role);
-    /* never null: Workers AI and Gemini refuse that */
+    /* This is never null, because Workers AI and Gemini refuse that. */
     json_set(m, "content", parts ? request_text_parts(content) : json_string(content));
     json_add(o->messages, m);
     o->prompt += strlen(content) + 16;
@@ -42,8 +42,8 @@ static bool nine(const char *id)
            && strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == 9;
 }
 
-/* Another service made this id: give it a form that all accept (Mistral: nine letters and digits). The same
- * id gives the same. */
+/* Gives an id that another service made a form that all services accept (Mistral: nine letters and digits).
+ * Equal ids give equal results. */
 static void foreign_id(char out[10], const char *id, size_t turn)
 {
     static const char set[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -99,8 +99,8 @@ const char *request_system(const struct request_out *o)
 
 #define THOUGHT_FIELD "reasoning_content"
 
-/* OpenRouter and MiniMax give a list of pieces, which goes back as it is; a gateway may have answered with
- * the items of Responses: not those. */
+/* OpenRouter and MiniMax give a list of pieces, which goes back as it is. A gateway may have answered with
+ * the items of Responses, which must not go back. */
 static bool thought_pieces(struct request_out *o, struct json *m, const struct turn *t)
 {
     autojson struct json *kept = t->reasoning_items
@@ -115,8 +115,8 @@ static bool thought_pieces(struct request_out *o, struct json *m, const struct t
     return true;
 }
 
-/* The reasoning under the name it came under. Where it is required, it is required as reasoning_content,
- * beside a list of pieces too. */
+/* Sends the reasoning under the name that it came under. Where it is required, it is required as
+ * reasoning_content, even beside a list of pieces. */
 static void thoughts(struct request_out *o, struct json *m, const struct turn *t, bool required)
 {
     const char *field = required ? THOUGHT_FIELD : t->reasoning_field;
@@ -136,7 +136,8 @@ static struct json *stand_in(void)
     return extra;
 }
 
-/* As the models write it, with a line break on either side; those that it came with are not there twice. */
+/* Written as the models write it, with a line break on either side; line breaks that it came with are not
+ * doubled. */
 static char *thought_text(const struct turn *t)
 {
     const char *from = t->reasoning + strspn(t->reasoning, "\n");
@@ -146,7 +147,7 @@ static char *thought_text(const struct turn *t)
     return xasprintf("<think>\n%.*s\n</think>\n\n%s", (int)n, from, t->text);
 }
 
-/* What goes back of the reasoning of one message. */
+/* Adds the reasoning that goes back with one message. */
 static void add_thoughts(struct request_out *o, struct json *m, const struct request_turn *r)
 {
     const struct llm_learnt *learnt = o->s->learnt;
@@ -254,7 +255,7 @@ void request_tools(struct request_out *o)
     json_set(o->body, "tools", list);
 }
 
-/* Where nothing but the conversation decides, a reply that came twice comes a third time. */
+/* When nothing but the conversation decides, a reply that came twice comes a third time. */
 #define TEMPERATURE_VARIED 0.7
 
 void request_temperature(struct request_out *o)
@@ -267,13 +268,14 @@ void request_temperature(struct request_out *o)
 
 static void set_member(struct json *body, const char *key, const char *member, struct json *value)
 {
-    const struct json *there = json_get(body, key); /* what the provider's entry says of it stays */
+    /* the other members that the provider's entry sets stay */
+    const struct json *there = json_get(body, key);
     struct json *o = json_type(there) == JSON_OBJECT ? json_copy(there) : json_object();
     json_set(o, member, value);
     json_set(body, key, o);
 }
 
-/* Where the switch is on or off, the level goes beside it for models that are known to have levels. */
+/* Where thinking is switched on or off, the level is sent too for models that are known to have levels. */
 static void request_thinking(struct request_out *o)
 {
     const char *effort = request_effort(o->s->o, o->s->learnt);
@@ -307,7 +309,7 @@ static void request_thinking(struct request_out *o)
         json_set_str(o->body, "reasoning_effort", effort);
 }
 
-/* The fields that the provider's entry adds. First, so that ours count. */
+/* Adds the fields from the provider's entry. They come first, so that ours override them. */
 static void add_fields(struct json *body, const char *fields)
 {
     autojson struct json *more = fields ? json_parse(fields, strlen(fields), 0, NULL, NULL) : NULL;

@@ -1,4 +1,4 @@
-/* request.h - the body of a request, for each API and each dialect. All JSON through base/json.h. */
+/* request.h - makes the body of a request, for each API and dialect. All JSON goes through base/json.h. */
 #ifndef WIRE_REQUEST_H
 #define WIRE_REQUEST_H
 
@@ -7,22 +7,24 @@
 
 #include "wire/types.h"
 
-/* What one request is like. */
+/* Properties of one request besides the conversation. */
 struct request_shape {
     const struct llm_options *o;
     const struct llm_learnt *learnt;
-    const char *origin; /* endpoint, model and API: turns that came from there get back what it gave */
+    /* endpoint, model and API; turns that came from there get back what the service gave */
+    const char *origin;
     bool stream;
     int max_tokens; /* 0: not sent */
 };
 
-/* The body; the caller frees. *prompt is set to the bytes of text the model is to read, for estimates. */
+/* Returns the body; the caller frees it. Sets *prompt to the bytes of text that the model will read, for
+ * estimates. */
 char *request_body(const struct llm_request *q, const struct request_shape *s, size_t *prompt);
 
-/* The effort to send: the nearest that the model knows to what was asked. NULL: none. */
+/* Returns the effort to send, the value nearest to what was asked that the model knows. NULL: none. */
 const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt);
 
-/* DESIGN 5, "A reply has a bound": how many tokens to ask for at most; 0: nothing is sent. */
+/* DESIGN 5, "A reply has a bound": returns how many tokens to ask for at most; 0: no limit is sent. */
 int request_max_tokens(const struct llm_options *o, bool loopback, int context);
 
 #define REQUEST_BYTES_PER_TOKEN 3.5

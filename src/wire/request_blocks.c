@@ -1,6 +1,6 @@
-/* request_blocks.c - a conversation in the dialect of blocks: calls as fenced python in the assistant's text,
- * results as headed user turns; user turns in a row are joined, because strict templates refuse them. The
- * same for every API: a list of roles with texts.
+/* request_blocks.c - writes a conversation in the blocks dialect: calls as fenced Python in the assistant's
+ * text, results as headed user turns. Consecutive user turns are joined, because strict templates refuse
+ * them. It is the same for every API: a list of roles with texts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void add_user(struct request_out *o, const char *text)
     buf_addstr(&o->user, text);
 }
 
-/* The template around a result; {output} is where the text goes. */
+/* Wraps a result in its template, where {output} marks the place of the text. */
 static void add_result(struct request_out *o, const struct turn *t)
 {
     const struct prompts *p = o->q->prompts;
@@ -58,7 +58,7 @@ static const char *code_key(const struct request_out *o, const char *name)
     return NULL;
 }
 
-/* A fence longer than any run of backticks in the code. */
+/* The fence is longer than any run of backticks in the code. */
 static void add_fenced(struct buf *b, const char *code)
 {
     size_t longest = 2, run = 0, n = strlen(code);
@@ -114,7 +114,7 @@ static size_t blocks_assistant(struct request_out *o, size_t i)
     return used;
 }
 
-/* How many results stand behind turn i when every one of them failed; 0 otherwise. */
+/* Returns how many results follow turn i when every one of them failed; 0 otherwise. */
 static size_t failures(const struct conversation *c, size_t i)
 {
     size_t n = 0;
@@ -126,7 +126,7 @@ static size_t failures(const struct conversation *c, size_t i)
     return n;
 }
 
-/* The call of turn i was made before for the same question. */
+/* True when the call of turn i was made before for the same question. */
 static bool repeats(const struct conversation *c, size_t i)
 {
     for (size_t k = i; k-- > 0 && c->v[k].role != TURN_USER;)
@@ -136,9 +136,9 @@ static bool repeats(const struct conversation *c, size_t i)
     return false;
 }
 
-/* A small model copies what it reads. So a failed try that another try followed is not sent again, and of one
- * that repeats an earlier try only the failure is: it stands behind the question. It keeps the prompt short
- * too, where every round is paid for again. */
+/* A small model copies what it reads. So a failed try that was followed by another is not sent again, and of
+ * a try that repeats an earlier one only the failure is sent, after the question. This also keeps the prompt
+ * short, since every round pays for it again. */
 static size_t blocks_failed(struct request_out *o, size_t i)
 {
     const struct conversation *c = o->q->conversation;
@@ -151,8 +151,8 @@ static size_t blocks_failed(struct request_out *o, size_t i)
     return n;
 }
 
-/* A sentence is wanted, of the output or of why there is none: what only helped to write code is not sent
- * again. */
+/* True when only a sentence is wanted, about the output or about why there is none; then what only helped to
+ * write code is not sent again. */
 static bool answer_wanted(const struct conversation *c)
 {
     const struct turn *last = c->n ? &c->v[c->n - 1] : NULL;
@@ -160,7 +160,7 @@ static bool answer_wanted(const struct conversation *c)
     return last && last->role == TURN_RESULT && (last->result == RESULT_OK || last->result == RESULT_NO_MORE);
 }
 
-/* Questions with their blocks, as if they had been asked and answered so: a small model does what was done
+/* Adds questions with their blocks as if they had been asked and answered: a small model does what was done
  * before, not what it is told. */
 static void add_examples(struct request_out *o, const char *text)
 {

@@ -1,4 +1,5 @@
-/* request_parts.h - what the bodies of all APIs are made of. Private to api.c and the request_*.c files. */
+/* request_parts.h - the parts from which the bodies of all APIs are made. Private to api.c and the
+ * request_*.c files. */
 #ifndef WIRE_REQUEST_PARTS_H
 #define WIRE_REQUEST_PARTS_H
 
@@ -14,24 +15,25 @@ struct request_out {
     const struct llm_request *q;
     const struct request_shape *s;
     struct json *body;
-    struct json *messages; /* what was said, in order; the body takes it over */
-    struct buf user;       /* blocks: a user message that may still grow */
-    /* an assistant's text as a list of parts: llama.cpp takes it in no other form as Responses input */
+    struct json *messages; /* what was said, in order; body takes ownership of it */
+    struct buf user;       /* blocks dialect: a user message that may still grow */
+    /* An assistant's text is sent as a list of parts, because llama.cpp takes it in no other form as
+     * Responses input. */
     bool parts;
-    size_t question; /* the turn with the latest question */
-    size_t prompt;   /* bytes that the model is to read */
+    size_t question; /* index of the turn with the latest question */
+    size_t prompt;   /* bytes that the model will read */
 };
 
-/* One turn of the conversation on its way out. */
+/* One turn of the conversation while it is being written. */
 struct request_turn {
     const struct turn *t;
-    size_t index; /* in the conversation; of a result: of the turn with its call */
-    bool own;     /* the endpoint and model that are asked gave it */
+    size_t index; /* in the conversation; for a result, the index of the turn with its call */
+    bool own;     /* it came from the endpoint and model that are being asked */
     bool open;    /* the question that it belongs to is not answered yet */
 };
 
-struct request_style { /* of messages as chat completions have them */
-    bool thoughts;     /* reasoning goes back to where it came from */
+struct request_style { /* how messages are written for chat completions */
+    bool thoughts;     /* reasoning goes back to the service that it came from */
     bool names;        /* a tool message names its tool */
 };
 
@@ -40,21 +42,21 @@ struct json *request_text_parts(const char *text);
 struct json *request_message(struct request_out *o, const char *role, const char *content);
 /* The i-th turn. */
 struct request_turn request_turn(const struct request_out *o, size_t i);
-/* The id of a call of this turn; one that another service made takes the form that all accept, the same in
- * the call and in its result. */
+/* Writes the id of a call of this turn. An id from another service is changed to a form that all services
+ * accept, the same in the call and in its result. */
 void request_set_id(struct json *m, const char *key, const char *id, const struct request_turn *t);
 bool request_in_blocks(const struct request_out *o);
-/* of the dialect; NULL: none */
+/* Returns the dialect's system prompt; NULL: none. */
 const char *request_system(const struct request_out *o);
 void request_messages(struct request_out *o, struct request_style style);
-/* A reply that is asked about, and the question. */
+/* Appends a reply that is being asked about, and the question about it. */
 void request_nudge(struct request_out *o);
 void request_blocks(struct request_out *o);
 struct json *request_schema(struct request_out *o, const struct llm_tool *t);
 void request_tools(struct request_out *o);
 void request_temperature(struct request_out *o);
 
-/* The whole body of each API but the list's release. */
+/* Each writes the whole body for one API, and puts messages into it. */
 void request_chat(struct request_out *o);
 void request_responses(struct request_out *o);
 void request_workers_ai(struct request_out *o);

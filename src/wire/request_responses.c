@@ -1,10 +1,10 @@
-/* request_responses.c - a conversation as the input items of the Responses API.
+/* request_responses.c - writes a conversation as the input items of the Responses API.
  *
- * Nothing is stored by the service (store: false), so reasoning comes encrypted and goes back as it came, in
- * its place in front of the call or text that it belongs to: OpenAI refuses the one without the other, both
- * ways ("Item 'fc_...' of type 'function_call' was provided without its required 'reasoning' item",
- * continue#10018). What cannot stand by itself is left out together with the ids of its turn, for an id alone
- * is looked for among stored items ("Items are not persisted when `store` is set to false",
+ * The service stores nothing (store: false), so reasoning comes encrypted and goes back as it came, in its
+ * place before the call or text that it belongs to. OpenAI refuses either of them without the other ("Item
+ * 'fc_...' of type 'function_call' was provided without its required 'reasoning' item", continue#10018). An
+ * item that cannot stand by itself is left out together with the ids of its turn, because an id alone is
+ * looked up among stored items ("Items are not persisted when `store` is set to false",
  * openai-agents-js#546). Shapes: openai/openai-python,
  * src/openai/types/responses/response_input_item_param.py.
  */
@@ -32,7 +32,7 @@ static const struct call *call_of(const struct turn *t, const char *id)
     return NULL;
 }
 
-/* Everything that was given to be carried over can be: no reasoning without its content, no call that the
+/* True when everything that was kept can be carried over: no reasoning without its content, no call that the
  * turn does not have. */
 static bool stands(const struct json *kept, const struct turn *t)
 {
@@ -59,7 +59,7 @@ static struct json *kept_of(const struct request_out *o, const struct request_tu
     return NULL;
 }
 
-/* id: of the output item that the call was, or NULL. */
+/* id is that of the output item that was the call, or NULL. */
 static void add_call(struct request_out *o, const struct request_turn *r, const struct call *k,
                      const char *id)
 {
@@ -72,7 +72,7 @@ static void add_call(struct request_out *o, const struct request_turn *r, const 
     o->prompt += strlen(k->arguments) + strlen(k->name) + 32;
 }
 
-/* With its id it is the output item that it was. */
+/* With an id, the text is sent as the output item that it was. */
 static void add_text(struct request_out *o, const char *text, const struct json *place)
 {
     const char *id = json_str(json_get(place, "id")), *phase = json_str(json_get(place, "phase"));
@@ -95,7 +95,7 @@ static bool has_call(const struct json *kept, const char *id)
     return false;
 }
 
-/* What was kept, in the order in which it came; what the turn has beside it, at the end. */
+/* Writes what was kept in the order in which it came, then what else the turn has. */
 static void assistant(struct request_out *o, const struct request_turn *r)
 {
     const struct turn *t = r->t;
@@ -116,7 +116,7 @@ static void assistant(struct request_out *o, const struct request_turn *r)
     for (size_t i = 0; i < t->n_calls; i++)
         if (!has_call(kept, t->calls[i].id))
             add_call(o, r, &t->calls[i], NULL);
-    if (kept && r->open) /* reasoning of earlier questions is taken off by the service */
+    if (kept && r->open) /* the service drops the reasoning of earlier questions */
         o->prompt += strlen(t->reasoning_items);
 }
 
@@ -137,8 +137,7 @@ static void input(struct request_out *o)
     }
 }
 
-/* strict is on where nothing is said, which would have the arguments of every model fit the schema word by
- * word. */
+/* strict is on by default, which would force the arguments of every model to fit the schema exactly. */
 static void tools(struct request_out *o)
 {
     if (!o->q->tools.n || request_in_blocks(o))

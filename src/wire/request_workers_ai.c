@@ -1,5 +1,5 @@
-/* request_workers_ai.c - Cloudflare's own API: the model is a part of the URL. Facts:
- * developers.cloudflare.com/workers-ai (get-started/rest-api, models/gpt-oss-120b,
+/* request_workers_ai.c - writes requests for Cloudflare's own API, where the model is a part of the URL.
+ * Facts: developers.cloudflare.com/workers-ai (get-started/rest-api, models/gpt-oss-120b,
  * ai-gateway/usage/providers/workersai), and the messages that cloudflare/ai sends
  * (packages/workers-ai-provider/src/convert-to-workersai-chat-messages.ts).
  */
@@ -21,7 +21,7 @@ static bool ends(const char *s, size_t len, const char *with)
     return len >= n && !strncmp(s + len - n, with, n);
 }
 
-/* A model's name becomes a part of the path, and may come from a hostile folder's .env: it must not lead
+/* The model's name becomes a part of the path, and may come from a hostile folder's .env, so it must not lead
  * anywhere else. */
 static char *path_of(const char *model, struct error *err)
 {
@@ -72,7 +72,7 @@ char *workers_ai_model(const char *url)
     return at && *at && *at != '?' ? xmemdup0(at, strcspn(at, "?#")) : NULL;
 }
 
-/* max_tokens always: its default here is 256. Usage comes by itself. */
+/* max_tokens is always sent, because its default here is 256. Usage comes without being asked for. */
 void request_workers_ai(struct request_out *o)
 {
     const struct request_shape *s = o->s;

@@ -1,4 +1,4 @@
-/* sse.c - the cutter: lines by CR, LF or CRLF, fields, events. Lines that lie whole in the fed piece are not
+/* sse.c - the cutter: lines by CR, LF or CRLF, fields, events. Lines that are whole in the fed piece are not
  * copied first. */
 #include "wire/sse.h"
 
@@ -7,7 +7,7 @@
 void sse_init(struct sse *s, size_t max_event, sse_fn *fn, void *ctx)
 {
     *s = (struct sse){.fn = fn, .ctx = ctx};
-    buf_init(&s->line, max_event + 16); /* the field's name and a blank beside the data */
+    buf_init(&s->line, max_event + 16); /* room for the field's name and a blank besides the data */
     buf_init(&s->data, max_event);
     buf_init(&s->name, 256);
 }
@@ -68,7 +68,7 @@ static int take_line(struct sse *s, const char *line, size_t len)
         dispatch(s, false);
     } else if (is_field(line, len, "data")) {
         return take_value(s, line, len, 4) ? 0 : -1;
-        /* llama.cpp before #16109: an error is a field, not an event */
+        /* llama.cpp before #16109 sends an error as a field, not as an event. */
     } else if (is_field(line, len, "error")) {
         if (s->has_data)
             dispatch(s, false);
@@ -108,7 +108,8 @@ int sse_feed(struct sse *s, const char *p, size_t n)
         s->after_cr = p[k] == '\r';
         int rc;
         if (k > s->line.max)
-            return -1; /* also where it is not copied: the cut must not decide */
+            /* checked for lines that are not copied too, because how the bytes were cut must not matter */
+            return -1;
         if (s->line.len) {
             if (!buf_add(&s->line, p, k))
                 return -1;
