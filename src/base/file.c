@@ -367,7 +367,7 @@ char *xdg_spare(unsigned i, bool make)
 {
     static const char *const shared[XDG_SPARES] = {"/tmp", "/var/tmp", "/dev/shm"};
     autofree char *runtime = runtime_dir(), *own = i < XDG_SPARES ? own_below(shared[i], make) : NULL;
-    /* FNV-1a: one lock file for each runtime folder, with names of equal length */
+    /* FNV-1a: one spare folder for each runtime folder, with names of equal length */
     uint64_t hash = 14695981039346656037u;
 
     if (own == NULL)
