@@ -60,9 +60,9 @@ def save_figures(worker):
 
 
 def buffer_output(worker):
-    """A million lines are a million system calls. After the first two thousand of a cell its stdout is
-    buffered, and a thread flushes it 20 times a second, so that what is printed is still seen. The thread
-    lives no longer than the cell: a fork of the worker has none."""
+    """A million lines are a million system calls. So after the first two thousand lines of a cell its stdout
+    is buffered, and a thread flushes it 20 times a second, so that output still appears promptly. The thread
+    ends with the cell; a fork of the worker has none."""
     import _thread
     stop, stopped, stdout = _thread.allocate_lock(), _thread.allocate_lock(), worker.stdout
     stop.acquire()
