@@ -206,8 +206,8 @@ class Supervisor:
 
     def message(self, reads=4):
         """What the worker says: records of nonce, kind, u32 length, body. Only those with the nonce of the
-        cell under way count; what else may stand between them is passed over. Not read to the end at once:
-        the code can write here without end."""
+        present cell count; anything between them is skipped. Reads a bounded amount at a time, since the code
+        can write here without end."""
         for _ in range(reads):
             try:
                 data = posix.read(self.words, CHUNK)
@@ -299,9 +299,9 @@ class Supervisor:
         return got
 
     def gate(self):
-        """The pipes are polled only while the outbox has room: back-pressure, with a bound on our memory. And
-        not while code floods: a program that prints a million lines would wake us for each; then they are
-        emptied every 2 ms instead."""
+        """The pipes are polled only while the outbox has room: this is back-pressure, and bounds our memory.
+        They are not polled while the code floods: a program that prints a million lines would wake us for
+        each; instead they are emptied every 2 ms."""
         want = self.unsent < QUEUE_HIGH and not self.flood
         if want != self.polled:
             self.polled = want
