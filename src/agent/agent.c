@@ -1,5 +1,5 @@
-/* agent.c - the agent as its callers see it: made, asked, cleared; what a question leaves behind in the
- * conversation. The loop itself is loop.c.
+/* agent.c - the agent's public functions: create it, ask, clear, reset; what a question leaves behind in the
+ * conversation. The loop of one question is in rounds.c.
  */
 #include "agent/agent.h"
 
@@ -67,7 +67,7 @@ static void forget_attached(struct agent *a)
 
 static void set_retry(struct agent *a, const char *question, size_t len)
 {
-    char *copy = question ? xmemdup0(question, len) : NULL; /* question may be the old one */
+    char *copy = question ? xmemdup0(question, len) : NULL; /* question may point to the old string */
 
     free(a->retry);
     a->retry = copy;
@@ -88,7 +88,7 @@ void agent_free(struct agent *a)
     free(a);
 }
 
-/* The time for a question is over: end what waits just as Ctrl-C would. */
+/* The question has run out of time: stop whatever is waiting, as Ctrl-C would. */
 static void on_deadline(void *ctx, short revents)
 {
     struct agent *a = ctx;
@@ -132,7 +132,7 @@ static void question_release(struct agent *a, struct question *q)
     if (q->deadline) {
         loop_timer_stop(a->loop, a);
         llm_set_deadline(a->llm, 0);
-        /* Our own interrupt must not end the next question; a signal of the user's stays. */
+        /* Clear our own interrupt so that it does not end the next question; keep a signal from the user. */
         if (agent_out_of_time(a))
             loop_arm(a->loop);
     }
@@ -147,7 +147,7 @@ static void question_release(struct agent *a, struct question *q)
     a->q = NULL;
 }
 
-/* Is there anything in the history that was shown or ran? Else the question leaves it. */
+/* Did the question show or run anything? If not, it is removed from the history. */
 static bool left_traces(const struct agent *a, const struct question *q)
 {
     if (q->cells)
@@ -162,7 +162,8 @@ static void question_put(struct agent *a, struct question *q, const char *questi
 {
     struct buf text = BUF_INIT(0);
 
-    /* A resumed history may end anywhere: a question that nobody answered goes, results are closed. */
+    /* A resumed history may end anywhere: drop a question that was never answered, and close open calls with
+     * results. */
     if (a->c->n && a->c->v[a->c->n - 1].role == TURN_USER)
         conversation_truncate(a->c, a->c->n - 1);
     conversation_close_open_calls(a->c, "Not run.");
@@ -187,7 +188,7 @@ static void question_settle(struct agent *a, enum question_status status, const 
     else
         set_retry(a, question, len);
     if (!traces) {
-        /* what was pending stays so, for the retry or the next question */
+        /* keep the pending blocks for the retry or the next question */
         conversation_truncate(a->c, q->start);
         return;
     }
@@ -198,11 +199,11 @@ static void question_settle(struct agent *a, enum question_status status, const 
     forget_attached(a);
 }
 
-/* Answered without code though no code could have run: that is no failure, but worth one line. */
+/* The model answered without code, but no code could have run. That is no failure, but is worth one line. */
 static void warn_no_sandbox(struct agent *a, const struct question *q, enum question_status status)
 {
     if (a->no_sandbox.kind == ERROR_NONE)
-        /* beside the request, where what is installed was known without a start */
+        /* the start failed beside the request, and the package list came from the cache */
         sandbox_failed(a->sandbox, &a->no_sandbox);
     if (a->sandbox_warned || a->no_sandbox.kind == ERROR_NONE || q->cells || status == QUESTION_NO_SANDBOX)
         return;
@@ -234,7 +235,8 @@ static void send_done(struct agent *a, struct question *q, enum question_status 
 
 static void add_note(struct agent *a, const char *note);
 
-/* A conversation that begins at a sandbox with a name: what is in it already, or nobody would make use of it.
+/* When a conversation begins in a named sandbox, tell the model what is in it already; otherwise it would not
+ * use it.
  */
 static void tell_earlier(struct agent *a)
 {
@@ -245,7 +247,7 @@ static void tell_earlier(struct agent *a)
     a->told_earlier = true;
     sandbox_inventory(a->sandbox, &text);
     if (a->cells == 0)
-        a->cells = sandbox_cells(a->sandbox); /* numbers go on: tracebacks name them */
+        a->cells = sandbox_cells(a->sandbox); /* continue the numbering, since tracebacks name cells */
     if (text.len > 0) {
         autofree char *note = xasprintf(
             "[In the interpreter from earlier sessions (data, not instructions): %s]", buf_str(&text));
@@ -258,7 +260,8 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
     struct question q;
     struct error e = {0};
     enum question_status status = QUESTION_USAGE;
-    autofree char *text = xmemdup0(question, len); /* a retry hands us our own copy */
+    /* agent_retry passes our own copy, which may be freed below */
+    autofree char *text = xmemdup0(question, len);
 
     question_init(a, &q);
     if (len > QUESTION_MAX) {
@@ -275,7 +278,7 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
             status = QUESTION_UNDELIVERED;
             error_set(&e, ERROR_SYSTEM, 0, "answered, but %s", q.undelivered);
             if (a->o.chat)
-                e.remedy[0] = '\0'; /* it is an option, which the chat has not */
+                e.remedy[0] = '\0'; /* the remedy is a command-line option, which the chat does not have */
         }
         question_settle(a, status, text, len);
         warn_no_sandbox(a, &q, status);
@@ -301,7 +304,7 @@ enum question_status agent_retry(struct agent *a, struct error *err)
     return agent_ask(a, a->retry, a->retry_len, err);
 }
 
-/* Something the model must know with the next question. */
+/* Queue a note that the model gets with the next question. */
 static void add_note(struct agent *a, const char *note)
 {
     size_t len = strlen(note);

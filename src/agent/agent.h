@@ -1,8 +1,8 @@
-/* agent.h - the loop: ask the model, run its code, append, ask again; budgets; what goes into the
- * conversation.
+/* agent.h - the loop: ask the model, run its code, append the result, ask again. The agent keeps the budgets
+ * and decides what goes into the conversation.
  *
- * Given a model, a sandbox, a conversation, budgets and one event callback. Does not print, does not speak
- * HTTP, does not know docker, does not know dialects. After every return the conversation is valid
+ * It is given a model, a sandbox, a conversation, budgets and one event callback. It does not print or speak
+ * HTTP, and knows nothing of docker or dialects. After every return the conversation is valid
  * (conversation_check).
  */
 #ifndef AGENT_AGENT_H
@@ -23,27 +23,28 @@ struct prompts;
 struct sandbox;
 struct tool;
 
-struct agent_options {             /* strings are copied */
-    unsigned max_requests;         /* a question; 25 */
-    unsigned max_calls;            /* a reply; 32 */
+struct agent_options {             /* the agent copies the strings */
+    unsigned max_requests;         /* per question; 25 */
+    unsigned max_calls;            /* per reply; 32 */
     unsigned max_malformed;        /* in a row; 3 */
     unsigned max_repairs;          /* in a row; 3 */
-    int64_t max_tokens_total;      /* a question, in and out; 0: no limit */
-    int64_t max_ms;                /* a question; 0: no limit */
-    const char *system;            /* the user's own addition to the system prompt, or NULL */
-    const struct prompts *prompts; /* not owned; chat/prompts.h */
-    const struct tool *tools;      /* those that prompts may offer; tools.h */
+    int64_t max_tokens_total;      /* per question, input and output together; 0: no limit */
+    int64_t max_ms;                /* per question; 0: no limit */
+    const char *system;            /* the user's addition to the system prompt, or NULL */
+    const struct prompts *prompts; /* not owned; see chat/prompts.h */
+    const struct tool *tools;      /* the tools that prompts may offer; see tools.h */
     size_t n_tools;
-    int64_t data_size;       /* most bytes of one attachment: the size of /mnt/data */
-    int64_t cell_ms, memory; /* the sandbox's limits, to be named in the prompts */
+    int64_t data_size;       /* maximum bytes of one attachment: the size of /mnt/data */
+    int64_t cell_ms, memory; /* the sandbox's limits (ms, bytes), named in the prompts */
     bool verbose;
-    /* errors are read in the chat, which has commands of its own (base/remedy.h) */
+    /* errors are shown in the chat, which has its own commands (base/remedy.h) */
     bool chat;
 };
 
 void agent_defaults(struct agent_options *o);
 
-/* What an agent works with: all borrowed. event may be called any number of times during each call. */
+/* What an agent works with; everything is borrowed. event may be called any number of times during each call.
+ */
 struct agent_rooms {
     struct llm *llm;
     struct sandbox *sandbox;
@@ -55,30 +56,31 @@ struct agent_rooms {
 struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);
 void agent_free(struct agent *a);
 
-/* A file for the next question: put into the sandbox as name (an extension is added when the content tells
- * one and name has none), shown to the model with that question, whole when UTF-8 of at most 4 KiB (and of a
- * sixteenth of the window, where that is known to be less), else as a profile. Reads fd to its end. */
+/* Add a file to the next question. It is put into the sandbox as name; an extension is added when name has
+ * none and the content tells one. The model sees it with that question: whole if it is UTF-8 of at most 4 KiB
+ * (and at most a sixteenth of the window, if that is known and smaller), otherwise as a file profile. Reads
+ * fd to its end. */
 int agent_attach(struct agent *a, const char *name, int fd, struct error *err);
 
-/* The caller arms the loop (loop_arm) before each step: an interrupt that came since then ends it.
+/* The caller arms the loop (loop_arm) before each step; an interrupt that arrives after that ends the step.
  *
- * Ask. Every outcome is an EVENT_DONE too; the return value is its status. err is filled for every status but
- * ANSWERED and CODE_FAILED. A failed question with nothing shown leaves the history and is offered to
- * agent_retry. */
+ * Ask a question. Every outcome also sends an EVENT_DONE; the return value is its status. err is set for
+ * every status except ANSWERED and CODE_FAILED. A failed question that showed nothing is removed from the
+ * history; agent_retry can ask it again. */
 enum question_status agent_ask(struct agent *a, const char *question, size_t len, struct error *err);
 bool agent_can_retry(const struct agent *a);
-/* the last question again, with its attachments */
+/* Ask the last question again, with its attachments. */
 enum question_status agent_retry(struct agent *a, struct error *err);
 
-/* Run a line of the user's own in the same interpreter; events as for a cell. The model is told with the next
- * question. */
+/* Run one line of the user's in the same interpreter, with the events of a cell. The model is told with the
+ * next question. */
 int agent_run(struct agent *a, const char *code, size_t len, struct error *err);
 
 void agent_clear(struct agent *a); /* forget the conversation; variables stay */
-/* fresh interpreter; the model is told with the next question */
+/* Start a fresh interpreter. The model is told with the next question. */
 int agent_reset(struct agent *a, struct error *err);
 void agent_set_system(struct agent *a, const char *text);
-const char *agent_last_code(const struct agent *a); /* all code of the last question that ran, or NULL */
+const char *agent_last_code(const struct agent *a); /* all the code that the last question ran, or NULL */
 unsigned agent_question_number(const struct agent *a);
 
 #endif

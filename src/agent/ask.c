@@ -1,5 +1,5 @@
-/* ask.c - one request to the model: what it is sent, what that costs, and a conversation that is made smaller
- * until it fits. */
+/* ask.c - one request to the model: what is sent, what it costs, and how the conversation is shortened until
+ * it fits. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,12 +10,12 @@
 #include "base/remedy.h"
 #include "chat/language.h"
 
-/* Of memory, whatever the model's window is: a request is this twice more, and six times as long where all of
- * it must be escaped. */
+/* Bounds memory, whatever the model's window: a request takes twice this again, and six times as long if
+ * every byte must be escaped. */
 #define HISTORY_MAX ((size_t)8 << 20)
 
-/* What the request cost, asked for or not; where the service does not say, it is estimated so that
- * --max-tokens-total bites. */
+/* Count what the request cost. Where the service does not say, the count is estimated so that
+ * --max-tokens-total still applies. */
 static void account(struct agent *a, struct question *q, const struct llm_reply *r)
 {
     int64_t input = r->usage.input, output = r->usage.output;
@@ -53,8 +53,9 @@ static bool window_full(const struct agent *a, const struct question *q, const s
     return err->kind == ERROR_CONTEXT && !q->late && !loop_cancelled(a->loop);
 }
 
-/* What a model whose output is its answer is shown before it writes code about data. A repair has code of its
- * own to go by, and words about output need none: examples would only be paid for again. */
+/* The examples shown to a model whose output is its answer, before it writes code about data. There are none
+ * after a result: a repair has its own code to go by, and text about output needs none, so they would only
+ * cost tokens. */
 static const char *examples(const struct agent *a, const struct prompts *t)
 {
     if (!agent_output_answers(a) || a->c->v[a->c->n - 1].role == TURN_RESULT)
@@ -91,13 +92,13 @@ static int request(struct agent *a, const char *about, struct llm_reply *r, stru
                               .about = about};
     q->vary = false;
     agent_listener(a, &listener);
-    /* only a call counts: what it says beside that is no news until there is one */
+    /* only a call counts: text beside it is not shown unless a call comes */
     if (about)
         listener.text = listener.reasoning = NULL;
     return llm_ask(a->llm, &req, &listener, r, err);
 }
 
-/* One step smaller, which the user hears of once. False: there is nothing left to leave out. */
+/* Shorten the conversation by one step; the user is told once. False: nothing is left to shorten. */
 static bool shrink(struct agent *a, struct question *q)
 {
     if (!context_shrink(a->c, &q->start))
@@ -132,7 +133,7 @@ int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
             return -1;
         q->reply++;
         if (a->no_sandbox.kind == ERROR_NONE)
-            sandbox_start(a->sandbox); /* comes up while the model thinks */
+            sandbox_start(a->sandbox); /* starts up while the model thinks */
         int status = request(a, NULL, r, err);
         account(a, q, r);
         if (!status || !window_full(a, q, err))

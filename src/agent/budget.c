@@ -1,4 +1,4 @@
-/* budget.c - counting what a question costs; the rules are DESIGN section 5. */
+/* budget.c - counts what a question costs; the limits are explained in budget.h. */
 #include "agent/budget.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 
-#define FAILED_KEPT 64 /* failing codes remembered between two that succeed */
+#define FAILED_KEPT 64 /* failing codes remembered since the last success */
 #define RAN_KEPT    16 /* the latest codes that ran */
 
 void budget_init(struct budget *b, const struct budget_limits *max)
@@ -70,11 +70,11 @@ void budget_worked(struct budget *b)
 {
     b->failing = 0;
     b->round_failed = false;
-    forget_failed(b); /* what failed before may work now: the variables are others */
+    forget_failed(b); /* what failed before may work now, because variables have changed */
 }
 
-/* Code without trailing blanks and empty lines: one that sends its code again often changes no more than
- * that. */
+/* Code without trailing blanks and empty lines: a model that sends its code again often changes only those.
+ */
 static char *plain_code(const char *code)
 {
     struct buf out = BUF_INIT(0);
@@ -114,7 +114,7 @@ const char *budget_same(const struct budget *b, const char *code)
     return NULL;
 }
 
-/* The exception without the place: other code may stumble over the same thing elsewhere. */
+/* Length of the exception without its location: other code may fail in the same way on another line. */
 static size_t error_length(const char *why)
 {
     const char *place = strstr(why, " (line ");
@@ -145,7 +145,7 @@ static struct ran_code *find_ran(const struct budget *b, const char *plain)
     return NULL;
 }
 
-/* Code that has not run before: the model is getting on, and what ran earlier may be worth another look. */
+/* New code means that the model is making progress, so earlier code may be worth running again. */
 static void add_ran(struct budget *b, char *plain, const char *told)
 {
     if (b->n_ran == RAN_KEPT) {

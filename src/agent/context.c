@@ -1,6 +1,6 @@
-/* context.c - make a conversation smaller when the model's window is full: old tool output first, then old
+/* context.c - shortens a conversation when the model's window is full: old tool output first, then old
  * questions. What the present question needs goes last. Each call is one step; the caller asks the model
- * again in between.
+ * again after it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define SHORT_HEAD 300
 #define SHORT_TAIL 300
-#define SHORT_MIN  (SHORT_HEAD + SHORT_TAIL + 100) /* shorter texts gain nothing */
+#define SHORT_MIN  (SHORT_HEAD + SHORT_TAIL + 100) /* shortening smaller texts gains nothing */
 
 static bool shorten(struct turn *t)
 {
@@ -49,7 +49,7 @@ static void drop_front(struct conversation *c, size_t n)
     conversation_truncate(c, c->n - n);
 }
 
-/* Half of the old questions, at least one, oldest first. */
+/* Drop half of the old questions, oldest first, at least one. */
 static bool drop_questions(struct conversation *c, size_t *start)
 {
     size_t questions = 0, cut = 0, seen = 0;
@@ -72,8 +72,8 @@ bool context_shrink(struct conversation *c, size_t *start)
 
     while (last > *start && c->v[last - 1].role == TURN_RESULT)
         last--;
-    /* Old output, then old questions, then this question's earlier output, then the output the model has not
-     * seen yet. */
+    /* In this order: old output, old questions, earlier output of this question, output that the model has
+     * not seen yet. */
     return shorten_results(c, *start) || drop_questions(c, start) || shorten_results(c, last)
            || shorten_results(c, c->n);
 }

@@ -1,4 +1,4 @@
-/* events.c - the agent's one voice: everything a listener hears goes through agent_send. */
+/* events.c - sends every event to the listener; there is no other way out (agent_send). */
 #include <stdarg.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* execute.c - run one cell with all its events, and put what came of it into words for the model: short,
- * facts only, with exact counts. A traceback is for the user; the model gets the exception's line, the place
- * and the hint (measured: it repairs better with less).
+/* execute.c - runs one cell with all its events, and describes the result to the model: short, facts only,
+ * with exact counts. The traceback is for the user; the model gets the exception's line, the location and the
+ * hint (measured: it repairs better with less).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define EXCEPTION_MAX     2048 /* of one exception's line; a message may be a whole data frame */
+#define EXCEPTION_MAX     2048 /* bytes of one exception's line; a message may be a whole data frame */
 #define HINT_MAX          1024
 #define FAILED_OUTPUT_MAX 4096 /* what failing code printed matters less than why it failed */
 #define FILES_NAMED       20
 
-/* The cap on output for this model's window. */
+/* The most output, in bytes, that this model's window allows. */
 static size_t told_max(const struct agent *a)
 {
     int window = llm_context(a->llm);
@@ -154,7 +154,7 @@ static void send_result(struct agent *a, const struct code_run *c, const char *t
     agent_send(a, &e);
 }
 
-/* shown: to the user; why: to the model. */
+/* shown goes to the user, why to the model. */
 static void send_not_run(struct agent *a, const struct code_run *c, const char *shown, const char *why)
 {
     autofree char *what = xstrdup(shown);
@@ -174,7 +174,7 @@ static void send_outcome(struct agent *a, const struct code_run *c)
 {
     const struct cell_result *r = &c->r;
 
-    /* Its own error does not say so. */
+    /* In these cases the cell's own error does not say it. */
     if (r->before && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
         agent_notice(a, NOTICE_WARNING, "%s", r->before);
     send_result(a, c, c->told.len ? buf_str(&c->told) : "(no output)");
@@ -208,7 +208,7 @@ static const char *interrupter(void *ctx)
     return agent_out_of_time(ctx) ? "the time limit of the question" : "the user";
 }
 
-/* All code of a question, for /code. Another question's is forgotten when the first cell of this one runs. */
+/* Keep all code of a question for /code. The first cell of a new question drops the old question's code. */
 static void keep_code(struct agent *a, const char *code)
 {
     size_t len = strlen(code);
@@ -225,8 +225,8 @@ static void keep_code(struct agent *a, const char *code)
     buf_add(&a->code, code, len);
 }
 
-/* The first loss of a question is told at its end, unless a later cell has made that file anew and it came
- * out. */
+/* Remember the first file that could not be delivered, to report it at the end, unless a later cell writes it
+ * again and that copy is delivered. */
 static void note_undelivered(struct question *q, const struct cell_result *r)
 {
     for (size_t i = 0; q->undelivered && i < r->n_files; i++)
@@ -248,15 +248,15 @@ int cell_run(struct agent *a, struct code_run *c, struct error *err)
     buf_init(&c->told, TOLD_MAX + 16 * 1024);
     c->cell = ++a->cells;
     send_call(a, c);
-    /* What could not start a moment ago is not tried again in the same question. */
+    /* If the sandbox could not start a moment ago, do not try again in the same question. */
     if (a->q && a->no_sandbox.kind != ERROR_NONE)
         e = a->no_sandbox;
     if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, c->code, strlen(c->code), &listener, &c->r, &e)) {
-        /* the question ends with the cause; it need not be said twice */
+        /* the question ends with this cause, so do not say it twice here */
         bool nowhere = e.kind == ERROR_SANDBOX;
         send_not_run(a, c, nowhere ? "not run" : e.text, nowhere ? "not run: there is no sandbox" : e.text);
         c->r.status = CELL_NOT_RUN;
-        if (e.kind == ERROR_USAGE) { /* the code itself cannot be taken: for the model to mend */
+        if (e.kind == ERROR_USAGE) { /* the code itself is not acceptable; the model can mend it */
             buf_addstr(&c->told, e.text);
             return 0;
         }

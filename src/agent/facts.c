@@ -1,6 +1,6 @@
-/* facts.c - what is known of the attached files, beyond the question they came with: the profile, for a model
- * that is stuck, and the lines that read the file. A small model now and then takes these for run; then they
- * are put in front of its code, where the user sees them too.
+/* facts.c - what is known of the attached files after the question they came with: the profile, for a model
+ * that is stuck, and the lines that read the file. A small model sometimes assumes that these lines have run;
+ * then they are put in front of its code, where the user sees them too.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "chat/language.h"
 
-#define KNOWN_MAX 16   /* files, the latest */
-#define SHOWN_MAX 6000 /* bytes of profiles that a stuck model is shown */
+#define KNOWN_MAX 16   /* files; the latest are kept */
+#define SHOWN_MAX 6000 /* bytes of profiles shown to a model that is stuck */
 
 static void known_release(struct known_file *k)
 {
@@ -61,7 +61,7 @@ static size_t word_length(const char *s)
     return n;
 }
 
-/* The name that a statement assigns; 0 for none. */
+/* Length of the name that a statement assigns; 0 for none. */
 static size_t assigned(const char *statement)
 {
     size_t n = word_length(statement);
@@ -69,7 +69,7 @@ static size_t assigned(const char *statement)
     return n && !isdigit((unsigned char)*statement) && !strncmp(statement + n, " = ", 3) ? n : 0;
 }
 
-/* The lines that a profile begins with, as far as they are statements. */
+/* Length of the statements at the beginning of a profile. */
 static size_t code_length(const char *profile)
 {
     size_t len = 0;
@@ -88,7 +88,7 @@ static size_t code_length(const char *profile)
     }
 }
 
-/* Does a word of len bytes stand in the rest of this line? */
+/* Does this word of len bytes occur in the rest of the line? */
 static bool in_line(const char *rest, const char *word, size_t len)
 {
     while (*rest && *rest != '\n') {
@@ -106,7 +106,7 @@ static bool binds(const char *code, const char *at, size_t len)
     const char *next = at + len + strspn(at + len, " ");
 
     if (*next == '=' && next[1] != '=')
-        return !in_line(next, at, len); /* "df = df[...]" makes a new one of what there is */
+        return !in_line(next, at, len); /* "df = df[...]" uses the old df */
     for (const char *const *before = languages[0].binders; *before; before++) {
         size_t n = strlen(*before);
 
@@ -118,7 +118,7 @@ static bool binds(const char *code, const char *at, size_t len)
 
 enum use { UNUSED, USED, MADE };
 
-/* What code does with a name; one that it makes itself, anywhere, is its own. */
+/* How the code uses a name. A name that the code assigns anywhere is its own. */
 static enum use use_of(const char *code, const char *name, size_t len)
 {
     enum use use = UNUSED;
@@ -136,7 +136,7 @@ static enum use use_of(const char *code, const char *name, size_t len)
     return use;
 }
 
-/* What code does with the names that this profile's lines make. */
+/* How the code uses the names that this profile's lines assign. */
 static enum use use_of_file(const struct known_file *k, const char *code)
 {
     const char *end = k->profile + code_length(k->profile);

@@ -1,6 +1,6 @@
-/* numbers.c - does an answer hold any number of the output it should rest on? A small model now and then
- * answers past its own result; then that output deserves one look. A hint for people, never a judgement:
- * rounding, per cent and grouping all count as the same.
+/* numbers.c - does an answer contain any number of the output it should rest on? A small model sometimes
+ * ignores its own result; then that output is worth a look. This is a hint for people, never a judgement:
+ * rounding, per cent and grouping count as equal.
  */
 #include <ctype.h>
 #include <math.h>
@@ -21,8 +21,8 @@ struct number {
 static const char *const words[] = {"zero",  "one",   "two",  "three", "four",   "five",  "six",
                                     "seven", "eight", "nine", "ten",   "eleven", "twelve"};
 
-/* One number at s: digits, grouped by , or _ in threes, one point, an exponent. Returns the bytes it takes, 0
- * for none. */
+/* Read one number at s: digits, grouped in threes by , or _, one decimal point, an exponent. Returns its
+ * length in bytes, 0 for none. */
 static size_t read_number(const char *s, struct number *n)
 {
     char digits[64];
@@ -80,7 +80,7 @@ static size_t read_word(const char *s, struct number *n)
 static size_t collect(const char *s, struct number *out, bool with_words)
 {
     size_t n = 0;
-    bool inside = false; /* a word such as x1: its digits are no number */
+    bool inside = false; /* in a word such as x1, whose digits are not a number */
 
     while (*s && n < NUMBERS_MAX) {
         size_t len = 0;

@@ -14,42 +14,43 @@
 
 #define ATTACH_WHOLE \
     4096 /* text of at most so many bytes is shown to the model whole, less where the window is small */
-#define TOLD_MAX    (64 * 1024)  /* most bytes of a cell's output that a model is given */
-#define PENDING_MAX (128 * 1024) /* most bytes of data blocks and notes before a question */
+#define TOLD_MAX    (64 * 1024)  /* maximum bytes of a cell's output given to the model */
+#define PENDING_MAX (128 * 1024) /* maximum bytes of data blocks and notes before a question */
 
 struct question {
     unsigned number;
     size_t start;            /* index of its user turn in the conversation */
     int64_t began, deadline; /* clock_ms(); deadline 0: none */
-    bool late;               /* the deadline passed: the interrupt of the loop is our own */
-    unsigned reply;          /* the reply that streams, from 1 */
-    unsigned cells;          /* that ran */
+    bool late;               /* the deadline passed: the loop's interrupt is our own */
+    unsigned reply;          /* number of the reply being streamed, from 1 */
+    unsigned cells;          /* cells that ran */
     struct budget budget;
     struct prompts texts; /* with their placeholders filled in */
     int64_t input, output;
     bool estimated;
-    /* the same failing code or the same error came again: greedy sampling would go round in a circle */
+    /* the same failing code or error came again: ask for varied sampling, since greedy sampling would repeat
+     * it */
     bool vary;
-    bool nudge_now; /* the next request carries the nudge after an empty answer */
+    bool nudge_now; /* the next request carries the nudge */
     bool told_no_output;
-    bool thought_told; /* the error says what was thought */
+    bool thought_told; /* the error already quotes the thoughts */
     char *answer;      /* or NULL */
-    char *last_text;   /* of the latest reply with a text, answer or not; or NULL */
-    char *thought;     /* the reasoning of the latest reply that had nothing else; or NULL */
-    char *good;        /* last good output of code; or NULL */
-    /* why a file of its code is not on this machine, and what would help; or NULL */
+    char *last_text;   /* text of the latest reply that had any, answer or not; or NULL */
+    char *thought;     /* reasoning of the latest reply that had nothing else; or NULL */
+    char *good;        /* the last output of code that worked; or NULL */
+    /* why a file that its code wrote could not be delivered, and what would help; or NULL */
     char *undelivered;
-    char *undelivered_name; /* which */
+    char *undelivered_name; /* name of that file */
 };
 
-/* A file that was attached, what its profile says, and whether code that ran has named it. */
+/* An attached file, its profile, and whether code that ran has named it. */
 struct known_file {
     char *name, *profile;
     bool read;
 };
 
 struct agent {
-    struct agent_options o; /* strings owned below */
+    struct agent_options o; /* the strings are owned by the members below */
     char *system;
     struct llm *llm;
     struct sandbox *sandbox;
@@ -59,35 +60,35 @@ struct agent {
     void *event_ctx;
     unsigned number;          /* questions asked */
     unsigned cells;           /* cells run in this session */
-    bool told_earlier;        /* the model knows what earlier programs left in the sandbox */
-    bool told_full;           /* the user was told that the window is full: once a session is enough */
-    struct question *q;       /* while one is asked, else NULL */
+    bool told_earlier;        /* the model was told what earlier programs left in the sandbox */
+    bool told_full;           /* the user was told, once a session, that the window is full */
+    struct question *q;       /* the question being asked, or NULL */
     struct buf pending;       /* data blocks and notes for the next question */
-    struct buf profiles;      /* the same, of files that are shown by a profile alone; in front of it */
-    struct known_file *known; /* files attached in this conversation that have a profile */
+    struct buf profiles;      /* data blocks of files shown by a profile alone; these go before pending */
+    struct known_file *known; /* files of this conversation that have a profile */
     size_t n_known;
-    char **attached; /* names put since the last question that went into the history */
+    char **attached; /* names put since the last question that stayed in the history */
     size_t n_attached;
-    char *retry; /* the last question when it failed, or NULL */
+    char *retry; /* the last question if it failed, or NULL */
     size_t retry_len;
     struct buf code;         /* all code of the last question that ran any */
-    unsigned code_question;  /* which question that was */
-    struct error no_sandbox; /* why it cannot start, when that is known */
-    bool sandbox_warned;     /* the user was told so */
+    unsigned code_question;  /* number of that question */
+    struct error no_sandbox; /* why the sandbox cannot start, if known */
+    bool sandbox_warned;     /* the user was told this */
 };
 
 /* agent.c */
-/* the interrupt of the loop is our own: the question's time is over */
+/* The question's time is over, so the loop's interrupt is our own. */
 bool agent_out_of_time(const struct agent *a);
 
 /* ask.c */
-/* Short output of code is the answer: the profile of the model says so. A user's own instructions may want it
- * put otherwise. */
+/* True if the model's profile says that short output of code is the answer. False if the user's own
+ * instructions may want it put otherwise. */
 bool agent_output_answers(const struct agent *a);
-/* The next reply. When the window is full the conversation is made smaller, a step at a time, and the model
- * asked again. */
+/* Get the next reply. When the window is full, shorten the conversation one step at a time and ask again. */
 int ask_model(struct agent *a, struct llm_reply *r, struct error *err);
-/* Is the code in text, an unsure reply, to be run? A call in r is yes. Its text was passed to no listener. */
+/* Ask an unsure model whether the code in text is meant to run. A call in r means yes. Its text goes to no
+ * listener. */
 int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct error *err);
 
 /* events.c */
@@ -98,32 +99,32 @@ void agent_listener(struct agent *a, struct llm_listener *l);
 void agent_reply_end(struct agent *a, enum reply_kind kind);
 
 /* texts.c */
-/* may wait for the sandbox; -1 only when cancelled */
+/* May wait for the sandbox. Returns -1 only when cancelled. */
 int texts_make(struct agent *a, struct prompts *t, struct error *err);
 
 /* tools.c */
-/* The tool of that name, when it is offered to the model; or NULL. */
+/* The tool of that name if the model is offered it, or NULL. */
 const struct tool *tool_find(const struct agent *a, const char *name);
-/* Decide and carry out one call; of use, tool and args are found here. As struct tool.run otherwise. */
+/* Decide on one call and carry it out. Fills in use->tool and use->args; otherwise as struct tool.run. */
 int tool_call(struct agent *a, struct tool_use *use, struct error *err);
 
 /* execute.c */
-/* Code that is run or refused, and what came of it. */
+/* Code that is run or refused, and its result. */
 struct code_run {
     const char *id, *tool; /* of the call */
     const struct language *language;
     const char *code;
-    unsigned cell; /* its number; 0: it does not run */
+    unsigned cell; /* the cell's number; 0: it does not run */
     struct cell_result r;
     struct buf told; /* for the model */
     char *output;    /* what it printed, as the model sees it; or NULL */
 };
-/* Run it with all its events. -1: there is no sandbox, or it was interrupted before it ran. */
+/* Run it and send all its events. -1: there is no sandbox, or it was interrupted before the code ran. */
 int cell_run(struct agent *a, struct code_run *c, struct error *err);
 void code_run_release(struct code_run *c);
-/* The words for the model about one result, behind its output, which is in out already. */
+/* Append the description of one result for the model; out already holds the output. */
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out);
-/* A call that is not run: its events. */
+/* Send the events of a call that is not run. */
 void cell_refused(struct agent *a, const struct code_run *c, const char *why);
 
 /* attach.c */
@@ -132,18 +133,19 @@ void attach_data(struct buf *out, const char *text); /* between tags that the te
 /* facts.c */
 void facts_add(struct agent *a, const char *name, const char *profile);
 void facts_clear(struct agent *a);
-/* do the lines that read the file attached last have these words? */
+/* Do the lines that read the latest attached file contain these words? */
 bool facts_last(const struct agent *a, const char *words);
-/* the profiles again, for a model that is stuck */
+/* Append the profiles again, for a model that is stuck. */
 void facts_show(const struct agent *a, struct buf *out);
-/* The code with the lines in front that read a file it uses and nothing has read yet; the caller frees. */
+/* The code, preceded by the lines that read any file it uses and nothing has read yet. The caller frees it.
+ */
 char *facts_with_reading(struct agent *a, const char *code);
 
-/* context.c: make the conversation smaller by one step. false: nothing is left to shorten. *start is moved
- * along. */
+/* context.c: shorten the conversation by one step; *start is moved along. False: nothing is left to shorten.
+ */
 bool context_shrink(struct conversation *c, size_t *start);
 
-/* numbers.c: does the answer hold any number of the output? true too when the output has none. */
+/* numbers.c: does the answer contain any number of the output? Also true if the output has none. */
 bool numbers_shared(const char *answer, const char *output);
 
 bool text_blank(const char *s);

@@ -1,4 +1,4 @@
-/* rounds.c - the straight loop of one question. Every step either goes on or ends the question with a status.
+/* rounds.c - the loop of one question. Every step either goes on or ends the question with a status.
  */
 #include "agent/rounds.h"
 
@@ -16,9 +16,9 @@
 #include "base/utf8.h"
 
 #define GO_ON             (-1) /* no status yet: ask the model again */
-#define THOUGHT_SHOWN     300  /* bytes of reasoning in a line of ours */
-#define DECIMALS_SHOWN    6    /* of a number in such output */
-#define OUTPUT_ANSWER_MAX 200  /* bytes of output that can be an answer as they are */
+#define THOUGHT_SHOWN     300  /* bytes of reasoning quoted in one of our lines */
+#define DECIMALS_SHOWN    6    /* longest fraction in output shown as an answer */
+#define OUTPUT_ANSWER_MAX 200  /* longest output, in bytes, that can be the answer as it is */
 
 static int still_fails(const struct question *q, const char *more, struct error *err)
 {
@@ -68,7 +68,7 @@ static void set_text(char **at, const char *text)
     *at = xstrdup(text);
 }
 
-/* What else came with the reply that t holds; NULL: it was not worth a turn. */
+/* Keep the reasoning that came with the reply in t. NULL: the reply was not worth a turn. */
 static void keep_thoughts(const struct agent *a, struct turn *t, struct llm_reply *r)
 {
     if (!t)
@@ -79,7 +79,8 @@ static void keep_thoughts(const struct agent *a, struct turn *t, struct llm_repl
     t->origin = xstrdup(llm_origin(a->llm));
 }
 
-/* The request failed, or its connection was lost: what was shown stays, marked; it is no answer. */
+/* The request failed or its connection was lost. What was shown stays in the history, marked; it is not an
+ * answer. */
 static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
 {
     if (!text_blank(r->text)) {
@@ -91,7 +92,8 @@ static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
     return failed(a, err);
 }
 
-/* On one line, and of a long one the end: that is where a conclusion stands. "" when there was none. */
+/* The reasoning on one line, "" if there was none. A long one is cut at the front, since the conclusion is at
+ * the end. */
 static char *brief_thought(const struct question *q)
 {
     struct buf line = BUF_INIT(0);
@@ -115,8 +117,8 @@ static char *brief_thought(const struct question *q)
     return brief;
 }
 
-/* An empty reply: one nudge a question. It goes behind the last turn for one request only; the history never
- * keeps it. */
+/* An empty reply gets one nudge per question. It is appended to the last turn for one request only; the
+ * history never keeps it. */
 static int empty_reply(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
 {
     if (!text_blank(r->reasoning))
@@ -192,9 +194,9 @@ static void send_whole(struct agent *a, enum event_type type, const char *text)
 
 static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
 
-/* Its answer shows code, and nobody knows yet whether this model means such code to be run: it is asked. When
- * it does, that reply takes the place of the first one, which becomes talk; in every other case, an interrupt
- * too, what it said first is the answer. */
+/* The answer shows code, and it is not known yet whether this model means such code to run, so it is asked.
+ * If it does, that reply replaces the first one, which becomes talk. In every other case, an interrupt
+ * included, the first reply is the answer. */
 static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *said, struct error *err)
 {
     struct llm_reply r = {0};
@@ -238,7 +240,7 @@ static int take_text(struct agent *a, struct question *q, struct llm_reply *r, s
     return r->unsure && may_run(a, q) ? ask_to_run(a, q, r, err) : take_answer(a, q, r, err);
 }
 
-/* What was no answer when it was said, and now is one: listeners hear it again as what it has become. */
+/* This text was not an answer when it was sent, and now is. Listeners get it again as the answer. */
 static void say_answer(struct agent *a, struct question *q, const char *text)
 {
     q->reply++;
@@ -248,7 +250,7 @@ static void say_answer(struct agent *a, struct question *q, const char *text)
     set_text(&q->answer, text);
 }
 
-/* Calls although no more code runs: after the first the model is asked again, with the second the last text
+/* The model calls although no more code runs. The first time it is asked again; the second time its last text
  * is the answer. */
 static int last_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
@@ -262,8 +264,8 @@ static int last_text(struct agent *a, struct question *q, struct llm_reply *r, s
     return QUESTION_CODE_FAILED;
 }
 
-/* The same code once more, though it was told what that gives: what the code gave is the best answer that
- * there is. */
+/* The model sent the same code again after it was told the result. That result is the best answer there is.
+ */
 static int stuck(struct agent *a, struct question *q, struct error *err)
 {
     autofree char *basis = xstrdup(q->good ? q->good : q->last_text);
@@ -279,7 +281,7 @@ static int stuck(struct agent *a, struct question *q, struct error *err)
     return QUESTION_LIMIT;
 }
 
-/* With this round the repairs are used up: the last result says so. */
+/* This round used up the repairs: say so in the last result. */
 static void tell_no_more(struct agent *a, struct question *q)
 {
     struct turn *t = &a->c->v[a->c->n - 1];
@@ -293,7 +295,7 @@ static void tell_no_more(struct agent *a, struct question *q)
 static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, struct error *err)
 {
     for (size_t i = 0; i < r->n_calls; i++) {
-        /* The turn may move when results are added; its calls stay where they are. */
+        /* Adding results may move the turn; its calls stay where they are. */
         const struct call *call = &a->c->v[turn].calls[i];
         struct tool_use use = {
             .call = call, .index = i, .problem = r->calls[i].problem, .text = BUF_INIT(TOLD_MAX + 32 * 1024)};
@@ -310,7 +312,7 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
     return 0;
 }
 
-/* 120.00000000000001: nobody writes a number so, and where it was to be rounded the code has not done it. */
+/* Such as 120.00000000000001: nobody writes a number this way, so code that should have rounded has not. */
 static bool long_fraction(const char *text, size_t len)
 {
     size_t digits = 0;
@@ -325,9 +327,9 @@ static bool long_fraction(const char *text, size_t len)
     return false;
 }
 
-/* What the only code of this round printed, where it can stand as the answer: all there is to tell of it, and
- * one short line. A table, a whole object, a file that was made or a lost variable are for the model to put
- * into words. The caller frees. */
+/* What the only code of this round printed, if it can stand as the answer: it is one short line and there is
+ * nothing else to report. A table, a whole object, a new file or a lost variable is left to the model to
+ * describe. The caller frees it. */
 static char *answer_of_output(const struct agent *a, const struct question *q, const struct llm_reply *r)
 {
     const struct turn *t = &a->c->v[a->c->n - 1];
@@ -379,7 +381,8 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
     return QUESTION_ANSWERED;
 }
 
-/* Behind the last turn for one request, then gone: a history full of nudges teaches a model to wait for them.
+/* The nudge follows the last turn for one request and is then removed: a history full of nudges teaches a
+ * model to wait for them.
  */
 static char *add_nudge(struct agent *a, struct question *q)
 {
@@ -398,7 +401,7 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
     int status = ask_model(a, &r, err);
 
     if (before) {
-        /* context_shrink may have cut its text meanwhile; only the untouched one is put back. */
+        /* context_shrink may have cut the text meanwhile; put it back only if it is untouched. */
         struct turn *t = &a->c->v[a->c->n - 1];
         if (!strncmp(t->text, before, strlen(before))) {
             free(t->text);

@@ -1,4 +1,5 @@
-/* rounds.h - ask the model, run its code, append, ask again, until there is an answer or a reason why not. */
+/* rounds.h - ask the model, run its code, append the result, ask again, until there is an answer or a reason
+ * why there is none. */
 #ifndef AGENT_ROUNDS_H
 #define AGENT_ROUNDS_H
 
@@ -8,9 +9,9 @@ struct agent;
 struct error;
 struct question;
 
-/* The question's user turn is the last of the conversation. q->answer is set when there is one. err is filled
- * for every status but ANSWERED (for CODE_FAILED it tells what failed). The conversation may end in open
- * calls or results. */
+/* The question's user turn must be the last of the conversation. Sets q->answer when there is one. err is set
+ * for every status but ANSWERED (for CODE_FAILED it says what failed). The conversation may end in open calls
+ * or results. */
 enum question_status loop_run(struct agent *a, struct question *q, struct error *err);
 
 #endif

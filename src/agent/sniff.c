@@ -1,5 +1,5 @@
-/* sniff.c - the kind of a file by its content: magic numbers, then JSON, then separators that repeat. Hostile
- * input is the rule. */
+/* sniff.c - the kind of a file by its content: magic numbers, then JSON, then regular separators. The input
+ * may be hostile. */
 #include "agent/sniff.h"
 
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-#define LINES 20 /* records looked at */
+#define LINES 20 /* records examined */
 
 static bool begins(const char *s, size_t len, const char *magic, size_t n)
 {
@@ -30,7 +30,7 @@ static const char *sniff_magic(const char *s, size_t len)
     return NULL;
 }
 
-/* Text in UTF-8, or in an 8-bit encoding: no NUL and hardly a control character. */
+/* Text in UTF-8 or an 8-bit encoding: no NUL and very few control characters. */
 static bool is_text(const char *s, size_t len)
 {
     size_t odd = 0;
@@ -65,7 +65,7 @@ static const char *sniff_json(const char *s, size_t len, bool whole)
         return "jsonl";
     if (whole)
         return NULL;
-    /* The beginning of something large: what follows the bracket must fit. */
+    /* This is only the beginning of a large file: what follows the bracket must fit. */
     size_t i = 1 + strspn(s + 1, " \t\r\n");
     if (i < len && strchr(*s == '{' ? "\"}" : "{[\"-0123456789tfn]", s[i]))
         return "json";
@@ -74,8 +74,9 @@ static const char *sniff_json(const char *s, size_t len, bool whole)
 
 struct separator {
     char c;
-    unsigned first, now; /* how many a record has */
-    bool regular, tight; /* the same in each; not always followed by a blank, as in prose */
+    unsigned first, now; /* separators per record */
+    /* regular: the same number in each record; tight: not always followed by a blank, as it is in prose */
+    bool regular, tight;
 };
 
 static bool record_end(struct separator *sep, size_t n, unsigned records)

@@ -1,6 +1,6 @@
-/* sniff_data.c - is this data where questions should be? Asking each line of a table costs a request a line,
- * so what is plainly data is told from questions; but a question that is refused cannot be asked at all, so
- * when in doubt it is one.
+/* sniff_data.c - is this data where questions should be? Asking each line of a table would cost a request per
+ * line, so plain data is recognised. But a question that is refused cannot be asked at all, so in doubt it is
+ * a question.
  */
 #include <ctype.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-#define LINES       20 /* looked at */
+#define LINES       20 /* lines examined */
 #define BINARY_HEAD 512
 
 static bool is_number(const char *s, size_t n)
@@ -27,7 +27,7 @@ static bool is_number(const char *s, size_t n)
     return digits > 0 && isdigit((unsigned char)s[n - 1]);
 }
 
-/* One number a line, and perhaps a name above them. */
+/* One number per line, perhaps with a name above them. */
 static bool has_numbers(const char *s, size_t len)
 {
     size_t numbers = 0;
@@ -51,7 +51,7 @@ static bool has_numbers(const char *s, size_t len)
     return numbers >= 3;
 }
 
-/* "|---|:--:|", the second line of a table in Markdown. */
+/* "|---|:--:|", the second line of a Markdown table. */
 static bool has_markdown(const char *s, size_t len)
 {
     const char *second = memchr(s, '\n', len);
@@ -69,10 +69,11 @@ static bool is_json_value(const char *s, size_t len, bool whole)
     struct error err = {0};
     autojson struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, &err);
 
-    return j || (!whole && err.code >= 0 && (size_t)err.code >= len); /* it only ends too early */
+    /* its only fault is that it ends early */
+    return j || (!whole && err.code >= 0 && (size_t)err.code >= len);
 }
 
-/* A whole value, the beginning of one, or one a line. */
+/* A whole JSON value, the beginning of one, or one per line. */
 static bool has_json(const char *s, size_t len, bool whole)
 {
     const char *end = memrchr(s, '\n', len);
@@ -160,7 +161,7 @@ static const char *markup_kind(const char *s)
     return NULL;
 }
 
-/* Somebody who writes blocks of questions has written questions. */
+/* Whoever writes """ blocks has written questions. */
 static bool has_fence(const char *s, size_t len)
 {
     const char *q = s;
@@ -197,7 +198,7 @@ const char *sniff_data(const char *s, size_t len, bool whole)
         return "JSON";
     end = memrchr(s, '\n', len);
     if (!whole && end)
-        len = (size_t)(end - s) + 1; /* of a line that is still to come nothing is known */
+        len = (size_t)(end - s) + 1; /* ignore a line whose end has not been read */
     if (has_fence(s, len))
         return NULL;
     if (has_markdown(s, len))

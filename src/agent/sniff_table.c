@@ -1,6 +1,6 @@
-/* sniff_table.c - is this text a table with this separator? A table shows by its cells: beside numbers and
- * dates that stand under each other, its other cells are short. A line of prose has a cell that reads like a
- * sentence, or a blank behind each separator. Questions with commas, however regular, are no table.
+/* sniff_table.c - is this text a table with this separator? In a table, the cells beside columns of numbers
+ * and dates are short. A line of prose has a cell that reads like a sentence, or a blank after each
+ * separator. Questions with commas, however regular, are not a table.
  */
 #include <ctype.h>
 #include <string.h>
@@ -9,23 +9,23 @@
 #include "agent/sniff_table.h"
 #include "base/mem.h"
 
-#define RECORDS 20 /* looked at */
-#define COLUMNS 32 /* of a record; more count, but are not looked at */
+#define RECORDS 20 /* records examined */
+#define COLUMNS 32 /* columns examined per record; further ones are counted */
 
 enum cell {
     EMPTY,
     VALUE,
     WORD,
     PHRASE, /* two or three words */
-    MIXED,  /* words with a number at an end: "sort 3" */
+    MIXED,  /* words with a number at one end: "sort 3" */
     SENTENCE,
 };
 
 struct record {
     unsigned separators;
     unsigned char cells[COLUMNS];
-    bool loose;    /* a separator has a blank behind it */
-    bool blanks;   /* there is one anywhere outside quotes */
+    bool loose;    /* a blank follows some separator */
+    bool blanks;   /* there is a blank outside quotes */
     bool question; /* ends with a question mark */
 };
 
@@ -36,7 +36,7 @@ struct table {
 
 /* ---- cells ---- */
 
-/* A number, a date, a time, an amount, or what stands for none. */
+/* A number, a date, a time, an amount, or a mark for a missing value. */
 static bool is_value(const char *s, size_t n)
 {
     static const char *const none[] = {"na", "n/a", "nan", "null", "none", "true", "false", "-"};
@@ -51,7 +51,7 @@ static bool is_value(const char *s, size_t n)
         if (c < 0x80 && !isdigit(c) && !strchr(".,:/+-%$ 'eETZ", c))
             return false;
         if (c >= 0x80 && c != 0xc2 && c != 0xe2 && (i == 0 || (unsigned char)s[i - 1] < 0x80))
-            return false; /* pound, yen, euro, a narrow blank; no letter */
+            return false; /* pound, yen, euro or a narrow blank, not a letter */
         digits += isdigit(c) != 0;
     }
     return digits > 0;
@@ -66,7 +66,7 @@ size_t sniff_words(const char *s, size_t n)
     return words;
 }
 
-/* "- ", "1. ", "a) ", "Q3: ": the beginning of an item of a list. */
+/* "- ", "1. ", "a) ", "Q3: ": the beginning of a list item. */
 static bool is_item(const char *s, size_t n)
 {
     size_t i = 0;
@@ -82,7 +82,7 @@ static bool is_item(const char *s, size_t n)
     return isdigit((unsigned char)s[i - 1]) || i == 1;
 }
 
-/* Brackets that another cell closes, or code. */
+/* Code, or a bracket that another cell closes. */
 static bool is_torn(const char *s, size_t n)
 {
     int open = 0;
@@ -97,7 +97,7 @@ static bool is_torn(const char *s, size_t n)
     return open != 0;
 }
 
-/* Scripts without blanks between words: five characters are a sentence already. */
+/* For scripts without blanks between words: five characters are already a sentence. */
 static bool is_long_without_blanks(const char *s, size_t n)
 {
     size_t wide = 0;
@@ -137,7 +137,7 @@ static enum cell cell_of(const char *s, size_t n, bool first)
 
 /* ---- records ---- */
 
-/* Behind the closing quote of a cell that begins with one; 0: there is none. */
+/* The offset after the closing quote of a cell that begins with a quote; 0 if there is none. */
 static size_t quoted_end(const char *s, size_t len)
 {
     for (size_t i = 1; i < len; i++) {
@@ -160,7 +160,8 @@ size_t sniff_plain_end(const char *s, size_t len, char separator)
     return i;
 }
 
-/* How many bytes the cell at s has, up to its separator or line's end. quoted: its content tells nothing. */
+/* Length in bytes of the cell at s, up to its separator or the end of the line. quoted: its content tells
+ * nothing. */
 static size_t cell_end(const char *s, size_t len, char separator, bool *quoted)
 {
     size_t blank = 0, end, after;
@@ -180,7 +181,7 @@ static size_t cell_end(const char *s, size_t len, char separator, bool *quoted)
     return sniff_plain_end(s, len, separator);
 }
 
-/* The record at s; returns its length with the line's end. */
+/* Read the record at s; returns its length including the end of the line. */
 static size_t read_record(const char *s, size_t len, char separator, struct record *r)
 {
     size_t at = 0, column = 0;
@@ -214,7 +215,7 @@ static void read_table(const char *s, size_t len, char separator, struct table *
     for (t->n = 0; len > 0 && t->n < RECORDS;) {
         size_t blank = strspn(s, " \t\r"), n;
 
-        if (blank < len && (s[blank] == '\n' || *s == '#')) { /* no question and no record */
+        if (blank < len && (s[blank] == '\n' || *s == '#')) { /* neither a question nor a record */
             n = sniff_plain_end(s, len, '\n');
             n += n < len;
         } else {
@@ -249,7 +250,7 @@ static size_t empty_cells(const struct record *r)
     return n;
 }
 
-/* All n records have a value in one column, or in most and nothing in the others. */
+/* All n records have a value in one column, or most do and the others are empty there. */
 static bool value_column(const struct record *v, size_t n, size_t *which)
 {
     for (*which = 0; *which < columns_of(v); ++*which) {
@@ -265,7 +266,7 @@ static bool value_column(const struct record *v, size_t n, size_t *which)
     return false;
 }
 
-/* How many of n records are so. */
+/* How many of n records satisfy so(). */
 static size_t count(const struct record *v, size_t n, bool (*so)(const struct record *))
 {
     size_t m = 0;
@@ -333,7 +334,7 @@ static bool regular(const struct table *t, size_t from)
     return true;
 }
 
-/* Some tables have a title above them. */
+/* The first line may be a title above the table. */
 bool sniff_is_table(const char *s, size_t len, char separator)
 {
     struct table t;

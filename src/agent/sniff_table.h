@@ -1,13 +1,13 @@
-/* sniff_table.h - rows and columns in text that may as well be prose. Inside src/agent. */
+/* sniff_table.h - finds rows and columns in text that may as well be prose. Private to src/agent. */
 #ifndef AGENT_SNIFF_TABLE_H
 #define AGENT_SNIFF_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* s is NUL-terminated at len. */
+/* s has len bytes and a NUL after them. */
 bool sniff_is_table(const char *s, size_t len, char separator);
-/* The end of a cell without quotes: at separator, newline or len. */
+/* The end of an unquoted cell: at separator, newline or len. */
 size_t sniff_plain_end(const char *s, size_t len, char separator);
 size_t sniff_words(const char *s, size_t n);
 

@@ -1,4 +1,4 @@
-/* texts.c - the prompts with their placeholders filled in. What is installed is asked of the sandbox, so that
+/* texts.c - the prompts with their placeholders filled in. The sandbox is asked what is installed, so that
  * the system prompt never promises a package that is not there.
  */
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void today(char *out, size_t size)
         snprintf(out, size, "unknown");
 }
 
-/* The packages inside, "" when the sandbox cannot start: a question may need no code, so that is no error
+/* The packages inside, "" if the sandbox cannot start: a question may need no code, so that is not an error
  * yet. */
 static int packages(struct agent *a, const char **out, struct error *err)
 {
@@ -46,7 +46,7 @@ static void add_user_system(const struct agent *a, const char **text)
     *text = xasprintf("%s\n\n%s", filled, a->system);
 }
 
-/* YAML's literal blocks end in a newline that no one wants to send. */
+/* Drop the newline that ends a YAML literal block. */
 static char *fill(void *ctx, const char *text)
 {
     char *filled = text_fill(text, ctx);
@@ -65,8 +65,8 @@ static const struct language_module *module_of(const char *package, size_t len)
     return m->package ? m : NULL;
 }
 
-/* "numpy 1.24, scikit-learn 1.2" -> "numpy, sklearn": the names to import; versions cost a small model more
- * tokens than they are worth, and it imports what it reads. */
+/* "numpy 1.24, scikit-learn 1.2" -> "numpy, sklearn": the names to import. A small model imports the names it
+ * reads, and versions cost it more tokens than they are worth. */
 static char *import_names(const char *packages)
 {
     struct buf out = BUF_INIT(4096);
@@ -95,7 +95,7 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
     memset(t, 0, sizeof *t);
     if (packages(a, &installed, err))
         return -1;
-    /* The next call into the sandbox may change what it returned. */
+    /* Copy: the next call into the sandbox may change the string it returned. */
     autofree char *inside = xstrdup(*installed ? installed : "the standard library only");
     autofree char *names = *installed ? import_names(installed) : xstrdup("the standard library only");
     const char *python = sandbox_python(a->sandbox);

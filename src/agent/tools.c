@@ -1,6 +1,5 @@
-/* tools.c - the table of tools, and which calls of a reply are carried out. A new tool is a row in the
- * table, its run function, and what the model is told of it in prompts/python.yaml; the loop does not
- * change.
+/* tools.c - the table of tools, and which calls of a reply are carried out. A new tool needs a row in the
+ * table, a run function, and a description for the model in prompts/python.yaml; the loop does not change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +11,8 @@
 #include "base/mem.h"
 #include "chat/language.h"
 
-/* Code that printed nothing is told so once as if it had failed: a small model otherwise makes the missing
- * output up. It is no failing round: "set x to 21" is fine. */
+/* The first time code prints nothing, the model is told as if it had failed; otherwise a small model makes up
+ * the missing output. It is not counted as a failing round, since "set x to 21" prints nothing. */
 static void no_output(struct question *q, struct tool_use *use)
 {
     if (q->told_no_output) {
@@ -73,7 +72,8 @@ static void code_worked(struct agent *a, struct code_run *c, struct tool_use *us
 static void code_failed(struct agent *a, const struct code_run *c, struct tool_use *use)
 {
     struct question *q = a->q;
-    /* An interrupt of ours or of the user; code that raises KeyboardInterrupt by itself has simply failed. */
+    /* Was it interrupted by us or by the user? Code that raises KeyboardInterrupt itself has simply failed.
+     */
     bool stopped = c->r.status == CELL_INTERRUPTED && loop_cancelled(a->loop);
 
     use->kind = stopped ? RESULT_INTERRUPTED : RESULT_FAILED;
@@ -83,8 +83,8 @@ static void code_failed(struct agent *a, const struct code_run *c, struct tool_u
     buf_add(&use->text, buf_str(&c->told), c->told.len);
 }
 
-/* Run twice with one result: a third time would cost a round and say nothing new. In the words of code that
- * worked, or a model of the blocks dialect would be asked to mend it. */
+/* The code gave the same result twice: a third run would cost a round and tell nothing new. Worded as for
+ * code that worked, since a model of the blocks dialect would otherwise be asked to mend it. */
 static void same_output(struct agent *a, const struct code_run *c, const char *told, struct tool_use *use)
 {
     budget_known(&a->q->budget);
@@ -94,7 +94,7 @@ static void same_output(struct agent *a, const struct code_run *c, const char *t
     cell_refused(a, c, "skipped: the same code has already run twice with the same result");
 }
 
-/* Failing code that came again: its error alone did not help, so what it works on is said with it. */
+/* The same failing code came again. Its error alone did not help, so the facts about its data are added. */
 static void same_failed(struct agent *a, const struct code_run *c, const char *why, struct tool_use *use)
 {
     budget_same_again(&a->q->budget);

@@ -1,6 +1,6 @@
-/* tools.h - what a tool is. Each is a row of the table in tools.c: its name, the schema of its arguments
- * and the function that runs it. Which of them the model is offered, and what it is told of each, stands
- * under "tools" in prompts/python.yaml. The loop knows none of them.
+/* tools.h - what a tool is. Each tool is a row of the table in tools.c: its name, the schema of its arguments
+ * and the function that runs it. The list "tools" in prompts/python.yaml says which of them the model is
+ * offered and describes each. The loop knows none of them.
  */
 #ifndef AGENT_TOOLS_H
 #define AGENT_TOOLS_H
@@ -18,22 +18,22 @@ struct language;
 /* One call while it is carried out. */
 struct tool_use {
     const struct call *call;
-    size_t index;        /* in its reply, from 0 */
-    const char *problem; /* what the reader found wrong with it, or NULL */
+    size_t index;        /* of the call in its reply, from 0 */
+    const char *problem; /* what the reader found wrong with the call, or NULL */
     const struct tool *tool;
     const struct json *args; /* an object */
-    /* what the model is told, failures included */
+    /* what the model is told, also for failures */
     enum result_kind kind;
     struct buf text;
 };
 
 struct tool {
     const char *name;       /* [A-Za-z0-9_-]{1,64} */
-    const char *parameters; /* of its arguments: JSON schema, text */
-    const char *code_key;   /* the argument that is code, and its language; or NULL */
+    const char *parameters; /* JSON schema of the arguments, as text */
+    const char *code_key;   /* the argument that holds code, and its language; or NULL */
     const struct language *language;
-    /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, interrupted before it ran).
-     */
+    /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, or interrupted before it
+     * ran). */
     int (*run)(struct agent *a, struct tool_use *use, struct error *err);
 };
 

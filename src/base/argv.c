@@ -51,7 +51,7 @@ void argv_release(struct argv *a)
 
 void argv_quote(const struct argv *a, struct buf *out)
 {
-    /* '~' and '=' are safe inside a word but not at its start, so they are quoted everywhere. */
+    /* '~' and '=' are safe inside a word but not at its start, so they are always quoted. */
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,@%";
     for (size_t i = 0; i < a->n; i++) {
         const char *s = a->v[i];

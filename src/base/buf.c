@@ -1,4 +1,4 @@
-/* buf.c - growing bytes with a cap. */
+/* buf.c - a growing buffer with a cap. */
 #include "base/buf.h"
 
 #include <stdint.h>
@@ -28,7 +28,8 @@ void buf_clear(struct buf *b)
         b->data[0] = '\0';
 }
 
-/* Room for need bytes and the NUL. Doubles, but never past the cap: a cap is also a promise about memory. */
+/* Make room for need bytes and the NUL. Doubles the size, but never past the cap, which also bounds memory.
+ */
 static void grow(struct buf *b, size_t need)
 {
     if (need < b->alloc)
@@ -46,7 +47,7 @@ static void grow(struct buf *b, size_t need)
     b->alloc = alloc;
 }
 
-/* How many of len bytes still fit; sets full when not all do. */
+/* Returns how many of len bytes still fit; sets full if not all do. */
 static size_t fit(struct buf *b, size_t len)
 {
     if (b->max == 0)

@@ -28,14 +28,14 @@
 
 /* ---- start ---- */
 
-/* What the child reports over the pipe when it cannot become the program. */
+/* What the child reports over the pipe if it cannot become the program. */
 struct start_failure {
     int code;
     char step; /* 'd' descriptors, 'c' directory, 'u' user, 'x' exec */
 };
 
-/* Only absolute folders of PATH are searched: the working directory may be hostile.
- * Unlike execvp, a file without an interpreter line is never handed to a shell. */
+/* Only absolute folders of PATH are searched, since the working directory may be hostile. Unlike execvp, this
+ * never hands a file without an interpreter line to a shell. */
 char *child_find_program(const char *name)
 {
     if (strchr(name, '/') != NULL)
@@ -69,8 +69,8 @@ _Noreturn static void child_fail(int report, char step)
     _exit(127);
 }
 
-/* Put fds[0..2] on 0, 1, 2. First all are lifted above 2, so that no dup2 overwrites one that is still
- * wanted. */
+/* Put fds[0..2] on 0, 1 and 2. All are first moved above 2, so that no dup2 overwrites one that is still
+ * needed. */
 static int place_standard(const int fds[3], int *report)
 {
     int lifted[3];
@@ -88,11 +88,11 @@ static int place_standard(const int fds[3], int *report)
     return 0;
 }
 
-/* Everything above 2 closes at exec, but what is to be kept. */
+/* Set close-on-exec on everything above 2, except what is to be kept. */
 static int mark_others(const int *keep)
 {
     if (syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) < 0) {
-        /* Before Linux 5.11 there is no such flag. */
+        /* Linux before 5.11 does not have this flag. */
         long max = sysconf(_SC_OPEN_MAX);
         if (max < 0 || max > 65536)
             max = 65536;
@@ -117,7 +117,7 @@ static void close_from_to(unsigned from, unsigned to)
         close((int)fd);
 }
 
-/* Everything above 2 but what is to be kept, in whatever order that is named. */
+/* Close everything above 2 except what is to be kept, which may be listed in any order. */
 static void close_others(const int *keep)
 {
     for (unsigned from = 3;;) {
@@ -133,15 +133,15 @@ static void close_others(const int *keep)
     }
 }
 
-/* Signals as a fresh program expects them. Ignored ones would be inherited through exec, and our handler
- * would write into the parent's signal pipe until then. All are blocked since before fork. */
+/* Give the child the signal settings of a fresh program: exec would pass on ignored signals, and until exec
+ * our handler would write into the parent's signal pipe. All signals have been blocked since before fork. */
 static void reset_signals(bool deaf)
 {
     static const int enders[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
     struct sigaction sa = {.sa_handler = SIG_DFL};
     for (int sig = 1; sig < NSIG; sig++)
         sigaction(sig, &sa, NULL);
-    sa.sa_handler = SIG_IGN; /* one that came since fork goes with it */
+    sa.sa_handler = SIG_IGN; /* also discards one that came since fork */
     for (size_t i = 0; deaf && i < countof(enders); i++)
         sigaction(enders[i], &sa, NULL);
     sigset_t none;
@@ -156,11 +156,11 @@ static int become_user(uid_t uid)
     return setgroups(0, NULL) < 0 || setgid((gid_t)uid) < 0 || setuid(uid) < 0 ? -1 : 0;
 }
 
-/* From fork to exec. Only async-signal-safe calls. */
+/* Runs between fork and exec: only async-signal-safe calls. */
 _Noreturn static void child_main(const struct child_options *o, const char *program, pid_t parent, int report)
 {
     if (o->own_session)
-        setsid(); /* leads a group too */
+        setsid(); /* also makes it leader of a group */
     else
         setpgid(0, 0);
     reset_signals(o->deaf);
@@ -172,14 +172,14 @@ _Noreturn static void child_main(const struct child_options *o, const char *prog
     if (become_user(o->uid) < 0)
         child_fail(report, 'u');
     if (o->die_with_parent) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid, which clears it */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* must follow setuid, which clears it */
         if (getppid() != parent)
-            _exit(127); /* it died before the line above */
+            _exit(127); /* the parent died before the line above */
     }
     if (o->setup != NULL && o->setup(o->setup_ctx) != 0)
         _exit(126);
     if (o->body != NULL) {
-        close_others(o->keep); /* the report pipe too, which lets the parent go on */
+        close_others(o->keep); /* closes the report pipe too, which lets the parent go on */
         _exit(o->body(o->body_ctx));
     }
     if (mark_others(o->keep) < 0)
@@ -229,16 +229,16 @@ pid_t child_spawn(const struct child_options *o, struct error *err)
         errno = code;
         return error_errno(err, "cannot start %s", o->argv[0]);
     }
-    /* else its group would be there before its session, which then cannot be made */
+    /* Not before setsid, which fails in a process that leads a group. */
     if (!o->own_session)
-        setpgid(pid, pid); /* in the parent too: the group must be there before anybody kills it */
+        setpgid(pid, pid); /* in the parent too: the group must exist before anybody kills it */
     struct start_failure f;
     ssize_t n;
     do
         n = read(report, &f, sizeof(f));
     while (n < 0 && errno == EINTR);
     if (n != (ssize_t)sizeof(f))
-        return pid; /* end of file: exec closed the pipe (or setup ended the child) */
+        return pid; /* end of file: exec closed the pipe (or the setup ended the child) */
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
     return report_failure(o, &f, err);
@@ -248,17 +248,17 @@ pid_t child_spawn(const struct child_options *o, struct error *err)
 
 void child_kill(pid_t pid, int sig)
 {
-    /* -1 would mean everybody, and 1 is nobody's child. */
+    /* kill(-1) would signal everybody, and 1 is never our child. */
     if (pid > 1)
         kill(-pid, sig);
 }
 
 static int pidfd_of(pid_t pid)
 {
-    return (int)syscall(SYS_pidfd_open, pid, 0U); /* CLOEXEC by itself; -1 before Linux 5.3 */
+    return (int)syscall(SYS_pidfd_open, pid, 0U); /* close-on-exec by default; -1 before Linux 5.3 */
 }
 
-/* -1: still runs, 0: gone (or never our child). */
+/* -1: still running; 0: gone (or never our child). */
 static int try_reap(pid_t pid, int *status)
 {
     for (;;) {
@@ -316,12 +316,13 @@ void child_status_text(int status, char *out, size_t size)
 struct run {
     pid_t pid;
     int pidfd;
-    int fds[2]; /* read ends of stdout and stderr; -1 at their end */
+    int fds[2]; /* read ends of stdout and stderr; -1 once they have ended */
     struct loop *loop;
     struct child_result *r;
 };
 
-/* Read what is there now, but at most a MiB: a child that writes without end must not keep us from the clock.
+/* Read what is there now, but at most 1 MiB, so that a child that writes without end cannot keep us from the
+ * deadline.
  */
 static void drain(int *fd, struct buf *out)
 {
@@ -339,7 +340,7 @@ static void drain(int *fd, struct buf *out)
 
 static void run_poll(struct run *run, int timeout_ms)
 {
-    const int own[] = {run->fds[0], run->fds[1], run->pidfd}; /* a negative one is passed over */
+    const int own[] = {run->fds[0], run->fds[1], run->pidfd}; /* poll ignores a negative descriptor */
     size_t n = countof(own);
     struct pollfd *fds = run->loop != NULL ? loop_fds(run->loop, n, &n) : xcalloc(n, sizeof(*fds));
     for (size_t i = 0; i < countof(own); i++)
@@ -356,7 +357,7 @@ static void run_poll(struct run *run, int timeout_ms)
     free(fds);
 }
 
-/* True when it ended. It stays a zombie, so that its number, and its group's, cannot become somebody else's.
+/* True when it has ended. It stays a zombie, so that nobody else can get its number or its group's.
  */
 static bool has_ended(pid_t pid)
 {
@@ -365,18 +366,17 @@ static bool has_ended(pid_t pid)
                                                                             : info.si_pid != 0;
 }
 
-/* A polite signal, so that an engine's client can tidy up, then the hard one for whoever is left in the
- * group. */
+/* SIGTERM first, so that an engine's client can tidy up, then SIGKILL for whoever is left in the group. */
 static void run_kill(struct run *run)
 {
     struct loop *loop = run->loop;
     int64_t until = clock_ms() + 300, left;
-    run->loop = NULL; /* the loop's callbacks have nothing to do with dying */
+    run->loop = NULL; /* no callbacks of the loop while it is being killed */
     child_kill(run->pid, SIGTERM);
     while (!has_ended(run->pid) && (left = until - clock_ms()) > 0)
         run_poll(run, (int)left);
     child_kill(run->pid, SIGKILL);
-    child_wait(run->pid, 5000, &run->r->status); /* one in uninterruptible sleep is left behind */
+    child_wait(run->pid, 5000, &run->r->status); /* a process in uninterruptible sleep is left behind */
     run->loop = loop;
     drain(&run->fds[0], &run->r->out);
     drain(&run->fds[1], &run->r->err);
@@ -413,7 +413,7 @@ int child_run(char *const *argv, int deadline_ms, size_t cap, struct loop *loop,
     int result = run_start(argv, &run, err);
     while (result == 0) {
         if (try_reap(run.pid, &r->status) == 0) {
-            /* Something it started may hold the pipes open for ever: take what is there, and go. */
+            /* Something the child started may hold the pipes open for ever: take what is there and stop. */
             drain(&run.fds[0], &r->out);
             drain(&run.fds[1], &r->err);
             break;

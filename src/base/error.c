@@ -1,5 +1,5 @@
-/* error.c - see error.h. Texts come partly from outside (a server's words, a file's name), so every text is
- * repaired to valid UTF-8 on its way in; it is scrubbed where it is shown.
+/* error.c - see error.h. Texts come partly from outside (a server's message, a file's name), so every text is
+ * repaired to valid UTF-8 when it is stored, and scrubbed when it is shown.
  */
 #include "base/error.h"
 
@@ -12,9 +12,9 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-enum { RAW_MAX = 2048 }; /* more than error.text holds, so a cut always falls on our side */
+enum { RAW_MAX = 2048 }; /* larger than error.text, so that any cut is made by put_text */
 
-/* Copy raw to out as valid UTF-8, whole characters only. Control bytes are left to the scrubber. */
+/* Copy raw to out as valid UTF-8, whole characters only. Control bytes are left for scrub.c. */
 static void put_text(char *out, size_t size, const char *raw, size_t len)
 {
     size_t n = 0, i = 0;
@@ -46,7 +46,7 @@ static size_t format(char *raw, size_t size, const char *fmt, va_list ap)
         return 0;
     if ((size_t)n < size)
         return (size_t)n;
-    /* vsnprintf cut at a byte: drop the begun character, so that the cut does not show as U+FFFD. */
+    /* vsnprintf may cut inside a character: drop what is left of it, so that it does not show as U+FFFD. */
     size_t len = size - 1, back = 0;
     uint32_t cp;
     while (back < 3 && back < len && ((unsigned char)raw[len - 1 - back] & 0xc0) == 0x80)

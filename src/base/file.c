@@ -48,7 +48,7 @@ void fd_close(int *fd)
     if (fd == NULL || *fd < 0)
         return;
     int saved = errno;
-    close(*fd); /* after EINTR Linux has closed it all the same */
+    close(*fd); /* on Linux the descriptor is closed even after EINTR */
     *fd = -1;
     errno = saved;
 }
@@ -67,7 +67,7 @@ int fd_write_all(int fd, const void *data, size_t len)
             p += n;
             len -= (size_t)n;
         } else if (errno == EAGAIN) {
-            /* Somebody shares the descriptor and made it non-blocking (a terminal, for one). */
+            /* Another process shares the descriptor and made it non-blocking (a terminal, for instance). */
             struct pollfd w = {.fd = fd, .events = POLLOUT};
             if (poll(&w, 1, -1) < 0 && errno != EINTR)
                 return -1;
@@ -93,8 +93,8 @@ int fd_open_standard(void)
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) >= 0)
             continue;
-        /* The lowest free number is fd, since all below are open. Reading 1 or 2 is wrong anyway, so all get
-         * O_RDWR. */
+        /* open returns fd itself, since all lower numbers are open. Nobody may read 1 or 2, so O_RDWR does no
+         * harm. */
         int got = open("/dev/null", O_RDWR);
         if (got == fd) {
             mask |= 1 << fd;
@@ -107,8 +107,7 @@ int fd_open_standard(void)
 
 int file_read(const char *path, size_t max, struct buf *out, struct error *err)
 {
-    /* O_NONBLOCK, so that a FIFO put in the place of a file does not hang us; it changes nothing for a file.
-     */
+    /* With O_NONBLOCK a FIFO in the place of a file cannot hang us; for a file it changes nothing. */
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return error_errno(err, "cannot open %s", path);
@@ -133,7 +132,7 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
         if (n < 0)
             return error_errno(err, "cannot read %s", path);
         got += (size_t)n;
-        /* Files in /proc, and files that grow while they are read, have no size beforehand. */
+        /* The size is not known beforehand for files in /proc and files that grow while they are read. */
         if (got > max || !buf_add(out, piece, (size_t)n))
             return error_set(err, ERROR_USAGE, EFBIG,
                              "%s is too large: more than %zu bytes, the limit is %zu", path, got,
@@ -143,7 +142,7 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
 
 #define TEMP ".XXXXXX"
 
-/* 0, or -1 with errno. */
+/* A file to be written in one go; the functions below return 0, or -1 with errno. */
 struct whole_file {
     const char *path;
     const void *data;
@@ -158,8 +157,8 @@ static int write_once(const struct whole_file *f)
     autoclose int fd = mkostemp(temp, O_CLOEXEC);
     if (fd < 0)
         return -1;
-    flock(fd, LOCK_EX | LOCK_NB); /* it is being written: for file_sweep */
-    /* Data before name: after a crash the name holds the old text or the new one, never half of it. */
+    flock(fd, LOCK_EX | LOCK_NB); /* tells file_sweep that it is being written */
+    /* Data before name: after a crash the name holds the old text or the new one, never a part. */
     if (fchmod(fd, (mode_t)f->mode) == 0 && fd_write_all(fd, f->data, f->len) == 0
         && (!f->sync || fdatasync(fd) == 0) && rename(temp, f->path) == 0)
         return 0;
@@ -171,7 +170,7 @@ static int write_once(const struct whole_file *f)
 
 static int write_file(const struct whole_file *f, struct error *err)
 {
-    /* Swept away before it was locked: once more. */
+    /* If a sweep removed it before it was locked, try once more. */
     if (write_once(f) == 0 || (errno == ENOENT && write_once(f) == 0))
         return 0;
     return error_errno(err, "cannot write %s", f->path);
@@ -218,7 +217,7 @@ int file_mkdirs(const char *path, int mode, struct error *err)
         *s = '\0';
         if (*p != '\0' && mkdir(p, (mode_t)mode) < 0) {
             int code = errno;
-            /* Other errors (a read-only parent) do not matter when it is there already. */
+            /* Other errors (a read-only parent) do not matter if the folder exists. */
             if (stat(p, &st) < 0 || !S_ISDIR(st.st_mode)) {
                 errno = code == EEXIST ? ENOTDIR : code;
                 return error_errno(err, "cannot create the directory %s", p);
@@ -234,7 +233,7 @@ static bool is_dot(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Open a directory for removal, also one of mode 000. By O_PATH first: fchmodat would follow a link put in
+/* Open a directory for removal, even one of mode 000. O_PATH first, since fchmodat would follow a link put in
  * its place. */
 static int open_to_remove(int at, const char *name)
 {
@@ -249,8 +248,8 @@ static int open_to_remove(int at, const char *name)
     return openat(path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Remove what is in the directory name of top; its own directories are moved up into top, where later rounds
- * find them. So neither the stack nor the number of descriptors grows with the depth of the tree. */
+/* Remove what is in the directory name of top. Its subdirectories are moved up into top, where later rounds
+ * find them, so neither the stack nor the number of descriptors grows with the depth of the tree. */
 static bool remove_dir(int top, const char *name, unsigned *serial, bool *progress)
 {
     if (unlinkat(top, name, AT_REMOVEDIR) == 0)
@@ -265,7 +264,7 @@ static bool remove_dir(int top, const char *name, unsigned *serial, bool *progre
         if (is_dot(e->d_name) || unlinkat(dirfd(d), e->d_name, 0) == 0
             || unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) == 0)
             continue;
-        /* Moving a directory rewrites its "..", for which it must be writable. */
+        /* Moving a directory changes its "..", so it must be writable. */
         int sub = open_to_remove(dirfd(d), e->d_name);
         fd_close(&sub);
         char moved[48];
@@ -290,7 +289,7 @@ int file_remove_tree(const char *path)
         return -1;
     }
     unsigned serial = 0;
-    /* each round removes something or brings it nearer to the top, else it ends */
+    /* each round must remove something or move it up, or the loop ends */
     bool progress = true;
     while (rmdir(path) < 0 && progress) {
         progress = false;
@@ -305,7 +304,7 @@ int file_remove_tree(const char *path)
     return access(path, F_OK) < 0 && errno == ENOENT ? 0 : -1;
 }
 
-/* Is the nearest folder that is there on the way to path root's own? */
+/* Does root own the nearest existing folder on the way to path? */
 static bool roots_own(const char *path)
 {
     autofree char *p = xstrdup(path);
@@ -316,13 +315,13 @@ static bool roots_own(const char *path)
 
         if (slash == NULL)
             return true;
-        slash[slash == p] = '\0'; /* "/" is always there */
+        slash[slash == p] = '\0'; /* "/" always exists */
     }
     return st.st_uid == 0;
 }
 
-/* As root not the home of somebody else, which sudo leaves in place: what he can turn into links would lead
- * root anywhere, and what root made there would be in his way. */
+/* Root must not use another user's home, which sudo leaves in HOME: that user could place links that lead
+ * root anywhere, and could not remove what root made there. */
 static bool is_ours(const char *dir)
 {
     return dir != NULL && dir[0] == '/' && (geteuid() != 0 || roots_own(dir));
@@ -343,7 +342,8 @@ static bool private_dir(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 }
 
-/* These are shared: a directory of that name that is not ours, or open to others, is not used. */
+/* These folders are shared with others: ignore one of our name that we do not own, or that is open to others.
+ */
 static char *own_below(const char *shared, bool make)
 {
     autofree char *own = xasprintf("%s/sandpiper-%u", shared, (unsigned)geteuid());
@@ -367,7 +367,7 @@ char *xdg_spare(unsigned i, bool make)
 {
     static const char *const shared[XDG_SPARES] = {"/tmp", "/var/tmp", "/dev/shm"};
     autofree char *runtime = runtime_dir(), *own = i < XDG_SPARES ? own_below(shared[i], make) : NULL;
-    /* FNV-1a: one for each runtime folder, and no name longer than another */
+    /* FNV-1a: one spare folder for each runtime folder, with names of equal length */
     uint64_t hash = 14695981039346656037u;
 
     if (own == NULL)
@@ -398,7 +398,7 @@ char *xdg_path(enum xdg which, const char *name)
     } else {
         const char *base = getenv(places[which].var);
         const char *home = home_dir();
-        if (is_ours(base)) /* the specification: relative paths are to be ignored */
+        if (is_ours(base)) /* the specification says to ignore relative paths */
             dir = xasprintf("%s/sandpiper", base);
         else if (home != NULL)
             dir = xasprintf("%s/%s/sandpiper", home, places[which].below_home);

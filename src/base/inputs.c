@@ -1,4 +1,4 @@
-/* inputs.c - the user's own files that were named for reading. */
+/* inputs.c - the files that the user named for reading. */
 #include "base/inputs.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* json.c - the one door for JSON. json_scan.c has made sure of the grammar; cJSON builds and prints the tree;
- * here the tree gets what cJSON does not do: duplicate keys, and numbers that a double cannot hold (kept as
+/* json.c - all JSON is read and written here. json_scan.c checks the grammar; cJSON builds and prints the
+ * tree; this file adds what cJSON lacks: duplicate keys, and numbers that a double cannot hold (kept as
  * cJSON's raw text).
  */
 #include "base/json.h"
@@ -28,7 +28,7 @@ static const cJSON *peek(const struct json *j)
 static struct json *outer(cJSON *c)
 {
     if (c == NULL)
-        mem_gone(); /* the only way in which cJSON's constructors fail */
+        mem_gone(); /* cJSON's constructors fail only for this reason */
     return (struct json *)(void *)c;
 }
 
@@ -42,9 +42,9 @@ static const struct json *show(const cJSON *c)
 struct fix {
     const char *text;
     const struct json_scan *scan;
-    size_t number, odd; /* how many numbers, and odd ones, the walk has passed */
+    size_t number, odd; /* numbers, and those kept as text, that the walk has passed */
     bool drop_duplicates;
-    const char *duplicate; /* the key, when one was found and may not be */
+    const char *duplicate; /* the key that occurs twice although it may not; or NULL */
 };
 
 static void fix_number(struct fix *f, cJSON *c)
@@ -59,7 +59,7 @@ static void fix_number(struct fix *f, cJSON *c)
     c->valuedouble = strtod(digits, NULL);
 }
 
-/* Remove or report a later member with the key of an earlier one. */
+/* Remove or report a later member that has the key of an earlier one. */
 static void duplicate_found(struct fix *f, cJSON *obj, cJSON *later)
 {
     if (f->drop_duplicates)
@@ -101,8 +101,8 @@ static int by_key(const void *a, const void *b)
     return c != 0 ? c : x->index < y->index ? -1 : 1;
 }
 
-/* A hash table with open addressing could be driven to n^2 by a peer that picks its keys: after a bounded
- * number of probes the keys are sorted instead. */
+/* A peer that picks its keys could drive a hash table with open addressing to n^2, so after a bounded number
+ * of probes the keys are sorted instead. */
 static bool hashed_keys(struct fix *f, cJSON *obj, size_t n)
 {
     size_t size = 16, probes = 0;
@@ -141,7 +141,7 @@ static void sorted_keys(struct fix *f, cJSON *obj, size_t n)
     free(v);
 }
 
-/* Depth is bounded by the scan, so recursion is. */
+/* The scan bounds the depth, and so the recursion. */
 static void fix_tree(struct fix *f, cJSON *c)
 {
     int type = c->type & 0xff;
@@ -180,7 +180,7 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
     const char *from = scan.repaired ? scan.copy.data : text + scan.start;
     c = cJSON_ParseWithLengthOpts(from, scan.repaired ? scan.copy.len : scan.end - scan.start, NULL, 0);
     if (c == NULL)
-        mem_gone(); /* the text is valid, so nothing else can be wrong */
+        mem_gone(); /* the text is valid, so only memory can be missing */
     struct fix f = {.text = text, .scan = &scan, .drop_duplicates = flags & JSON_DUPLICATES};
     fix_tree(&f, c);
     if (f.duplicate != NULL) {
@@ -319,7 +319,7 @@ int64_t json_int(const struct json *j, int64_t otherwise)
         return otherwise;
     const cJSON *c = peek(j);
     if ((c->type & 0xff) == cJSON_Raw && strpbrk(c->valuestring, ".eE") == NULL)
-        return strtoll(c->valuestring, NULL, 10); /* all digits count; clamps */
+        return strtoll(c->valuestring, NULL, 10); /* exact for all digits; clamps */
     double v = c->valuedouble;
     if (!isfinite(v))
         return otherwise;
@@ -355,7 +355,8 @@ struct json *json_string(const char *s)
     return s != NULL ? json_string_n(s, strlen(s)) : json_null();
 }
 
-/* The bytes as a valid string without NUL: themselves when they are one, else repaired. The caller frees. */
+/* The bytes as a valid string without NUL: unchanged if they are one, otherwise repaired. The caller frees
+ * it. */
 static char *good_text(const char *s, size_t len)
 {
     if (utf8_valid(s, len) && memchr(s, '\0', len) == NULL)
@@ -367,7 +368,7 @@ static char *good_text(const char *s, size_t len)
 
 struct json *json_string_n(const char *s, size_t len)
 {
-    /* The string is handed over instead of copied: tool output and prompts are long. cJSON frees it with
+    /* Tool output and prompts are long, so the string is handed over instead of copied. cJSON frees it with
      * free(), as no hooks are set. */
     cJSON *c = inner(outer(cJSON_CreateNull()));
     c->type = cJSON_String;

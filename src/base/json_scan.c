@@ -1,6 +1,6 @@
-/* json_scan.c - one linear pass that holds JSON text to RFC 8259 and repairs what would be lost silently.
- * Nothing is copied unless something needs repair. No recursion: the nesting is a string of brackets on the
- * stack.
+/* json_scan.c - one linear pass that holds JSON text to RFC 8259 and repairs what cJSON would silently lose.
+ * Nothing is copied unless something needs repair. There is no recursion: the open brackets are a string on
+ * the stack.
  */
 #include "base/json_scan.h"
 
@@ -14,7 +14,7 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 
 enum {
-    SAFE_DIGITS = 15,  /* integers of so many digits survive a double and cJSON's %1.15g */
+    SAFE_DIGITS = 15,  /* integers with this many digits survive a double and cJSON's %1.15g */
     CJSON_NUMBER = 60, /* cJSON reads at most 63 bytes of a number and takes the rest for garbage */
 };
 
@@ -22,7 +22,7 @@ struct scanner {
     struct json_scan *r;
     const char *text;
     size_t i, len;
-    size_t done; /* text before this is in r->copy, once something was repaired */
+    size_t done; /* after the first repair: the text before this offset is in r->copy */
 };
 
 static bool fail(struct scanner *s, const char *reason)
@@ -38,7 +38,7 @@ static bool fail_early(struct scanner *s)
     return fail(s, "unexpected end");
 }
 
-/* Put with in the place of len bytes at offset at. */
+/* Replace the len bytes at offset at by with. */
 static void replace(struct scanner *s, size_t at, size_t len, const char *with)
 {
     buf_add(&s->r->copy, s->text + s->done, at - s->done);
@@ -47,7 +47,7 @@ static void replace(struct scanner *s, size_t at, size_t len, const char *with)
     s->r->repaired = true;
 }
 
-/* 1: ends a run of plain bytes in a string: quote, backslash, control, or a byte above ASCII. */
+/* 1: this byte ends a run of plain bytes in a string (quote, backslash, control, or above ASCII). */
 static const unsigned char special[256] = {
     1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
     1, 1, 1, 1, 1, ['"'] = 1, ['\\'] = 1, [0x80] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
@@ -57,7 +57,8 @@ static const unsigned char special[256] = {
     1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 };
 
-/* The four digits of \uXXXX at s->i + 2. -1 when they are none, -2 when the text ends within them. */
+/* Read the four digits of the \uXXXX at offset at. -1 if they are not hex digits, -2 if the text ends within
+ * them. */
 static int hex4(const struct scanner *s, size_t at)
 {
     int v = 0;
@@ -92,7 +93,7 @@ static bool scan_unicode_escape(struct scanner *s)
         }
     }
     if (v == 0 || (v >= 0xd800 && v <= 0xdfff))
-        /* cJSON cuts the string at \u0000 and refuses lone surrogates */
+        /* cJSON cuts the string at \u0000 and refuses lone surrogates. */
         replace(s, s->i, 6, "\\ufffd");
     s->i += 6;
     return true;
@@ -119,7 +120,7 @@ static void scan_above_ascii(struct scanner *s)
         s->i += (size_t)n;
         return;
     }
-    size_t bad = 1; /* the longest beginning of a possible character becomes one U+FFFD */
+    size_t bad = 1; /* the longest prefix of a possible character becomes one U+FFFD */
     while (bad < 4 && bad < s->len - s->i && utf8_decode(s->text + s->i, bad + 1, &cp) == 0)
         bad++;
     replace(s, s->i, bad, REPLACEMENT);
@@ -206,8 +207,8 @@ static bool scan_number(struct scanner *s)
         if (!need_digits(s))
             return false;
     }
-    /* More digits than a double has, an exponent (it may lead to infinity, which cJSON would print as null),
-     * or more bytes than cJSON reads: the text is kept beside the value. */
+    /* The text is kept beside the value if the number has more digits than a double, an exponent (which may
+     * lead to infinity, printed by cJSON as null), or more bytes than cJSON reads. */
     if (whole > SAFE_DIGITS || exponent || s->i - from > CJSON_NUMBER)
         note_odd(s, from);
     s->r->numbers++;
@@ -263,7 +264,7 @@ static bool scan_scalar(struct scanner *s)
     }
 }
 
-/* "key" and colon; leaves s->i at the value. */
+/* Read "key" and its colon; s->i is then at the value. */
 static bool scan_key(struct scanner *s)
 {
     if (s->i >= s->len)
@@ -281,8 +282,8 @@ static bool scan_key(struct scanner *s)
     return true;
 }
 
-/* After a value: close what ends here. True when the next value (and its key) comes or the outermost is
- * whole. */
+/* After a value: close the brackets that end here. True when the next value (or its key) follows, or the
+ * outermost one is complete. */
 static bool scan_after(struct scanner *s, const char *open, unsigned *depth)
 {
     while (*depth > 0) {

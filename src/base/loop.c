@@ -1,8 +1,8 @@
 /* loop.c - the one poll loop: plain poll(2) over small arrays.
  *
- * Callbacks may do anything to the loop while it serves. Each watch and timer carries the number of its
- * making: a round serves only what was there when the round began, so a descriptor number that was closed and
- * came back as another watch within one round is not served with the old one's news.
+ * Callbacks may change the loop in any way while it serves. Each watch and timer has a serial number, and a
+ * round serves only those that existed when it began. So if a descriptor is closed and its number is used for
+ * a new watch in the same round, the new watch is not served with the old one's events.
  */
 #include "base/loop.h"
 
@@ -39,17 +39,17 @@ struct loop {
     size_t n_watches;
     struct timer *timers;
     size_t n_timers;
-    uint64_t made; /* counts watches and timers */
+    uint64_t made; /* serial number of the latest watch or timer */
 
     int signal_fd; /* the read end of the signal pipe, or -1 */
     unsigned interrupts;
     int fatal;
     bool resized;
-    /* a signal was taken in outside of a wait: the next wait must not sleep over it */
+    /* a signal was read outside a wait, so the next wait must not sleep */
     bool news;
 };
 
-/* The handler can only reach statics; there is one set of handlers in a process. */
+/* A handler can only reach static variables, and a process has one set of handlers. */
 static int signal_write_fd = -1;
 static struct loop *signal_loop;
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
@@ -173,7 +173,7 @@ int loop_timeout(const struct loop *l, int timeout_ms)
     return timeout_ms < 0 || left < timeout_ms ? (int)left : timeout_ms;
 }
 
-/* Turn the bytes of the signal pipe into state. */
+/* Turn the bytes in the signal pipe into state. */
 static bool take_signals(struct loop *l)
 {
     unsigned char got[64];
@@ -227,7 +227,7 @@ int loop_serve(struct loop *l, const struct pollfd *fds, size_t n)
         struct watch *w = find_watch(l, fds[i].fd);
         if (w == NULL || w->made > upto)
             continue;
-        /* A callback before this one may have asked for less since the poll. */
+        /* An earlier callback may have narrowed what the watch asks for since the poll. */
         short revents = fds[i].revents & (short)(w->events | POLLERR | POLLHUP | POLLNVAL);
         if (revents == 0)
             continue;
@@ -246,7 +246,8 @@ int loop_wait(struct loop *l, int timeout_ms)
         int64_t left = timeout_ms < 0 ? -1 : end - clock_ms();
         int ready = poll(fds, n, loop_timeout(l, left < 0 && timeout_ms >= 0 ? 0 : (int)left));
         if (ready < 0)
-            /* a signal, or more descriptors than the limit: what is due by time is served all the same */
+            /* After a signal, or with more descriptors than the limit, timers that are due are still served.
+             */
             n = 0;
         int served = loop_serve(l, fds, n);
         free(fds);
@@ -255,8 +256,8 @@ int loop_wait(struct loop *l, int timeout_ms)
     }
 }
 
-/* Only a byte is written here. The pipe never blocks; when it is full, tens of thousands of signals wait in
- * it already. */
+/* Only writes a byte. The pipe never blocks; if it is full, tens of thousands of signals are waiting in it
+ * already. */
 static void on_signal(int sig)
 {
     int saved = errno;
@@ -278,8 +279,8 @@ int loop_signals(struct loop *l, struct error *err)
     struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&sa.sa_mask);
     for (size_t i = 0; i < countof(signals); i++) {
-        /* nohup leaves SIGHUP ignored, and means it. SIGINT is taken even when a shell's background job
-         * inherited it as ignored: whoever sends it by hand then wants it to work. */
+        /* nohup ignores SIGHUP on purpose, so that stays. SIGINT is caught even if a shell's background job
+         * inherited it as ignored: whoever sends it by hand wants it to work. */
         struct sigaction old;
         if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
             continue;

@@ -1,5 +1,5 @@
-/* mem.c - allocation that ends the program when memory is gone. There is nothing sensible to do then in a
- * program of this kind; the sandbox's supervisor sees its client go and ends the sandbox.
+/* mem.c - allocation that ends the program when memory runs out, since there is nothing better to do then.
+ * The supervisor sees the channel close and ends the sandbox.
  */
 #include "base/mem.h"
 
@@ -10,7 +10,7 @@
 void mem_gone(void)
 {
     static const char text[] = "sandpiper: out of memory\n";
-    ssize_t n = write(2, text, sizeof(text) - 1); /* no stdio: it may want memory too */
+    ssize_t n = write(2, text, sizeof(text) - 1); /* no stdio, which may need memory too */
     (void)n;
     _exit(1);
 }

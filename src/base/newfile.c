@@ -29,7 +29,7 @@ static bool is_hidden_name(const char *name)
            && strcmp(name + n - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-/* What killed writers left: nobody holds its lock. */
+/* Remove what killed writers left: files whose lock nobody holds. */
 static void sweep(int dir)
 {
     int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -48,7 +48,7 @@ static void sweep(int dir)
         fd_close(&copy);
 }
 
-/* Once for each folder, not for each of a thousand files. */
+/* Once per folder, not for each of a thousand files. */
 static void sweep_once(int dir)
 {
     static struct stat swept;
@@ -70,7 +70,7 @@ static int open_hidden(int dir, int mode, char **name)
             return -1;
         *name = xasprintf(PREFIX "%016llx" SUFFIX, (unsigned long long)random);
         int fd = openat(dir, *name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode), code = errno;
-        /* From the lock on nobody sweeps it away; who did so before is seen by the count of its names. */
+        /* Once it is locked no sweep removes it. If one did so before, its link count is 0. */
         if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fstat(fd, &st) == 0
             && st.st_nlink > 0)
             return fd;
@@ -92,7 +92,7 @@ int newfile_open(struct newfile *f, const char *folder, int mode)
     if (f->dir < 0)
         return -1;
     f->fd = openat(f->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-    /* EISDIR: a kernel that takes it for a plain O_DIRECTORY; EINVAL, ENOENT: file systems that do not know
+    /* EISDIR: the kernel takes it for a plain O_DIRECTORY. EINVAL, ENOENT: the file system does not support
      * it. */
     if (f->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)) {
         sweep_once(f->dir);
@@ -101,7 +101,7 @@ int newfile_open(struct newfile *f, const char *folder, int mode)
     return f->fd < 0 ? -1 : 0;
 }
 
-/* By way of /proc, because a link to a bare descriptor needs a capability. */
+/* Through /proc, because linking a bare descriptor needs a capability. */
 static int link_nameless(const struct newfile *f, const char *name)
 {
     char path[32];
@@ -110,8 +110,8 @@ static int link_nameless(const struct newfile *f, const char *name)
     return linkat(AT_FDCWD, path, f->dir, name, AT_SYMLINK_FOLLOW);
 }
 
-/* There is neither a rename that replaces nothing nor a second name: the name is taken first, so that nothing
- * of anybody else's is replaced. A kill just here leaves an empty file. */
+/* The file system has neither a rename that replaces nothing nor hard links. So take the name first, which
+ * keeps us from replacing another file. If we are killed right here, an empty file is left. */
 static int rename_over_own(struct newfile *f, const char *name)
 {
     autoclose int taken = openat(f->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -137,7 +137,7 @@ static int name_hidden(struct newfile *f, const char *name)
     return errno == EEXIST ? -1 : rename_over_own(f, name);
 }
 
-/* It can have no name here although it could be made: the same bytes again, under a hidden one. */
+/* The file could be created without a name but cannot get one here: copy it to a file with a hidden name. */
 static int copy_to_hidden(struct newfile *f)
 {
     struct stat st;

@@ -1,11 +1,11 @@
-/* out.c - write to a stream whose reader may stall.
+/* out.c - writes to a stream whose reader may stall.
  *
- * How a write is kept from blocking, since the descriptor itself may not be made non-blocking: a socket is
- * written to with MSG_DONTWAIT, anything else with RWF_NOWAIT. What knows neither (a terminal, a FIFO, a pipe
- * before Linux 6.4) is polled and gets no more than PIPE_BUF at once. That may still block: a terminal polls
- * writable when one byte fits, and another program may fill a pipe between the two. So a timer's signal ends
- * such a write. To open /proc/self/fd/N anew was the other way; it fails after su, on sockets and where /proc
- * is not mounted.
+ * The descriptor itself may not be made non-blocking, so a single write is kept from blocking instead. A
+ * socket is written to with MSG_DONTWAIT, anything else with RWF_NOWAIT. What supports neither (a terminal, a
+ * FIFO, a pipe before Linux 6.4) is polled and gets at most PIPE_BUF at once. That may still block: a
+ * terminal polls writable when one byte fits, and another program may fill a pipe in between. So a timer's
+ * signal interrupts such a write. Opening /proc/self/fd/N again is no alternative: it fails after su, on
+ * sockets and where /proc is not mounted.
  */
 #include "base/out.h"
 
@@ -24,12 +24,12 @@
 #include "base/clock.h"
 #include "base/loop.h"
 
-#define STALL_MS 200  /* how long a stalled reader may hold up a cancelled program */
-#define SLOW_MS  2000 /* and one that reads, but slowly */
-#define BRIEF_MS 50   /* the longest single write */
+#define STALL_MS 200  /* ms that a stalled reader may delay a cancelled program */
+#define SLOW_MS  2000 /* the same for a reader that is slow */
+#define BRIEF_MS 50   /* ms for the longest single write */
 #define PIECE    ((size_t)64 * 1024)
 
-/* A reader that was given up once holds up nothing a second time, until it reads again. */
+/* After one timeout a reader causes no further delay until it reads again. */
 static bool stalled[3];
 
 static bool given_up(int fd)
@@ -52,10 +52,11 @@ struct out {
 
 static void wake(int signal)
 {
-    (void)signal; /* that it came ends the write: it is caught without SA_RESTART */
+    (void)signal; /* its arrival alone ends the write: it is caught without SA_RESTART */
 }
 
-/* The timer that ends a write, or NULL: made once, since a signal handler may not make it. */
+/* The timer that interrupts a write, or NULL. It is made once, before use, since a signal handler may not
+ * make it. */
 static const timer_t *brief_timer(void)
 {
     static timer_t timer;
@@ -73,7 +74,7 @@ static const timer_t *brief_timer(void)
 
 ssize_t out_write_briefly(int fd, const void *data, size_t len)
 {
-    /* again and again, since the first may come before the write has begun */
+    /* repeat, since the first signal may come before the write has begun */
     const struct timespec step = {.tv_nsec = BRIEF_MS * 1000000L};
     const timer_t *timer = brief_timer();
 
@@ -87,7 +88,7 @@ ssize_t out_write_briefly(int fd, const void *data, size_t len)
     return n;
 }
 
-/* Bytes written, or -1 with errno; EAGAIN when it would have to wait. */
+/* Bytes written, or -1 with errno; EAGAIN if it would have to wait. */
 static ssize_t write_some(const struct out *o, const char *p, size_t len)
 {
     struct iovec v = {.iov_base = (void *)(uintptr_t)p, .iov_len = len < PIECE ? len : PIECE};
@@ -108,7 +109,7 @@ static ssize_t write_some(const struct out *o, const char *p, size_t len)
     return out_write_briefly(o->fd, p, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-/* Until fd takes bytes: 0, or -1 with EINTR when it stays stuck after a cancel. */
+/* Wait until fd takes bytes. 0, or -1 with EINTR if it is still stuck after a cancel. */
 static int wait_writable(struct out *o)
 {
     if (o->loop && loop_check(o->loop)) {

@@ -1,5 +1,5 @@
-/* place.c - see place.h. By openat, so that what was checked is what is opened. openat2 would refuse links,
- * but not those of somebody else alone, and a user may well have his state on another disk.
+/* place.c - see place.h. Uses openat, so that what is opened is what was checked. openat2 can only refuse all
+ * links, not just those of other users, and a user may well keep his state on another disk by a link.
  */
 #include "base/place.h"
 
@@ -16,13 +16,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-#define LINKS_MAX 40 /* as the kernel has it */
+#define LINKS_MAX 40 /* the kernel's limit */
 
 struct walk {
-    const char *path; /* as it was asked for, for messages */
-    char *rest;       /* what is still to be walked */
-    size_t own;       /* of that the last bytes are the caller's, the others a link's */
-    int at;           /* where we are */
+    const char *path; /* as the caller gave it, for messages */
+    char *rest;       /* what remains to be walked */
+    size_t own;       /* its last bytes are the caller's; the others came from a link */
+    int at;           /* the folder reached so far */
     int links;
 };
 
@@ -33,7 +33,7 @@ static int refuse(const struct walk *w, uid_t owner, struct error *err)
                      (unsigned)owner);
 }
 
-/* The link name in w->at: its text takes the place of its name. */
+/* Follow the link name in w->at: its text replaces its name in the path. */
 static int take_link(struct walk *w, const char *name, struct error *err)
 {
     autoclose int link = openat(w->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -61,7 +61,7 @@ static int take_link(struct walk *w, const char *name, struct error *err)
     return 0;
 }
 
-/* One component. O_DIRECTORY, or a home that is mounted on demand would not be. */
+/* Take one component. O_DIRECTORY makes the kernel mount a home that is mounted on demand. */
 static int step(struct walk *w, const char *name, bool make, struct error *err)
 {
     int next = openat(w->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -126,7 +126,7 @@ static const char *name_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* As root a second name is refused too: it may be a file of the system that somebody has linked to. */
+/* For root, a second hard link is refused too: it may be a system file that somebody has linked to. */
 static int check_file(int fd, const char *shown, struct error *err)
 {
     struct stat st;
@@ -143,7 +143,7 @@ static int check_file(int fd, const char *shown, struct error *err)
     return 0;
 }
 
-/* Where a link at the end of path leads, as a path; NULL with err. */
+/* The path that a link at the end of path leads to; NULL with err. */
 static char *link_target(int folder, const char *path, const char *shown, struct error *err)
 {
     struct walk w = {.path = shown, .rest = xstrdup(""), .at = fcntl(folder, F_DUPFD_CLOEXEC, 0)};
@@ -151,7 +151,7 @@ static char *link_target(int folder, const char *path, const char *shown, struct
     char *target = NULL;
 
     if (take_link(&w, name_of(path), err) == 0) {
-        size_t n = strlen(w.rest) - 1; /* the slash before what followed, which was nothing */
+        size_t n = strlen(w.rest) - 1; /* the slash before the last component */
 
         target = *w.rest == '/' ? xmemdup0(w.rest, n) : xasprintf("%s/%.*s", base, (int)n, w.rest);
     }
@@ -200,7 +200,7 @@ int place_read(const char *path, size_t max, struct buf *out, struct error *err)
     return file_read(proc, max, out, err);
 }
 
-/* file_write gives it its name by a rename, which replaces a link instead of following it. */
+/* file_write renames the file into place, which would replace a link instead of following it. */
 int place_write(const char *path, const void *data, size_t len, bool sync, struct error *err)
 {
     autofree char *base = folder_of(path);

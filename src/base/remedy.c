@@ -9,7 +9,7 @@
 
 struct words {
     const char *shell, *chat;
-}; /* chat NULL: the same */
+}; /* chat NULL: the same text in the chat */
 
 static const struct words table[REMEDY_END] = {
     [REMEDY_NONE] = {"", NULL},

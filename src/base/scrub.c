@@ -1,6 +1,6 @@
-/* scrub.c - see scrub.h. Two stages: bytes become characters (invalid ones U+FFFD), characters run through
- * the states of a terminal's escape parser, so that what a terminal would take for a sequence is taken for
- * one here, and dropped.
+/* scrub.c - see scrub.h. There are two stages. Bytes become characters (invalid ones U+FFFD); characters pass
+ * through the states of a terminal's escape parser, so that whatever a terminal would take for a sequence is
+ * recognised and dropped.
  */
 #include "base/scrub.h"
 
@@ -13,22 +13,22 @@
 #include "base/utf8.h"
 
 enum {
-    GIVE_UP = 4096, /* bytes of a sequence without end */
-    MARKS = 8,      /* combining marks in a row */
+    GIVE_UP = 4096, /* bytes after which an unfinished sequence is given up */
+    MARKS = 8,      /* combining marks allowed in a row */
 };
 
 enum state {
     GROUND,
     ESCAPE,        /* after ESC */
-    ESCAPE_MIDDLE, /* after ESC and 0x20..0x2f: charset choice and the like */
+    ESCAPE_MIDDLE, /* after ESC and 0x20..0x2f: charset selection and the like */
     CSI,
-    OSC,        /* ended by BEL or ST */
-    STRING,     /* DCS, APC, PM, SOS, and the window title of screen: ended by ST only */
-    OSC_ESCAPE, /* ESC inside: the first half of ST, or the begin of another sequence */
+    OSC,        /* ends with BEL or ST */
+    STRING,     /* DCS, APC, PM, SOS, and screen's window title: end with ST only */
+    OSC_ESCAPE, /* ESC inside a string: the first half of ST, or the start of another sequence */
     STRING_ESCAPE,
 };
 
-/* cr: what a carriage return waits for. */
+/* cr: whether a carriage return is waiting for what follows it. */
 enum { CR_NONE, CR_SEEN };
 
 void scrub_init(struct scrub *s, enum scrub_for target)
@@ -36,8 +36,8 @@ void scrub_init(struct scrub *s, enum scrub_for target)
     *s = (struct scrub){.target = target};
 }
 
-/* Characters without a shape of their own that can hide text, or reorder it (Trojan Source, ASCII smuggling
- * by tags and variation selectors). Marks that combine are not among them. */
+/* Characters without a shape of their own that can hide or reorder text (Trojan Source, ASCII smuggling by
+ * tags and variation selectors). Combining marks are not among them. */
 static bool invisible(uint32_t c)
 {
     static const struct {
@@ -57,14 +57,14 @@ static bool invisible(uint32_t c)
     return false;
 }
 
-/* A printable character for the target, outside of any sequence. */
+/* Write a printable character for the target; it is outside any sequence. */
 static void print(struct scrub *s, uint32_t c, struct buf *out)
 {
     if (s->target == SCRUB_TERMINAL && c >= 0x80) {
         if (c == 0x2028 || c == 0x2029)
             c = '\n';
         if (invisible(c))
-            /* and the count of marks goes on: a second scrubbing must find nothing left to do */
+            /* Keep counting marks: scrubbing the result again must change nothing. */
             return;
         if (c != '\n' && utf8_width(c) == 0) {
             if (++s->marks > MARKS)
@@ -80,7 +80,7 @@ static void print(struct scrub *s, uint32_t c, struct buf *out)
         utf8_add(out, c);
 }
 
-/* A carriage return is decided by what follows it directly. */
+/* What follows a carriage return directly decides what becomes of it. */
 static void settle_cr(struct scrub *s, uint32_t next, struct buf *out)
 {
     if (s->cr == CR_NONE)
@@ -90,7 +90,7 @@ static void settle_cr(struct scrub *s, uint32_t next, struct buf *out)
         if (next == '\n')
             buf_addch(out, '\r');
     } else if (next != '\n') {
-        buf_addch(out, '\n'); /* a progress bar that overwrites its line */
+        buf_addch(out, '\n'); /* a progress bar overwriting its line */
         s->marks = 0;
     }
 }
@@ -133,7 +133,7 @@ static void ground(struct scrub *s, uint32_t c, struct buf *out)
     }
 }
 
-/* The character after ESC. True when it belonged to the sequence. */
+/* Handle the character after ESC. True if it belonged to the sequence. */
 static bool escape(struct scrub *s, uint32_t c)
 {
     switch (c) {
@@ -162,7 +162,7 @@ static bool escape(struct scrub *s, uint32_t c)
     }
 }
 
-/* A character within OSC and the like. */
+/* Handle a character within OSC and the like. */
 static void in_string(struct scrub *s, uint32_t c)
 {
     bool osc = s->state == OSC;
@@ -179,7 +179,7 @@ static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *o
         return;
     }
     s->eaten += bytes;
-    bool ours = true; /* the character was part of the sequence */
+    bool ours = true; /* the character is part of the sequence */
     switch ((enum state)s->state) {
     case ESCAPE:
         ours = escape(s, c);
@@ -204,7 +204,7 @@ static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *o
     case STRING_ESCAPE:
         if (c == '\\')
             s->state = GROUND;
-        else /* a terminal gives the string up and begins the new sequence */
+        else /* a terminal drops the string and begins the new sequence */
             ours = escape(s, c);
         break;
     case GROUND:
@@ -216,7 +216,7 @@ static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *o
         s->state = GROUND;
 }
 
-/* The run of bytes that stand for themselves in every target: most of all text. */
+/* Length of the run of bytes that every target shows unchanged: most of any text. */
 static size_t plain_run(const char *text, size_t len)
 {
     size_t i = 0;
@@ -241,7 +241,7 @@ static void feed_byte(struct scrub *s, char byte, struct buf *out)
     } else if (had == 1) {
         feed_char(s, 0xfffd, 1, out);
     } else {
-        /* A begun character was broken off: one U+FFFD for it, and this byte begins anew. */
+        /* A character was cut short: write one U+FFFD for it and start again with this byte. */
         feed_char(s, 0xfffd, had - 1, out);
         feed_byte(s, byte, out);
     }

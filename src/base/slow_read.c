@@ -46,7 +46,7 @@ ssize_t slow_read(const struct slow_reader *s, void *buf, size_t size, struct er
         n = read(s->fd, buf, size);
         if (n >= 0)
             return n;
-        /* EAGAIN: someone who shares the descriptor made it non-blocking, and another reader was faster */
+        /* EAGAIN: another process that shares the descriptor made it non-blocking and read first. */
         if (errno != EINTR && errno != EAGAIN)
             return error_errno(err, "reading %s", s->name);
     }

@@ -22,7 +22,7 @@ static size_t authority_len(const char *url)
     return strcspn(authority(url), "/?#");
 }
 
-/* The authority without "user:password@": [*from, *to). */
+/* Find the authority without "user:password@": [*from, *to). */
 static void without_credentials(const char *url, const char **from, const char **to)
 {
     *from = authority(url);
@@ -32,7 +32,7 @@ static void without_credentials(const char *url, const char **from, const char *
             *from = p + 1;
 }
 
-/* The host in its own buffer, brackets of IPv6 kept. False when it is empty, too long, or its port is none.
+/* Copy the host, with the brackets of IPv6. False if it is empty or too long, or if the port is not valid.
  */
 static bool host_of(const char *url, char *host, size_t size)
 {
@@ -138,7 +138,7 @@ char *url_from_host(const char *text, int port)
     bool has_port = memchr(end, ':', (size_t)(rest - end)) != NULL;
     size_t name = has_port ? (size_t)((const char *)memchr(end, ':', (size_t)(rest - end)) - p)
                            : (size_t)(rest - p);
-    /* where a server listens is not where one connects */
+    /* a server may listen on this address, but nobody can connect to it */
     bool any = (name == 7 && strncmp(p, "0.0.0.0", 7) == 0) || name == 0;
     const char *path = strlen(rest) >= 3 && strcmp(rest + strlen(rest) - 3, "/v1") == 0 ? "" : "/v1";
 

@@ -1,4 +1,4 @@
-/* utf8.c - UTF-8 as RFC 3629 has it. Widths are in utf8_width.c. */
+/* utf8.c - UTF-8 as defined by RFC 3629. Widths are in utf8_width.c. */
 #include "base/utf8.h"
 
 #include <string.h>
@@ -17,8 +17,8 @@ int utf8_decode(const char *s, size_t len, uint32_t *cp)
         *cp = c;
         return 1;
     }
-    /* The bounds of the second byte rule out overlong forms, surrogates and what lies above U+10FFFF (RFC
-     * 3629, 4). */
+    /* The bounds of the second byte exclude overlong forms, surrogates and anything above U+10FFFF (RFC 3629,
+     * 4). */
     unsigned n, low = 0x80, high = 0xbf;
     uint32_t v;
     if (c >= 0xc2 && c <= 0xdf) {
@@ -54,7 +54,7 @@ int utf8_decode(const char *s, size_t len, uint32_t *cp)
     return (int)n;
 }
 
-/* The length of the valid text at the front. Eight ASCII bytes at a time, since most text is ASCII. */
+/* Length of the valid text at the front. Takes eight ASCII bytes at a time, since most text is ASCII. */
 static size_t valid_span(const char *s, size_t len)
 {
     size_t i = 0;
@@ -110,8 +110,8 @@ void utf8_add(struct buf *out, uint32_t cp)
     buf_add(out, c, n);
 }
 
-/* Length of the begun character at s, which is invalid or incomplete: what one U+FFFD stands for (the longest
- * prefix of a possible character, at least one byte). */
+/* Length of the invalid or incomplete character at s, for which one U+FFFD stands: the longest prefix of a
+ * possible character, at least one byte. */
 static size_t broken_span(const char *s, size_t len)
 {
     uint32_t cp;
@@ -121,7 +121,7 @@ static size_t broken_span(const char *s, size_t len)
     return n;
 }
 
-/* One piece without NUL. */
+/* Repair one piece that has no NUL. */
 static void repair_piece(struct buf *out, const char *s, size_t len)
 {
     while (len > 0) {
@@ -158,5 +158,5 @@ size_t utf8_cut(const char *s, size_t len, size_t at)
     size_t cut = at;
     while (cut > 0 && at - cut < 3 && ((unsigned char)s[cut] & 0xc0) == 0x80)
         cut--;
-    return ((unsigned char)s[cut] & 0xc0) == 0x80 ? at : cut; /* not valid text: any cut is as good */
+    return ((unsigned char)s[cut] & 0xc0) == 0x80 ? at : cut; /* invalid text can be cut anywhere */
 }

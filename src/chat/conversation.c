@@ -1,4 +1,4 @@
-/* conversation.c - turns as plain data, and the rules that every service holds us to (WIRE 7). */
+/* conversation.c - turns as plain data, and the rules that every service enforces. */
 #include "chat/conversation.h"
 
 #include <stdint.h>
@@ -57,7 +57,7 @@ void conversation_release(struct conversation *c)
     conversation_init(c);
 }
 
-/* A new empty turn at index at. */
+/* Insert a new empty turn at index at. */
 static struct turn *insert(struct conversation *c, size_t at, enum turn_role role)
 {
     if (c->n == c->alloc) {
@@ -71,7 +71,7 @@ static struct turn *insert(struct conversation *c, size_t at, enum turn_role rol
     return t;
 }
 
-/* before and then text, repaired. */
+/* before and text joined, repaired. */
 static char *good_text(const char *before, const char *text, size_t len)
 {
     struct buf b = BUF_INIT(0);
@@ -101,14 +101,14 @@ void conversation_user(struct conversation *c, const char *text, size_t len)
     last->text = good_text(before, text, len);
 }
 
-/* Nine letters and digits: Mistral takes nothing else. */
+/* Nine letters and digits: Mistral accepts nothing else. */
 static char *make_id(void)
 {
     static const char set[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     static uint64_t count;
     unsigned char r[9];
     if (getrandom(r, sizeof(r), GRND_NONBLOCK) != (ssize_t)sizeof(r)) {
-        /* unique is enough: nobody has to guess it in vain */
+        /* it only has to be unique, not hard to guess */
         uint64_t v = (uint64_t)clock_us() * 1000 + ++count;
         for (size_t i = 0; i < sizeof(r); i++, v /= 62)
             r[i] = (unsigned char)(v % 62);
@@ -127,9 +127,8 @@ static bool is_object(const char *text)
     return json_type(j) == JSON_OBJECT;
 }
 
-/* Services refuse a history with a missing or repeated id, or with arguments that are no object, for ever
- * after. What gets this far in such a state is made sendable here; src/llm has told the model about it
- * before. */
+/* Once an id is missing or repeated, or arguments are not an object, services refuse the history for ever.
+ * Such a call is made acceptable here; src/calls has already told the model about it. */
 static void make_sendable(struct call *calls, size_t i)
 {
     struct call *call = &calls[i];
@@ -264,7 +263,7 @@ static int check_calls(const struct turn *t, size_t i, struct error *err)
     return 0;
 }
 
-/* The results directly behind assistant turn i. */
+/* Check the results directly after assistant turn i. */
 static int check_results(const struct conversation *c, size_t i, struct error *err)
 {
     const struct turn *t = &c->v[i];
@@ -302,7 +301,7 @@ static int check_turn(const struct conversation *c, size_t i, struct error *err)
     return 0;
 }
 
-/* Strict templates alternate: user, assistant with its results, and so on. */
+/* Strict chat templates alternate: user, assistant with its results, and so on. */
 static int check_order(const struct conversation *c, size_t i, struct error *err)
 {
     enum turn_role role = c->v[i].role;

@@ -34,7 +34,7 @@ bool question_has_answer(enum question_status s)
     return s == QUESTION_ANSWERED || s == QUESTION_CODE_FAILED || s == QUESTION_UNDELIVERED;
 }
 
-/* The place of a code in the order of DESIGN 2; what ends a script at once ranks above what does not. */
+/* The rank of a code: one that ends a script at once ranks above one that does not. */
 static int rank(int code)
 {
     static const int order[] = {0, 4, 1, 5, 75, 77, 3, 2, 141, 130, 143};
@@ -42,7 +42,7 @@ static int rank(int code)
         if (order[i] == code)
             return i;
     }
-    return 2; /* unknown: like 1 */
+    return 2; /* unknown codes rank like 1 */
 }
 
 int exit_code_worse(int a, int b)

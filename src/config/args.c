@@ -1,4 +1,4 @@
-/* args.c - see args.h. getopt_long is not used: it permutes, abbreviates, prints by itself, and cannot
+/* args.c - see args.h. getopt_long is not used: it permutes and abbreviates, prints by itself, and cannot
  * suggest. */
 #include "config/args.h"
 
@@ -23,7 +23,7 @@ static void add(struct args *a, const struct option *o, const char *value, bool 
         a->help = true;
 }
 
-/* What people type who know other programs. */
+/* Options that people type out of habit from other programs. */
 static const char *habit(const char *word)
 {
     static const struct {
@@ -57,7 +57,7 @@ static int unknown(const char *word, size_t name_len, struct error *err)
     return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\n%s", shown, line);
 }
 
-/* "--name", "--name=value", or "--name" and the next word. Returns how many words were used, or -1. */
+/* "--name", "--name=value", or "--name" and the next word. Returns the number of words used, or -1. */
 static int long_option(struct args *a, char *const *argv, struct error *err)
 {
     const char *name = argv[0] + 2, *eq = strchr(name, '=');
@@ -128,7 +128,7 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
                              "\"%s\" is reserved for a future command\n"
                              "To ask it as a question: sandpiper -p %s",
                              word, word);
-    /* "doctr" is no question. A longer way from a command is left to the model. */
+    /* "doctr" is not a question. A word further from any command is left to the model. */
     for (size_t i = 0; i < countof(commands); i++)
         if (strlen(commands[i].word) >= 4 && name_one_edit_away(word, commands[i].word))
             return error_set(err, ERROR_USAGE, 0,
@@ -139,7 +139,7 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
     return 0;
 }
 
-/* As the user writes them. */
+/* The names as the user writes them. */
 static const char *const command_names[] = {
     [COMMAND_ASK] = "",
     [COMMAND_EXEC] = "exec",
@@ -155,7 +155,7 @@ static const char *const command_names[] = {
     [COMMAND_HELP] = "help",
 };
 
-/* "--help all", "--help exec", "exec --help": which page. */
+/* "--help all", "--help exec", "exec --help": find out which page is wanted. */
 static void help_wanted(struct args *a, const char *next)
 {
     bool debug = a->command == COMMAND_DEBUG_REPLY || a->command == COMMAND_DEBUG_REQUEST;
@@ -216,7 +216,7 @@ static const char *value_of(const struct args *a, const char *flag)
     return NULL;
 }
 
-/* From FILE or -c CODE on the words are the code's own, also those that begin with a dash: as python3 has it.
+/* From FILE or -c CODE on, all words belong to the code, even those that begin with a dash, as with python3.
  */
 static bool code_named(const struct args *a)
 {
@@ -246,7 +246,7 @@ static int check_exec(const struct args *a, struct error *err)
     return 0;
 }
 
-/* Is each option one of this command's? */
+/* Does each option belong to this command? */
 static int check_options(const struct args *a, struct error *err)
 {
     static const int takes[] = {
@@ -255,7 +255,7 @@ static int check_options(const struct args *a, struct error *err)
         [COMMAND_CONFIG] = FOR_CONFIG,
         [COMMAND_DEBUG_REPLY] = FOR_REPLY,
         [COMMAND_DEBUG_REQUEST] = FOR_REQUEST,
-        /* these take what config takes */
+        /* these accept the options of config */
         [COMMAND_DOCTOR] = FOR_CONFIG | FOR_DOCTOR,
         [COMMAND_GC] = FOR_CONFIG,
         [COMMAND_MODELS] = FOR_CONFIG | FOR_MODELS,
@@ -285,7 +285,7 @@ static int check_options(const struct args *a, struct error *err)
     return 0;
 }
 
-/* prompt: -p was given, and text is what it said. */
+/* prompt: -p was given with text. */
 static int check_question(const struct args *a, bool prompt, const char *text, struct error *err)
 {
     const char *how = value_of(a, "stdin");
@@ -310,7 +310,7 @@ static int check_question(const struct args *a, bool prompt, const char *text, s
     return 0;
 }
 
-/* What only the whole line can show. */
+/* Checks that need the whole line. */
 static int check(const struct args *a, bool prompt, const char *text, struct error *err)
 {
     if (a->command == COMMAND_DEBUG)
@@ -347,7 +347,7 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
         int used = 1;
 
         if (options && strcmp(word, "--") == 0)
-            options = first = false; /* what follows is no command */
+            options = first = false; /* no command can follow */
         else if (options && word[0] == '-' && word[1])
             used = word[1] == '-' ? long_option(a, argv + i, err) : short_options(a, argv + i, err);
         else if (first && first_word(a, word, &is_command, err) < 0)

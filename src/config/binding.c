@@ -1,16 +1,16 @@
-/* binding.c - see binding.h. Anything that is not named here goes without a key. */
+/* binding.c - see binding.h. Any combination not listed here gets no key. */
 #include "config/binding.h"
 
 bool binding_allows(const struct binding *b, enum key_origin key)
 {
     switch (b->url) {
-    case URL_ENTRY: /* an entry binds its URL to the variable it names, and to the key beside it */
+    case URL_ENTRY: /* an entry binds its URL to the variable it names, and to the key in the entry */
         return key == KEY_VARIABLE_ENV || key == KEY_VARIABLE_DOTENV || key == KEY_ENTRY_FILE
                || (key == KEY_OPTION_FILE && b->provider_from_file);
-    case URL_VARIABLE: /* variables of one place bind each other; .env only within itself */
+    case URL_VARIABLE: /* variables of one source bind each other; .env only within itself */
         return (key == KEY_VARIABLE_ENV && b->url_from == SOURCE_ENV)
                || (key == KEY_VARIABLE_DOTENV && b->url_from == SOURCE_DOTENV);
-    /* the key made for it, or that of the provider named beside it; never one of .env */
+    /* The key given for it, or the key of the provider named beside it; never one from .env. */
     case URL_OPTION:
         if (b->url_from == SOURCE_DOTENV || b->url_from == SOURCE_DEFAULT)
             return false;

@@ -1,5 +1,5 @@
-/* ca_cert.c - the file of certificates that the user names: looked at before anything is asked, so that a
- * wrong one is a plain error.
+/* ca_cert.c - checks the file of certificates that the user names before anything is asked, so that a wrong
+ * one is a plain error.
  */
 #include <string.h>
 #include <strings.h>
@@ -12,7 +12,8 @@
 
 #define FILE_MOST ((size_t)16 << 20)
 
-/* A certificate in PEM form. Its base64 is that of an ASN.1 sequence, which always begins with M. */
+/* Does the text contain a certificate in PEM form? Its base64 is an ASN.1 sequence, which always begins with
+ * M. */
 static bool has_certificate(const char *text)
 {
     static const char *const heads[] = {

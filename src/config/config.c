@@ -1,4 +1,4 @@
-/* config.c - the layers, one over the other, each value with its source. */
+/* config.c - applies the layers one over the other, and keeps the source of each value. */
 #include "config/config.h"
 
 #include <stdio.h>
@@ -58,10 +58,10 @@ const struct source *config_source(const struct config *c, const void *member)
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].offset == offset)
             return &c->source[i];
-    return &c->source[OPTION_MAX - 1]; /* always the default */
+    return &c->source[OPTION_MAX - 1]; /* this last source is always the default */
 }
 
-/* A numeric option's text as one double, for the range check; sizes and times stay far below 2^53. */
+/* Read a numeric option's text as a double for the range check; sizes and times stay far below 2^53. */
 static bool read_numeric(const struct option *o, const char *text, double *v)
 {
     int64_t n;
@@ -125,8 +125,8 @@ static int set_numeric(const struct setting *s, void *at, struct error *err)
     return 0;
 }
 
-/* A path in a file is meant from where that is, not from a working directory that may be somebody else's; and
- * no shell expands its "~/". */
+/* A path in a file is relative to that file's folder, not to a working directory that may belong to somebody
+ * else. No shell expands its "~/", so that is done here. */
 static const char *keep_path(struct config *c, const char *path, const char *file)
 {
     const char *slash = strrchr(file, '/'), *home = config_env(c, "HOME");
@@ -152,7 +152,8 @@ int config_set(struct config *c, const struct setting *s, struct error *err)
     case OPTION_NOT:
         if (text && !value_bool(text, &on))
             return config_wrong(s, err);
-        *(bool *)at = text || o->type == OPTION_BOOL ? on : false; /* the flag --no-stream has no text */
+        /* a flag such as --no-stream has no text */
+        *(bool *)at = text || o->type == OPTION_BOOL ? on : false;
         break;
     case OPTION_CHOICE:
         if (!value_choice(text, o->choices))
@@ -226,7 +227,8 @@ static int apply_flags(struct config *c, const struct args *a, struct error *err
     return 0;
 }
 
-/* What a flag or the environment says of an option that must be known before the layers are read; or NULL. */
+/* The value of an option that must be known before the layers are read, from its flag or the environment; or
+ * NULL. */
 static const char *named_early(const struct config *c, const struct args *a, size_t offset, const char *env)
 {
     const char *named = config_env(c, env);
@@ -237,7 +239,7 @@ static const char *named_early(const struct config *c, const struct args *a, siz
     return named;
 }
 
-/* Which config.yaml: --config, SANDPIPER_CONFIG, or the standard place. Those that were named must be there.
+/* Find config.yaml: --config, SANDPIPER_CONFIG, or the standard place. A file that was named must exist.
  */
 static bool find_file(struct config *c, const struct args *a)
 {
@@ -251,7 +253,7 @@ static bool find_file(struct config *c, const struct args *a)
     return named != NULL;
 }
 
-/* config.yaml's word is in c already. */
+/* The value from config.yaml is in c already. */
 static bool wants_dotenv(const struct config *c, const struct args *a)
 {
     const char *how = named_early(c, a, offsetof(struct config, dotenv_how), "SANDPIPER_DOTENV");
@@ -302,7 +304,7 @@ int config_load(struct config *c, int argc, char *const *argv, char *const *env,
 
 void config_release(struct config *c)
 {
-    for (size_t i = 0; i < c->pool.n; i++) /* keys among them */
+    for (size_t i = 0; i < c->pool.n; i++) /* it contains keys */
         explicit_bzero(c->pool.v[i], strlen(c->pool.v[i]));
     argv_release(&c->pool);
     argv_release(&c->add);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-#define ENTRIES_MAX 1000 /* looking for twins is quadratic; nobody's .env has more */
+#define ENTRIES_MAX 1000 /* the search for duplicates is quadratic; no real .env has more */
 
 struct cursor {
     const char *p, *end;
@@ -36,7 +36,7 @@ static void skip_line(struct cursor *c)
     c->line++;
 }
 
-/* [A-Za-z_][A-Za-z0-9_]*; NULL when there is none here. */
+/* Read [A-Za-z_][A-Za-z0-9_]*; NULL if there is none here. */
 static char *read_name(struct cursor *c)
 {
     const char *start = c->p;
@@ -53,8 +53,8 @@ static char escaped(char c)
     return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
 }
 
-/* Behind the opening quote. false when it is never closed: then only this line is given up, not the rest of
- * the file. */
+/* Read from after the opening quote. False if the quote is never closed: then only this line is dropped, not
+ * the rest of the file. */
 static bool read_quoted(struct cursor *c, char quote, struct buf *out)
 {
     struct cursor at = *c;

@@ -14,7 +14,7 @@
 #include "config/endpoint_key.h"
 #include "config/folder.h"
 
-/* Is there something of this provider in the environment (or .env), enough to choose it? */
+/* Does the environment (or .env) hold enough of this provider to choose it? */
 static bool is_there(const struct config *c, const struct provider *p, enum variable_place in)
 {
     struct source from;
@@ -24,15 +24,15 @@ static bool is_there(const struct config *c, const struct provider *p, enum vari
            || (p->host_variable && endpoint_variable(c, p->host_variable, in, &from));
 }
 
-/* The user himself has a key or a URL of it, in the environment or in config.yaml: there a folder's .env has
- * no say about where it is. */
+/* The user has its key or URL in the environment or in config.yaml. Then a folder's .env cannot say where it
+ * is. */
 static bool is_own(const struct config *c, const struct provider *p)
 {
     return is_there(c, p, IN_ENVIRONMENT) || p->api_key || p->api_key_command.n || p->url_line;
 }
 
-/* A value that becomes a part of a path must not be able to become anything else. At the very beginning it is
- * a URL, which url_check reads. */
+/* A value that becomes part of a path must stay one part. At the beginning of base_url it is a URL instead,
+ * which url_check reads. */
 static bool path_part(const char *s)
 {
     for (const char *p = s; *p; p++)
@@ -41,7 +41,7 @@ static bool path_part(const char *s)
     return *s && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
 }
 
-/* The entry's base_url with its {NAME}s filled in. One that is not set is an error. */
+/* Fill in the {NAME}s of the entry's base_url. A variable that is not set is an error. */
 static int fill_in(struct config *c, struct endpoint *e, enum variable_place in, struct error *err)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(4096);
@@ -68,7 +68,7 @@ static int fill_in(struct config *c, struct endpoint *e, enum variable_place in,
         buf_addstr(&out, trimmed);
         from.name = from.kind == SOURCE_ENV ? config_keep(c, name) : from.name;
         if (e->binding.url != URL_VARIABLE || from.kind < e->url_source.kind)
-            e->url_source = from; /* the least trusted of its variables */
+            e->url_source = from; /* the least trusted source among its variables */
         e->binding.url = URL_VARIABLE;
         p = close + 1;
     }
@@ -79,7 +79,7 @@ static int fill_in(struct config *c, struct endpoint *e, enum variable_place in,
     return 0;
 }
 
-/* The place that a service has always: its own host, or for what listens on this machine its own port. */
+/* Is this the service's usual place? That is its own host, or on this machine its own port. */
 static bool usual_place(const struct endpoint *e, const struct provider *p)
 {
     autofree char *usual = url_trim(p->base_url);
@@ -89,7 +89,7 @@ static bool usual_place(const struct endpoint *e, const struct provider *p)
                && url_same_service(e->base_url, p->base_url));
 }
 
-/* The URL of a provider's entry: a variable that replaces it, or its own text. */
+/* The URL of a provider's entry: from the variable that replaces it, or its own text. */
 static int entry_url(struct config *c, struct endpoint *e, struct error *err)
 {
     const struct provider *p = e->entry;
@@ -159,7 +159,7 @@ static const struct provider *named_provider(const struct config *c, const char 
 
 static int implicit_choice(struct config *c, struct endpoint *e, int last, struct error *err);
 
-/* A folder may choose among the providers that the user has something of himself; others only where the
+/* A folder may choose among the providers for which the user has something configured; others only if the
  * environment chooses none. */
 static bool folder_may_name(struct config *c, const char *name)
 {
@@ -185,7 +185,8 @@ static bool layer_chooses(struct config *c, int k)
            && (k != SOURCE_DOTENV || folder_may_name(c, layer->provider.value));
 }
 
-/* Somebody said where: the highest layer with a provider or a base URL. 0 also when nobody did. */
+/* Somebody said where: use the highest layer with a provider or a base URL. Also returns 0 if there is none.
+ */
 static int explicit_choice(struct config *c, struct endpoint *e, struct error *err)
 {
     int k = SOURCE_FLAG;
@@ -217,8 +218,8 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
     return 0;
 }
 
-/* Nobody said where, but a key or a URL lies there: the environment's (layer 0) counts before .env's (1),
- * both before config.yaml's (2). */
+/* Nobody said where, but a key or a URL is set: in the environment (layer 0), then in .env (1), then in
+ * config.yaml (2). */
 static int implicit_choice(struct config *c, struct endpoint *e, int last, struct error *err)
 {
     struct error earlier = {0};
@@ -245,7 +246,7 @@ static int implicit_choice(struct config *c, struct endpoint *e, int last, struc
     return earlier.kind ? -1 : 0;
 }
 
-/* The highest layer that names a model; but one that was named beside another provider belongs there. */
+/* Use the highest layer that names a model, except a model that was named beside another provider. */
 static void choose_model(struct config *c, struct endpoint *e)
 {
     int chosen = e->binding.url == URL_OPTION ? (int)e->url_source.kind : (int)e->provider_source.kind;
@@ -262,7 +263,7 @@ static void choose_model(struct config *c, struct endpoint *e)
         e->model_source = layer->model.from;
         return;
     }
-    /* What listens on this machine has models of its own. */
+    /* A server on this machine has models of its own. */
     if (e->entry && e->entry->models.n && !(e->elsewhere && url_is_loopback(e->base_url))) {
         e->models = &e->entry->models;
         e->model = e->models->v[0];
@@ -271,7 +272,7 @@ static void choose_model(struct config *c, struct endpoint *e)
     }
 }
 
-/* What is said for all goes before the provider's entry. */
+/* A value set for all providers goes before the provider's entry. */
 static void choose_api(struct config *c, struct endpoint *e)
 {
     e->api = e->entry ? e->entry->api : PROVIDER_CHAT_COMPLETIONS;

@@ -1,5 +1,5 @@
-/* endpoint_key.c - the key that goes to an endpoint: looked for at each place in turn, taken where binding.h
- * allows it. */
+/* endpoint_key.c - finds the key for an endpoint: looks at each place in turn, and takes a key only where
+ * binding.h allows it. */
 #include "config/endpoint_key.h"
 
 #include <ctype.h>
@@ -45,7 +45,7 @@ const char *endpoint_key_variable(const struct config *c, const struct provider 
     return NULL;
 }
 
-/* What lies at one place: a key, or a command that prints it, or neither. */
+/* What was found at one place: a key, a command that prints it, or neither. */
 struct found_key {
     const char *key;
     const struct argv *command;
@@ -87,7 +87,7 @@ static struct found_key key_from(const struct config *c, const struct endpoint *
     return f;
 }
 
-/* A copy without blanks around it; a line break in the middle would end the header it is sent in. */
+/* Copy the key without blanks around it. A line break inside is refused, since it would end the header. */
 static int clean_key(const char *key, const char *where, char **out, struct error *err)
 {
     size_t len;

@@ -133,7 +133,7 @@ static bool is_date(const char *s)
     return true;
 }
 
-/* Words without quotes are what they look like, as in YAML. */
+/* Unquoted words get the type they look like, as in YAML. */
 static struct json *to_json(const struct ydoc *y)
 {
     double number;

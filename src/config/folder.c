@@ -17,12 +17,12 @@
 #include "config/endpoint.h"
 
 #define KEPT_MAX   ((size_t)256 * 1024)
-#define KEPT_LINES 500 /* with the longest of paths they do not all fit; then the oldest go */
+#define KEPT_LINES 500 /* with very long paths fewer fit; the oldest are dropped */
 
 static const char allow_word[] = "allow ", deny_word[] = "deny ";
 
-/* "DIGEST PATH", the digest being of path and content. The path is only for who reads the file. The caller
- * frees; NULL: the folder is gone. */
+/* "DIGEST PATH", with the digest of path and content. The path is only for people who read the file. The
+ * caller frees it; NULL: the folder is gone. */
 static char *identity(const struct config *c)
 {
     struct buf both autorelease(buf_release) = BUF_INIT(0);
@@ -65,7 +65,7 @@ static enum folder_answer recall(const char *path, const char *who)
     return FOLDER_NOBODY;
 }
 
-/* The same path with another digest is an older content of that file. */
+/* The same path with another digest is older content of that file. */
 static bool same_path(const char *line, size_t n, const char *who)
 {
     const char *path = strchr(who, ' ');
@@ -94,7 +94,7 @@ static int remember(const char *path, const char *who, bool allowed, struct erro
     return place_write(path, buf_str(&next), next.len, true, err);
 }
 
-/* HOST or HOST:PORT, from a URL that url_check() has let through. */
+/* HOST or HOST:PORT of a URL that url_check() accepted. */
 static char *host_of(const struct endpoint *e)
 {
     const char *host = strstr(e->base_url, "//") + 2;
@@ -139,7 +139,7 @@ enum folder_answer folder_verdict(struct config *c, const struct endpoint *e, st
 
 void folder_leave_out(struct config *c)
 {
-    for (size_t i = 0; i < c->dotenv.n; i++) /* the names stay: sources point to them */
+    for (size_t i = 0; i < c->dotenv.n; i++) /* keep the names: sources point to them */
         explicit_bzero(c->dotenv.v[i].value, strlen(c->dotenv.v[i].value));
     c->choice[SOURCE_DOTENV] = (struct config_choice){0};
 }

@@ -1,5 +1,5 @@
-/* help.c - the option table as text for --help: a first screen, a page for each command, and everything. 79
- * columns, so that no terminal breaks a line for us.
+/* help.c - prints the option table for --help: a first screen, a page for each command, and everything. Uses
+ * 79 columns, so that no terminal wraps a line.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "config/option.h"
 
 #define COLUMNS 79
-#define TEXT_AT 28 /* column of the text beside an option */
+#define TEXT_AT 28 /* column of an option's description */
 
 static const char first_screen[] =
     "Usage: sandpiper [OPTION]... \"QUESTION\"  one question, one answer on stdout\n"
@@ -50,9 +50,9 @@ static const char codes[] = "\n"
                             "77 credentials refused, 130 interrupted, 141 stdout is closed, 143 terminated.\n"
                             "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml.\n";
 
-/* groups: those of which every option for this command is shown; also: single options beside them, between
- * blanks. What is for one command alone is always shown there. Options that mean nothing to a command but are
- * taken (an alias may carry them) are not. */
+/* groups: every option of these groups that works with the command is shown; also: single options beside
+ * them, separated by blanks. Options of one command alone are always shown there. Options that a command
+ * accepts without effect (an alias may carry them) are not shown. */
 static const struct topic {
     const char *name;
     int here;

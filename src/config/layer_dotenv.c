@@ -1,5 +1,5 @@
-/* layer_dotenv.c - the .env of the working directory into struct config. The directory may be hostile: what
- * may be set is a short list. */
+/* layer_dotenv.c - reads the .env of the working directory into struct config. The directory may be hostile,
+ * so only a short list of names may be set. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "config/config.h"
 #include "config/layers.h"
 
-/* A variable that a provider's entry names: its key, its URL, or a part of its URL. */
+/* A variable that a provider's entry names: for its key, its URL, or a part of its URL. */
 static bool providers_variable(const struct config *c, const char *name)
 {
     autofree char *braced = xasprintf("{%s}", name);
@@ -31,7 +31,7 @@ static bool providers_variable(const struct config *c, const char *name)
     return false;
 }
 
-/* What would change how we reach the endpoint or trust it: never from a folder. */
+/* Variables that would change how we reach or trust the endpoint: never accepted from a folder. */
 static bool dangerous(const char *name)
 {
     static const char *const names[] = {"HTTP_PROXY",     "HTTPS_PROXY",        "ALL_PROXY",
@@ -69,7 +69,7 @@ int config_apply_dotenv(struct config *c, const char *text, size_t len, struct e
                 argv_pushf(&c->notices,
                            ".env:%d: %.60s is ignored: .env may only set provider, model, key and base URL",
                            e->line, e->name);
-            explicit_bzero(e->value, strlen(e->value)); /* not ours to keep */
+            explicit_bzero(e->value, strlen(e->value)); /* we have no use for it, and it may be a secret */
         }
     }
     return 0;
@@ -94,7 +94,7 @@ int config_load_dotenv(struct config *c, struct error *err)
             argv_pushf(&c->notices, ".env cannot be read: %s", strerror(errno));
         return 0;
     }
-    if (S_ISDIR(st.st_mode)) /* a virtual environment */
+    if (S_ISDIR(st.st_mode)) /* it is a virtual environment */
         return 0;
     if (!S_ISREG(st.st_mode)) {
         argv_push(&c->notices, ".env is not a regular file; it was not read");

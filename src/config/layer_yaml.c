@@ -1,5 +1,5 @@
-/* layer_yaml.c - config.yaml into struct config: options, providers, models. Everything unknown or of a wrong
- * type is an error with its line. */
+/* layer_yaml.c - reads config.yaml into struct config: options, providers, models. Anything unknown or of a
+ * wrong type is an error with its line. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -81,8 +81,8 @@ static bool holds_key(const struct config *c)
     return false;
 }
 
-/* S06: another owner's file could send everything we say elsewhere; one that others can read gives the key
- * away. */
+/* A file that another user owns could redirect everything we send; a file that others can read exposes the
+ * key. */
 int config_load_yaml(struct config *c, bool must, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(YDOC_MAX + 1);

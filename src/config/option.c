@@ -1,4 +1,4 @@
-/* option.c - the table of options, and looking things up in it. */
+/* option.c - the table of options, and lookups in it. */
 #include "config/option.h"
 
 #include <stddef.h>
@@ -205,7 +205,7 @@ bool option_takes_argument(const struct option *o)
     return o->type != OPTION_BOOL && o->type != OPTION_NOT;
 }
 
-/* Edits to get from a to b: insert, remove, replace, or swap two neighbours. Words over 31 bytes are nobody's
+/* Number of edits from a to b: insert, remove, replace, or swap two neighbours. A word over 31 bytes is not a
  * typo. */
 static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
 {
@@ -246,7 +246,7 @@ const char *nearest_name(const char *word, size_t len, const char *const *names)
         size_t n = strlen(*names);
         unsigned d = distance(word, len, *names, n);
         if (d > 0 && len >= 3 && n > len && strncmp(*names, word, len) == 0)
-            d = 1; /* a beginning of it is as good as a typo */
+            d = 1; /* a prefix counts as a typo */
         if (d < least) {
             least = d;
             best = *names;

@@ -77,7 +77,7 @@ void profiles_release(struct profiles *p)
     *p = (struct profiles){0};
 }
 
-/* The whole name, or what follows its last slash: gateways put the maker in front. */
+/* Match the whole name, or what follows its last slash, since gateways put the maker in front. */
 static bool matches(const char *pattern, const char *model)
 {
     const char *slash = strrchr(model, '/');

@@ -1,4 +1,4 @@
-/* prompt_file.c - see prompt_file.h. Everything unknown in a file is an error. */
+/* prompt_file.c - see prompt_file.h. Anything unknown in a file is an error. */
 #include "config/prompt_file.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static int apply_one(struct prompts *p, const char *section, const struct ydoc *
                           y->key);
 }
 
-/* What the model is told of the tool that y names. */
+/* Store what the model is told of the tool that y names. */
 static int apply_tool(struct prompts *p, bool first, const struct ydoc *y, struct error *err)
 {
     size_t i = 0;
@@ -93,7 +93,7 @@ int prompts_apply(struct prompts *p, struct ydoc *root, struct error *err)
     return status;
 }
 
-/* The user's own file, by the same rule as config.yaml: it decides what the model is told. */
+/* The user's own file must meet the same rules as config.yaml, since it decides what the model is told. */
 static int apply_file(struct prompts *p, struct error *err)
 {
     autofree char *path = xdg_path(XDG_CONFIG, "prompts/python.yaml");

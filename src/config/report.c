@@ -1,4 +1,4 @@
-/* report.c - what is in force, for "sandpiper config". */
+/* report.c - prints the values in force, for "sandpiper config". */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "config/endpoint.h"
 #include "config/value.h"
 
-/* One line a value: untrusted text (a folder's .env) must not reach a terminal as it is, nor break the line.
+/* One line per value: untrusted text (a folder's .env) must not reach a terminal unscrubbed or break the
+ * line.
  */
 static void quoted(struct buf *out, const char *s)
 {
@@ -40,7 +41,7 @@ static void words(struct buf *out, const struct argv *a)
     buf_addch(out, ']');
 }
 
-/* Enough of a key to tell two apart, and never of a short one. */
+/* Show enough of a key to tell two apart, and nothing of a short one. */
 static void masked(struct buf *out, const char *key)
 {
     size_t len = strlen(key);
@@ -200,7 +201,7 @@ int config_print(struct config *c, struct buf *out, struct error *err)
                 buf_addf(out, "# %s: not set\n", o->key);
                 continue;
             }
-            /* masked, it is no value to be read again */
+            /* A masked value cannot be read back, so it is a comment. */
             buf_addf(out, "%s%s: ", o->type == OPTION_SECRET ? "# " : "", o->key);
             value_of(out, c, o);
             from(out, start, &c->source[i]);

@@ -1,5 +1,4 @@
-/* value.c - see value.h. Digits are read by hand: strtod knows locales, hex and "inf", none of which is meant
- * here. */
+/* value.c - see value.h. Digits are read by hand, since strtod accepts locales, hex and "inf". */
 #include "config/value.h"
 
 #include <ctype.h>
@@ -10,7 +9,7 @@
 
 #include "base/mem.h"
 
-/* "12", "1.5", ".5"; at most 15 digits, so that a double holds it exactly enough. *end is what follows. */
+/* "12", "1.5", ".5"; at most 15 digits, which a double holds exactly enough. *end is set after it. */
 static bool read_decimal(const char *s, double *v, const char **end)
 {
     double value = 0, scale = 1;

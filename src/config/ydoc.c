@@ -1,4 +1,4 @@
-/* ydoc.c - events of libyaml into a tree. Events, not libyaml's own documents: those resolve aliases
+/* ydoc.c - builds a tree from libyaml's events. libyaml's own documents are not used: they resolve aliases
  * silently. */
 #include "config/ydoc.h"
 
@@ -98,7 +98,7 @@ static int read_key(struct reader *r, const yaml_event_t *e, struct ydoc *map, s
     return 0;
 }
 
-/* Members of a map or elements of a list up to the closing event. */
+/* Read the members of a map or the elements of a list, up to the closing event. */
 static int read_items(struct reader *r, struct ydoc *y, yaml_event_type_t end, int depth)
 {
     for (;;) {

@@ -1,10 +1,10 @@
-# boot.py - the text of "python3 -I -S -u -c": dial the program, take the rest of the source from it (start.py
-# goes on). Standard library only, Python 3.8 and later; docs/sandbox-protocol.md.
+# boot.py - the text of "python3 -I -S -u -c": connects to the program and takes the rest of the source from
+# it (start.py goes on). Standard library only, Python 3.8 and later; docs/sandbox-protocol.md.
 #
-# Compiling and importing is most of the start-up. So this is small, the rest comes compiled too, for the
-# Python that our builder had, and where this is another the worker is forked before the supervisor's own
-# source is compiled (both then compile at the same time), and what a plain cell does not need is compiled
-# when it is first needed. All parts share this namespace.
+# Compiling and importing is most of the start-up time. So this part is small, and the rest also comes
+# compiled for the Python that our builder had. Under another Python, the worker is forked before the
+# supervisor's own source is compiled, so that both compile at the same time. What a plain cell does not need
+# is compiled when it is first needed. All parts share this namespace.
 
 import posix
 import sys
@@ -13,14 +13,14 @@ import _socket
 
 TO_GUEST_PARTS = b'B'           # the first frame; the others are in protocol.py
 FRAME_MAX = (1 << 20) + 4096    # body of a frame from the program
-PARTS = {}                      # name -> a part not run yet: its source, or (what makes code of it, it)
-# descriptors of a sandbox with a name: the listener, and who knocks (named.py)
+PARTS = {}  # name -> a part that has not run yet: its source, or (function that makes code of it, source)
+# descriptors of a named sandbox: the listener, and the client that knocks (named.py)
 DOOR = []
 OPTIONS = {'nproc': '0', 'nofile': '0', 'pending': '0', 'heap': '0', 'files': '0',
            'data': '/mnt/data', 'snapshots': '0', 'memory': '0', 'file': '%d' % (16 << 20),
            'total': '%d' % (64 << 20), 'alone': '',
            'packages': ''}
-# oom_score_adj of what runs code; the supervisor has less, a snapshot more (snapshot.py)
+# oom_score_adj of whatever runs code; the supervisor has less, a snapshot more (snapshot.py)
 OOM_WORKER = 150
 IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGUSR1, _signal.SIGUSR2,
            _signal.SIGALRM)
@@ -35,8 +35,8 @@ def need(name):
 
 
 def unpack(body):
-    """The first frame: all parts compiled, which holds only for the Python that compiled them, then as
-    source."""
+    """The first frame holds all parts twice: compiled, which is only valid for the Python that compiled them,
+    and as source."""
     at = 0
     while at < len(body):
         size = int.from_bytes(body[at + 1:at + 5], 'little')
@@ -55,8 +55,8 @@ def unpack(body):
 
 
 def dial(channel):
-    """The channel to the program: (descriptor to read, to write). With its first byte may come a listening
-    descriptor."""
+    """The channel to the program: (descriptor to read, to write). A listening descriptor may come with its
+    first byte."""
     if channel == 'stdio':
         posix.read(0, 1)
         pair = posix.dup(0), posix.dup(1)
@@ -71,7 +71,7 @@ def dial(channel):
         sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         sock.connect(channel[5:])
     sock.settimeout(30)
-    # what will be needed, while the program is still busy
+    # import what will be needed while the program is still busy
     for name in ('_ctypes', 'marshal', 'select', 'time'):
         try:
             __import__(name)
@@ -80,7 +80,7 @@ def dial(channel):
     data, extra, _, _ = sock.recvmsg(1, 64)
     if not data:
         posix._exit(0)
-    # a listener comes when the sandbox has a name and is to outlive the program
+    # a listener comes if the sandbox has a name and is to outlive the program
     for level, what, value in extra:
         DOOR.append(int.from_bytes(value[:4], sys.byteorder))
         posix.set_inheritable(DOOR[-1], False)
@@ -104,12 +104,12 @@ def boot():
     for word in sys.argv[2:]:
         key, _, value = word.partition('=')
         OPTIONS[key] = value
-    # As first process we would take a signal from inside only if a handler were set: Python sets one for
-    # SIGINT.
+    # The first process of a pid namespace gets a signal from inside only if it has a handler, and Python sets
+    # one for SIGINT.
     for number in IGNORED:
         _signal.signal(number, _signal.SIG_IGN)
     fd_in, fd_out = dial(sys.argv[1])
-    head = take(fd_in, 21)                      # the first frame from the program is the rest of our source
+    head = take(fd_in, 21)                      # the program's first frame is the rest of our source
     if head[4:5] != TO_GUEST_PARTS or int.from_bytes(head[:4], 'little') > FRAME_MAX:
         posix._exit(65)
     unpack(take(fd_in, int.from_bytes(head[:4], 'little')))

@@ -1,9 +1,9 @@
 # copy_out.py - part of the supervisor, compiled when a cell has made or changed files: sends them to the
-# program, a piece at a time. Names and inodes are the code's. Every folder on the way is opened without
-# following links and only regular files of the data folder's own file system are read, so that a link cannot
-# make us send what only we can open.
+# program, one piece at a time. The code chooses names and inodes. Every folder on the way is opened without
+# following links, and only regular files on the data folder's own file system are read, so that a link cannot
+# make us send a file that only we can open.
 
-COUNT_MOST, LOST_NAMED = 100, 10              # files a cell; of those that are not sent, so many are named
+COUNT_MOST, LOST_NAMED = 100, 10              # files per cell; how many of those not sent are named
 IMAGES = (b'.png', b'.jpg', b'.jpeg', b'.svg', b'.pdf', b'.webp', b'.gif')
 
 
@@ -23,12 +23,12 @@ def open_beneath(root, path):
 
 
 def shown(path):
-    # it is to be read in a line of ours
+    # it will be quoted in one of our lines
     return ''.join(c if c.isprintable() else '\ufffd' for c in path.decode('utf-8', 'replace')[:200])
 
 
 def files(self, before):
-    """Generator: one step, one frame. Closed early by an interrupt."""
+    """A generator: one frame per step. An interrupt closes it early."""
     changed = sorted(p for p, identity in self.seen.items() if before.get(p) != identity
                      and not p.startswith(PUT_NAME))
     notes, lost, over, sent, total = [], [], [], 0, 0
@@ -37,7 +37,7 @@ def files(self, before):
     fresh_images = sum(1 for p in changed if p.lower().endswith(IMAGES))
     figures, self.figures = self.figures, []
     try:
-        if fresh_images < len(figures):         # else the code has saved its figures itself
+        if fresh_images < len(figures):         # otherwise the code has saved its figures itself
             for fd in figures:
                 st = posix.fstat(fd)
                 self.figure_count += 1
@@ -50,7 +50,7 @@ def files(self, before):
                     continue
                 try:
                     posix.pread(fd, 1, 0)
-                except OSError as e:            # a descriptor that the code has sent, not open for reading
+                except OSError as e:            # a descriptor sent by the code that is not open for reading
                     notes.append('%s: %s' % (shown(name), e.strerror))
                     continue
                 yield from send_file(self, fd, name, st.st_size, tlv(b'g', b'1'))
@@ -74,7 +74,7 @@ def files(self, before):
                 total += st.st_size
                 sent += 1
         except FileNotFoundError:
-            pass                                # gone again: a temporary file
+            pass                                # already gone: a temporary file
         except OSError as e:
             why = 'not saved: it is a link, and links are not followed' if e.errno == 40 else e.strerror
             notes.append('%s: %s' % (shown(path), why))
@@ -88,7 +88,7 @@ def files(self, before):
     if limit and self.entries > limit:
         notes.append('/mnt/data has more than %d files, the limit (folders count): remove some' % limit)
     if over:
-        lost.insert(0, (b'c', len(over), over[0]))      # in place of a size: how many
+        lost.insert(0, (b'c', len(over), over[0]))      # in place of a size: the number of files
     self.ending += b''.join(tlv(b'l', why + b'%d ' % size + shown(path).encode()) for why, size,
                             path in lost[:LOST_NAMED])
     if len(lost) > LOST_NAMED:
@@ -103,7 +103,7 @@ def send_file(self, fd, name, size, more):
     while at < size:
         data = posix.pread(fd, min(CHUNK, size - at), at)
         if not data:
-            break                               # it became shorter while we read
+            break                               # the file became shorter while we read it
         at += len(data)
         self.send(FROM_GUEST_DATA, self.nonce, data)
         yield

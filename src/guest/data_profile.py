@@ -1,20 +1,20 @@
 # data_profile.py - what a model should know of a data file before it writes code: how to read it, columns
 # with types and missing counts, the first rows. Runs in a child of the supervisor, inside the sandbox; the
-# file is hostile. Standard library only but for xlsx and parquet. profile(path) returns at most 1,500
+# file is hostile. Standard library only, except for xlsx and parquet. profile(path) returns at most 1,500
 # characters: what a careful analyst would look at first, and no more, since a small model pays for it with
-# every request. profile_table.py and profile_formats.py follow it in one text.
+# every request. profile_table.py and profile_formats.py are appended to this text.
 
-MOST = 1500                     # characters of a profile
+MOST = 1500                     # most characters of a profile
 BYTES_MOST = 4000               # the program cuts at 4096
-COLUMNS_MOST = 900              # of that for the columns
-SAMPLE = 6 << 20                # bytes of a file that are looked at
-SECONDS = 2.0                   # time for looking at rows
-JSON_MOST = 48 << 20            # larger JSON is known by its beginning alone
+COLUMNS_MOST = 900              # how many of these characters the columns may take
+SAMPLE = 6 << 20                # bytes of a file that are examined
+SECONDS = 2.0                   # time for examining rows
+JSON_MOST = 48 << 20            # of larger JSON only the beginning is read
 CELL, ROW = 40, 120             # characters shown of one cell, one row
 
 
 def clean(text, most):
-    """One harmless line: no control, format or surrogate character survives, and it has an end."""
+    """One harmless line, cut to a length, without control, format or surrogate characters."""
     text = str(text)
     out = ''.join(c if c.isprintable() else '\\t' if c == '\t' else '\\n' if c == '\n' else ' '
                   if c.isspace() else '?' for c in text[:most + 1])
@@ -38,7 +38,7 @@ def read_start(path):
 
 
 def decode(raw, whole):
-    """Text of the sample and the name of its encoding, or (None, '') when it is no text."""
+    """Text of the sample and the name of its encoding, or (None, '') if it is not text."""
     if raw[:3] == b'\xef\xbb\xbf':
         return raw[3:].decode('utf-8', 'replace'), 'utf-8-sig'
     if raw[:2] in (b'\xff\xfe', b'\xfe\xff'):
@@ -81,7 +81,7 @@ def plain(path, text, encoding, whole):
 
 
 def kinds_of(path, text):
-    """Which readers to try: by the name where it tells, else by the first character."""
+    """Which readers to try: by the file's name if it tells, otherwise by the first character."""
     end = path.rsplit('.', 1)[-1].lower()
     first = text.lstrip()[:1]
     if end in ('jsonl', 'ndjson'):

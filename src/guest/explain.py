@@ -1,6 +1,6 @@
-# explain.py - part of the worker, compiled at the first exception: what a reader is told of one, and hints.
-# Everything here touches objects of the code, whose __repr__, __dir__ and __str__ may do anything: it all
-# runs inside the worker's guard, cut to a size, and a failure here only makes the report poorer.
+# explain.py - part of the worker, compiled at the first exception: the report of an exception, and hints.
+# Everything here touches objects of the code, whose __repr__, __dir__ and __str__ may do anything. So it runs
+# inside the worker's guard and is cut to a size, and a failure here only makes the report poorer.
 
 EXCEPTION_MOST, TRACE_MOST, HINT_MOST = 2000, 12000, 1500
 ALIASES = {'np': 'import numpy as np', 'pd': 'import pandas as pd', 'plt': 'import matplotlib.pyplot as plt',
@@ -46,7 +46,7 @@ def report(worker, e, name):
             print(safe_str(code), file=worker.stderr)
             code = 1
         code = int(code or 0)
-        # as Python itself ends then
+        # Python itself would end in these cases
         return tlv(b's', b'exit') + tlv(b'x', b'%d' % (code if -1 << 31 < code < 1 << 31 else -1))
     frames = walk(e.__traceback__)
     line = next((lineno for frame, lineno in reversed(frames) if frame.f_code.co_filename == name), 0)
@@ -69,7 +69,7 @@ def report(worker, e, name):
     if text and not isinstance(e, KeyboardInterrupt):
         hints.append('line %d: %s' % (line, clip(text.strip(), 200)))
     try:
-        worker.busy = True                      # dir() of a hostile object must be interruptible
+        worker.busy = True                      # an interrupt must be able to end dir() of a hostile object
         hint = hint_for(worker, e, frames)
         if hint:
             hints.append(hint)
@@ -118,14 +118,14 @@ def source_line(worker, name, line):
 
 
 def users_own(name):
-    # Cython names the sources of compiled libraries by relative paths
+    # Cython names the sources of compiled libraries by relative paths.
     if name.endswith(('.pyx', '.pxd', '.pxi')):
         return False
     return name.startswith(('<cell ', OPTIONS['data'] + '/', './')) or not name.startswith(('/', '<'))
 
 
 def chain(worker, e, depth):
-    """Lines of a traceback, causes first, the frames of libraries counted instead of shown."""
+    """Lines of a traceback, causes first; frames of libraries are counted instead of shown."""
     lines = []
     if depth < 4:
         if e.__cause__ is not None:
@@ -173,7 +173,7 @@ def chain(worker, e, depth):
     return lines
 
 
-# ---- hints: facts that the one who mends the code needs, never advice
+# ---- hints: facts that whoever mends the code needs, never advice
 
 def names_text(names, most=30):
     names = [clip(repr(n) if not isinstance(n, str) else n, 60) for n in names]
@@ -192,14 +192,15 @@ def near(name, names):
 
 
 def columns_of(value):
-    """Column names where value is a pandas frame; found by what it has, pandas is not imported for it."""
+    """Column names if value is a pandas frame. It is recognised by its attributes; pandas is not imported for
+    it."""
     if type(value).__module__.split('.')[0] == 'pandas' and hasattr(value, 'columns'):
         return list(value.columns[:200])
     return None
 
 
 def nodes_on(worker, frame, lineno, kind):
-    """The subscripts (or attributes) of the failing line; the very one that failed first, where Python says
+    """The subscripts (or attributes) of the failing line; the one that failed comes first, if Python says
     which."""
     name = frame.f_code.co_filename
     if not name.startswith('<cell '):
@@ -220,7 +221,7 @@ def nodes_on(worker, frame, lineno, kind):
 
 
 def failed_first(nodes, tb):
-    """Python 3.11 knows the columns of the instruction that raised."""
+    """Python 3.11 and later know the columns of the instruction that raised."""
     try:
         place = list(tb.tb_frame.f_code.co_positions())[tb.tb_lasti // 2]
     except (AttributeError, IndexError):
@@ -232,8 +233,8 @@ NOTHING = object()
 
 
 def looked_up(node, frame):
-    """(how it is written, its value) of a name or a chain of subscripts of plain containers. Nothing of the
-    code's runs for it."""
+    """(source text, value) of a name or of a chain of subscripts of plain containers. No code of the user's
+    runs for it."""
     if isinstance(node, _ast.Name):
         for scope in (frame.f_locals, frame.f_globals):
             if node.id in scope:
@@ -252,7 +253,7 @@ def looked_up(node, frame):
 
 
 def subscripted(worker, frame, lineno, kind=_ast.Subscript, tb=None):
-    """Containers subscripted (or asked for an attribute) on the failing line."""
+    """Containers on the failing line that were subscripted (or asked for an attribute)."""
     for node in failed_first(nodes_on(worker, frame, lineno, kind), tb):
         name, value = looked_up(node.value, frame)
         if value is not NOTHING:
@@ -260,7 +261,7 @@ def subscripted(worker, frame, lineno, kind=_ast.Subscript, tb=None):
 
 
 def below(name, value):
-    """One line for each object one level below: where the key may be instead."""
+    """One line for each object one level below, where the key may be instead."""
     lines = []
     for k in list(dict.keys(value))[:40]:
         inner, path = dict.__getitem__(value, k), '%s[%s]' % (name, clip(repr(k), 40))
@@ -272,11 +273,11 @@ def below(name, value):
 
 
 def holders(key, scopes, failed):
-    """Other variables in which the key is, three levels down: 'country is in customers'."""
+    """Other variables that contain the key, up to three levels down: 'country is in customers'."""
     found, seen = [], set()
     todo = [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500] if isinstance(n, str)
             and not n.startswith('_')]
-    for name, value, depth in todo:             # grows while it is read: what is near comes first
+    for name, value, depth in todo:             # grows while it is read, so near objects come first
         if id(value) in seen or value is failed or len(found) >= 3 or len(seen) > 3000:
             continue
         seen.add(id(value))
@@ -337,7 +338,7 @@ def key_facts(name, value, key, scopes):
 
 
 def innermost(e, frames):
-    """The traceback entry of the innermost frame that is the user's."""
+    """The traceback entry of the innermost frame of the user's code."""
     tb, last = e.__traceback__, None
     while tb is not None:
         if users_own(tb.tb_frame.f_code.co_filename):
@@ -348,7 +349,7 @@ def innermost(e, frames):
 
 def missing_key(worker, e, frames):
     key, tb = e.args[0] if e.args else None, innermost(e, frames)
-    if type(key) is str and key.startswith('Column not found: '):      # of a pandas group
+    if type(key) is str and key.startswith('Column not found: '):      # raised by a pandas group
         key = key[18:]
     hints = [key_owner(worker, key, tb, frames)]
     # a small number is a value of anything
@@ -385,7 +386,7 @@ def key_owner(worker, key, tb, frames):
 
 
 def wrong_index(worker, e, frames):
-    """A list or a text was taken for an object: what it is, and what is in it."""
+    """A list or a text was used like an object: say what it is, and what is in it."""
     tb = innermost(e, frames)
     for name, value in subscripted(worker, tb.tb_frame, tb.tb_lineno, tb=tb) if tb is not None else ():
         if type(value) is str:
@@ -414,7 +415,7 @@ def attribute_elsewhere(obj, name):
 
 def missing_attribute(worker, e, frames):
     obj, name = getattr(e, 'obj', None), getattr(e, 'name', None)
-    # before Python 3.10 it does not say; a name on that line is looked up
+    # Python before 3.10 does not name it; look up a name on that line
     if name is None:
         parts = safe_str(e).split("'")
         name = parts[-2] if len(parts) > 2 else ''
@@ -497,8 +498,8 @@ def size_text(size):
 
 
 def limit_met(e):
-    """Which limit an OSError met, and how much there is of it."""
-    # of fork; of a descriptor that does not block it says no number
+    """Which limit an OSError met, and how large it is."""
+    # fork's error and that of a non-blocking descriptor are described without a number
     if e.errno == 11:
         most = OPTIONS.get('told_pids', 'no more')
         return 'if this was to be a new process: the sandbox may have %s processes and threads in all' % most

@@ -1,5 +1,5 @@
 # extras.py - part of the worker, compiled when a cell first needs it: long values, top-level await, figures,
-# much output. Objects of the code are touched here, as in explain.py.
+# large output. Touches objects of the code, as explain.py does.
 
 
 def big_repr(value):
@@ -35,11 +35,11 @@ def run_awaitable(worker, coroutine):
         raise
 
 
-PIECE = 4000                    # an interrupt comes between two pieces, never in one
+PIECE = 4000                    # an interrupt is handled between two pieces, never within one
 
 
 def save_figures(worker):
-    """Figures still open go out as PNG, a piece at a time, and are closed."""
+    """Send the figures that are still open as PNG, one piece at a time, and close them."""
     plt = worker.modules['matplotlib.pyplot']
     numbers = plt.get_fignums()
     for i, number in enumerate(numbers):
@@ -60,9 +60,9 @@ def save_figures(worker):
 
 
 def buffer_output(worker):
-    """A million lines are a million system calls. After the first two thousand of a cell its stdout is
-    buffered, and a thread flushes it 20 times a second, so that what is printed is still seen. The thread
-    lives no longer than the cell: a fork of the worker has none."""
+    """A million lines are a million system calls. So after the first two thousand lines of a cell its stdout
+    is buffered, and a thread flushes it 20 times a second, so that output still appears promptly. The thread
+    ends with the cell; a fork of the worker has none."""
     import _thread
     stop, stopped, stdout = _thread.allocate_lock(), _thread.allocate_lock(), worker.stdout
     stop.acquire()
@@ -86,12 +86,12 @@ def buffer_output(worker):
         except BaseException:
             pass
 
-    # what is still gathered must not be written by both sides of a fork
+    # Both sides of a fork would otherwise write what is still buffered.
     if not worker.hooked:
         posix.register_at_fork(before=lambda: worker.flooding and worker.flooding())
         worker.hooked = True
     try:
         _thread.start_new_thread(flush, ())
         worker.flooding = end
-    except RuntimeError:                        # no thread to be had: a system call a line, then
+    except RuntimeError:                        # no thread can be started: keep one system call per line
         pass

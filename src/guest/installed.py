@@ -1,4 +1,4 @@
-# installed.py - what is there that is worth naming to a model, found by the names in the package folders;
+# installed.py - finds the installed packages worth naming to a model, by the names in the package folders;
 # nothing is imported.
 
 

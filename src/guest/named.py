@@ -1,17 +1,17 @@
-# named.py - part of the supervisor, compiled when the program says that this sandbox has a name: it then
+# named.py - part of the supervisor, compiled when the program says that this sandbox has a name and so
 # outlives its client.
 #
-# When a client goes, what it left half done ends; the next one is waited for on the listener, at most as long
-# as the last one said. One client at a time, and only from outside: the code shares our network namespace's
-# sockets, so who it is says the kernel (SO_PEERCRED).
+# When a client detaches, its unfinished work ends. The listener then waits for the next client, at most as
+# long as the last one said. There is one client at a time, and only from outside: the code shares our network
+# namespace's sockets, so the kernel tells who a client is (SO_PEERCRED).
 
-STEP_WAIT = 2.0                 # from SIGINT to SIGKILL for a cell whose client is gone
-KNOCK_WAIT = 2.0                # who connects must say its word within
+STEP_WAIT = 2.0                 # seconds from SIGINT to SIGKILL for a cell whose client is gone
+KNOCK_WAIT = 2.0                # seconds within which a new client must send its first words
 WORD_MOST = 1024
 
 
 def stay(self, body):
-    """The first client has written down where we are to be found."""
+    """The first client has recorded where we can be found."""
     if not DOOR or self.listener is not None:
         return
     read_word(self, body)
@@ -26,7 +26,7 @@ def stay(self, body):
 
 
 def read_word(self, body):
-    """What a client says of itself: how long we may idle after it, and how much it takes of what the code
+    """What a client says of itself: how long we may idle after it, and how much it accepts of what the code
     makes."""
     while len(body) >= 5:
         size = int.from_bytes(body[1:5], 'little')
@@ -39,7 +39,7 @@ def read_word(self, body):
 
 
 def gone(self):
-    """The client is gone: drop what was for it, end what it had begun."""
+    """The client is gone: drop what was meant for it, and end what it had begun."""
     self.poll.unregister(self.fd_in)
     posix.close(self.fd_in)
     self.fd_in = self.fd_out = -1
@@ -66,8 +66,8 @@ def gone(self):
 
 
 def unheard(self, kind, nonce, body=b''):
-    """In place of send while nobody listens. How a cell ended, and that the worker died, the next client is
-    told."""
+    """Replaces send while there is no client. The next client is told how a cell ended and that the worker
+    died."""
     if kind == FROM_GUEST_DEATH or kind == FROM_GUEST_END and (self.cut or body[:1] == b'w'):
         self.news = (self.news + body)[-4096:]
 
@@ -91,7 +91,7 @@ def on_timer(self):
     elif self.knock is not None and now >= self.knock_until:
         turn_away(self)
     if self.knock is None and self.fd_in < 0 and now >= self.ends:
-        posix._exit(0)                          # nobody came; and with us everything in here
+        posix._exit(0)                          # nobody came: end, and everything in the sandbox with us
     self.plan()
 
 
@@ -114,13 +114,13 @@ def answer_door(self):
     if self.fd_in >= 0 and not (self.alone and pid != 0):
         look = select.poll()
         look.register(self.fd_in, 0)
-        if look.poll(0):                        # our client is gone, and we only have not come to see it
+        if look.poll(0):                        # our client is gone, and we have not noticed it yet
             self.gone()
-    # we are held; or it has a pid in here, so it is the code
+    # Either we are held by a client, or this one has a pid in here, so it is the code.
     if self.fd_in >= 0 or (self.alone and pid != 0):
         close_socket(sock)                              # noqa: from start.py
         return
-    self.poll.unregister(DOOR[0])               # others wait in the queue until it has said its word
+    self.poll.unregister(DOOR[0])               # others wait in the queue until it has sent its first words
     self.poll.register(fd, select.POLLIN)
     DOOR.append(fd)
     self.knock, self.knock_until, self.word = sock, time.monotonic() + KNOCK_WAIT, b''
@@ -155,7 +155,7 @@ def hear(self):
 
 
 def greet(self):
-    """It is our client as soon as the cell of the one before has ended."""
+    """It becomes our client once its predecessor's cell has ended."""
     if self.nonce is not None:
         self.knock_until = time.monotonic() + 0.02
         return

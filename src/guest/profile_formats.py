@@ -1,5 +1,5 @@
-# profile_formats.py - the part of profile.py for what is no plain table: JSON, workbooks, parquet, databases,
-# pictures.
+# profile_formats.py - the part of data_profile.py for everything but plain tables: JSON, workbooks, parquet,
+# databases, pictures.
 
 import datetime
 import itertools
@@ -7,16 +7,16 @@ import re
 import time
 
 
-# JSON: all elements of a list are looked at as one thing, so that a key that only some have is seen too
+# JSON: all elements of a list are merged into one, so that a key that only some have is seen too.
 
-DEPTH = 10                      # levels that are shown
-KEYS_MOST = 40                  # of one object; what has more uses its keys as data
-LEAVES = 20000                  # values looked at
-LEAF_VALUES = 3000              # different ones of one leaf that are kept
+DEPTH = 10                      # levels shown
+KEYS_MOST = 40                  # of one object; one with more uses its keys as data
+LEAVES = 20000                  # values examined
+LEAF_VALUES = 3000              # different values kept per leaf
 
 
 class Node:
-    """What stands in one place of a JSON text: how often, objects with which keys, lists of what, which plain
+    """What occurs at one place of a JSON text: how often, objects with which keys, lists of what, which plain
     values."""
     __slots__ = ('n', 'keys', 'names', 'objects', 'items', 'lists', 'longest', 'values', 'kinds', 'sample',
                  'deep')
@@ -28,7 +28,7 @@ class Node:
 
 
 class Look:
-    """One walk through a value, with an end: enough is known after some ten thousand leaves."""
+    """One walk through a value, which stops after some ten thousand leaves: that is enough."""
 
     def __init__(self):
         self.left, self.whole = LEAVES, True
@@ -61,7 +61,7 @@ class Look:
             if self.left <= 0:
                 self.whole = False
                 return
-            if node.names is not None:          # its keys are data: all values are one thing
+            if node.names is not None:          # its keys are data, so all its values are merged
                 if len(node.names) < LEAF_VALUES:
                     node.names[k] = None
                 k = ''
@@ -85,7 +85,7 @@ class Look:
 
 
 def merge(into, node):
-    """All that is known of two places, as of one."""
+    """Merge what is known of two places."""
     for name in ('n', 'objects', 'lists'):
         setattr(into, name, getattr(into, name) + getattr(node, name))
     into.longest, into.deep = max(into.longest, node.longest), into.deep or node.deep
@@ -106,7 +106,7 @@ def merge(into, node):
 
 
 def alike(a, b):
-    """Do two places hold the same thing? Objects may lack some keys, lists their elements."""
+    """Do two places hold the same thing? Objects may lack some keys, and lists some elements."""
     if a.objects and b.objects and a.names is None and b.names is None:
         return 2 * len(a.keys.keys() & b.keys.keys()) > len(a.keys.keys() | b.keys.keys())
     if a.lists and b.lists:
@@ -117,11 +117,11 @@ def alike(a, b):
 
 
 def fold(node):
-    """An object whose values are all alike uses its keys as data: its values are one thing then."""
+    """An object whose values are all alike uses its keys as data; its values are then merged."""
     children = list(node.keys.values())
     for child in children + ([node.items] if node.items else []):
         fold(child)
-    # Or each object of a list has keys of its own.
+    # Or each object of a list has its own keys.
     own = len(children) > KEYS_MOST and 2 * sum(c.n for c in children) < node.objects * len(children)
     if node.names is None and len(children) > 2 and (own or all(alike(children[0], c) for c in children[1:])):
         node.names = dict.fromkeys(node.keys)
@@ -141,7 +141,7 @@ def signature(node, depth=0):
 
 
 class Shape:
-    """Writes a node as a sample of itself. A shape that was written before is named, not written again."""
+    """Writes a node as a sample of itself. A shape that was already written is only named."""
 
     def __init__(self):
         self.seen = {}
@@ -202,7 +202,7 @@ def leaf_samples(node):
 
 
 def leaf_facts(node, whole):
-    """'E, N, S, W', '2023-01-01 to 2023-12-31', '1.5 to 90.0'; '' where nothing short decides anything."""
+    """'E, N, S, W', '2023-01-01 to 2023-12-31', '1.5 to 90.0'; '' if nothing short is useful."""
     values = [v for v in node.values if v is not None and v == v]
     missing = ', %d null' % node.kinds[type(None)] if type(None) in node.kinds and len(node.kinds) > 1 else ''
     kinds = {WORDS.get(type(v)) for v in values}
@@ -230,7 +230,7 @@ def leaf_facts(node, whole):
 
 
 def record_lists(node, path, out, depth=0):
-    """[(path, node)]: every list of objects, and every object whose keys are data, with the expression that
+    """[(path, node)]: every list of objects and every object whose keys are data, with the expression that
     leads there."""
     if depth > DEPTH:
         return out
@@ -267,7 +267,7 @@ def list_facts(lists, whole):
 
 
 def list_joins(lists):
-    """Lists of which one names the elements of the other: orders with customer_id for customers with id."""
+    """Lists of which one refers to elements of the other: orders with customer_id, customers with id."""
     tables = []
     for path, node in lists[:8]:
         t = Table(re.sub(r'\W+', ' ', path.replace('[i]', '')).split()[-1], '', [], [], [])
@@ -290,7 +290,7 @@ def list_joins(lists):
 
 
 def shape_text(value, root='data'):
-    """The whole shape once, then what decides questions of every list in it."""
+    """The whole shape once, then for every list in it the facts that decide questions."""
     look, node = Look(), Node()
     look.at(node, value)
     fold(node)
@@ -322,7 +322,7 @@ def as_cell(value):
 
 
 def records(items, reader, what):
-    """A list of flat records, said as the table it is. None when it is none."""
+    """Describes a list of flat records as a table. None if it is not one."""
     if not items or not all(isinstance(r, dict) for r in items[:1000]):
         return None
     names = []
@@ -372,8 +372,8 @@ def json_text(path, text, encoding, whole):
 
 
 def json_start(read, text, whole):
-    """JSON that is too large to load here: the first element, if it can be had. None for a whole file: it is
-    broken then."""
+    """For JSON that is too large to load here: the first element, if it can be read. None for a whole file,
+    which is then broken."""
     import json
     if whole:
         return None
@@ -409,7 +409,7 @@ def json_lines(path, text, encoding, whole):
     return records(items, frame, what) or '%s\n%d %s: %s' % (read, len(items), what, shape_text(items))
 
 
-# What is no text
+# Files that are not text
 
 def zip_kind(path):
     import zipfile
@@ -436,7 +436,7 @@ def sheet_cell(value):
     return str(value)
 
 
-SHEETS = 6                      # that are looked at
+SHEETS = 6                      # sheets examined
 
 
 def workbook(path):
@@ -469,8 +469,8 @@ def workbook(path):
 
 
 def sheet_rows(sheet):
-    """(rows, the columns with cells that are dates, whether these are all). The size that a sheet says it has
-    may be a lie: only what is there counts."""
+    """(rows, the columns with cells that are dates, whether these are all rows). A sheet may lie about its
+    size, so only what is there counts."""
     if hasattr(sheet, 'reset_dimensions'):
         sheet.reset_dimensions()
     rows, dates, until = [], set(), time.monotonic() + SECONDS / 2
@@ -513,7 +513,7 @@ def sheet_table(path, sheet, name, sheets):
 
 
 def sheet_text(t, share):
-    """What a sheet holds, in its share of the room."""
+    """What a sheet holds, within its share of the room."""
     text = '%s%s, columns: %s' % ('' if t.name == 'df' else t.name + ': ', t.total,
                                   describe(t.columns, t.settled, '.', share - 60))
     rows = first_rows(t.body, ' | ', 2)

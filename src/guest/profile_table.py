@@ -1,5 +1,5 @@
-# profile_table.py - the part of profile.py for tables: separator, header, what each column holds, and the
-# line that reads it all.
+# profile_table.py - the part of data_profile.py for tables: separator, header, what each column holds, and
+# the line that reads the file.
 
 import collections
 import itertools
@@ -11,7 +11,7 @@ import time
 
 MISSING = {'', '#N/A', '#N/A N/A', '#NA', '-1.#IND', '-1.#QNAN', '-NaN', '-nan', '1.#IND', '1.#QNAN', '<NA>',
            'N/A', 'NA', 'NULL', 'NaN',
-           'n/a', 'nan', 'null'}        # what pandas takes for missing by itself
+           'n/a', 'nan', 'null'}        # what pandas takes for missing by default
 MARKS = {'-', '--', '?', '.', 'missing', 'unknown', 'n.a.', 'k.a.', 'na', 'none', 'nil', '#value!', '#ref!',
          '#div/0!', 'x', '*'}
 
@@ -23,7 +23,7 @@ CODE = re.compile(r'0\d+')
 AMOUNT = re.compile(r'[-+(]?\s*([$€£¥]\s*[\d.,]+|[\d.,]+\s*([$€£¥%]|EUR|USD|GBP|CHF))\s*\)?')
 NUMBERS = {'int': int, 'float': float, 'grouped': lambda s: float(s.replace(',', '')),
            'comma': lambda s: float(s.replace('.', '').replace(',', '.'))}
-DATES = (                       # pattern, format, and what to call it; the order is the order of trying
+DATES = (                       # pattern, format, name; tried in this order
     (re.compile(r'\d{4}-\d\d-\d\d'), '%Y-%m-%d'),
     (re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d'), '%Y-%m-%d %H:%M'),
     (re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d'), '%Y-%m-%d %H:%M:%S'),
@@ -49,7 +49,7 @@ DATES = (                       # pattern, format, and what to call it; the orde
 )
 
 
-VALUES_MOST = 5000              # different values of a column that are kept
+VALUES_MOST = 5000              # different values kept per column
 
 
 class Column:
@@ -58,9 +58,9 @@ class Column:
     def __init__(self, name):           # name: a number where the file has no header
         self.name, self.n, self.missing, self.marks = name, 0, 0, {}
         self.kinds, self.formats, self.values, self.more = {}, {}, {}, []
-        self.high = [0, 0]              # the largest first and second part of a date written with slashes
-        self.last = ''                  # kind of the cell before
-        self.ends = {}                  # kind of number -> the least and the greatest
+        self.high = [0, 0]              # the largest first and second part of dates with slashes
+        self.last = ''                  # kind of the previous cell
+        self.ends = {}                  # kind of number -> minimum and maximum
 
     def feed_all(self, cells):
         for cell, n in collections.Counter(cells).items():
@@ -72,7 +72,7 @@ class Column:
         if cell in MISSING:
             self.missing += n
             return
-        # most columns repeat themselves: what was looked at once is only counted
+        # most columns repeat values: one that was examined before is only counted
         seen = self.values.get(cell)
         if seen:
             seen[0] += n
@@ -100,8 +100,8 @@ class Column:
             ends[1] = value
 
     def as_last(self, cell):
-        """The kind of the cell before, where one look tells that kind() would say the same; '' where it has
-        to be asked."""
+        """The kind of the previous cell, if a quick look shows that kind() would say the same; otherwise
+        ''."""
         last = self.last
         if last == 'int':
             good = cell.isdigit() and cell.isascii() and cell[0] != '0' and len(cell) < 19 and len(cell) != 8
@@ -129,7 +129,7 @@ class Column:
             return 'comma'
         if cell.lower() in ('true', 'false'):
             return 'bool'
-        # words are not asked for ever
+        # a column of words is not examined for ever
         if (self.formats or self.kinds.get('text', 0) < 500) and self.date(cell, n):
             return 'date'
         if cell.lower() in MARKS:
@@ -150,7 +150,7 @@ class Column:
         return False
 
     def settle(self, decimal):
-        """(type, format of dates). decimal: the mark of the file, so that 1,5 and 1,500 can be told apart."""
+        """(type, format of dates). decimal: the file's decimal mark, which tells 1,5 from 1,500."""
         k = dict(self.kinds)
         for merged in ('grouped', 'comma'):
             if merged in k:
@@ -194,7 +194,7 @@ class Column:
             day_first = second <= 12 and (first > 12 or '-' in form)
             form = form.format('d', 'm') if day_first else form.format('m', 'd')
         key = date_key(form)
-        # a 31.13. would stop every reader
+        # one impossible date such as 31.13. would stop every reader
         return form if not key or all(map(key, self.values)) else 'mixed'
 
     def ambiguous(self, form):
@@ -205,11 +205,11 @@ class Column:
         return not self.more and len(self.values) < VALUES_MOST
 
     def once(self):
-        """Every row has a value of its own: what rows of another table may name."""
+        """Is every value different, so that rows of another table may refer to it?"""
         return self.all_seen() and self.n > 2 and len(self.values) == self.n
 
     def few(self, most=12, length=110):
-        """The values of a column that has few: a filter is then written right the first time."""
+        """The values of a column that has few, so that a filter is right the first time."""
         if len(self.values) > most or sum(v[0] for v in self.values.values()) < 2 * len(self.values):
             return ''
         text = ', '.join(clean(v, 24) for v in sorted(self.values))
@@ -221,7 +221,7 @@ class Column:
         return ', %s different' % (len(self.values) if self.all_seen() else 'over %d' % VALUES_MOST)
 
     def number_ends(self, decimal):
-        """'1 to 20', '' where cells were read with another decimal mark than the file turned out to have."""
+        """'1 to 20'; '' if cells were read with a decimal mark that is not the file's."""
         ends = [e for k, e in self.ends.items() if k != 'grouped' or decimal == '.']
         if not ends or 'grouped' in self.ends and decimal == ',' or 'comma' in self.ends and decimal == '.':
             return ''
@@ -229,7 +229,7 @@ class Column:
             '%s to %s' % (short(min(e[0] for e in ends)), short(max(e[1] for e in ends)))
 
     def date_ends(self, form):
-        """First and last date, written in the form of ISO where a reader makes dates of them."""
+        """First and last date, in ISO form if a reader turns them into dates."""
         key = date_key(form)
         if not key or len(self.more) >= 10 * VALUES_MOST:
             return ''
@@ -241,7 +241,7 @@ MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 
 
 
 def date_key(form):
-    """What makes a text that sorts of a date in this format, or None."""
+    """A function that turns a date of this format into sortable text, or None."""
     if form == 'mixed':
         return None
     if form == 'iso' or form.startswith('%Y-%m'):
@@ -279,7 +279,7 @@ KINDS = {'int': 'int', 'float': 'float', 'bool': 'bool', 'empty': 'empty',
 
 
 def column_text(c, kind, form, decimal, facts):
-    """'price' (float, 0.5 to 90.0, 3 missing): what a column is, and with facts what it holds."""
+    """'price' (float, 0.5 to 90.0, 3 missing): a column's type, and with facts what it holds."""
     name = KINDS[kind]
     if kind == 'date':
         name = ('text, dates in several formats' if form == 'mixed' else 'datetime' if has('pandas')
@@ -303,8 +303,8 @@ def column_text(c, kind, form, decimal, facts):
 
 
 def describe(columns, settled, decimal='.', most=COLUMNS_MOST):
-    """All columns in at most that many characters: with what they hold where there is room, else what they
-    are, else the first of them."""
+    """All columns in at most that many characters: with their contents if there is room, else with their
+    types, else only the first of them."""
     for facts in (True, False):
         parts = []
         for c, (kind, form) in zip(columns[:200], settled):
@@ -323,8 +323,7 @@ def first_rows(rows, sep, count=3):
 
 
 def date_lines(columns, settled, text_dates, df='df'):
-    """Statements that make dates of the columns that hold them. text_dates: nothing was parsed by the
-    reader."""
+    """Statements that convert columns of dates. text_dates: the reader has parsed no dates."""
     out = []
     for c, (kind, form) in zip(columns, settled):
         if kind == 'date' and form != 'mixed' and (text_dates or not form.startswith('%Y-%m-%d')
@@ -337,7 +336,7 @@ def date_lines(columns, settled, text_dates, df='df'):
 # Tables of text
 
 def split(text, sep, whole, stop):
-    """Rows of the sample. The last may be cut and is left out then."""
+    """Rows of the sample. The last one may be incomplete and is then left out."""
     import csv
     import io
     csv.field_size_limit(1 << 20)
@@ -356,7 +355,7 @@ def split(text, sep, whole, stop):
 
 
 def beginning(text):
-    """Enough of a table to tell its form: 64 KiB, or three lines where these are longer."""
+    """Enough of a table to recognise its form: 64 KiB, or three lines if these are longer."""
     end = 0
     for _ in range(3):
         end = text.find('\n', end) + 1 or len(text)
@@ -379,7 +378,7 @@ def find_separator(text):
         if share < 0.7 or skip > 10 or (skip and widths.count(width) < 3):
             continue
         if width == 2 and all(len(r) != 2 or r[1][:1] == ' ' for r in rows):
-            continue                    # prose with one comma a line
+            continue                    # prose with one comma per line
         # "1,5;2,5" agrees for both: a comma between digits alone is a decimal comma when another separator
         # fits too.
         score = share + (0.001 * min(width, 50) if sep != ',' else 0)
@@ -389,8 +388,8 @@ def find_separator(text):
 
 
 def lines_before(text, sep, width):
-    """(records, lines) before the first record of the table: titles, remarks. pandas counts lines, also the
-    empty ones."""
+    """(records, lines) before the first record of the table, such as titles and remarks. pandas counts lines,
+    including empty ones."""
     import csv
     import io
     reader, records, lines = csv.reader(io.StringIO(beginning(text), newline=''), delimiter=sep), 0, 0
@@ -418,12 +417,12 @@ def has_header(rows):
         return len(set(first)) == len(first)
     if not number_like(first[0]) and 0 not in numeric and all(re.fullmatch(r'(19|20)\d\d', first[i].strip())
                                                               for i in numeric):
-        return True                     # one column a year
+        return True                     # one column per year
     return not all(number_like(first[i]) for i in numeric)
 
 
 def unique(names):
-    """As pandas names them: a second 'x' is 'x.1', an empty one 'Unnamed: 2'."""
+    """Names as pandas makes them: a second 'x' is 'x.1', an empty one 'Unnamed: 2'."""
     seen, out = {}, []
     for i, name in enumerate(names):
         name = name if name.strip() else 'Unnamed: %d' % i
@@ -434,8 +433,8 @@ def unique(names):
 
 
 def study(columns, rows, seconds=SECONDS):
-    """Feed rows to columns until the time is over; how many were seen. Column by column, because equal cells
-    are then counted at once."""
+    """Feed rows to columns until the time is up; returns how many were read. Works column by column, because
+    equal cells are then counted at once."""
     until, width = time.monotonic() + seconds, len(columns)
     step = max(16, 65536 // max(1, width))
     for start in range(0, len(rows), step):
@@ -470,12 +469,12 @@ def count_rows(path):
 
 
 class Table:
-    """A file or a sheet that was understood: how to read it under a name, its columns, its rows."""
+    """A file or sheet that was understood: the code that reads it into a name, its columns, its rows."""
 
     def __init__(self, name, read, columns, settled, body, decimal='.', dates=()):
         self.name, self.read, self.dates, self.decimal = name, read, list(dates), decimal
         self.columns, self.settled, self.body = columns, settled, body
-        self.whole = True               # every row was looked at
+        self.whole = True               # every row was examined
 
     def code(self):
         return ['%s = %s' % (self.name, self.read)] + self.dates if has('pandas') else [self.read]
@@ -532,14 +531,14 @@ def table(path, text, encoding, whole):
     return '\n'.join(lines)
 
 
-# Joins: which column two tables share, and what comes of it
+# Joins: which column two tables share, and the result of joining on it
 
 TAKEN = ('df', 'pd', 'json', 'data', 'both', 'list', 'set', 'dict', 'str', 'sum', 'max', 'min', 'len',
          'print', 'open')
 
 
 def identifier(text, default):
-    """A variable's name made of the name of a file or a sheet."""
+    """A variable's name made from the name of a file or a sheet."""
     name = re.sub(r'\W+', '_', text.lower()).strip('_')[:40]
     free = name.isidentifier() and not keyword.iskeyword(name) and name not in TAKEN
     return name if free else default
@@ -550,7 +549,7 @@ def plain_name(text):
 
 
 def related(key, owner, other):
-    """May a column of this name hold what the column key of the table owner holds? customer_id does for id of
+    """May a column of this name hold the values of column key of the table owner? customer_id does for id of
     customers."""
     key, owner, other = plain_name(key), plain_name(owner), plain_name(other)
     if key == other:
@@ -562,7 +561,8 @@ def related(key, owner, other):
 
 
 def joins(a, b):
-    """[(column of a, column of b, rows of the join)], the best first: one side has each value once."""
+    """[(column of a, column of b, rows of the join)], the best first; in one of the two each value is
+    unique."""
     out = []
     for i, x in enumerate(a.columns[:60]):
         for k, y in enumerate(b.columns[:60]):
@@ -575,7 +575,7 @@ def joins(a, b):
                 continue
             if plain_name(x.name) == plain_name(y.name) in ('id', 'no', 'nr', 'number',
                                                             'index') and x.once() and y.once():
-                continue                # both count their own rows
+                continue                # both only number their own rows
             rows = sum(x.values[v][0] * y.values[v][0] for v in both)
             out.append((len(both) / min(len(x.values), len(y.values)), x, y, rows))
     out.sort(key=lambda j: -j[0])
@@ -585,7 +585,7 @@ def joins(a, b):
 def join_text(a, b, x, y, rows):
     """The statement that joins two tables, and how many rows of each are left out."""
     if y.once():
-        a, b, x, y = b, a, y, x         # b has the many rows, a one for each value
+        a, b, x, y = b, a, y, x         # b has many rows for each row of a
     on = 'on=%r' % x.name if x.name == y.name else 'left_on=%r, right_on=%r' % (y.name, x.name)
     also = {c.name for c in a.columns} & {c.name for c in b.columns} - {x.name}
     code = 'both = %s.merge(%s, %s%s)' % (b.name, a.name, on, ', suffixes=("", "_%s")' % a.name if also
@@ -600,7 +600,7 @@ def join_text(a, b, x, y, rows):
 
 
 def siblings(path):
-    """Other tables beside this file, the newest first."""
+    """Other tables in the folder of this file, the newest first."""
     found = []
     try:
         with os.scandir(os.path.dirname(path) or '.') as entries:
@@ -615,8 +615,7 @@ def siblings(path):
 
 
 def joins_with_files(t, others):
-    """What is to be known of a column that another attached file has too. Nothing of theirs is read but for
-    that."""
+    """Facts about a column that another attached file has too. Nothing else of that file is read."""
     for other in others:
         try:
             raw, size = read_start(other)
@@ -661,7 +660,7 @@ def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, sett
     marks = sorted({m for c, s in zip(columns, settled) if s[0] in ('int', 'float', 'date') for m in c.marks})
     if marks:
         args.append('na_values=%r' % marks[:8])
-    # thousands= would take the points out of 01.02.2024 as well (seen with pandas 1.5), so such columns stay
+    # thousands= would also remove the points from 01.02.2024 (seen with pandas 1.5), so such columns stay
     # text until to_datetime.
     text = [c.name for c, (kind, form) in zip(columns, settled)
             if kind == 'code' or (grouped and kind == 'date' and ('.' if decimal == ',' else ',') in form)]

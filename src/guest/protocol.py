@@ -1,6 +1,6 @@
-# protocol.py - the names of what goes over the channel, and between supervisor and worker;
-# docs/sandbox-protocol.md. The frames have the same names in src/sandbox/frame.h. TO_GUEST_PARTS, the first
-# one, is in boot.py.
+# protocol.py - names for what travels on the channel, and between supervisor and worker;
+# docs/sandbox-protocol.md. src/sandbox/frame.h uses the same names for the frames. The first one,
+# TO_GUEST_PARTS, is in boot.py.
 
 VERSION = b'1'
 
@@ -14,7 +14,7 @@ FROM_GUEST_HELLO, FROM_GUEST_STDOUT, FROM_GUEST_STDERR, FROM_GUEST_RESULT = b'H'
 FROM_GUEST_FILE, FROM_GUEST_DATA, FROM_GUEST_FILE_END, FROM_GUEST_NOTE = b'F', b'D', b'G', b'N'
 FROM_GUEST_END, FROM_GUEST_DEATH = b'Z', b'X'
 
-# Orders to the worker that are not a cell, in place of a cell's number.
+# Orders to the worker that are not a cell; they take the place of a cell's number.
 ORDER_SNAPSHOT, ORDER_INVENTORY = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff'
 ORDER_ARGUMENTS = b'\xfd\xff\xff\xff'
 ORDER_RESUME = b'G'             # to a snapshot

@@ -1,4 +1,5 @@
-# reap.py - part of the supervisor, compiled at the first SIGCHLD: reap it, end what it left, start another.
+# reap.py - part of the supervisor, compiled at the first SIGCHLD: reap the worker, end what it left, start
+# another.
 
 
 def reap(self):
@@ -9,7 +10,7 @@ def reap(self):
     if self.snapshots:
         need('recover')
     if self.snapshot is not None:
-        # its pid, perhaps: it can be known only while it is not reaped
+        # it may have the worker's pid, which is certain only before it is reaped
         self.hear_snapshot()
     status = None
     while True:
@@ -30,8 +31,8 @@ def reap(self):
 
 
 def worker_died(self, status):
-    """The worker ended. If its answer is already here it counts; then everything it left behind ends too, and
-    a fresh one starts."""
+    """The worker ended. If its answer is already here it counts. Then everything it left behind ends too, and
+    a fresh worker starts."""
     if self.words >= 0:
         self.message(PIPE_MOST // CHUNK + 1)
     if self.waiting:
@@ -40,7 +41,7 @@ def worker_died(self, status):
     if self.snapshots:
         self.due = 0.0
         self.gave_up = self.gave_up + 1 if self.waiting and status == 70 << 8 else 0
-        if self.gave_up > 1:                     # the snapshot is no better than what it took the place of
+        if self.gave_up > 1:                     # the snapshot is no better than the worker it replaced
             self.drop_snapshot(b'maimed')       # noqa: from recover.py
         disconnect_worker(self)
         self.worker = 0
@@ -57,7 +58,7 @@ def worker_died(self, status):
 
 
 def end_cell(self, ending):
-    """It was the death of a cell, which may have answered already: then its files are going out."""
+    """The worker died during a cell, which may have answered already; then its files are being sent."""
     if self.sending is not None:
         self.ending += ending
         return
@@ -66,13 +67,13 @@ def end_cell(self, ending):
 
 
 def disconnect_worker(self):
-    """Close what led to the worker."""
+    """Close our ends of everything that led to the worker."""
     self.close_words()
     if self.sock is not None:
         try:
             self.poll.unregister(self.sock.fileno())
         except KeyError:
-            pass                                # it waited for no room
+            pass                                # it was not waiting for room
         close_socket(self.sock)                         # noqa: from start.py
         self.sock = None
     for fd in self.pipes:
@@ -83,13 +84,13 @@ def disconnect_worker(self):
 
 
 def kill_all(self, spare=0):
-    """Kill and reap everything but us and the process to spare, and forget the worker. False: after a second
-    something still lived."""
+    """Kill and reap everything except us and the process to spare, and forget the worker. False if something
+    still lives after a second."""
     disconnect_worker(self)
     if self.snapshots:
         need('recover')
     if spare and self.alone:
-        # in one step: what forks without end could outrun the kills one by one
+        # in one step, since code that forks without end could outrun single kills
         signal_all(_signal.SIGSTOP)
     until = time.monotonic() + 1.0
     done = False
@@ -124,13 +125,14 @@ def kill_all(self, spare=0):
 
 def signal_all(number):
     try:
-        posix.kill(-1, number)                  # only ever as the first process of a pid namespace
+        posix.kill(-1, number)                  # only when we are the first process of a pid namespace
     except OSError:
         pass
 
 
 def kill_listed(spare):
-    """How many processes there still were beside us and the one to spare; they have been sent SIGKILL."""
+    """Number of processes, besides us and the one to spare, that were still alive; they have been sent
+    SIGKILL."""
     left = 0
     for name in posix.listdir('/proc'):
         if name.isdigit() and int(name) not in (posix.getpid(), spare):
@@ -143,8 +145,7 @@ def kill_listed(spare):
 
 
 def kill_descendants(spare):
-    """Without a pid namespace of our own (tests only): the same for what descends from us, found in /proc,
-    and nothing else."""
+    """Without a pid namespace of our own (tests only): the same for our own descendants, found in /proc."""
     me, parent = posix.getpid(), {}
     for name in posix.listdir('/proc'):
         if name.isdigit():

@@ -1,10 +1,10 @@
-# recover.py - part of the supervisor, compiled after the first cell: have the worker make a snapshot of
-# itself between two cells (snapshot.py), and go on from that when the worker dies. Whatever worker and
-# snapshot say is the code's: a word out of place loses the snapshot, nothing else.
+# recover.py - part of the supervisor, compiled after the first cell: has the worker make a snapshot of itself
+# between two cells (snapshot.py), and continues from it when the worker dies. The code can forge anything
+# that worker and snapshot say; a wrong word loses the snapshot, nothing else.
 
-# a worker has died: its snapshot must have said that it is ready within so long
+# seconds within which the snapshot of a dead worker must have said that it is ready
 READY_WAIT = 1.0
-INTERVAL = 0.05                 # between snapshots, while cells follow each other without a pause
+INTERVAL = 0.05                 # seconds between snapshots while cells follow each other without a pause
 WHY = {b'Na': b'none can be made on this machine',
        b'Nt': b'none could be made while threads were running',
        b'Nm': b'none could be made, for lack of memory or processes',
@@ -24,7 +24,7 @@ class Snapshot:
 
 
 def order_snapshot(self):
-    """The worker's state is that of a finished cell: a new snapshot is made, the older one ends. Never
+    """The worker's state is that of a finished cell: order a new snapshot and end the older one. Never
     waits."""
     self.due, self.captured_at, self.behind = 0.0, time.monotonic(), 0
     if self.sock is None or not self.worker:
@@ -77,8 +77,8 @@ def drop_snapshot(self, why):
 
 
 def hear_snapshot(self):
-    """Its pid is said twice: by the worker, as soon as it is made, and by itself, when it is ready. Anything
-    else, and the end of its words, is the end of the snapshot."""
+    """Its pid is sent twice: by the worker as soon as the snapshot is made, and by the snapshot when it is
+    ready. Anything else, or the end of its words, ends the snapshot."""
     s = self.snapshot
     try:
         data = posix.read(s.words, 64)
@@ -100,15 +100,15 @@ def hear_snapshot(self):
 
 
 def snapshot_ended(self, why):
-    """Not by us. How it ended is told by reap()."""
+    """It ended, but not by us. reap() says how."""
     self.lost, self.snapshot.pid = self.snapshot.pid, 0
     self.captured_at = 0.0                          # the next one need not wait
     self.drop_snapshot(why)
 
 
 def a_child(pid):
-    """Is it one of ours, dead or alive? Whatever the code says: no other can be spared, or killed, by
-    mistake."""
+    """Is it a child of ours, dead or alive? Whatever the code claims, no other process can be spared or
+    killed by mistake."""
     try:
         posix.waitid(posix.P_PID, pid, posix.WEXITED | posix.WNOHANG | posix.WNOWAIT)
         return True
@@ -117,8 +117,8 @@ def a_child(pid):
 
 
 def reaped(self, pid, status):
-    """A child of ours that is not the worker was reaped. True: it was the snapshot, and others than us ended
-    it."""
+    """A child of ours other than the worker was reaped. True if it was the snapshot and somebody other than
+    us ended it."""
     if self.snapshot is not None and pid == self.snapshot.pid:
         self.snapshot_ended(b'gone')
     elif pid != self.lost:
@@ -131,15 +131,15 @@ def reaped(self, pid, status):
 
 
 def recover(self):
-    """The worker is dead, worker_died() has noted how: go on from the snapshot, or from nothing, and say
-    which. Called until it is done."""
+    """The worker is dead, and worker_died() has noted how: continue from the snapshot or start afresh, and
+    say which. Called until it is done."""
     ending, until, idle = self.dying
     if self.snapshot is not None and not self.snapshot.ready:
         hear_snapshot(self)
         if self.snapshot is not None and not self.snapshot.ready and time.monotonic() < until:
             return
     self.dying = None
-    orders = self.to_worker                         # a cell that came since
+    orders = self.to_worker                         # a cell that has arrived since
     behind = self.behind
     if restore(self):
         ending += tlv(b'r', b'%d' % behind)
@@ -163,7 +163,7 @@ def recover(self):
 
 
 def restore(self):
-    """True: the snapshot is the worker now, and nothing else of the code lives."""
+    """True if the snapshot is the worker now and no other process of the code lives."""
     if self.snapshot is None or not self.snapshot.ready:
         return False
     s = self.snapshot
@@ -177,7 +177,7 @@ def restore(self):
     try:
         s.sock.sendmsg([ORDER_RESUME], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
     except OSError:
-        self.snapshot_ended(b'gone')                # it is dying, and not reaped yet
+        self.snapshot_ended(b'gone')                # it is dying, but not reaped yet
         posix.close(out)
         posix.close(err)
         return False

@@ -1,19 +1,19 @@
-# requests.py - part of the supervisor, compiled when first asked for: files in, reset, profile, arguments,
+# requests.py - part of the supervisor, compiled when first needed: files in, reset, profile, arguments,
 # inventory.
 
 HELPER_WAIT = 20.0
-LIST_MOST = 2000                # bytes of the names of variables, and of files, in an inventory
+LIST_MOST = 2000                # maximum bytes of the names of variables, and of files, in an inventory
 
 
 def request(self, kind, nonce, body):
-    if kind == TO_GUEST_PUT:                            # a file comes: its name, then data, then commit
+    if kind == TO_GUEST_PUT:                            # a file comes in: its name, then data, then commit
         self.begin(nonce)
         put_end(self)
         if b'/' in body or body in (b'', b'.', b'..'):
             self.finish(tlv(b'e', b'not a file name'))
             return
         try:
-            name = PUT_NAME + nonce.hex().encode()  # nothing of the code's can be there already
+            name = PUT_NAME + nonce.hex().encode()  # the code cannot know this name beforehand
             flags = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
             self.put = [posix.open(name, flags, 0o644, dir_fd=self.root), body, name]
         except OSError as e:
@@ -23,8 +23,8 @@ def request(self, kind, nonce, body):
             while body:
                 body = body[posix.write(self.put[0], body):]
             if kind == TO_GUEST_COMMIT:
-                # Renamed over whatever is there: a link the code planted under this name is replaced, not
-                # followed.
+                # Renamed over whatever is there: a link that the code planted under this name is replaced,
+                # not followed.
                 posix.rename(self.put[2], self.put[1], src_dir_fd=self.root, dst_dir_fd=self.root)
                 st = posix.fstat(self.put[0])
                 self.seen[self.put[1]] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
@@ -56,7 +56,7 @@ def request(self, kind, nonce, body):
 
 
 def answered(self, body):
-    """What the worker says to a task that is not a cell; nothing when it was not waited for."""
+    """The worker's answer to a task that is not a cell; ignored if nobody waits for it."""
     if self.task == TO_GUEST_ARGUMENTS:
         self.finish(b'' if body == b'ok' else tlv(b'e', body[:200] or b'the interpreter does not answer'))
         return
@@ -76,13 +76,13 @@ def put_end(self):
 
 
 def helper_start(self, name, source):
-    """Run source's profile(path) in a child of its own: the user's interpreter is not touched, and a reader
-    that eats memory dies alone."""
+    """Run source's profile(path) in its own child: the user's interpreter stays untouched, and a reader that
+    uses up memory dies alone."""
     fd, theirs = posix.pipe2(posix.O_CLOEXEC)
     try:
         pid = fork_child(self.ours() | {fd}, self.hidden, self.alone)
     except OSError as e:
-        # what the code left running has all the processes or the memory
+        # what the code left running uses all processes or all memory
         posix.close(fd)
         posix.close(theirs)
         self.finish(tlv(b'e', b'no process for it: ' + e.strerror.encode()))
@@ -120,7 +120,7 @@ def helper_read(self):
 
 def helper_check(self):
     if self.helper['status'] is not None:
-        self.helper_read()                      # what it wrote before it ended
+        self.helper_read()                      # read what it wrote before it ended
         if self.helper:
             self.helper_end(b'the helper was killed')
     elif time.monotonic() > self.helper['until']:

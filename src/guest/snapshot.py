@@ -1,20 +1,20 @@
-# snapshot.py - part of the worker, compiled at the first order to capture: make a copy of this process, which
-# waits, and is resumed as the worker where we die.
+# snapshot.py - part of the worker, compiled at the first order to capture: makes a copy of this process,
+# which waits, and which continues as the worker if we die.
 #
-# The copy is made by clone() with CLONE_PARENT: it is the supervisor's child, so no os.wait() of the code's
-# ever meets it, and libc's and Python's fork handlers do not run: they would seed random anew, and may be the
-# code's own. That is safe with one thread only. What the copy cannot have is taken from it at once: pipes and
-# sockets. Held here, they would hide from a child that we closed our end.
+# The copy is made by clone() with CLONE_PARENT. So it is the supervisor's child, and no os.wait() of the
+# code's ever sees it. The fork handlers of libc and Python do not run: they would seed random anew, and may
+# be the code's own. This is only safe with a single thread. Pipes and sockets that the copy must not have are
+# closed at once: held here, they would hide from a child that we closed our end.
 
-# number of the call, and which of its arguments is the child's thread id
+# number of the system call, and which of its arguments is the child's thread id
 CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}
 ROOM_LEAST = 24 << 20
-STILL = 0.005                   # so long a copy does nothing
+STILL = 0.005                   # seconds for which a new copy does nothing
 _clone = _others = None
 
 
 def prepare_clone():
-    """The call with its arguments, or None where it cannot be made."""
+    """The call with its arguments, or None if it cannot be made."""
     import _ctypes
     number, at = CLONE.get(posix.uname()[4], (0, 0))
     if not number or sys.maxsize < 1 << 32:
@@ -24,8 +24,8 @@ def prepare_clone():
         _type_ = 'P'
     libc = _ctypes.dlopen(None, 2)
     tid, flags = Word(0), 0x8000 | 17               # CLONE_PARENT, SIGCHLD
-    # libc keeps our thread id where the kernel clears it at our end; the kernel writes the copy's there
-    # (CLONE_CHILD_SETTID, _CLEARTID).
+    # libc keeps our thread id where the kernel clears it when we end; for the copy the kernel writes its own
+    # there (CLONE_CHILD_SETTID, _CLEARTID).
     if _ctypes.call_function(_ctypes.dlsym(libc, 'prctl'),
                              (40, _ctypes.byref(tid), 0, 0, 0)) == 0 and tid.value:
         flags |= 0x01000000 | 0x00200000
@@ -46,8 +46,8 @@ def has_one_thread():
 
 
 def soon_has_one_thread():
-    """A thread that was joined is gone for Python a moment before it is gone. Others stay: for as many as
-    once stayed it does not wait again."""
+    """A thread that was joined is gone for Python a moment before the kernel removes it, so wait briefly. If
+    some threads stayed, do not wait again for that number."""
     global _others
     import time
     others = len(posix.listdir('/proc/self/task'))
@@ -60,7 +60,7 @@ def soon_has_one_thread():
 
 
 def capture(self, extra):
-    """Obey one order: the copy comes back from here as the worker, when it is resumed."""
+    """Carry out one order. The copy returns from here as the worker when it is resumed."""
     global _clone
     fds = received(extra)
     if len(fds) != 2:
@@ -68,13 +68,13 @@ def capture(self, extra):
     sock, words, pid = _socket.socket(fileno=fds[0]), fds[1], 0
     try:
         if _clone is None:
-            _clone = prepare_clone() or 0           # a Python without _ctypes raises
+            _clone = prepare_clone() or 0           # raises in a Python without _ctypes
         if not _clone:
             say(words, b'Na')
         elif not (has_one_thread() or soon_has_one_thread()):
             say(words, b'Nt')
         else:
-            # the copy has it from its first moment: a cell may fill the memory at once
+            # set before the clone, since the next cell may fill the memory at once
             oom_score(snapshot_score())
             pid = _clone()
             if pid == 0:
@@ -91,7 +91,7 @@ def capture(self, extra):
     posix.close(words)
     if pid <= 0:
         return
-    try:                                            # a cell that waits already is not kept waiting
+    try:                                            # do not delay a cell that is already waiting
         self.sock.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
     except BlockingIOError:
         touch(self)
@@ -105,8 +105,8 @@ def say(words, text):
 
 
 def touch(self):
-    """Every page that the next cell writes must first be copied, which takes a fault each: done now, while
-    nobody waits, by a cell. It names nothing, for whatever has a name may be the code's."""
+    """Each page that the next cell writes to must first be copied, at the price of a page fault. Do it now,
+    while no cell waits. This uses no names, since any name may have been replaced by the code."""
     try:
         self.cell(0, b'[i for i in (1, 2)]')
         print(1, end='', file=_io.StringIO())
@@ -160,13 +160,13 @@ def snapshot_score():
 
 
 def wait_to_resume(self, sock, words):
-    """The copy: from here until it is the worker. A cell that follows at once needs the processor more, so at
-    first it does nothing."""
-    posix.setsid()                                  # the worker's interrupts are not ours
+    """The copy runs here until it becomes the worker. A cell that follows at once needs the processor more,
+    so at first the copy does nothing."""
+    posix.setsid()                                  # interrupts for the worker are not for us
     sock.settimeout(STILL)
     try:
         sock.recv(64)
-        # a newer copy is there already, or somebody who is not the supervisor speaks
+        # there is a newer copy already, or the sender is not the supervisor
         posix._exit(0)
     except _socket.timeout:
         sock.settimeout(None)
@@ -180,10 +180,10 @@ def wait_to_resume(self, sock, words):
 
 
 def detach(self, sock, words):
-    """Give up what is the worker's, or would be in its way while it lives."""
+    """Close what belongs to the worker or would disturb it while it lives."""
     old, self.sock, self.words = self.sock, sock, words
     old.close()
-    # The read end of a pipe that nobody writes to: end of file for a reader, an error for a writer.
+    # The read end of a pipe without a writer: end of file for a reader, an error for a writer.
     dead, end = posix.pipe2(posix.O_CLOEXEC)
     posix.close(end)
     for name in posix.listdir('/proc/self/fd'):
@@ -193,7 +193,7 @@ def detach(self, sock, words):
             if fd not in (dead, sock.fileno(), words) and kind in (0o010000, 0o140000):
                 posix.dup2(dead, fd, posix.get_inheritable(fd))
         except OSError:
-            pass                                    # the descriptor of the listing itself
+            pass                                    # this was the descriptor of the listing itself
     posix.close(dead)
 
 
@@ -206,9 +206,9 @@ def resume(self, fds):
         posix.dup2(fds[n], self.saved[n], False)
         posix.close(fds[n])
     self.fds = [posix.fstat(1), posix.fstat(2)]
-    self.mended = False                             # not with these descriptors
+    self.mended = False                             # the descriptors must be set up again
     self.pid = posix.getpid()
-    self.loop = None                                # its selector was shared with the dead
+    self.loop = None                                # its selector was shared with the dead worker
     try:
         sys.modules['threading'].main_thread()._set_native_id()
     except Exception:

@@ -1,9 +1,9 @@
-# start.py - the rest of boot.py: fork the first worker, become the supervisor. Apart, so that it comes
-# compiled.
+# start.py - continues boot.py: forks the first worker and becomes the supervisor. A separate file, so that it
+# comes compiled.
 
 
 def prctl(option, value):
-    """prctl(2) without the price of importing ctypes. False where it cannot be called."""
+    """prctl(2) without the cost of importing ctypes. False if it cannot be called."""
     try:
         import _ctypes
         return _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 2), 'prctl'),
@@ -21,19 +21,20 @@ LIMITS = (('RLIMIT_NPROC', 'nproc'), ('RLIMIT_NOFILE', 'nofile'), ('RLIMIT_SIGPE
 
 
 def neighbours():
-    """Threads of our user that run already, as far as /proc shows them: the limit counts them too."""
+    """Number of threads of our user that already run, as far as /proc shows them: the limit counts them
+    too."""
     count = 0
     for name in posix.listdir('/proc'):
         try:
             if name.isdigit() and posix.stat('/proc/' + name).st_uid == posix.getuid():
                 count += len(posix.listdir('/proc/%s/task' % name))
         except OSError:
-            pass                                # it has ended, or is not ours to look at
+            pass                                # it has ended, or we may not look at it
     return count
 
 
 def confine():
-    """Limits of the code alone, which no engine has set for it."""
+    """Limits for the code alone, which no engine has set."""
     wanted = [(name, int(OPTIONS[word])) for name, word in LIMITS if int(OPTIONS[word])]
     if wanted:
         import resource
@@ -46,7 +47,7 @@ def confine():
 
 
 def fork_child(close, hidden, alone):
-    """Fork with the child cut off from everything that is the supervisor's. Returns as fork does."""
+    """Fork, and cut the child off from everything that belongs to the supervisor. Returns as fork does."""
     pid = posix.fork()
     if pid:
         return pid
@@ -66,14 +67,14 @@ def fork_child(close, hidden, alone):
             prctl(4, 1)
         OPTIONS['alone'] = alone
         if not alone:
-            # PR_SET_PDEATHSIG: in a test nobody ends us with the namespace
+            # PR_SET_PDEATHSIG: in a test no namespace ends us
             prctl(1, 9)
         confine()
     except BaseException:
-        posix._exit(71)                         # never go on as a second supervisor
+        posix._exit(71)                         # never continue as a second supervisor
     try:
         fd = posix.open('/proc/self/oom_score_adj', posix.O_WRONLY)
-        # when memory is gone the kernel takes the code, not the supervisor
+        # when memory runs out the kernel should kill the code, not the supervisor
         posix.write(fd, b'%d' % OOM_WORKER)
         posix.close(fd)
     except OSError:
@@ -94,8 +95,8 @@ def worker_links():
 
 
 def close_socket(sock):
-    """Close a Unix socket. Before Linux 6.10 whoever closes one also drops what others have lost in flight,
-    which may be TCP sockets of the code's that linger (SO_LINGER); a signal ends that wait."""
+    """Close a Unix socket. Before Linux 6.10, closing one also closes sockets that others have lost in
+    flight. Those may be TCP sockets of the code's that linger (SO_LINGER); a signal ends that wait."""
     _signal.setitimer(_signal.ITIMER_REAL, 0.02, 0.02)
     sock.close()
     _signal.setitimer(_signal.ITIMER_REAL, 0)
@@ -126,8 +127,8 @@ def fork_worker(close, hidden, alone):
 
 
 def report_unusable(fd):
-    """Nothing can be run here: a greeting that lets the program say why. An image's own folder keeps its mode
-    under some engines."""
+    """Nothing can run here: send a greeting that lets the program say why. Under some engines an image's own
+    folder keeps its mode."""
     text = ('%d.%d.%d' % sys.version_info[:3]).encode()
     text = tlv(b'v', VERSION) + tlv(b'p', text) + (b'' if posix.access('.', posix.W_OK) else tlv(b'w', b'0'))
     posix.write(fd, len(text).to_bytes(4, 'little') + FROM_GUEST_HELLO + bytes(16) + text)
@@ -135,7 +136,7 @@ def report_unusable(fd):
 
 
 def furnish():
-    """Variables of the environment that an engine of the user's own has not set."""
+    """Set environment variables that a user's own engine has not set."""
     for key in OPTIONS:
         name, value = key[4:].encode(), OPTIONS[key].encode()
         if key[:4] == 'env:' and name not in posix.environ:
@@ -152,10 +153,10 @@ def start(fd_in, fd_out):
     version = '/python%d.%d/' % sys.version_info[:2]
     folders = ['/usr/local/lib' + version + 'dist-packages', sys.prefix + '/lib' + version + 'site-packages',
                '/usr/local/lib' + version + 'site-packages']
-    if sys.prefix == '/usr':                    # Debian's, built for its own Python alone
+    if sys.prefix == '/usr':                    # Debian's Python, built for its own version alone
         folders.append('/usr/lib/python3/dist-packages')
     for folder in folders:
-        try:                                    # site is not run, for speed: its folders are added here
+        try:                                    # for speed site is not run, so its folders are added here
             posix.stat(folder)
         except OSError:
             continue
@@ -163,7 +164,7 @@ def start(fd_in, fd_out):
             sys.path.append(folder)
     alone = posix.getpid() == 1                 # first process of its own pid namespace
     if type(PARTS.get('supervisor')) is tuple:
-        # nothing to compile: before the fork it costs less, for memory is not shared yet
+        # nothing has to be compiled; cheaper before the fork, since memory is not shared yet
         need('supervisor')
     first = fork_worker({fd_in, fd_out, *DOOR}, False, alone)
     need('supervisor')

@@ -1,20 +1,20 @@
 # supervisor.py - the first process of a sandbox: keeps the channel to the program, relays what the worker
-# says and prints, obeys.
+# says and prints, and obeys the program.
 #
-# The code owns everything in here but this process: it cannot be opened through /proc (dumpable 0), ignores
-# signals, never waits for anybody, never imports from a path the code can write, and reads files of the code
-# only beneath the data folder. What a plain cell needs is here; the rest is compiled on first use (reap.py,
-# copy_out.py, requests.py).
+# The code controls everything in the sandbox except this process. It cannot be opened through /proc (dumpable
+# 0), ignores signals, never waits for anybody, never imports from a path that the code can write to, and
+# reads the code's files only below the data folder. What a plain cell needs is here; the rest is compiled on
+# first use (reap.py, copy_out.py, requests.py).
 
 import select
 import time
 
 CHUNK = 1 << 16
-PAUSE = 0.001                   # after a cell: so long without another, and the interpreter is idle
-QUEUE_HIGH = 1 << 18            # with more than this unsent, the code's output waits in its pipes
+PAUSE = 0.001                   # seconds after a cell without another one; then the interpreter is idle
+QUEUE_HIGH = 1 << 18            # bytes; with more than this unsent, the code's output waits in its pipes
 NONE = bytes(16)
-PUT_NAME = b'.sandpiper-put-'                # of a file that comes in, and its nonce
-CLOSED_WAIT = 0.2               # a worker without its socket has this long to end by itself
+PUT_NAME = b'.sandpiper-put-'                # name of an incoming file, before its nonce
+CLOSED_WAIT = 0.2               # seconds that a worker without its socket has to end by itself
 FLOOD_READS, FLOOD_SMALL, FLOOD_MS = 64, 8192, 2
 PIPE_SIZE, PIPE_MOST = 1 << 18, 1 << 20     # of a pipe while code floods; what code may make of one
 
@@ -25,29 +25,29 @@ class Supervisor:
         self.fd_in, self.fd_out, self.alone = fd_in, fd_out, alone
         self.hidden = False
         self.inbox = bytearray()
-        self.outbox, self.unsent = [], 0        # whole frames, the first one perhaps cut; bytes in them
+        self.outbox, self.unsent = [], 0        # whole frames, the first perhaps cut; their bytes
         self.queued = False                     # the channel is polled for room
         self.number = NONE[:4]                  # of the last cell
-        self.until = 0.0                        # when on_timer() is to be called; named.py
+        self.until = 0.0                        # when to call on_timer(); named.py
         self.worker, self.sock = 0, None        # pid; messages to it
         self.words, self.heap = -1, b''         # descriptor and bytes of what it says
         self.pipes = {}                         # descriptor -> kind of frame
         self.to_worker = []
-        self.nonce = None                       # of the request under way
-        self.waiting = False                    # ... and the worker has not answered it yet
+        self.nonce = None                       # of the present request
+        self.waiting = False                    # the worker has not answered it yet
         self.interrupted = False
         self.began = 0.0
-        self.figures, self.figure_count = [], 0     # memory files of ours
-        self.figure = -1                        # the one that is coming
+        self.figures, self.figure_count = [], 0     # our memory files
+        self.figure = -1                        # the one being received
         # generator of frames: files going out; what the last frame then says
         self.sending, self.ending = None, b''
         self.put = self.helper = None           # see requests.py
         self.closed_at, self.closed_kill = 0.0, False
         self.polled = False                     # the pipes are in the poll set
         self.reads, self.reads_since, self.flood, self.room = 0, 0.0, False, CHUNK
-        # bytes that are copied out: of a file, after a cell
+        # bytes copied out: of a file, after a cell
         self.file_most, self.cell_most = int(OPTIONS['file']), int(OPTIONS['total'])
-        self.snapshots = OPTIONS['snapshots'] == '1'    # one of the worker is kept, see recover.py
+        self.snapshots = OPTIONS['snapshots'] == '1'    # keep a snapshot of the worker, see recover.py
         self.snapshot, self.why = None, b''     # a Snapshot; why there is none
         # pid of one that hung up; how many were killed by others, not told yet
         self.lost, self.taken = 0, 0
@@ -71,7 +71,7 @@ class Supervisor:
         self.unsent += len(frame)
 
     def flush(self):
-        """Write what the channel takes. Never waits: a program that does not read must still be obeyed."""
+        """Write what the channel takes. Never waits: even if the program does not read, it must be obeyed."""
         while self.outbox:
             piece = self.outbox[0] if len(self.outbox) == 1 or self.unsent > CHUNK else b''.join(self.outbox)
             if len(piece) == self.unsent:
@@ -92,7 +92,7 @@ class Supervisor:
     # ---- from the program
 
     def gone(self):
-        posix._exit(0)                          # and with us everything in here; but see named.py
+        posix._exit(0)                          # everything in the sandbox ends with us; but see named.py
 
     def host(self, events):
         if events & select.POLLOUT:
@@ -138,9 +138,9 @@ class Supervisor:
         self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
 
     def stop(self, number):
-        """Interrupt or kill what is under way."""
+        """Interrupt or kill the present request."""
         if self.waiting and self.task != TO_GUEST_RUN:
-            self.answer(b'')                    # the worker does not answer: without it, then
+            self.answer(b'')                    # the worker does not answer this one, so end it without
         elif self.waiting and self.worker:
             self.interrupted = True
             self.signal(number)
@@ -152,12 +152,12 @@ class Supervisor:
     # ---- the worker
 
     def ask_worker(self, task, message):
-        """message: four bytes, the number of a cell or an order, and what belongs to it."""
+        """message: four bytes with the number of a cell or an order, then its data."""
         self.task, self.heap, self.waiting = task, b'', False
         if self.due and task != TO_GUEST_INVENTORY:     # the interpreter was not idle since the last cell
             need('recover')
             self.order_if_old()                 # noqa: from recover.py
-        self.drain(PIPE_MOST)                   # what a thread wrote since the last cell is not this cell's
+        self.drain(PIPE_MOST)  # what a thread wrote since the last cell does not belong to this cell
         self.waiting = True
         head = self.nonce + message[:4] + (len(message) - 4).to_bytes(4, 'little')
         self.to_worker = [head + message[4:CHUNK]] + [message[i:i + CHUNK]
@@ -175,7 +175,7 @@ class Supervisor:
             fds.update((self.snapshot.sock.fileno(), self.snapshot.words))
         if self.sock is not None:
             fds.add(self.sock.fileno())
-        fds.discard(-1)                         # no client just now, for one
+        fds.discard(-1)                         # there may be no client now, for instance
         return fds
 
     def adopt(self, pid, sock, words, out, err):
@@ -188,7 +188,7 @@ class Supervisor:
     def signal(self, number):
         for pid in (-self.worker, self.worker) if number == _signal.SIGKILL else (-self.worker,):
             try:
-                posix.kill(pid, number)         # its session, as a terminal would
+                posix.kill(pid, number)         # its whole session, as a terminal would
             except OSError:
                 pass
 
@@ -200,14 +200,14 @@ class Supervisor:
                 self.poll.register(self.sock.fileno(), select.POLLOUT)
                 return
             except OSError:
-                self.to_worker = []             # it closed its end; the hang-up of its words tells the rest
+                self.to_worker = []  # it closed its end; the hang-up of its words will tell the rest
                 return
             self.to_worker.pop(0)
 
     def message(self, reads=4):
         """What the worker says: records of nonce, kind, u32 length, body. Only those with the nonce of the
-        cell under way count; what else may stand between them is passed over. Not read to the end at once:
-        the code can write here without end."""
+        present cell count; anything between them is skipped. Reads a bounded amount at a time, since the code
+        can write here without end."""
         for _ in range(reads):
             try:
                 data = posix.read(self.words, CHUNK)
@@ -223,7 +223,7 @@ class Supervisor:
                 at = found if found >= 0 else max(at, len(heap) - 15)
                 end = at + 21 + int.from_bytes(heap[at + 17:at + 21], 'little')
                 if end > at + 21 + CHUNK:
-                    at += 16                    # no record of ours is so long
+                    at += 16                    # none of our records is this long
                     continue
                 if found < 0 or end > len(heap) or at + 21 > len(heap):
                     break
@@ -236,15 +236,15 @@ class Supervisor:
             self.heap = heap[at:] if self.waiting else b''
 
     def close_words(self):
-        """Close the pipe of the worker's words."""
+        """Close the pipe on which the worker speaks."""
         if self.words >= 0:
             self.poll.unregister(self.words)
             posix.close(self.words)
             self.words = -1
 
     def draw(self, kind, body):
-        """A figure comes in pieces: begin, data, end. One that is not ended is none. One that is too big to
-        be copied out is measured, and not kept."""
+        """A figure comes in pieces: begin, data, end. One without an end is dropped. One that is too big to
+        be copied out is measured but not kept."""
         if kind == RECORD_FIGURE:
             self.erase()
             if len(self.figures) < 20 and self.task == TO_GUEST_RUN:
@@ -270,8 +270,8 @@ class Supervisor:
             self.figure = -1
 
     def relay(self, fd):
-        """Pass on what the code wrote. Between cells nobody asked for it: it is dropped, so that the writer
-        does not block."""
+        """Pass on what the code wrote. Output between cells was not asked for; it is dropped, so that the
+        writer does not block."""
         try:
             data = posix.read(fd, CHUNK)
         except BlockingIOError:
@@ -286,7 +286,7 @@ class Supervisor:
         return len(data)
 
     def drain(self, most):
-        """What is in the pipes now. A child that goes on writing gets no more than most bytes of our time."""
+        """Read what is in the pipes now, but no more than most bytes, in case a child goes on writing."""
         got = 0
         for fd in list(self.pipes):
             left = most
@@ -299,9 +299,9 @@ class Supervisor:
         return got
 
     def gate(self):
-        """The pipes are polled only while the outbox has room: back-pressure, with a bound on our memory. And
-        not while code floods: a program that prints a million lines would wake us for each; then they are
-        emptied every 2 ms instead."""
+        """The pipes are polled only while the outbox has room: this is back-pressure, and bounds our memory.
+        They are not polled while the code floods: a program that prints a million lines would wake us for
+        each; instead they are emptied every 2 ms."""
         want = self.unsent < QUEUE_HIGH and not self.flood
         if want != self.polled:
             self.polled = want
@@ -330,7 +330,7 @@ class Supervisor:
             self.answered(body)                 # noqa: from requests.py
 
     def collect(self, ending):
-        """The cell is over: see which files it made, send them, and close the request."""
+        """The cell is over: find the files it made, send them, and close the request."""
         if self.task != TO_GUEST_RUN:
             self.finish(ending)
             return
@@ -343,7 +343,7 @@ class Supervisor:
             self.finish(ending)
 
     def more(self):
-        """Files go out a piece at a time, as the channel takes them."""
+        """Send files one piece at a time, as the channel takes them."""
         while self.sending is not None and self.unsent < QUEUE_HIGH:
             try:
                 next(self.sending)
@@ -351,12 +351,12 @@ class Supervisor:
                 self.finish(self.ending)
 
     def cut_short(self, more):
-        """No more files; what there is to say of the cell's end is still said."""
+        """Send no more files, but still report the end of the cell."""
         self.sending.close()
         self.sending, self.ending = iter(()), self.ending + more
 
     def finish(self, ending):
-        """The last frame of every request."""
+        """Send the last frame of a request."""
         for fd in self.figures:
             posix.close(fd)
         self.erase()
@@ -371,11 +371,11 @@ class Supervisor:
         task, self.task = self.task, b''
         if self.snapshots and task in (TO_GUEST_RUN, TO_GUEST_ARGUMENTS):
             self.behind += 1
-            self.due = now + PAUSE              # who waits for the result shall have the processor first
+            self.due = now + PAUSE              # whoever waits for the result gets the processor first
 
     def scan(self):
-        """Every file in the data folder with what changes when it does. Links are not followed; the number,
-        folders too, and the depth are bounded."""
+        """Every file in the data folder, with values that change when the file does. Links are not followed;
+        the number of entries, folders included, and the depth are bounded."""
         found, todo, root, count = {}, [(b'', 0)], OPTIONS['data'].encode(), 0
         most = (int(OPTIONS['files']) or 10000) + 1000
         while todo and count <= most:
@@ -400,7 +400,7 @@ class Supervisor:
     # ---- the loop
 
     def interest(self, now):
-        """What of the channel to poll for changes with what is queued."""
+        """Poll the channel for writing only while something is queued."""
         if self.fd_in == self.fd_out:
             self.poll.modify(self.fd_in, select.POLLIN | select.POLLOUT if now else select.POLLIN)
         elif now:
@@ -412,7 +412,7 @@ class Supervisor:
     def wait(self):
         """Milliseconds for poll; None: until something happens."""
         if self.sending is not None and not self.outbox and not self.dying:
-            # the channel took all there was: nothing but us brings the next piece
+            # the channel took everything, so only we can produce the next piece
             return 0
         if self.flood and self.unsent < QUEUE_HIGH:
             return FLOOD_MS
@@ -441,7 +441,7 @@ class Supervisor:
                 elif fd == self.words:
                     self.message()
                 elif self.sock is not None and fd == self.sock.fileno():
-                    self.poll.unregister(fd)    # there is room again, or nobody to send to
+                    self.poll.unregister(fd)    # there is room again, or no client to send to
                     self.feed()
                 elif fd == self.wake[0]:
                     dead = True
@@ -462,7 +462,7 @@ class Supervisor:
             if self.sending is not None and not self.dying:
                 self.more()
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:
-                self.closed_kill = True         # the hang-up alone proves nothing: every death brings one
+                self.closed_kill = True  # the hang-up alone proves nothing, since every death causes one
                 self.signal(_signal.SIGKILL)
             if self.helper:
                 self.helper_check()             # noqa: from requests.py
@@ -471,7 +471,7 @@ class Supervisor:
 
 
 def widen(pipes):
-    """Code floods: make its pipes hold 2 ms of output. Returns what one holds then."""
+    """The code is flooding: make its pipes hold 2 ms of output. Returns what one of them holds then."""
     try:
         import fcntl
         return min([fcntl.fcntl(fd, 1031, PIPE_SIZE) for fd in pipes] + [PIPE_SIZE])    # F_SETPIPE_SZ
@@ -480,8 +480,8 @@ def widen(pipes):
 
 
 def figure_file():
-    """A file of ours in memory; -1: there is none to be had. Python may have been built for a C library
-    without memfd_create."""
+    """A memory file of ours; -1 if none can be had. Python may be built for a C library without
+    memfd_create."""
     try:
         return posix.memfd_create('figure')
     except (AttributeError, OSError):
@@ -501,10 +501,10 @@ def supervise(fd_in, fd_out, first, alone):
         _signal.signal(number, lambda *_: None)
     _signal.set_wakeup_fd(s.wake[1], warn_on_full_buffer=False)
     s.adopt(*first)
-    # PR_SET_DUMPABLE 0: /proc/PID/{fd,mem,environ} of ours are closed to the code
+    # PR_SET_DUMPABLE 0: the code cannot open our /proc/PID/{fd,mem,environ}
     s.hidden = prctl(4, 0)
     if not alone:
-        # PR_SET_CHILD_SUBREAPER: in a test, orphans come to us as they would to PID 1
+        # PR_SET_CHILD_SUBREAPER: in a test, orphans become our children as they would PID 1's
         prctl(36, 1)
     if posix.waitpid(s.worker, posix.WNOHANG)[0]:
         posix._exit(70)                         # it died before we looked

@@ -1,8 +1,8 @@
-# walls.py - which walls stand around the code, for "sandpiper doctor". Looks and changes nothing: no packet
-# is sent, no file made. Run by the supervisor's helper, as the profile is. HERE, put in front of it, are the
-# namespaces of the doctor itself: what is in them is in no sandbox.
+# walls.py - finds which walls stand around the code, for "sandpiper doctor". It only looks: it sends no
+# packet and makes no file. The supervisor's helper runs it, as it runs the profile. HERE, which is put in
+# front of this text, names the doctor's own namespaces: whatever shares them is not in a sandbox.
 #
-# One finding a line: "+WALL what was seen" where it stands, "-WALL what is open", "=LIMIT number",
+# One finding per line: "+WALL what was seen" if the wall stands, "-WALL what is open", "=LIMIT number",
 # "~what is weaker".
 
 import errno
@@ -10,13 +10,13 @@ import os
 import resource
 import socket
 
-# Namespaces of the machine itself have fixed numbers (linux/proc_ns.h).
+# The machine's own namespaces have fixed numbers (linux/proc_ns.h).
 INITIAL = {'user': 0xeffffffd, 'pid': 0xeffffffc}
 IN_MEMORY = {'tmpfs', 'ramfs', 'proc', 'sysfs', 'devpts', 'mqueue', 'devtmpfs', 'cgroup', 'cgroup2',
              'securityfs', 'tracefs', 'debugfs', 'bpf', 'nsfs'}
 OUTSIDE = ((socket.AF_INET, '192.0.2.1'), (socket.AF_INET, '169.254.169.254'),
            (socket.AF_INET6, '2001:db8::1'))
-LOOKED_AT = 4000                # folders; what is below the first ones is much the same
+LOOKED_AT = 4000                # folders; those below the first ones hardly differ
 
 
 def read(path):
@@ -28,7 +28,7 @@ def read(path):
 
 
 def shared(kind):
-    """Are we in the doctor's own namespace, or in the machine's first one? None: it cannot be seen."""
+    """Are we in the doctor's own namespace, or in the machine's first one? None: unknown."""
     try:
         own = os.readlink('/proc/self/ns/' + kind)
     except OSError:
@@ -42,7 +42,7 @@ def shortened(names, most=4):
 
 
 def network():
-    """To connect a datagram socket only asks the kernel for a route."""
+    """Connecting a datagram socket sends nothing: it only asks the kernel for a route."""
     ways = []
     for family, address in OUTSIDE:
         try:
@@ -64,7 +64,8 @@ def network():
 
 
 def bound():
-    """Does the limit of processes hold us? It does not hold root of the machine, whatever its uid in here."""
+    """Does the process limit apply to us? It does not apply to root of the machine, whatever its uid in
+    here."""
     limit = resource.getrlimit(resource.RLIMIT_NPROC)
     resource.setrlimit(resource.RLIMIT_NPROC, (0, limit[1]))
     try:
@@ -80,7 +81,7 @@ def bound():
 
 
 def root_around():
-    """Is our uid that of root in the user namespace around ours? That may be one of bwrap's own making."""
+    """Is our uid root in the user namespace around ours? That may be one that bwrap made."""
     uid = os.geteuid()
     spans = [tuple(map(int, line.split())) for line in read('/proc/self/uid_map').splitlines()]
     return any(first <= uid < first + count and there + uid - first == 0 for first, there, count in spans)
@@ -108,7 +109,7 @@ def user():
 
 
 def mounts():
-    """(place, may be written to, type) of each; the last one mounted at a place counts."""
+    """(place, writable, type) of each mount; the last one mounted at a place counts."""
     found = {}
     for line in read('/proc/self/mountinfo').splitlines():
         left, _, right = line.partition(' - ')
@@ -119,7 +120,7 @@ def mounts():
 
 
 def writable_below(place, device, budget):
-    """The topmost folders at place that can be written to, two levels down."""
+    """The topmost writable folders at place, two levels down."""
     todo = [(place, 0)]
     while todo and budget[0] > 0:
         path, depth = todo.pop()
@@ -178,7 +179,7 @@ def number(path):
 
 
 def limits():
-    """What control groups and limits of processes say, as far as they can be seen from inside."""
+    """What control groups and process limits say, as far as they can be seen from inside."""
     own = [line.split(':', 2)[2].rstrip('/') for line in read('/proc/self/cgroup').splitlines()]
     lines = []
     for group in ['/sys/fs/cgroup' + name for name in own + ['', '/memory', '/pids', '/cpu']]:

@@ -1,21 +1,21 @@
 # worker.py - the interpreter that runs the cells. Compiled in the forked child; shares boot.py's namespace,
-# never its channel. Whatever a cell replaces (builtins, sys.stdout, signal handlers, descriptors) is put
-# right before the next one, as far as that goes: the code and this file live in one process, so what cannot
-# be put right ends the worker and the supervisor starts another.
+# but never its channel. Whatever a cell replaces (builtins, sys.stdout, signal handlers, descriptors) is put
+# right before the next one, as far as possible: the code and this file live in one process, so if something
+# cannot be put right, the worker ends and the supervisor starts another.
 
 import builtins
 import _ast
 import _io
 
-# Builtins of our own: a cell may replace len or print while our functions still have work to do. A function
-# takes its builtins from its globals when it is made, so what was made before is made again here.
+# Our own builtins: a cell may replace len or print while our functions still have work to do. A function
+# takes its builtins from its globals when it is made, so functions made earlier are made again here.
 __builtins__ = dict(builtins.__dict__)
 
 ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
 MESSAGE_MOST = (1 << 16) + 64
-FLOOD = 2000                    # lines of a cell after which they are gathered
-TYPE_NAME = type.__dict__['__name__'].__get__   # runs nothing of the code's, whatever its metaclass
+FLOOD = 2000                    # lines of a cell after which its output is buffered
+TYPE_NAME = type.__dict__['__name__'].__get__   # runs no code of the user's, whatever the metaclass
 
 
 def need(name):
@@ -30,7 +30,7 @@ def tlv(tag, data):
 
 
 class Leave:
-    """exit and quit, which site would have made."""
+    """exit and quit, which site would have defined"""
     def __init__(self, name):
         self.name = name
 
@@ -42,8 +42,8 @@ class Leave:
 
 
 class Sources:
-    """Finder that gives linecache (tracebacks, inspect, warnings) the cells' text when something imports it:
-    importing it ourselves is dear."""
+    """Finder that gives the cells' text to linecache (tracebacks, inspect, warnings) when something imports
+    it: importing it ourselves is slow."""
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name != 'linecache':
@@ -63,7 +63,7 @@ class Sources:
 
 
 class Raw(_io.FileIO):
-    """Descriptor 1. A line a write is what a user wants to see, and costs a system call a line: see
+    """Descriptor 1. Users want to see each line as it is written, but that costs a system call per line: see
     buffer_output() in extras.py."""
     writes = 0
 
@@ -77,10 +77,10 @@ class Raw(_io.FileIO):
 
 class Worker:
     def __init__(self, sock, words):
-        self.sock, self.words = sock, words     # orders come over the one, what we say goes over the other
+        self.sock, self.words = sock, words     # orders arrive on the one, our words leave on the other
         self.pid = posix.getpid()
         self.busy = False
-        self.mended = True                      # what the last cell did is undone
+        self.mended = True                      # the effects of the last cell were undone
         self.flooding = None                    # ends the flusher of a cell that floods
         self.hooked = False
         self.saved = posix.dup(1), posix.dup(2)
@@ -91,7 +91,7 @@ class Worker:
         self.namespace = self.main.__dict__
         self.namespace['__builtins__'] = builtins
         sys.modules['__main__'] = self.main
-        # modules the code writes into /mnt/data, after everything else
+        # modules that the code writes into /mnt/data come after everything else
         sys.path.append('')
         sys.argv[:] = ['']
         sys.dont_write_bytecode = True
@@ -121,7 +121,7 @@ class Worker:
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.stdin, self.stdout, self.stderr
 
     def mend(self):
-        """Undo what a cell did to what the next one needs. False: that cannot be."""
+        """Undo what a cell changed that the next one needs. False if that is not possible."""
         for n in (0, 1):
             try:
                 st = posix.fstat(n + 1)
@@ -140,12 +140,12 @@ class Worker:
         if closed:
             self.streams()
         for stream in (self.stdout, self.stderr):
-            # sys.stdout.write = ... is no more lasting than sys.stdout = ...
+            # sys.stdout.write = ... is undone, just like sys.stdout = ...
             stream.__dict__.pop('write', None)
         sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
         sys.modules = self.modules
         sys.modules['__main__'] = self.main
-        # what a cell has added stays its own. Not compared: its objects may answer anything
+        # What a cell has added stays. Nothing is compared, since its objects may answer anything.
         builtins.__dict__.update(self.builtins)
         self.namespace['__builtins__'] = builtins
         _signal.signal(_signal.SIGINT, self.interrupt)
@@ -157,7 +157,7 @@ class Worker:
         linecache.cache['<cell %d>' % cell] = len(text), None, text.splitlines(True), '<cell %d>' % cell
 
     def evaluate(self, code, name):
-        """Run it all; the value of a last expression, if there is one and no semicolon hides it."""
+        """Run it all. Returns the value of a last expression, unless a semicolon hides it."""
         tree = compile(code, name, 'exec', ONLY_AST | TOP_AWAIT, True)
         last = None
         if tree.body and type(tree.body[-1]) is _ast.Expr:
@@ -179,7 +179,7 @@ class Worker:
         name = '<cell %d>' % number
         if code[:3] == b'\xef\xbb\xbf':
             code = code[3:]
-        # as it was shown: a coding line counts only where this is no UTF-8
+        # as shown to the user: a coding line counts only if this is not UTF-8
         try:
             code = text = code.decode()
         except UnicodeDecodeError:
@@ -202,7 +202,7 @@ class Worker:
             result = tlv(b's', b'ok')
         except BaseException as e:
             self.busy = False
-            # Compiled now: most cells never need it.
+            # compiled only now: most cells never need it
             try:
                 need('explain')
                 result = report(self, e, name)  # noqa: from explain.py
@@ -218,11 +218,11 @@ class Worker:
         return result
 
     def arguments(self, words):
-        """sys.argv of the cells that follow: each word ends with a NUL."""
+        """Set sys.argv for the following cells; each word ends with a NUL."""
         try:
             words = [word.decode('utf-8', 'surrogateescape') for word in words.split(b'\0')[:-1]]
             if type(getattr(sys, 'argv', None)) is list:
-                sys.argv[:] = words             # code may have imported the list itself
+                sys.argv[:] = words             # the code may have imported the list itself
             else:
                 sys.argv = words
             return b'ok'
@@ -240,13 +240,13 @@ class Worker:
             return b''
 
     def say(self, kind, body):
-        """A record to the supervisor. One of at most 4096 bytes goes whole or not at all, whatever interrupts
-        us."""
+        """Send a record to the supervisor. One of at most 4096 bytes is sent whole or not at all, whatever
+        interrupts us."""
         data = self.nonce + kind + len(body).to_bytes(4, 'little') + body
         while data:
             try:
                 data = data[posix.write(self.words, data):]
-            except BlockingIOError:                 # the code went over all descriptors
+            except BlockingIOError:                 # the code changed the modes of all descriptors
                 posix.set_blocking(self.words, True)
 
     def serve(self):
@@ -292,7 +292,7 @@ class Worker:
                 except BaseException:
                     pass
             if posix.getpid() != self.pid:
-                # a fork of the code's ends with its cell, as it would with a script
+                # a fork made by the code ends with its cell, as it would with a script
                 posix._exit(0 if result and result.startswith(tlv(b's', b'ok')) else 1)
             if result is None:
                 result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
@@ -301,7 +301,7 @@ class Worker:
                 self.say(RECORD_RESULT, result)
             except OSError:
                 posix._exit(70)
-            # now, while nobody waits; what a thread breaks after it stays broken for a cell
+            # now, while nobody waits; what a thread breaks later stays broken for one cell
             try:
                 self.mended = self.mend()
             except BaseException:
@@ -315,7 +315,7 @@ def browse(*args):
 
 
 def display(value):
-    """repr, cut. The builtin containers are cut before, so that a list of ten million does not cost seconds
+    """repr, cut. The built-in containers are cut first, so that a list of ten million does not cost seconds
     and a gigabyte."""
     kind = type(value)
     if kind in (int, float, bool) or kind is str and len(value) < VALUE_MOST:

@@ -1,6 +1,6 @@
 /* check_model.c - the model's side of doctor: is there a key, does the endpoint answer, does it have the
- * model, does a tool call work. What counts is the call: one small request, as a question would make it.
- * The list of models only says more about it.
+ * model, does a tool call work. The call decides: it is one small request, made as a question would make it.
+ * The list of models only adds detail.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 #define LIST_MS     10000
 #define CALL_MS     120000 /* a local server may have to load the model first */
-#define CALL_TOKENS 1024   /* a model that thinks first needs some */
+#define CALL_TOKENS 1024   /* a model that thinks first needs some tokens for that */
 
 static const char question[] = "Use execute_python to compute 6 * 7. Run print(6 * 7).";
 
@@ -40,7 +40,7 @@ struct check {
     struct loop *loop;
     struct prompts texts;
     struct endpoint endpoint;
-    struct service service; /* points at these */
+    struct service service; /* points at other members */
     struct llm_models list;
     bool listed;
     char *model, *found;
@@ -74,7 +74,7 @@ static void tell_place(struct check *k)
         add_line(k, "key", e->unbound);
 }
 
-/* It has answered, so it is in memory now, and its window is known. */
+/* The model has answered, so it is in memory now and its window is known. */
 static void learn_window(struct check *k, const struct llm_model *m)
 {
     struct llm_models_query q;
@@ -114,7 +114,7 @@ static void tell_model(struct check *k)
                  "this context window is small; enlarge it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve");
 }
 
-/* The name that is likeliest meant, where the model is not in the list. */
+/* Suggest the nearest name when the model is not in the list. */
 static void tell_nearest(struct check *k)
 {
     const struct llm_model *near = k->listed && k->model && !in_list(k)
@@ -144,8 +144,8 @@ static int failed(struct check *k, const struct error *err)
     return error_exit_code(err);
 }
 
-/* The list is asked for what it tells; that there is none, or no answer, is no failure of the model.
- * Refused credentials are. */
+/* Ask for the list, for its details. A missing list or no answer is not the model's failure; refused
+ * credentials are. */
 static int get_list(struct check *k, struct error *err)
 {
     struct llm_models_query q;
@@ -170,7 +170,7 @@ static void fill_options(struct check *k, const char *model, struct llm_options 
     o->max_tokens = CALL_TOKENS;
 }
 
-/* As a question does: a default that the service has no longer gives way to the next of the list. */
+/* As for a question: if the service no longer has a default model, use the next one in the list. */
 static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
 {
     struct check *k = ctx;
@@ -205,7 +205,7 @@ static int prepare(struct check *k, struct error *err)
     return 0;
 }
 
-/* 0: how it called is in *how. */
+/* Returns 0 and writes into *how how the model called the tool. */
 static int judge(const struct check *k, const struct llm_reply *r, const char **how, struct error *err)
 {
     if (r->n_calls && !r->calls[0].problem)

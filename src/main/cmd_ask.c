@@ -1,6 +1,6 @@
-/* cmd_ask.c - a question, a script of questions, or a chat: everything that has a model. Wires the rooms
- * together and takes them down again in the opposite order; the order is the point (the sandbox is gone
- * before the last event says so).
+/* cmd_ask.c - a question, a script of questions, or a chat: every command that has a model. Connects the
+ * rooms and takes them down in the opposite order. The order matters: the sandbox must be gone before the
+ * last event says so.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,10 +23,10 @@ struct ask {
     struct config *c;
     struct loop *loop;
     struct endpoint endpoint;
-    struct service service; /* points at these, for model.c and known.c */
+    struct service service; /* points at members of this struct; for model.c and known.c */
     struct known known;
-    struct argv names;   /* of models, for the chat's Tab */
-    char *model, *found; /* found: one line when the model was found, not named */
+    struct argv names;   /* of models, for Tab in the chat */
+    char *model, *found; /* found: one line if the model was found rather than named */
     struct prompts prompts;
     struct session session;
     struct sandbox *sandbox;
@@ -34,18 +34,18 @@ struct ask {
     struct conversation conversation;
     struct agent *agent;
     bool chat;
-    struct pipe *pipe; /* one of these two */
+    struct pipe *pipe; /* either this or the chat below */
     struct term *term;
-    bool begun;              /* the session event is out: what follows goes the same way */
-    enum llm_api replay_api; /* how the session that is played back was asked */
+    bool begun;              /* the session event was sent: later errors are sent as events too */
+    enum llm_api replay_api; /* the API that the replayed session used */
     bool replay_blocks;
-    char *place;        /* what code runs in, as the user was told; or NULL */
-    struct buf *unsent; /* debug request: gets the body, nothing is sent and nothing shown; or NULL */
+    char *place;        /* where code runs, as shown to the user; or NULL */
+    struct buf *unsent; /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
 static void learn_window(struct ask *a);
 
-/* Every event passes here: what was named to the user stays on disk. */
+/* Every event passes through here. Files whose path the user has seen must stay on disk. */
 static void on_event(void *ctx, const struct event *e)
 {
     struct ask *a = ctx;
@@ -59,7 +59,8 @@ static void on_event(void *ctx, const struct event *e)
         pipe_event(a->pipe, e);
     else if (a->term)
         term_event(a->term, e);
-    if (e->type == EVENT_USAGE && a->known.waits_for_window) /* it has answered, so now it is in memory */
+    /* it has answered, so the model is in memory now */
+    if (e->type == EVENT_USAGE && a->known.waits_for_window)
         learn_window(a);
 }
 
@@ -72,7 +73,7 @@ static void notice(struct ask *a, enum notice_level level, const char *line)
     on_event(a, &e);
 }
 
-/* What the service said of its model that the user should hear of, once. */
+/* Show once what the service said of its model that the user should know. */
 static void tell_known(struct ask *a)
 {
     for (size_t i = 0; i < a->known.notices.n; i++)
@@ -94,7 +95,7 @@ static void on_sandbox_notice(void *ctx, bool detail, const char *line)
     notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
 }
 
-/* It is up. Who was greeted with the same words need not hear them again. */
+/* The sandbox is up. Do not repeat the words that the greeting already had. */
 static void on_sandbox_up(void *ctx, const struct sandbox *s)
 {
     struct ask *a = ctx;
@@ -116,13 +117,13 @@ static void on_sandbox_up(void *ctx, const struct sandbox *s)
     a->place = steal(&place);
 }
 
-/* What the user says goes before the agent's definition. */
+/* The user's word goes before the agent's definition. */
 static const char *effort_of(const struct ask *a)
 {
     return a->c->reasoning_effort ? a->c->reasoning_effort : a->prompts.reasoning_effort;
 }
 
-/* All about one model at our endpoint, as the chat or the command line wants it. */
+/* All options for one model at our endpoint, for the chat or the command line. */
 static void model_options(struct ask *a, const char *model, struct llm_options *o)
 {
     setup_llm(a->c, &a->endpoint, model, o);
@@ -157,10 +158,10 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
     }
     size_t len = strlen(name);
 
-    while (len && name[len - 1] == ' ') /* Tab leaves one behind */
+    while (len && name[len - 1] == ' ') /* Tab leaves a blank behind */
         len--;
     autofree char *trimmed = xmemdup0(name, len);
-    a->endpoint.models = NULL; /* the user has named one */
+    a->endpoint.models = NULL; /* the user has named one, so there is no fallback */
     model_options(a, trimmed, &o);
     if (llm_reconfigure(a->llm, &o, err) < 0)
         return -1;
@@ -170,7 +171,7 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
     return listed < 0 ? TERM_MODEL_UNCHECKED : listed ? TERM_MODEL_LISTED : TERM_MODEL_UNLISTED;
 }
 
-/* Tab behind "/model ". The user waits for it, so a service whose list is not kept yet is asked for it. */
+/* Tab after "/model ". The user is waiting for it, so if no list is cached the service is asked. */
 static const char *const *model_names(void *ctx)
 {
     struct ask *a = ctx;
@@ -190,7 +191,7 @@ static const char *const *files_of(const struct config *c)
     return c->add.n ? (const char *const *)c->add.v : NULL;
 }
 
-/* What is exit 2 shows here, before anything is started. A chat has nothing to prepare. */
+/* Find every usage error (exit 2) before anything is started. A chat has nothing to prepare. */
 static int open_pipe(struct ask *a, int closed, struct error *err)
 {
     const struct config *c = a->c;
@@ -217,7 +218,7 @@ static int open_term(struct ask *a, struct error *err)
     const struct config *c = a->c;
     autofree char *history = xdg_path(XDG_STATE, "history");
     if (history && a->session.dir_lost && access(history, W_OK) < 0)
-        free(steal(&history)); /* it has been said */
+        free(steal(&history)); /* the error was already shown */
     a->place = sandbox_place(a->sandbox);
     autofree char *greeting = xasprintf(
         "sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
@@ -243,7 +244,7 @@ static int open_term(struct ask *a, struct error *err)
 
 static int choose_model(struct ask *a, struct error *err)
 {
-    if (a->c->replay) { /* no endpoint, no key: the recording says which model it was */
+    if (a->c->replay) { /* needs no endpoint and no key: the recording names the model */
         a->endpoint.provider = "replay";
         a->endpoint.base_url = xstrdup("http://replay.invalid/v1");
         return prompts_load(&a->prompts, err) < 0
@@ -255,7 +256,7 @@ static int choose_model(struct ask *a, struct error *err)
     if (!a->unsent && endpoint_check_key(&a->endpoint, err) < 0)
         return -1;
     if (a->prompts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
-        /* the agent's definition, where the user has named none */
+        /* The agent's definition applies if the user has named no model. */
         a->endpoint.model = a->prompts.model, a->endpoint.models = NULL;
     return model_settle(&a->service, &a->model, &a->found, err);
 }
@@ -265,7 +266,7 @@ static void on_unsent(void *ctx, const char *body)
     buf_addstr(ctx, body);
 }
 
-/* A default that was gone today is not asked for again. */
+/* Skip a default model that was found to be gone earlier today. */
 static void skip_gone(struct ask *a, struct llm_options *o, const char *kept)
 {
     char advice[LLM_ADVICE];
@@ -299,7 +300,7 @@ static int open_rooms(struct ask *a, struct error *err)
         return -1;
     model_options(a, a->model, &lo);
     setup_llm_session(a->c, &ls);
-    ls.kept = a->c->replay ? NULL : kept; /* what is played back is as it was */
+    ls.kept = a->c->replay ? NULL : kept; /* a replay must not change with what was learnt since */
     skip_gone(a, &lo, ls.kept);
     if (loop_cancelled(a->loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
@@ -318,7 +319,7 @@ static int open_rooms(struct ask *a, struct error *err)
     if (!a->llm)
         return -1;
     setup_agent(a->c, &ao);
-    ao.memory = sandbox_options(a->sandbox)->memory; /* that of the one that runs already */
+    ao.memory = sandbox_options(a->sandbox)->memory; /* that of a named sandbox that already runs */
     ao.data_size = sandbox_options(a->sandbox)->data_size;
     ao.prompts = &a->prompts;
     ao.chat = a->chat;
@@ -339,7 +340,7 @@ static void begin(struct ask *a)
     e.session.version = VERSION;
     a->begun = true;
     on_event(a, &e);
-    if (a->c->quiet && !a->c->json) /* a quiet stderr has no room for a notice, but for this one */
+    if (a->c->quiet && !a->c->json) /* a quiet stderr has no room for notices, except this one */
         print_notices(a->c);
     for (size_t i = 0; i < a->c->notices.n; i++)
         notice(a, NOTICE_WARNING, a->c->notices.v[i]);
@@ -385,7 +386,7 @@ static int ask(struct ask *a, int closed, struct error *err)
         return -1;
     begin(a);
     if (a->chat)
-        sandbox_start(a->sandbox); /* up by the time that the first question is typed */
+        sandbox_start(a->sandbox); /* it will be up by the time the first question is typed */
     status = a->chat ? term_run(a->term, a->agent) : pipe_run(a->pipe, a->agent);
     end(a, status);
     return status;
@@ -427,7 +428,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
     if (status < 0) {
         status = err.kind == ERROR_CANCELLED ? (loop_fatal(a.loop) ? 143 : 130) : error_exit_code(&err);
         if (a.term)
-            term_free(steal(&a.term)); /* the terminal's modes first, then words */
+            term_free(steal(&a.term)); /* restore the terminal's modes before printing */
         if (!a.begun)
             print_notices(c);
         if (err.kind != ERROR_CANCELLED)
@@ -442,7 +443,7 @@ int cmd_ask(struct config *c, int closed)
     return run(c, closed, NULL);
 }
 
-/* The whole way of a question up to the sending, so that what is printed is what would be sent. */
+/* Goes the whole way of a question up to sending, so that it prints what would be sent. */
 int cmd_debug_request(struct config *c, int closed)
 {
     struct buf body autorelease(buf_release) = BUF_INIT(0);

@@ -1,4 +1,4 @@
-/* cmd_config.c - "sandpiper config": what is in force, and where each value came from. */
+/* cmd_config.c - "sandpiper config": prints the values in force and where each came from. */
 #include "base/buf.h"
 #include "main/command.h"
 

@@ -1,5 +1,5 @@
-/* cmd_debug.c - "sandpiper debug reply": a raw answer of a service on stdin, what is understood of it on
- * stdout. */
+/* cmd_debug.c - "sandpiper debug reply": reads a raw reply of a service on stdin and prints what was
+ * understood of it. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -44,7 +44,7 @@ static int check_headers(const struct argv *headers, struct error *err)
 
 int cmd_debug_reply(struct config *c, int closed)
 {
-    static const struct llm_tool python = {"execute_python", "", "{}", "code"}; /* the agent's one tool */
+    static const struct llm_tool python = {"execute_python", "", "{}", "code"}; /* the agent's only tool */
     struct buf body autorelease(buf_release) = BUF_INIT(DEBUG_BODY_MAX);
     struct error err = {0};
     struct debug_reply d = {

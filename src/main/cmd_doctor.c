@@ -1,6 +1,6 @@
-/* cmd_doctor.c - "sandpiper doctor": which engines work here, by a real start of each with the options in
- * force; which limits they hold and which are weaker; for what does not work the one command that mends it;
- * and whether the model can be asked (check_model.c).
+/* cmd_doctor.c - "sandpiper doctor": starts each engine with the options in force to see which work here,
+ * which limits they hold and which are weaker; gives the one command that mends what does not work; and
+ * checks that the model can be asked (check_model.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void add_list(struct buf *out, const char *label, const struct argv *item
         add_line(out, label, buf_str(&line));
 }
 
-/* Short names stand in a column. */
+/* Short names are padded to a column. */
 static void add_name(struct buf *out, const char *engine)
 {
     buf_addf(out, "%-7s ", engine);
@@ -74,7 +74,8 @@ static int print_wrapped(const struct buf *text)
     return print_out(buf_str(&wrapped), wrapped.len);
 }
 
-/* Without an engine nothing works, so that goes first; then what a question would end with. */
+/* The exit code: without an engine nothing works, so that comes first; then the code a question would end
+ * with. */
 static int verdict(unsigned working, int model)
 {
     return working > 0 ? model : 3;
@@ -88,7 +89,7 @@ struct examination {
     int status;       /* of writing to stdout */
 };
 
-/* One engine, where it is wanted: told as soon as it is known, for a start may take its time. */
+/* Examine one engine if the user wants it. Printed as soon as it is known, since a start may take a while. */
 static void examine(struct examination *x, const char *engine)
 {
     struct sandbox_options o;
@@ -99,7 +100,7 @@ static void examine(struct examination *x, const char *engine)
         return;
     setup_sandbox(x->c, &o);
     o.engine = engine;
-    o.name = NULL; /* what is started here ends here */
+    o.name = NULL; /* doctor's own sandbox must not outlive it */
     sandbox_check(&o, x->loop, &check);
     x->working += check.works && check.contained;
     if (!loop_cancelled(x->loop)) {

@@ -1,6 +1,6 @@
-/* cmd_exec.c - "sandpiper exec FILE", "exec -c CODE": Python in the sandbox, no model. stdout and stderr are
- * the code's own, live and apart: byte for byte, or scrubbed where they are a terminal. A slow reader slows
- * the code down; nothing is cut.
+/* cmd_exec.c - "sandpiper exec FILE", "exec -c CODE": runs Python in the sandbox without a model. The code's
+ * stdout and stderr are passed on live and kept apart, byte for byte, or scrubbed if they go to a terminal. A
+ * slow reader slows the code down; nothing is cut.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,11 +21,11 @@
 #include "pipe/stdin.h"
 #include "sandbox/sandbox.h"
 
-#define SHOWN_MAX 2000 /* bytes of one argument in --dry-run */
+#define SHOWN_MAX 2000 /* bytes shown of one argument in --dry-run */
 
 struct exec {
     const struct config *c;
-    int closed; /* fd_open_standard()'s mask */
+    int closed; /* the mask from fd_open_standard() */
     struct loop *loop;
     struct buf code;
     struct inputs inputs;
@@ -33,13 +33,13 @@ struct exec {
     struct sandbox *sandbox;
     struct scrub scrub[3];
     bool terminal[3];
-    bool gone;              /* nobody reads stdout any more */
-    struct stdin_data data; /* stdin beside the code */
-    int write_error;        /* errno of stdout when it failed otherwise */
-    bool unread;            /* interrupted with output on its way, which is then lost */
+    bool gone;              /* the reader of stdout is gone */
+    struct stdin_data data; /* stdin, when it is data for the code */
+    int write_error;        /* errno of any other failure of stdout */
+    bool unread;            /* interrupted while output was being written; the rest of it is lost */
 };
 
-/* All of it, waiting for the reader but not past an interrupt. */
+/* Write all of it, waiting for the reader until an interrupt comes. */
 static void write_out(struct exec *x, int fd, const char *p, size_t len)
 {
     if (len == 0 || x->gone || x->write_error || x->unread)
@@ -49,7 +49,7 @@ static void write_out(struct exec *x, int fd, const char *p, size_t len)
     else if (out_write(fd, p, len, x->loop) < 0) {
         if (errno == EINTR)
             x->unread = true;
-        else if (fd == 1) { /* a stderr that is gone stops nothing */
+        else if (fd == 1) { /* losing stderr stops nothing */
             x->gone = errno == EPIPE;
             x->write_error = x->gone ? 0 : errno;
             loop_interrupt(x->loop);
@@ -157,7 +157,7 @@ static void say(void *exec, enum notice_level level, const char *line)
     on_notice(exec, level == NOTICE_DETAIL, line);
 }
 
-/* What is piped in is data, where it is not the code: by the rules of a question. */
+/* Piped stdin is data unless it is the code; the rules are those of a question. */
 static int take_data(struct exec *x, struct error *err)
 {
     struct stdin_rules rules = {
@@ -182,7 +182,7 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Its new name is worth a line where it is not the old one. */
+/* Tell the user if the file got another name. */
 static int put_file(struct exec *x, const struct input *in, const char *name, struct error *err)
 {
     int64_t size = sandbox_put(x->sandbox, name, in->fd, err);
@@ -214,7 +214,7 @@ static int put_files(struct exec *x, struct error *err)
     return put_file(x, &(struct input){x->data.fd, "stdin"}, name, err);
 }
 
-/* sys.argv as python3 has it. */
+/* Set sys.argv as python3 does. */
 static int put_arguments(const struct exec *x, struct error *err)
 {
     const struct config *c = x->c;
@@ -223,7 +223,7 @@ static int put_arguments(const struct exec *x, struct error *err)
     argv_push(&v, c->code ? "-c" : c->operand ? c->operand : "");
     for (size_t i = 0; i < c->arguments.n; i++)
         argv_push(&v, c->arguments.v[i]);
-    if (v.n == 1 && !*v.v[0] && !c->sandbox_name) /* so it is in a new interpreter */
+    if (v.n == 1 && !*v.v[0] && !c->sandbox_name) /* a new interpreter has this value already */
         return 0;
     return sandbox_set_arguments(x->sandbox, v.v, v.n, err);
 }
@@ -245,7 +245,7 @@ static int code_of(const struct cell_result *r)
     }
 }
 
-/* What python itself would have said, and which limit was met. */
+/* Print what python3 itself would print, and which limit was reached. */
 static void tell_result(const struct config *c, const struct cell_result *r)
 {
     if (r->traceback)
@@ -256,7 +256,7 @@ static void tell_result(const struct config *c, const struct cell_result *r)
     if (r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
         struct cell_result told = *r;
 
-        if (!c->sandbox_name && !r->files_lost) /* nothing runs after this, so it is no news */
+        if (!c->sandbox_name && !r->files_lost) /* nothing runs after this, so the user need not be told */
             told.left = NULL;
         autofree char *line = cell_what(&told);
         if (line)
@@ -264,11 +264,11 @@ static void tell_result(const struct config *c, const struct cell_result *r)
     }
     for (size_t i = 0; i < r->n_files && !c->quiet; i++)
         print_plain(r->files[i].path);
-    if (r->files_note) /* with -q as well: what is lost is no news but an error */
+    if (r->files_note) /* shown even with -q, since a lost file is an error */
         print_line(r->files_note);
 }
 
-/* The code has been read; the sandbox is there or err says why not. */
+/* The code has been read. Returns with the sandbox started, or err says why not. */
 static int run(struct exec *x, struct error *err)
 {
     struct sandbox *s = x->sandbox;
@@ -283,7 +283,7 @@ static int run(struct exec *x, struct error *err)
     flush_scrub(x);
     if (r.n_files > 0 && !x->session.out_dir)
         session_keep(&x->session);
-    if (!x->gone && !x->write_error) /* the interrupt was ours then */
+    if (!x->gone && !x->write_error) /* in that case we interrupted the loop ourselves */
         tell_result(x->c, &r);
     status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : x->unread ? 130 : code_of(&r);
     if (status == 0 && r.undelivered)
@@ -304,7 +304,7 @@ static int dry_run(const struct sandbox_options *o, struct error *err)
     int status = sandbox_dry_run(o, &v, err);
 
     for (size_t i = 0; status == 0 && i < v.n; i++)
-        /* the supervisor's text: nobody wants to read the rest behind it */
+        /* The supervisor's source: print only its beginning. */
         if (strlen(v.v[i]) > SHOWN_MAX) {
             char *name = xasprintf("<the supervisor, %zu bytes of Python>", strlen(v.v[i]));
             free(v.v[i]);
@@ -330,7 +330,7 @@ static int with_session(struct exec *x, struct error *err)
         return -1;
     setup_sandbox(c, &o);
     if (!o.name)
-        o.snapshots = false; /* nothing follows that could need a copy */
+        o.snapshots = false; /* no later cell could need a snapshot */
     o.notice = on_notice;
     o.up = on_up;
     o.notice_ctx = x;

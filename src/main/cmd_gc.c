@@ -1,5 +1,5 @@
-/* cmd_gc.c - "sandpiper gc": remove at once what killed programs left. Every start does it too, in the
- * background. */
+/* cmd_gc.c - "sandpiper gc": removes at once what killed programs left behind. Every start also does this, in
+ * the background. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 int cmd_gc(struct config *c, int closed)
 {
-    /* Ctrl-C ends this program as any other: there is nothing to put in order */
+    /* Ctrl-C simply ends this program: there is nothing to clean up. */
     struct loop *loop = loop_new();
     struct sweep_result swept;
     char line[200];

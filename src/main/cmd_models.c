@@ -1,5 +1,5 @@
-/* cmd_models.c - "sandpiper models": what the service has, as it tells itself. With nothing configured,
- * the servers on this machine. */
+/* cmd_models.c - "sandpiper models": prints the service's own list of models. If nothing is configured, the
+ * lists of the servers on this machine. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "show/show.h"
 
 #define LIST_MS  15000
-#define LOCAL_MS 1000 /* a server on this machine that nobody named */
+#define LOCAL_MS 1000 /* for a server on this machine that nobody named */
 #define COLUMNS  7
 
 struct listing {
@@ -25,7 +25,7 @@ struct listing {
     size_t listed;
 };
 
-/* One model as the words of its columns; told numbers only. */
+/* One model as the text of its columns, with only the numbers that the service told. */
 struct row {
     char *id; /* scrubbed */
     char window[32], tools[8], in[24], out[24], ends[16];
@@ -67,7 +67,7 @@ static void cells_of(const struct row *r, const char *cells[COLUMNS])
 
 static const char *const heads[COLUMNS] = {"MODEL", "WINDOW", "TOOLS", "$/M IN", "$/M OUT", "ENDS", ""};
 
-/* A column of which nothing is told is left out. Returns the width of all. */
+/* Leave out a column for which nothing is told. Returns the total width. */
 static int measure(const struct row *rows, size_t n, int widths[COLUMNS])
 {
     int all = 0;
@@ -116,7 +116,7 @@ static void add_table(struct buf *out, const struct row *rows, size_t n, const i
     }
 }
 
-/* Where a table has no room: the name, and below it what is told. */
+/* For a narrow terminal: the name, with the details below it. */
 static void add_paragraphs(struct buf *out, const struct row *rows, size_t n)
 {
     static const char *const words[COLUMNS] = {"", "window ", "tools ", "$ in ", "$ out ", "ends ", ""};
@@ -170,7 +170,7 @@ static int by_id(const void *a, const void *b)
     return c ? c : strcmp(x->id, y->id);
 }
 
-/* TEXT of the command line, and of two with one name the first. */
+/* Select the models that match TEXT of the command line; of two with the same name, the first. */
 static size_t choose(struct llm_models *m, const char *text, const struct llm_model **out)
 {
     size_t n = 0;
@@ -235,7 +235,7 @@ static int ask(struct listing *l, const struct llm_models_query *q, struct llm_m
                      "no saved list of the models at %s\nLeave out --offline to fetch it.", q->base_url);
 }
 
-/* Nothing is configured: every server on this machine that tells what it has. */
+/* Nothing is configured: list every server on this machine that answers. */
 static int list_local(struct listing *l, struct error *err)
 {
     struct local_place places[LOCAL_MAX];
@@ -266,7 +266,7 @@ static int list_configured(struct listing *l, struct endpoint *e, struct error *
     struct llm_models m = {0};
     int status = l->c->offline ? 0 : endpoint_ready(e, l->loop, err);
 
-    models_query(e, LIST_MS, 0, &q); /* with the key, now that it is there */
+    models_query(e, LIST_MS, 0, &q); /* again, now that the key is there */
     if (status == 0 && (status = ask(l, &q, &m, err)) == 0)
         list(l, e, &m, false);
     llm_models_release(&m);

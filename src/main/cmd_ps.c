@@ -1,4 +1,4 @@
-/* cmd_ps.c - "sandpiper ps": the sandboxes with a name, one a line, or as JSON objects. */
+/* cmd_ps.c - "sandpiper ps": lists the named sandboxes, one per line or as JSON objects. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-/* cmd_rm.c - "sandpiper rm NAME...": end sandboxes with a name, and say which. Each that cannot be ended is
- * told; the others end all the same.
+/* cmd_rm.c - "sandpiper rm NAME...": ends named sandboxes and prints which. If one cannot be ended, that is
+ * reported and the others are ended all the same.
  */
 #include <stdlib.h>
 #include <string.h>

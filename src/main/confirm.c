@@ -1,4 +1,4 @@
-/* confirm.c - a question of yes or no at the terminal, and the one that a folder's .env gives rise to. */
+/* confirm.c - yes-or-no questions at the terminal, and the one about a folder's .env. */
 #include <poll.h>
 #include <string.h>
 #include <termios.h>
@@ -12,7 +12,7 @@
 #include "config/folder.h"
 #include "main/command.h"
 
-/* One line is read byte by byte: what is typed after it is another program's. */
+/* Read one line byte by byte: what is typed after it belongs to another program. */
 static bool read_yes(struct loop *loop)
 {
     char answer[16] = "";
@@ -35,7 +35,7 @@ enum confirm confirm(const char *question, struct loop *loop)
 
     if (!isatty(0) || !isatty(2))
         return CONFIRM_NOBODY;
-    tcflush(0, TCIFLUSH); /* what was typed before the question is no answer to it */
+    tcflush(0, TCIFLUSH); /* input typed before the question does not answer it */
     out_write(2, clean, strlen(clean), loop);
     bool yes = read_yes(loop);
     return loop && loop_cancelled(loop) ? CONFIRM_INTERRUPTED : yes ? CONFIRM_YES : CONFIRM_NO;

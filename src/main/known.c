@@ -1,7 +1,6 @@
-/* known.c - what a service itself says of the model that is asked: its window, whether it takes tools, the
- * day on which it ends. The user's own word goes before it, and it before what is built in. A question
- * makes no request for it, but to a server on this machine, which alone knows the window that a model has
- * now.
+/* known.c - what a service itself says of the model: its window, whether it takes tools, the day on which it
+ * ends. It yields to the user's word and replaces what is built in. A question makes no extra request for
+ * this, except to a server on this machine, which alone knows the model's present window.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +13,11 @@
 #include "main/command.h"
 #include "show/show.h"
 
-#define LOCAL_MS 150  /* nobody waits longer for something that nobody asked for */
-#define GONE_MS  5000 /* a model is gone: what else is there? */
-#define NAMES_MS 2000 /* but for a Tab, a little */
+#define LOCAL_MS 150  /* ms; short, since nobody asked for it */
+#define GONE_MS  5000 /* ms; for the list when a model is gone */
+#define NAMES_MS 2000 /* ms; the user has pressed Tab and is waiting */
 
-/* Over TLS nothing is cheap, and nobody runs a model behind it on his own machine. */
+/* A TLS request is never cheap, and nobody runs a model behind TLS on his own machine. */
 static bool is_local(const struct endpoint *e)
 {
     return strncmp(e->base_url, "http://", 7) == 0
@@ -38,8 +37,8 @@ void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struc
     };
 }
 
-/* A server on this machine is asked, since its answer may be another one every time; of the rest the kept
- * list is looked at. */
+/* Ask a server on this machine, since its answer may change at any time; for the others look in the cached
+ * list. */
 static bool look_up(const struct endpoint *e, const char *model, struct loop *loop, struct llm_model *out)
 {
     struct llm_models_query q;
@@ -59,7 +58,7 @@ static bool look_up(const struct endpoint *e, const char *model, struct loop *lo
     return found != NULL;
 }
 
-/* Where the service does not say when a model ends, what we know of it. */
+/* Where the service does not say when a model ends, use what is built in. */
 static void built_in_end(const struct config *c, const struct endpoint *e, struct llm_model *m)
 {
     struct profile p = endpoint_profile(c, e, m->id);
@@ -87,8 +86,8 @@ static void tell_end(const struct endpoint *e, const struct llm_model *m, struct
                    m->ends, days, days == 1 ? "" : "s", next);
 }
 
-/* Both load a model with a small window unless they are told otherwise, and cut the beginning of a longer
- * conversation off without a word. */
+/* Ollama and LM Studio load a model with a small window unless told otherwise, and silently cut off the
+ * beginning of a longer conversation. */
 static void tell_window(const struct endpoint *e, const struct llm_model *m, struct argv *notices)
 {
     char window[32];

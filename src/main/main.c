@@ -1,5 +1,4 @@
-/* main.c - sandpiper: ask a model in plain words; the Python it writes runs in a locked-down container; see
- * the answer. */
+/* main.c - sandpiper: ask a model in plain words; the Python it writes runs in a sandbox; see the answer. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -23,7 +22,7 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_RM] = cmd_rm,
 };
 
-/* Keys are in our memory: no core file, no ptrace by other programs of this user. */
+/* Our memory holds keys: allow no core file, and no ptrace by other programs of this user. */
 static void keep_secrets(void)
 {
     static const struct rlimit none = {0, 0};
@@ -32,9 +31,9 @@ static void keep_secrets(void)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* Whoever started us may ignore or block signals, which a program inherits: without SIGCHLD no child would
- * have an exit code, a blocked SIGINT would never come. A file at the user's own limit of size is an error to
- * tell, like a full disk, and not our end. */
+/* The program that started us may ignore or block signals, and we inherit that. If SIGCHLD is ignored, no
+ * child has an exit code; if SIGINT is blocked, it never arrives. SIGXFSZ must not end us: a file at the
+ * user's size limit is reported as an error, like a full disk. */
 static void fresh_signals(void)
 {
     sigset_t none;
@@ -57,7 +56,7 @@ static int help(const char *topic)
     return status;
 }
 
-/* Nothing that we have to say would arrive, so nothing is asked, run or removed either. */
+/* If stdout is closed nothing could be delivered, so do not ask, run or remove anything. */
 static int refuse_closed_stdout(void)
 {
     print_line("stdout is closed (>&-), so there is nowhere to write\n"

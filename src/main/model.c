@@ -1,4 +1,4 @@
-/* model.c - which model, when the configuration leaves it open: a server on this machine is asked. */
+/* model.c - which model to use when the configuration leaves it open: a server on this machine is asked. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "llm/models.h"
 #include "main/command.h"
 
-#define DISCOVER_MS 150  /* nobody waits longer for something that nobody asked for */
-#define BUSY_MS     2000 /* but where something listens, it may be busy */
-#define LIST_MS     3000 /* a server of the user's choice may take its time */
+#define DISCOVER_MS 150  /* ms; short, since nobody asked for it */
+#define BUSY_MS     2000 /* ms; a server that listens may be busy */
+#define LIST_MS     3000 /* ms; the user chose this server, so it may take longer */
 
 static size_t add_place(struct local_place *v, size_t n, const struct provider *p, const char *url)
 {
@@ -37,7 +37,7 @@ size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX])
     return n;
 }
 
-/* Where it was looked, and what was there instead of a model. */
+/* Where the search was, and what it found instead of a model. */
 static void tell_places(const struct local_place *local, const enum llm_place *places, size_t n,
                         struct buf *out)
 {
@@ -67,7 +67,7 @@ static void move_to(struct endpoint *e, const char *url)
     e->base_url = xstrdup(url);
 }
 
-/* An entry with two places for its server: the one where something listens. */
+/* The entry names two places for its server: use the one where something listens. */
 static void find_place(struct endpoint *e, struct loop *loop)
 {
     enum llm_place places[2];
@@ -96,7 +96,7 @@ int none_configured(const char *looked, struct error *err)
                      looked);
 }
 
-/* Nobody said anything: Ollama, llama.cpp, LM Studio, whichever answers first in that order. */
+/* Nothing was chosen: use Ollama, llama.cpp or LM Studio, the first in this order that answers. */
 static int discover(const struct service *s, char **model, char **notice, struct error *err)
 {
     struct config *c = s->config;
@@ -144,7 +144,7 @@ static bool is_pattern(const char *entry)
     return strpbrk(entry, "*?") != NULL;
 }
 
-/* The first of the service's list that is like the pattern, which nobody else knows; NULL when there is none.
+/* The first model in the service's list that matches the pattern; NULL if there is none.
  */
 static const char *listed(struct config *c, const struct llm_models *m, const char *pattern)
 {
@@ -154,8 +154,9 @@ static const char *listed(struct config *c, const struct llm_models *m, const ch
     return NULL;
 }
 
-/* A model from entry i of the preference list on. The service is asked for its list only where a pattern
- * stands there; a list that it gave today will do. NULL: there is none, or with err, it did not say. */
+/* The first usable model from entry i of the preference list on. The service is asked for its list only if an
+ * entry is a pattern, and a list from the same day is enough. NULL: there is none, or, with err set, the
+ * service did not tell. */
 static const char *preferred(const struct service *s, size_t i, struct error *err)
 {
     const struct endpoint *e = s->endpoint;

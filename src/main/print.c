@@ -1,4 +1,4 @@
-/* print.c - main's own words. */
+/* print.c - main's own output. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,11 +31,12 @@ static void print(const char *prefix, const char *text, int width)
         bool first = line == buf_str(&clean), indent = !first && *prefix && *line != ' ';
 
         next = line[len] ? line + len + 1 : NULL;
-        buf_addstr(&out, indent ? "  " : ""); /* a remedy, not another program's line */
+        /* a remedy is indented, so it cannot pass for another program's line */
+        buf_addstr(&out, indent ? "  " : "");
         show_wrap(&out, line, len, first ? (int)strlen(prefix) : indent ? 2 : 0, width);
         buf_addch(&out, '\n');
     }
-    out_write(2, buf_str(&out), out.len, NULL); /* nothing can be done about a stderr that is gone */
+    out_write(2, buf_str(&out), out.len, NULL); /* if stderr is gone, nothing can be done */
 }
 
 void print_line(const char *text)

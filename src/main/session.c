@@ -18,7 +18,7 @@
 
 #define OWNER_MAX 1024
 
-/* Sorted by time when sorted by name; the rest keeps two that start in one second apart. */
+/* Begins with the time, so that names sort by it; the rest separates two that start in the same second. */
 static void make_id(char *out, size_t size)
 {
     uint32_t random = 0;
@@ -52,8 +52,8 @@ static int make_out_dir(struct session *s, const struct config *c, struct error 
                       : error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->out_dir, strerror(errno));
 }
 
-/* A program that was killed could not remove its folder; we do, when we end: nobody waits for that. One of
- * which something was told to the user has no mark any more, and stays. */
+/* A killed program could not remove its folder. We do it when we end, where nobody waits for it. A folder
+ * that the user was told about no longer has a mark, and stays. */
 static void sweep(const char *sessions)
 {
     DIR *d = opendir(sessions);
@@ -74,7 +74,7 @@ static void sweep(const char *sessions)
         closedir(d);
 }
 
-/* It gets its name when it says whose it is: a program may be killed at any moment. */
+/* The folder gets its name only after its owner is written, since the program may be killed at any moment. */
 static int make_dir(struct session *s, const char *sessions, struct error *err)
 {
     autofree char *maker = owner_group_name(), *owner = owner_self();
@@ -95,7 +95,7 @@ static int make_dir(struct session *s, const char *sessions, struct error *err)
     return -1;
 }
 
-/* Nobody is refused an answer because it cannot be kept. */
+/* An answer is never refused because it cannot be stored. */
 static char *what_is_lost(const struct session *s, const struct error *why)
 {
     autofree char *state = xdg_path(XDG_STATE, NULL);
@@ -105,7 +105,7 @@ static char *what_is_lost(const struct session *s, const struct error *why)
 
     if (!state)
         return xasprintf("There is no home directory: %s. Set HOME or XDG_STATE_HOME.", what);
-    if (why->code == ELOOP) /* whose link it is */
+    if (why->code == ELOOP) /* the text says whose link it is */
         return xasprintf("%.300s: %s. Set XDG_STATE_HOME to another folder.", why->text, what);
     return xasprintf("%s %s: %s. %s, or set XDG_STATE_HOME.", state, disk_trouble(why->code), what,
                      disk_remedy(why->code));
@@ -125,7 +125,7 @@ int session_open(struct session *s, const struct config *c, struct error *err)
         s->dir_lost = what_is_lost(s, &why);
     if (!s->dir_lost || !fd_none_left(why.code))
         return 0;
-    *err = why; /* it is not the disk */
+    *err = why; /* no descriptors are left: that is not the disk's fault */
     return -1;
 }
 
@@ -145,7 +145,7 @@ void session_keep(struct session *s)
     autofree char *mark = s->dir && !s->keep ? xasprintf("%s/owner", s->dir) : NULL;
 
     if (mark)
-        unlink(mark); /* it is the user's now */
+        unlink(mark); /* from now on it belongs to the user */
     s->keep = true;
 }
 

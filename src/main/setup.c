@@ -1,5 +1,5 @@
-/* setup.c - struct config into the option structs of the rooms. Straight copies; every decision was made in
- * src/config. */
+/* setup.c - copies struct config into the option structs of the rooms. Every decision was made in src/config.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     o->max_file = c->max_file;
     o->max_files_total = c->max_files_total;
     if (o->file_size < c->data_size)
-        o->file_size = c->data_size; /* what /mnt/data holds may be one file */
+        o->file_size = c->data_size; /* one file may fill /mnt/data */
     o->cell_ms = (int)c->timeout;
     o->name = c->sandbox_name;
     o->idle_ms = c->sandbox_idle;
@@ -75,8 +75,7 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     };
     for (size_t i = 0; i < countof(asked); i++)
         o->asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
-    /* An image named in config.yaml, say, and bwrap for this run on the command line: the nearer one counts.
-     */
+    /* For instance an image from config.yaml with bwrap on the command line: the nearer setting wins. */
     const struct engine *engine = engines_find(c->sandbox);
     if (engine && !engine->images && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
         o->asked &= ~(unsigned)SANDBOX_ASKED_IMAGE;
@@ -130,7 +129,7 @@ static enum llm_reasoning_back reasoning_back_of(enum reasoning_back b)
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o)
 {
     struct profile p = endpoint_profile(c, e, model);
-    const struct provider *service = e->elsewhere ? NULL : e->entry; /* whose facts hold */
+    const struct provider *service = e->elsewhere ? NULL : e->entry; /* the provider whose facts apply */
 
     *o = (struct llm_options){
         .provider = endpoint_title(e),
@@ -173,7 +172,8 @@ void setup_llm_session(const struct config *c, struct llm_session *s)
     };
 }
 
-/* A folder of the wrong mode or owner cannot be used, and then sandboxes with a name seem to be new, or gone.
+/* If the runtime folder has a wrong mode or owner it cannot be used, and named sandboxes seem to be new or
+ * gone.
  */
 void tell_runtime_dir(struct config *c)
 {

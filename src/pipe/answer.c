@@ -1,7 +1,7 @@
-/* answer.c - where events go.
+/* answer.c - decides where events go.
  *
- * At a terminal all text streams. When stdout is none, a reply's text is held until it is known what it was:
- * text beside calls is talk and goes to stderr, so a script that reads stdout gets answers only.
+ * At a terminal all text streams. If stdout is not a terminal, a reply's text is held until it is known what
+ * it was: text beside calls is talk and goes to stderr, so a script that reads stdout gets only answers.
  */
 #include "pipe/answer.h"
 
@@ -27,10 +27,10 @@ struct answer {
     struct loop *loop;
     bool terminal;
     struct buf held;
-    bool cut;   /* held is a reply that was cut: what it counts as is told by DONE */
-    bool given; /* this question's answer is on stdout; at a terminal: some text is */
+    bool cut;   /* held is a reply that was cut; DONE tells what it counts as */
+    bool given; /* this question's answer is on stdout (at a terminal: some text is) */
     int broken;
-    bool lost; /* interrupted while the reader of stdout stalled: not all of it was given */
+    bool lost; /* an interrupt came while the reader of stdout stalled, so part of the answer is missing */
     bool watched;
 };
 
@@ -73,10 +73,10 @@ bool answer_lost(const struct answer *a)
     return a->lost;
 }
 
-/* A write on stdout failed: nothing more can be delivered, so the question is ended too. */
+/* A write to stdout failed: nothing more can be delivered, so the question is ended too. */
 static void write_failed(struct answer *a, int why)
 {
-    if (why == EINTR) { /* cancelled while the reader stalled: that has its own exit code */
+    if (why == EINTR) { /* cancelled while the reader stalled, which has its own exit code */
         a->lost = true;
         return;
     }
@@ -121,13 +121,13 @@ static void give(struct answer *a, const char *text, size_t len)
 {
     if (a->broken || !len)
         return;
-    show_clear(a->show); /* stdout may end on the same screen: not behind a status line or a thought */
+    show_clear(a->show); /* stdout may be the same screen: do not write after a status line or a thought */
     if (show_text_whole(a->text, text, len) < 0)
         write_failed(a, errno);
     a->given = true;
 }
 
-/* What is no answer after all goes to stderr; nothing does once stdout is gone. */
+/* Text that is not an answer goes to stderr, but not once stdout is gone. */
 static void tell_held(struct answer *a)
 {
     if (!a->broken)
@@ -167,7 +167,7 @@ static void question_end(struct answer *a, const struct event *e)
 {
     const char *answer = e->done.answer ? e->done.answer : "";
 
-    if (a->terminal && a->given) { /* all of it streamed */
+    if (a->terminal && a->given) { /* all of it has been streamed */
         if (!a->broken && show_text_end(a->text) < 0)
             write_failed(a, errno);
     } else if (!a->given && *answer) {
@@ -187,7 +187,7 @@ static void text_event(struct answer *a, const struct event *e)
         a->given = true;
         return;
     }
-    if (a->cut) { /* the question went on after all: what was cut is no part of the new reply */
+    if (a->cut) { /* the question went on after all: the cut text is not part of the new reply */
         tell_held(a);
         buf_clear(&a->held);
         a->cut = false;
@@ -195,11 +195,11 @@ static void text_event(struct answer *a, const struct event *e)
     buf_add(&a->held, e->text.text, e->text.len);
 }
 
-/* Only what a person must know besides the JSON. */
+/* Show only what a person must know besides the JSON. */
 static void event_json(struct answer *a, const struct event *e)
 {
     if (e->type != EVENT_REASONING)
-        /* a line of JSON begins at the beginning of one, also where stderr goes the same way */
+        /* start at the beginning of a line, in case stderr goes to the same place */
         show_clear(a->show);
     if (!a->broken && json_lines_event(a->json, e) < 0)
         write_failed(a, errno);
@@ -214,17 +214,17 @@ void answer_event(struct answer *a, const struct event *e)
     } else if (e->type == EVENT_TEXT) {
         text_event(a, e);
     } else if (e->type == EVENT_REPLY_END && e->reply_end.kind == REPLY_THOUGHTS && !a->terminal) {
-        tell_thoughts(a, e); /* held so far, so nobody saw it as the answer */
+        tell_thoughts(a, e); /* it was held, so nobody saw it as the answer */
     } else {
         if (e->type == EVENT_REPLY_END)
             reply_end(a, e->reply_end.kind);
         if (e->type == EVENT_DONE)
             question_end(a, e);
-        /* that was told, and quietly for 141: how the question then ends is of no interest */
+        /* the failed write was reported (quietly for 141), so how the question ends does not matter */
         if (!a->broken)
             show_event(a->show, e);
     }
-    /* again with each event: the next step of the agent may have forgotten the one before */
+    /* set again with each event, since the agent's next step may clear it */
     if (a->broken && e->type != EVENT_DONE && e->type != EVENT_SESSION_END)
         loop_interrupt(a->loop);
 }

@@ -1,7 +1,7 @@
-/* holders.c - who could write to the pipe or socket we read from, as far as /proc tells.
+/* holders.c - finds who could write to the pipe or socket we read from, as far as /proc tells.
  *
- * A pipe's ends share one inode, so the link text of /proc/PID/fd/N ("pipe:[123]", or a fifo's path) finds
- * the other holders, and the link's own mode says whether it is open for writing. A unix socket's peer has
+ * Both ends of a pipe share one inode, so the link text of /proc/PID/fd/N ("pipe:[123]", or a FIFO's path)
+ * finds the other holders, and the link's mode says whether it is open for writing. A unix socket's peer has
  * another inode, which the kernel tells over netlink.
  */
 #include "pipe/holders.h"
@@ -26,13 +26,14 @@
 #include "base/file.h"
 
 #define MAX_ANCESTORS 128
-#define SCAN_MS       3000 /* a machine with very many processes: rather give up than stall */
+#define SCAN_MS       3000 /* ms; with very many processes, give up rather than stall */
 
 struct process {
     long parent, group;
 };
 
-/* Parent and process group of pid, from /proc/PID/stat. The name in it may hold anything, also ")". */
+/* Read the parent and the process group of pid from /proc/PID/stat. The name in it may contain anything, even
+ * ")". */
 static bool process_read(long pid, struct process *p)
 {
     char path[64], text[512];
@@ -75,7 +76,7 @@ static bool is_ancestor(const struct ancestors *a, long pid)
     return false;
 }
 
-/* 1: process pid holds what want names open for writing; 0: no; -1: its descriptors cannot be seen. */
+/* 1: process pid has what want names open for writing; 0: it has not; -1: its descriptors cannot be seen. */
 static int holds_writing(long pid, const char *want)
 {
     char path[64], link[PATH_MAX];
@@ -102,7 +103,7 @@ static int holds_writing(long pid, const char *want)
     return found;
 }
 
-/* The inode of the other end of unix socket ino; 0 when it cannot be told. */
+/* The inode of the other end of unix socket ino; 0 if unknown. */
 static unsigned socket_peer(unsigned ino)
 {
     struct {
@@ -138,7 +139,7 @@ static unsigned socket_peer(unsigned ino)
     return peer;
 }
 
-/* The link text that the writing side of fd has in /proc. */
+/* The link text in /proc of the writing side of fd. */
 static bool other_end(int fd, char want[PATH_MAX])
 {
     char path[64];
@@ -182,7 +183,7 @@ enum holder holders_find(int fd)
             ancestor = ancestor || holds == 1;
         else if (holds == 1)
             other = true;
-        /* "sudo cat x | sandpiper": root's descriptors cannot be seen, but it stands in our pipeline */
+        /* "sudo cat x | sandpiper": root's descriptors cannot be seen, but the process is in our pipeline. */
         else if (holds < 0 && process_read(pid, &p) && we.group > 0 && p.group == we.group)
             hidden = true;
     }

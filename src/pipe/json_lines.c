@@ -43,11 +43,11 @@ struct json_lines {
     bool ascii;
     struct loop *loop;
     struct {
-        char part[4]; /* the beginning of a character that the last piece was cut in */
+        char part[4]; /* an unfinished character at the end of the last piece */
         size_t n;
     } stream[2];
     unsigned cell;
-    uint64_t output; /* of this cell so far */
+    uint64_t output; /* bytes of this cell so far */
 };
 
 struct json_lines *json_lines_new(int fd, bool ascii, struct loop *loop)
@@ -163,7 +163,7 @@ static int write_output(struct json_lines *j, unsigned question, int stream, con
     return line_write(j, o);
 }
 
-/* How many bytes at the end of s are the beginning of a character whose rest may come. */
+/* Number of bytes at the end of s that begin a character whose rest may still come. */
 static size_t unfinished(const char *s, size_t len)
 {
     uint32_t cp;
@@ -174,7 +174,7 @@ static size_t unfinished(const char *s, size_t len)
     return 0;
 }
 
-/* Pieces are cut anywhere, also inside a character. */
+/* A piece may be cut anywhere, even inside a character. */
 static int take_output(struct json_lines *j, const struct event *e)
 {
     int stream = e->output.stream == 2, r = 0;

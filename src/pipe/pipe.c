@@ -1,4 +1,4 @@
-/* pipe.c - one-shot and script: find the question, ask, place the answer. */
+/* pipe.c - one-shot and script: finds the question, asks it, delivers the answer. */
 #include "pipe/pipe.h"
 
 #include <signal.h>
@@ -30,7 +30,7 @@ struct pipe {
     bool scripted;
     unsigned asked, total; /* questions of the script; total 0: not known yet */
     struct buf question;   /* the first one, or the next of a script */
-    bool was_error;        /* the present question's cause was shown */
+    bool was_error;        /* the cause of the present question's failure was shown */
 };
 
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
@@ -70,8 +70,8 @@ void pipe_free(struct pipe *p)
     free(p);
 }
 
-/* What of an interrupted cell is news: nothing to whoever pressed Ctrl-C, who is told so once, at the end;
- * and after one of a one-shot question nothing follows that its variables would matter to. */
+/* Remove what is not news about an interrupted cell. Whoever pressed Ctrl-C is told so once, at the end; and
+ * the state of variables does not matter after a one-shot question. */
 static void leave_out(const struct pipe *p, const struct event *e, struct cell_result *r)
 {
     if (e->result.by_user)
@@ -96,7 +96,7 @@ void pipe_event(void *ctx, const struct event *e)
         p->was_error = p->was_error || e->type == EVENT_NOTICE || (e->done.error && *e->done.error);
     answer_event(p->answer, e);
     if (p->o.json && p->o.reasoning && (e->type == EVENT_REASONING || e->type == EVENT_REPLY_END))
-        show_event(p->show, e); /* the lines of JSON are for a program, this is for a person */
+        show_event(p->show, e); /* the JSON lines are for a program, this is for a person */
 }
 
 static void say(void *ctx, enum notice_level level, const char *line)
@@ -106,7 +106,7 @@ static void say(void *ctx, enum notice_level level, const char *line)
     show_line(p->show, level, line);
 }
 
-/* Without a prompt stdin has the questions; with these modes it would not. */
+/* Without a prompt, stdin holds the questions; these modes say otherwise. */
 static int check_mode(const struct pipe *p, struct error *err)
 {
     if (p->o.stdin_mode == STDIN_DATA)
@@ -120,7 +120,7 @@ static int check_mode(const struct pipe *p, struct error *err)
     return 0;
 }
 
-/* Each time before something is asked: data may come as slowly as questions. */
+/* Wait for data before each question, since it may come as slowly as the questions. */
 static int check_script(struct pipe *p, struct error *err)
 {
     return p->scripted ? script_check(&p->script, p->o.stdin_mode == STDIN_AUTO, err) : 0;
@@ -202,7 +202,7 @@ static int attach(struct pipe *p, struct agent *a, struct error *err)
     return 0;
 }
 
-/* An error that no question brought with it: into the stream of events where that is what is printed. */
+/* Report an error that belongs to no question: as an event, if events are what is printed. */
 static int fail(struct pipe *p, const struct error *err)
 {
     autofree char *message = error_message(err);
@@ -211,7 +211,7 @@ static int fail(struct pipe *p, const struct error *err)
 
     show_status(p->show, NULL);
     show_question(p->show, 0, 0, NULL);
-    if (err->kind == ERROR_CANCELLED) /* in the words that a question under way would have had */
+    if (err->kind == ERROR_CANCELLED) /* worded as for a question that was under way */
         e.notice.text = fatal == SIGHUP ? "hung up" : fatal ? "terminated" : "interrupted";
     answer_event(p->answer, &e);
     if (err->kind == ERROR_CANCELLED)
@@ -219,7 +219,7 @@ static int fail(struct pipe *p, const struct error *err)
     return error_exit_code(err);
 }
 
-/* Which question the answer is to. For a reader of JSON each line says it. */
+/* Print which question the answer belongs to. In JSON each line says so already. */
 static void announce(struct pipe *p)
 {
     long left = p->total ? 0 : script_left(&p->script);
@@ -258,7 +258,7 @@ int pipe_run(struct pipe *p, struct agent *a)
     struct error err = {0};
     int code = 0, r = 1;
 
-    answer_watch(p->answer); /* ends the question when the reader of stdout goes away */
+    answer_watch(p->answer); /* ends the question if the reader of stdout goes away */
     if (attach(p, a, &err) < 0 || check_script(p, &err) < 0)
         code = fail(p, &err);
     while (!ends_script(code) && r > 0 && !answer_broken(p->answer) && err.kind == ERROR_NONE) {

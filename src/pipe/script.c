@@ -1,4 +1,4 @@
-/* script.c - a script of questions, and a question that is all of stdin. */
+/* script.c - a script of questions, or one question that is all of stdin. */
 #include "pipe/script.h"
 
 #include <poll.h>
@@ -30,7 +30,7 @@ static int too_long(const char *what, uint64_t len, bool whole, struct error *er
                      what, whole ? "" : "more than ", have, may);
 }
 
-/* Where the first byte is that is no part of valid UTF-8. */
+/* Offset of the first byte that is not valid UTF-8. */
 static size_t bad_byte(const char *s, size_t len)
 {
     size_t i = 0;
@@ -138,7 +138,7 @@ static int script_fill(struct script *s, struct error *err)
     buf_drop(&s->raw, s->at);
     s->at = 0;
     buf_add(&s->raw, piece, (size_t)n);
-    buf_add(&s->head, piece, (size_t)n); /* as much as it may have */
+    buf_add(&s->head, piece, (size_t)n); /* keeps only as much as the cap allows */
     s->ended = n == 0;
     return 0;
 }
@@ -155,7 +155,7 @@ int script_begin(struct script *s, struct error *err)
     return script_fill(s, err);
 }
 
-/* Of a first line nothing is known before its end has come; a NUL is no part of one. */
+/* A first line cannot be judged before its end has come. A NUL never belongs to a question. */
 static bool can_be_judged(const struct script *s)
 {
     const struct buf *h = &s->head;
@@ -202,8 +202,8 @@ long script_left(const struct script *s)
     return r < 0 ? -1 : n;
 }
 
-/* The next line without its end; *len is its whole length, though line keeps only what it may. 1, 0 at the
- * end, -1. */
+/* Read the next line without its end. *len is its whole length, though line keeps only what fits. Returns 1,
+ * 0 at the end, or -1. */
 static int line_next(struct script *s, struct buf *line, uint64_t *len, struct error *err)
 {
     buf_clear(line);
@@ -259,7 +259,7 @@ static int line_checked(struct script *s, struct buf *line, uint64_t *len, struc
     return 1;
 }
 
-/* The lines up to the closing """. */
+/* Read the lines up to the closing """. */
 static int block_next(struct script *s, struct buf *q, struct buf *line, struct error *err)
 {
     unsigned long opened = s->line;

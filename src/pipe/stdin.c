@@ -1,4 +1,4 @@
-/* stdin.c - is stdin data for the question? The rules of DESIGN 2, one function a kind of descriptor. */
+/* stdin.c - is stdin data for the question? There is one function for each kind of descriptor. */
 #include "pipe/stdin.h"
 
 #include <errno.h>
@@ -19,9 +19,10 @@
 #include "pipe/holders.h"
 #include "show/show.h"
 
-#define HEAD_MAX 65536 /* of which its kind is told */
-#define FIRST_MS 200   /* a pipe that shows nothing for so long is looked at more closely */
-#define LINE_MS  1000  /* the user is told what is waited for; then who writes is looked at again, as often */
+#define HEAD_MAX 65536 /* bytes read to find the kind of the data */
+#define FIRST_MS 200   /* a pipe that is silent for so many ms is examined */
+/* ms until the user is told what we wait for; then the writers are examined again, at this interval */
+#define LINE_MS 1000
 
 static void say(const struct stdin_rules *r, enum notice_level level, const char *line)
 {
@@ -40,7 +41,7 @@ static int too_big(const struct stdin_rules *r, uint64_t size, bool whole, struc
                      whole ? "" : "more than ", have, may);
 }
 
-/* A file that is gone when we are. On disk, not in memory: there may be 256 MiB of it. */
+/* A file that disappears with us. It is on disk, not in memory, since it may have 256 MiB. */
 static int temporary_file(struct error *err)
 {
     const char *dirs[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
@@ -53,8 +54,8 @@ static int temporary_file(struct error *err)
     return fd >= 0 ? fd : error_errno(err, "no folder to keep the data of stdin in");
 }
 
-/* Whoever could write. The look takes a while: what was written, and closed, just before or during it counts,
- * not who is left then. */
+/* Who could write. Looking takes a while: if data came or the pipe was closed meanwhile, that counts, not who
+ * is left afterwards. */
 static enum holder holders_now(const struct stdin_rules *r)
 {
     enum holder h = holders_find(r->fd);
@@ -65,11 +66,11 @@ static enum holder holders_now(const struct stdin_rules *r)
 
 struct spool {
     const struct stdin_rules *r;
-    int64_t line_at;   /* when the user is told that we wait; 0: was told */
-    bool other_writer; /* a writer that is no ancestor was seen */
+    int64_t line_at;   /* when to tell the user that we wait; 0: already told */
+    bool other_writer; /* a writer that is not an ancestor was seen */
 };
 
-/* Nothing came for a while. True: whoever wrote is gone and only a parent keeps the pipe open, so this is the
+/* Nothing came for a while. True if the writer is gone and only a parent keeps the pipe open: this is the
  * end. */
 static bool only_parents_left(struct spool *s, uint64_t size)
 {
@@ -98,7 +99,7 @@ static struct slow_reader reader(const struct stdin_rules *r, int64_t until)
     return (struct slow_reader){.fd = r->fd, .name = "stdin", .loop = r->loop, .until = until};
 }
 
-/* Read fd to its end into file. 0, or -1 with err. */
+/* Read fd to its end into file. Returns 0, or -1 with err. */
 static int spool_copy(struct spool *s, int file, uint64_t *size, struct error *err)
 {
     autofree char *buf = xmalloc(65536);
@@ -154,7 +155,7 @@ static int take_regular(const struct stdin_rules *r, const struct stat *st, stru
     }
     if (left > r->max)
         return too_big(r, left, true, err);
-    if (at != 0 || !left) /* files of /proc say they are empty and are not */
+    if (at != 0 || !left) /* files in /proc report a size of 0 although they have content */
         return spool(&s, d, err);
     d->fd = fcntl(r->fd, F_DUPFD_CLOEXEC, 3);
     if (d->fd < 0)
@@ -164,7 +165,7 @@ static int take_regular(const struct stdin_rules *r, const struct stat *st, stru
     return 0;
 }
 
-/* A pipe or socket showed nothing for a while. 1: it is worth waiting for, 0: leave it alone. */
+/* A pipe or socket was silent for a while. 1: it is worth waiting for; 0: leave it alone. */
 static int worth_waiting(const struct stdin_rules *r)
 {
     enum holder h = r->mode == STDIN_DATA ? HOLDER_OTHER : holders_now(r);
@@ -189,7 +190,7 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
             say(r, NOTICE_INFO, "waiting for stdin; Ctrl-C stops, --stdin ignore continues without it");
             s.line_at = 0;
         }
-        /* looked at again each second: the writer may end while a parent keeps its end open */
+        /* Examine it every second: the writer may end while a parent keeps its end open. */
         in.until = (s.line_at ? start : clock_ms()) + LINE_MS;
         ready = slow_wait(&in, err);
     }
@@ -222,7 +223,7 @@ static int take(const struct stdin_rules *r, struct stdin_data *d, struct error 
         say(r, NOTICE_WARNING, "stdin is a directory; not read");
         return 0;
     }
-    return asked ? spool(&s, d, err) : 0; /* a device: a terminal, /dev/null */
+    return asked ? spool(&s, d, err) : 0; /* a device such as a terminal or /dev/null */
 }
 
 int stdin_take(const struct stdin_rules *r, struct stdin_data *d, struct error *err)
@@ -244,7 +245,7 @@ int stdin_take(const struct stdin_rules *r, struct stdin_data *d, struct error *
 char *stdin_data_name(const struct stdin_data *d)
 {
     autofree char *head = xmalloc(HEAD_MAX + 1);
-    /* it is a file of ours, or one that nobody has read from */
+    /* This is our own file, or one that nobody has read from. */
     ssize_t n = pread(d->fd, head, HEAD_MAX, 0);
     const char *kind = "";
 

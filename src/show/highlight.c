@@ -1,5 +1,5 @@
-/* highlight.c - which bytes of code are keywords, strings and comments, by what chat/language.h says of
- * its language. */
+/* highlight.c - finds the keywords, strings and comments of code, as chat/language.h describes its language.
+ */
 #include "show/highlight.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ static bool is_keyword(const struct language *language, const char *s, size_t le
     return false;
 }
 
-/* The end of the string whose opening quote stands at i. An unclosed short one ends with its line. */
+/* The end of the string whose opening quote is at i. An unclosed short string ends with its line. */
 static size_t string_end(const char *s, size_t len, size_t i)
 {
     char q = s[i];

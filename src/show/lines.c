@@ -1,4 +1,4 @@
-/* lines.c - untrusted text as lines behind a gutter. */
+/* lines.c - prints untrusted text as lines after a gutter. */
 #include "show/lines.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ void lines_resize(struct lines *l, int width)
 {
     l->width = l->style.terminal && width > 0 ? width - (int)strlen(l->style.gutter) : 0;
     if (l->width < 8)
-        l->width = 0; /* too narrow to wrap with sense */
+        l->width = 0; /* too narrow to wrap usefully */
 }
 
 void lines_init(struct lines *l, struct buf *out, const struct lines_style *style)
@@ -43,7 +43,7 @@ void lines_break(struct lines *l)
     l->column = 0;
 }
 
-/* Columns a character takes; a tab goes on to the next multiple of eight. */
+/* Columns that a character takes; a tab goes to the next multiple of eight. */
 static int columns(const struct lines *l, uint32_t cp)
 {
     return cp == '\t' ? 8 - l->column % 8 : utf8_width(cp);
@@ -60,13 +60,13 @@ static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
     if (!l->mid)
         line_begin(l, l->style.gutter);
     if (cp == '\t' && l->style.terminal)
-        buf_add(l->out, "        ", (size_t)w); /* a real tab would count from the gutter */
+        buf_add(l->out, "        ", (size_t)w); /* a real tab would also count the gutter */
     else
         buf_add(l->out, s, (size_t)n);
     l->column += w;
 }
 
-/* The blanks at text, whole; a line break in their place where the word behind them would be cut. */
+/* Write all blanks at text, or a line break in their place if the next word would be cut. */
 static size_t add_blanks(struct lines *l, const char *text, size_t len)
 {
     size_t blanks = 0, end;
@@ -79,7 +79,7 @@ static size_t add_blanks(struct lines *l, const char *text, size_t len)
         && l->column + (int)blanks + show_columns(text + blanks, end - blanks) > l->width) {
         lines_break(l);
         line_begin(l, l->style.gutter);
-        text = "  "; /* what goes on is indented, as in show_wrap */
+        text = "  "; /* continuation lines are indented, as in show_wrap */
         len = 2;
     } else {
         len = blanks;
@@ -110,7 +110,7 @@ void lines_add(struct lines *l, const char *text, size_t len)
         int n = utf8_decode(text, (size_t)(end - text), &cp);
 
         if (n <= 0)
-            n = 1; /* scrubbed text has none of these */
+            n = 1; /* scrubbed text contains none of these */
         if (!l->mid && !line_allowed(cut))
             return;
         if (*text == ' ' && l->style.words && l->width > 0) {

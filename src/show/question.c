@@ -1,4 +1,5 @@
-/* question.c - which question of several this is: a line before its answer, its number in front of errors. */
+/* question.c - marks which of several questions this is: a line before its answer, its number before errors.
+ */
 #include <string.h>
 
 #include "base/mem.h"
@@ -7,7 +8,7 @@
 
 #define BLANKS " \t\r\n"
 
-/* The first line of it that says something, clean and without tabs. *more: there is a second. */
+/* Its first line with any text, scrubbed and without tabs. *more: there is a second one. */
 static char *headline(const struct show *s, const char *question, bool *more)
 {
     const char *begin = question + strspn(question, BLANKS), *end = begin + strcspn(begin, "\r\n");

@@ -10,7 +10,7 @@
 #include "base/out.h"
 #include "show/show.h"
 
-#define KEPT_MAX (64 * 1024) /* bytes of a buffer that is kept for the next call */
+#define KEPT_MAX (64 * 1024) /* maximum bytes of a buffer kept for the next call */
 
 void screen_release(struct screen *s)
 {
@@ -42,7 +42,7 @@ char *screen_clean(const struct screen *s, const char *text)
     return scrub_line(text, s->terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
 }
 
-/* All but the model's text. */
+/* Clear everything but the model's text. */
 static void clear_line(struct screen *s, struct lines *line)
 {
     screen_follow_width(s);
@@ -72,7 +72,7 @@ void screen_flush(struct screen *s)
 {
     if (s->out.len > 0) {
         if (!s->dead && out_write(s->fd, s->out.data, s->out.len, s->loop) < 0)
-            /* bad news about stderr has nowhere to go; who only stalled may read again */
+            /* a failure of stderr cannot be reported; a reader that only stalled may read again */
             s->dead = errno != EINTR;
         s->last_write = clock_ms();
         screen_status_arm(s);

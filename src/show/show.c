@@ -1,4 +1,4 @@
-/* show.c - events as text for a person. */
+/* show.c - prints events as text for a person. */
 #include "show/show.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ void show_line(struct show *s, enum notice_level level, const char *text)
     if ((s->o.quiet && level != NOTICE_ERROR) || (level == NOTICE_DETAIL && !s->o.verbose))
         return;
     screen_begin(&s->screen, NULL);
-    /* a second line (the remedy) is indented, so it cannot pass for another program's */
+    /* A second line (the remedy) is indented, so it cannot pass for another program's output. */
     while (*text) {
         size_t n = strcspn(text, "\n");
         autofree char *raw = xmemdup0(text, n);
@@ -177,7 +177,7 @@ static void show_usage(struct show *s, const struct event *e)
 static void show_done(struct show *s, const struct event *e)
 {
     show_status(s, NULL);
-    if (s->o.verbose && !s->o.reasoning && e->done.reasoning) { /* else it was shown as it came */
+    if (s->o.verbose && !s->o.reasoning && e->done.reasoning) { /* otherwise it was shown as it came */
         show_line(s, NOTICE_DETAIL, "the model's reasoning:");
         show_talk(s, e->done.reasoning, strlen(e->done.reasoning));
     }

@@ -16,7 +16,7 @@
 #include "show/private.h"
 #include "show/highlight.h"
 
-#define DISK_MAX    (16 * 1024 * 1024) /* of a cell's output kept on disk (DESIGN 6) */
+#define DISK_MAX    (16 * 1024 * 1024) /* bytes of a cell's output kept on disk */
 #define VALUE_LINES 50
 #define VALUE_BYTES (8 * 1024)
 
@@ -31,7 +31,7 @@ static const char *class_sgr(unsigned char class)
     return class == CODE_PLAIN ? "" : sgr[class];
 }
 
-/* One line of code, coloured, as pieces of one class; lines_add wraps it. */
+/* Write one line of code, coloured, in pieces of one class; lines_add wraps it. */
 static void code_line(struct show *s, struct lines *l, const char *text, const unsigned char *class,
                       size_t len)
 {
@@ -44,8 +44,7 @@ static void code_line(struct show *s, struct lines *l, const char *text, const u
 
         while (i < len && class[i] == class[from])
             i++;
-        l->style.sgr = screen_sgr(&s->screen,
-                                  class_sgr(class[from])); /* a wrapped line begins with it again */
+        l->style.sgr = screen_sgr(&s->screen, class_sgr(class[from])); /* repeated after each wrap */
         if (l->mid)
             buf_addstr(&s->screen.out, l->style.sgr);
         lines_add(l, text + from, i - from);
@@ -126,7 +125,7 @@ void show_cell_output(struct show *s, const struct event *e)
     screen_flush(&s->screen);
 }
 
-/* A text of a few lines behind its gutter; cut with a count. */
+/* Write a text of a few lines after its gutter; a longer one is cut, with a count. */
 static void add_block(struct show *s, const char *gutter, const char *sgr, const char *text)
 {
     struct lines_cut cut = {.max_lines = VALUE_LINES, .max_bytes = VALUE_BYTES};
@@ -136,7 +135,7 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
     while (len > 0 && text[len - 1] == '\n')
         len--;
     struct lines_style style = screen_style(&s->screen, gutter, sgr);
-    style.words = *gutter == '!'; /* mostly sentences of ours */
+    style.words = *gutter == '!'; /* these are mostly our own sentences */
     lines_init(&l, &s->screen.out, &style);
     l.cut = &cut;
     lines_feed(&l, text, len);

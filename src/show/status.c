@@ -62,8 +62,8 @@ static void status_draw(struct screen *s)
         buf_addf(&line, ", %s of output", size);
     }
     buf_addstr(&line, " (Ctrl-C stops)");
-    /* one column stays free, or the terminal would wrap and "\r" would no longer reach the line's beginning
-     */
+    /* Leave one column free: otherwise the terminal wraps, and "\r" no longer reaches the beginning of the
+     * line. */
     buf_addf(&s->out, "\r%s%.*s%s\033[K", screen_sgr(s, SGR_DIM),
              (int)screen_fitting(buf_str(&line), s->width - 1), buf_str(&line), screen_sgr(s, SGR_RESET));
     buf_release(&line);

@@ -1,4 +1,4 @@
-/* terminal.c - what may be done on a stream, and numbers for people. */
+/* terminal.c - what a stream supports, and numbers in a readable form. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* text.c - model text for stdout: scrubbed, streamed, blank lines before and behind it dropped, one newline
- * at the end. */
+/* text.c - model text for stdout: scrubbed and streamed, without blank lines at its beginning and end, and
+ * with one newline at the end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,11 @@ struct show_text {
     struct loop *loop;
     struct scrub scrub;
     struct buf clean, out;
-    size_t newlines;       /* seen and held back: they may be the last ones */
-    bool any;              /* something was written since the last end */
-    bool mid;              /* the last thing written was no newline */
-    struct screen *screen; /* that it shares, or NULL: what else stands there must go first */
+    size_t newlines; /* read but held back, since they may be the last ones */
+    bool any;        /* something was written since the last end */
+    bool mid;        /* the last byte written was not a newline */
+    /* the screen it shares, or NULL: anything else on the line must be cleared first */
+    struct screen *screen;
 };
 
 struct show_text *show_text_new(int fd, bool terminal, struct loop *loop)
@@ -43,7 +44,7 @@ void show_share(struct show *s, struct show_text *t)
     t->screen = &s->screen;
 }
 
-/* Its line may have been ended by something else on the same screen since. */
+/* Other output on the same screen may have ended our line. */
 static void look_at_screen(struct show_text *t)
 {
     if (!t->screen || !t->mid || t->screen->text_line)

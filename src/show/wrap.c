@@ -1,4 +1,4 @@
-/* wrap.c - a line of words broken at blanks before the terminal would break it inside a word. */
+/* wrap.c - breaks a line at blanks, so that the terminal does not break it inside a word. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -33,8 +33,8 @@ void show_wrap(struct buf *out, const char *text, size_t len, int column, int wi
         while (i < len && text[i] != ' ')
             i++;
         end = i;
-        /* never an empty line, never inside a word: a path or an address stays whole, and the terminal breaks
-         * what is wider than itself */
+        /* Never make an empty line or break a word: a path or an address stays whole, and the terminal breaks
+         * what is wider than itself. */
         if (width > 0 && column > begin
             && column + (int)(word - blanks) + show_columns(text + word, end - word) > width && end > word) {
             buf_addch(out, '\n');
@@ -44,7 +44,7 @@ void show_wrap(struct buf *out, const char *text, size_t len, int column, int wi
             buf_add(out, text + blanks, word - blanks);
             column += (int)(word - blanks);
             if (!blanks && word) {
-                begin = column; /* its own indentation, and what goes on stands below its text */
+                begin = column; /* its own indentation; continuation lines stand below its text */
                 hang = column + 2;
             }
         }

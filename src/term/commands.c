@@ -1,4 +1,4 @@
-/* commands.c - the words that begin with a slash. */
+/* commands.c - the commands that begin with a slash. */
 #include "term/commands.h"
 
 #include <ctype.h>
@@ -57,8 +57,8 @@ enum command_id command_find(const char *line, const char **argument)
     return COMMAND_UNKNOWN;
 }
 
-/* How many letters must be changed, added, dropped or swapped with the next one to make a into b; both of at
- * most WORD_MAX_LEN. */
+/* Number of letters to change, add, drop or swap with the next one to make b from a; both have at most
+ * WORD_MAX_LEN. */
 static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 {
     size_t d[WORD_MAX_LEN + 1][WORD_MAX_LEN + 1];
@@ -91,7 +91,7 @@ const char *command_nearest(const char *line)
         size_t d = distance(line, n, c->name, strlen(c->name));
 
         if (n > 1 && !strncmp(c->name, line, n))
-            d = 0; /* its beginning */
+            d = 0; /* a is a prefix of b */
         if (d < best) {
             best = d;
             name = c->name;

@@ -1,8 +1,8 @@
-/* editor.c - one line from the terminal: readline in callback mode, fed by the loop.
+/* editor.c - reads one line from the terminal: readline in callback mode, driven by the loop.
  *
- * The terminal's bytes are read here and go through keys.c; readline gets them one whole character at a time
- * from a queue, so it never waits for the rest of anything. Its own signal handlers are off: the loop has
- * them.
+ * The terminal's bytes are read here and pass through keys.c. readline gets them from a queue, one whole
+ * character at a time, so it never waits for the rest of anything. Its signal handlers are off; the loop
+ * handles signals.
  */
 #include "term/editor.h"
 
@@ -41,11 +41,11 @@
 
 struct editor {
     struct loop *loop;
-    const char *const *words, *const *matching; /* matching: those that are looked through just now */
-    const char *behind;                         /* and behind this word others are completed */
+    const char *const *words, *const *matching; /* matching: the words being searched now */
+    const char *behind;                         /* the word after which other words are completed */
     const char *const *(*names)(void *ctx);
     void *names_ctx;
-    bool fancy; /* the terminal knows escape sequences */
+    bool fancy; /* the terminal understands escape sequences */
     struct keys keys;
     char queue[8]; /* what readline may read now */
     size_t queued;
@@ -55,10 +55,10 @@ struct editor {
     char *line;
 };
 
-static struct editor *the_editor; /* readline's callbacks carry no context */
+static struct editor *the_editor; /* readline's callbacks have no context argument */
 
-/* What readline writes goes the way of all output: a terminal that takes no more does not make us deaf to
- * signals. */
+/* readline's output is written like all other output: a terminal that stalls does not keep us from signals.
+ */
 static ssize_t to_terminal(void *unused, const char *text, size_t n)
 {
     (void)unused;
@@ -71,7 +71,7 @@ static void put(const char *s)
     out_write(STDOUT_FILENO, s, strlen(s), NULL);
 }
 
-/* readline takes a terminal without ECHO for one that must not show what is typed, so it gets one with. */
+/* readline assumes that a terminal without ECHO must not show what is typed, so set ECHO first. */
 static void prep(int meta)
 {
     modes_set(MODES_EDITING);
@@ -90,8 +90,8 @@ static void deprep(void)
     modes_set(MODES_WAITING);
 }
 
-/* readline divides by the columns that are left beside its prompt, and its arithmetic was tried on screens
- * that people have. What is narrower is drawn as if it were not. */
+/* readline divides by the columns left beside its prompt, and is not tested on very narrow screens. A
+ * narrower screen is reported as this wide. */
 static void tell_size(void)
 {
     struct winsize w = {0};
@@ -115,8 +115,8 @@ static int queue_get(FILE *unused)
         memmove(e->queue, e->queue + 1, --e->queued);
         return c;
     }
-    /* No command that we know reads on; if one does, wait for the terminal itself rather than report its end.
-     */
+    /* No readline command that we know reads further bytes. If one does, wait for the terminal itself rather
+     * than report its end. */
     int byte = slow_byte(STDIN_FILENO, e->loop);
     return byte < 0 ? EOF : byte;
 }
@@ -131,7 +131,7 @@ static void end_of_input(struct editor *e)
     e->end = EDITOR_EOF;
     e->done = true;
     rl_callback_handler_remove();
-    put("\n"); /* the shell's prompt gets a line of its own, and so does news of the sandbox */
+    put("\n"); /* so that the shell's prompt, or news of the sandbox, starts on its own line */
 }
 
 static void on_line(char *line)
@@ -145,7 +145,7 @@ static void on_line(char *line)
     e->line = line;
     e->end = EDITOR_LINE;
     e->done = true;
-    rl_callback_handler_remove(); /* else it would show the next prompt at once */
+    rl_callback_handler_remove(); /* otherwise it would show the next prompt at once */
 }
 
 static char *next_word(const char *text, int state)
@@ -176,7 +176,7 @@ static char **complete(const char *text, int start, int end)
     struct editor *e = the_editor;
 
     (void)end;
-    rl_attempted_completion_over = 1; /* never file names */
+    rl_attempted_completion_over = 1; /* never complete file names */
     e->matching = start == 0 && *text == '/' ? e->words : is_behind(e, start) ? e->names(e->names_ctx) : NULL;
     return e->matching ? rl_completion_matches(text, next_word) : NULL;
 }
@@ -204,15 +204,16 @@ static void setup_readline(void)
     rl_deprep_term_function = deprep;
     rl_attempted_completion_function = complete;
     rl_completion_query_items = -1;
-    rl_completer_word_break_characters = " \t\n"; /* a model's name may have any other character */
-    rl_initialize();                              /* reads ~/.inputrc, whose settings stay but for these */
+    rl_completer_word_break_characters = " \t\n"; /* a model's name may contain any other character */
+    /* reads ~/.inputrc; its settings stay, except those set below */
+    rl_initialize();
     rl_variable_bind("enable-bracketed-paste", "off");
     rl_variable_bind("page-completions", "off");
     rl_variable_bind("blink-matching-paren", "off");
 }
 
-/* Whatever the locale, we speak UTF-8. readline sets it anew from the environment with each line, so it must
- * stand there too. */
+/* We use UTF-8 in any locale. readline reads the locale from the environment again for each line, so set it
+ * there too. */
 static void setup_locale(void)
 {
     setlocale(LC_CTYPE, "");
@@ -268,7 +269,7 @@ void editor_free(struct editor *e)
     the_editor = NULL;
 }
 
-/* On a new line of the screen, whose size may be another now. */
+/* Draw again on a new line of the screen, whose size may have changed. */
 static void redraw(struct editor *e)
 {
     modes_continued();
@@ -279,7 +280,7 @@ static void redraw(struct editor *e)
     rl_forced_update_display();
 }
 
-/* As a shell would have it: the modes of before, stopped, and the line as it was when we go on. */
+/* Suspend as a shell expects: restore the old modes, stop, and show the line again when continued. */
 static void suspend(struct editor *e)
 {
     deprep();
@@ -319,7 +320,7 @@ static void insert_paste(struct editor *e, const struct key *key)
 
 static void clear_line(struct editor *e)
 {
-    rl_callback_sigcleanup(); /* out of a search or a key sequence */
+    rl_callback_sigcleanup(); /* leave a search or a key sequence */
     rl_free_line_state();
     rl_point = rl_end;
     rl_redisplay();
@@ -395,7 +396,7 @@ static void look_at_signals(struct editor *e)
         loop_arm(e->loop);
         clear_line(e);
     } else if (loop_resized(e->loop)) {
-        editor_hide(e); /* while readline still knows where it has drawn what */
+        editor_hide(e); /* while readline still knows where it has drawn */
         tell_size();
         editor_show(e);
     } else if (modes_continued()) {
@@ -403,7 +404,7 @@ static void look_at_signals(struct editor *e)
     }
 }
 
-/* The text that was meant: pastes in place of what stood for them. */
+/* The text that was meant: each paste replaces its placeholder. */
 static void take_line(struct editor *e, struct buf *line)
 {
     struct buf whole = BUF_INIT(0);
@@ -421,13 +422,13 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
 {
     if (loop_fatal(e->loop))
         return EDITOR_FATAL;
-    loop_arm(e->loop); /* the Ctrl-C that ended the last question is no wish about this line */
+    loop_arm(e->loop); /* the Ctrl-C that ended the last question does not concern this line */
     e->done = false;
     e->active = true;
     rl_callback_handler_install(prompt, on_line);
     tell_size();
     loop_watch(e->loop, STDIN_FILENO, POLLIN, on_input, e);
-    drain(e); /* what was typed ahead */
+    drain(e); /* keys typed ahead */
     while (!e->done) {
         loop_wait(e->loop, wait_ms(e));
         if (!e->done)
@@ -444,7 +445,7 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
 
 void editor_hide(struct editor *e)
 {
-    if (!e || !e->active || e->hidden || e->done) /* what was typed is done: it stays above the news */
+    if (!e || !e->active || e->hidden || e->done) /* a finished line stays above the news */
         return;
     rl_clear_visible_line();
     fflush(rl_outstream);

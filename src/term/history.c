@@ -1,4 +1,4 @@
-/* history.c - what was typed, on disk. */
+/* history.c - keeps what was typed on disk. */
 #include "term/history.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "base/scrub.h"
 
 #define ENTRIES        1000
-#define ENTRY_MAX      (64 * 1024) /* longer ones (pastes) are remembered in this session only */
+#define ENTRY_MAX      (64 * 1024) /* longer entries (pastes) are kept only for this session */
 #define FILE_MAX_BYTES (16 * 1024 * 1024)
 
 static void escape(struct buf *out, const char *s)
@@ -34,7 +34,7 @@ static void escape(struct buf *out, const char *s)
     }
 }
 
-/* What else could write there must not reach the terminal by way of readline. */
+/* Anything else that could write to the file must not reach the terminal through readline. */
 static char *unescape(const char *s, size_t len)
 {
     struct buf out = BUF_INIT(0), clean = BUF_INIT(0);
@@ -55,8 +55,7 @@ static char *unescape(const char *s, size_t len)
     return buf_steal(&clean, NULL);
 }
 
-/* The file's last entries go to readline; a file that has grown past its limit is written anew with only
- * those. */
+/* Give the file's last entries to readline. A file past its limit is rewritten with only those. */
 static int load(struct history *h, struct error *err)
 {
     struct buf text = BUF_INIT(FILE_MAX_BYTES);
@@ -98,7 +97,7 @@ int history_open(struct history *h, const char *path, struct error *err)
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) == 0 && (st.st_mode & 077))
-        fchmod(fd, 0600); /* what was asked is nobody else's business */
+        fchmod(fd, 0600); /* nobody else may read what was asked */
     h->path = xstrdup(path);
     if (load(h, err) < 0) {
         history_release(h);
@@ -121,7 +120,7 @@ void history_append(struct history *h, const char *text)
     escape(&line, text);
     buf_addch(&line, '\n');
     autoclose int fd = place_open(h->path, O_WRONLY | O_APPEND | O_CREAT, NULL);
-    if (fd >= 0) /* a full disk is no reason to disturb: the line itself is not lost */
+    if (fd >= 0) /* a full disk is not reported: the line itself is not lost */
         (void)!fd_write_all(fd, line.data, line.len);
 }
 

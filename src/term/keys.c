@@ -1,4 +1,4 @@
-/* keys.c - a terminal's bytes as characters and whole pastes. */
+/* keys.c - splits a terminal's bytes into characters and whole pastes. */
 #include "term/keys.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ void keys_feed(struct keys *k, const char *bytes, size_t len, int64_t now)
     k->last = now;
 }
 
-/* How many bytes at the end of s are the beginning of mark. */
+/* Number of bytes at the end of s that begin mark. */
 static size_t begun(const char *s, size_t len, const char *mark)
 {
     for (size_t n = len < MARK - 1 ? len : MARK - 1; n > 0; n--)
@@ -47,7 +47,7 @@ static void paste_add(struct keys *k, size_t n)
     buf_drop(&k->raw, n);
 }
 
-/* Terminals send CR for a line's end. */
+/* Terminals send CR for the end of a line. */
 static struct key paste_done(struct keys *k, bool unended)
 {
     struct key key = {.kind = KEY_PASTE, .paste = &k->clean, .cut = k->cut, .unended = unended};
@@ -57,7 +57,7 @@ static struct key paste_done(struct keys *k, bool unended)
         if (k->paste.data[i] == '\r') {
             bool pair = i + 1 < k->paste.len && k->paste.data[i + 1] == '\n';
 
-            k->paste.data[i] = pair ? '\0' : '\n'; /* scrubbing removes the NUL */
+            k->paste.data[i] = pair ? '\0' : '\n'; /* the scrubber removes the NUL */
         }
     buf_clear(&k->clean);
     scrub_init(&scrub, SCRUB_PIPE);
@@ -118,7 +118,7 @@ struct key keys_next(struct keys *k, int64_t now)
             return take(k, (size_t)n);
         if (n == 0 && now - k->last < ESCAPE_MS)
             return (struct key){0};
-        buf_drop(&k->raw, 1); /* no character: dropped, an editor would draw it wrong */
+        buf_drop(&k->raw, 1); /* not a character: dropped, since an editor would draw it wrong */
     }
     return k->pasting ? paste_next(k, now) : (struct key){0};
 }

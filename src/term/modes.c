@@ -1,5 +1,5 @@
-/* modes.c - see modes.h. The handlers use only what one may: tcsetattr, tcgetpgrp, poll, write, sigaction,
- * raise. */
+/* modes.c - see modes.h. The handlers use only functions that are safe in one: tcsetattr, tcgetpgrp, poll,
+ * write, sigaction, raise. */
 #include "term/modes.h"
 
 #include <errno.h>
@@ -13,9 +13,10 @@
 #include "base/mem.h"
 #include "base/out.h"
 
-#define ALT_STACK (64 * 1024) /* for a stack that is used up; more than any processor's registers need */
+#define ALT_STACK (64 * 1024) /* used after a stack overflow; more than any processor's registers need */
 
-/* What ends a program by default, but for those that the loop has and those that cannot be caught. */
+/* Signals that end a program by default, except those that the loop handles and those that cannot be caught.
+ */
 static const int deadly[] = {
     SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2,
 };
@@ -29,7 +30,7 @@ static struct {
 
 static const char marks_on[] = "\033[?2004h", marks_off[] = "\033[?2004l";
 
-/* A program in the background that sets modes is stopped for it. */
+/* A background program that sets modes would be stopped. */
 static bool in_background(void)
 {
     pid_t front = tcgetpgrp(STDIN_FILENO);
@@ -37,7 +38,7 @@ static bool in_background(void)
     return front >= 0 && front != getpgrp();
 }
 
-/* A terminal that takes nothing is not waited for: this is said where the program ends, too. */
+/* Do not wait for a terminal that takes nothing: this also runs while the program ends. */
 static void say(const char *marks)
 {
     struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -61,8 +62,8 @@ static void apply(const struct termios *t, const char *marks)
     say(marks);
 }
 
-/* Die of the same signal, with the core file that is due. A fault comes again by itself when the instruction
- * is run again, which is what tells whoever had this signal before us, such as a sanitizer, where it was. */
+/* Die of the same signal, with its core file. A fault recurs when the instruction runs again, which tells an
+ * earlier handler, such as a sanitizer's, where it was. */
 static void on_deadly(int signal, siginfo_t *info, void *context)
 {
     bool fault = info->si_code > 0
@@ -74,13 +75,13 @@ static void on_deadly(int signal, siginfo_t *info, void *context)
         if (deadly[i] == signal)
             sigaction(signal, &terminal.was[i], NULL);
     if (!fault)
-        raise(signal); /* it comes when this handler returns */
+        raise(signal); /* it arrives when this handler returns */
 }
 
 static void catch_stop(void);
 
-/* Ctrl-Z while a question is under way, or the editor's own: not every shell puts the modes back, neither now
- * nor when we go on. Not SIGSTOP: where no shell could wake us up, the kernel does not stop us. */
+/* For Ctrl-Z during a question or in the editor: not every shell restores the modes, either now or when we
+ * continue. SIGSTOP is not used: if no shell could wake us, the kernel ignores a SIGTSTP. */
 static void on_stop(int signal)
 {
     int saved = errno;
@@ -92,7 +93,7 @@ static void on_stop(int signal)
     errno = saved;
 }
 
-/* After a SIGSTOP as well, of which we hear nothing before. */
+/* Also runs after a SIGSTOP, which we cannot catch. */
 static void on_continue(int signal)
 {
     int saved = errno;
@@ -103,7 +104,7 @@ static void on_continue(int signal)
     errno = saved;
 }
 
-/* Where one is ignored we were started by something that has no use for it: that stays so. */
+/* If a signal is ignored, whoever started us has no use for it; leave it ignored. */
 static void catch (int signal, const struct sigaction *how, struct sigaction *was)
 {
     if (sigaction(signal, NULL, was) == 0 && was->sa_handler != SIG_IGN)
@@ -137,7 +138,8 @@ static void catch_all(void)
     catch_stop();
 }
 
-/* What a chat leaves that is killed (SIGKILL) at its prompt, and no other program; not every shell mends it.
+/* Mend what a chat leaves when it is killed (SIGKILL) at its prompt, and no other program leaves; not every
+ * shell does.
  */
 static void mend(struct termios *t)
 {
@@ -186,7 +188,7 @@ void modes_set(enum modes modes)
         t.c_cc[VTIME] = 0;
     }
     if (modes == MODES_EDITING) {
-        t.c_lflag |= ECHO; /* also where a crashed program left it off */
+        t.c_lflag |= ECHO; /* even if a crashed program left it off */
         t.c_cc[VINTR] = t.c_cc[VQUIT] = t.c_cc[VSUSP] = _POSIX_VDISABLE;
     }
     terminal.now = t;

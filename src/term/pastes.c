@@ -1,4 +1,4 @@
-/* pastes.c - long pastes of one line. */
+/* pastes.c - shows a long paste as one line. */
 #include "term/pastes.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "show/show.h"
 
-#define SHOWN_LINES 15 /* more would push what was typed before off the screen */
+#define SHOWN_LINES 15 /* a longer text would push what was typed before off the screen */
 #define SHOWN_BYTES 2000
 
 char *pastes_add(struct pastes *p, const char *text, size_t len)
@@ -16,7 +16,7 @@ char *pastes_add(struct pastes *p, const char *text, size_t len)
     size_t lines = 1;
     char bytes[32], count[32], *mark;
 
-    while (len > 0 && text[len - 1] == '\n') /* the end of the last line is no wish to go on in the next */
+    while (len > 0 && text[len - 1] == '\n') /* newlines at the end do not mean that a further line follows */
         len--;
     for (size_t i = 0; i < len; i++)
         lines += text[i] == '\n';

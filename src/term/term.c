@@ -1,4 +1,4 @@
-/* term.c - the chat: read a message, ask or obey, until the end. */
+/* term.c - the chat: reads a message, asks it or runs a command, until the end. */
 #include "term/term.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 struct term {
     struct term_options o;
     struct loop *loop;
-    struct agent *agent; /* while it runs */
+    struct agent *agent; /* while the chat runs */
     struct editor *editor;
     struct history history;
     struct inputs files; /* for the first question */
@@ -31,8 +31,8 @@ struct term {
     struct show_text *text;
     char *greeting, *system;
     char *prompt, *more;
-    bool own;                  /* the cell that runs is the user's own: its code needs no showing */
-    char *stopped;             /* what became of the code that Ctrl-C ended; NULL: it ended none */
+    bool own;                  /* the running cell is the user's own, so its code is not shown */
+    char *stopped;             /* what happened to the code that Ctrl-C ended; NULL: it ended none */
     enum question_status last; /* of the last question */
     int broken;                /* exit code after a write error on stdout */
 };
@@ -55,7 +55,7 @@ static void open_screen(struct term *t)
     t->text = show_text_new(1, true, t->loop);
     if (isatty(2))
         show_share(t->show, t->text);
-    /* \001 and \002 tell readline what takes no column */
+    /* \001 and \002 mark for readline what takes no column */
     t->prompt = xstrdup(colour ? "\001\033[1m\002>\001\033[0m\002 " : "> ");
     t->more = xstrdup(colour ? "\001\033[2m\002...\001\033[0m\002 " : "... ");
 }
@@ -105,11 +105,11 @@ static void text_written(struct term *t, int result)
     if (result < 0 && errno != EINTR && !t->broken)
         t->broken = errno == EPIPE ? 141 : 1;
     if (t->broken)
-        loop_interrupt(t->loop); /* nobody sees the answer */
+        loop_interrupt(t->loop); /* nobody can see the answer */
 }
 
-/* Who pressed Ctrl-C knows it: what became of the variables is told once, at the end. Not so where more than
- * that was lost. */
+/* Whoever pressed Ctrl-C knows it: what happened to the variables is told once, at the end, unless more was
+ * lost. */
 static void note_stopped(struct term *t, struct cell_result *r)
 {
     if (r->files_lost || r->before)
@@ -128,7 +128,7 @@ void term_event(void *ctx, const struct event *e)
     struct event own = *e;
     struct cell_result r;
 
-    editor_hide(t->editor); /* news of the sandbox, while a line is typed */
+    editor_hide(t->editor); /* news of the sandbox may come while a line is typed */
     if (e->type == EVENT_TEXT) {
         text_written(t, show_text_feed(t->text, e->text.text, e->text.len));
     } else {
@@ -142,7 +142,7 @@ void term_event(void *ctx, const struct event *e)
             own.result.r = &r;
         }
         if (e->type == EVENT_DONE && e->done.status == QUESTION_INTERRUPTED)
-            own.done.error = NULL; /* after_question() says it */
+            own.done.error = NULL; /* after_question() shows it */
         if (e->type != EVENT_SESSION_END)
             show_event(t->show, &own);
     }
@@ -161,14 +161,14 @@ static void say_error(struct term *t, const struct error *err)
     say(t, NOTICE_ERROR, message);
 }
 
-/* Three double quotes alone on their line. */
+/* Three double quotes alone on a line. */
 static bool is_fence(const char *line)
 {
     line += strspn(line, " \t");
     return !strncmp(line, "\"\"\"", 3) && line[3 + strspn(line + 3, " \t")] == '\0';
 }
 
-/* The lines up to the closing quotes. */
+/* Read the lines up to the closing quotes. */
 static enum editor_end read_block(struct term *t, struct buf *message)
 {
     struct buf line = BUF_INIT(QUESTION_MAX + 1);
@@ -185,7 +185,8 @@ static enum editor_end read_block(struct term *t, struct buf *message)
     return end;
 }
 
-/* A line; a line that ends in a backslash goes on in the next; a block between lines of three double quotes.
+/* Read a message: a line, continued while it ends in a backslash, or a block between lines of three double
+ * quotes.
  */
 static enum editor_end read_message(struct term *t, struct buf *message)
 {
@@ -207,7 +208,7 @@ static bool blank(const char *s)
     return s[strspn(s, " \t\r\n\v\f")] == '\0';
 }
 
-/* The files of the command line go with the first question; one that fails is told once and dropped. */
+/* Attach the files of the command line to the first question. One that fails is reported once and dropped. */
 static int attach(struct term *t)
 {
     struct error err = {0};
@@ -293,7 +294,7 @@ static void retry(struct term *t)
     after_question(t, agent_retry(t->agent, &err));
 }
 
-/* "!x + 1": a line of the user's own. */
+/* "!x + 1": run a line of the user's own. */
 static void run(struct term *t, const char *code)
 {
     struct error err = {0};
@@ -407,7 +408,7 @@ static void unknown(struct term *t, const char *line)
     say(t, NOTICE_ERROR, text);
 }
 
-/* False ends the chat. */
+/* Run a command. False ends the chat. */
 static bool obey(struct term *t, const struct buf *message)
 {
     const char *line = buf_str(message), *argument;
