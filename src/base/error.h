@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-enum error_kind { /* what the program does about it; the exit code follows (docs: DESIGN 2) */
+enum error_kind { /* what the program does about it; the exit code follows */
                   ERROR_NONE = 0,
                   ERROR_USAGE,     /*   2  the command line or the configuration is wrong */
                   ERROR_NETWORK,   /*   1  no answer came over the network */

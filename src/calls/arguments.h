@@ -1,5 +1,5 @@
 /* arguments.h - turns the arguments of one call from the text that a model wrote into a JSON object that can
- * run, or into a problem (WIRE 5.9). */
+ * run, or into a problem. */
 #ifndef CALLS_ARGUMENTS_H
 #define CALLS_ARGUMENTS_H
 

@@ -1,4 +1,4 @@
-/* blocks.h - finds the first fenced Python block in text that streams (DESIGN 5). Knows nothing of models or
+/* blocks.h - finds the first fenced Python block in text that streams. Knows nothing of models or
  * calls.
  *
  * A fence is a line of at least three ` or ~ (after white space) with an optional tag. The tags python, py

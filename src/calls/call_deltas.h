@@ -1,5 +1,5 @@
 /* call_deltas.h - collects the tool-call deltas of one reply. Services disagree on index, id and name; the
- * rules of WIRE 5.6 decide which call a delta belongs to. It knows nothing of tools; calls.h decides what a
+ * rules here decide which call a delta belongs to. It knows nothing of tools; calls.h decides what a
  * call means.
  */
 #ifndef CALLS_CALL_DELTAS_H

@@ -1,5 +1,5 @@
 /* calls.h - turns what a service or a model wrote into calls that can be run or refused: names, arguments,
- * code (WIRE 5.7 to 5.11), and JSON that a model wrote into its text. A call is never guessed: whatever is
+ * code, and JSON that a model wrote into its text. A call is never guessed: whatever is
  * cut off or broken becomes a problem text for the model.
  */
 #ifndef CALLS_CALLS_H

@@ -1,4 +1,4 @@
-/* tool_names.h - finds out which tool is meant by a name that a model wrote (WIRE 5.8). */
+/* tool_names.h - finds out which tool is meant by a name that a model wrote. */
 #ifndef CALLS_TOOL_NAMES_H
 #define CALLS_TOOL_NAMES_H
 

@@ -78,7 +78,7 @@ void conversation_interrupted(struct conversation *c);
 /* Remove the turns from index n on. */
 void conversation_truncate(struct conversation *c, size_t n);
 
-/* The invariants (WIRE 7): every call has exactly one result, in order, directly behind; arguments are JSON
+/* The invariants: every call has exactly one result, in order, directly behind; arguments are JSON
  * objects; no empty turn; it begins with the user; no two user or assistant turns in a row, no user turn
  * right behind a result; what goes back only to the model it came from says which that is; the last turn is
  * user or result. -1 with err (ERROR_PROTOCOL) naming the rule and the turn. */

@@ -183,9 +183,9 @@ static const char *weakness(const struct attempt *a, unsigned *unheld)
 {
     *unheld = a->holds_cpu ? 0 : SANDBOX_ASKED_CPUS;
     if (!a->holds_memory)
-        return a->holds_cpu ? "its start has no {memory}: memory is limited for each process, not in all"
-                            : "its start has no {memory} and no {cpus}: memory is limited for each process, "
-                              "not in all, and CPU time is not";
+        return a->holds_cpu ? "its start has no {memory}: memory is limited per process, not in total"
+                            : "its start has no {memory} and no {cpus}: memory is limited per process, "
+                              "not in total, and CPU time is not limited";
     return a->holds_cpu ? NULL : "its start has no {cpus}: CPU time is not limited";
 }
 

@@ -1,4 +1,4 @@
-/* exchange.h - runs one exchange with the service: body, transfer, answer, and the retries of WIRE 6. Private
+/* exchange.h - runs one exchange with the service: body, transfer, answer, and its retries. Private
  * to src/llm. */
 #ifndef LLM_EXCHANGE_H
 #define LLM_EXCHANGE_H

@@ -286,7 +286,7 @@ int llm_context(const struct llm *m)
     return m->learnt->context;
 }
 
-/* DESIGN 5, auto: an unknown model that has made no native call ends a reply that has a Python block in
+/* In auto: an unknown model that has made no native call ends a reply that has a Python block in
  * it.
  */
 static bool is_unsure(const struct llm *m, const struct llm_request *q, const struct llm_reply *r)

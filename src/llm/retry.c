@@ -1,4 +1,4 @@
-/* retry.c - the policy of WIRE 6: three attempts after the first, with backoff; one downgrade for each
+/* retry.c - the policy of retries: three attempts after the first, with backoff; one downgrade for each
  * parameter; polling while a server loads its model; one try without a stream when a stream broke before
  * anything was shown; nothing after text was shown.
  */

@@ -75,8 +75,7 @@ static void tell_limits(const struct sandbox_options *o, const struct seen *seen
     if (seen->memory <= (double)o->memory)
         argv_pushf(&c->holds, "memory %s", size_text((int64_t)seen->memory, size, sizeof size));
     else if (seen->each <= (double)o->memory)
-        argv_pushf(&c->holds, "memory %s for each process",
-                   size_text((int64_t)seen->each, size, sizeof size));
+        argv_pushf(&c->holds, "memory %s per process", size_text((int64_t)seen->each, size, sizeof size));
     else
         argv_push(&c->weaker, "memory: no limit was seen from inside");
     /* includes what the supervisor and other processes of that uid need */

@@ -137,7 +137,7 @@ static char *detail_text(const struct json *d)
     return json_type(d) == JSON_ARRAY ? list_text(d) : text_of(d);
 }
 
-/* Uses the search order of WIRE 1.4. The caller frees it. */
+/* Looks into error.message first, then into the other places. The caller frees it. */
 static char *message_of(const struct json *j)
 {
     const struct json *error = json_get(j, "error"), *message = json_get(j, "message");

@@ -1,5 +1,5 @@
 /* reader.h - reads one reply as bytes arrive: server-sent events or one JSON document, whichever it turns out
- * to be, in the shapes of chat completions, Workers AI and Responses (WIRE 5). It passes on text and
+ * to be, in the shapes of chat completions, Workers AI and Responses. It passes on text and
  * reasoning as they come; calls, finish, usage and errors are in the struct at the end. It knows neither
  * dialects nor tools; reply.h decides what the text means.
  */

@@ -24,7 +24,7 @@ char *request_body(const struct llm_request *q, const struct request_shape *s, s
 /* Returns the effort to send, the value nearest to what was asked that the model knows. NULL: none. */
 const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt);
 
-/* DESIGN 5, "A reply has a bound": returns how many tokens to ask for at most; 0: no limit is sent. */
+/* Every reply has a bound: returns how many tokens to ask for at most; 0: no limit is sent. */
 int request_max_tokens(const struct llm_options *o, bool loopback, int context);
 
 #define REQUEST_BYTES_PER_TOKEN 3.5

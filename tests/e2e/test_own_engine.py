@@ -208,7 +208,7 @@ def doctor(program, name="gpubox", **kw):
 def test_doctor_sees_walls(place):
     r = doctor(place)
     assert r.code == 0 and "gpubox  works: Python 3." in r.out and "open" not in r.out, r
-    for words in ("no network", "not root", "no folder on a disk can be written to", "its own processes", "memory 1 GiB for each process",
+    for words in ("no network", "not root", "no folder on a disk can be written to", "its own processes", "memory 1 GiB per process",
                   "256 MiB in /mnt/data"):
         assert words in r.out, (words, r)
     for words in ("weaker   no filter of system calls", "weaker   CPU time: no limit was seen from inside"):
