@@ -26,7 +26,9 @@ USES_pipe    = show agent llm wire calls sandbox engine records limits chat base
 USES_term    = show agent llm wire calls sandbox engine records limits chat base
 USES_main    = term pipe show agent llm wire calls sandbox engine records limits config chat base
 
-PKGS     = libcurl libcjson yaml-0.1 readline libseccomp
+PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa
+# Opened when they are first needed (dlopen), so that a start does not pay for them.
+LATE     = libcurl chafa
 CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Isrc -I. $(PKG_CFLAGS)
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wformat=2 -Wwrite-strings
 CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
@@ -61,7 +63,7 @@ $(error packages are missing: pkg-config does not know all of $(PKGS))
 endif
 # Asked once, and only where it can answer: what it complains of is not the first thing that a new user should read.
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
-LIBS     := $(shell pkg-config --libs $(filter-out libcurl,$(PKGS))) -ldl -lm
+LIBS     := $(shell pkg-config --libs $(filter-out $(LATE),$(PKGS))) -ldl -lm
 endif
 
 run:

@@ -8,11 +8,11 @@
 set -euo pipefail
 
 # a|b: either will do.
-build="gcc make pkg-config libcurl4-openssl-dev|libcurl4-gnutls-dev libcjson-dev libyaml-dev libreadline-dev libseccomp-dev"
+build="gcc make pkg-config libcurl4-openssl-dev|libcurl4-gnutls-dev libcjson-dev libyaml-dev libreadline-dev libseccomp-dev libmd4c-dev libsqlite3-dev libchafa-dev libglib2.0-dev"
 run="$build python3 python3-venv bubblewrap python3-numpy python3-pandas python3-matplotlib"
 image="debootstrap"
 engines="docker.io|docker-ce podman runc|containerd.io uidmap openssh-server openssh-client $image"
-test="$run clang clang-format libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pexpect python3-yaml openssl mandoc"
+test="$run clang clang-format libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pexpect python3-yaml openssl mandoc tmux python3-nbformat lintian debhelper fakeroot"
 
 say() { printf '%s\n' "$*" >&2; }
 
