@@ -38,6 +38,9 @@ struct sandbox_options { /* strings are copied */
     /* The sandbox runs, and what it runs on is known; called again after it was replaced. May be NULL. */
     void (*up)(void *ctx, const struct sandbox *s);
     void (*notice)(void *ctx, bool detail, const char *line); /* "podman cannot start (...); using docker" */
+    /* What is waited for, an enum phase (chat/phase.h, which this room does not know): STARTING to SAVING. May be
+     * NULL. */
+    void (*phase)(void *ctx, int phase);
     void *notice_ctx;
 };
 
