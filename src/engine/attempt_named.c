@@ -1,6 +1,6 @@
 /* attempt_named.c - the part of an attempt for named sandboxes: what a later program must know to find the
- * sandbox, connect to it and end it. From then on the sandbox is its own owner: a sweep asks whether the first
- * process inside is alive, no longer whether this program is.
+ * sandbox, connect to it and end it. From then on the sandbox is its own owner: a sweep asks whether the
+ * first process inside is alive, no longer whether this program is.
  */
 #include "engine/attempt.h"
 
