@@ -267,7 +267,7 @@ static bool value_column(const struct csv_record *v, size_t n, size_t *which)
 }
 
 /* How many of n records satisfy so(). */
-static size_t count(const struct csv_record *v, size_t n, bool (*so)(const struct record *))
+static size_t count(const struct csv_record *v, size_t n, bool (*so)(const struct csv_record *))
 {
     size_t m = 0;
 
