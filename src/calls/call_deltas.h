@@ -32,7 +32,7 @@ struct partial_call {        /* one call as far as it has come */
 struct call_deltas {
     struct partial_call *v;
     size_t n, alloc;
-    size_t bytes; /* of arguments and extras */
+    size_t bytes;   /* of arguments and extras */
     unsigned lines; /* ended in the arguments so far, as far as their pieces tell: for the status line */
 };
 

@@ -36,7 +36,11 @@ void show_status(struct show *s, const char *text)
 void show_phase(struct show *s, const struct event *e)
 {
     const char *before = words[e->phase.phase].before, *after = words[e->phase.phase].after;
-    autofree char *text = xasprintf("%s%s%s", before, !after ? "" : s->model ? s->model : *before ? "the model" : "The model",
+    autofree char *text = xasprintf("%s%s%s", before,
+                                    !after     ? ""
+                                    : s->model ? s->model
+                                    : *before  ? "the model"
+                                               : "The model",
                                     after ? after : "");
 
     /* Code comes after the text of its reply, which rarely ends in a newline. */

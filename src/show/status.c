@@ -85,7 +85,7 @@ static void status_draw(struct screen *s)
         return;
     }
     screen_follow_width(s);
-    buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s->words);
+    buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s -> words);
     add_figure(s, &line);
     buf_addf(&line, " (%s)", s->status.hint ? s->status.hint : "Ctrl-C stops");
     /* Leave one column free: otherwise the terminal wraps, and "\r" no longer reaches the beginning of the
