@@ -97,9 +97,15 @@ void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struc
  * *model and *notice; notice gets one line if something was found that nobody named. */
 int model_settle(const struct service *s, char **model, char **notice, struct error *err);
 
-/* check_model.c: doctor's second half, one small question to the model. Writes doctor's lines into out.
- * Returns 0 or the exit code of what is wrong. */
-int check_model(struct config *c, struct loop *loop, struct buf *out);
+/* cmd_doctor.c: a line of doctor's, printed at once: what was looked at, "ok", "no" or "" (more about the line
+ * above), and the finding. Untrusted text is scrubbed. */
+void doctor_line(const char *label, const char *state, const char *text);
+/* A line for each line of the text, the first with label and state. */
+void doctor_lines(const char *label, const char *state, const char *text);
+
+/* check_model.c: doctor's first half, one small question to the model. Returns 0 or the exit code of what is
+ * wrong. */
+int check_model(struct config *c, struct loop *loop);
 
 /* The rest of model.c is for commands that need an endpoint but no model. */
 #define LOCAL_MAX 16
