@@ -1,6 +1,7 @@
-/* check_model.c - the model's side of doctor: key, endpoint, model, tool calls, streaming, dialect. One small
- * request decides, made as a question would make it; the list of models only adds detail. What failed gets the
- * line with the remedy; what stands above it was in order, what would come below it could not be seen.
+/* check_model.c - the model's side of doctor: key, endpoint, model, tool calls, streaming, dialect. One
+ * small request decides, made as a question would make it; the list of models only adds detail. What
+ * failed gets the line with the remedy; what stands above it was in order, what would come below it could
+ * not be seen.
  */
 #include <stdio.h>
 #include <string.h>
@@ -62,8 +63,7 @@ static void tell_key(const struct endpoint *e)
 
         doctor_line("key", "ok", text);
     } else {
-        doctor_line("key", e->unbound ? "no" : "ok",
-                    e->unbound ? e->unbound : "no key is sent");
+        doctor_line("key", e->unbound ? "no" : "ok", e->unbound ? e->unbound : "no key is sent");
     }
 }
 

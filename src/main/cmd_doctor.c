@@ -1,6 +1,6 @@
-/* cmd_doctor.c - "sandpiper doctor": the whole check-up, a line for each thing with ok or what to do. First
- * what a question needs of the model (check_model.c), then each engine: started with the options in force, to
- * see whether it works here and which limits are weaker than asked for.
+/* cmd_doctor.c - "sandpiper doctor": the whole check-up, a line for each thing with ok or what to do.
+ * First what a question needs of the model (check_model.c), then each engine: started with the options in
+ * force, to see whether it works here and which limits are weaker than asked for.
  */
 #include <stdio.h>
 #include <string.h>
