@@ -288,6 +288,7 @@ int reply_finish(struct reply *a, bool lost, struct llm_reply *r, struct failure
     if (a->reasoning.len)
         r->reasoning = xmemdup0(a->reasoning.data, a->reasoning.len);
     r->model = steal(&rd->model);
+    r->streamed = rd->mode == READ_SSE;
     r->usage = (struct llm_usage){rd->usage.input, rd->usage.output, rd->usage.reasoning, false};
     if (rd->failed_generation && !take_quoted(a->q, rd->failed_generation, r))
         return 0;

@@ -154,6 +154,7 @@ struct llm_reply { /* owns everything it points to */
     bool truncated; /* the connection was lost after text was shown: no calls, and text is what came */
     char *cause;    /* why it is truncated */
     struct llm_usage usage;
+    bool streamed;     /* it came as a stream of events, not as one document */
     unsigned requests; /* requests that got a reply, which is what the budget counts */
     double seconds;
 };
