@@ -250,6 +250,7 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
     agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", name, s.size,
                  s.inside);
     remember_name(a, steal(&s.inside));
+    a->data = true;
     status = 0;
 out:
     buf_release(&block);
