@@ -71,9 +71,6 @@ const struct option *option_by_key(const char *key);
 const struct option *option_by_env(const char *name);
 bool option_takes_argument(const struct option *o);
 
-bool name_one_edit_away(const char *a, const char *b);
-/* The name (names ends with NULL) that word is most likely a misspelling of, or NULL. */
-const char *nearest_name(const char *word, size_t len, const char *const *names);
 const char *nearest_flag(const char *word, size_t len);
 const char *nearest_key(const char *word);
 
