@@ -39,7 +39,8 @@ enum {
     FOR_PS = 32,
     FOR_RM = 64,
     FOR_DOCTOR = 128,
-    FOR_MODELS = 256
+    FOR_MODELS = 256,
+    FOR_SESSIONS = 512
 };
 
 struct option {
@@ -62,11 +63,12 @@ struct option {
 
 extern const struct option option_table[];
 extern const size_t option_count;
-#define OPTION_MAX     64
+#define OPTION_MAX     96
 #define ENGINE_CHOICES "auto|docker|podman|bwrap" /* those that are built in */
 
 const struct option *option_by_flag(const char *flag, size_t len);
-const struct option *option_by_letter(char letter);
+/* The one for these commands (FOR_...), else any. */
+const struct option *option_by_letter(char letter, int commands);
 const struct option *option_by_key(const char *key);
 const struct option *option_by_env(const char *name);
 bool option_takes_argument(const struct option *o);

@@ -17,7 +17,8 @@ static int64_t copy_session(struct store *s, int64_t from)
         "result, reasoning, reasoning_field, reasoning_items, origin) SELECT ?2, serial, place, question, "
         "role, state, text, sent, aside, calls, call_id, result, reasoning, reasoning_field, "
         "reasoning_items, origin FROM turn WHERE session=?1",
-        "INSERT INTO cell SELECT ?2, n, question, call_id, code, status, lost, value, exception, traceback, "
+        "INSERT INTO cell(session, n, question, call_id, code, status, lost, value, exception, traceback, what, "
+        "told, seconds) SELECT ?2, n, question, call_id, code, status, lost, value, exception, traceback, "
         "what, told, seconds FROM cell WHERE session=?1",
         "INSERT INTO output(session, cell, stream, text) SELECT ?2, cell, stream, text FROM output WHERE "
         "session=?1 ORDER BY n",
@@ -49,11 +50,13 @@ static int take_over(struct store *s, const struct store_found *from, struct err
     db_done(&r);
     if (!session)
         return -1;
-    if (!copy && !as_found)
+    if (!copy && !as_found && !s->o.read_only)
         return error_set(err, ERROR_USAGE, EBUSY, "session %s was just taken by another program\nTry again",
                          from->id);
     if (load_session(s, session, err) < 0)
         return -1;
+    if (s->o.read_only)
+        return 0;
     s->n = copy ? copy_session(s, session) : session;
     if (!copy) /* the folder too: -c finds it where it was used last */
         db_run(s->db, "UPDATE session SET writer=?, used=?, folder=? WHERE n=?", "sisi", s->o.writer,
@@ -73,7 +76,12 @@ int store_resume(struct store *s, const struct store_found *from, struct error *
         return -1;
     db_begin(s->db);
     int status = take_over(s, from, err);
-    if (db_commit(s->db) && status == 0)
+    bool good = db_commit(s->db) && status == 0;
+    if (good && s->o.read_only) {
+        db_close(s->db);
+        s->db = NULL;
+    }
+    if (good)
         return 0;
     if (status == 0)
         db_check(s->db, err);

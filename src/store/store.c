@@ -27,6 +27,7 @@ struct store *store_new(const struct store_options *o, struct conversation *c, s
     s->o.folder = xstrdup(o->folder);
     s->o.sandbox = xstrdup(o->sandbox);
     s->o.writer = xstrdup(o->writer);
+    s->lost = o->read_only;
     s->c = c;
     s->loop = loop;
     buf_init(&s->text, 0);
@@ -143,7 +144,7 @@ static void on_call(struct store *s, const struct event *e)
     s->cell = s->first_cell + e->call.cell;
     s->printed = 0;
     db_run(s->db, "INSERT OR REPLACE INTO cell(session, n, question, call_id, code) VALUES(?,?,?,?,?)",
-           "iiiss", s->n, s->cell, s->asking ? s->question : 0, e->call.id, e->call.code);
+           "iiiss", s->n, s->cell, s->question, e->call.id, e->call.code);
 }
 
 static void on_result(struct store *s, const struct event *e)

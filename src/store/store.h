@@ -31,6 +31,7 @@ struct store_options {
     const char *folder;  /* where the user is: -c goes by it */
     const char *sandbox; /* name of the named sandbox, or NULL */
     const char *writer;  /* identifies this program (records/owner.h) */
+    bool read_only;      /* save nothing; only for store_resume() */
     /* one line for the user; may be NULL */
     void (*notice)(void *ctx, const char *line);
     void *ctx;
