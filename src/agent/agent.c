@@ -354,7 +354,7 @@ int agent_reset(struct agent *a, struct error *err)
     agent_send(a, &e);
     if (a->c->n || a->pending.len || a->profiles.len)
         agent_tell(a, "[The user restarted the interpreter: all variables and imports are gone; the files in "
-                    "/mnt/data are still there.]");
+                      "/mnt/data are still there.]");
     return 0;
 }
 

@@ -39,7 +39,7 @@ struct turn {
     enum turn_role role;
     uint64_t serial;  /* its own number, never used again in this conversation, from 1 */
     uint64_t version; /* changes with whatever changes in it */
-    char *text; /* never NULL */
+    char *text;       /* never NULL */
     /* user only: this many bytes at the start of text only help to write code; they are left out when the
      * model is asked for words alone */
     size_t aside;

@@ -124,9 +124,9 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
         const char *word;
         enum command command;
     } commands[] = {
-        {"exec", COMMAND_EXEC},     {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG},
-        {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},         {"help", COMMAND_HELP},
-        {"models", COMMAND_MODELS}, {"ps", COMMAND_PS},         {"rm", COMMAND_RM},
+        {"exec", COMMAND_EXEC},         {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG},
+        {"doctor", COMMAND_DOCTOR},     {"gc", COMMAND_GC},         {"help", COMMAND_HELP},
+        {"models", COMMAND_MODELS},     {"ps", COMMAND_PS},         {"rm", COMMAND_RM},
         {"sessions", COMMAND_SESSIONS},
     };
 
@@ -184,11 +184,11 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
 {
     if (a->command == COMMAND_HELP) {
         if (a->help_topic || !(a->help_topic = help_find(word)))
-            return error_set(
-                err, ERROR_USAGE, 0,
-                "no help page \"%.40s\"; there are: all, exec, config, doctor, models, ps, rm, gc, sessions, debug\n"
-                "To ask a question: sandpiper -p \"help ...\"",
-                word);
+            return error_set(err, ERROR_USAGE, 0,
+                             "no help page \"%.40s\"; there are: all, exec, config, doctor, models, ps, rm, "
+                             "gc, sessions, debug\n"
+                             "To ask a question: sandpiper -p \"help ...\"",
+                             word);
         return 0;
     }
     if (a->command == COMMAND_DEBUG) {
@@ -275,11 +275,11 @@ static int check_options(const struct args *a, struct error *err)
             return error_set(err, ERROR_USAGE, 0, "%s has no option --%s", command_names[a->command],
                              o->flag);
         return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only%s", o->flag,
-                         o->commands == FOR_REPLY   ? "debug reply"
-                         : o->commands & FOR_RM     ? "rm"
+                         o->commands == FOR_REPLY     ? "debug reply"
+                         : o->commands & FOR_RM       ? "rm"
                          : o->commands & FOR_SESSIONS ? "sessions"
-                         : o->commands & FOR_DOCTOR ? "doctor"
-                                                    : "exec",
+                         : o->commands & FOR_DOCTOR   ? "doctor"
+                                                      : "exec",
                          o->letter == 'f' ? "\nDid you mean --add FILE?" : "");
     }
     return 0;

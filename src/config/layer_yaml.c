@@ -30,8 +30,7 @@ static int yaml_option(struct config *c, const struct option *o, const struct yd
     if (!text)
         return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found %s", where,
                          o->type == OPTION_CHOICE ? o->choices : config_expectation(o), ydoc_kind(y));
-    if ((o->type == OPTION_BOOL || o->type == OPTION_NOT)
-        && (y->quoted || (strcmp(y->text, "true") != 0 && strcmp(y->text, "false") != 0)))
+    if ((o->type == OPTION_BOOL || o->type == OPTION_NOT) && y->quoted)
         return config_wrong(&s, err);
     if (y->quoted && (o->type == OPTION_INT || o->type == OPTION_NUMBER))
         return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found a string in quotes", where,

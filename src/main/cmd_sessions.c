@@ -287,8 +287,9 @@ static int remove_any(const struct sessions *s)
     struct error err = {0};
 
     if ((s->n > 0) == (s->c->older > 0)) {
-        error_set(&err, ERROR_USAGE, 0,
-                  "sessions rm needs the IDs of sessions, or --older TIME alone: sandpiper sessions rm ID...");
+        error_set(
+            &err, ERROR_USAGE, 0,
+            "sessions rm needs the IDs of sessions, or --older TIME alone: sandpiper sessions rm ID...");
         return fail(&err);
     }
     return s->n ? remove_named(s) : remove_old(s);

@@ -31,6 +31,8 @@ int cmd_ps(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);
 int cmd_sessions(struct config *c, int closed);
 int cmd_debug_reply(struct config *c, int closed);
+/* words: those behind the program's name, the last unfinished */
+int cmd_complete(char *const *words, size_t n);
 int cmd_debug_request(struct config *c, int closed); /* in cmd_ask.c: all of ask except the sending */
 
 /* print.c: the only place where main writes to stderr. Everything may be untrusted and is scrubbed. */
@@ -142,7 +144,7 @@ struct store_found;
 char *saved_place(void); /* the folder of its database; NULL: there is no home. The caller frees */
 /* What -c or -r means; from->id NULL: neither was given. It may set the name of the sandbox in c. */
 int saved_find(struct config *c, struct store_found *from, struct error *err);
-bool saved_good_id(const char *id); /* is it one that session.c can have made? */
+bool saved_good_id(const char *id);  /* is it one that session.c can have made? */
 bool saved_busy(const char *writer); /* does another program write to that session? */
 struct saved_options {
     const struct config *config;

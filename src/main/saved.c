@@ -92,8 +92,8 @@ void saved_lines(const struct saved_options *o, char **user, char **model)
                                          session_short(o->session->id))
                              : xstrdup("");
 
-    *user = xasprintf("Continuing \"%s\" (%s)%s.%s", from->title ? from->title : "", session_short(from->id), of,
-                      gone ? " Its variables are gone." : "");
+    *user = xasprintf("Continuing \"%s\" (%s)%s.%s", from->title ? from->title : "", session_short(from->id),
+                      of, gone ? " Its variables are gone." : "");
     *model = gone ? xstrdup("[This conversation was interrupted here and continues in a new interpreter: all "
                             "variables, imports and files in /mnt/data of before are gone.]")
                   : NULL;

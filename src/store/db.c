@@ -52,8 +52,8 @@ static int set_error(struct db *db, int code)
     case SQLITE_MISMATCH:
     case SQLITE_SCHEMA:
     case SQLITE_TOOBIG:
-        return error_set(&db->err, ERROR_SYSTEM, EUCLEAN, "%s is damaged (%s)\nMove it away to begin a new one",
-                         db->path, what);
+        return error_set(&db->err, ERROR_SYSTEM, EUCLEAN,
+                         "%s is damaged (%s)\nMove it away to begin a new one", db->path, what);
     default:
         return error_set(&db->err, ERROR_SYSTEM, EIO, "%s: %s", db->path, what);
     }
@@ -163,8 +163,8 @@ struct db *db_open(const char *folder, bool make, struct error *err)
     db->api = api;
     db->path = steal(&path);
     fd_close(&fd); /* before SQLite has locks: closing any descriptor of a file drops them */
-    code = api->open_v2(db->path, &db->sq,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+    code = api->open_v2(db->path, &db->sq, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+                        NULL);
     if (!failed(db, code) && prepare_file(db, err) == 0)
         return db;
     db_check(db, err);
@@ -239,8 +239,7 @@ static void bind(struct db *db, sqlite3_stmt *s, const char *types, va_list ap)
             len = text ? strlen(text) : 0;
         }
         /* static: the statement is run and reset before the caller's text can change */
-        failed(db, text ? db->api->bind_text(s, i, text, (int)len, SQLITE_STATIC)
-                        : db->api->bind_null(s, i));
+        failed(db, text ? db->api->bind_text(s, i, text, (int)len, SQLITE_STATIC) : db->api->bind_null(s, i));
     }
 }
 

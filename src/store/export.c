@@ -21,7 +21,8 @@ int session_export(struct db *db, const char *id, const char *format, struct buf
         formats[i]->end(ctx);
         return status;
     }
-    return error_set(err, ERROR_USAGE, 0, "unknown format \"%.20s\"; there are md, json, py and ipynb", format);
+    return error_set(err, ERROR_USAGE, 0, "unknown format \"%.20s\"; there are md, json, py and ipynb",
+                     format);
 }
 
 char *export_fence(const char *text)

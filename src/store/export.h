@@ -10,7 +10,7 @@ struct json;
 struct export_format {
     const char *name;
     void *(*begin)(struct buf *out);
-    item_fn *item;           /* ctx: what begin returned */
+    item_fn *item;          /* ctx: what begin returned */
     void (*end)(void *ctx); /* frees it */
 };
 extern const struct export_format export_md, export_json, export_py, export_ipynb;

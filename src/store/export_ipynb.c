@@ -77,7 +77,8 @@ static struct json *stream(const char *name, const char *text)
 
 static void add_figure(struct json *outputs, const struct item_file *f)
 {
-    struct buf png autorelease(buf_release) = BUF_INIT(FIGURE_MAX), text autorelease(buf_release) = BUF_INIT(0);
+    struct buf png autorelease(buf_release) = BUF_INIT(FIGURE_MAX),
+                   text autorelease(buf_release) = BUF_INIT(0);
     struct json *o, *data;
 
     if (!f->path || place_read(f->path, FIGURE_MAX, &png, NULL) < 0) {

@@ -15,7 +15,7 @@
 #define CUT         "[interrupted]"
 #define CUT_BY_KILL "Not run: the program was killed."
 
-#define FOUND \
+#define FOUND                                                                                              \
     "SELECT s.id, s.title, s.folder, s.sandbox, s.writer, s.used, (SELECT count(*) FROM question q WHERE " \
     "q.session=s.n AND q.state=0), (SELECT count(*) FROM cell c WHERE c.session=s.n), s.n FROM session s "
 
@@ -232,6 +232,7 @@ int load_session(struct store *s, int64_t session, struct error *err)
     conversation_truncate(s->c, 0);
     if (db_error(s->db))
         return -1;
-    return error_set(err, ERROR_SYSTEM, EUCLEAN, "session %s cannot be continued: what is saved of it is damaged%s%s",
-                     s->o.id, *why.text ? ": " : "", why.text);
+    return error_set(err, ERROR_SYSTEM, EUCLEAN,
+                     "session %s cannot be continued: what is saved of it is damaged%s%s", s->o.id,
+                     *why.text ? ": " : "", why.text);
 }

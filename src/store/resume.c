@@ -17,7 +17,8 @@ static int64_t copy_session(struct store *s, int64_t from)
         "result, reasoning, reasoning_field, reasoning_items, origin) SELECT ?2, serial, place, question, "
         "role, state, text, sent, aside, calls, call_id, result, reasoning, reasoning_field, "
         "reasoning_items, origin FROM turn WHERE session=?1",
-        "INSERT INTO cell(session, n, question, call_id, code, status, lost, value, exception, traceback, what, "
+        "INSERT INTO cell(session, n, question, call_id, code, status, lost, value, exception, traceback, "
+        "what, "
         "told, seconds) SELECT ?2, n, question, call_id, code, status, lost, value, exception, traceback, "
         "what, told, seconds FROM cell WHERE session=?1",
         "INSERT INTO output(session, cell, stream, text) SELECT ?2, cell, stream, text FROM output WHERE "

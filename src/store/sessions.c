@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "store/private.h"
 
-#define ROW                                                                                                  \
-    "SELECT s.id, s.title, s.folder, s.model, s.parent, s.writer, s.begun, s.used, (SELECT count(*) FROM "   \
+#define ROW                                                                                                \
+    "SELECT s.id, s.title, s.folder, s.model, s.parent, s.writer, s.begun, s.used, (SELECT count(*) FROM " \
     "question q WHERE q.session=s.n AND q.state=0), (SELECT count(*) FROM cell c WHERE c.session=s.n)"
 
 #define WORDS_MAX 20
@@ -25,8 +25,7 @@ const char *session_short(const char *id)
 
 static void hand_out(struct db_rows *r, const char *found, session_fn *fn, void *ctx)
 {
-    char *text[] = {db_copy(r, 0), db_copy(r, 1), db_copy(r, 2),
-                    db_copy(r, 3), db_copy(r, 4), db_copy(r, 5)};
+    char *text[] = {db_copy(r, 0), db_copy(r, 1), db_copy(r, 2), db_copy(r, 3), db_copy(r, 4), db_copy(r, 5)};
     struct session_row row = {.id = text[0] ? text[0] : "",
                               .title = text[1],
                               .folder = text[2],
@@ -44,7 +43,8 @@ static void hand_out(struct db_rows *r, const char *found, session_fn *fn, void 
         free(text[i]);
 }
 
-static int all_rows(struct db *db, struct db_rows r, const char *found, session_fn *fn, void *ctx, struct error *err)
+static int all_rows(struct db *db, struct db_rows r, const char *found, session_fn *fn, void *ctx,
+                    struct error *err)
 {
     while (db_next(&r))
         hand_out(&r, found, fn, ctx);

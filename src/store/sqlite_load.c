@@ -27,7 +27,8 @@ const struct sqlite_api *sqlite_load(struct error *err)
     void *lib = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!lib) {
         error_set(err, ERROR_SYSTEM, 0,
-                  "libsqlite3 cannot be loaded: %s\ninstall it (Debian: apt install libsqlite3-0)", dlerror());
+                  "libsqlite3 cannot be loaded: %s\ninstall it (Debian: apt install libsqlite3-0)",
+                  dlerror());
         return NULL;
     }
     for (size_t i = 0; i < countof(table); i++) {

@@ -287,9 +287,10 @@ static bool begins(const struct event *e)
 
 static bool tells(const struct store *s, const struct event *e)
 {
-    static const bool saved[] = {[EVENT_QUESTION] = true,    [EVENT_REPLY_END] = true, [EVENT_TOOL_CALL] = true,
-                                 [EVENT_TOOL_RESULT] = true, [EVENT_USAGE] = true,     [EVENT_DONE] = true,
-                                 [EVENT_RESET] = true,       [EVENT_SESSION_END] = false};
+    static const bool saved[] = {
+        [EVENT_QUESTION] = true,    [EVENT_REPLY_END] = true,   [EVENT_TOOL_CALL] = true,
+        [EVENT_TOOL_RESULT] = true, [EVENT_USAGE] = true,       [EVENT_DONE] = true,
+        [EVENT_RESET] = true,       [EVENT_SESSION_END] = false};
 
     return ((size_t)e->type < countof(saved) && saved[e->type]) || s->revision != s->c->revision;
 }
