@@ -9,11 +9,13 @@
 #include <stdint.h>
 
 #include "chat/cell_result.h"
+#include "chat/phase.h"
 
 struct language;
 
 enum event_type {
     EVENT_SESSION,     /* first: model, endpoint, version */
+    EVENT_PHASE,       /* what is waited for now; for people only */
     EVENT_SANDBOX,     /* the sandbox is running, or was replaced: engine, image, Python */
     EVENT_QUESTION,    /* a question begins; the conversation has it already */
     EVENT_TEXT,        /* a piece of a reply's text, as it streams */
@@ -76,6 +78,7 @@ struct event {
             const char *text;
             size_t len;
         } asked;
+        struct phase_now phase;
         /* TEXT and REASONING; replies count from 1 in a question */
         struct {
             unsigned reply;

@@ -80,7 +80,7 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
 static const int takes[] = {
     [COMMAND_ASK] = FOR_ASK,
     [COMMAND_EXEC] = FOR_EXEC,
-    [COMMAND_CONFIG] = FOR_CONFIG,
+    [COMMAND_CONFIG] = FOR_CONFIG | FOR_SETTINGS,
     [COMMAND_DEBUG_REPLY] = FOR_REPLY,
     [COMMAND_DEBUG_REQUEST] = FOR_REQUEST,
     /* these accept the options of config */
@@ -276,6 +276,7 @@ static int check_options(const struct args *a, struct error *err)
                              o->flag);
         return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only%s", o->flag,
                          o->commands == FOR_REPLY     ? "debug reply"
+                         : o->commands & FOR_SETTINGS ? "rm\" and \"sandpiper config"
                          : o->commands & FOR_RM       ? "rm"
                          : o->commands & FOR_SESSIONS ? "sessions"
                          : o->commands & FOR_DOCTOR   ? "doctor"

@@ -40,7 +40,8 @@ enum {
     FOR_RM = 64,
     FOR_DOCTOR = 128,
     FOR_MODELS = 256,
-    FOR_SESSIONS = 512
+    FOR_SETTINGS = 512, /* config alone; FOR_CONFIG is what others accept as well */
+    FOR_SESSIONS = 1024
 };
 
 struct option {
