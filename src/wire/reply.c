@@ -138,6 +138,23 @@ bool reply_feed(struct reply *a, const char *p, size_t n)
     return !a->enough && !a->reader.done && !a->reader.failed;
 }
 
+bool reply_phase(const struct reply *a, struct phase_now *now)
+{
+    const struct call_deltas *calls = &a->reader.calls;
+    bool block = a->blocks.state == BLOCKS_CODE;
+
+    *now = (struct phase_now){.phase = PHASE_CODING};
+    if (calls->n)
+        now->lines = calls->lines + 1;
+    else if (block)
+        now->lines = a->blocks.lines + 1;
+    else if (a->text_calls.held.len > a->text_calls.from) /* it may become a call, or stay text */
+        now->phase = PHASE_WRITING;
+    else
+        return false;
+    return true;
+}
+
 /* Passes on everything that the stages held back, in order. */
 static void flush(struct reply *a, enum text_end how, bool whole)
 {
