@@ -90,7 +90,8 @@ local-model:
 SHARE    = src/setup/completion/sandpiper.bash:share/bash-completion/completions/sandpiper \
            src/setup/completion/_sandpiper:share/zsh/site-functions/_sandpiper \
            src/setup/completion/sandpiper.fish:share/fish/vendor_completions.d/sandpiper.fish \
-           docs/sandpiper.1:share/man/man1/sandpiper.1
+           docs/sandpiper.1:share/man/man1/sandpiper.1 \
+           docs/events.schema.json:share/sandpiper/events.schema.json
 STRIP   ?= -s
 install: build/sandpiper
 	install $(STRIP) -D -m 755 build/sandpiper $(DESTDIR)$(PREFIX)/bin/sandpiper

@@ -84,12 +84,13 @@ static void offer_flags(const struct line *l, const char *command)
     }
 }
 
-static void offer_pages(const struct line *l)
+static void offer_pages(const struct line *l, bool commands)
 {
-    const char *help;
+    const char *name, *help;
 
-    for (size_t i = 0; help_page(i, &help); i++)
-        offer(l, help_page(i, &help), strlen(help_page(i, &help)), help);
+    for (size_t i = 0; (name = help_page(i, &help)); i++)
+        if (!commands || help_is_command(name))
+            offer(l, name, strlen(name), help);
 }
 
 /* A word that is no option: the command, or what the command takes. */
@@ -107,7 +108,7 @@ static void offer_operands(const struct line *l, const char *command)
     };
 
     if (!command || strcmp(command, "help") == 0)
-        offer_pages(l);
+        offer_pages(l, !command);
     if (!command)
         offer(l, "help", 4, "the usual options, a command, all");
     else if (strcmp(command, "help") == 0)
@@ -155,7 +156,7 @@ static bool read_finished(char *const *words, size_t n, const char **command, co
             i++;
         else if (words[i][0] == '-')
             continue;
-        else if (!*command && (help_find(words[i]) || strcmp(words[i], "help") == 0))
+        else if (!*command && help_is_command(words[i]))
             *command = words[i];
         else if (!*command)
             return false;

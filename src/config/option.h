@@ -84,6 +84,7 @@ const char *help_find(const char *word); /* NULL: there is no such page */
 /* The name of the i-th page, each but "all"; *line is what it is about, in a few words. NULL: there are no
  * more. */
 const char *help_page(size_t i, const char **line);
+bool help_is_command(const char *word); /* is the word a command, with a page or "help"? */
 /* Does that page list the option? NULL: the options of a question. */
 bool help_shows(const char *page, const struct option *o);
 /* FOR_... of that page. */
