@@ -1,7 +1,7 @@
-/* provenance.c - which numbers of an answer come from nowhere: from no output, not from the question, its data
- * or the code. A hint for people, never a judgement; a false alarm is worse than silence, so rounding, per
- * cent, changes of unit and both ways of grouping count as equal, and what is rarely a result is not judged:
- * small counts, years, dates, ordinals, code, names with digits in them.
+/* provenance.c - which numbers of an answer come from nowhere: from no output, not from the question, its
+ * data or the code. A hint for people, never a judgement; a false alarm is worse than silence, so rounding,
+ * per cent, changes of unit and both ways of grouping count as equal, and what is rarely a result is not
+ * judged: small counts, years, dates, ordinals, code, names with digits in them.
  */
 #include "agent/provenance.h"
 
@@ -186,7 +186,7 @@ static bool letter(char c)
     return isalpha((unsigned char)c) || ((unsigned char)c >= 0xc3 && (unsigned char)c < 0xe0);
 }
 
-/* Bytes at s that hold no results: code, the target of a link, a date, a word that has digits in it. 0: none. */
+/* Bytes at s that hold no results: code, the target of a link, a date, a word with digits in it. 0: none. */
 static size_t aside(const char *s)
 {
     if (*s == '`') {

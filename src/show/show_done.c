@@ -34,9 +34,10 @@ static void show_computed(struct show *s, const struct event *e)
         buf_addf(&line, "[%u run%s", c->runs, c->runs == 1 ? "" : "s");
     if (c->failed)
         buf_addf(&line, " (%u failed)", c->failed);
-    if (c->runs)
-        buf_addf(&line, c->seconds < 0.1 ? ", %.0f ms" : c->seconds < 10 ? ", %.1f s" : ", %.0f s",
-                 c->seconds < 0.1 ? c->seconds * 1000 : c->seconds);
+    if (c->runs && c->seconds < 0.1)
+        buf_addf(&line, ", %.0f ms", c->seconds * 1000);
+    else if (c->runs)
+        buf_addf(&line, ", %.*f s", c->seconds < 10, c->seconds);
     show_count((unsigned long long)(e->done.input + e->done.output), tokens);
     buf_addf(&line, ", %s%s tokens", e->done.estimated ? "about " : "", tokens);
     if (!c->memory_only)

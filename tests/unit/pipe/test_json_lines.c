@@ -157,7 +157,9 @@ static void test_fields(void **state)
                                      "\"exit_code\":4,\"answer\":\"it failed\","
                                      "\"error\":null,\"reasoning\":null,\"last_output\":null,\"usage\":{"
                                      "\"input_tokens\":null,\"output_tokens\":7,\"estimated\":false,"
-                                     "\"requests\":0,\"cells\":0,\"seconds\":1.5}}\n");
+                                     "\"requests\":0,\"cells\":0,\"seconds\":1.5},"
+                                     "\"computed\":{\"runs\":0,\"failed\":0,\"seconds\":0,"
+                                     "\"memory_only\":false,\"unsupported\":[]}}\n");
     close_lines(&l);
     open_lines(&l, false);
     finish(&l);
