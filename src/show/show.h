@@ -65,8 +65,9 @@ void show_share(struct show *s, struct show_text *t);
 bool show_wants_colour(int fd, const char *when);
 /* Is fd a terminal whose cursor may be moved? TERM=dumb is not. */
 bool show_is_terminal(int fd);
-int show_width(int fd);                                 /* of the terminal, else 80 */
-int show_width_or(int fd, int width);                   /* of the terminal, else width */
+int show_width(int fd);               /* of the terminal, else 80 */
+int show_output_width(int fd);        /* what is left of it for a program's output, behind its gutter */
+int show_width_or(int fd, int width); /* of the terminal, else width */
 void show_count(unsigned long long n, char out[32]);    /* 1,234,567 */
 void show_size(unsigned long long bytes, char out[32]); /* "812 bytes", "12.3 kB" */
 /* One line of scrubbed text into out, broken at blanks so that none is wider than width (0: never broken);

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "show/lines.h"
 #include "show/show.h"
 
 static bool term_is_dumb(void)
@@ -42,6 +43,11 @@ int show_width_or(int fd, int width)
 int show_width(int fd)
 {
     return show_width_or(fd, 80);
+}
+
+int show_output_width(int fd)
+{
+    return show_width(fd) - (int)strlen(OUTPUT_GUTTER);
 }
 
 void show_count(unsigned long long n, char out[32])
