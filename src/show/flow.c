@@ -11,7 +11,8 @@
 
 #define GUTTER "\xe2\x94\x82" /* U+2502, dim wherever it stands in a prefix */
 
-/* The colours of 256 are fixed, whatever the theme, and each is readable on white and on black; of the eight, magenta is. */
+/* The colours of 256 are fixed, whatever the theme, and each is readable on white and on black; of the
+ * eight, magenta is. */
 static const struct {
     unsigned style;
     const char *many, *few;

@@ -1,9 +1,11 @@
-/* flow.h - lays styled text out in the lines of a terminal. Words are never cut: a line is broken at blanks, and between
- * the characters of scripts that write without any. Each line of a block begins with the block's prefix (a quote's
- * gutter, a list's indentation). Text may arrive in pieces, cut between characters; a word is written when it is whole.
- * A word that is wider than the screen begins a line of its own, and the terminal breaks it.
+/* flow.h - lays styled text out in the lines of a terminal. Words are never cut: a line is broken at
+ * blanks, and between the characters of scripts that write without any. Each line of a block begins with
+ * the block's prefix (a quote's gutter, a list's indentation). Text may arrive in pieces, cut between
+ * characters; a word is written when it is whole. A word that is wider than the screen begins a line of
+ * its own, and the terminal breaks it.
  *
- * Owns what it is given but for out. Text must be scrubbed UTF-8 (base/scrub.h) without tabs and line breaks.
+ * Owns what it is given but for out. Text must be scrubbed UTF-8 (base/scrub.h) without tabs and line
+ * breaks.
  */
 #ifndef SHOW_FLOW_H
 #define SHOW_FLOW_H

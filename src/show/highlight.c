@@ -21,8 +21,8 @@ static bool is_keyword(const struct language *language, const char *s, size_t le
     return false;
 }
 
-/* The end of the string whose opening quote is at i; of a string of three quotes that is open, from i. An unclosed short
- * string ends with its line. */
+/* The end of the string whose opening quote is at i; of a string of three quotes that is open, from i. An
+ * unclosed short string ends with its line. */
 static size_t string_end(struct highlight *h, const char *s, size_t len, size_t i)
 {
     bool triple = h->quote || (i + 2 < len && s[i + 1] == s[i] && s[i + 2] == s[i]);

@@ -161,8 +161,8 @@ static void add_word(struct markdown *m, const char *s, size_t len)
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)s[i];
 
-        /* Scripts without blanks (U+3000 on): text may be drawn in front of each character, but not between marks of
-         * Markdown. */
+        /* Scripts without blanks (U+3000 on): text may be drawn in front of each character, but not
+         * between marks of Markdown. */
         if (c >= 0xe3 && c <= 0xef
             && (i ? !inline_special(s[i - 1])
                   : m->pending.len && !inline_special(m->pending.data[m->pending.len - 1]))) {

@@ -1,11 +1,12 @@
-/* markdown.h - an answer in Markdown, drawn for a terminal while it comes. Append-only: what was drawn is never taken back.
- * A paragraph, a heading or a list item is drawn word by word, held back only while emphasis, a link, code or a formula is
- * open in it, and never for long; a line of code when it is whole; a table when its widths are known. The same text gives
- * the same screen however it is cut into pieces, and a piece costs the same wherever it comes.
+/* markdown.h - an answer in Markdown, drawn for a terminal while it comes. Append-only: what was drawn is
+ * never taken back. A paragraph, a heading or a list item is drawn word by word, held back only while
+ * emphasis, a link, code or a formula is open in it, and never for long; a line of code when it is whole;
+ * a table when its widths are known. The same text gives the same screen however it is cut into pieces,
+ * and a piece costs the same wherever it comes.
  *
- * The structure of blocks is read here, since it must be known from the beginning of a line; md4c reads what is within a
- * block. More lenient than CommonMark where models write loosely: a list nested by two blanks, short lines that are not
- * joined, no code by indentation within lists.
+ * The structure of blocks is read here, since it must be known from the beginning of a line; md4c reads
+ * what is within a block. More lenient than CommonMark where models write loosely: a list nested by two
+ * blanks, short lines that are not joined, no code by indentation within lists.
  */
 #ifndef SHOW_MARKDOWN_H
 #define SHOW_MARKDOWN_H
@@ -19,8 +20,8 @@ struct markdown;
 
 struct markdown_options {
     struct flow_options flow;
-    /* ![alt](src): draw it into out, as lines, from the beginning of one. False: alt and the name are shown instead. May
-     * be NULL. */
+    /* ![alt](src): draw it into out, as lines, from the beginning of one. False: alt and the name are
+     * shown instead. May be NULL. */
     bool (*image)(void *ctx, const char *src, const char *alt, struct buf *out);
     void *image_ctx;
 };

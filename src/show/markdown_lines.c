@@ -1,4 +1,5 @@
-/* markdown_lines.c - what the beginning of a line says: which quotes and lists it is in, and what kind of block it is. */
+/* markdown_lines.c - what the beginning of a line says: which quotes and lists it is in, and what kind of
+ * block it is. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

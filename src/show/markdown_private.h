@@ -82,7 +82,8 @@ void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const c
 bool markdown_line_begin(struct markdown *m, bool whole);
 /* Leave the containers from depth on. */
 void markdown_leave(struct markdown *m, size_t depth);
-/* Skip the gutters of the quotes in a line within a block: how many bytes. *column: where the rest begins; *inside: the line has all of them. */
+/* Skip the gutters of the quotes in a line within a block: how many bytes. *column: where the rest begins;
+ * *inside: the line has all of them. */
 size_t markdown_skip(const struct markdown *m, const char *s, size_t len, int *column, bool *inside);
 
 /* markdown_code.c: lines that are drawn when they are whole. */

@@ -1,6 +1,7 @@
-/* markdown_scan.c - reads ahead in a piece of inline Markdown: whether it is complete, and what md4c should see. Formulas
- * become Unicode; where CommonMark's rules would misread what models write (2*3*4, strong text beside Chinese) marks are
- * escaped, or set apart by a vertical tab, which md4c takes for a blank and inline_draw drops.
+/* markdown_scan.c - reads ahead in a piece of inline Markdown: whether it is complete, and what md4c
+ * should see. Formulas become Unicode; where CommonMark's rules would misread what models write (2*3*4,
+ * strong text beside Chinese) marks are escaped, or set apart by a vertical tab, which md4c takes for a
+ * blank and inline_draw drops.
  */
 #include <ctype.h>
 #include <stdint.h>
@@ -125,7 +126,8 @@ static void code_span(struct scan *s)
     copy_literal(s, n);
 }
 
-/* A formula between delimiters of n bytes that ends before end. Without a form in Unicode it stays as it was typed. */
+/* A formula between delimiters of n bytes that ends before end. Without a form in Unicode it stays as it
+ * was typed. */
 static void formula(struct scan *s, size_t n, size_t end)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(4 * LATEX_MAX);

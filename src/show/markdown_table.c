@@ -1,6 +1,7 @@
-/* markdown_table.c - a table, fitted to the width: columns are as wide as they need to be, or share what there is, and text is
- * wrapped inside them. Where not even the longest words fit side by side, each row is a list of "Header: value". Rows are
- * held until the widths are known, which is when the table ends or has HELD_ROWS of them; later ones are drawn as they come.
+/* markdown_table.c - a table, fitted to the width: columns are as wide as they need to be, or share what
+ * there is, and text is wrapped inside them. Where not even the longest words fit side by side, each row
+ * is a list of "Header: value". Rows are held until the widths are known, which is when the table ends or
+ * has HELD_ROWS of them; later ones are drawn as they come.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +156,8 @@ static int sum(const int *v, size_t n)
     return total;
 }
 
-/* Share the width: nobody gets less than the longest word, and what is over goes to those that need it, evenly. */
+/* Share the width: nobody gets less than the longest word, and what is over goes to those that need it,
+ * evenly. */
 static void share(struct table *t, const int *word, const int *line, int width)
 {
     for (int level = 1;; level++) {
