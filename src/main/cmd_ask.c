@@ -301,10 +301,10 @@ static int open_rooms(struct ask *a, struct error *err)
     setup_sandbox(a->c, &so);
     so.session_dir = a->session.dir;
     so.out_dir = a->session.out_dir;
-    so.notice = on_sandbox_notice;
+    so.run.notice = on_sandbox_notice;
     so.up = on_sandbox_up;
     so.terminal = on_terminal;
-    so.notice_ctx = a;
+    so.run.notice_ctx = so.ctx = a;
     a->sandbox = sandbox_new(&so, a->loop);
     if (sandbox_claim(a->sandbox, err) < 0)
         return -1;
@@ -329,8 +329,8 @@ static int open_rooms(struct ask *a, struct error *err)
     if (!a->llm)
         return -1;
     setup_agent(a->c, &ao);
-    ao.memory = sandbox_options(a->sandbox)->memory; /* that of a named sandbox that already runs */
-    ao.data_size = sandbox_options(a->sandbox)->data_size;
+    ao.memory = sandbox_options(a->sandbox)->run.memory; /* that of a named sandbox that already runs */
+    ao.data_size = sandbox_options(a->sandbox)->run.data_size;
     ao.prompts = &a->prompts;
     ao.chat = a->chat;
     const struct agent_rooms rooms = {a->llm, a->sandbox, &a->conversation, a->loop, on_event, a};

@@ -99,8 +99,8 @@ static void examine(struct examination *x, const char *engine)
         || (strcmp(x->c->sandbox, "auto") != 0 && strcmp(x->c->sandbox, engine) != 0))
         return;
     setup_sandbox(x->c, &o);
-    o.engine = engine;
-    o.name = NULL; /* doctor's own sandbox must not outlive it */
+    o.run.engine = engine;
+    o.run.name = NULL; /* doctor's own sandbox must not outlive it */
     sandbox_check(&o, x->loop, &check);
     x->working += check.works && check.contained;
     if (!loop_cancelled(x->loop)) {
