@@ -1,5 +1,5 @@
-/* sandbox_options.h - what a sandbox is started with: the engine and its limits, and what is copied out of it and
- * where to. Plain data.
+/* sandbox_options.h - what a sandbox is started with: the engine and its limits, and what is copied out of it
+ * and where to. Plain data.
  */
 #ifndef SANDBOX_OPTIONS_H
 #define SANDBOX_OPTIONS_H
