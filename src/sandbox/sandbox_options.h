@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "chat/phase.h"
 #include "engine/options.h"
 
 struct sandbox;
@@ -31,7 +32,8 @@ struct sandbox_options { /* strings are copied */
     /* Asked before each cell; *t then holds what is right for a pipe, which NULL gives too: 80 columns, no
      * known background. */
     void (*terminal)(void *ctx, struct sandbox_terminal *t);
-    void *ctx; /* for both */
+    void (*phase)(void *ctx, enum phase phase); /* what is waited for; may be NULL */
+    void *ctx;                                  /* for all of them */
 };
 
 void sandbox_defaults(struct sandbox_options *o);
