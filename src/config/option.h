@@ -1,6 +1,6 @@
-/* option.h - the table of options: flag, letter, YAML key, environment variable, type, default, range, help.
- * The command line, the environment, config.yaml, --help, "sandpiper config" and the test of the manual page
- * all use it.
+/* option.h - the table of options: flag, letter, YAML key, environment variable, type, default, range,
+ * help. The command line, the environment, config.yaml, --help, "sandpiper config" and the test of the
+ * manual page all use it.
  */
 #ifndef CONFIG_OPTION_H
 #define CONFIG_OPTION_H
@@ -39,7 +39,8 @@ enum {
     FOR_PS = 32,
     FOR_RM = 64,
     FOR_DOCTOR = 128,
-    FOR_MODELS = 256
+    FOR_MODELS = 256,
+    FOR_SETTINGS = 512, /* config alone; FOR_CONFIG is what others accept as well */
 };
 
 struct option {
@@ -74,9 +75,14 @@ bool option_takes_argument(const struct option *o);
 const char *nearest_flag(const char *word, size_t len);
 const char *nearest_key(const char *word);
 
-/* The text of --help. topic: what help_find() gave for a word ("all", the name of a command), or NULL for the
- * first screen. */
+/* The text of --help. topic: what help_find() gave for a word ("all", the name of a command), or NULL for
+ * the first screen. */
 void option_help(struct buf *out, const char *topic);
 const char *help_find(const char *word); /* NULL: there is no such page */
+/* The name of the i-th page, each but "all"; *line is what it is about, in a few words. NULL: there are no
+ * more. */
+const char *help_page(size_t i, const char **line);
+/* Does that page list the option? NULL: the options of a question. */
+bool help_shows(const char *page, const struct option *o);
 
 #endif

@@ -2,9 +2,11 @@
 #include "engine/attempt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -13,8 +15,9 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "engine/hard_limits.h"
-#include "engine/job.h"
+#include "engine/client.h"
 #include "records/owner.h"
+#include "records/record.h"
 
 #define LAST_WORDS_MS 300 /* a client that failed exits at once */
 
@@ -37,6 +40,29 @@ void attempt_up(struct attempt *a)
 {
     a->up = true;
     loop_timer(a->loop, clock_ms(), finish, a);
+}
+
+int attempt_over_pipes(struct attempt *a, int (*start_client)(struct attempt *a, int in, int out),
+                       const char *first)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    int rc = pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ? error_errno(&a->err, "pipe")
+                                                                     : start_client(a, in[0], out[1]);
+
+    fd_close(&in[0]);
+    fd_close(&out[1]);
+    a->channel = out[0];
+    a->channel_out = in[1];
+    if (rc != 0)
+        return -1;
+    keeper_start(a);
+    /* If the client has exited already, its stderr says why, and the end of the channel is noticed. */
+    if ((fd_write_all(in[1], first, strlen(first)) != 0 && errno != EPIPE) || fd_nonblock(in[1], true) != 0
+        || fd_nonblock(out[0], true) != 0)
+        return error_errno(&a->err, "pipe");
+    attempt_up(a);
+    keeper_tell(a);
+    return 0;
 }
 
 /* The remedy. Another engine is advised only when this one is at fault. */
@@ -98,7 +124,7 @@ void attempt_blame(struct attempt *a, const char *why)
     a->err = (struct error){0};
     if (a->client && attempt_attached(a) && job_wait(a->client, LAST_WORDS_MS)
         && a->client->err_text.len > 0) {
-        autofree char *said = job_complaint(a->client);
+        autofree char *said = client_complaint(a->client);
         a->fault = a->engine->explain(&plan, said, &a->err);
         return;
     }
@@ -121,17 +147,32 @@ int attempt_make_dir(struct attempt *a)
 
 int attempt_record(const struct attempt *a, const char *owner, bool named, struct error *err)
 {
-    autofree char *inside = attempt_knows_peer(a) ? owner_of(a->peer) : NULL;
-    const struct session_record record = {.owner = owner,
-                                          .named = named,
-                                          .ending = owner && !named,
-                                          .inside = inside,
-                                          .engine = a->engine->name,
-                                          .container = a->name,
-                                          .cgroup = &a->cgroup,
-                                          .uid = a->uid};
+    autofree char *self = owner_self(), *inside = attempt_knows_peer(a) ? owner_of(a->peer) : NULL;
+    const struct sandbox_options *o = &a->given;
+    const struct record r = {
+        .dir = a->dir.path,
+        .owner = owner ? (char *)owner : self,
+        .inside = inside,
+        .named = named,
+        .ending = owner && !named,
+        .engine = (char *)a->engine->name,
+        .container = a->name,
+        .image = a->engine->images ? (char *)o->image : NULL,
+        .runtime = a->runtime,
+        .cgroups = {(char **)a->cgroup.dirs, a->cgroup.n, 0},
+        .uid = a->uid,
+        .memory = o->memory,
+        .data_size = o->data_size,
+        .pids = o->pids,
+        .cpus = o->cpus,
+        .holds_memory = a->holds_memory,
+        .holds_pids = a->holds_pids,
+        .holds_cpu = a->holds_cpu,
+        .created = (int64_t)time(NULL),
+        .idle = o->idle_ms / 1000,
+    };
 
-    return session_dir_record(&a->dir, &record, err);
+    return record_write(&r, err);
 }
 
 void attempt_found_peer(struct attempt *a, pid_t pid)

@@ -18,6 +18,7 @@
 
 struct job;
 struct loop;
+struct record;
 
 struct attempt {
     /* set by the caller, before attempt_init() */
@@ -81,12 +82,11 @@ void attempt_end_in_background(struct attempt *a);
 /* Called in the keeper when the program is gone: end and remove what is left. */
 void attempt_end_as_keeper(struct attempt *a);
 
-/* attempt_named.c, for named sandboxes. Fill entry with what a later program must know. From then on the
- * sandbox owns its directory. */
-struct registry_entry;
-int attempt_describe(struct attempt *a, struct registry_entry *entry, struct error *err);
-/* The reverse: fill a from entry. attempt_connect() then opens a channel to it. */
-int attempt_attach(struct attempt *a, const struct registry_entry *entry, struct error *err);
+/* attempt_named.c, for named sandboxes. Record that the sandbox is its own owner, and no longer this
+ * program's. */
+int attempt_disown(const struct attempt *a, struct error *err);
+/* Fill a from the record of a sandbox that runs. attempt_connect() then opens a channel to it. */
+int attempt_attach(struct attempt *a, const struct record *r, struct error *err);
 int attempt_connect(struct attempt *a); /* 0, or -1 with errno */
 void attempt_detach(struct attempt *a); /* release it without ending it */
 
@@ -100,6 +100,10 @@ int attempt_record(const struct attempt *a, const char *owner, bool named, struc
 void attempt_plan(const struct attempt *a, struct engine_plan *plan);
 /* The channel is open. done is called from the loop, never from inside a call by the caller. */
 void attempt_up(struct attempt *a);
+/* Start over attached pipes: start_client starts a->client with these as its stdin and stdout, and first is
+ * what it reads first, which ends with the byte of the channel (engine.h). -1 with a->err. */
+int attempt_over_pipes(struct attempt *a, int (*start_client)(struct attempt *a, int in, int out),
+                       const char *first);
 void attempt_fail(struct attempt *a, enum engine_fault fault); /* a->err is set; done is called likewise */
 /* Start the same engine again in another way. runtime NULL: keep the present one. */
 void attempt_again(struct attempt *a, bool stdio, const char *runtime);

@@ -17,6 +17,7 @@
 #include "main/command.h"
 #include "pipe/pipe.h"
 #include "sandbox/sandbox.h"
+#include "show/show.h"
 #include "term/term.h"
 
 struct ask {
@@ -93,6 +94,16 @@ static void learn_window(struct ask *a)
 static void on_sandbox_notice(void *ctx, bool detail, const char *line)
 {
     notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
+}
+
+static void on_sandbox_phase(void *ctx, int phase)
+{
+    struct ask *a = ctx;
+    struct event e = {.type = EVENT_PHASE,
+                      .question = a->agent ? agent_question_number(a->agent) : 0,
+                      .phase = {.phase = (enum phase)phase}};
+
+    on_event(a, &e);
 }
 
 /* The sandbox is up. Do not repeat the words that the greeting already had. */
@@ -281,6 +292,14 @@ static void skip_gone(struct ask *a, struct llm_options *o, const char *kept)
     }
 }
 
+/* In a pipe output is the same wherever the program runs. */
+static void on_terminal(void *ctx, struct sandbox_terminal *t)
+{
+    (void)ctx;
+    if (show_is_terminal(1))
+        t->columns = show_output_width(1);
+}
+
 static int open_rooms(struct ask *a, struct error *err)
 {
     struct sandbox_options so;
@@ -294,6 +313,8 @@ static int open_rooms(struct ask *a, struct error *err)
     so.out_dir = a->session.out_dir;
     so.notice = on_sandbox_notice;
     so.up = on_sandbox_up;
+    so.phase = on_sandbox_phase;
+    so.terminal = on_terminal;
     so.notice_ctx = a;
     a->sandbox = sandbox_new(&so, a->loop);
     if (sandbox_claim(a->sandbox, err) < 0)

@@ -168,6 +168,14 @@ static bool read_end(struct request *q, const char *p, size_t left)
     return rc == 0;
 }
 
+void sandbox_count_kills(struct sandbox *s)
+{
+    int64_t kills = s->run && s->stage == STAGE_READY ? engine_memory_kills(s->run) : -1;
+
+    if (kills >= 0)
+        s->memory_kills = kills;
+}
+
 void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when)
 {
     if (q->wait_status < 0 || !s->touched || s->lost_state)
@@ -277,6 +285,7 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
     s->image = xstrdup(engine_facts(s->run).image);
     loop_timer_stop(s->loop, s);
     s->stage = STAGE_READY;
+    s->terminal = s->taken ? (struct sandbox_terminal){0} : SANDBOX_TERMINAL_NONE;
     s->memory_kills = engine_memory_kills(s->run);
     if (!s->taken)
         engine_accept(s->run, s->python, s->packages);
@@ -441,11 +450,19 @@ void sandbox_start(struct sandbox *s)
     s->reaped = true;
 }
 
+void sandbox_tell_phase(const struct sandbox *s, enum phase phase)
+{
+    if (s->o.phase)
+        s->o.phase(s->o.notice_ctx, (int)phase);
+}
+
 int sandbox_wait(struct sandbox *s, struct error *err)
 {
     if (s->stage == STAGE_READY)
         loop_wait(s->loop, 0); /* notice a hang-up now, before code is sent to nobody */
     sandbox_start(s);
+    if (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO)
+        sandbox_tell_phase(s, PHASE_STARTING);
     while (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO) {
         if (loop_cancelled(s->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted while the sandbox started");

@@ -101,15 +101,13 @@ void show_cell_call(struct show *s, const struct event *e)
     screen_begin(&s->screen, NULL);
     s->cut = (struct lines_cut){.max_lines = s->o.max_lines, .max_bytes = s->o.max_bytes};
     for (int i = 0; i < 2; i++) {
-        const struct lines_style style = screen_style(&s->screen, "| ", i ? SGR_YELLOW : "");
+        const struct lines_style style = screen_style(&s->screen, OUTPUT_GUTTER, i ? SGR_YELLOW : "");
 
         lines_init(&s->stream[i], &s->screen.out, &style);
         s->stream[i].cut = &s->cut;
     }
     show_code(s, e->call.code, e->call.language);
     screen_flush(&s->screen);
-    if (e->call.cell) /* 0: it will not run */
-        show_status(s, "Running...");
 }
 
 void show_cell_output(struct show *s, const struct event *e)
@@ -215,5 +213,4 @@ void show_cell_result(struct show *s, const struct event *e)
     s->stream[0].out = s->stream[1].out = NULL;
     s->cut = (struct lines_cut){0};
     s->screen.unshown = 0;
-    show_asking(s, NULL);
 }

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "show/lines.h"
 #include "show/show.h"
 
 static bool term_is_dumb(void)
@@ -17,6 +18,11 @@ static bool term_is_dumb(void)
 bool show_is_terminal(int fd)
 {
     return isatty(fd) && !term_is_dumb();
+}
+
+bool show_is_dumb(int fd)
+{
+    return isatty(fd) && term_is_dumb();
 }
 
 bool show_wants_colour(int fd, const char *when)
@@ -42,6 +48,11 @@ int show_width_or(int fd, int width)
 int show_width(int fd)
 {
     return show_width_or(fd, 80);
+}
+
+int show_output_width(int fd)
+{
+    return show_width(fd) - (int)strlen(OUTPUT_GUTTER);
 }
 
 void show_count(unsigned long long n, char out[32])

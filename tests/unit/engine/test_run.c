@@ -12,7 +12,10 @@
 #include <sys/wait.h>
 
 #include "base/child.h"
+#include "base/job.h"
 #include "engine/engine.h"
+#include "records/owner.h"
+#include "records/record.h"
 #include "records/session_dir.h"
 #include "engine/uid_range.h"
 #include "engine/engine_cache.h"
@@ -288,8 +291,8 @@ static void test_own_uid(void **state)
     }
     assert_int_equal(session_dir_make(&d, &err), 0);
     assert_false(session_dir_has_uid(23456));
-    assert_int_equal(session_dir_record(&d, &(struct session_record){.engine = "docker", .uid = 23456}, &err),
-                     0);
+    autofree char *self = owner_self();
+    assert_int_equal(record_write(&(struct record){.dir = d.path, .owner = self, .uid = 23456}, &err), 0);
     assert_true(session_dir_has_uid(23456));
     assert_false(session_dir_has_uid(23457));
     session_dir_remove(&d);
@@ -389,10 +392,11 @@ static void need_bwrap(void)
                           (char *)"/",
                           (char *)"true",
                           NULL};
-    struct child_result r = {0};
-    bool works = child_run(argv, 10000, 4096, NULL, &r, NULL) == 0 && r.status == 0;
+    struct job *j = job_run(&(struct job_options){.argv = argv, .deadline_ms = 10000, .in = -1, .out = -1},
+                            NULL);
+    bool works = j && job_ok(j);
 
-    child_result_release(&r);
+    job_free(j);
     if (works)
         return;
     if (getenv("SANDPIPER_TEST_ENGINES"))
