@@ -16,9 +16,14 @@ static const struct {
     const char *bytes;
     enum key_kind kind;
 } marks[] = {
-    {begin_mark, KEY_PASTE},     {"\033\r", KEY_NEWLINE}, /* Alt-Enter */
-    {"\033\n", KEY_NEWLINE},     {"\033[13;2u", KEY_NEWLINE}, /* Shift-Enter and Alt-Enter, from terminals that tell them apart */
-    {"\033[13;3u", KEY_NEWLINE}, {"\033[27;2;13~", KEY_NEWLINE}, {"\033[27;3;13~", KEY_NEWLINE},
+    {begin_mark, KEY_PASTE},
+    {"\033\r", KEY_NEWLINE}, /* Alt-Enter */
+    {"\033\n", KEY_NEWLINE},
+    /* Shift-Enter and Alt-Enter, from terminals that tell them apart */
+    {"\033[13;2u", KEY_NEWLINE},
+    {"\033[13;3u", KEY_NEWLINE},
+    {"\033[27;2;13~", KEY_NEWLINE},
+    {"\033[27;3;13~", KEY_NEWLINE},
 };
 
 void keys_init(struct keys *k)

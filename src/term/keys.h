@@ -3,9 +3,9 @@
  *
  * With bracketed paste on, a terminal sends ESC[200~ before and ESC[201~ after pasted text. Hostile text
  * could hang an editor that waits for the second mark, so pastes are handled here: at most 1 MiB, and ended
- * after one second without a byte. A terminal without bracketed paste sends many bytes at once with line ends among
- * them: that is a paste too, ended by a short silence. Knows nothing of readline; the caller passes the time
- * (clock_ms).
+ * after one second without a byte. A terminal without bracketed paste sends many bytes at once with line ends
+ * among them: that is a paste too, ended by a short silence. Knows nothing of readline; the caller passes the
+ * time (clock_ms).
  */
 #ifndef TERM_KEYS_H
 #define TERM_KEYS_H
