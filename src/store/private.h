@@ -13,6 +13,13 @@ enum saved_state {
     SAVED_WITHDRAWN, /* taken back (/undo), or it failed without a trace */
 };
 
+/* What a cell says of the variables of those before it. */
+enum lost {
+    LOST_NOTHING,
+    LOST_BY,     /* gone after it, with its own; also by /reset */
+    LOST_BEFORE, /* gone before it ran: its own are there */
+};
+
 /* A turn as it was saved last. */
 struct saved_turn {
     uint64_t serial, version;

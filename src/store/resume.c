@@ -70,8 +70,10 @@ static int take_over(struct store *s, const struct store_found *from, struct err
     int64_t skip = copy && !s->o.read_only ? busy_with(s, session) : -1;
     if (load_session(s, session, skip, err) < 0)
         return -1;
-    if (s->o.read_only)
+    if (s->o.read_only) {
+        s->n = session;
         return 0;
+    }
     s->n = copy ? copy_session(s, session, skip) : session;
     if (!copy) /* the folder too: -c finds it where it was used last */
         db_run(s->db, "UPDATE session SET writer=?, used=?, folder=? WHERE n=?", "sisi", s->o.writer,
@@ -91,12 +93,7 @@ int store_resume(struct store *s, const struct store_found *from, struct error *
         return -1;
     db_begin(s->db);
     int status = take_over(s, from, err);
-    bool good = db_commit(s->db) && status == 0;
-    if (good && s->o.read_only) {
-        db_close(s->db);
-        s->db = NULL;
-    }
-    if (good)
+    if (db_commit(s->db) && status == 0)
         return 0;
     if (status == 0)
         db_check(s->db, err);
