@@ -11,6 +11,7 @@ import time
 
 CHUNK = 1 << 16
 PAUSE = 0.001                   # seconds after a cell without another one; then the interpreter is idle
+INTERVAL = 0.05                 # seconds between snapshots while cells follow each other without a pause
 BRISK_MS = 1                    # so long a cell's output waits for its result, to leave with it
 STILL_NS = 100000000            # the folder's times may lag behind the clock by no more than this
 QUEUE_HIGH = 1 << 18            # bytes; with more than this unsent, the code's output waits in its pipes
@@ -52,9 +53,11 @@ class Supervisor:
         self.file_most, self.cell_most = int(OPTIONS['file']), int(OPTIONS['total'])
         self.snapshots = OPTIONS['snapshots'] == '1'    # keep a snapshot of the worker, see recover.py
         self.snapshot, self.why = None, b''     # a Snapshot; why there is none
+        # the one before, until the latest stands; four ends for the next; whether to look after both
+        self.older, self.links, self.chores = None, (), False
         # pid of one that hung up; how many were killed by others, not told yet
         self.lost, self.taken = 0, 0
-        self.captured_at, self.behind = 0.0, 0  # when the last one was ordered; cells that have ended since
+        self.captured_at, self.ended = 0.0, 0   # when the last one was ordered; cells that have ended
         # TO_GUEST_RUN, _ARGUMENTS or _INVENTORY: what the worker was asked for
         self.task = b''
         # the program's latest TO_GUEST_TERMINAL, and the one that this worker was given
@@ -181,8 +184,9 @@ class Supervisor:
         fds.update(self.pipes, self.figures, (self.words, self.figure))
         if self.put:
             fds.add(self.put[0])
-        if self.snapshot:
-            fds.update((self.snapshot.sock.fileno(), self.snapshot.words))
+        for s in filter(None, (self.snapshot, self.older)):
+            fds.update((s.sock.fileno(), s.words, *s.pipes))
+        fds.update(fd if type(fd) is int else fd.fileno() for fd in self.links)
         if self.sock is not None:
             fds.add(self.sock.fileno())
         fds.discard(-1)                         # there may be no client now, for instance
@@ -389,8 +393,9 @@ class Supervisor:
         self.nonce = None
         task, self.task = self.task, b''
         if self.snapshots and task in (TO_GUEST_RUN, TO_GUEST_ARGUMENTS):
-            self.behind += 1
-            self.due = now + PAUSE              # whoever waits for the result gets the processor first
+            self.ended += 1
+            # Whoever waits for the result gets the processor first, unless the next cell would wait anyway.
+            self.due = now + PAUSE if now - self.captured_at < INTERVAL else now
 
     def scan(self):
         """Every file in the data folder, with values that change when the file does. Links are not followed;
@@ -488,6 +493,8 @@ class Supervisor:
                 self.recover()                  # noqa: from recover.py
             if self.sending is not None and not self.dying:
                 self.more()
+            if self.chores and not self.brisk:
+                self.look_after()               # noqa: from recover.py
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:
                 self.closed_kill = True  # the hang-up alone proves nothing, since every death causes one
                 self.signal(_signal.SIGKILL)
