@@ -37,8 +37,11 @@ struct config {
     enum command command;
     const char *operand;   /* the question, or exec's FILE; NULL: none was given */
     bool operand_is_stdin; /* it was a bare "-" */
-    struct argv names;     /* rm: which sandboxes */
+    struct argv names;     /* rm: which sandboxes; sessions: its words */
     bool all, force;       /* rm */
+    const char *resume, *format, *output;
+    bool go_on, replay_cells, save;
+    int64_t older;         /* ms; 0: not given */
     const char *code;      /* exec -c; NULL: a file */
     struct argv arguments; /* exec: of its code */
 

@@ -39,7 +39,9 @@ enum {
     FOR_PS = 32,
     FOR_RM = 64,
     FOR_DOCTOR = 128,
-    FOR_MODELS = 256
+    FOR_MODELS = 256,
+    FOR_SETTINGS = 512, /* config alone; FOR_CONFIG is what others accept as well */
+    FOR_SESSIONS = 1024
 };
 
 struct option {
@@ -62,11 +64,12 @@ struct option {
 
 extern const struct option option_table[];
 extern const size_t option_count;
-#define OPTION_MAX     64
+#define OPTION_MAX     96
 #define ENGINE_CHOICES "auto|docker|podman|bwrap" /* those that are built in */
 
 const struct option *option_by_flag(const char *flag, size_t len);
-const struct option *option_by_letter(char letter);
+/* The one for these commands (FOR_...), else any. */
+const struct option *option_by_letter(char letter, int commands);
 const struct option *option_by_key(const char *key);
 const struct option *option_by_env(const char *name);
 bool option_takes_argument(const struct option *o);
@@ -81,7 +84,10 @@ const char *help_find(const char *word); /* NULL: there is no such page */
 /* The name of the i-th page, each but "all"; *line is what it is about, in a few words. NULL: there are no
  * more. */
 const char *help_page(size_t i, const char **line);
+bool help_is_command(const char *word); /* is the word a command, with a page or "help"? */
 /* Does that page list the option? NULL: the options of a question. */
 bool help_shows(const char *page, const struct option *o);
+/* FOR_... of that page. */
+int help_commands(const char *page);
 
 #endif

@@ -351,7 +351,7 @@ static int with_session(struct exec *x, struct error *err)
         || inputs_open(&x->inputs, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
         || take_data(x, err) < 0)
         return -1;
-    if (session_open(&x->session, c, err) == 0) {
+    if (session_open(&x->session, c, NULL, err) == 0) {
         if (x->session.dir_lost)
             on_notice(x, false, x->session.dir_lost);
         o.session_dir = x->session.dir;

@@ -29,6 +29,7 @@ int cmd_gc(struct config *c, int closed);
 int cmd_models(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);
+int cmd_sessions(struct config *c, int closed);
 int cmd_debug_reply(struct config *c, int closed);
 /* words: those behind the program's name, the last unfinished */
 int cmd_complete(char *const *words, size_t n);
@@ -41,13 +42,13 @@ void print_plain(const char *text); /* prints the text alone with a newline */
 /* Notice about a runtime folder that was skipped in the search for named sandboxes. */
 void tell_runtime_dir(struct config *c);
 void print_notices(struct config *c); /* each once; what a folder's .env decides is shown even when quiet */
-/* Write to stdout unchanged; to a terminal, scrubbed, or for JSON with equivalent escapes. Returns the exit
- * code: 0, 1, or 141 if there is no reader. */
+/* Write to stdout unchanged; to a terminal, scrubbed, or for JSON with equivalent escapes. Returns the
+ * exit code: 0, 1, or 141 if there is no reader. */
 int print_out(const char *text, size_t len);
 int print_json(const char *text, size_t len);
 
-/* confirm.c: asks on stderr and reads the answer from the terminal on stdin. NOBODY: one of the two is not a
- * terminal. */
+/* confirm.c: asks on stderr and reads the answer from the terminal on stdin. NOBODY: one of the two is
+ * not a terminal. */
 enum confirm { CONFIRM_NOBODY, CONFIRM_INTERRUPTED, CONFIRM_NO, CONFIRM_YES };
 /* loop may be NULL: then an interrupt ends the program. */
 enum confirm confirm(const char *question, struct loop *loop);
@@ -74,7 +75,8 @@ struct service {
     bool chat; /* the user can change the model with /model */
 };
 
-/* known.c: what the service says of the model replaces what is built in, and yields to what the user said. */
+/* known.c: what the service says of the model replaces what is built in, and yields to what the user
+ * said. */
 struct known {
     bool waits_for_window; /* the model is not in memory yet: call known_window() after its first reply */
     struct argv notices;   /* warnings, one line each; show and then drop them */
@@ -97,9 +99,15 @@ void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struc
  * *model and *notice; notice gets one line if something was found that nobody named. */
 int model_settle(const struct service *s, char **model, char **notice, struct error *err);
 
-/* check_model.c: doctor's second half, one small question to the model. Writes doctor's lines into out.
- * Returns 0 or the exit code of what is wrong. */
-int check_model(struct config *c, struct loop *loop, struct buf *out);
+/* cmd_doctor.c: a line of doctor's, printed at once: what was looked at, "ok", "no" or "" (more about the
+ * line above), and the finding. Untrusted text is scrubbed. */
+void doctor_line(const char *label, const char *state, const char *text);
+/* A line for each line of the text, the first with label and state. */
+void doctor_lines(const char *label, const char *state, const char *text);
+
+/* check_model.c: doctor's first half, one small question to the model. Returns 0 or the exit code of what
+ * is wrong. */
+int check_model(struct config *c, struct loop *loop);
 
 /* The rest of model.c is for commands that need an endpoint but no model. */
 #define LOCAL_MAX 16
@@ -127,13 +135,36 @@ struct session {
     char *out_dir; /* the folder of --out, created; or NULL */
     bool keep;     /* session_keep() was called */
 };
-/* Returns -1 if the folder of --out cannot be made, or no descriptors are left; if only dir fails, the
- * session goes on. */
-int session_open(struct session *s, const struct config *c, struct error *err);
+/* id: of an earlier session, whose folder goes on if it is still there; or NULL. Returns -1 if the folder of
+ * --out cannot be made, or no descriptors are left; if only dir fails, the session goes on. */
+int session_open(struct session *s, const struct config *c, const char *id, struct error *err);
 /* The same for the cache, if only that is lost; or NULL. The caller frees it. */
 char *session_cache_lost(const struct session *s);
 /* The user was told of something in the folder: keep it, whatever happens to us. */
 void session_keep(struct session *s);
 void session_close(struct session *s); /* removes the folder unless it is kept */
+
+/* saved.c: the store of sessions, for those who connect it. */
+struct conversation;
+struct store;
+struct store_found;
+char *saved_place(void); /* the folder of its database; NULL: there is no home. The caller frees */
+/* What -c or -r means; from->id NULL: neither was given. It may set the name of the sandbox in c. */
+int saved_find(struct config *c, struct store_found *from, struct error *err);
+bool saved_good_id(const char *id);  /* is it one that session.c can have made? */
+bool saved_busy(const char *writer); /* does another program write to that session? */
+struct saved_options {
+    const struct config *config;
+    const struct session *session;
+    const struct store_found *from;
+    struct conversation *conversation;
+    struct loop *loop;
+    void (*notice)(void *ctx, const char *line);
+    void *ctx;
+};
+/* *store is NULL where nothing is saved. -1: the session cannot be continued. */
+int saved_open(const struct saved_options *o, struct store **store, struct error *err);
+/* What the user, and the model (or NULL), are told when a session continues. The caller frees both. */
+void saved_lines(const struct saved_options *o, char **user, char **model);
 
 #endif

@@ -16,6 +16,9 @@ struct show {
     struct lines_cut cut;
 };
 
+/* show_phase.c */
+void show_phase(struct show *s, const struct event *e);
+
 /* show_cell.c */
 void show_cell_call(struct show *s, const struct event *e);
 void show_cell_output(struct show *s, const struct event *e);

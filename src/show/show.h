@@ -17,6 +17,7 @@ struct show;
 struct show_options {
     int fd;        /* where it goes (2) */
     bool terminal; /* fd is one: cursor movement and a spinner are allowed */
+    bool dots;     /* fd is a terminal of which terminal is not true: dots instead of a spinner */
     bool colour;   /* SGR is allowed (NO_COLOR, TERM=dumb and --color are already in it) */
     /* columns, 0 means 80; if fd is a terminal, its present width is used instead at each write */
     int width;
@@ -32,8 +33,8 @@ struct show *show_new(const struct show_options *o);
 void show_free(struct show *s);
 /* Print an event. EVENT_TEXT is ignored: the front end decides where a reply's text goes. */
 void show_event(struct show *s, const struct event *e);
-/* Set the status line (a terminal's last line, drawn after 0.3 s of silence). NULL removes it. Does nothing
- * if fd is not a terminal. */
+/* Set the status line (a terminal's last line, drawn after 0.3 s of silence; a dot a second on one that is
+ * dumb). NULL removes it. Does nothing if fd is not a terminal. */
 void show_status(struct show *s, const char *text);
 /* The status line of a request to model; NULL: the model of the last call, or the session's. */
 void show_asking(struct show *s, const char *model);
@@ -65,6 +66,7 @@ void show_share(struct show *s, struct show_text *t);
 bool show_wants_colour(int fd, const char *when);
 /* Is fd a terminal whose cursor may be moved? TERM=dumb is not. */
 bool show_is_terminal(int fd);
+bool show_is_dumb(int fd);            /* a terminal all the same */
 int show_width(int fd);               /* of the terminal, else 80 */
 int show_output_width(int fd);        /* what is left of it for a program's output, behind its gutter */
 int show_width_or(int fd, int width); /* of the terminal, else width */
