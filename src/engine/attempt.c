@@ -148,7 +148,7 @@ int attempt_make_dir(struct attempt *a)
 int attempt_record(const struct attempt *a, const char *owner, bool named, struct error *err)
 {
     autofree char *self = owner_self(), *inside = attempt_knows_peer(a) ? owner_of(a->peer) : NULL;
-    const struct sandbox_options *o = &a->given;
+    const struct engine_options *o = &a->given;
     const struct record r = {
         .dir = a->dir.path,
         .owner = owner ? (char *)owner : self,
@@ -246,7 +246,7 @@ const char *attempt_weakness(const struct attempt *a)
 bool attempt_refused(const struct attempt *a, struct error *err)
 {
     unsigned unheld = 0;
-    const char *weakness = a->engine->weakness(a, &unheld), *which = sandbox_restricts(a->o, unheld);
+    const char *weakness = a->engine->weakness(a, &unheld), *which = engine_restricts(a->o, unheld);
 
     if (!which)
         return false;

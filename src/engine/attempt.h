@@ -22,7 +22,7 @@ struct record;
 
 struct attempt {
     /* set by the caller, before attempt_init() */
-    const struct sandbox_options *o;
+    const struct engine_options *o;
     struct loop *loop;
     const char *guest;
     const struct engine *engine;
@@ -49,7 +49,7 @@ struct attempt {
     char *image;  /* of a named sandbox that ran before this program */
     unsigned uid; /* of the container; 0: none of its own */
     /* o, with the numbers of processes and files that are available (hard_limits.h) */
-    struct sandbox_options given;
+    struct engine_options given;
     struct buf fewer; /* one line for each of those that is less than was asked for */
     struct session_dir dir;
     struct cgroup cgroup;
