@@ -173,7 +173,7 @@ int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent
 void saved_release(struct saved *s);
 
 /* saved_replay.c: run the code that made the variables of a session again. Returns what to tell the user;
- * *model is what the model is told. NULL with err: interrupted, or there is no sandbox. The caller frees both.
+ * *model is what the model is told. NULL with err: interrupted, or no sandbox. The caller frees both.
  */
 char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err);
 
