@@ -24,6 +24,7 @@ enum event_type {
     EVENT_TOOL_CALL,   /* code about to run */
     EVENT_TOOL_OUTPUT, /* a piece of its output, live */
     EVENT_TOOL_RESULT, /* it ended */
+    EVENT_ADDED,       /* a file of the user's was put into the sandbox; in event.file */
     EVENT_FILE,        /* a file it made or changed was copied out */
     EVENT_NOTICE,      /* one line for the user */
     EVENT_USAGE,       /* tokens and times of one request */
@@ -110,7 +111,7 @@ struct event {
             bool by_user;
             const char *model_text; /* what the model is told */
         } result;
-        /* name in the sandbox, path on the host */
+        /* name in the sandbox, path on the host (ADDED: as the user wrote it; NULL: a pipe) */
         struct {
             unsigned cell;
             const char *name, *path;
