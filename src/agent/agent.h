@@ -14,6 +14,7 @@
 
 #include "chat/conversation.h"
 #include "chat/event.h"
+#include "chat/usage.h"
 
 struct agent;
 struct error;
@@ -30,6 +31,7 @@ struct agent_options {             /* the agent copies the strings */
     unsigned max_repairs;          /* in a row; 3 */
     int64_t max_tokens_total;      /* per question, input and output together; 0: no limit */
     int64_t max_ms;                /* per question; 0: no limit */
+    double max_cost;               /* dollars per session; 0: no limit */
     const char *system;            /* the user's addition to the system prompt, or NULL */
     const struct prompts *prompts; /* not owned; see chat/prompts.h */
     const struct tool *tools;      /* the tools that prompts may offer; see tools.h */
@@ -81,6 +83,9 @@ void agent_clear(struct agent *a); /* forget the conversation; variables stay */
 int agent_reset(struct agent *a, struct error *err);
 void agent_set_system(struct agent *a, const char *text);
 const char *agent_last_code(const struct agent *a); /* all the code that the last question ran, or NULL */
+const struct usage *agent_usage(const struct agent *a); /* of the session so far */
+int agent_context(const struct agent *a); /* the model's window in tokens; 0: unknown */
+int64_t agent_conversation_tokens(const struct agent *a); /* an estimate */
 unsigned agent_question_number(const struct agent *a);
 
 #endif

@@ -115,8 +115,9 @@ struct event {
         } notice;
         /* tokens; -1 unknown */
         struct {
-            int64_t input, output, reasoning;
+            int64_t input, output, reasoning, cached;
             bool estimated;
+            double cost; /* dollars; < 0: unknown */
             double seconds;
         } usage;
         struct {
@@ -127,6 +128,8 @@ struct event {
             /* last good output of code, when no number of it stands in the answer; or NULL */
             const char *last_output;
             int64_t input, output; /* tokens of the whole question */
+            int64_t cached, thinking; /* of these; -1 unknown */
+            double cost;              /* dollars; < 0: unknown */
             bool estimated;
             unsigned requests, cells;
             double seconds;

@@ -63,7 +63,7 @@ struct option {
 
 extern const struct option option_table[];
 extern const size_t option_count;
-#define OPTION_MAX     64
+#define OPTION_MAX     80
 #define ENGINE_CHOICES "auto|docker|podman|bwrap" /* those that are built in */
 
 const struct option *option_by_flag(const char *flag, size_t len);
