@@ -104,6 +104,7 @@ static void offer_operands(const struct line *l, const char *command)
         {"exec", "\tfile", NAMES_NONE},
         {"models", "", NAMES_MODEL},
         {"rm", "", NAMES_SANDBOX},
+        {"sessions", "list|show|search|rm|export", NAMES_NONE},
     };
 
     if (!command || strcmp(command, "help") == 0)
@@ -123,7 +124,7 @@ static void offer_operands(const struct line *l, const char *command)
 }
 
 /* The option that waits for an argument behind this word, or NULL. */
-static const struct option *waits(const char *word)
+static const struct option *waits(const char *command, const char *word)
 {
     const struct option *o = NULL;
 
@@ -133,7 +134,7 @@ static const struct option *waits(const char *word)
         o = option_by_flag(word + 2, strlen(word + 2));
     else
         for (const char *p = word + 1; *p; p++) {
-            o = option_by_letter(*p);
+            o = option_by_letter(*p, command ? help_commands(command) : FOR_ASK);
             if (o && option_takes_argument(o) && p[1])
                 return NULL; /* -mNAME */
         }
@@ -145,7 +146,7 @@ static bool read_finished(char *const *words, size_t n, const char **command, co
 {
     *command = NULL;
     for (size_t i = 0; i + 1 < n; i++) {
-        const struct option *o = waits(words[i]);
+        const struct option *o = waits(*command, words[i]);
 
         if (strcmp(words[i], "--") == 0)
             return false;

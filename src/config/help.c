@@ -20,7 +20,8 @@ static const char first_screen[] =
     "       sandpiper exec FILE               Python in the sandbox, no model\n"
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check sandbox, key and model\n"
-    "       sandpiper models                  list the models of the service\n\n"
+    "       sandpiper models                  list the models of the service\n"
+    "       sandpiper sessions                list the saved sessions\n\n"
     "The usual options:\n";
 
 static const char everything[] =
@@ -33,6 +34,7 @@ static const char everything[] =
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check engines, limits, key and model\n"
     "       sandpiper models [TEXT]           list the models of the service\n"
+    "       sandpiper sessions                list, show, search the saved ones\n"
     "       sandpiper ps                      list the named sandboxes\n"
     "       sandpiper rm NAME...              remove them\n"
     "       sandpiper gc                      remove what killed programs left\n"
@@ -42,8 +44,8 @@ static const char everything[] =
 
 static const char more[] = "\n"
                            "All options: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
-                           "config, doctor, models, ps, rm, gc, debug). The events of --json: sandpiper\n"
-                           "help json. Manual: man sandpiper.\n";
+                           "config, doctor, models, sessions, ps, rm, gc, debug). The events of --json:\n"
+                           "sandpiper help json. Manual: man sandpiper.\n";
 
 static const char codes[] = "\n"
                             "Exit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
@@ -121,6 +123,20 @@ static const struct topic {
      "Removes what killed programs left behind: containers, control groups, folders.\n"
      "Every start of sandpiper does this too, in the background.\n",
      "", " config help ", "\nExit codes: 0 nothing is left, 1 something could not be removed.\n"},
+    {"sessions", FOR_SESSIONS | FOR_CONFIG, "list, show, search, remove, export saved sessions",
+     "Usage: sandpiper sessions [list]\n"
+     "       sandpiper sessions show ID\n"
+     "       sandpiper sessions search TEXT\n"
+     "       sandpiper sessions rm ID...\n"
+     "       sandpiper sessions rm --older 30d [-f]\n"
+     "       sandpiper sessions export ID [--format FORMAT] [-o FILE]\n\n"
+     "Every question is saved with its answer, code, output and files, unless\n"
+     "--no-save or save: off is set. sandpiper -c continues the last session of this\n"
+     "folder, -r ID another one. The beginning of an ID is enough. rm removes a\n"
+     "session with its folder of files; nothing is removed by itself.\n",
+     "", " json config help ",
+     "\nExit codes: 0, 1 something could not be read or removed, 2 there is no such\n"
+     "session.\n"},
     {"debug", FOR_REPLY, "how replies are read, what would be sent",
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"
      "       sandpiper debug request [OPTION]... QUESTION\n\n"
@@ -260,6 +276,14 @@ bool help_shows(const char *page, const struct option *o)
         if (strcmp(page, topics[i].name) == 0)
             return belongs(&topics[i], o);
     return o->commands & FOR_ASK;
+}
+
+int help_commands(const char *page)
+{
+    for (size_t i = 0; i < countof(topics); i++)
+        if (strcmp(page, topics[i].name) == 0)
+            return topics[i].here;
+    return 0;
 }
 
 const char *help_find(const char *word)

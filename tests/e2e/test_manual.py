@@ -128,7 +128,8 @@ def test_completion(bare):
 
     flags = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("help", "all").out, re.M))
     assert len(flags) > 25 and complete("-") <= flags
-    assert flags - complete("-") <= {"--all", "--force", "--code", "--dry-run", "--status", "--header", "--offline"}
+    assert flags - complete("-") <= {"--all", "--force", "--code", "--dry-run", "--status", "--header", "--offline",
+                                        "--older", "--format", "--output"}
     assert complete("--mo") == {"--model"} and complete("-m x --mo") == {"--model"}
     assert complete("--sandbox d") == {"docker"} and complete("--sandbox=d") == {"docker"}
     assert complete("e") == {"exec"} and complete("-q --memory 2g e") == {"exec"}
