@@ -8,7 +8,8 @@
 
 struct buf;
 
-/* Dollars per million tokens. known: somebody has said so: the user, the service's list, or what is built in. */
+/* Dollars per million tokens. known: somebody has said so: the user, the service's list, or what is built
+ * in. */
 struct price {
     bool known;
     double input, cached, output;

@@ -43,9 +43,8 @@ static const char everything[] =
     "       sandpiper help [COMMAND|all]      the usual options, a command, all\n";
 
 static const char more[] = "\n"
-                           "All options: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
-                           "config, doctor, models, sessions, ps, rm, gc, debug). The events of --json:\n"
-                           "sandpiper help json. Manual: man sandpiper.\n";
+                           "All options and commands: sandpiper help all. One command: sandpiper COMMAND\n"
+                           "--help. The events of --json: sandpiper help json. Manual: man sandpiper.\n";
 
 static const char codes[] = "\n"
                             "Exit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"

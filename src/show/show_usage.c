@@ -1,4 +1,5 @@
-/* show_usage.c - what requests cost: a line for each with --verbose, one at the end of a question with --usage. */
+/* show_usage.c - what requests cost: a line for each with --verbose, one at the end of a question with
+ * --usage. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "show/private.h"
