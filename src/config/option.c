@@ -54,6 +54,10 @@ const struct option option_table[] = {
      TO(max_tokens_total), .def = "0", .min = "0", .max = "2000000000", .arg = "N", .group = ask,
      .commands = FOR_ALL, .help = "most tokens per question, in and out; 0: no limit"},
 
+    {"max-cost", 0, "max_cost", "SANDPIPER_MAX_COST", OPTION_NUMBER, TO(max_cost), .def = "0", .min = "0",
+     .max = "1000000", .arg = "DOLLARS", .group = ask, .commands = FOR_ALL,
+     .help = "most dollars per session, where the model's price is known; 0: no limit"},
+
     {"model", 'm', "model", "SANDPIPER_MODEL", OPTION_STRING, TO(model), .arg = "NAME", .group = model,
      .commands = FOR_ALL, .dotenv = true, .usual = true, .help = "the model to ask"},
     {"provider", 0, "provider", "SANDPIPER_PROVIDER", OPTION_STRING, TO(provider), .arg = "NAME",
@@ -155,6 +159,8 @@ const struct option option_table[] = {
      .usual = true, .help = "print only the answer and errors"},
     {"verbose", 'v', "verbose", "SANDPIPER_VERBOSE", OPTION_BOOL, TO(verbose), .group = output,
      .commands = FOR_ALL, .usual = true, .help = "also print tokens, timings and what the model is told"},
+    {"usage", 0, "usage", "SANDPIPER_USAGE", OPTION_BOOL, TO(usage), .group = output, .commands = FOR_ALL,
+     .help = "print tokens, time and price after each answer"},
     {"show-reasoning", 0, "show_reasoning", "SANDPIPER_SHOW_REASONING", OPTION_BOOL, TO(show_reasoning),
      .group = output, .commands = FOR_ALL, .help = "print the model's reasoning on stderr"},
     {"color", 0, "color", "SANDPIPER_COLOR", OPTION_CHOICE, TO(color), .def = "auto",
