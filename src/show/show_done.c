@@ -70,4 +70,5 @@ void show_done(struct show *s, const struct event *e)
         show_talk(s, e->done.last_output, strlen(e->done.last_output));
     }
     show_computed(s, e);
+    show_total(s, e);
 }
