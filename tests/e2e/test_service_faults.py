@@ -94,7 +94,7 @@ stream_fault("cut after an event", 1, "broke off|lost in the middle", AGAIN, chu
 body_fault("an empty stream", 1, "sent an empty answer", AGAIN, b"", kind="text/event-stream")
 stream_fault("no [DONE] behind the finish", 0, None, None, chunk("enough"), chunk(finish="stop"))
 body_fault("an empty answer", 1, "sent an empty answer", AGAIN, b"")
-body_fault("cut document", 1, "broken JSON: unexpected end", AGAIN, b'{"choices":[{"message":{"content":"Half an')
+body_fault("cut document", 1, "invalid JSON: unexpected end", AGAIN, b'{"choices":[{"message":{"content":"Half an')
 
 
 @fault("reset in the middle", 1, "reset|lost in the middle|broke off", AGAIN)
