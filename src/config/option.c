@@ -18,9 +18,9 @@ const struct option option_table[] = {
      .commands = FOR_ASK | FOR_REQUEST, .usual = true,
      .help = "the question, even if it is the name of a command"},
     {"continue", 'c', NULL, NULL, OPTION_BOOL, TO(go_on), .group = ask, .commands = FOR_ASK, .usual = true,
-     .help = "continue the last session of this folder"},
+     .help = "continue the last session of this folder (-r ID: another)"},
     {"resume", 'r', NULL, NULL, OPTION_STRING, TO(resume), .arg = "ID", .group = ask, .commands = FOR_ASK,
-     .usual = true, .help = "continue another session (sandpiper sessions lists them)"},
+     .help = "continue another session (sandpiper sessions lists them)"},
     {"replay-cells", 0, NULL, NULL, OPTION_BOOL, TO(replay_cells), .group = ask, .commands = FOR_ASK,
      .help = "with -c or -r: run the earlier code again, for its variables"},
     {"no-save", 0, "save", "SANDPIPER_SAVE", OPTION_NOT, TO(save), .def = "true", .group = ask,
@@ -53,6 +53,10 @@ const struct option option_table[] = {
     {"max-tokens-total", 0, "max_tokens_total", "SANDPIPER_MAX_TOKENS_TOTAL", OPTION_INT,
      TO(max_tokens_total), .def = "0", .min = "0", .max = "2000000000", .arg = "N", .group = ask,
      .commands = FOR_ALL, .help = "most tokens per question, in and out; 0: no limit"},
+
+    {"max-cost", 0, "max_cost", "SANDPIPER_MAX_COST", OPTION_NUMBER, TO(max_cost), .def = "0", .min = "0",
+     .max = "1000000", .arg = "DOLLARS", .group = ask, .commands = FOR_ALL,
+     .help = "most dollars per session, where the model's price is known; 0: no limit"},
 
     {"model", 'm', "model", "SANDPIPER_MODEL", OPTION_STRING, TO(model), .arg = "NAME", .group = model,
      .commands = FOR_ALL, .dotenv = true, .usual = true, .help = "the model to ask"},
@@ -155,11 +159,16 @@ const struct option option_table[] = {
      .usual = true, .help = "print only the answer and errors"},
     {"verbose", 'v', "verbose", "SANDPIPER_VERBOSE", OPTION_BOOL, TO(verbose), .group = output,
      .commands = FOR_ALL, .usual = true, .help = "also print tokens, timings and what the model is told"},
+    {"usage", 0, "usage", "SANDPIPER_USAGE", OPTION_BOOL, TO(usage), .group = output, .commands = FOR_ALL,
+     .help = "print tokens, time and price after each answer"},
     {"show-reasoning", 0, "show_reasoning", "SANDPIPER_SHOW_REASONING", OPTION_BOOL, TO(show_reasoning),
      .group = output, .commands = FOR_ALL, .help = "print the model's reasoning on stderr"},
     {"color", 0, "color", "SANDPIPER_COLOR", OPTION_CHOICE, TO(color), .def = "auto",
      .choices = "auto|always|never", .arg = "WHEN", .group = output, .commands = FOR_ALL,
      .help = "use colors: auto, always or never"},
+    {"plain", 0, "render", "SANDPIPER_RENDER", OPTION_CHOICE, TO(render), .def = "auto",
+     .choices = "auto|plain", .group = output, .commands = FOR_ALL,
+     .help = "show answers as the model wrote them, not as rendered Markdown"},
 
     {"trace", 0, NULL, NULL, OPTION_STRING, TO(trace), .arg = "FILE", .group = debug, .commands = FOR_ASK,
      .help = "append every request and reply to FILE, without keys"},
@@ -226,7 +235,7 @@ const struct option *option_by_env(const char *name)
 
 bool option_takes_argument(const struct option *o)
 {
-    return o->type != OPTION_BOOL && o->type != OPTION_NOT;
+    return o->arg != NULL;
 }
 
 const char *nearest_flag(const char *word, size_t len)

@@ -43,7 +43,8 @@ struct attempt {
     bool unmade;                              /* the client failed, so it has created nothing */
     /* private to the attempt and its engine */
     bool begun;
-    char *program, *memory_dir;
+    char *program;
+    int kills;    /* a file with the number of kills for memory; -1: there is none */
     char *name;   /* of the container; NULL: there is no container */
     char *image;  /* of a named sandbox that ran before this program */
     unsigned uid; /* of the container; 0: none of its own */

@@ -55,8 +55,8 @@ static void print_times(const char *name, int64_t *us, int n)
     for (int i = 0; i < n; i++)
         sum += us[i];
     qsort(us, (size_t)n, sizeof *us, by_value);
-    printf("%s_p50_us %lld %s_p99_us %lld %s_mean_us %lld ", name, (long long)us[n / 2], name,
-           (long long)us[n * 99 / 100], name, (long long)(sum / n));
+    printf("%s_p10_us %lld %s_p50_us %lld %s_p99_us %lld %s_mean_us %lld ", name, (long long)us[n / 10], name,
+           (long long)us[n / 2], name, (long long)us[n * 99 / 100], name, (long long)(sum / n));
 }
 
 /* A cell's microseconds, or -1. */
