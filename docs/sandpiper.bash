@@ -36,6 +36,7 @@ _sandpiper() {
     --reasoning-effort) mapfile -t COMPREPLY < <(compgen -W "none minimal low medium high xhigh max" -- "$word") ;;
     --api) mapfile -t COMPREPLY < <(compgen -W "chat_completions responses workers_ai" -- "$word") ;;
     --color) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
+    --figures) mapfile -t COMPREPLY < <(compgen -W "auto off" -- "$word") ;;
     --dialect) mapfile -t COMPREPLY < <(compgen -W "auto native blocks" -- "$word") ;;
     --dotenv) mapfile -t COMPREPLY < <(compgen -W "ask allow ignore" -- "$word") ;;
     help) mapfile -t COMPREPLY < <(compgen -W "all exec config doctor models ps rm gc debug" -- "$word") ;;

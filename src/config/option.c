@@ -144,6 +144,9 @@ const struct option option_table[] = {
     {"color", 0, "color", "SANDPIPER_COLOR", OPTION_CHOICE, TO(color), .def = "auto",
      .choices = "auto|always|never", .arg = "WHEN", .group = output, .commands = FOR_ALL,
      .help = "use colors: auto, always or never"},
+    {"figures", 0, "figures", "SANDPIPER_FIGURES", OPTION_CHOICE, TO(figures), .def = "auto",
+     .choices = "auto|off", .arg = "HOW", .group = output, .commands = FOR_ASK,
+     .help = "show figures in the terminal: auto or off"},
 
     {"trace", 0, NULL, NULL, OPTION_STRING, TO(trace), .arg = "FILE", .group = debug, .commands = FOR_ASK,
      .help = "append every request and reply to FILE, without keys"},

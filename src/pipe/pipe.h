@@ -13,6 +13,7 @@ struct agent;
 struct error;
 struct loop;
 struct pipe;
+struct show_decoder;
 
 enum stdin_mode {
     STDIN_AUTO,
@@ -31,6 +32,7 @@ struct pipe_options {
     int closed;               /* fd_open_standard()'s mask; a closed stdin means no data, without a notice */
     const char *const *files; /* --add; ends with NULL; may be NULL */
     int64_t data_size;        /* size of /mnt/data in bytes; 0: 256 MiB */
+    const struct show_decoder *decoder; /* of figures, for a terminal; or NULL */
 };
 
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop);

@@ -9,6 +9,7 @@
 struct agent;
 struct error;
 struct loop;
+struct show_decoder;
 struct term;
 
 /* Is a model in the service's cached list? UNCHECKED: there is no such list. */
