@@ -1,5 +1,5 @@
 # sandpiper: make, make run, make test, make check, make probe, make bench, make fuzz, make lint, make install,
-# make image, make local-model.
+# make uninstall, make image, make local-model.
 # One file, no recursion. Objects lie under build/MODE, so release, asan and fuzz never mix: make MODE=asan.
 
 VERSION  = 0.1.0
@@ -51,11 +51,11 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run test check test-model probe image local-model install
+.PHONY: all clean unit run test check test-model probe image local-model install uninstall
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
-SETS_UP  = run test check image local-model clean $(if $(SANDPIPER_BIN),probe)
+SETS_UP  = run test check image local-model clean uninstall $(if $(SANDPIPER_BIN),probe)
 ifneq ($(filter-out $(SETS_UP),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(shell src/setup/packages.sh build --check >&2)
@@ -85,10 +85,17 @@ local-model:
 	@/usr/bin/python3 src/setup/local_model.py fetch
 	@/usr/bin/python3 src/setup/local_model.py serve
 
+# What is installed, and where: file, folder beneath PREFIX, name. The shells look for completions in these folders.
+SHARE    = src/setup/completion/sandpiper.bash:share/bash-completion/completions/sandpiper \
+           src/setup/completion/_sandpiper:share/zsh/site-functions/_sandpiper \
+           src/setup/completion/sandpiper.fish:share/fish/vendor_completions.d/sandpiper.fish \
+           docs/sandpiper.1:share/man/man1/sandpiper.1
+STRIP   ?= -s
 install: build/sandpiper
-	install -D -m 755 build/sandpiper $(DESTDIR)$(PREFIX)/bin/sandpiper
-	install -D -m 644 docs/sandpiper.1 $(DESTDIR)$(PREFIX)/share/man/man1/sandpiper.1
-	install -D -m 644 docs/sandpiper.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sandpiper
+	install $(STRIP) -D -m 755 build/sandpiper $(DESTDIR)$(PREFIX)/bin/sandpiper
+	@for f in $(SHARE); do install -D -m 644 "$${f%%:*}" "$(DESTDIR)$(PREFIX)/$${f#*:}" || exit 1; done
+uninstall:
+	rm -f $(foreach f,bin/sandpiper $(SHARE),'$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)))')
 
 build/sandpiper: $(PROGRAM)
 	@mkdir -p build && ln -sf $(MODE)/sandpiper $@

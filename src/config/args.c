@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/scrub.h"
 #include "chat/conversation.h"
 #include "config/option.h"
@@ -105,6 +106,11 @@ static int short_options(struct args *a, char *const *argv, struct error *err)
     return 1;
 }
 
+static bool one_edit_away(const char *a, const char *b)
+{
+    return edit_distance(a, strlen(a), b, strlen(b)) == 1;
+}
+
 static int first_word(struct args *a, const char *word, bool *is_command, struct error *err)
 {
     static const struct {
@@ -130,7 +136,7 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
                              word, word);
     /* "doctr" is not a question. A word further from any command is left to the model. */
     for (size_t i = 0; i < countof(commands); i++)
-        if (strlen(commands[i].word) >= 4 && name_one_edit_away(word, commands[i].word))
+        if (strlen(commands[i].word) >= 4 && one_edit_away(word, commands[i].word))
             return error_set(err, ERROR_USAGE, 0,
                              "unknown command \"%s\"; did you mean %s?\n"
                              "To ask it as a question: sandpiper -p \"%s\"",

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "config/option.h"
 #include "config/profile.h"
 #include "config/value.h"

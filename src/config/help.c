@@ -56,9 +56,9 @@ static const char codes[] = "\n"
 static const struct topic {
     const char *name;
     int here;
-    const char *text, *groups, *also, *tail;
+    const char *line, *text, *groups, *also, *tail;
 } topics[] = {
-    {"exec", FOR_EXEC,
+    {"exec", FOR_EXEC, "run Python in the sandbox, without a model",
      "Usage: sandpiper exec [OPTION]... [FILE|-] [ARG]...\n"
      "       sandpiper exec [OPTION]... -c CODE [ARG]...\n"
      "       COMMAND | sandpiper exec FILE     stdin is data for the code\n\n"
@@ -71,13 +71,13 @@ static const struct topic {
      "\n"
      "Exit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
      "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n"},
-    {"config", FOR_CONFIG,
+    {"config", FOR_CONFIG, "show settings and their sources",
      "Usage: sandpiper config [OPTION]...\n\n"
      "Prints every setting and where it comes from, as YAML that can be used as\n"
      "config.yaml; keys are masked. Options given with it show what they would change\n"
      "(sandpiper help all lists them).\n",
      "", " provider model base-url config help ", ""},
-    {"doctor", FOR_CONFIG,
+    {"doctor", FOR_CONFIG, "check key, model and sandbox",
      "Usage: sandpiper doctor [OPTION]...\n\n"
      "Starts a sandbox with each engine, runs some code in it, and says which engines\n"
      "work, which limits they enforce, which are weaker and why, and how to fix one\n"
@@ -89,7 +89,7 @@ static const struct topic {
      "Exit codes: 0 an engine and the model work, 3 no engine works, otherwise as for\n"
      "a question: 2 no model is configured, 77 the key was refused, 75 try again\n"
      "later, 1 anything else.\n"},
-    {"models", FOR_CONFIG | FOR_MODELS,
+    {"models", FOR_CONFIG | FOR_MODELS, "list the models of the service",
      "Usage: sandpiper models [OPTION]... [TEXT]\n\n"
      "Lists the models of the configured service with what it says about them:\n"
      "context window in tokens, tools, dollars per million tokens in and out, last\n"
@@ -99,12 +99,12 @@ static const struct topic {
      "\n"
      "Exit codes: 0, 1 no list or no such name, 2 nothing is configured, 75 try again\n"
      "later, 77 the key was refused.\n"},
-    {"ps", FOR_CONFIG | FOR_PS,
+    {"ps", FOR_CONFIG | FOR_PS, "list the named sandboxes",
      "Usage: sandpiper ps [--json]\n\n"
      "Lists the named sandboxes: engine, the process that uses it, age, idle time and\n"
      "when it expires, memory in use.\n",
      "", " json config help ", ""},
-    {"rm", FOR_CONFIG | FOR_RM,
+    {"rm", FOR_CONFIG | FOR_RM, "remove named sandboxes",
      "Usage: sandpiper rm NAME...\n"
      "       sandpiper rm --all [-f]\n\n"
      "Removes named sandboxes with everything in them and says which. At a terminal\n"
@@ -113,12 +113,12 @@ static const struct topic {
      "\n"
      "Exit codes: 0, 1 the answer was no, 2 there is no sandbox of that name, 3 a\n"
      "program is using it, or its engine cannot remove it.\n"},
-    {"gc", FOR_CONFIG,
+    {"gc", FOR_CONFIG, "remove what killed programs left",
      "Usage: sandpiper gc\n\n"
      "Removes what killed programs left behind: containers, control groups, folders.\n"
      "Every start of sandpiper does this too, in the background.\n",
      "", " config help ", "\nExit codes: 0 nothing is left, 1 something could not be removed.\n"},
-    {"debug", FOR_REPLY,
+    {"debug", FOR_REPLY, "how replies are read, what would be sent",
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"
      "       sandpiper debug request [OPTION]... QUESTION\n\n"
      "debug reply reads the raw body of a service's reply and prints how sandpiper\n"
@@ -211,6 +211,20 @@ static void help_all(struct buf *out)
     }
     buf_addstr(out, codes);
     buf_addstr(out, "Manual: man sandpiper.\n");
+}
+
+const char *help_page(size_t i, const char **line)
+{
+    *line = i < countof(topics) ? topics[i].line : NULL;
+    return i < countof(topics) ? topics[i].name : NULL;
+}
+
+bool help_shows(const char *page, const struct option *o)
+{
+    for (size_t i = 0; page && i < countof(topics); i++)
+        if (strcmp(page, topics[i].name) == 0)
+            return belongs(&topics[i], o);
+    return o->commands & FOR_ASK;
 }
 
 const char *help_find(const char *word)

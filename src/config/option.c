@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "config/config.h"
 
 #define TO(member) .offset = offsetof(struct config, member)
@@ -206,56 +207,6 @@ const struct option *option_by_env(const char *name)
 bool option_takes_argument(const struct option *o)
 {
     return o->type != OPTION_BOOL && o->type != OPTION_NOT;
-}
-
-/* Number of edits from a to b: insert, remove, replace, or swap two neighbours. A word over 31 bytes is not a
- * typo. */
-static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
-{
-    unsigned d[3][33];
-
-    if (na > 31 || nb > 31)
-        return 99;
-    for (size_t j = 0; j <= nb; j++)
-        d[0][j] = (unsigned)j;
-    for (size_t i = 1; i <= na; i++) {
-        unsigned *row = d[i % 3], *up = d[(i + 2) % 3], *up2 = d[(i + 1) % 3];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= nb; j++) {
-            unsigned best = up[j - 1] + (a[i - 1] != b[j - 1]);
-            if (up[j] + 1 < best)
-                best = up[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best)
-                best = up2[j - 2] + 1;
-            row[j] = best;
-        }
-    }
-    return d[na % 3][nb];
-}
-
-bool name_one_edit_away(const char *a, const char *b)
-{
-    return distance(a, strlen(a), b, strlen(b)) == 1;
-}
-
-const char *nearest_name(const char *word, size_t len, const char *const *names)
-{
-    const char *best = NULL;
-    unsigned least = 99;
-
-    for (; *names; names++) {
-        size_t n = strlen(*names);
-        unsigned d = distance(word, len, *names, n);
-        if (d > 0 && len >= 3 && n > len && strncmp(*names, word, len) == 0)
-            d = 1; /* a prefix counts as a typo */
-        if (d < least) {
-            least = d;
-            best = *names;
-        }
-    }
-    return least <= 1 + len / 4 && least < len ? best : NULL;
 }
 
 const char *nearest_flag(const char *word, size_t len)

@@ -1,6 +1,6 @@
-/* option.h - the table of options: flag, letter, YAML key, environment variable, type, default, range, help.
- * The command line, the environment, config.yaml, --help, "sandpiper config" and the test of the manual page
- * all use it.
+/* option.h - the table of options: flag, letter, YAML key, environment variable, type, default, range,
+ * help. The command line, the environment, config.yaml, --help, "sandpiper config" and the test of the
+ * manual page all use it.
  */
 #ifndef CONFIG_OPTION_H
 #define CONFIG_OPTION_H
@@ -71,15 +71,17 @@ const struct option *option_by_key(const char *key);
 const struct option *option_by_env(const char *name);
 bool option_takes_argument(const struct option *o);
 
-bool name_one_edit_away(const char *a, const char *b);
-/* The name (names ends with NULL) that word is most likely a misspelling of, or NULL. */
-const char *nearest_name(const char *word, size_t len, const char *const *names);
 const char *nearest_flag(const char *word, size_t len);
 const char *nearest_key(const char *word);
 
-/* The text of --help. topic: what help_find() gave for a word ("all", the name of a command), or NULL for the
- * first screen. */
+/* The text of --help. topic: what help_find() gave for a word ("all", the name of a command), or NULL for
+ * the first screen. */
 void option_help(struct buf *out, const char *topic);
 const char *help_find(const char *word); /* NULL: there is no such page */
+/* The name of the i-th page, each but "all"; *line is what it is about, in a few words. NULL: there are no
+ * more. */
+const char *help_page(size_t i, const char **line);
+/* Does that page list the option? NULL: the options of a question. */
+bool help_shows(const char *page, const struct option *o);
 
 #endif

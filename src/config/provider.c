@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "config/embedded.h"
 #include "config/fields.h"
 #include "config/option.h"

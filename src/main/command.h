@@ -30,6 +30,8 @@ int cmd_models(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);
 int cmd_debug_reply(struct config *c, int closed);
+/* words: those behind the program's name, the last unfinished */
+int cmd_complete(char *const *words, size_t n);
 int cmd_debug_request(struct config *c, int closed); /* in cmd_ask.c: all of ask except the sending */
 
 /* print.c: the only place where main writes to stderr. Everything may be untrusted and is scrubbed. */

@@ -2,24 +2,32 @@
 #include "term/commands.h"
 
 #include <ctype.h>
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
+#include "term/private.h"
 
-#define WORD_MAX_LEN 24
+static const char *const off[] = {"off", NULL};
 
 const struct command commands[] = {
-    {COMMAND_HELP, "/help", "", "this list"},
-    {COMMAND_CODE, "/code", "", "the code that ran for the last question"},
-    {COMMAND_RETRY, "/retry", "", "ask the last question again if it got no answer"},
-    {COMMAND_CLEAR, "/clear", "", "clear the conversation; variables are kept"},
-    {COMMAND_RESET, "/reset", "", "restart Python: variables are cleared, files and conversation kept"},
-    {COMMAND_MODEL, "/model", "[NAME]", "change the model; without NAME: show it"},
-    {COMMAND_SYSTEM, "/system", "[TEXT|off]", "set custom instructions; without TEXT: show them"},
-    {COMMAND_EXIT, "/exit", "", "end (also /quit and Ctrl-D)"},
-    {COMMAND_EXIT, "/quit", NULL, NULL},
-    {COMMAND_NONE, NULL, NULL, NULL},
+    {"/help", "help ?", "[COMMAND|all]", "this list, or more about one command", .run = obey_help,
+     .names = names_of_commands, .usual = true},
+    {"/code", NULL, "", "the code that ran for the last question", .run = obey_code, .usual = true},
+    {"/retry", NULL, "", "ask the last question again if it got no answer", .run = obey_retry, .usual = true},
+    {"/clear", NULL, "", "clear the conversation; variables are kept", .run = obey_clear, .usual = true},
+    {"/reset", NULL, "", "restart Python: variables cleared, the rest kept", .run = obey_reset, .usual = true,
+     .more = "Starts a fresh Python: variables and imports are gone. Files and the\n"
+             "conversation are kept, and the model is told with the next question.\n"},
+    {"/model", NULL, "[NAME]", "change the model; without NAME: show it", .run = obey_model,
+     .names = names_of_models, .usual = true,
+     .more = "The conversation goes on with the new model. Tab completes names.\n"},
+    {"/system", NULL, "[TEXT|off]", "set custom instructions; without TEXT: show them", .run = obey_system,
+     .words = off, .usual = true, .more = "TEXT is added to what the model is told before every question.\n"},
+    {"/exit", "/quit exit quit exit() quit() :q", "", "end (also quit, :q and Ctrl-D)", .run = obey_exit,
+     .usual = true},
+    {NULL, .argument = "LINE", .run = obey_unknown},
 };
 
 const char *const *command_words(void)
@@ -31,6 +39,30 @@ const char *const *command_words(void)
     return words;
 }
 
+/* Is this word, of n bytes, the name or an alias of c? */
+static bool is_called(const struct command *c, const char *word, size_t n)
+{
+    const char *a = c->aliases ? c->aliases : "";
+
+    if (strlen(c->name) == n && !strncmp(c->name, word, n))
+        return true;
+    for (size_t len; *a; a += len + strspn(a + len, " ")) {
+        len = strcspn(a, " ");
+        if (len == n && !strncmp(a, word, n))
+            return true;
+    }
+    return false;
+}
+
+static const struct command *called(const char *word, size_t n)
+{
+    const struct command *c = commands;
+
+    while (c->name && !is_called(c, word, n))
+        c++;
+    return c;
+}
+
 static size_t word_length(const char *line)
 {
     size_t n = 1;
@@ -40,62 +72,78 @@ static size_t word_length(const char *line)
     return n;
 }
 
-enum command_id command_find(const char *line, const char **argument)
+static size_t length_without_blanks(const char *s)
 {
-    size_t n;
+    size_t len = strlen(s);
 
-    *argument = "";
-    if (*line != '/')
-        return COMMAND_NONE;
-    n = word_length(line);
-    if ((line[n] && !isspace((unsigned char)line[n])) || strchr(line, '\n'))
-        return COMMAND_NONE;
-    *argument = line + n + strspn(line + n, " \t");
-    for (const struct command *c = commands; c->name; c++)
-        if (strlen(c->name) == n && !strncmp(c->name, line, n))
-            return c->id;
-    return COMMAND_UNKNOWN;
+    while (len && isspace((unsigned char)s[len - 1]))
+        len--;
+    return len;
 }
 
-/* Number of letters to change, add, drop or swap with the next one to make b from a; both have at most
- * WORD_MAX_LEN. */
-static size_t distance(const char *a, size_t na, const char *b, size_t nb)
+static char *trimmed(const char *s)
 {
-    size_t d[WORD_MAX_LEN + 1][WORD_MAX_LEN + 1];
+    s += strspn(s, " \t");
+    return xmemdup0(s, length_without_blanks(s));
+}
 
-    for (size_t i = 0; i <= na; i++)
-        for (size_t j = 0; j <= nb; j++) {
-            size_t best = i ? d[i - 1][j] + 1 : j;
+const struct command *command_find(const char *line, char **argument)
+{
+    const struct command *c;
+    size_t n;
 
-            if (i && j) {
-                size_t change = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]), more = d[i][j - 1] + 1;
+    *argument = NULL;
+    if (strchr(line, '\n'))
+        return NULL;
+    n = *line == '/' ? word_length(line) : length_without_blanks(line);
+    if (*line == '/' && line[n] && !isspace((unsigned char)line[n]))
+        return NULL;
+    c = called(line, n);
+    if (!c->name && *line != '/')
+        return NULL;
+    *argument = trimmed(c->name ? line + n : line);
+    return c;
+}
 
-                best = change < best ? change : best;
-                best = more < best ? more : best;
-            }
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
-                best = d[i - 2][j - 2] + 1;
-            d[i][j] = best;
-        }
-    return d[na][nb];
+const struct command *command_named(const char *name)
+{
+    autofree char *word = xasprintf("%s%s", *name == '/' ? "" : "/", name);
+    const struct command *c = called(word, strlen(word));
+
+    return c->name ? c : NULL;
 }
 
 const char *command_nearest(const char *line)
 {
-    size_t n = word_length(line), best = (size_t)-1;
-    const char *name = commands[0].name;
+    return nearest_name(line, word_length(line), command_words());
+}
 
-    if (n > WORD_MAX_LEN)
-        n = WORD_MAX_LEN;
-    for (const struct command *c = commands; c->name; c++) {
-        size_t d = distance(line, n, c->name, strlen(c->name));
+/* Tab: a command at the start of the line, or the argument of one. */
+struct candidates command_complete(void *term, const char *line, size_t start)
+{
+    size_t n = *line == '/' ? word_length(line) : 0;
+    const struct command *c = n && start > n ? called(line, n) : NULL;
 
-        if (n > 1 && !strncmp(c->name, line, n))
-            d = 0; /* a is a prefix of b */
-        if (d < best) {
-            best = d;
-            name = c->name;
-        }
-    }
-    return name;
+    if (!start)
+        return (struct candidates){.words = *line == '/' ? command_words() : NULL};
+    if (!c || !c->name || strspn(line + n, " ") != start - n) /* the first word of the argument only */
+        return (struct candidates){0};
+    return (struct candidates){.words = c->names ? c->names(term) : c->words, .files = c->files};
+}
+
+bool command_obey(struct term *t, const char *line)
+{
+    autofree char *argument = NULL;
+    const struct command *c = command_find(line, &argument);
+
+    if (!c)
+        return false;
+    if (*argument && !*c->argument)
+        term_sayf(t, NOTICE_ERROR,
+                  "%s takes no argument. (To ask this as a question, put a space before it.)", c->name);
+    else if (!*argument && *c->argument && *c->argument != '[')
+        term_sayf(t, NOTICE_ERROR, "%s needs an argument: %s %s", c->name, c->name, c->argument);
+    else
+        c->run(t, argument);
+    return true;
 }

@@ -1,34 +1,48 @@
-/* commands.h - the table of the chat's commands, such as /help. */
+/* commands.h - the table of the chat's commands, such as /help. A command is one row in commands.c and one
+ * function in a cmd_*.c; finding, checking of the argument, /help and Tab come from the row.
+ */
 #ifndef TERM_COMMANDS_H
 #define TERM_COMMANDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-enum command_id {
-    COMMAND_HELP,
-    COMMAND_EXIT,
-    COMMAND_CLEAR,
-    COMMAND_RESET,
-    COMMAND_RETRY,
-    COMMAND_MODEL,
-    COMMAND_SYSTEM,
-    COMMAND_CODE,
-    COMMAND_NONE,    /* a question */
-    COMMAND_UNKNOWN, /* looks like a command, but is not in the table */
-};
+#include "term/editor.h"
+
+struct term;
 
 struct command {
-    enum command_id id;
-    const char *name, *argument, *help;
+    const char *name; /* "/help" */
+    /* Other ways to say it, between blanks, or NULL. One that begins with no slash counts only if it is alone
+     * on the line. */
+    const char *aliases;
+    const char *argument; /* its shape: "" takes none, "[TEXT]" may be left out, "FILE" is needed */
+    const char *help;     /* one line of at most 55 columns; NULL: not listed */
+    const char *more;     /* what "/help COMMAND" adds, lines of at most 79 columns; or NULL */
+    /* argument: "" if there is none; without blanks around it. Not kept. */
+    void (*run)(struct term *t, const char *argument);
+    /* What Tab completes in the argument. At most one of the three. Both lists end with NULL; that of names
+     * is valid until its next call. */
+    const char *const *words;
+    const char *const *(*names)(struct term *t);
+    bool files;
+    bool usual; /* on the first screen of /help */
 };
 
 extern const struct command commands[]; /* ends with a NULL name */
-const char *const *command_words(void); /* the names, ended by NULL, for completion */
+const char *const *command_words(void); /* the names with a slash, ended by NULL */
 
-/* Which command a line is. A command is a slash and letters, so "/usr/bin is what?" is a question. *argument
- * points into line, after the command and blanks ("" if there is no argument). */
-enum command_id command_find(const char *line, const char **argument);
-/* The command that is spelled most like an unknown one. Never NULL. */
+/* The command that a line is, or NULL for a question. A command is a slash and letters, so "/usr/bin is
+ * what?" is a question, and so is a text of several lines. The last row, whose name is NULL, stands for a
+ * command that does not exist; its argument is the line. *argument is what follows, for the caller to free.
+ */
+const struct command *command_find(const char *line, char **argument);
+/* The row of "model" or "/model", or NULL. */
+const struct command *command_named(const char *name);
+/* The command that was probably meant by an unknown one, or NULL. */
 const char *command_nearest(const char *line);
+struct candidates command_complete(void *term, const char *line, size_t start); /* for editor.h */
+/* Find the command of a line and run it. False: it is a question. */
+bool command_obey(struct term *t, const char *line);
 
 #endif

@@ -41,11 +41,10 @@
 
 struct editor {
     struct loop *loop;
-    const char *const *words, *const *matching; /* matching: the words being searched now */
-    const char *behind;                         /* the word after which other words are completed */
-    const char *const *(*names)(void *ctx);
-    void *names_ctx;
-    bool fancy; /* the terminal understands escape sequences */
+    struct candidates (*complete)(void *ctx, const char *line, size_t start);
+    void *complete_ctx;
+    const char *const *matching; /* the words that are searched now */
+    bool fancy;                  /* the terminal understands escape sequences */
     struct keys keys;
     char queue[8]; /* what readline may read now */
     size_t queued;
@@ -164,29 +163,15 @@ static char *next_word(const char *text, int state)
     return NULL;
 }
 
-static bool is_behind(const struct editor *e, int start)
-{
-    size_t n = e->behind ? strlen(e->behind) : 0;
-
-    return n && start == (int)n + 1 && !strncmp(rl_line_buffer, e->behind, n) && rl_line_buffer[n] == ' ';
-}
-
 static char **complete(const char *text, int start, int end)
 {
     struct editor *e = the_editor;
+    struct candidates c = e->complete(e->complete_ctx, rl_line_buffer, (size_t)start);
 
     (void)end;
-    rl_attempted_completion_over = 1; /* never complete file names */
-    e->matching = start == 0 && *text == '/' ? e->words : is_behind(e, start) ? e->names(e->names_ctx) : NULL;
-    return e->matching ? rl_completion_matches(text, next_word) : NULL;
-}
-
-void editor_complete_behind(struct editor *e, const char *word, const char *const *(*names)(void *ctx),
-                            void *ctx)
-{
-    e->behind = word;
-    e->names = names;
-    e->names_ctx = ctx;
+    rl_attempted_completion_over = !c.files; /* otherwise readline completes file names */
+    e->matching = c.words;
+    return c.words ? rl_completion_matches(text, next_word) : NULL;
 }
 
 static void setup_readline(void)
@@ -223,7 +208,9 @@ static void setup_locale(void)
         setenv("LC_ALL", "C.UTF-8", 1);
 }
 
-struct editor *editor_new(struct loop *loop, const char *const *words, struct error *err)
+struct editor *editor_new(struct loop *loop,
+                          struct candidates (*complete_fn)(void *ctx, const char *line, size_t start),
+                          void *ctx, struct error *err)
 {
     struct editor *e;
 
@@ -233,7 +220,8 @@ struct editor *editor_new(struct loop *loop, const char *const *words, struct er
     }
     e = xcalloc(1, sizeof *e);
     e->loop = loop;
-    e->words = words;
+    e->complete = complete_fn;
+    e->complete_ctx = ctx;
     e->fancy = show_is_terminal(STDOUT_FILENO);
     if (modes_open(err) < 0) {
         free(e);

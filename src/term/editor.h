@@ -5,6 +5,7 @@
 #define TERM_EDITOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct buf;
 struct editor;
@@ -18,14 +19,17 @@ enum editor_end {
     EDITOR_FATAL,   /* SIGTERM, SIGHUP */
 };
 
-/* words: completed by Tab at the start of a line; ends with NULL, not copied, must outlive the editor. */
-struct editor *editor_new(struct loop *loop, const char *const *words, struct error *err);
-void editor_free(struct editor *e); /* restores the terminal's modes */
+/* What Tab may put at one place of a line. */
+struct candidates {
+    const char *const *words; /* ends with NULL; valid until the next call; or NULL */
+    bool files;               /* or the names of files here */
+};
 
-/* What Tab completes after "WORD " at the start of a line: names(ctx) returns the candidates, ending with
- * NULL and valid until its next call. */
-void editor_complete_behind(struct editor *e, const char *word, const char *const *(*names)(void *ctx),
-                            void *ctx);
+/* start: offset in line of the word that is completed. */
+struct editor *editor_new(struct loop *loop,
+                          struct candidates (*complete)(void *ctx, const char *line, size_t start), void *ctx,
+                          struct error *err);
+void editor_free(struct editor *e); /* restores the terminal's modes */
 
 enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *line);
 /* Around other output while a line is edited: take the line off the screen, and put it back. Without a line

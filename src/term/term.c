@@ -2,6 +2,7 @@
 #include "term/term.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 #include "agent/agent.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/inputs.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/remedy.h"
@@ -18,24 +18,7 @@
 #include "show/show.h"
 #include "term/commands.h"
 #include "term/editor.h"
-#include "term/history.h"
-
-struct term {
-    struct term_options o;
-    struct loop *loop;
-    struct agent *agent; /* while the chat runs */
-    struct editor *editor;
-    struct history history;
-    struct inputs files; /* for the first question */
-    struct show *show;
-    struct show_text *text;
-    char *greeting, *system;
-    char *prompt, *more;
-    bool own;                  /* the running cell is the user's own, so its code is not shown */
-    char *stopped;             /* what happened to the code that Ctrl-C ended; NULL: it ended none */
-    enum question_status last; /* of the last question */
-    int broken;                /* exit code after a write error on stdout */
-};
+#include "term/private.h"
 
 static void open_screen(struct term *t)
 {
@@ -69,12 +52,11 @@ struct term *term_new(const struct term_options *o, struct loop *loop, struct er
     t->loop = loop;
     t->greeting = xstrdup(o->greeting);
     t->system = o->system && *o->system ? xstrdup(o->system) : NULL;
-    if (inputs_open(&t->files, o->files, err) < 0 || !(t->editor = editor_new(loop, command_words(), err))) {
+    if (inputs_open(&t->files, o->files, err) < 0
+        || !(t->editor = editor_new(loop, command_complete, t, err))) {
         term_free(t);
         return NULL;
     }
-    if (o->models)
-        editor_complete_behind(t->editor, "/model", o->models, o->ctx);
     open_screen(t);
     if (history_open(&t->history, o->history_path, &e) < 0) {
         error_wrap(&e, "no history is kept");
@@ -149,16 +131,33 @@ void term_event(void *ctx, const struct event *e)
     editor_show(t->editor);
 }
 
-static void say(struct term *t, enum notice_level level, const char *text)
+void term_say(struct term *t, enum notice_level level, const char *text)
 {
     show_line(t->show, level, text);
 }
 
-static void say_error(struct term *t, const struct error *err)
+void term_sayf(struct term *t, enum notice_level level, const char *format, ...)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+    va_list args;
+
+    va_start(args, format);
+    buf_vaddf(&line, format, args);
+    va_end(args);
+    term_say(t, level, buf_str(&line));
+}
+
+void term_print(struct term *t, const char *text, size_t len)
+{
+    text_written(t, show_text_feed(t->text, text, len));
+    text_written(t, show_text_end(t->text));
+}
+
+void term_say_error(struct term *t, const struct error *err)
 {
     autofree char *message = error_message(err);
 
-    say(t, NOTICE_ERROR, message);
+    term_say(t, NOTICE_ERROR, message);
 }
 
 /* Three double quotes alone on a line. */
@@ -225,9 +224,9 @@ static int attach(struct term *t)
         autofree char *line = xasprintf(
             "Stopped. %s was not added; to add it, start sandpiper again with --add.", path);
 
-        say(t, NOTICE_INFO, line);
+        term_say(t, NOTICE_INFO, line);
     } else if (r < 0) {
-        say_error(t, &err);
+        term_say_error(t, &err);
     }
     inputs_release(&t->files);
     return r;
@@ -239,11 +238,11 @@ static void tell_stopped(struct term *t, bool again)
     autofree char *line = xasprintf("%s%s", t->stopped ? t->stopped : "Stopped.",
                                     again ? " /retry asks again." : "");
 
-    say(t, NOTICE_INFO, line);
+    term_say(t, NOTICE_INFO, line);
     free(steal(&t->stopped));
 }
 
-static void after_question(struct term *t, enum question_status status)
+void term_after_question(struct term *t, enum question_status status)
 {
     show_status(t->show, NULL);
     t->last = status;
@@ -253,56 +252,31 @@ static void after_question(struct term *t, enum question_status status)
     }
     if (question_has_answer(status) || loop_fatal(t->loop) || !agent_can_retry(t->agent))
         return;
-    say(t, NOTICE_INFO,
-        status != QUESTION_NO_SANDBOX ? "/retry asks again"
-                                      : "/retry asks again once that is fixed (for an option such as "
-                                        "--sandbox: quit, start again with it)");
+    term_say(t, NOTICE_INFO,
+             status != QUESTION_NO_SANDBOX ? "/retry asks again"
+                                           : "/retry asks again once that is fixed (for an option such as "
+                                             "--sandbox: quit, start again with it)");
 }
 
-static void ask(struct term *t, const struct buf *message)
+void term_ask(struct term *t, const char *question, size_t len)
 {
     struct error err = {0};
 
     loop_arm(t->loop);
-    if (message->full) {
-        autofree char *line = xasprintf("the question was not asked: it is longer than 1 MiB; %s",
-                                        remedy(REMEDY_ADD_FILE, true));
-
-        say(t, NOTICE_ERROR, line);
-        return;
-    }
     if (t->files.n && attach(t) < 0)
         return;
     show_asking(t->show, NULL);
-    after_question(t, agent_ask(t->agent, buf_str(message), message->len, &err));
+    term_after_question(t, agent_ask(t->agent, question, len, &err));
 }
 
-static void retry(struct term *t)
-{
-    struct error err = {0};
-
-    if (!agent_can_retry(t->agent)) {
-        say(t, NOTICE_INFO,
-            !agent_question_number(t->agent) ? "Nothing to retry: no question was asked yet."
-            : question_has_answer(t->last)
-                ? "Nothing to retry: the last question was answered."
-                : "Nothing to retry: part of an answer was given. Ask the question again.");
-        return;
-    }
-    loop_arm(t->loop);
-    show_asking(t->show, NULL);
-    after_question(t, agent_retry(t->agent, &err));
-}
-
-/* "!x + 1": run a line of the user's own. */
-static void run(struct term *t, const char *code)
+void term_run_code(struct term *t, const char *code)
 {
     struct error err = {0};
     int r;
 
     code += strspn(code, " \t");
     if (blank(code)) {
-        say(t, NOTICE_INFO, "!CODE runs Python in the same interpreter, for example: !x + 1");
+        term_say(t, NOTICE_INFO, "!CODE runs Python in the same interpreter, for example: !x + 1");
         return;
     }
     loop_arm(t->loop);
@@ -312,143 +286,25 @@ static void run(struct term *t, const char *code)
     t->own = false;
     show_status(t->show, NULL);
     if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop))
-        say(t, NOTICE_INFO, "Stopped before the code ran.");
+        term_say(t, NOTICE_INFO, "Stopped before the code ran.");
     else if (r < 0)
-        say_error(t, &err);
+        term_say_error(t, &err);
     else if (t->stopped)
         tell_stopped(t, false);
 }
 
-static void help(struct term *t)
+/* A command, a line of Python, or a question. */
+static void obey(struct term *t, const struct buf *message)
 {
-    struct buf table autorelease(buf_release) = BUF_INIT(0), out autorelease(buf_release) = BUF_INIT(0);
+    const char *line = buf_str(message);
 
-    for (const struct command *c = commands; c->name; c++)
-        if (c->help) {
-            autofree char *usage = xasprintf("%s %s", c->name, c->argument);
-
-            buf_addf(&table, "%-19s %s\n", usage, c->help);
-        }
-    buf_addstr(&table, "!CODE               run Python in the same interpreter\n"
-                       " /...                a question that starts with a slash: put a space first\n"
-                       "a line ending in \\  continues, as does a block between lines of \"\"\"\n"
-                       "Ctrl-C              stops the current step, twice kills the code\n"
-                       "Ctrl-R              searches the history\n");
-    show_wrap_lines(&out, buf_str(&table), 1);
-    text_written(t, show_text_feed(t->text, out.data, out.len));
-    text_written(t, show_text_end(t->text));
-}
-
-static void code(struct term *t)
-{
-    const char *text = agent_last_code(t->agent);
-
-    if (!text) {
-        say(t, NOTICE_INFO, "no question has run code yet");
-        return;
-    }
-    text_written(t, show_text_feed(t->text, text, strlen(text)));
-    text_written(t, show_text_end(t->text));
-}
-
-static void reset(struct term *t)
-{
-    struct error err = {0};
-
-    loop_arm(t->loop);
-    show_status(t->show, "Restarting Python...");
-    if (agent_reset(t->agent, &err) < 0) {
-        show_status(t->show, NULL);
-        say_error(t, &err);
-        return;
-    }
-    show_status(t->show, NULL);
-    say(t, NOTICE_INFO, "Python restarted: variables cleared, files kept.");
-}
-
-static void model(struct term *t, const char *name)
-{
-    struct error err = {0};
-    const char *now = NULL;
-
-    if (!t->o.model)
-        return;
-    int known = t->o.model(t->o.ctx, *name ? name : NULL, &now, &err);
-    if (known < 0) {
-        say_error(t, &err);
-        return;
-    }
-    autofree char *line = xasprintf(!*name ? "The model is \"%s\"." : "Model set to \"%s\"%s.", now,
-                                    known == TERM_MODEL_LISTED     ? ""
-                                    : known == TERM_MODEL_UNLISTED ? ", which is not in the service's list"
-                                                                   : " (not checked)");
-    say(t, NOTICE_INFO, line);
-    show_asking(t->show, now);
-    show_status(t->show, NULL);
-}
-
-static void set_system(struct term *t, const char *text)
-{
-    bool off = !strcmp(text, "off");
-
-    if (*text) {
-        free(t->system);
-        t->system = off ? NULL : xstrdup(text);
-        agent_set_system(t->agent, off ? NULL : text);
-    }
-    autofree char *line = t->system ? xasprintf("Custom instructions: %s", t->system) : NULL;
-    say(t, NOTICE_INFO, line ? line : "No custom instructions set. /system TEXT sets them.");
-}
-
-static void unknown(struct term *t, const char *line)
-{
-    autofree char *text = xasprintf("Unknown command %.*s. Did you mean %s? (/help lists all.)",
-                                    (int)strcspn(line, " \t"), line, command_nearest(line));
-
-    say(t, NOTICE_ERROR, text);
-}
-
-/* Run a command. False ends the chat. */
-static bool obey(struct term *t, const struct buf *message)
-{
-    const char *line = buf_str(message), *argument;
-
-    switch (command_find(line, &argument)) {
-    case COMMAND_HELP:
-        help(t);
-        break;
-    case COMMAND_EXIT:
-        return false;
-    case COMMAND_CLEAR:
-        agent_clear(t->agent);
-        say(t, NOTICE_INFO, "Conversation cleared. Variables are kept.");
-        break;
-    case COMMAND_RESET:
-        reset(t);
-        break;
-    case COMMAND_RETRY:
-        retry(t);
-        break;
-    case COMMAND_MODEL:
-        model(t, argument);
-        break;
-    case COMMAND_SYSTEM:
-        set_system(t, argument);
-        break;
-    case COMMAND_CODE:
-        code(t);
-        break;
-    case COMMAND_UNKNOWN:
-        unknown(t, line);
-        break;
-    case COMMAND_NONE:
-        if (*line == '!')
-            run(t, line + 1);
-        else
-            ask(t, message);
-        break;
-    }
-    return true;
+    if (message->full)
+        term_sayf(t, NOTICE_ERROR, "the question was not asked: it is longer than 1 MiB; %s",
+                  remedy(REMEDY_ADD_FILE, true));
+    else if (*line == '!')
+        term_run_code(t, line + 1);
+    else if (!command_obey(t, line))
+        term_ask(t, line, message->len);
 }
 
 static void greet(struct term *t)
@@ -462,12 +318,12 @@ static void greet(struct term *t)
 int term_run(struct term *t, struct agent *a)
 {
     struct buf message = BUF_INIT(QUESTION_MAX);
-    bool on = true;
 
     t->agent = a;
+    t->leaving = false;
     if (t->greeting)
         greet(t);
-    while (on && !t->broken && !loop_fatal(t->loop)) {
+    while (!t->leaving && !t->broken && !loop_fatal(t->loop)) {
         enum editor_end end;
 
         show_clear(t->show);
@@ -477,7 +333,7 @@ int term_run(struct term *t, struct agent *a)
         if (end == EDITOR_CLEARED || blank(buf_str(&message)))
             continue;
         history_append(&t->history, buf_str(&message));
-        on = obey(t, &message);
+        obey(t, &message);
     }
     buf_release(&message);
     editor_restore(t->editor);

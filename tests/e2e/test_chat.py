@@ -388,6 +388,30 @@ def test_help_and_unknown(bare, serve):
     assert p.exitstatus == 0
 
 
+def test_a_command_takes_what_its_row_says(bare, serve):
+    serve(bare, [said("exit the loop how?"), said(" help")])
+    p = start(bare)
+    ask(p, "/clear everything", "/clear takes no argument\\. \\(To ask this as a question, put a space before it\\.\\)")
+    ask(p, "/help model", "/model \\[NAME\\]\\s+change the model.*\r\n.*Tab completes names\\.")
+    ask(p, "/help moddle", "Unknown command /moddle\\. Did you mean /model\\?")
+    ask(p, "/blurb", "Unknown command /blurb\\. \\(/help lists all\\.\\)")
+    for word in ("help", "?"):
+        ask(p, word, "/retry .*Ctrl-R")
+    ask(p, "exit the loop how?", "Heard")
+    ask(p, " help", "Heard")
+    leave(p)
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", ":q", "exit()", "quit()", "exit "])
+def test_words_that_leave(bare, serve, word):
+    serve(bare, [])
+    p = start(bare)
+    p.send(word + "\r")
+    p.expect(pexpect.EOF)
+    p.close()
+    assert p.exitstatus == 0
+
+
 def test_help_fits_a_screen(bare, serve):
     serve(bare, [])
     p = start(bare, size=(24, 80))

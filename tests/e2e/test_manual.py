@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 
+import pexpect
 import pytest
 
 from conftest import BIN, TREE
@@ -67,19 +68,17 @@ def test_the_page_is_well_formed():
     assert r.returncode == 0, r.stdout + r.stderr
 
 
-def complete(*words):
-    script = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpiper; printf "%s\\n" "${COMPREPLY[@]}"'
-    r = subprocess.run(["bash", "-c", script, os.path.join(TREE, "docs", "sandpiper.bash"), BIN, *words], capture_output=True, text=True, timeout=20)
-    return set(r.stdout.split())
+COMPLETION = os.path.join(TREE, "src", "setup", "completion")
 
 
-def complete_line(program, line):
+def complete_line(line, program=None):
     """As bash calls it: the words cut where it cuts them, and the line as it was typed. What is put behind the last cut."""
-    script = ('source "$0"; COMP_LINE=$1; COMP_POINT=${#1}; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpiper; '
+    script = ('source "$0"; compopt() { :; }; COMP_LINE=$1; COMP_POINT=${#1}; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpiper; '
               'printf "%s\\n" "${COMPREPLY[@]}"')
     words = [w for w in re.split(r"\s+|([:=@])", line) if w] + ([""] if line[-1] == " " else [])
-    r = subprocess.run(["bash", "-c", script, os.path.join(TREE, "docs", "sandpiper.bash"), line, BIN, *words[1:]], capture_output=True, text=True,
-                       timeout=20, env=program.env())
+    r = subprocess.run(["bash", "-c", script, os.path.join(COMPLETION, "sandpiper.bash"), line, BIN, *words[1:]], capture_output=True, text=True,
+                       timeout=20, env=program.env() if program else None)
+    assert r.stderr == "", r.stderr
     return set(r.stdout.split())
 
 
@@ -87,28 +86,66 @@ def test_models_are_completed_from_the_list_that_was_kept(bare, serve):
     server = serve(bare)
     server.others["/v1/models"] = {"data": [{"id": i} for i in ("qwen3.5:4b", "qwen3.5:9b", "gemma4:e4b", "@cf/openai/gpt-oss-120b",
                                                                 "$(touch pwned)", "`touch pwned`", "x;touch pwned", "x;y")]}
-    assert complete_line(bare, "sandpiper -m ") == set()
+    assert complete_line("sandpiper -m ", bare) == set()
     assert bare.run("models").code == 0
     asked = len(server.asides)
-    assert complete_line(bare, "sandpiper -m ") == {"qwen3.5:4b", "qwen3.5:9b", "gemma4:e4b", "@cf/openai/gpt-oss-120b"}
-    assert complete_line(bare, "sandpiper --model qwen3.5:") == {"4b", "9b"}
-    assert complete_line(bare, "sandpiper -q --model qwen3.5:4") == {"4b"}
-    assert complete_line(bare, "sandpiper -m @cf/o") == {"cf/openai/gpt-oss-120b"}
-    assert complete_line(bare, "sandpiper --base-url http://127.0.0.1:9/v1 -m ") == set()
-    assert complete_line(bare, "sandpiper -m gemma4:e4b --sandbox d") == {"docker"}
+    assert complete_line("sandpiper -m ", bare) == {"qwen3.5:4b", "qwen3.5:9b", "gemma4:e4b", "@cf/openai/gpt-oss-120b"}
+    assert complete_line("sandpiper --model qwen3.5:", bare) == {"4b", "9b"}
+    assert complete_line("sandpiper -q --model qwen3.5:4", bare) == {"4b"}
+    assert complete_line("sandpiper -m @cf/o", bare) == {"cf/openai/gpt-oss-120b"}
+    assert complete_line("sandpiper --base-url http://127.0.0.1:9/v1 -m ", bare) == set()
+    assert complete_line("sandpiper -m gemma4:e4b --sandbox d", bare) == {"docker"}
     assert len(server.asides) == asked and not os.path.exists("pwned") and os.listdir(bare.work) == []
 
 
 def test_completion(bare):
+    def complete(words):
+        return complete_line("sandpiper " + words)
+
     flags = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("help", "all").out, re.M))
-    assert len(flags) > 25 and complete("-") == flags
-    assert complete("--mo") == {"--model"}
-    assert complete("--sandbox", "d") == {"docker"}
-    assert complete("e") == {"exec"}
+    assert len(flags) > 25 and complete("-") <= flags
+    assert flags - complete("-") <= {"--all", "--force", "--code", "--dry-run", "--status", "--header", "--offline"}
+    assert complete("--mo") == {"--model"} and complete("-m x --mo") == {"--model"}
+    assert complete("--sandbox d") == {"docker"} and complete("--sandbox=d") == {"docker"}
+    assert complete("e") == {"exec"} and complete("-q --memory 2g e") == {"exec"}
+    assert complete("how many") == complete("-- e") == set()
+    assert {"openai", "ollama"} <= complete("--provider o")
     for flag in ("--api", "--color", "--dialect", "--reasoning-effort", "--sandbox", "--stdin"):
         choices = re.search(r"one of (\S+),", bare.run(flag, "?", "q").err).group(1)
-        assert complete(flag, "") == set(choices.split("|")), flag
+        assert complete(flag + " ") == set(choices.split("|")), flag
     commands = set(re.search("there are: (.*)", bare.run("help", "x").err).group(1).replace(",", "").split())
-    assert complete("help", "") == commands and complete("") == commands - {"all"} | {"help"}
+    assert complete("help ") == commands and complete("") == commands - {"all"} | {"help"}
     of_exec = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("exec", "--help").out, re.M))
-    assert {"--dry-run", "--memory"} <= of_exec < flags and complete("exec", "-") == of_exec
+    assert {"--dry-run", "--memory"} <= of_exec < flags and complete("exec -") == of_exec
+    os.makedirs(os.path.join(bare.work, "folder"))
+    with open(os.path.join(bare.work, "file"), "w"):
+        pass
+    where = os.path.join(bare.work, "f")
+    assert complete("--out " + where) == {where + "older"} and complete("--add " + where) == {where + "older", where + "ile"}
+
+
+def test_completion_of_a_broken_configuration(bare):
+    """Fewer names, no complaint."""
+    bare.configure("timeout: [")
+    assert complete_line("sandpiper --provider o", bare) == set() and complete_line("sandpiper --mod", bare) == {"--model"}
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_of_other_shells(shell, tmp_path):
+    """Each shows what the program says, with descriptions. Not on machines without that shell."""
+    if not shutil.which(shell):
+        pytest.skip(shell + " is not here")
+    (tmp_path / "sandpiper").symlink_to(BIN)
+    env = dict(os.environ, HOME=str(tmp_path), PATH="%s:/usr/bin:/bin" % tmp_path, TERM="vt100")
+    if shell == "fish":
+        script = "source %s/sandpiper.fish; complete -C 'sandpiper --mod'; complete -C 'sandpiper --color=al'" % COMPLETION
+        r = subprocess.run([shutil.which("fish"), "--no-config", "-c", script], capture_output=True, text=True, timeout=30, env=env)
+        assert r.stdout.splitlines() == ["--model\tthe model to ask", "--color=always"], r
+        return
+    with pexpect.spawn(shutil.which("zsh"), ["-f"], env=env, encoding="utf8", timeout=30, dimensions=(40, 120)) as zsh:
+        zsh.sendline("fpath=(%s $fpath); autoload -U compinit; compinit -u -D; PS1='<%%1~>'" % COMPLETION)
+        zsh.expect("<.*?>.*<.*?>")
+        zsh.send("sandpiper do\t")
+        zsh.expect("doctor ")
+        zsh.send("--co\t")
+        zsh.expect("--color +-- use colors")

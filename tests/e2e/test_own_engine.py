@@ -362,8 +362,5 @@ def test_the_example_of_the_documents(own, name, indent):
 
 
 def test_completion(own):
-    with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "sandpiper.bash")) as f:
-        script = f.read()
-    lines = script + "\nCOMP_WORDS=(\"$0\" --sandbox g)\nCOMP_CWORD=2\n_sandpiper\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n"
-    r = subprocess.run(["bash", "-c", lines, own.argv([])[0]], env=own.env(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert r.stdout == "gpubox\n", r
+    r = own.run("debug", "complete", "--sandbox", "g")
+    assert r.out == "gpubox\n", r

@@ -25,45 +25,85 @@
 static void test_commands(void **state)
 {
     static const struct {
-        const char *line;
-        enum command_id id;
-        const char *argument;
+        const char *line, *name, *argument; /* name NULL: a question; "": no such command */
     } t[] = {
-        {"/help", COMMAND_HELP, ""},
-        {"/quit", COMMAND_EXIT, ""},
-        {"/exit ", COMMAND_EXIT, ""},
-        {"/model  a b", COMMAND_MODEL, "a b"},
-        {"/hlep", COMMAND_UNKNOWN, ""},
-        {"/", COMMAND_UNKNOWN, ""},
-        {"/usr/bin is what?", COMMAND_NONE, ""},
-        {" /help", COMMAND_NONE, ""},
-        {"/helpme", COMMAND_UNKNOWN, ""},
-        {"what", COMMAND_NONE, ""},
-        {"/help\nmore", COMMAND_NONE, ""},
-        {"/2 + 2", COMMAND_NONE, ""},
+        {"/help", "/help", ""},
+        {"help", "/help", ""},
+        {"? ", "/help", ""},
+        {"/quit", "/exit", ""},
+        {"/exit ", "/exit", ""},
+        {"exit()", "/exit", ""},
+        {":q", "/exit", ""},
+        {"exit the loop how?", NULL, NULL},
+        {" exit", NULL, NULL},
+        {"/model  a b ", "/model", "a b"},
+        {"/hlep x", "", "/hlep x"},
+        {"/", "", "/"},
+        {"/usr/bin is what?", NULL, NULL},
+        {" /help", NULL, NULL},
+        {"/helpme", "", "/helpme"},
+        {"what", NULL, NULL},
+        {"/help\nmore", NULL, NULL},
+        {"/2 + 2", NULL, NULL},
+    };
+    static const char *const near[][2] = {
+        {"/hlep", "/help"},       {"/ext", "/exit"},
+        {"/modle gpt", "/model"}, /* a swap is one mistake */
+        {"/cdoe", "/code"},       {"/claer", "/clear"},
+        {"/rtery", "/retry"},     {"/mod", "/model"},
+        {"/sys x", "/system"},    {"/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", NULL},
+        {"/bananas", NULL},
     };
 
     (void)state;
     for (size_t i = 0; i < countof(t); i++) {
-        const char *argument;
+        autofree char *argument = NULL;
+        const struct command *c = command_find(t[i].line, &argument);
 
-        assert_int_equal(command_find(t[i].line, &argument), t[i].id);
-        if (t[i].id != COMMAND_UNKNOWN)
-            assert_string_equal(argument, t[i].argument);
+        assert_int_equal(!c, !t[i].name);
+        if (!c)
+            continue;
+        assert_string_equal(c->name ? c->name : "", t[i].name);
+        assert_string_equal(argument, t[i].argument);
     }
-    assert_string_equal(command_nearest("/hlep"), "/help");
-    assert_string_equal(command_nearest("/ext"), "/exit");
-    /* two letters swapped are one mistake */
-    assert_string_equal(command_nearest("/modle gpt"), "/model");
-    assert_string_equal(command_nearest("/cdoe"), "/code");
-    assert_string_equal(command_nearest("/claer"), "/clear");
-    assert_string_equal(command_nearest("/rtery"), "/retry");
-    assert_string_equal(command_nearest("/mod"), "/model");
-    assert_string_equal(command_nearest("/sys x"), "/system");
-    assert_string_equal(
-        command_nearest("/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa") ? "ok" : "", "ok");
-    for (const char *const *w = command_words(); *w; w++)
-        assert_int_equal(**w, '/');
+    for (size_t i = 0; i < countof(near); i++) {
+        const char *found = command_nearest(near[i][0]);
+
+        assert_string_equal(found ? found : "none", near[i][1] ? near[i][1] : "none");
+    }
+}
+
+/* Every row can be shown: names, one line each, and what /help COMMAND adds. */
+static void test_the_table(void **state)
+{
+    (void)state;
+    for (const struct command *c = commands; c->name; c++) {
+        size_t n = 0;
+
+        assert_int_equal(*c->name, '/');
+        assert_non_null(c->run);
+        assert_true(strlen(c->name) + 1 + strlen(c->argument) <= 20);
+        assert_true(c->help && strlen(c->help) <= 55);
+        for (const char *s = c->more ? c->more : ""; *s; s += n + 1) {
+            n = strcspn(s, "\n");
+            assert_true(n <= 79 && s[n] == '\n');
+        }
+        assert_ptr_equal(command_named(c->name), c);
+        assert_true(!!c->words + !!c->names + c->files <= 1);
+    }
+}
+
+static void test_completion(void **state)
+{
+    (void)state;
+    assert_ptr_equal(command_complete(NULL, "/he", 0).words, command_words());
+    assert_null(command_complete(NULL, "what", 0).words);
+    assert_null(command_complete(NULL, "what /he", 5).words);
+    assert_string_equal(command_complete(NULL, "/system o", 8).words[0], "off");
+    assert_ptr_equal(command_complete(NULL, "/help mo", 6).words, command_words());
+    assert_null(command_complete(NULL, "/system be o", 11).words);
+    assert_null(command_complete(NULL, "/clear o", 7).words);
+    assert_null(command_complete(NULL, "/nosuch o", 8).words);
 }
 
 static void test_pastes(void **state)
@@ -143,9 +183,8 @@ static void test_history(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_pastes),
-        cmocka_unit_test(test_history),
+        cmocka_unit_test(test_commands), cmocka_unit_test(test_the_table), cmocka_unit_test(test_completion),
+        cmocka_unit_test(test_pastes),   cmocka_unit_test(test_history),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

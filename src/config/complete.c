@@ -1,0 +1,185 @@
+/* complete.c - see complete.h. The line is not parsed as args.c does it: it is unfinished, and nothing in
+ * it is an error.
+ */
+#include "config/complete.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "config/option.h"
+
+struct line {
+    struct buf *out;
+    const struct complete_source *source;
+    const char *typed; /* the word so far */
+    char *front;       /* what stands before it in the same shell word: "--color=", or "" */
+};
+
+static void offer(const struct line *l, const char *word, size_t len, const char *help)
+{
+    if (strncmp(word, l->typed, strlen(l->typed)) != 0 || len < strlen(l->typed))
+        return;
+    buf_addf(l->out, "%s%.*s%s%s\n", l->front, (int)len, word, help ? "\t" : "", help ? help : "");
+}
+
+static void offer_list(const struct line *l, const char *choices, char between)
+{
+    for (const char *p = choices; *p;) {
+        const char *end = strchrnul(p, between);
+
+        offer(l, p, (size_t)(end - p), NULL);
+        p = *end ? end + 1 : end;
+    }
+}
+
+static void offer_names(const struct line *l, enum complete_names kind)
+{
+    static const char harmless[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@._:/~+-";
+    struct argv names autorelease(argv_release) = ARGV_INIT;
+
+    if (kind != NAMES_NONE)
+        l->source->add(l->source->ctx, kind, &names);
+    for (size_t i = 0; i < names.n; i++)
+        if (names.v[i][0] != '-' && names.v[i][strspn(names.v[i], harmless)] == '\0')
+            offer(l, names.v[i], strlen(names.v[i]), NULL);
+}
+
+/* What stands in the place of an option's argument. */
+static void offer_values(const struct line *l, const struct option *o)
+{
+    static const struct {
+        const char *flag;
+        enum complete_names names;
+    } named[] = {
+        {"model", NAMES_MODEL},
+        {"provider", NAMES_PROVIDER},
+        {"sandbox", NAMES_ENGINE},
+        {"sandbox-name", NAMES_SANDBOX},
+    };
+
+    if (o->choices)
+        offer_list(l, o->choices, '|');
+    for (size_t i = 0; i < countof(named); i++)
+        if (strcmp(named[i].flag, o->flag) == 0)
+            offer_names(l, named[i].names);
+    if (strcmp(o->arg, "FILE") == 0)
+        buf_addstr(l->out, "\tfile\n");
+    if (strcmp(o->arg, "DIR") == 0)
+        buf_addstr(l->out, "\tfolder\n");
+}
+
+static void offer_flags(const struct line *l, const char *command)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+        char flag[40];
+
+        if (!o->flag || !help_shows(command, o))
+            continue;
+        size_t n = (size_t)snprintf(flag, sizeof flag, "--%s", o->flag);
+        offer(l, flag, n, o->help);
+    }
+}
+
+static void offer_pages(const struct line *l)
+{
+    const char *help;
+
+    for (size_t i = 0; help_page(i, &help); i++)
+        offer(l, help_page(i, &help), strlen(help_page(i, &help)), help);
+}
+
+/* A word that is no option: the command, or what the command takes. */
+static void offer_operands(const struct line *l, const char *command)
+{
+    static const struct {
+        const char *command, *words;
+        enum complete_names names;
+    } takes[] = {
+        {"debug", "reply|request", NAMES_NONE},
+        {"exec", "\tfile", NAMES_NONE},
+        {"models", "", NAMES_MODEL},
+        {"rm", "", NAMES_SANDBOX},
+    };
+
+    if (!command || strcmp(command, "help") == 0)
+        offer_pages(l);
+    if (!command)
+        offer(l, "help", 4, "the usual options, a command, all");
+    else if (strcmp(command, "help") == 0)
+        offer(l, "all", 3, "all options");
+    for (size_t i = 0; command && i < countof(takes); i++)
+        if (strcmp(takes[i].command, command) == 0) {
+            if (takes[i].words[0] == '\t')
+                buf_addf(l->out, "%s\n", takes[i].words);
+            else
+                offer_list(l, takes[i].words, '|');
+            offer_names(l, takes[i].names);
+        }
+}
+
+/* The option that waits for an argument behind this word, or NULL. */
+static const struct option *waits(const char *word)
+{
+    const struct option *o = NULL;
+
+    if (word[0] != '-' || !word[1])
+        return NULL;
+    if (word[1] == '-')
+        o = option_by_flag(word + 2, strlen(word + 2));
+    else
+        for (const char *p = word + 1; *p; p++) {
+            o = option_by_letter(*p);
+            if (o && option_takes_argument(o) && p[1])
+                return NULL; /* -mNAME */
+        }
+    return o && option_takes_argument(o) ? o : NULL;
+}
+
+/* words[0 .. n-2] are finished. Returns false where the last one is a question, or the code's own. */
+static bool read_finished(char *const *words, size_t n, const char **command, const struct option **waiting)
+{
+    *command = NULL;
+    for (size_t i = 0; i + 1 < n; i++) {
+        const struct option *o = waits(words[i]);
+
+        if (strcmp(words[i], "--") == 0)
+            return false;
+        if (o && i + 2 == n)
+            *waiting = o;
+        else if (o)
+            i++;
+        else if (words[i][0] == '-')
+            continue;
+        else if (!*command && (help_find(words[i]) || strcmp(words[i], "help") == 0))
+            *command = words[i];
+        else if (!*command)
+            return false;
+    }
+    return true;
+}
+
+void complete_line(struct buf *out, char *const *words, size_t n, const struct complete_source *source)
+{
+    const struct option *waiting = NULL;
+    const char *command, *word = n ? words[n - 1] : "", *equals = strchr(word, '=');
+    struct line l = {.out = out, .source = source, .typed = word};
+
+    if (!read_finished(words, n, &command, &waiting))
+        return;
+    if (!waiting && strncmp(word, "--", 2) == 0 && equals) {
+        waiting = option_by_flag(word + 2, (size_t)(equals - word) - 2);
+        l.typed = equals + 1;
+    }
+    autofree char *front = xmemdup0(word, (size_t)(l.typed - word));
+    l.front = front;
+    if (waiting && option_takes_argument(waiting))
+        offer_values(&l, waiting);
+    else if (*word == '-')
+        offer_flags(&l, command);
+    else
+        offer_operands(&l, command);
+}

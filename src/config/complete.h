@@ -1,0 +1,34 @@
+/* complete.h - what Tab offers on the command line, for every shell: the words of the option table, the
+ * pages of help, and names that others know (models, sandboxes, ...), which are asked for by a callback.
+ * The scripts in src/setup/completion only carry words to "sandpiper debug complete" and lines back.
+ */
+#ifndef CONFIG_COMPLETE_H
+#define CONFIG_COMPLETE_H
+
+#include <stddef.h>
+
+struct argv;
+struct buf;
+
+/* Names that are not in the option table. */
+enum complete_names {
+    NAMES_NONE,
+    NAMES_MODEL,
+    NAMES_PROVIDER,
+    NAMES_SANDBOX,
+    NAMES_ENGINE, /* those of config.yaml; the built-in ones are choices */
+};
+
+struct complete_source {
+    /* add the names of that kind, if it is known without asking anybody */
+    void (*add)(void *ctx, enum complete_names kind, struct argv *out);
+    void *ctx;
+};
+
+/* words: those behind the program's name; the last is the one being typed, possibly empty. out gets a line
+ * for each word that fits: the word, and with a tab its description where there is one. A line that begins
+ * with a tab asks the shell for its own: "\tfile" or "\tfolder". A name with a character that a shell
+ * would read otherwise than as part of a word is left out. */
+void complete_line(struct buf *out, char *const *words, size_t n, const struct complete_source *source);
+
+#endif

@@ -1,0 +1,37 @@
+/* cmd_conversation.c - /clear, /retry, /exit: the conversation itself. */
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/loop.h"
+#include "show/show.h"
+#include "term/private.h"
+
+void obey_clear(struct term *t, const char *argument)
+{
+    (void)argument;
+    agent_clear(t->agent);
+    term_say(t, NOTICE_INFO, "Conversation cleared. Variables are kept.");
+}
+
+void obey_retry(struct term *t, const char *argument)
+{
+    struct error err = {0};
+
+    (void)argument;
+    if (!agent_can_retry(t->agent)) {
+        term_say(t, NOTICE_INFO,
+                 !agent_question_number(t->agent) ? "Nothing to retry: no question was asked yet."
+                 : question_has_answer(t->last)
+                     ? "Nothing to retry: the last question was answered."
+                     : "Nothing to retry: part of an answer was given. Ask the question again.");
+        return;
+    }
+    loop_arm(t->loop);
+    show_asking(t->show, NULL);
+    term_after_question(t, agent_retry(t->agent, &err));
+}
+
+void obey_exit(struct term *t, const char *argument)
+{
+    (void)argument;
+    t->leaving = true;
+}

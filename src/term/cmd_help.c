@@ -1,0 +1,79 @@
+/* cmd_help.c - /help, and what is said of a command that does not exist. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "show/show.h"
+#include "term/commands.h"
+#include "term/private.h"
+
+static void add_row(struct buf *out, const struct command *c)
+{
+    autofree char *usage = xasprintf("%s %s", c->name, c->argument);
+
+    buf_addf(out, "%-20s %s\n", usage, c->help);
+}
+
+static void add_one(struct buf *out, const struct command *c)
+{
+    add_row(out, c);
+    if (c->more)
+        buf_addf(out, "%s", c->more);
+    if (c->aliases)
+        buf_addf(out, "Also: %s\n", c->aliases);
+}
+
+static void add_list(struct buf *out, bool all)
+{
+    bool some = false;
+
+    for (const struct command *c = commands; c->name; c++)
+        if (c->help && (all || c->usual))
+            add_row(out, c);
+    buf_addstr(out, "!CODE                run Python in the same interpreter\n"
+                    " /...                 a question that starts with a slash: put a space first\n"
+                    "a line ending in \\   continues, as does a block between lines of \"\"\"\n"
+                    "Ctrl-C               stops the current step, twice kills the code\n"
+                    "Ctrl-R               searches the history\n");
+    for (const struct command *c = commands; c->name && !all; c++)
+        if (c->help && !c->usual) {
+            buf_addf(out, "%s%s", some ? " " : "More: ", c->name);
+            some = true;
+        }
+    if (some)
+        buf_addstr(out, "\n/help all lists all, /help COMMAND tells about one.\n");
+}
+
+void obey_help(struct term *t, const char *argument)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(0), out autorelease(buf_release) = BUF_INIT(0);
+    const struct command *c = command_named(argument);
+    bool all = !strcmp(argument, "all");
+
+    if (*argument && !all && !c) {
+        obey_unknown(t, argument);
+        return;
+    }
+    if (c)
+        add_one(&text, c);
+    else
+        add_list(&text, all);
+    show_wrap_lines(&out, buf_str(&text), 1);
+    term_print(t, out.data, out.len);
+}
+
+const char *const *names_of_commands(struct term *t)
+{
+    (void)t;
+    return command_words();
+}
+
+void obey_unknown(struct term *t, const char *line)
+{
+    int n = (int)strcspn(line, " \t");
+    autofree char *word = xasprintf("%s%.*s", *line == '/' ? "" : "/", n, line);
+    const char *near = command_nearest(word);
+
+    term_sayf(t, NOTICE_ERROR, "Unknown command %s.%s%s%s (/help lists all.)", word,
+              near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
+}

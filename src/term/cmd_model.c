@@ -1,0 +1,47 @@
+/* cmd_model.c - /model and /system: whom the questions go to, and with which words before them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "show/show.h"
+#include "term/private.h"
+
+void obey_model(struct term *t, const char *name)
+{
+    struct error err = {0};
+    const char *now = NULL;
+
+    if (!t->o.model)
+        return;
+    int known = t->o.model(t->o.ctx, *name ? name : NULL, &now, &err);
+    if (known < 0) {
+        term_say_error(t, &err);
+        return;
+    }
+    term_sayf(t, NOTICE_INFO, !*name ? "The model is \"%s\".%s" : "Model set to \"%s\"%s.", now,
+              !*name || known == TERM_MODEL_LISTED ? ""
+              : known == TERM_MODEL_UNLISTED       ? ", which is not in the service's list"
+                                                   : " (not checked)");
+    show_asking(t->show, now);
+    show_status(t->show, NULL);
+}
+
+const char *const *names_of_models(struct term *t)
+{
+    return t->o.models ? t->o.models(t->o.ctx) : NULL;
+}
+
+void obey_system(struct term *t, const char *text)
+{
+    bool off = !strcmp(text, "off");
+
+    if (*text) {
+        free(t->system);
+        t->system = off ? NULL : xstrdup(text);
+        agent_set_system(t->agent, off ? NULL : text);
+    }
+    autofree char *line = t->system ? xasprintf("Custom instructions: %s", t->system) : NULL;
+    term_say(t, NOTICE_INFO, line ? line : "No custom instructions set. /system TEXT sets them.");
+}

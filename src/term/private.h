@@ -1,0 +1,57 @@
+/* private.h - what the chat's loop (term.c) shares with its commands (cmd_*.c). */
+#ifndef TERM_PRIVATE_H
+#define TERM_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/inputs.h"
+#include "chat/event.h"
+#include "term/history.h"
+#include "term/term.h"
+
+struct term {
+    struct term_options o;
+    struct loop *loop;
+    struct agent *agent; /* while the chat runs */
+    struct editor *editor;
+    struct history history;
+    struct inputs files; /* for the first question */
+    struct show *show;
+    struct show_text *text;
+    char *greeting, *system;
+    char *prompt, *more;
+    bool leaving;              /* /exit was given */
+    bool own;                  /* the running cell is the user's own, so its code is not shown */
+    char *stopped;             /* what happened to the code that Ctrl-C ended; NULL: it ended none */
+    enum question_status last; /* of the last question */
+    int broken;                /* exit code after a write error on stdout */
+};
+
+/* term.c */
+/* One line on stderr; scrubbed. */
+void term_say(struct term *t, enum notice_level level, const char *text);
+void term_sayf(struct term *t, enum notice_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void term_say_error(struct term *t, const struct error *err);
+/* What a command was asked for, on stdout; scrubbed, and ended by a newline. */
+void term_print(struct term *t, const char *text, size_t len);
+void term_ask(struct term *t, const char *question, size_t len);
+void term_after_question(struct term *t, enum question_status status);
+/* Run code of the user's own and show what it does. */
+void term_run_code(struct term *t, const char *code);
+
+/* The functions of the rows in commands.c. */
+void obey_clear(struct term *t, const char *argument);
+void obey_code(struct term *t, const char *argument);
+void obey_exit(struct term *t, const char *argument);
+void obey_help(struct term *t, const char *argument);
+void obey_model(struct term *t, const char *argument);
+void obey_reset(struct term *t, const char *argument);
+void obey_retry(struct term *t, const char *argument);
+void obey_system(struct term *t, const char *argument);
+void obey_unknown(struct term *t, const char *line);
+const char *const *names_of_commands(struct term *t);
+const char *const *names_of_models(struct term *t);
+
+#endif
