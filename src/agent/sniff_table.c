@@ -21,7 +21,7 @@ enum cell {
     SENTENCE,
 };
 
-struct record {
+struct csv_record {
     unsigned separators;
     unsigned char cells[COLUMNS];
     bool loose;    /* a blank follows some separator */
@@ -30,7 +30,7 @@ struct record {
 };
 
 struct table {
-    struct record v[RECORDS];
+    struct csv_record v[RECORDS];
     size_t n;
 };
 
@@ -182,11 +182,11 @@ static size_t cell_end(const char *s, size_t len, char separator, bool *quoted)
 }
 
 /* Read the record at s; returns its length including the end of the line. */
-static size_t read_record(const char *s, size_t len, char separator, struct record *r)
+static size_t read_record(const char *s, size_t len, char separator, struct csv_record *r)
 {
     size_t at = 0, column = 0;
 
-    *r = (struct record){0};
+    *r = (struct csv_record){0};
     for (;; column++) {
         bool quoted;
         size_t n = cell_end(s + at, len - at, separator, &quoted);
@@ -228,12 +228,12 @@ static void read_table(const char *s, size_t len, char separator, struct table *
 
 /* ---- is it a table? ---- */
 
-static size_t columns_of(const struct record *r)
+static size_t columns_of(const struct csv_record *r)
 {
     return r->separators + 1 < COLUMNS ? r->separators + 1 : COLUMNS;
 }
 
-static bool has(const struct record *r, unsigned kinds)
+static bool has(const struct csv_record *r, unsigned kinds)
 {
     for (size_t k = 0; k < columns_of(r); k++)
         if (kinds & 1U << r->cells[k])
@@ -241,7 +241,7 @@ static bool has(const struct record *r, unsigned kinds)
     return false;
 }
 
-static size_t empty_cells(const struct record *r)
+static size_t empty_cells(const struct csv_record *r)
 {
     size_t n = 0;
 
@@ -251,7 +251,7 @@ static size_t empty_cells(const struct record *r)
 }
 
 /* All n records have a value in one column, or most do and the others are empty there. */
-static bool value_column(const struct record *v, size_t n, size_t *which)
+static bool value_column(const struct csv_record *v, size_t n, size_t *which)
 {
     for (*which = 0; *which < columns_of(v); ++*which) {
         size_t values = 0, empty = 0;
@@ -267,7 +267,7 @@ static bool value_column(const struct record *v, size_t n, size_t *which)
 }
 
 /* How many of n records satisfy so(). */
-static size_t count(const struct record *v, size_t n, bool (*so)(const struct record *))
+static size_t count(const struct csv_record *v, size_t n, bool (*so)(const struct csv_record *))
 {
     size_t m = 0;
 
@@ -276,40 +276,40 @@ static size_t count(const struct record *v, size_t n, bool (*so)(const struct re
     return m;
 }
 
-static bool is_prose(const struct record *r)
+static bool is_prose(const struct csv_record *r)
 {
     return r->loose || has(r, 1U << SENTENCE | 1U << MIXED);
 }
-static bool is_question(const struct record *r)
+static bool is_question(const struct csv_record *r)
 {
     return r->question;
 }
-static bool is_compact(const struct record *r)
+static bool is_compact(const struct csv_record *r)
 {
     return !r->blanks;
 }
-static bool begins_short(const struct record *r)
+static bool begins_short(const struct csv_record *r)
 {
     return r->cells[0] != PHRASE;
 }
-static bool is_lone(const struct record *r)
+static bool is_lone(const struct csv_record *r)
 {
     return columns_of(r) - empty_cells(r) < 2;
 }
-static bool is_all_values(const struct record *r)
+static bool is_all_values(const struct csv_record *r)
 {
     return has(r, 1U << VALUE) && !has(r, ~(1U << VALUE | 1U << EMPTY));
 }
 
-static bool is_header(const struct record *r)
+static bool is_header(const struct csv_record *r)
 {
     return !has(r, 1U << VALUE | 1U << MIXED | 1U << SENTENCE);
 }
 
 /* n records with the same number of separators, the first perhaps a header. */
-static bool is_table(const struct record *v, size_t n)
+static bool is_table(const struct csv_record *v, size_t n)
 {
-    const struct record *body = v + 1;
+    const struct csv_record *body = v + 1;
     size_t column, rows = n - 1, wordy = count(body, rows, is_prose);
 
     if (count(body, rows, is_question) * 4 >= rows || count(v, n, is_lone) == n)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -15,6 +16,7 @@
 #include "engine/hard_limits.h"
 #include "engine/job.h"
 #include "records/owner.h"
+#include "records/record.h"
 
 #define LAST_WORDS_MS 300 /* a client that failed exits at once */
 
@@ -121,17 +123,32 @@ int attempt_make_dir(struct attempt *a)
 
 int attempt_record(const struct attempt *a, const char *owner, bool named, struct error *err)
 {
-    autofree char *inside = attempt_knows_peer(a) ? owner_of(a->peer) : NULL;
-    const struct session_record record = {.owner = owner,
-                                          .named = named,
-                                          .ending = owner && !named,
-                                          .inside = inside,
-                                          .engine = a->engine->name,
-                                          .container = a->name,
-                                          .cgroup = &a->cgroup,
-                                          .uid = a->uid};
+    autofree char *self = owner_self(), *inside = attempt_knows_peer(a) ? owner_of(a->peer) : NULL;
+    const struct sandbox_options *o = &a->given;
+    const struct record r = {
+        .dir = a->dir.path,
+        .owner = owner ? (char *)owner : self,
+        .inside = inside,
+        .named = named,
+        .ending = owner && !named,
+        .engine = (char *)a->engine->name,
+        .container = a->name,
+        .image = a->engine->images ? (char *)o->image : NULL,
+        .runtime = a->runtime,
+        .cgroups = {(char **)a->cgroup.dirs, a->cgroup.n, 0},
+        .uid = a->uid,
+        .memory = o->memory,
+        .data_size = o->data_size,
+        .pids = o->pids,
+        .cpus = o->cpus,
+        .holds_memory = a->holds_memory,
+        .holds_pids = a->holds_pids,
+        .holds_cpu = a->holds_cpu,
+        .created = (int64_t)time(NULL),
+        .idle = o->idle_ms / 1000,
+    };
 
-    return session_dir_record(&a->dir, &record, err);
+    return record_write(&r, err);
 }
 
 void attempt_found_peer(struct attempt *a, pid_t pid)

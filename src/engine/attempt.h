@@ -18,6 +18,7 @@
 
 struct job;
 struct loop;
+struct record;
 
 struct attempt {
     /* set by the caller, before attempt_init() */
@@ -81,12 +82,11 @@ void attempt_end_in_background(struct attempt *a);
 /* Called in the keeper when the program is gone: end and remove what is left. */
 void attempt_end_as_keeper(struct attempt *a);
 
-/* attempt_named.c, for named sandboxes. Fill entry with what a later program must know. From then on the
- * sandbox owns its directory. */
-struct registry_entry;
-int attempt_describe(struct attempt *a, struct registry_entry *entry, struct error *err);
-/* The reverse: fill a from entry. attempt_connect() then opens a channel to it. */
-int attempt_attach(struct attempt *a, const struct registry_entry *entry, struct error *err);
+/* attempt_named.c, for named sandboxes. Record that the sandbox is its own owner, and no longer this
+ * program's. */
+int attempt_disown(const struct attempt *a, struct error *err);
+/* Fill a from the record of a sandbox that runs. attempt_connect() then opens a channel to it. */
+int attempt_attach(struct attempt *a, const struct record *r, struct error *err);
 int attempt_connect(struct attempt *a); /* 0, or -1 with errno */
 void attempt_detach(struct attempt *a); /* release it without ending it */
 

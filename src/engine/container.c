@@ -295,9 +295,9 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld)
     return NULL;
 }
 
-int container_attach(struct attempt *a, const struct registry_entry *entry, struct error *err)
+int container_attach(struct attempt *a, const struct record *record, struct error *err)
 {
-    (void)entry;
+    (void)record;
     a->program = child_find_program(a->engine->name);
     return a->program ? 0
                       : error_set(err, ERROR_SANDBOX, ENOENT, "its engine %s is no longer installed",

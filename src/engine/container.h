@@ -32,7 +32,7 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld);
 bool container_end(struct attempt *a, int64_t until);
 bool container_end_at_once(struct attempt *a);
 bool container_end_as_keeper(struct attempt *a);
-int container_attach(struct attempt *a, const struct registry_entry *entry, struct error *err);
+int container_attach(struct attempt *a, const struct record *record, struct error *err);
 void container_detach(struct attempt *a);
 
 #define CONTAINER_ENGINE                                                                           \

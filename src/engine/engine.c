@@ -22,8 +22,8 @@
 #include "engine/plan.h"
 #include "engine/uid_range.h"
 #include "engine/job.h"
-#include "records/registry.h"
 #include "records/owner.h"
+#include "records/record.h"
 #include "engine/options.h"
 
 #define CANDIDATES 8
@@ -408,23 +408,24 @@ void engine_keep(struct engine_run *r)
     keeper_dismiss(&r->attempt, 0);
 }
 
-int engine_describe(struct engine_run *r, struct registry_entry *out, struct error *err)
+const char *engine_disown(struct engine_run *r, struct error *err)
 {
-    return attempt_describe(&r->attempt, out, err);
+    return attempt_disown(&r->attempt, err) == 0 ? r->attempt.dir.path : NULL;
 }
 
 struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *loop,
-                                 const struct registry_entry *entry, struct error *err)
+                                 const struct record *record, struct error *err)
 {
     struct engine_run *r = run_new(&(struct engine_start){.o = o, .loop = loop});
 
-    r->attempt.engine = engines_find(entry->engine);
-    if (r->attempt.engine && attempt_attach(&r->attempt, entry, err) == 0) {
+    r->attempt.engine = engines_find(record->engine);
+    if (r->attempt.engine && attempt_attach(&r->attempt, record, err) == 0) {
         r->candidates[r->n++] = r->attempt.engine;
         return r;
     }
     if (!r->attempt.engine)
-        error_set(err, ERROR_SANDBOX, 0, "its engine is \"%.40s\", unknown to this version", entry->engine);
+        error_set(err, ERROR_SANDBOX, 0, "its engine is \"%.40s\", unknown to this version",
+                  record->engine ? record->engine : "");
     free_run(r);
     return NULL;
 }

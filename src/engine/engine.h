@@ -24,7 +24,7 @@ struct argv;
 struct engine_cached;
 struct error;
 struct loop;
-struct registry_entry;
+struct record;
 struct sandbox_options;
 
 struct engine_run; /* one start and its outcome */
@@ -85,15 +85,15 @@ bool engine_end(struct engine_run *r);
  * that and answers for it. */
 void engine_end_in_background(struct engine_run *r);
 
-/* For a named sandbox (o->name), after engine_accept(): fill out with what a later program must know. From
- * then on the sandbox owns its directory. */
-int engine_describe(struct engine_run *r, struct registry_entry *out, struct error *err);
-/* The registry has recorded it: from now on it outlives this program. */
+/* For a named sandbox (o->name), after engine_accept(): record that it is its own owner, and return the
+ * directory of that record, for the registry. NULL with err. */
+const char *engine_disown(struct engine_run *r, struct error *err);
+/* The registry knows it: from now on it outlives this program. */
 void engine_keep(struct engine_run *r);
 /* Make a run of a sandbox that another program started, from its record; NULL with err when the engine is
  * unknown. End it with engine_end() or leave it, like any other. */
 struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *loop,
-                                 const struct registry_entry *entry, struct error *err);
+                                 const struct record *record, struct error *err);
 int engine_connect(struct engine_run *r); /* open the channel; -1 with errno */
 void engine_detach(struct engine_run *r); /* instead of engine_end(): the sandbox lives on */
 

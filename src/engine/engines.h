@@ -14,7 +14,7 @@
 
 struct attempt;
 struct error;
-struct registry_entry;
+struct record;
 
 enum engine_fault { /* why a start failed, as far as the next step depends on it */
                     FAULT_OTHER,
@@ -72,7 +72,7 @@ struct engine {
 
     /* For the named sandbox of another program: attach finds out what the record does not say, detach
      * releases it. May be NULL. */
-    int (*attach)(struct attempt *a, const struct registry_entry *entry, struct error *err);
+    int (*attach)(struct attempt *a, const struct record *record, struct error *err);
     void (*detach)(struct attempt *a);
 
     /* Commands of the client: remove the container of that name; list one "NAME OWNER" per line. NULL:

@@ -23,8 +23,9 @@
 #include "engine/engines.h"
 #include "engine/removal.h"
 #include "engine/job.h"
-#include "records/registry.h"
 #include "records/owner.h"
+#include "records/record.h"
+#include "records/registry.h"
 
 #define CLIENT_MS     10000
 #define SCAN_AFTER_MS 1500 /* so as not to disturb the first question */
@@ -220,7 +221,7 @@ static void start_removal(void *ctx, short revents)
 
 /* left: what else is known of it, or NULL. */
 static void remove_container(const struct reaper *reaper, const struct engine *engine, const char *name,
-                             const struct session_left *left)
+                             const struct record *left)
 {
     struct removal *r = removal_new(reaper, engine);
 
@@ -237,7 +238,7 @@ static void remove_container(const struct reaper *reaper, const struct engine *e
 
 /* Kill a process of a bwrap sandbox that does not notice that its program is gone. Nothing else would ever
  * end it. */
-static bool end_inside(const struct reaper *reaper, const struct session_left *left)
+static bool end_inside(const struct reaper *reaper, const struct record *left)
 {
     if (!left->inside || remover(left->engine) || owner_kill(left->inside, KILL_MS))
         return true;
@@ -247,15 +248,15 @@ static bool end_inside(const struct reaper *reaper, const struct session_left *l
     return false;
 }
 
-static bool dead_dir(void *ctx, const struct session_left *left)
+static bool dead_dir(void *ctx, const struct record *left)
 {
     const struct reaper *reaper = ctx;
 
     if (!end_inside(reaper, left))
         return false;
-    for (unsigned i = 0; i < left->n; i++)
-        if (!cgroup_remove_dir(left->cgroups[i])) {
-            sweep_failed(reaper->count, "the control group %s", strrchr(left->cgroups[i], '/') + 1);
+    for (size_t i = 0; i < left->cgroups.n; i++)
+        if (!cgroup_remove_dir(left->cgroups.v[i])) {
+            sweep_failed(reaper->count, "the control group %s", strrchr(left->cgroups.v[i], '/') + 1);
             return false;
         }
     const struct engine *engine = remover(left->engine);

@@ -70,7 +70,7 @@ static void add_models(struct config *c, struct argv *out)
 }
 
 static void add_sandbox(void *ctx, const char *name, const struct registry_holder *holder,
-                        const struct registry_entry *r)
+                        const struct record *r)
 {
     (void)holder;
     if (r)

@@ -127,6 +127,13 @@ enum owner_state owner_check(const char *owner)
     return check_pid(pid, start);
 }
 
+pid_t owner_pid(const char *owner)
+{
+    int pid = 0;
+
+    return owner && sscanf(owner, "%*[^:]:%d:", &pid) == 1 && pid > 0 ? pid : 0;
+}
+
 bool owner_kill_pid(pid_t pid, unsigned long long start, int wait_ms)
 {
     int64_t end = clock_ms() + wait_ms;

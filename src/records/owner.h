@@ -18,6 +18,7 @@ enum owner_state {
 char *owner_self(void);    /* the caller frees */
 char *owner_of(pid_t pid); /* for another process on this host; the caller frees */
 enum owner_state owner_check(const char *owner);
+pid_t owner_pid(const char *owner);             /* 0: none is written there */
 unsigned long long owner_start_time(pid_t pid); /* 0: there is no such process, or it has ended */
 /* Send SIGKILL to exactly that process and wait for its end. True: it is gone, or was already. False: it
  * still runs, or nothing can be proven. */

@@ -6,7 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -17,10 +17,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
+#include "records/record.h"
+#include "records/session_dir.h"
 
-#define RECORD_MAX  (16 * 1024)
 #define HOLDER_SIZE 33
 #define TRIES       20 /* "sandpiper ps" holds a lock only for a moment; a holder keeps it */
 #define TRY_NS      5000000
@@ -218,8 +218,7 @@ bool registry_exists(const char *name)
 
 static void remove_dir(int names, int dir, const char *name)
 {
-    unlinkat(dir, "record", 0);
-    unlinkat(dir, "record.new", 0);
+    unlinkat(dir, "sandbox", 0);
     unlinkat(dir, "lock", 0);
     unlinkat(names, name, AT_REMOVEDIR);
 }
@@ -230,7 +229,7 @@ void registry_release(struct registry_hold *h)
 
     if (!h->name)
         return;
-    if (faccessat(h->dir, "record", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (faccessat(h->dir, "sandbox", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         write_holder(h->lock, 0);
     } else {
         autoclose int names = open_names(false, &ignored);
@@ -245,107 +244,49 @@ void registry_release(struct registry_hold *h)
 
 /* ---- the record ---- */
 
-/* clang-format off */
-#define MEMBER(m) {#m, offsetof(struct registry_entry, m)}
-/* clang-format on */
-static const struct member {
-    const char *key;
-    size_t at;
-} texts[] = {MEMBER(engine), MEMBER(id), MEMBER(container), MEMBER(image), MEMBER(runtime), MEMBER(owner)},
-  numbers[] = {MEMBER(pid),     MEMBER(uid),  MEMBER(memory), MEMBER(data_size),
-               MEMBER(created), MEMBER(idle), MEMBER(pids)},
-  flags[] = {MEMBER(holds_memory), MEMBER(holds_pids), MEMBER(holds_cpu)};
-#undef MEMBER
-
-static void *at(const struct registry_entry *r, const struct member *m)
+static int load(int dir, struct record *r)
 {
-    return (char *)r + m->at;
-}
+    char path[PATH_MAX];
+    ssize_t n = readlinkat(dir, "sandbox", path, sizeof path - 1);
+    struct session_dir d autorelease(session_dir_leave) = {0};
 
-static bool sound(const struct registry_entry *r)
-{
-    return r->engine && r->owner && r->id && strlen(r->id) == 16 && strspn(r->id, "0123456789abcdef") == 16
-           && r->memory > 0 && r->pid >= 0 && r->pid <= INT32_MAX;
-}
-
-static int load(int dir, struct registry_entry *r)
-{
-    struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
-    autoclose int fd = open_file(dir, "record", O_RDONLY);
-
-    *r = (struct registry_entry){0};
-    if (fd < 0 || !read_text(fd, &text))
+    *r = (struct record){0};
+    if (n < 0)
         return -1;
-    errno = 0;
-    autojson struct json *o = json_parse(text.data, text.len, 0, NULL, NULL);
-    for (size_t i = 0; i < countof(texts); i++)
-        *(char **)at(r, &texts[i]) = xstrdup(json_str(json_get(o, texts[i].key)));
-    for (size_t i = 0; i < countof(numbers); i++)
-        *(int64_t *)at(r, &numbers[i]) = json_int(json_get(o, numbers[i].key), 0);
-    for (size_t i = 0; i < countof(flags); i++)
-        *(bool *)at(r, &flags[i]) = json_bool(json_get(o, flags[i].key), false);
-    r->cpus = json_double(json_get(o, "cpus"), 0);
-    for (const struct json *g = json_first(json_get(o, "cgroups")); g; g = json_next(g)) {
-        const char *base = json_str(g) ? strrchr(json_str(g), '/') : NULL;
-
-        if (base && strncmp(base, "/sandpiper-", 11) == 0)
-            argv_push(&r->cgroups, json_str(g));
+    path[n] = '\0';
+    const char *slash = strrchr(path, '/'); /* the folder is looked for where ours are, not where this says */
+    if (!slash || !session_dir_id(slash + 1) || session_dir_known(&d, slash + 1, NULL) != 0) {
+        errno = EINVAL;
+        return -1;
     }
-    if (sound(r))
+    if (record_read(r, d.path) != 0) {
+        r->gone = errno == ENOENT; /* it has ended, and a sweep was there before us */
+        return r->gone ? 0 : -1;
+    }
+    if (r->engine && r->memory > 0)
         return 0;
-    registry_entry_release(r);
+    record_release(r);
+    errno = EINVAL;
     return -1;
 }
 
-int registry_load(const struct registry_hold *h, struct registry_entry *r)
+int registry_load(const struct registry_hold *h, struct record *r)
 {
     return load(h->dir, r);
 }
 
-int registry_store(const struct registry_hold *h, const struct registry_entry *r, struct error *err)
+int registry_store(const struct registry_hold *h, const char *dir, struct error *err)
 {
-    autojson struct json *o = json_object();
-    struct json *groups = json_array();
-
-    for (size_t i = 0; i < countof(texts); i++)
-        json_set_str(o, texts[i].key, *(char **)at(r, &texts[i]));
-    for (size_t i = 0; i < countof(numbers); i++)
-        json_set_int(o, numbers[i].key, *(int64_t *)at(r, &numbers[i]));
-    for (size_t i = 0; i < countof(flags); i++)
-        json_set_bool(o, flags[i].key, *(bool *)at(r, &flags[i]));
-    json_set(o, "cpus", json_number(r->cpus));
-    for (size_t i = 0; i < r->cgroups.n; i++)
-        json_add(groups, json_string(r->cgroups.v[i]));
-    json_set(o, "cgroups", groups);
-    autofree char *text = json_print(o);
-
-    unlinkat(h->dir, "record.new", 0);
-    autoclose int fd = open_file(h->dir, "record.new", O_WRONLY | O_CREAT | O_EXCL);
-    if (fd < 0 || fd_write_all(fd, text, strlen(text)) != 0
-        || renameat(h->dir, "record.new", h->dir, "record") != 0)
-        return error_errno(err, "the record of the sandbox \"%s\"", h->name);
+    registry_forget(h);
+    if (symlinkat(dir, h->dir, "sandbox") != 0)
+        return error_errno(err, "the folder of the sandbox \"%s\"", h->name);
     return 0;
 }
 
 void registry_forget(const struct registry_hold *h)
 {
     if (h->name)
-        unlinkat(h->dir, "record", 0);
-}
-
-bool registry_alive(const struct registry_entry *r)
-{
-    enum owner_state state = *r->owner ? owner_check(r->owner) : OWNER_ELSEWHERE;
-
-    return state == OWNER_ALIVE || state == OWNER_ELSEWHERE;
-}
-
-void registry_entry_release(struct registry_entry *r)
-{
-    for (size_t i = 0; i < countof(texts); i++)
-        free(*(char **)at(r, &texts[i]));
-    argv_release(&r->cgroups);
-    *r = (struct registry_entry){0};
+        unlinkat(h->dir, "sandbox", 0);
 }
 
 /* ---- all of them ---- */
@@ -359,7 +300,7 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         struct registry_holder holder = {0};
-        struct registry_entry r = {0};
+        struct record r autorelease(record_release) = {0};
 
         if (registry_check_name(e->d_name, &ignored) < 0)
             continue;
@@ -381,10 +322,8 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
             holder.pid = -1;
         if (fn && (held || there))
             fn(ctx, e->d_name, &holder, there ? &r : NULL);
-        if (remove_dead && !held && !unknown && (!there || !registry_alive(&r)))
+        if (remove_dead && !held && !unknown && (!there || !record_alive(&r)))
             remove_dir(names, dir, e->d_name);
-        if (there)
-            registry_entry_release(&r);
     }
     if (d)
         closedir(d);

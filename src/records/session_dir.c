@@ -15,18 +15,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/argv.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "limits/cgroup.h"
 #include "records/owner.h"
+#include "records/record.h"
 #include "limits/seccomp.h"
 
-#define RECORD_MAX (16 * 1024)
-#define ROOM       (64 * 1024) /* bytes that a directory may come to need */
+#define ROOM (64 * 1024) /* bytes that a directory may come to need */
 
 /* Is there room for what will be written: records, the profile, the socket? */
 static int check_room(const char *dir)
@@ -61,7 +59,8 @@ static int make_below(struct session_dir *d, const char *runtime, struct error *
     }
     /* Until there is a record, the name tells whose directory it is, so it can be attributed whenever we
      * are killed. */
-    if (session_dir_record(d, &(struct session_record){0}, err) != 0)
+    autofree char *self = owner_self();
+    if (record_write(&(struct record){.dir = d->path, .owner = self}, err) != 0)
         return -1;
     if (check_room(d->path) != 0 || rename(d->path, final) != 0)
         return error_errno(err, "%s", final);
@@ -185,27 +184,6 @@ void session_dir_leave(struct session_dir *d)
     *d = (struct session_dir){0};
 }
 
-int session_dir_record(const struct session_dir *d, const struct session_record *r, struct error *err)
-{
-    autojson struct json *record = json_object();
-    struct json *groups = json_array();
-    autofree char *self = owner_self(), *path = xasprintf("%s/record", d->path);
-
-    json_set_str(record, "owner", r->owner ? r->owner : self);
-    json_set_bool(record, "named", r->named);
-    json_set_bool(record, "ending", r->ending);
-    json_set_str(record, "engine", r->engine);
-    json_set_str(record, "container", r->container);
-    json_set_str(record, "inside", r->inside);
-    if (r->uid)
-        json_set_int(record, "uid", r->uid);
-    for (unsigned i = 0; r->cgroup && i < r->cgroup->n; i++)
-        json_add(groups, json_string(r->cgroup->dirs[i]));
-    json_set(record, "cgroups", groups);
-    autofree char *text = json_print(record);
-    return file_write_soon(path, text, strlen(text), 0600, err);
-}
-
 int session_dir_profile(struct session_dir *d, struct error *err)
 {
     autojson struct json *profile = seccomp_profile();
@@ -312,7 +290,7 @@ int session_dir_hand_over(int channel, int listener)
 
 /* ---- what others left ---- */
 
-static bool hex_name(const char *name)
+bool session_dir_id(const char *name)
 {
     return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
 }
@@ -325,68 +303,39 @@ static bool is_old(const char *dir)
     return stat(dir, &st) == 0 && time(NULL) - st.st_mtime > 3600;
 }
 
-/* NULL: err says why it cannot be read; or it is empty after the machine crashed, because it is not synced
- * to disk. */
-static struct json *read_record(const char *dir, struct error *err)
-{
-    autofree char *path = xasprintf("%s/record", dir);
-    struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
-
-    return file_read(path, RECORD_MAX, &text, err) == 0 ? json_parse(text.data, text.len, 0, NULL, NULL)
-                                                        : NULL;
-}
-
-static enum owner_state record_owner(const struct json *record)
-{
-    const char *owner = json_str(json_get(record, "owner"));
-
-    return owner ? owner_check(owner) : OWNER_ELSEWHERE;
-}
-
 static bool tell_dead(const char *dir, session_dir_fn *fn, void *ctx)
 {
-    struct error err = {0};
-    autojson struct json *record = read_record(dir, &err);
+    struct record r autorelease(record_release) = {0};
 
     /* It is not ours, or of an older version; or we lack a descriptor to read it, and its owner may be
      * alive. */
-    if (!json_str(json_get(record, "owner")))
-        return !fd_none_left(err.code) && is_old(dir);
-    enum owner_state state = record_owner(record);
+    if (record_read(&r, dir) != 0)
+        return !fd_none_left(errno) && is_old(dir);
+    enum owner_state state = owner_check(r.owner);
     if (state != OWNER_BEFORE_BOOT && (state != OWNER_DEAD || locked_in(dir, "keep")))
         return false;
-    struct argv groups autorelease(argv_release) = ARGV_INIT;
-    for (const struct json *g = json_first(json_get(record, "cgroups")); g; g = json_next(g)) {
-        const char *name = json_str(g) ? strrchr(json_str(g), '/') : NULL;
-
-        if (name && strncmp(name, "/sandpiper-", 11) == 0 && groups.n < CGROUP_DIRS)
-            argv_push(&groups, json_str(g));
-    }
-    struct session_left left = {.dir = dir,
-                                .engine = json_str(json_get(record, "engine")),
-                                .container = json_str(json_get(record, "container")),
-                                .inside = json_str(json_get(record, "inside")),
-                                .cgroups = groups.v,
-                                .n = (unsigned)groups.n,
-                                .named = json_bool(json_get(record, "named"), false)};
-    return fn(ctx, &left);
+    return fn(ctx, &r);
 }
 
-static bool is_ending(const char *dir, unsigned unused)
+static bool is_ending(const struct record *r, unsigned unused)
 {
-    autojson struct json *record = read_record(dir, NULL);
-    enum owner_state state = record_owner(record);
+    enum owner_state state = owner_check(r->owner);
 
     (void)unused;
-    return state == OWNER_ALIVE ? json_bool(json_get(record, "ending"), false)
-                                : state == OWNER_DEAD && locked_in(dir, "keep");
+    return state == OWNER_ALIVE ? r->ending : state == OWNER_DEAD && locked_in(r->dir, "keep");
 }
 
-static bool has_uid(const char *dir, unsigned uid)
+static bool has_uid(const struct record *r, unsigned uid)
 {
-    autojson struct json *record = read_record(dir, NULL);
+    return r->uid == uid;
+}
 
-    return json_int(json_get(record, "uid"), 0) == uid;
+/* Is there a record in dir, and does is() accept it? */
+static bool accepts(const char *dir, bool (*is)(const struct record *r, unsigned what), unsigned what)
+{
+    struct record r autorelease(record_release) = {0};
+
+    return record_read(&r, dir) == 0 && is(&r, what);
 }
 
 bool session_dir_ends(const char *id)
@@ -394,14 +343,14 @@ bool session_dir_ends(const char *id)
     for (unsigned i = 0; i < PLACES; i++) {
         autofree char *runtime = place(i), *dir = runtime ? xasprintf("%s/%s", runtime, id) : NULL;
 
-        if (dir && is_ending(dir, 0))
+        if (dir && accepts(dir, is_ending, 0))
             return true;
     }
     return false;
 }
 
 /* How many directories with a record, in all places, is() accepts. */
-static unsigned count_where(bool (*is)(const char *dir, unsigned what), unsigned what)
+static unsigned count_where(bool (*is)(const struct record *r, unsigned what), unsigned what)
 {
     unsigned n = 0;
 
@@ -412,7 +361,7 @@ static unsigned count_where(bool (*is)(const char *dir, unsigned what), unsigned
         for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
             autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
 
-            n += hex_name(e->d_name) && is(dir, what);
+            n += session_dir_id(e->d_name) && accepts(dir, is, what);
         }
         if (d)
             closedir(d);
@@ -438,7 +387,7 @@ static void find_dead(const char *runtime, session_dir_fn *fn, void *ctx)
         /* its program was killed before there was a record, or while it was being removed */
         bool unfinished = owner_check_group(e->d_name) == OWNER_DEAD;
 
-        if (!unfinished && !hex_name(e->d_name))
+        if (!unfinished && !session_dir_id(e->d_name))
             continue;
         autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
         if (unfinished || tell_dead(dir, fn, ctx))

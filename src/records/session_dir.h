@@ -5,7 +5,7 @@
  *                             the name of the next until its record is written, and again while it is removed
  *     RUNTIME/HEX/            0700, ours; the name reveals nothing, because the code can read it in
  *                             /proc/self/mountinfo
- *     RUNTIME/HEX/record      owner, engine, container, control groups: for sweep.h
+ *     RUNTIME/HEX/record      what is known of the sandbox (record.h)
  *     RUNTIME/HEX/hold        locked by the process that is starting the container
  *     RUNTIME/HEX/keep        locked by the keeper (keeper.h): while it works, nobody else need act
  *     RUNTIME/HEX/seccomp     the profile
@@ -22,8 +22,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct cgroup;
 struct error;
+struct record;
 
 struct session_dir {
     char *path, *in, *profile; /* NULL: not made */
@@ -42,23 +42,12 @@ int session_dir_hold(const struct session_dir *d, struct error *err);
 bool session_dir_held(const char *dir);
 int session_dir_keep(const struct session_dir *d, struct error *err); /* the same for the keeper */
 
-/* What a sweep needs to know. */
-struct session_record {
-    const char *owner;  /* NULL: this program */
-    bool named;         /* a named sandbox, which is its own owner */
-    bool ending;        /* the owner is the process that removes it (keeper.h) */
-    const char *inside; /* the first process inside, as owner.h writes it; NULL: unknown */
-    const char *engine, *container;
-    const struct cgroup *cgroup; /* may be NULL */
-    unsigned uid;                /* of a container; 0: none of its own */
-};
-/* Write the record. Call it before making anything, and again when more is known. */
-int session_dir_record(const struct session_dir *d, const struct session_record *r, struct error *err);
 int session_dir_profile(struct session_dir *d, struct error *err);
 
 /* Does any record here, of a sandbox that is alive or just being removed, name a container with this uid? */
 bool session_dir_has_uid(unsigned uid);
 
+bool session_dir_id(const char *name); /* is it one that a directory of ours could have? */
 /* Refer to an existing directory, by its id. */
 int session_dir_known(struct session_dir *d, const char *id, struct error *err);
 void session_dir_leave(struct session_dir *d); /* forget it without removing anything */
@@ -79,13 +68,7 @@ int session_dir_hand_over(int channel, int listener);
 
 /* What a dead program left. The function is called with each record whose owner is proven dead; the
  * directory is removed if it returns true. */
-struct session_left {
-    const char *dir, *engine, *container, *inside;
-    char *const *cgroups;
-    unsigned n;
-    bool named; /* it had a name, and has ended */
-};
-typedef bool session_dir_fn(void *ctx, const struct session_left *left);
+typedef bool session_dir_fn(void *ctx, const struct record *left);
 void session_dir_dead(session_dir_fn *fn, void *ctx);
 void session_dir_tidy(void);           /* remove the spare places that are empty */
 unsigned session_dir_ending(void);     /* how many are just being removed after their program's end */

@@ -13,6 +13,8 @@
 #include "base/size.h"
 #include "base/utf8.h"
 #include "limits/cgroup.h"
+#include "records/owner.h"
+#include "records/record.h"
 #include "records/session_dir.h"
 #include "sandbox/private.h"
 
@@ -45,7 +47,7 @@ static void tell(struct sandbox *s, bool detail, char *line)
 
 /* Compare what the user asked for with what runs. more: where it allows more than that; other: where it
  * merely differs. */
-static void compare(const struct sandbox_options *o, const struct registry_entry *r, struct buf *more,
+static void compare(const struct sandbox_options *o, const struct record *r, struct buf *more,
                     struct buf *other)
 {
     const struct {
@@ -79,7 +81,7 @@ static void compare(const struct sandbox_options *o, const struct registry_entry
         buf_addf(other, "%simage %s (you asked for %s)", other->len ? ", " : "", r->image, o->image);
 }
 
-static int check_options(struct sandbox *s, const struct registry_entry *r, struct error *err)
+static int check_options(struct sandbox *s, const struct record *r, struct error *err)
 {
     struct buf more autorelease(buf_release) = BUF_INIT(600), other autorelease(buf_release) = BUF_INIT(600);
 
@@ -118,7 +120,7 @@ static bool is_full(const struct error *err)
 
 int sandbox_claim(struct sandbox *s, struct error *err)
 {
-    struct registry_entry r;
+    struct record r;
     int status = 0;
 
     if (!s->o.name || s->hold.name)
@@ -137,9 +139,9 @@ int sandbox_claim(struct sandbox *s, struct error *err)
     }
     if (registry_load(&s->hold, &r) < 0)
         return 0;
-    if (registry_alive(&r))
+    if (record_alive(&r))
         status = check_options(s, &r, err);
-    if (registry_alive(&r) && status == 0) {
+    if (record_alive(&r) && status == 0) {
         struct buf more autorelease(buf_release) = BUF_INIT(600),
                         other autorelease(buf_release) = BUF_INIT(600);
 
@@ -154,7 +156,7 @@ int sandbox_claim(struct sandbox *s, struct error *err)
         snprintf(s->engine, sizeof s->engine, "%s", r.engine);
         s->image = xstrdup(r.image);
     }
-    registry_entry_release(&r);
+    record_release(&r);
     if (status < 0)
         registry_release(&s->hold);
     return status;
@@ -162,12 +164,12 @@ int sandbox_claim(struct sandbox *s, struct error *err)
 
 /* ---- finding it ---- */
 
-static void tell_ended(struct sandbox *s, const struct registry_entry *r)
+static void tell_ended(struct sandbox *s, const struct record *r)
 {
     int64_t now = (int64_t)time(NULL);
     char how[64] = "it was removed or died";
 
-    if (owner_check(r->owner) == OWNER_BEFORE_BOOT)
+    if (!r->gone && owner_check(r->owner) == OWNER_BEFORE_BOOT)
         snprintf(how, sizeof how, "the machine was restarted");
     else if (s->hold.used > 0 && r->idle > 0 && now - s->hold.used >= r->idle)
         snprintf(how, sizeof how, "idle for %lld %s", (long long)(r->idle >= 120 ? r->idle / 60 : r->idle),
@@ -210,7 +212,7 @@ static void fail(struct sandbox *s, const struct error *err)
 
 bool named_begin(struct sandbox *s)
 {
-    struct registry_entry r autorelease(registry_entry_release) = {0};
+    struct record r autorelease(record_release) = {0};
     struct error err = {0};
 
     if (registry_load(&s->hold, &r) < 0) {
@@ -225,11 +227,11 @@ bool named_begin(struct sandbox *s)
         return false;
     }
     s->run = engine_attach(&s->o, s->loop, &r, &err);
-    if (!s->run && registry_alive(&r)) {
+    if (!s->run && record_alive(&r)) {
         fail(s, &err);
         return true;
     }
-    bool alive = s->run && registry_alive(&r), up = alive && engine_connect(s->run) == 0;
+    bool alive = s->run && record_alive(&r), up = alive && engine_connect(s->run) == 0;
     /* It has ended only if nobody listens any more. Otherwise the fault may be on our side: it is stopped
      * and its queue is full, or we have no descriptor left. */
     if (alive && !up && errno != ECONNREFUSED && errno != ENOENT) {
@@ -249,7 +251,7 @@ bool named_begin(struct sandbox *s)
     send_word(s);
     if (r.idle != s->o.idle_ms / 1000) {
         r.idle = s->o.idle_ms / 1000;
-        registry_store(&s->hold, &r, &err); /* needed only to explain its end later */
+        record_write(&r, &err); /* needed only to explain its end later */
     }
     return true;
 }
@@ -258,13 +260,13 @@ bool named_begin(struct sandbox *s)
  * before it told the sandbox to stay. */
 static bool ended_meanwhile(struct sandbox *s)
 {
-    struct registry_entry r autorelease(registry_entry_release) = {0};
+    struct record r autorelease(record_release) = {0};
 
     if (registry_load(&s->hold, &r) < 0)
         return false;
-    for (int i = 0; i < 20 && registry_alive(&r); i++)
+    for (int i = 0; i < 20 && record_alive(&r); i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    if (!*r.owner || registry_alive(&r))
+    if (record_alive(&r))
         return false;
     engine_end(steal(&s->run));
     registry_forget(&s->hold);
@@ -272,7 +274,7 @@ static bool ended_meanwhile(struct sandbox *s)
     return true;
 }
 
-static int tell_left(const struct registry_entry *r, const char *name, struct error *err)
+static int tell_left(const struct record *r, const char *name, struct error *err)
 {
     if (r->container)
         return error_set(err, ERROR_SANDBOX, 0,
@@ -282,12 +284,12 @@ static int tell_left(const struct registry_entry *r, const char *name, struct er
     return error_set(err, ERROR_SANDBOX, 0,
                      "the sandbox \"%s\" could not be removed: its process %d is still running\n"
                      "kill it: kill -9 %d",
-                     name, (int)r->pid, (int)r->pid);
+                     name, (int)owner_pid(r->owner), (int)owner_pid(r->owner));
 }
 
 void named_silent(struct sandbox *s)
 {
-    struct registry_entry r autorelease(registry_entry_release) = {0};
+    struct record r autorelease(record_release) = {0};
     bool known = registry_load(&s->hold, &r) == 0;
 
     channel_free(steal(&s->channel));
@@ -327,10 +329,10 @@ void named_refused(struct sandbox *s, const char *why)
 
 static void keep(struct sandbox *s)
 {
-    struct registry_entry r autorelease(registry_entry_release) = {0};
     struct error err = {0};
+    const char *dir = engine_disown(s->run, &err);
 
-    if (engine_describe(s->run, &r, &err) == 0 && registry_store(&s->hold, &r, &err) == 0) {
+    if (dir && registry_store(&s->hold, dir, &err) == 0) {
         s->kept = true;
         engine_keep(s->run);
         send_word(s);
@@ -393,7 +395,7 @@ struct listing {
 };
 
 static void list_one(void *ctx, const char *name, const struct registry_holder *holder,
-                     const struct registry_entry *r)
+                     const struct record *r)
 {
     struct listing *l = ctx;
     struct sandbox_info info = {.name = name,
@@ -406,14 +408,14 @@ static void list_one(void *ctx, const char *name, const struct registry_holder *
                                 .memory = r ? r->memory : -1,
                                 .memory_used = -1};
 
-    if (r && !registry_alive(r))
+    if (r && !record_alive(r))
         return;
-    if (r && r->pid > 0 && r->holds_memory) {
-        autofree char *dir = cgroup_memory_dir(NULL, (pid_t)r->pid);
+    if (r && owner_pid(r->owner) > 0 && r->holds_memory) {
+        autofree char *dir = cgroup_memory_dir(NULL, owner_pid(r->owner));
 
         info.memory_used = dir ? cgroup_memory_used(dir) : -1;
     }
-    info.silent = r && !holder->pid && !session_dir_answers(r->id, PROBE_MS);
+    info.silent = r && !holder->pid && !session_dir_answers(strrchr(r->dir, '/') + 1, PROBE_MS);
     l->fn(l->ctx, &info);
 }
 
@@ -426,7 +428,7 @@ void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *
 
 int sandbox_remove(const char *name, struct loop *loop, struct error *err)
 {
-    struct registry_entry r autorelease(registry_entry_release) = {0};
+    struct record r autorelease(record_release) = {0};
     struct registry_hold hold autorelease(registry_release) = REGISTRY_HOLD_INIT;
     struct sandbox_options o;
 
@@ -438,7 +440,7 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
         return -1;
     if (registry_load(&hold, &r) < 0)
         return error_set(err, ERROR_USAGE, 0, "no sandbox \"%s\" (sandpiper ps lists them)", name);
-    bool alive = registry_alive(&r);
+    bool alive = record_alive(&r);
     sandbox_defaults(&o);
     struct engine_run *run = engine_attach(&o, loop, &r, err);
     if (!run && alive)

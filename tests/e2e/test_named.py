@@ -45,8 +45,10 @@ def run(s, code, *args, name="work", **more):
 
 
 def record(s, name="work"):
-    with open(s.path("run/sandpiper/names/%s/record" % name)) as f:
-        return json.load(f)
+    where = s.path("run/sandpiper/names/%s/sandbox" % name)
+    with open(where + "/record") as f:
+        found = json.load(f)
+    return dict(found, id=os.path.basename(os.readlink(where)), pid=int(found["owner"].split(":")[1]))
 
 
 def listed(s):

@@ -55,7 +55,7 @@ def test_a_name_keeps_its_uid(container):
         container.run("exec", "--sandbox-name", "kept", "-", stdin="import os\nos._exit(3)")
         again = container.run("exec", "--sandbox-name", "kept", "-", stdin=WHO)
         assert first.code == 0 and again.code == 0 and first.out == again.out, (first, again)
-        record = open(container.path("run/sandpiper/names/kept/record")).read()
+        record = open(container.path("run/sandpiper/names/kept/sandbox/record")).read()
         assert re.search(r'"uid": ?%s\b' % first.out.split()[0], record), record
     finally:
         assert container.run("rm", "kept").code == 0

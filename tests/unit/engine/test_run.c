@@ -13,6 +13,8 @@
 
 #include "base/child.h"
 #include "engine/engine.h"
+#include "records/owner.h"
+#include "records/record.h"
 #include "records/session_dir.h"
 #include "engine/uid_range.h"
 #include "engine/engine_cache.h"
@@ -288,8 +290,8 @@ static void test_own_uid(void **state)
     }
     assert_int_equal(session_dir_make(&d, &err), 0);
     assert_false(session_dir_has_uid(23456));
-    assert_int_equal(session_dir_record(&d, &(struct session_record){.engine = "docker", .uid = 23456}, &err),
-                     0);
+    autofree char *self = owner_self();
+    assert_int_equal(record_write(&(struct record){.dir = d.path, .owner = self, .uid = 23456}, &err), 0);
     assert_true(session_dir_has_uid(23456));
     assert_false(session_dir_has_uid(23457));
     session_dir_remove(&d);

@@ -13,6 +13,7 @@
 #include "engine/engine_cache.h"
 
 #include "records/owner.h"
+#include "records/record.h"
 #include "engine/sweep.h"
 #include "engine_place.h"
 
@@ -193,12 +194,13 @@ static char *left_with_inside(const char *id, const char *engine, pid_t inside)
 {
     autofree char *container = xasprintf("sandpiper-%s", id), *dead = dead_owner(), *who = owner_of(inside);
     char *dir = left_behind(id, ":7", container);
-    const struct session_record r = {.owner = dead,
-                                     .engine = engine,
-                                     .container = strcmp(engine, "bwrap") ? container : NULL,
-                                     .inside = who};
+    const struct record r = {.dir = dir,
+                             .owner = dead,
+                             .engine = (char *)engine,
+                             .container = strcmp(engine, "bwrap") ? container : NULL,
+                             .inside = who};
 
-    assert_int_equal(session_dir_record(&(struct session_dir){.path = dir}, &r, NULL), 0);
+    assert_int_equal(record_write(&r, NULL), 0);
     return dir;
 }
 
@@ -290,7 +292,7 @@ static void test_reap_without_record(void **state)
     assert_true(run_dir_empty());
 }
 
-static bool dead_one(void *ctx, const struct session_left *left)
+static bool dead_one(void *ctx, const struct record *left)
 {
     (void)left;
     ++*(int *)ctx;
@@ -454,12 +456,11 @@ static void test_a_client_that_hangs(void **state)
     glob_t found;
     autofree char *pattern = xasprintf("%s/*", run);
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-    struct session_dir d = {.path = found.gl_pathv[0]};
-    autofree char *dead = dead_owner(), *container = xasprintf("sandpiper-%s", strrchr(d.path, '/') + 1);
-    assert_int_equal(
-        session_dir_record(
-            &d, &(struct session_record){.owner = dead, .engine = "docker", .container = container}, NULL),
-        0);
+    autofree char *dead = dead_owner(),
+                  *container = xasprintf("sandpiper-%s", strrchr(found.gl_pathv[0], '/') + 1);
+    const struct record record = {
+        .dir = found.gl_pathv[0], .owner = dead, .engine = (char *)"docker", .container = container};
+    assert_int_equal(record_write(&record, NULL), 0);
     globfree(&found);
     sweep_begin(p->loop);
     sweep_end(p->loop);

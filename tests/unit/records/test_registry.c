@@ -1,5 +1,5 @@
-/* test_names.c - names of sandboxes: which are allowed, who holds one, what is read back, what is swept; and
- * folders that somebody else has prepared.
+/* test_registry.c - names of sandboxes: which are allowed, who holds one, what is read back, what is swept;
+ * and folders that somebody else has prepared.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +18,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "records/owner.h"
+#include "records/record.h"
 #include "records/registry.h"
 
 static char run[64];
@@ -65,13 +67,18 @@ static void test_names(void **state)
     assert_int_equal(registry_check_name(long_name, &err), -1);
 }
 
-static void fill(struct registry_entry *r)
+/* The directory of a sandbox, with its record. owner NULL: ours. The caller frees the path. */
+static char *sandbox(const char *id, const char *owner)
 {
-    *r = (struct registry_entry){
-        .engine = xstrdup("bwrap"),
-        .id = xstrdup("0123456789abcdef"),
-        .owner = owner_self(),
-        .pid = getpid(),
+    char *dir = xasprintf("%s/sandpiper/%s", run, id);
+    autofree char *self = owner_self();
+    char *groups[] = {(char *)"/sys/fs/cgroup/pids/sandpiper-1-2-00000003", (char *)"/etc",
+                      /* nothing of ours: is not read back */ NULL};
+    const struct record r = {
+        .dir = dir,
+        .owner = owner ? (char *)owner : self,
+        .engine = (char *)"bwrap",
+        .named = true,
         .uid = 31337,
         .memory = INT64_C(1) << 40,
         .data_size = 7,
@@ -80,14 +87,17 @@ static void fill(struct registry_entry *r)
         .cpus = 0.5,
         .pids = 9,
         .holds_pids = true,
+        .cgroups = {groups, 2, 0},
     };
-    argv_push(&r->cgroups, "/sys/fs/cgroup/pids/sandpiper-1-2-00000003");
-    argv_push(&r->cgroups, "/etc"); /* nothing of ours: is not read back */
+
+    assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
+    assert_int_equal(record_write(&r, NULL), 0);
+    return dir;
 }
 
 static void test_record(void **state)
 {
-    struct registry_entry r, back;
+    struct record back;
     struct registry_hold h;
     struct error err;
 
@@ -95,63 +105,72 @@ static void test_record(void **state)
     assert_int_equal(registry_take(&h, "work", &err), 0);
     assert_int_equal(h.used, 0);
     assert_int_equal(registry_load(&h, &back), -1);
-    fill(&r);
-    assert_int_equal(registry_store(&h, &r, &err), 0);
+    autofree char *dir = sandbox("0123456789abcdef", NULL);
+    assert_int_equal(registry_store(&h, dir, &err), 0);
     assert_int_equal(registry_load(&h, &back), 0);
     assert_string_equal(back.engine, "bwrap");
-    assert_string_equal(back.id, "0123456789abcdef");
+    assert_string_equal(back.dir, dir);
     assert_null(back.container);
-    assert_int_equal(back.pid, getpid());
+    assert_int_equal(owner_pid(back.owner), getpid());
     assert_int_equal(back.uid, 31337);
     assert_true(back.memory == INT64_C(1) << 40 && back.data_size == 7 && back.created == 1700000000
                 && back.idle == 60 && back.pids == 9);
-    assert_true(back.cpus > 0.49 && back.cpus < 0.51 && back.holds_pids && !back.holds_memory);
+    assert_true(back.cpus > 0.49 && back.cpus < 0.51 && back.named && back.holds_pids && !back.holds_memory);
     assert_int_equal(back.cgroups.n, 1);
-    assert_true(registry_alive(&back));
-    registry_entry_release(&back);
+    assert_true(record_alive(&back));
+    record_release(&back);
     registry_release(&h);
     assert_true(registry_exists("work"));
 
     assert_int_equal(registry_take(&h, "work", &err), 0); /* let go: anybody may take it */
     assert_true(h.used > 0 && h.used <= time(NULL));
+    /* It ended, and another program's sweep has removed all of it: known, and dead. */
+    assert_int_equal(file_remove_tree(dir), 0);
+    assert_int_equal(registry_load(&h, &back), 0);
+    assert_true(back.gone && !record_alive(&back));
+    record_release(&back);
     registry_forget(&h);
     registry_release(&h);
     assert_false(registry_exists("work"));
-    registry_entry_release(&r);
 }
 
 /* What somebody wrote into the file by hand, or half of it: no record. */
 static void test_bad_records(void **state)
 {
-    static const char *const texts[] = {
-        "",
-        "{",
-        "[]",
-        "{\"engine\":\"docker\"}",
-        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"../../etc\",\"memory\":1}",
-        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdeF\",\"memory\":1}",
-        "{\"engine\":7,\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":1}",
-        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":0}",
-        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"id\":\"0123456789abcdef\",\"memory\":1,\"pid\":-1}"};
-    autofree char *path = xasprintf("%s/sandpiper/names/x/record", run);
-    struct registry_entry r;
+    static const char *const texts[] = {"",
+                                        "{",
+                                        "[]",
+                                        "{\"engine\":\"docker\"}",
+                                        "{\"engine\":\"bwrap\",\"owner\":7,\"memory\":1}",
+                                        "{\"engine\":7,\"owner\":\"x\",\"memory\":1}",
+                                        "{\"engine\":\"bwrap\",\"owner\":\"x\",\"memory\":0}",
+                                        "{\"engine\":\"bwrap\",\"owner\":\"x\"}"};
+    /* No sandbox of ours, however sound the record there. */
+    static const char *const links[] = {"/etc/passwd", "..", "0123456789abcdeF", "x", "/"};
+    autofree char *dir = sandbox("0123456789abcdef", NULL), *path = xasprintf("%s/record", dir),
+                  *strange = sandbox("strange", NULL), *link = xasprintf("%s/sandpiper/names/x/sandbox", run);
+    struct record r;
     struct registry_hold h;
     struct error err;
 
     (void)state;
     assert_int_equal(registry_take(&h, "x", &err), 0);
+    assert_int_equal(registry_store(&h, dir, &err), 0);
     for (size_t i = 0; i < countof(texts); i++) {
         assert_int_equal(file_write(path, texts[i], strlen(texts[i]), 0600, &err), 0);
         assert_int_equal(registry_load(&h, &r), -1);
-        registry_entry_release(&r);
+        record_release(&r);
     }
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(symlink("/etc/passwd", path), 0);
-    assert_int_equal(registry_load(&h, &r), -1);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0); /* is not waited for */
     assert_int_equal(registry_load(&h, &r), -1);
-    unlink(path);
+    assert_int_equal(registry_store(&h, strange, &err), 0);
+    assert_int_equal(registry_load(&h, &r), -1);
+    for (size_t i = 0; i < countof(links); i++) {
+        assert_int_equal(registry_store(&h, links[i], &err), 0);
+        assert_int_equal(registry_load(&h, &r), -1);
+    }
+    assert_int_equal(unlink(link), 0);
     registry_release(&h);
 }
 
@@ -188,8 +207,7 @@ static void test_held(void **state)
     close(down[0]);
 }
 
-static void count(void *ctx, const char *name, const struct registry_holder *holder,
-                  const struct registry_entry *r)
+static void count(void *ctx, const char *name, const struct registry_holder *holder, const struct record *r)
 {
     (void)name;
     *(int *)ctx += holder->pid == getpid() ? 100 : r ? 1 : 10;
@@ -198,21 +216,19 @@ static void count(void *ctx, const char *name, const struct registry_holder *hol
 static void test_sweep(void **state)
 {
     struct registry_hold h, held;
-    struct registry_entry r;
     struct error err;
     int n = 0;
 
     (void)state;
-    fill(&r);
+    autofree char *me = owner_self();
+    *strrchr(me, ':') = '\0';
+    autofree char *other = xasprintf("%s:1", me); /* our pid, another start */
+    autofree char *alive = sandbox("0000000000000001", NULL), *dead = sandbox("0000000000000002", other);
     assert_int_equal(registry_take(&h, "alive", &err), 0);
-    assert_int_equal(registry_store(&h, &r, &err), 0);
+    assert_int_equal(registry_store(&h, alive, &err), 0);
     registry_release(&h);
-    *strrchr(r.owner, ':') = '\0';
-    char *dead = xasprintf("%s:1", r.owner); /* our pid, another start */
-    free(r.owner);
-    r.owner = dead;
     assert_int_equal(registry_take(&h, "dead", &err), 0);
-    assert_int_equal(registry_store(&h, &r, &err), 0);
+    assert_int_equal(registry_store(&h, dead, &err), 0);
     registry_release(&h);
     assert_int_equal(registry_take(&held, "held", &err), 0);
     autofree char *half = xasprintf("%s/sandpiper/names/half", run);
@@ -227,7 +243,6 @@ static void test_sweep(void **state)
     assert_true(registry_exists("held"));
     registry_release(&held);
     assert_false(registry_exists("held")); /* nothing was recorded: nothing stays */
-    registry_entry_release(&r);
 }
 
 /* A folder that is a link, or that others may write to, is not used. */

@@ -216,15 +216,15 @@ int engine_connect(struct engine_run *r)
     return -1;
 }
 
-int engine_describe(struct engine_run *r, struct registry_entry *out, struct error *err)
+const char *engine_disown(struct engine_run *r, struct error *err)
 {
     (void)r;
-    (void)out;
-    return error_set(err, ERROR_SANDBOX, 0, "the fake engine keeps nothing");
+    error_set(err, ERROR_SANDBOX, 0, "the fake engine keeps nothing");
+    return NULL;
 }
 
-struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *l,
-                                 const struct registry_entry *record, struct error *err)
+struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *l, const struct record *record,
+                                 struct error *err)
 {
     (void)o;
     (void)l;

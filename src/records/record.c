@@ -1,0 +1,102 @@
+/* record.c - see record.h. */
+#include "records/record.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "limits/cgroup.h"
+#include "records/owner.h"
+
+#define RECORD_MAX (16 * 1024)
+
+/* clang-format off */
+#define MEMBER(m) {#m, offsetof(struct record, m)}
+/* clang-format on */
+static const struct member {
+    const char *key;
+    size_t at;
+} texts[] = {MEMBER(owner),     MEMBER(inside), MEMBER(engine),
+             MEMBER(container), MEMBER(image),  MEMBER(runtime)},
+  numbers[] = {MEMBER(uid), MEMBER(memory), MEMBER(data_size), MEMBER(pids), MEMBER(created), MEMBER(idle)},
+  flags[] = {MEMBER(named), MEMBER(ending), MEMBER(holds_memory), MEMBER(holds_pids), MEMBER(holds_cpu)};
+#undef MEMBER
+
+static void *at(const struct record *r, const struct member *m)
+{
+    return (char *)r + m->at;
+}
+
+int record_write(const struct record *r, struct error *err)
+{
+    autojson struct json *o = json_object();
+    struct json *groups = json_array();
+
+    for (size_t i = 0; i < countof(texts); i++)
+        json_set_str(o, texts[i].key, *(char **)at(r, &texts[i]));
+    for (size_t i = 0; i < countof(numbers); i++)
+        json_set_int(o, numbers[i].key, *(int64_t *)at(r, &numbers[i]));
+    for (size_t i = 0; i < countof(flags); i++)
+        json_set_bool(o, flags[i].key, *(bool *)at(r, &flags[i]));
+    json_set(o, "cpus", json_number(r->cpus));
+    for (size_t i = 0; i < r->cgroups.n; i++)
+        json_add(groups, json_string(r->cgroups.v[i]));
+    json_set(o, "cgroups", groups);
+    autofree char *text = json_print(o), *path = xasprintf("%s/record", r->dir);
+    return file_write_soon(path, text, strlen(text), 0600, err);
+}
+
+int record_read(struct record *r, const char *dir)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
+    autofree char *path = xasprintf("%s/record", dir);
+    struct error err = {0};
+
+    *r = (struct record){0};
+    if (file_read(path, RECORD_MAX, &text, &err) != 0) {
+        errno = err.code;
+        return -1;
+    }
+    autojson struct json *o = json_parse(text.data, text.len, 0, NULL, NULL);
+    if (!json_str(json_get(o, "owner"))) {
+        errno = 0;
+        return -1;
+    }
+    r->dir = xstrdup(dir);
+    for (size_t i = 0; i < countof(texts); i++)
+        *(char **)at(r, &texts[i]) = xstrdup(json_str(json_get(o, texts[i].key)));
+    for (size_t i = 0; i < countof(numbers); i++)
+        *(int64_t *)at(r, &numbers[i]) = json_int(json_get(o, numbers[i].key), 0);
+    for (size_t i = 0; i < countof(flags); i++)
+        *(bool *)at(r, &flags[i]) = json_bool(json_get(o, flags[i].key), false);
+    r->cpus = json_double(json_get(o, "cpus"), 0);
+    for (const struct json *g = json_first(json_get(o, "cgroups")); g; g = json_next(g)) {
+        const char *name = strrchr(json_text(g), '/');
+
+        if (name && strncmp(name, "/sandpiper-", 11) == 0 && r->cgroups.n < CGROUP_DIRS)
+            argv_push(&r->cgroups, json_str(g));
+    }
+    return 0;
+}
+
+void record_release(struct record *r)
+{
+    free(r->dir);
+    for (size_t i = 0; i < countof(texts); i++)
+        free(*(char **)at(r, &texts[i]));
+    argv_release(&r->cgroups);
+    *r = (struct record){0};
+}
+
+bool record_alive(const struct record *r)
+{
+    if (r->gone)
+        return false;
+    enum owner_state state = owner_check(r->owner);
+    return state == OWNER_ALIVE || state == OWNER_ELSEWHERE;
+}

@@ -1,0 +1,46 @@
+/* record.h - what is written of one sandbox: the file "record" in its directory (session_dir.h), as JSON. It
+ * exists once for each sandbox, named or not: a sweep reads from it what to remove, and the next program how
+ * to find and end a named sandbox.
+ *
+ * Only its owner writes it, and code in a sandbox can neither read nor write it. Half a record, or one that
+ * was written by hand, is refused or read as far as it makes sense.
+ */
+#ifndef RECORDS_RECORD_H
+#define RECORDS_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/argv.h"
+
+struct error;
+
+struct record { /* the strings are owned; one that is not known is NULL */
+    char *dir;  /* the directory that it is in; not written */
+    /* The process with which the sandbox ends, as owner.h writes it: the program that started it; the keeper
+     * while that removes it; of a named one the first process inside, or "" if that cannot be seen. */
+    char *owner;
+    char *inside; /* the first process inside */
+    bool named;   /* a named sandbox, which is its own owner */
+    bool ending;  /* the owner is the process that removes it (keeper.h) */
+    bool gone;    /* a name leads here, but the record has been removed; not written */
+    char *engine;
+    char *container, *image, *runtime;
+    struct argv cgroups; /* at most CGROUP_DIRS directories, each with a name that we give */
+    int64_t uid;         /* of a container; 0: none of its own */
+    int64_t memory, data_size, pids;
+    double cpus;
+    bool holds_memory, holds_pids, holds_cpu; /* the limit is enforced on the whole sandbox */
+    int64_t created;                          /* time() */
+    int64_t idle; /* seconds that it stays with no program attached, as last set */
+};
+
+/* Write it to r->dir. Call it before anything is made, and again when more is known. */
+int record_write(const struct record *r, struct error *err);
+/* Read that of dir. -1 with errno and an empty r: ENOENT: there is none; 0: it is not ours, of an older
+ * version, or empty because the machine crashed. */
+int record_read(struct record *r, const char *dir);
+void record_release(struct record *r);
+bool record_alive(const struct record *r); /* false only when its owner is proven dead */
+
+#endif
