@@ -255,6 +255,7 @@ static int open_term(struct ask *a, struct error *err)
         .system = c->system,
         .model = change_model,
         .models = model_names,
+        .decoder = decoder_of(a),
         .ctx = a,
     };
 

@@ -93,8 +93,8 @@ static const struct reply_form *form_of(const char *s, size_t len, int *length, 
             int rest = forms[i].final ? parameters_length(forms[i].final, s + n, len - n, text)
                                       : string_length(s + n, len - n, text);
 
-            *length = rest >= 0 ? (int)n + rest : rest;
-            if (*length == REPLY_BEGUN && len >= REPLY_MAX)
+            *length = rest > 0 || (!rest && !forms[i].final) ? (int)n + rest : rest;
+            if (*length == REPLY_BEGUN && len == REPLY_MAX)
                 *length = REPLY_MAX;
             return &forms[i];
         }
@@ -109,6 +109,8 @@ int reply_length(const char *s, size_t len)
 
     if (!len || *s != '\033')
         return REPLY_NONE;
+    if (len > REPLY_MAX)
+        len = REPLY_MAX;
     form_of(s, len, &length, &text);
     return length;
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/loop.h"
+#include "base/mem.h"
 #include "base/out.h"
 #include "show/graphics.h"
 

@@ -36,6 +36,7 @@
 #define LINE_MAX_BYTES (1024 * 1024)
 #define CTRL_C         0x03
 #define CTRL_Z         0x1a
+#define LATE_MS        500 /* after which a terminal is taken not to answer, when the program ends */
 #define COLUMNS_MIN    24
 #define ROWS_MIN       2
 
@@ -46,6 +47,11 @@ struct editor {
     const char *const *matching; /* the words that are searched now */
     bool fancy;                  /* the terminal understands escape sequences */
     struct keys keys;
+    const struct editor_query *query; /* to be written yet; or NULL */
+    bool (*heard)(void *ctx, const char *reply, size_t len);
+    void *heard_ctx;
+    bool awaited; /* the last reply to the query has not come */
+    int64_t asked;
     char queue[8]; /* what readline may read now */
     size_t queued;
     struct pastes pastes;
@@ -228,6 +234,8 @@ struct editor *editor_new(struct loop *loop,
         return NULL;
     }
     keys_init(&e->keys);
+    e->keys.reply = on_reply;
+    e->keys.ctx = e;
     the_editor = e;
     setup_locale();
     setup_readline();
@@ -235,8 +243,51 @@ struct editor *editor_new(struct loop *loop,
     return e;
 }
 
+static void on_reply(void *ctx, const char *reply, size_t len)
+{
+    struct editor *e = ctx;
+
+    if (e->heard && e->heard(e->heard_ctx, reply, len))
+        e->awaited = false;
+}
+
+void editor_ask(struct editor *e, const struct editor_query *q)
+{
+    e->query = q;
+    e->heard = q->heard;
+    e->heard_ctx = q->ctx;
+}
+
+/* Now nothing that the terminal sends is echoed. */
+static void send_query(struct editor *e)
+{
+    const struct editor_query *q = e->query;
+
+    if (!q)
+        return;
+    e->query = NULL;
+    put(q->query);
+    e->asked = clock_ms();
+    e->awaited = true;
+}
+
+void editor_hear(struct editor *e, int ms)
+{
+    char bytes[4096];
+    ssize_t n = 1;
+
+    while (e->awaited && n != 0 && clock_ms() < e->asked + ms && !loop_check(e->loop)) {
+        loop_poll(e->loop, STDIN_FILENO, POLLIN, (int)(e->asked + ms - clock_ms()));
+        struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+        n = poll(&in, 1, 0) > 0 ? read(STDIN_FILENO, bytes, sizeof bytes) : -1;
+        if (n > 0)
+            keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
+    }
+}
+
 void editor_restore(struct editor *e)
 {
+    editor_hear(e, LATE_MS); /* a reply would be typed into the shell */
     if (e->active) {
         rl_callback_handler_remove();
         e->active = false;
@@ -415,6 +466,7 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     e->active = true;
     rl_callback_handler_install(prompt, on_line);
     tell_size();
+    send_query(e);
     loop_watch(e->loop, STDIN_FILENO, POLLIN, on_input, e);
     drain(e); /* keys typed ahead */
     while (!e->done) {

@@ -1,8 +1,9 @@
-/* keys.h - turns a terminal's bytes into characters and whole pastes.
+/* keys.h - turns a terminal's bytes into characters, whole pastes, and the terminal's own replies.
  *
  * With bracketed paste on, a terminal sends ESC[200~ before and ESC[201~ after pasted text. Hostile text
  * could hang an editor that waits for the second mark, so pastes are handled here: at most 1 MiB, and ended
- * after one second without a byte. Knows nothing of readline; the caller passes the time (clock_ms).
+ * after one second without a byte. Replies (show/graphics.h) are taken out wherever they stand, asked for or
+ * not: none is ever taken for something typed. Knows nothing of readline; the caller passes the time (clock_ms).
  */
 #ifndef TERM_KEYS_H
 #define TERM_KEYS_H
@@ -15,6 +16,7 @@
 
 #define PASTE_MS  1000 /* without a byte, inside a paste */
 #define ESCAPE_MS 50   /* a lone ESC key, or the beginning of a mark? */
+#define REPLY_MS  1000 /* without a byte, inside a reply; what came of it is dropped then */
 
 enum key_kind { KEY_NONE, KEY_CHAR, KEY_PASTE };
 
@@ -31,7 +33,9 @@ struct key {
 struct keys {
     struct buf raw, paste, clean;
     bool pasting, cut;
-    int64_t last; /* time of the latest byte */
+    int64_t last;                                            /* time of the latest byte */
+    void (*reply)(void *ctx, const char *reply, size_t len); /* gets each whole reply; or NULL */
+    void *ctx;
 };
 
 void keys_init(struct keys *k);

@@ -15,10 +15,33 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "chat/conversation.h"
+#include "show/graphics.h"
 #include "show/show.h"
 #include "term/commands.h"
 #include "term/editor.h"
 #include "term/private.h"
+
+static bool on_reply(void *ctx, const char *reply, size_t len)
+{
+    struct graphics *g = show_graphics(((struct term *)ctx)->show);
+
+    graphics_reply(g, reply, len);
+    return g->answered;
+}
+
+/* A figure is about to be drawn. */
+static void hear_terminal(void *ctx)
+{
+    editor_hear(((struct term *)ctx)->editor, GRAPHICS_MS);
+}
+
+static void ask_terminal(struct term *t)
+{
+    graphics_query(show_graphics(t->show), &t->terminal_query);
+    t->query = (struct editor_query){buf_str(&t->terminal_query), on_reply, t};
+    if (t->terminal_query.len)
+        editor_ask(t->editor, &t->query);
+}
 
 static void open_screen(struct term *t)
 {
@@ -32,12 +55,17 @@ static void open_screen(struct term *t)
         .verbose = t->o.verbose,
         .reasoning = t->o.reasoning,
         .loop = t->loop,
+        .decoder = t->o.decoder,
+        .ready = hear_terminal,
+        .ready_ctx = t,
     };
 
     t->show = show_new(&so);
     t->text = show_text_new(1, true, t->loop);
     if (isatty(2))
         show_share(t->show, t->text);
+    if (so.terminal && so.decoder && !so.quiet)
+        ask_terminal(t);
     /* \001 and \002 mark for readline what takes no column */
     t->prompt = xstrdup(colour ? "\001\033[1m\002>\001\033[0m\002 " : "> ");
     t->more = xstrdup(colour ? "\001\033[2m\002...\001\033[0m\002 " : "... ");
@@ -74,6 +102,7 @@ void term_free(struct term *t)
     show_free(t->show);
     history_release(&t->history);
     inputs_release(&t->files);
+    buf_release(&t->terminal_query);
     free(t->greeting);
     free(t->system);
     free(t->stopped);

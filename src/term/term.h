@@ -29,6 +29,7 @@ struct term_options {
     /* What Tab completes after "/model "; ends with NULL, valid until the next call. May be NULL. */
     const char *const *(*models)(void *ctx);
     void *ctx;
+    const struct show_decoder *decoder; /* of figures; NULL: they are not shown */
 };
 
 struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err);
