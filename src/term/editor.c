@@ -214,6 +214,14 @@ static void setup_locale(void)
         setenv("LC_ALL", "C.UTF-8", 1);
 }
 
+static void on_reply(void *ctx, const char *reply, size_t len)
+{
+    struct editor *e = ctx;
+
+    if (e->heard && e->heard(e->heard_ctx, reply, len))
+        e->awaited = false;
+}
+
 struct editor *editor_new(struct loop *loop,
                           struct candidates (*complete_fn)(void *ctx, const char *line, size_t start),
                           void *ctx, struct error *err)
@@ -241,14 +249,6 @@ struct editor *editor_new(struct loop *loop,
     setup_readline();
     modes_set(MODES_WAITING);
     return e;
-}
-
-static void on_reply(void *ctx, const char *reply, size_t len)
-{
-    struct editor *e = ctx;
-
-    if (e->heard && e->heard(e->heard_ctx, reply, len))
-        e->awaited = false;
 }
 
 void editor_ask(struct editor *e, const struct editor_query *q)
