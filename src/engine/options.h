@@ -7,6 +7,12 @@
 
 struct sandbox;
 
+/* What the output of a cell is to fit. */
+struct sandbox_terminal {
+    int columns;        /* for one line of it; 20 to 1000 */
+    int32_t background; /* 0xRRGGBB, or -1: unknown, which is taken for light */
+};
+
 struct sandbox_options { /* strings are copied */
     const char *name;    /* of a named sandbox, which outlives the program; NULL: it ends with the program */
     int64_t idle_ms;     /* how long a named sandbox lives with no program attached */
@@ -38,7 +44,10 @@ struct sandbox_options { /* strings are copied */
     /* The sandbox runs, and what it runs on is known; called again after it was replaced. May be NULL. */
     void (*up)(void *ctx, const struct sandbox *s);
     void (*notice)(void *ctx, bool detail, const char *line); /* "podman cannot start (...); using docker" */
-    void *notice_ctx;
+    /* Asked before each cell; *t then holds what is right for a pipe, which NULL gives too: 80 columns, no
+     * known background. */
+    void (*terminal)(void *ctx, struct sandbox_terminal *t);
+    void *notice_ctx; /* for all three */
 };
 
 enum {

@@ -28,14 +28,11 @@ def stay(self, body):
 def read_word(self, body):
     """What a client says of itself: how long we may idle after it, and how much it accepts of what the code
     makes."""
-    while len(body) >= 5:
-        size = int.from_bytes(body[1:5], 'little')
-        value = body[5:5 + size]
-        if body[:1] == b'i' and value.isdigit() and len(value) < 8:
+    for tag, value in tagged(body):
+        if tag == b'i' and value.isdigit() and len(value) < 8:
             self.idle = int(value)
-        elif body[:1] in b'ft' and value.isdigit() and len(value) < 17:
-            setattr(self, 'file_most' if body[:1] == b'f' else 'cell_most', int(value))
-        body = body[5 + size:]
+        elif tag in b'ft' and value.isdigit() and len(value) < 17:
+            setattr(self, 'file_most' if tag == b'f' else 'cell_most', int(value))
 
 
 def gone(self):

@@ -8,6 +8,7 @@ VERSION = b'1'
 TO_GUEST_RUN, TO_GUEST_INTERRUPT, TO_GUEST_KILL, TO_GUEST_RESET = b'R', b'I', b'K', b'S'
 TO_GUEST_PUT, TO_GUEST_DATA, TO_GUEST_COMMIT, TO_GUEST_ABORT = b'P', b'D', b'C', b'A'
 TO_GUEST_PROFILE, TO_GUEST_ARGUMENTS, TO_GUEST_INVENTORY, TO_GUEST_KEEP = b'F', b'G', b'V', b'W'
+TO_GUEST_PIXELS, TO_GUEST_TERMINAL = b'M', b'T'
 
 # Frames to the program.
 FROM_GUEST_HELLO, FROM_GUEST_STDOUT, FROM_GUEST_STDERR, FROM_GUEST_RESULT = b'H', b'O', b'E', b'R'
@@ -16,7 +17,7 @@ FROM_GUEST_END, FROM_GUEST_DEATH = b'Z', b'X'
 
 # Orders to the worker that are not a cell; they take the place of a cell's number.
 ORDER_SNAPSHOT, ORDER_INVENTORY = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff'
-ORDER_ARGUMENTS = b'\xfd\xff\xff\xff'
+ORDER_ARGUMENTS, ORDER_TERMINAL = b'\xfd\xff\xff\xff', b'\xfc\xff\xff\xff'
 ORDER_RESUME = b'G'             # to a snapshot
 
 # Records from the worker.
@@ -25,3 +26,11 @@ RECORD_RESULT, RECORD_FIGURE, RECORD_FIGURE_DATA, RECORD_FIGURE_END = b'R', b'F'
 
 def tlv(tag, data):
     return tag + len(data).to_bytes(4, 'little') + data
+
+
+def tagged(body):
+    """The values in a body that the program made: pairs of tag and bytes."""
+    while len(body) >= 5:
+        size = int.from_bytes(body[1:5], 'little')
+        yield body[:1], body[5:5 + size]
+        body = body[5 + size:]

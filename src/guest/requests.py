@@ -1,8 +1,13 @@
 # requests.py - part of the supervisor, compiled when first needed: files in, reset, profile, arguments,
-# inventory.
+# inventory, the terminal.
 
 HELPER_WAIT = 20.0
+OOM_HELPER = b'1000'            # it ends first where memory runs out
 LIST_MOST = 2000                # maximum bytes of the names of variables, and of files, in an inventory
+
+
+class Refused(Exception):
+    """Says in words for the user what a helper cannot do."""
 
 
 def request(self, kind, nonce, body):
@@ -22,7 +27,9 @@ def request(self, kind, nonce, body):
         try:
             while body:
                 body = body[posix.write(self.put[0], body):]
-            if kind == TO_GUEST_COMMIT:
+            if kind == TO_GUEST_COMMIT and self.put[2] is None:
+                self.pixels_decode()            # noqa: from pixels.py
+            elif kind == TO_GUEST_COMMIT:
                 # Renamed over whatever is there: a link that the code planted under this name is replaced,
                 # not followed.
                 posix.rename(self.put[2], self.put[1], src_dir_fd=self.root, dst_dir_fd=self.root)
@@ -49,7 +56,16 @@ def request(self, kind, nonce, body):
     elif kind == TO_GUEST_PROFILE:
         self.begin(nonce)
         size = int.from_bytes(body[:4], 'little')
-        helper_start(self, body[4:4 + size], body[4 + size:])
+        name, source = body[4:4 + size].decode('utf-8', 'surrogateescape'), body[4 + size:]
+        helper_start(self, lambda: run_profile(source, OPTIONS['data'] + '/' + name),
+                     lambda text: self.finish(tlv(b't', text)))
+    elif kind == TO_GUEST_PIXELS:
+        self.begin(nonce)
+        put_end(self)
+        need('pixels')
+        self.pixels_begin(body)                 # noqa: from pixels.py
+    elif kind == TO_GUEST_TERMINAL:
+        self.terminal = body                    # the worker gets it with its next cell
     elif kind in (TO_GUEST_ARGUMENTS, TO_GUEST_INVENTORY):
         self.begin(nonce)
         self.ask_worker(kind, (ORDER_ARGUMENTS if kind == TO_GUEST_ARGUMENTS else ORDER_INVENTORY) + body)
@@ -68,6 +84,9 @@ def answered(self, body):
 def put_end(self):
     if self.put is not None:
         (fd, _, name), self.put = self.put, None
+        if name is None:
+            self.erase()                        # an image to be decoded, in a memory file
+            return
         posix.close(fd)
         try:
             posix.unlink(name, dir_fd=self.root)
@@ -75,12 +94,20 @@ def put_end(self):
             pass
 
 
-def helper_start(self, name, source):
-    """Run source's profile(path) in its own child: the user's interpreter stays untouched, and a reader that
-    uses up memory dies alone."""
+def run_profile(source, path):
+    posix.environ[b'MPLBACKEND'] = b'Agg'
+    module = type(sys)('profile_')
+    module.__dict__['__builtins__'] = __builtins__
+    exec(compile(source, '<sandpiper/profile>', 'exec'), module.__dict__)
+    return module.profile(path)
+
+
+def helper_start(self, work, then, keep=-1):
+    """Call work() in its own child, which has the descriptor to keep, and then(the text that it returned)
+    here: the user's interpreter stays untouched, and a reader that uses up memory dies alone."""
     fd, theirs = posix.pipe2(posix.O_CLOEXEC)
     try:
-        pid = fork_child(self.ours() | {fd}, self.hidden, self.alone)
+        pid = fork_child((self.ours() | {fd}) - {keep}, self.hidden, self.alone)
     except OSError as e:
         # what the code left running uses all processes or all memory
         posix.close(fd)
@@ -89,12 +116,10 @@ def helper_start(self, name, source):
         return
     if pid == 0:
         try:
-            posix.environ[b'MPLBACKEND'] = b'Agg'
-            module = type(sys)('profile_')
-            module.__dict__['__builtins__'] = __builtins__
-            exec(compile(source, '<sandpiper/profile>', 'exec'), module.__dict__)
-            text = module.profile(OPTIONS['data'] + '/' + name.decode('utf-8', 'surrogateescape'))
-            data = b'+' + text.encode('utf-8', 'replace')[:4096]
+            die_first()
+            data = b'+' + work().encode('utf-8', 'replace')[:4096]
+        except Refused as e:
+            data = b'-' + str(e).encode('utf-8', 'replace')[:1000]
         except BaseException as e:
             data = b'-' + ('%s: %s' % (type(e).__name__, e)).encode('utf-8', 'replace')[:1000]
         try:
@@ -104,7 +129,17 @@ def helper_start(self, name, source):
     posix.close(theirs)
     posix.set_blocking(fd, False)
     self.poll.register(fd, select.POLLIN)
-    self.helper = {'pid': pid, 'fd': fd, 'data': b'', 'status': None, 'until': time.monotonic() + HELPER_WAIT}
+    self.helper = {'pid': pid, 'fd': fd, 'data': b'', 'status': None, 'then': then,
+                   'until': time.monotonic() + HELPER_WAIT}
+
+
+def die_first():
+    try:
+        fd = posix.open('/proc/self/oom_score_adj', posix.O_WRONLY)
+        posix.write(fd, OOM_HELPER)
+        posix.close(fd)
+    except OSError:
+        pass
 
 
 def helper_read(self):
@@ -139,11 +174,11 @@ def helper_end(self, why):
     posix.close(h['fd'])
     data = h['data']
     if data[:1] == b'+' and len(data) <= 8192:
-        self.finish(tlv(b't', data[1:4097]))
+        h['then'](data[1:4097])
     else:
         self.finish(tlv(b'e', (data[1:1000] if data[:1] == b'-' else why)
                         or b'the helper ended without a word'))
 
 
-Supervisor.request, Supervisor.answered = request, answered
+Supervisor.request, Supervisor.answered, Supervisor.helper_start = request, answered, helper_start
 Supervisor.helper_read, Supervisor.helper_check, Supervisor.helper_end = helper_read, helper_check, helper_end

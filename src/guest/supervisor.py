@@ -54,6 +54,8 @@ class Supervisor:
         self.captured_at, self.behind = 0.0, 0  # when the last one was ordered; cells that have ended since
         # TO_GUEST_RUN, _ARGUMENTS or _INVENTORY: what the worker was asked for
         self.task = b''
+        # the program's latest TO_GUEST_TERMINAL, and the one that this worker was given
+        self.terminal = self.told = b''
         self.due = 0.0                          # when the next one is to be made
         self.gave_up = 0                         # workers that gave up, with no answer since
         self.dying = None                       # the worker died, and what then is not settled yet
@@ -162,6 +164,9 @@ class Supervisor:
         head = self.nonce + message[:4] + (len(message) - 4).to_bytes(4, 'little')
         self.to_worker = [head + message[4:CHUNK]] + [message[i:i + CHUNK]
                                                       for i in range(CHUNK, len(message), CHUNK)]
+        if self.terminal != self.told and task == TO_GUEST_RUN:
+            self.told = self.terminal
+            self.to_worker.insert(0, NONE + ORDER_TERMINAL + len(self.told).to_bytes(4, 'little') + self.told)
         if self.sock is not None:
             self.feed()
 
@@ -179,7 +184,7 @@ class Supervisor:
         return fds
 
     def adopt(self, pid, sock, words, out, err):
-        self.worker, self.sock, self.words, self.to_worker = pid, sock, words, []
+        self.worker, self.sock, self.words, self.to_worker, self.told = pid, sock, words, [], b''
         self.pipes = {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}
         self.closed_at, self.closed_kill, self.polled, self.flood = 0.0, False, False, False
         self.heap = b''

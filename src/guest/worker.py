@@ -41,14 +41,16 @@ class Leave:
         raise SystemExit(code)
 
 
-class Sources:
-    """Finder that gives the cells' text to linecache (tracebacks, inspect, warnings) when something imports
-    it: importing it ourselves is slow."""
+class Loaded:
+    """Finder that calls a function when a cell has imported a module of this name: importing it ourselves
+    would be slow."""
+    then = {}
+
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name != 'linecache':
+        then = Loaded.then.get(name)
+        if then is None:
             return None
-        sys.meta_path.remove(Sources)
         from importlib.machinery import PathFinder
         spec = PathFinder.find_spec(name)
         if spec is not None and spec.loader is not None:
@@ -56,10 +58,15 @@ class Sources:
 
             def exec_module(module):
                 run(module)
-                for cell in WORKER.sources:
-                    WORKER.remember(cell, module)
+                then(module)
             spec.loader.exec_module = exec_module
         return spec
+
+
+def give_sources(linecache):
+    """The cells' text, for tracebacks, inspect and warnings."""
+    for cell in WORKER.sources:
+        WORKER.remember(cell, linecache)
 
 
 class Raw(_io.FileIO):
@@ -95,7 +102,8 @@ class Worker:
         sys.path.append('')
         sys.argv[:] = ['']
         sys.dont_write_bytecode = True
-        sys.meta_path.insert(0, Sources)
+        Loaded.then['linecache'] = give_sources
+        sys.meta_path.insert(0, Loaded)
         if hasattr(sys, 'set_int_max_str_digits'):
             sys.set_int_max_str_digits(1000000)
         for key, value in ((b'MPLBACKEND', b'Agg'), (b'PYTHONDONTWRITEBYTECODE', b'1')):
@@ -268,6 +276,10 @@ class Worker:
                 code = head[24:]
                 while len(code) < size:
                     code += self.sock.recv(MESSAGE_MOST)
+                if head[16:20] == ORDER_TERMINAL:
+                    need('terminal')
+                    set_terminal(self, code)    # noqa: from terminal.py
+                    continue
                 if head[16:20] in (ORDER_ARGUMENTS, ORDER_INVENTORY):
                     self.say(RECORD_RESULT, self.arguments(code) if head[16:20] == ORDER_ARGUMENTS
                              else self.inventory())

@@ -302,6 +302,14 @@ static void skip_gone(struct ask *a, struct llm_options *o, const char *kept)
     }
 }
 
+/* In a pipe output is the same wherever the program runs. */
+static void on_terminal(void *ctx, struct sandbox_terminal *t)
+{
+    (void)ctx;
+    if (show_is_terminal(1))
+        t->columns = show_output_width(1);
+}
+
 static int open_rooms(struct ask *a, struct error *err)
 {
     struct sandbox_options so;
@@ -315,6 +323,7 @@ static int open_rooms(struct ask *a, struct error *err)
     so.out_dir = a->session.out_dir;
     so.notice = on_sandbox_notice;
     so.up = on_sandbox_up;
+    so.terminal = on_terminal;
     so.notice_ctx = a;
     a->sandbox = sandbox_new(&so, a->loop);
     if (sandbox_claim(a->sandbox, err) < 0)

@@ -20,6 +20,7 @@
 #include "main/command.h"
 #include "pipe/stdin.h"
 #include "sandbox/sandbox.h"
+#include "show/show.h"
 
 #define SHOWN_MAX 2000 /* bytes shown of one argument in --dry-run */
 
@@ -320,6 +321,13 @@ static int dry_run(const struct sandbox_options *o, struct error *err)
     return status;
 }
 
+static void on_terminal(void *ctx, struct sandbox_terminal *t)
+{
+    (void)ctx;
+    if (show_is_terminal(1))
+        t->columns = show_width(1);
+}
+
 static int with_session(struct exec *x, struct error *err)
 {
     const struct config *c = x->c;
@@ -333,6 +341,7 @@ static int with_session(struct exec *x, struct error *err)
         o.snapshots = false; /* no later cell could need a snapshot */
     o.notice = on_notice;
     o.up = on_up;
+    o.terminal = on_terminal;
     o.notice_ctx = x;
     if (c->dry_run) {
         o.session_dir = "/tmp";

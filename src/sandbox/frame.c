@@ -1,6 +1,7 @@
 /* frame.c - frames and tagged values: encode ours, decode the peer's. */
 #include "sandbox/frame.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -133,6 +134,16 @@ int64_t tagged_int(const struct tagged *t)
         v = v * 10 + (t->data[i] - '0');
     }
     return minus ? -v : v;
+}
+
+void tagged_add_int(struct buf *out, char tag, int64_t value)
+{
+    unsigned char head[5] = {(unsigned char)tag};
+    char digits[24];
+
+    put_u32(head + 1, (uint32_t)snprintf(digits, sizeof digits, "%lld", (long long)value));
+    buf_add(out, head, sizeof head);
+    buf_addstr(out, digits);
 }
 
 char *tagged_text(const struct tagged *t, size_t max)

@@ -39,6 +39,8 @@ enum to_guest {
     TO_GUEST_ARGUMENTS = 'G', /* sys.argv of the cells that follow */
     TO_GUEST_INVENTORY = 'V', /* asks which variables and files there are */
     TO_GUEST_KEEP = 'W',      /* this sandbox is named and outlives its client */
+    TO_GUEST_PIXELS = 'M',    /* an image follows, to be decoded */
+    TO_GUEST_TERMINAL = 'T',  /* what the output of the cells that follow has to fit */
 };
 
 enum from_guest {
@@ -99,6 +101,8 @@ struct tagged {
 int tagged_next(const char **data, size_t *left, struct tagged *t);
 /* Decimal digits with an optional minus; -1 when it is not a number or too large. */
 int64_t tagged_int(const struct tagged *t);
+/* Append a value of decimal digits. */
+void tagged_add_int(struct buf *out, char tag, int64_t value);
 /* As valid UTF-8 without NUL, cut to max bytes. The caller frees. */
 char *tagged_text(const struct tagged *t, size_t max);
 /* The same; replaces the text in *to, which is freed. */

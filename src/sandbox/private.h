@@ -22,6 +22,9 @@ enum stage {
 
 #define LOST_NAMED 10
 
+/* a pipe, and what a fresh worker takes its output for */
+#define SANDBOX_TERMINAL_NONE ((struct sandbox_terminal){.columns = 80, .background = -1})
+
 struct lost_file {
     /* 'm': larger than max_file; 't': beyond what is copied after one cell; 'c': too many; 'q': beyond
      * max_files_total */
@@ -91,6 +94,8 @@ struct sandbox {
     uint64_t disk;        /* bytes of output on disk in this session */
     struct ledger ledger; /* files delivered in this session */
     int64_t memory_kills; /* the number when last read */
+    /* what the supervisor was told of it; columns 0: an earlier program may have told it anything */
+    struct sandbox_terminal terminal;
     struct output output; /* of the last cell */
     char *last_value;     /* the value of the last cell */
     char *output_dir;
@@ -109,6 +114,9 @@ void sandbox_break(struct sandbox *s, const char *why);
 char *sandbox_snapshot_age(unsigned behind, const char *cell);
 /* The worker died in q while no cell ran; the next cell reports it. when: "after the last cell had ended". */
 void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when);
+
+/* What the kernel has killed for memory by now was ours: the next cell has no part in it. */
+void sandbox_count_kills(struct sandbox *s);
 
 /* transfer.c: run our own Python in a process beside the worker, as sandbox_profile() does. source defines
  * profile(path) -> str; out gets at most 4 KiB of its result, as untrusted text. path is that of name in

@@ -266,6 +266,24 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
             "the cell");
 }
 
+/* What the output has to fit, where that has changed since the last cell. */
+static void tell_terminal(struct sandbox *s)
+{
+    struct sandbox_terminal t = SANDBOX_TERMINAL_NONE;
+    struct buf body autorelease(buf_release) = BUF_INIT(0);
+
+    if (s->o.terminal)
+        s->o.terminal(s->o.notice_ctx, &t);
+    t.columns = t.columns < 20 ? 20 : t.columns > 1000 ? 1000 : t.columns;
+    if (t.columns == s->terminal.columns && t.background == s->terminal.background)
+        return;
+    s->terminal = t;
+    tagged_add_int(&body, 'w', t.columns);
+    if (t.background >= 0)
+        tagged_add_int(&body, 'b', t.background & 0xffffff);
+    channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_TERMINAL, .body = {body.data, body.len}});
+}
+
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener,
                 struct cell_result *r, struct error *err)
 {
@@ -282,6 +300,7 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
         return -1;
     if (loop_cancelled(s->loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted before the code ran");
+    tell_terminal(s);
     s->cells++;
     put_u32(number, s->cells);
     cell_begin(&c, s, listener, r);

@@ -168,6 +168,14 @@ static bool read_end(struct request *q, const char *p, size_t left)
     return rc == 0;
 }
 
+void sandbox_count_kills(struct sandbox *s)
+{
+    int64_t kills = s->run && s->stage == STAGE_READY ? engine_memory_kills(s->run) : -1;
+
+    if (kills >= 0)
+        s->memory_kills = kills;
+}
+
 void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when)
 {
     if (q->wait_status < 0 || !s->touched || s->lost_state)
@@ -277,6 +285,7 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
     s->image = xstrdup(engine_facts(s->run).image);
     loop_timer_stop(s->loop, s);
     s->stage = STAGE_READY;
+    s->terminal = s->taken ? (struct sandbox_terminal){0} : SANDBOX_TERMINAL_NONE;
     s->memory_kills = engine_memory_kills(s->run);
     if (!s->taken)
         engine_accept(s->run, s->python, s->packages);

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "chat/cell_result.h"
+#include "chat/pixels.h"
 #include "engine/options.h"
 #include "engine/sweep.h"
 
@@ -92,6 +93,12 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
 /* Append a file profile, made inside: how to read the file, its columns and first rows, in about 70
  * tokens. Untrusted text, at most 4 KiB. */
 int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err);
+
+/* Decode the image in the file fd, which errors call name, inside the sandbox: PNG, JPEG, GIF, WebP or BMP,
+ * at most data_size bytes. The loop can interrupt it. *out is the caller's to release, and empty on failure:
+ * ERROR_SYSTEM (no image, too many pixels, no PIL inside), ERROR_SANDBOX, ERROR_CANCELLED, ERROR_USAGE. */
+int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
+                   struct pixels *out, struct error *err);
 
 /* What earlier programs left in a named sandbox: "variables df (DataFrame), n (int); files in /mnt/data:
  * a.csv". One line of untrusted text, about 300 bytes at most; nothing if the sandbox is new or has no

@@ -180,26 +180,16 @@ static void tell_ended(struct sandbox *s, const struct record *r)
     s->told_named = true;
 }
 
-static void add_number(struct buf *body, char tag, int64_t value)
-{
-    unsigned char head[5] = {(unsigned char)tag};
-    char digits[24];
-
-    put_u32(head + 1, (uint32_t)snprintf(digits, sizeof digits, "%lld", (long long)value));
-    buf_add(body, head, sizeof head);
-    buf_addstr(body, digits);
-}
-
 /* Send that we keep this sandbox, how long it is to live after us, and how much we accept of the files
  * that the code makes. */
 static void send_word(struct sandbox *s)
 {
     struct buf body autorelease(buf_release) = BUF_INIT(256);
 
-    add_number(&body, 'v', 1);
-    add_number(&body, 'i', s->o.idle_ms / 1000);
-    add_number(&body, 'f', s->o.max_file);
-    add_number(&body, 't', sandbox_most_delivered(&s->o));
+    tagged_add_int(&body, 'v', 1);
+    tagged_add_int(&body, 'i', s->o.idle_ms / 1000);
+    tagged_add_int(&body, 'f', s->o.max_file);
+    tagged_add_int(&body, 't', sandbox_most_delivered(&s->o));
     channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_KEEP, .body = {body.data, body.len}});
 }
 

@@ -1,5 +1,6 @@
-/* transfer.c - requests to a sandbox other than cells: a file in, its profile, a new worker, sys.argv, and
- * the inventory of a named sandbox. */
+/* transfer.c - requests to a sandbox other than cells: a file in, its profile, an image to decode, a new
+ * worker, sys.argv, and the inventory of a named sandbox. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -160,14 +161,22 @@ static int too_big(const struct upload *u, const char *more, int64_t size, struc
                      u->request.what, more, size, size_text(limit, (char[32]){0}, 32));
 }
 
-static int put_end(struct upload *u, struct error *err)
+/* The source has ended, or nothing more of it is wanted: wait for what the supervisor makes of that. */
+static int upload_end(struct upload *u, struct error *err)
 {
     struct sandbox *s = u->sandbox;
     bool whole = u->ended && !u->over && !u->read_errno;
 
     if (s->stage == STAGE_READY && !u->request.done)
         send_part(u, whole ? TO_GUEST_COMMIT : TO_GUEST_ABORT, NULL, 0);
-    int rc = finish(s, &u->request, err);
+    return finish(s, &u->request, err);
+}
+
+static int put_end(struct upload *u, struct error *err)
+{
+    struct sandbox *s = u->sandbox;
+    int rc = upload_end(u, err);
+
     if (u->over)
         return too_big(u, "more than ", s->o.data_size, err);
     if (u->read_errno) {
@@ -214,6 +223,107 @@ out:;
     return sent;
 }
 
+/* ---- an image */
+
+struct decoding {
+    struct upload upload; /* must be the first member, and the request its first */
+    const struct pixels_ask *ask;
+    struct pixels *out;
+    size_t got, size; /* bytes of the pixels; size 0: not announced yet */
+};
+
+static const char *announce(struct decoding *d, const struct frame *f)
+{
+    const char *p = f->data;
+    size_t left = f->len;
+    int64_t width = 0, height = 0;
+    struct tagged t;
+
+    while (tagged_next(&p, &left, &t) > 0) {
+        if (t.tag == 'w')
+            width = tagged_int(&t);
+        else if (t.tag == 'h')
+            height = tagged_int(&t);
+    }
+    if (d->size || width < 1 || height < 1 || width > d->ask->width || height > d->ask->height)
+        return "it sent an image of another size than it was asked for";
+    d->size = (size_t)width * (size_t)height * 3;
+    *d->out = (struct pixels){(unsigned)width, (unsigned)height, xmalloc(d->size)};
+    return NULL;
+}
+
+static const char *on_pixels(struct request *q, const struct frame *f)
+{
+    struct decoding *d = (struct decoding *)q;
+
+    if (f->type == FROM_GUEST_FILE)
+        return announce(d, f);
+    if (f->type == FROM_GUEST_FILE_END)
+        return NULL;
+    if (f->type != FROM_GUEST_DATA || f->len > d->size - d->got)
+        return "it sent more of an image than it had announced";
+    memcpy(d->out->rgb + d->got, f->data, f->len);
+    d->got += f->len;
+    return NULL;
+}
+
+/* Send the image, wait for the pixels. */
+static int decode(struct decoding *d, struct error *err)
+{
+    struct upload *u = &d->upload;
+    struct sandbox *s = u->sandbox;
+    struct request *q = &u->request;
+    struct buf body autorelease(buf_release) = BUF_INIT(0);
+
+    request_begin(s, q, on_pixels);
+    tagged_add_int(&body, 'w', d->ask->width);
+    tagged_add_int(&body, 'h', d->ask->height);
+    tagged_add_int(&body, 'b', d->ask->background);
+    send_part(u, TO_GUEST_PIXELS, body.data, body.len);
+    pump(u);
+    if (upload_end(u, err) < 0)
+        return -1;
+    sandbox_note_death(s, q, "while an image was decoded");
+    sandbox_count_kills(s);
+    if (u->over)
+        return error_set(err, ERROR_USAGE, 0, "%s is too large to show: more than %s", q->what,
+                         size_text(s->o.data_size, (char[32]){0}, 32));
+    if (u->read_errno) {
+        errno = u->read_errno;
+        return error_errno(err, "reading %s", q->what);
+    }
+    if (q->error || d->got < d->size || d->size == 0)
+        return error_set(err, ERROR_SYSTEM, 0, "%s could not be decoded: %s", q->what,
+                         q->error ? q->error : "the sandbox sent only a part of it");
+    return 0;
+}
+
+int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
+                   struct pixels *out, struct error *err)
+{
+    struct decoding *d = xmalloc(sizeof *d);
+    int rc = -1;
+
+    memset(&d->upload, 0, offsetof(struct upload, piece));
+    d->upload.sandbox = s;
+    d->upload.fd = fd;
+    d->upload.request.what = name;
+    d->upload.request.idle_ms = PROFILE_MS;
+    d->ask = ask;
+    d->out = out;
+    d->got = d->size = 0;
+    *out = (struct pixels){0};
+    assert(ask->width > 0 && ask->width <= PIXELS_WIDTH_MAX && ask->height > 0
+           && ask->height <= PIXELS_HEIGHT_MAX);
+    if (sandbox_wait(s, err) == 0)
+        rc = decode(d, err);
+    request_end(s, &d->upload.request);
+    if (rc < 0)
+        pixels_release(out);
+    free(d);
+    return rc;
+}
+
 /* ---- requests of one frame */
 
 /* Send it and wait for its end. The caller then reads q and ends it. */
@@ -241,6 +351,7 @@ int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, str
                                     .head = {head.data, head.len},
                                     .body = {h->source, strlen(h->source)}},
                  err);
+    sandbox_count_kills(s);
     if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is fine */
         rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be examined in the sandbox: %s", h->name,
                        q.error ? q.error : "no answer");

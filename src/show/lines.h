@@ -15,6 +15,8 @@
 
 struct buf;
 
+#define OUTPUT_GUTTER "| " /* before what code has printed */
+
 struct lines_cut { /* how much output may be shown; several streams can share one */
     size_t max_lines, max_bytes;
     /* shown so far; bytes are counted before scrubbing, so that a flood of escape sequences is cut too */

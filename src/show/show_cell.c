@@ -101,7 +101,7 @@ void show_cell_call(struct show *s, const struct event *e)
     screen_begin(&s->screen, NULL);
     s->cut = (struct lines_cut){.max_lines = s->o.max_lines, .max_bytes = s->o.max_bytes};
     for (int i = 0; i < 2; i++) {
-        const struct lines_style style = screen_style(&s->screen, "| ", i ? SGR_YELLOW : "");
+        const struct lines_style style = screen_style(&s->screen, OUTPUT_GUTTER, i ? SGR_YELLOW : "");
 
         lines_init(&s->stream[i], &s->screen.out, &style);
         s->stream[i].cut = &s->cut;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "show/lines.h"
 #include "show/show.h"
 
 static bool term_is_dumb(void)
@@ -67,6 +68,11 @@ bool show_has_links(void)
 int show_width(int fd)
 {
     return show_width_or(fd, 80);
+}
+
+int show_output_width(int fd)
+{
+    return show_width(fd) - (int)strlen(OUTPUT_GUTTER);
 }
 
 void show_count(unsigned long long n, char out[32])

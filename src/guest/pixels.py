@@ -1,0 +1,66 @@
+# pixels.py - part of the supervisor, compiled when the program first wants to show an image: a child decodes
+# it to rows of RGB. The image comes in as a file does, but into a memory file of ours, where the pixels take
+# its place. The decoder may fall to a hostile image; then it is code in the sandbox, like any other.
+
+FORMATS = ('PNG', 'JPEG', 'GIF', 'WEBP', 'BMP')
+PIXELS_MOST = 40000000          # of the image; each needs four bytes or more while it is decoded
+
+
+def pixels_begin(self, body):
+    asked = dict(tagged(body))
+    self.asked = int(asked[b'w']), int(asked[b'h']), '#%06x' % int(asked[b'b'])
+    self.erase()
+    self.figure = figure_file()
+    if self.figure < 0:
+        self.finish(tlv(b'e', b'no memory file can be made in this sandbox'))
+        return
+    self.put = [self.figure, b'', None]
+
+
+def pixels_decode(self):
+    """The image is whole."""
+    self.put, (width, height, background) = None, self.asked
+
+    def then(text):
+        size = [int(n) if n.isdigit() and len(n) < 6 else 0 for n in text.split(b' ')]
+        if len(size) != 2 or not (0 < size[0] <= width and 0 < size[1] <= height):
+            self.finish(tlv(b'e', b'the decoder did not say how large the image is'))
+            return
+        need('copy_out')
+        self.ending = b''
+        self.sending = send_file(self, self.figure, b'pixels', size[0] * size[1] * 3,   # noqa: from copy_out
+                                 tlv(b'w', b'%d' % size[0]) + tlv(b'h', b'%d' % size[1]))
+    self.helper_start(lambda: decode(self.figure, width, height, background), then, self.figure)
+
+
+def decode(fd, width, height, background):
+    """Replace the image in the file by its pixels. In the child."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise Refused('the sandbox has no package to decode images with (python3-pil)')  # noqa: requests.py
+    posix.lseek(fd, 0, 0)
+    file = open(fd, 'rb', closefd=False)
+    try:
+        image = Image.open(file, formats=FORMATS)
+    except Image.UnidentifiedImageError:
+        raise Refused('no image in a format that can be decoded (PNG, JPEG, GIF, WebP, BMP)')
+    if image.width * image.height > PIXELS_MOST:
+        raise Refused('%d x %d pixels are too many to decode' % image.size)
+    image.draft('RGB', (width, height))         # a JPEG can be decoded at a smaller size
+    if image.mode in ('I', 'I;16', 'I;16B'):
+        image = image.convert('I').point(lambda v: v * (1 / 256)).convert('L')
+    if image.mode not in ('L', 'RGB', 'CMYK', 'YCbCr') or 'transparency' in image.info:
+        image = image.convert('RGBA')
+    image.thumbnail((width, height), reducing_gap=2.0)
+    if image.mode == 'RGBA':
+        image = Image.alpha_composite(Image.new('RGBA', image.size, background), image)
+    data = image.convert('RGB').tobytes()
+    posix.ftruncate(fd, 0)
+    posix.lseek(fd, 0, 0)
+    while data:
+        data = data[posix.write(fd, data):]
+    return '%d %d' % image.size
+
+
+Supervisor.pixels_begin, Supervisor.pixels_decode = pixels_begin, pixels_decode

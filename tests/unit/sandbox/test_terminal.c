@@ -1,0 +1,178 @@
+/* test_terminal.c - what a terminal wants of a sandbox: images decoded to pixels, and output that fits it. */
+#include "sandbox/private.h"
+#include "tests/unit/sandbox/channel_place.h"
+
+static struct sandbox_terminal terminal;
+
+static void on_terminal(void *ctx, struct sandbox_terminal *t)
+{
+    (void)ctx;
+    assert_int_equal(t->columns, 80);
+    assert_int_equal(t->background, -1);
+    *t = terminal;
+}
+
+/* Have a cell write an image, and decode what came out of it. */
+static int decode(const char *code, struct pixels_ask ask, struct pixels *out, struct error *err)
+{
+    want(code, CELL_OK);
+    assert_int_equal(r.n_files, 1);
+    autoclose int fd = open(r.files[0].path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    loop_arm(loop);
+    return sandbox_pixels(box, "the image", fd, &ask, out, err);
+}
+
+static void check(const char *code, struct pixels_ask ask, unsigned width, unsigned height, uint32_t first)
+{
+    struct error err = {0};
+    struct pixels p;
+
+    if (decode(code, ask, &p, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(p.width, width);
+    assert_int_equal(p.height, height);
+    uint32_t got = (uint32_t)p.rgb[0] << 16 | (uint32_t)p.rgb[1] << 8 | p.rgb[2];
+    for (int shift = 0; shift < 24; shift += 8)
+        assert_in_range((got >> shift & 255) + 3, first >> shift & 255, (first >> shift & 255) + 6);
+    pixels_release(&p);
+}
+
+#define WRITE(mode, size, colour, name) \
+    "from PIL import Image\nImage.new('" mode "', (" size "), " colour ").save('" name "')"
+
+static void test_pixels(void **state)
+{
+    const struct pixels_ask small = {100, 100, 0x204060}, most = {PIXELS_WIDTH_MAX, PIXELS_HEIGHT_MAX, 0};
+
+    (void)state;
+    check(WRITE("RGB", "30, 20", "(1, 2, 3)", "a.png"), small, 30, 20, 0x010203); /* never larger */
+    check(WRITE("RGB", "400, 300", "(9, 8, 7)", "b.png"), small, 100, 75, 0x090807);
+    check(WRITE("RGBA", "10, 10", "(255, 0, 0, 0)", "c.png"), small, 10, 10, 0x204060);
+    check(WRITE("RGBA", "10, 10", "(255, 0, 0, 128)", "d.png"), small, 10, 10, 0x902030);
+    check(WRITE("L", "10, 10", "200", "e.jpg"), small, 10, 10, 0xc8c8c8);
+    check(WRITE("I;16", "10, 10", "0x8000", "f.png"), small, 10, 10, 0x808080);
+    check(WRITE("P", "10, 10", "0", "g.gif"), small, 10, 10, 0x000000);
+    check(WRITE("RGB", "4000, 3000", "(50, 60, 70)", "h.jpg"), most, 1600, 1200, 0x323c46);
+    want_out("print(1)", "1\n");
+    assert_int_equal(fake.starts, 1);
+}
+
+static void refuse(const char *code, const char *words)
+{
+    const struct pixels_ask small = {100, 100, 0};
+    struct error err = {0};
+    struct pixels p = {1, 1, NULL};
+
+    assert_int_equal(decode(code, small, &p, &err), -1);
+    assert_int_equal(err.kind, ERROR_SYSTEM);
+    has(err.text, "the image could not be decoded: ");
+    has(err.text, words);
+    assert_null(p.rgb);
+}
+
+static void test_no_image(void **state)
+{
+    (void)state;
+    refuse("x = 1\nopen('a.png', 'w').write('<svg/>')", "no image in a format that can be decoded (PNG,");
+    refuse(WRITE("1", "9000, 9000", "0", "big.png"), "9000 x 9000 pixels are too many");
+    /* a broken one: Pillow's own words */
+    refuse(WRITE("RGB", "300, 300", "(1, 2, 3)", "b.png") "\nb = open('b.png', 'rb').read()\n"
+                                                          "open('b.png', 'wb').write(b[:len(b) // 2])",
+           ": ");
+    want_out("print(x)", "1\n");
+    assert_int_equal(fake.starts, 1);
+}
+
+static void test_no_pil(void **state)
+{
+    (void)state;
+    fake.prelude = "import sys\nsys.modules['PIL'] = None\n";
+    refuse("open('a.png', 'w').write('x')", "the sandbox has no package to decode images with (python3-pil)");
+}
+
+/* A decoder that code has taken over cannot send more than was asked for. */
+static void test_hostile_pixels(void **state)
+{
+    static const char *const answers[] = {
+        "frame(b'F', b'w\\3\\0\\0\\0101h\\1\\0\\0\\0009')",                          /* wider */
+        "frame(b'F', b'')",                                                          /* no size */
+        "frame(b'D', b'xxx')",                                                       /* no head */
+        "frame(b'F', b'w\\1\\0\\0\\0002h\\1\\0\\0\\0001'), frame(b'D', b'xxxxxxx')", /* longer */
+        "frame(b'F', b'w\\1\\0\\0\\0002h\\1\\0\\0\\0001'), frame(b'D', b'xxx'), frame(b'Z', b'')",
+        "frame(b'Z', b'')", /* nothing */
+    };
+    const struct pixels_ask small = {100, 100, 0};
+
+    (void)state;
+    for (size_t i = 0; i < countof(answers); i++) {
+        autofree char *peer = xasprintf(
+            "exec /usr/bin/python3 -c \"import os\n"
+            "def frame(kind, body): os.write(1, len(body).to_bytes(4, 'little') + kind + nonce + body)\n"
+            "nonce = bytes(16)\nframe(b'H', b'v\\1\\0\\0\\0001p\\4\\0\\0\\0003.11')\n"
+            "while 1:\n h = b''\n while len(h) < 21: h += os.read(0, 21 - len(h))\n"
+            " n = int.from_bytes(h[:4], 'little')\n while n: n -= len(os.read(0, n))\n"
+            " nonce = h[5:21]\n if h[4:5] == b'C': %s\n\"",
+            answers[i]);
+        struct error err = {0};
+        struct pixels p;
+        autoclose int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        fake.instead = peer;
+        assert_int_equal(sandbox_pixels(box, "the image", fd, &small, &p, &err), -1);
+        assert_null(p.rgb);
+        has(err.text, i < 4 ? "the sandbox was lost" : "sent only a part of it");
+        sandbox_break(box, "next");
+    }
+    fake.instead = NULL;
+}
+
+static void test_columns(void **state)
+{
+    (void)state;
+    box->o.terminal = on_terminal;
+    terminal = (struct sandbox_terminal){80, -1};
+    want_out("import os, numpy\nprint(os.environ.get('COLUMNS'), numpy.get_printoptions()['linewidth'])",
+             "None 75\n");
+    terminal.columns = 120; /* numpy is there, pandas comes later */
+    want_out("print(os.environ['COLUMNS'], numpy.get_printoptions()['linewidth'])", "120 115\n");
+    want_out("import pandas\nprint(pandas.get_option('display.width'))", "120\n");
+    want_out("print(max(map(len, str(pandas.DataFrame([[1234567] * 30])).splitlines())) > 100)", "True\n");
+    want_out("import subprocess\nprint(subprocess.check_output('echo $COLUMNS', shell=True))", "b'120\\n'\n");
+    /* what the code has set stays */
+    want("pandas.set_option('display.width', 33)\nos._exit", CELL_OK);
+    terminal.columns = 60;
+    want_out("print(os.environ['COLUMNS'], pandas.get_option('display.width'), "
+             "numpy.get_printoptions()['linewidth'])",
+             "60 33 55\n");
+    want("os._exit(1)", CELL_DIED); /* and a fresh worker is told as well */
+    want_out("import os\nprint(os.environ['COLUMNS'])", "60\n");
+    terminal.columns = 100000;
+    want_out("print(os.environ['COLUMNS'])", "1000\n");
+}
+
+#define COLOURS \
+    "print(*[matplotlib.rcParams[k] for k in ('figure.facecolor', 'text.color', 'axes.labelcolor')])"
+
+static void test_background(void **state)
+{
+    (void)state;
+    box->o.terminal = on_terminal;
+    terminal = (struct sandbox_terminal){100, 0x002b36};
+    want_out("import matplotlib\n" COLOURS, "#002b36 #e0e0e0 #e0e0e0\n");
+    want_out("matplotlib.rcParams['text.color'] = 'red'\n" COLOURS, "#002b36 red #e0e0e0\n");
+    terminal.background = 0xfdf6e3;
+    want_out(COLOURS, "white red black\n");
+    want("import matplotlib.pyplot as plt\nplt.plot([1, 2]);", CELL_OK);
+    assert_int_equal(r.n_files, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T_SLOW(test_pixels),         T_SLOW(test_no_image), T_SLOW(test_no_pil),
+        T_SLOW(test_hostile_pixels), T_SLOW(test_columns),  T_SLOW(test_background),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
