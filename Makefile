@@ -1,5 +1,5 @@
 # sandpiper: make, make run, make test, make check, make probe, make bench, make fuzz, make lint, make install,
-# make uninstall, make image, make local-model.
+# make uninstall, make deb, make image, make local-model.
 # One file, no recursion. Objects lie under build/MODE, so release, asan and fuzz never mix: make MODE=asan.
 
 VERSION  = 0.1.0
@@ -51,11 +51,11 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run test check test-model probe image local-model install uninstall
+.PHONY: all clean unit run test check test-model probe image local-model install uninstall deb
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
-SETS_UP  = run test check image local-model clean uninstall $(if $(SANDPIPER_BIN),probe)
+SETS_UP  = run test check image local-model clean uninstall deb $(if $(SANDPIPER_BIN),probe)
 ifneq ($(filter-out $(SETS_UP),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(shell src/setup/packages.sh build --check >&2)
@@ -81,7 +81,7 @@ image:
 	@src/setup/packages.sh image
 	@docker/make-image.sh
 local-model:
-	@src/setup/packages.sh run
+	@src/setup/packages.sh model
 	@/usr/bin/python3 src/setup/local_model.py fetch
 	@/usr/bin/python3 src/setup/local_model.py serve
 
@@ -96,6 +96,8 @@ install: build/sandpiper
 	@for f in $(SHARE); do install -D -m 644 "$${f%%:*}" "$(DESTDIR)$(PREFIX)/$${f#*:}" || exit 1; done
 uninstall:
 	rm -f $(foreach f,bin/sandpiper $(SHARE),'$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)))')
+deb:
+	@src/setup/deb.sh
 
 build/sandpiper: $(PROGRAM)
 	@mkdir -p build && ln -sf $(MODE)/sandpiper $@

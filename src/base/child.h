@@ -9,10 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
-
 struct error;
-struct loop;
 
 struct child_options {
     char *const *argv; /* argv[0] is looked up in PATH when it has no slash */
@@ -44,19 +41,6 @@ char *child_find_program(const char *name);
 /* Start it. Returns the pid, or -1 with err (also when exec itself failed: the cause comes back over a pipe).
  */
 pid_t child_spawn(const struct child_options *o, struct error *err);
-
-struct child_result {
-    int status; /* of waitpid */
-    bool timed_out;
-    struct buf out, err; /* what it wrote, each up to cap bytes, the rest read and dropped */
-};
-
-/* Run to the end with stdin /dev/null, or until deadline_ms from now, then kill the group. loop may be NULL;
- * when given, its descriptors are served and a cancel ends the child with ERROR_CANCELLED. 0: it ran (look at
- * status). */
-int child_run(char *const *argv, int deadline_ms, size_t cap, struct loop *loop, struct child_result *r,
-              struct error *err);
-void child_result_release(struct child_result *r);
 
 void child_kill(pid_t pid, int sig); /* signal the whole group; pid <= 0 is ignored */
 /* Reap the child; false if it is still running after timeout_ms. */

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/child.h"
+#include "base/job.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/scrub.h"
@@ -146,32 +147,38 @@ int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
 
 int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err)
 {
-    struct child_result r = {0};
     char what[64];
     int status = -1;
 
     if (e->key || !e->key_command)
         return 0;
-    if (child_run(e->key_command->v, KEY_COMMAND_MS, KEY_MAX, loop, &r, err) < 0) {
-        error_wrap(err, "api_key_command");
-    } else if (r.timed_out) {
+    struct job *j = job_run(&(struct job_options){.argv = e->key_command->v,
+                                                  .watch = {.loop = loop},
+                                                  .deadline_ms = KEY_COMMAND_MS,
+                                                  .in = -1,
+                                                  .out = -1,
+                                                  .cap = KEY_MAX},
+                            err);
+    if (!j)
+        return error_wrap(err, "api_key_command");
+    if (j->timed_out) {
         error_set(err, ERROR_USAGE, 0, "api_key_command: %s did not end within %d s", e->key_command->v[0],
                   KEY_COMMAND_MS / 1000);
-    } else if (!WIFEXITED(r.status) || WEXITSTATUS(r.status) != 0) {
-        autofree char *said = scrub_line(buf_str(&r.err), SCRUB_TERMINAL);
-        child_status_text(r.status, what, sizeof what);
+    } else if (!job_ok(j)) {
+        autofree char *said = scrub_line(buf_str(&j->err_text), SCRUB_TERMINAL);
+        child_status_text(j->status, what, sizeof what);
         error_set(err, ERROR_USAGE, 0, "api_key_command: %s failed: %s%s%.200s", e->key_command->v[0], what,
                   *said ? ": " : "", said);
     } else {
-        if (r.out.data)
-            r.out.data[strcspn(r.out.data, "\n")] = '\0';
-        status = clean_key(buf_str(&r.out), "api_key_command", &e->key, err);
+        if (j->out_text.data)
+            j->out_text.data[strcspn(j->out_text.data, "\n")] = '\0';
+        status = clean_key(buf_str(&j->out_text), "api_key_command", &e->key, err);
         if (status == 0 && !e->key)
             status = error_set(err, ERROR_USAGE, 0, "api_key_command: %s printed nothing on its first line",
                                e->key_command->v[0]);
     }
-    if (r.out.data)
-        explicit_bzero(r.out.data, r.out.len);
-    child_result_release(&r);
+    if (j->out_text.data)
+        explicit_bzero(j->out_text.data, j->out_text.len);
+    job_free(j);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "engine/attempt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,7 +15,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "engine/hard_limits.h"
-#include "engine/job.h"
+#include "engine/client.h"
 #include "records/owner.h"
 #include "records/record.h"
 
@@ -39,6 +40,29 @@ void attempt_up(struct attempt *a)
 {
     a->up = true;
     loop_timer(a->loop, clock_ms(), finish, a);
+}
+
+int attempt_over_pipes(struct attempt *a, int (*start_client)(struct attempt *a, int in, int out),
+                       const char *first)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    int rc = pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ? error_errno(&a->err, "pipe")
+                                                                     : start_client(a, in[0], out[1]);
+
+    fd_close(&in[0]);
+    fd_close(&out[1]);
+    a->channel = out[0];
+    a->channel_out = in[1];
+    if (rc != 0)
+        return -1;
+    keeper_start(a);
+    /* If the client has exited already, its stderr says why, and the end of the channel is noticed. */
+    if ((fd_write_all(in[1], first, strlen(first)) != 0 && errno != EPIPE) || fd_nonblock(in[1], true) != 0
+        || fd_nonblock(out[0], true) != 0)
+        return error_errno(&a->err, "pipe");
+    attempt_up(a);
+    keeper_tell(a);
+    return 0;
 }
 
 /* The remedy. Another engine is advised only when this one is at fault. */
@@ -100,7 +124,7 @@ void attempt_blame(struct attempt *a, const char *why)
     a->err = (struct error){0};
     if (a->client && attempt_attached(a) && job_wait(a->client, LAST_WORDS_MS)
         && a->client->err_text.len > 0) {
-        autofree char *said = job_complaint(a->client);
+        autofree char *said = client_complaint(a->client);
         a->fault = a->engine->explain(&plan, said, &a->err);
         return;
     }

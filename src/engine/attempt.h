@@ -100,6 +100,10 @@ int attempt_record(const struct attempt *a, const char *owner, bool named, struc
 void attempt_plan(const struct attempt *a, struct engine_plan *plan);
 /* The channel is open. done is called from the loop, never from inside a call by the caller. */
 void attempt_up(struct attempt *a);
+/* Start over attached pipes: start_client starts a->client with these as its stdin and stdout, and first is
+ * what it reads first, which ends with the byte of the channel (engine.h). -1 with a->err. */
+int attempt_over_pipes(struct attempt *a, int (*start_client)(struct attempt *a, int in, int out),
+                       const char *first);
 void attempt_fail(struct attempt *a, enum engine_fault fault); /* a->err is set; done is called likewise */
 /* Start the same engine again in another way. runtime NULL: keep the present one. */
 void attempt_again(struct attempt *a, bool stdio, const char *runtime);

@@ -27,7 +27,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "engine/attempt.h"
-#include "engine/job.h"
+#include "engine/client.h"
 #include "limits/seccomp.h"
 #include "records/owner.h"
 
@@ -205,7 +205,7 @@ static void joined(void *ctx, struct job *j)
         attempt_fail(a, FAULT_OTHER);
         return;
     }
-    autofree char *said = job_complaint(j);
+    autofree char *said = client_complaint(j);
     attempt_blame(a, said);
     attempt_fail(a, a->fault);
 }
@@ -247,6 +247,7 @@ static int start_join(struct attempt *a, int info)
                             .deadline_ms = JOIN_MS,
                             .in = info,
                             .out = -1,
+                            .cwd = "/",
                             .die_with_parent = true,
                             .body = join_group,
                             .body_ctx = &join};
@@ -303,10 +304,9 @@ static int start_bwrap(struct attempt *a, int theirs, int info)
                             .out = -1,
                             .keep = keep,
                             .own_session = a->o->name != NULL,
-                            .own_env = true,
                             .setup = set_limits,
                             .setup_ctx = &setup};
-    a->client = job_start(&o, &a->err);
+    a->client = client_start(o, &a->err);
     return a->client ? 0 : -1;
 }
 

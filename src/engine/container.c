@@ -18,7 +18,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "engine/attempt.h"
-#include "engine/job.h"
+#include "engine/client.h"
 #include "engine/removal.h"
 #include "engine/uid_range.h"
 #include "records/owner.h"
@@ -79,7 +79,7 @@ static struct job *ask_running(struct attempt *a, struct job_watch watch)
     struct argv argv = ARGV_INIT;
 
     argv_pushl(&argv, a->program, "inspect", "-f", "{{.State.Running}}", a->name, NULL);
-    return job_command(&argv, CLIENT_MS, watch);
+    return client_command(&argv, CLIENT_MS, watch);
 }
 
 static bool says_running(const struct job *j)
@@ -117,7 +117,7 @@ static void look(void *ctx, short revents)
 static void client_failed(struct attempt *a, struct job *j)
 {
     const char *other = client_of(a)->fallback_runtime;
-    autofree char *said = job_complaint(j), *program = other ? child_find_program(other) : NULL;
+    autofree char *said = client_complaint(j), *program = other ? child_find_program(other) : NULL;
     struct engine_plan plan;
 
     if (j->timed_out) {
@@ -204,31 +204,10 @@ static int start_client(struct attempt *a, int in, int out)
                             .in = in,
                             .out = out,
                             .cwd = a->dir.path,
-                            .keep = keep,
-                            .own_env = true};
-    a->client = job_start(&o, &a->err);
+                            .keep = keep};
+    a->client = client_start(o, &a->err);
     a->started = clock_ms();
     return a->client ? 0 : -1;
-}
-
-static int start_attached(struct attempt *a)
-{
-    int in[2] = {-1, -1}, out[2] = {-1, -1};
-    int rc = pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ? error_errno(&a->err, "pipe")
-                                                                     : start_client(a, in[0], out[1]);
-
-    fd_close(&in[0]);
-    fd_close(&out[1]);
-    a->channel = out[0];
-    a->channel_out = in[1];
-    if (rc != 0)
-        return -1;
-    keeper_start(a);
-    if (fd_write_all(in[1], "N", 1) != 0 || fd_nonblock(in[1], true) != 0 || fd_nonblock(out[0], true) != 0)
-        return error_errno(&a->err, "pipe");
-    attempt_up(a);
-    keeper_tell(a);
-    return 0;
 }
 
 int container_start(struct attempt *a)
@@ -241,7 +220,7 @@ int container_start(struct attempt *a)
     if (prepare(a) != 0)
         return -1;
     if (a->stdio)
-        return start_attached(a);
+        return attempt_over_pipes(a, start_client, "N");
     if (start_client(a, -1, -1) != 0)
         return -1;
     loop_watch(a->loop, a->listener, POLLIN, serve_listener, a);

@@ -18,7 +18,7 @@
 #include "base/fill.h"
 #include "base/mem.h"
 #include "engine/attempt.h"
-#include "engine/job.h"
+#include "engine/client.h"
 
 #define END_MS     2000 /* for the command to exit by itself; it may have to tell another machine */
 #define AT_ONCE_MS 30   /* what the program waits at its end; after that the keeper does */
@@ -139,43 +139,24 @@ static int start_client(struct attempt *a, int in, int out)
     plan.name = name;
     vector(&plan, &argv);
     /* A session of its own, so that a client that wants a password has no terminal to ask on. */
-    struct job_options o = {.argv = argv.v,
-                            .watch = {.loop = a->loop},
-                            .in = in,
-                            .out = out,
-                            .own_session = true,
-                            .own_env = true};
-    a->client = job_start(&o, &a->err);
+    a->client = client_start(
+        (struct job_options){
+            .argv = argv.v, .watch = {.loop = a->loop}, .in = in, .out = out, .own_session = true},
+        &a->err);
+    if (a->client)
+        attempt_found_peer(a, a->client->pid); /* the nearest process to the inside that can be seen */
     return a->client ? 0 : -1;
 }
 
 static int start(struct attempt *a)
 {
-    int in[2] = {-1, -1}, out[2] = {-1, -1};
-
     a->holds_memory = names(a->engine, "{memory}");
     a->holds_pids = names(a->engine, "{pids}");
     a->holds_cpu = names(a->engine, "{cpus}");
     if (attempt_make_dir(a) != 0 || attempt_record(a, NULL, false, &a->err) != 0)
         return -1;
-    int rc = pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ? error_errno(&a->err, "pipe")
-                                                                     : start_client(a, in[0], out[1]);
-    fd_close(&in[0]);
-    fd_close(&out[1]);
-    a->channel = out[0];
-    a->channel_out = in[1];
-    if (rc != 0)
-        return -1;
-    keeper_start(a);
-    attempt_found_peer(a, a->client->pid); /* the nearest process to the inside that can be seen from here */
     autofree char *text = opening(a->guest);
-    /* If the command has exited already, its stderr says why, and the end of the channel is noticed. */
-    if ((fd_write_all(in[1], text, strlen(text)) != 0 && errno != EPIPE) || fd_nonblock(in[1], true) != 0
-        || fd_nonblock(out[0], true) != 0)
-        return error_errno(&a->err, "pipe");
-    attempt_up(a);
-    keeper_tell(a);
-    return 0;
+    return attempt_over_pipes(a, start_client, text);
 }
 
 /* Without {memory}, memory is limited per process; the number of processes is limited for their uid. */

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "engine/job.h"
+#include "base/job.h"
 #include "records/owner.h"
 
 #define CLIENT_MS 10000 /* one call of an engine's client */

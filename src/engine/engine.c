@@ -21,7 +21,7 @@
 #include "engine/engines.h"
 #include "engine/plan.h"
 #include "engine/uid_range.h"
-#include "engine/job.h"
+#include "base/job.h"
 #include "records/owner.h"
 #include "records/record.h"
 #include "engine/options.h"

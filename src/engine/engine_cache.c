@@ -20,7 +20,7 @@
 #include "base/place.h"
 #include "engine/engines.h"
 #include "engine/hard_limits.h"
-#include "engine/job.h"
+#include "base/job.h"
 #include "engine/options.h"
 
 #define FILE_MAX_BYTES (64 * 1024)

@@ -9,7 +9,7 @@
 #include "base/child.h"
 #include "base/file.h"
 #include "engine/attempt.h"
-#include "engine/job.h"
+#include "base/job.h"
 
 #define NAME "sp-keeper" /* so that "killall sandpiper" spares it */
 

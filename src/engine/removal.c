@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/argv.h"
+#include "engine/client.h"
 #include "engine/container.h"
 #include "engine/engines.h"
 
@@ -14,7 +15,7 @@ struct job *removal_start(const struct engine *engine, const char *name, struct 
     struct argv argv = ARGV_INIT;
 
     engine->remove(engine, name, &argv);
-    return job_command(&argv, CLIENT_MS, watch);
+    return client_command(&argv, CLIENT_MS, watch);
 }
 
 enum removal_end removal_end(const struct job *j)

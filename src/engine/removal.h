@@ -2,7 +2,7 @@
 #ifndef ENGINE_REMOVAL_H
 #define ENGINE_REMOVAL_H
 
-#include "engine/job.h"
+#include "base/job.h"
 
 struct engine;
 

@@ -22,7 +22,7 @@
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
 #include "engine/removal.h"
-#include "engine/job.h"
+#include "engine/client.h"
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/registry.h"
@@ -329,7 +329,7 @@ static void list_all(const struct reaper *reaper)
             continue;
         struct removal *r = removal_new(reaper, e);
         e->list(e, &argv);
-        r->job = job_command(&argv, CLIENT_MS, (struct job_watch){reaper->loop, listed, r});
+        r->job = client_command(&argv, CLIENT_MS, (struct job_watch){reaper->loop, listed, r});
         if (!r->job)
             removal_free(r);
     }

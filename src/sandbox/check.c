@@ -14,7 +14,7 @@
 #include "base/size.h"
 #include "limits/cgroup.h"
 #include "engine/engines.h"
-#include "engine/job.h"
+#include "engine/client.h"
 #include "sandbox/private.h"
 
 #define CLIENT_MS 10000
@@ -33,7 +33,7 @@ static bool runc_is_old(const char *version)
 /* What a client prints on stdout, or NULL. The caller frees. */
 static char *ask(struct argv *argv)
 {
-    struct job *j = job_command(argv, CLIENT_MS, (struct job_watch){0});
+    struct job *j = client_command(argv, CLIENT_MS, (struct job_watch){0});
     char *text = j && job_wait(j, CLIENT_MS) && job_ok(j) ? xstrdup(buf_str(&j->out_text)) : NULL;
 
     job_free(j);

@@ -90,3 +90,42 @@ def test_install_and_uninstall(tmp_path):
     assert b".symtab" not in program.read_bytes()
     (tmp_path / "opt" / "x" / "bin" / "other").write_text("")
     assert make("uninstall") == {"bin/other"}
+
+
+def packages(*args, **env):
+    return subprocess.run(["/usr/bin/bash", os.path.join(TREE, "src", "setup", "packages.sh"), *args], env={"PATH": "/usr/bin:/bin", **env},
+                          capture_output=True, text=True, timeout=30)
+
+
+def test_every_distribution_has_its_command():
+    """Only Debian's is tried, and that is said. Each has as many packages as Debian, but for what is part of another."""
+    debian = packages("run", "--for", "debian")
+    assert debian.stdout.startswith("apt-get install") and "libchafa-dev" in debian.stdout and debian.stderr == ""
+    for name, command, package in (("fedora", "dnf install", "libcurl-devel"), ("arch", "pacman -S", "libyaml"),
+                                   ("opensuse", "zypper install", "cJSON-devel"), ("alpine", "apk add", "musl-dev")):
+        r = packages("run", "--for", name)
+        assert r.returncode == 0 and r.stdout.startswith(command) and package in r.stdout.split() and "not tried" in r.stderr, r
+        assert len(set(r.stdout.split())) >= len(debian.stdout.split()) - 2, r.stdout
+    r = packages("test", "--for", "fedora")
+    assert r.returncode == 1 and "known for Debian only" in r.stderr, r
+
+
+def test_another_distribution_is_told_its_command(tmp_path):
+    """Nothing is installed there, whoever we are."""
+    (tmp_path / "os").write_text('ID=rocky\nID_LIKE="rhel centos fedora"\n')
+    r = packages("build", OS_RELEASE=str(tmp_path / "os"))
+    assert r.returncode == 1 and "dnf install -y gcc" in r.stderr and "not tried" in r.stderr and r.stdout == "", r
+    (tmp_path / "os").write_text("ID=plan9\n")
+    r = packages("build", OS_RELEASE=str(tmp_path / "os"), PATH=str(tmp_path))
+    assert r.returncode == 1 and "not one of debian" in r.stderr and "libcjson-dev" in r.stderr, r
+
+
+def test_make_run_says_what_it_will_do(tmp_path):
+    """Before anything is installed or fetched; with a key or a server nothing is downloaded."""
+    def plan(**env):
+        r = subprocess.run(["/usr/bin/bash", os.path.join(TREE, "src", "setup", "run.sh"), "--plan"], capture_output=True, text=True, timeout=60,
+                           env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **env})
+        assert r.returncode == 0 and r.stderr == "", r
+        return r.stdout
+    assert "1.1 GB" not in plan(OPENAI_API_KEY="x") and "1.1 GB" not in plan(MODEL="none")
+    assert "1.1 GB to download" in plan() or "server on port" in plan()

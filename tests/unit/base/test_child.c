@@ -12,39 +12,54 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/job.h"
 #include "base/loop.h"
 #include "base/mem.h"
 
+#define CAP        1000
 #define ARGV(...)  ((char *const[]){__VA_ARGS__, NULL})
 #define SH(script) ARGV((char *)"sh", (char *)"-c", (char *)(script))
 
-static void run_sh(const char *script, struct child_result *r)
+static struct job *run(char *const *argv, int deadline_ms, struct loop *loop, struct error *err)
+{
+    return job_run(&(struct job_options){.argv = argv,
+                                         .watch = {.loop = loop},
+                                         .deadline_ms = deadline_ms,
+                                         .in = -1,
+                                         .out = -1,
+                                         .cap = CAP},
+                   err);
+}
+
+static struct job *run_sh(const char *script)
 {
     struct error e = {0};
-    if (child_run(SH(script), 10000, 1 << 16, NULL, r, &e) < 0)
+    struct job *j = run(SH(script), 10000, NULL, &e);
+    if (j == NULL)
         fail_msg("%s", e.text);
+    return j;
 }
 
 static void runs_and_reports(void **state)
 {
     (void)state;
-    struct child_result r;
+    struct job *r;
     char text[64];
-    run_sh("echo out; echo err >&2; exit 3", &r);
-    assert_string_equal(r.out.data, "out\n");
-    assert_string_equal(r.err.data, "err\n");
-    assert_false(r.timed_out);
-    child_status_text(r.status, text, sizeof(text));
+    r = run_sh("echo out; echo err >&2; exit 3");
+    assert_string_equal(buf_str(&r->out_text), "out\n");
+    assert_string_equal(buf_str(&r->err_text), "err\n");
+    assert_false(r->timed_out);
+    child_status_text(r->status, text, sizeof(text));
     assert_string_equal(text, "exit code 3");
-    child_result_release(&r);
-    run_sh("kill -SEGV $$", &r);
-    child_status_text(r.status, text, sizeof(text));
+    job_free(r);
+    r = run_sh("kill -SEGV $$");
+    child_status_text(r->status, text, sizeof(text));
     assert_string_equal(text, "killed by SIGSEGV");
-    child_result_release(&r);
-    child_result_release(NULL);
-    run_sh("cat; echo end", &r); /* stdin is /dev/null */
-    assert_string_equal(r.out.data, "end\n");
-    child_result_release(&r);
+    job_free(r);
+    job_free(NULL);
+    r = run_sh("cat; echo end"); /* stdin is /dev/null */
+    assert_string_equal(buf_str(&r->out_text), "end\n");
+    job_free(r);
     child_status_text(-1, text, sizeof(text));
     assert_string_equal(text, "ended for an unknown reason");
 }
@@ -53,24 +68,18 @@ static void says_why_it_cannot_start(void **state)
 {
     (void)state;
     struct error e = {0};
-    struct child_result r;
-    assert_int_equal(child_run(ARGV((char *)"no-such-program-here"), 1000, 10, NULL, &r, &e), -1);
+    assert_null(run(ARGV((char *)"no-such-program-here"), 1000, NULL, &e));
     assert_string_equal(e.text, "cannot start no-such-program-here: not found in PATH");
-    child_result_release(&r);
-    assert_int_equal(child_run(ARGV((char *)"/no/such"), 1000, 10, NULL, &r, &e), -1);
+    assert_null(run(ARGV((char *)"/no/such"), 1000, NULL, &e));
     assert_string_equal(e.text, "cannot start /no/such: No such file or directory");
     assert_int_equal(e.code, ENOENT);
-    child_result_release(&r);
-    assert_int_equal(child_run(ARGV((char *)"/etc/passwd"), 1000, 10, NULL, &r, &e), -1);
+    assert_null(run(ARGV((char *)"/etc/passwd"), 1000, NULL, &e));
     assert_int_equal(e.code, EACCES);
-    child_result_release(&r);
-    assert_int_equal(child_run(ARGV((char *)""), 1000, 10, NULL, &r, &e), -1);
-    child_result_release(&r);
+    assert_null(run(ARGV((char *)""), 1000, NULL, &e));
     /* No interpreter line: not handed to a shell. */
     assert_int_equal(file_write("/tmp/test_child_script", "echo owned\n", 11, 0755, NULL), 0);
-    assert_int_equal(child_run(ARGV((char *)"/tmp/test_child_script"), 1000, 10, NULL, &r, &e), -1);
+    assert_null(run(ARGV((char *)"/tmp/test_child_script"), 1000, NULL, &e));
     assert_int_equal(e.code, ENOEXEC);
-    child_result_release(&r);
     unlink("/tmp/test_child_script");
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left to reap */
     assert_int_equal(errno, ECHILD);
@@ -85,19 +94,18 @@ static void path_has_only_absolute_folders(void **state)
     assert_non_null(getcwd(cwd, sizeof(cwd)));
     assert_int_equal(chdir(here), 0);
     assert_int_equal(file_write("evil-tool", "#!/bin/sh\necho owned\n", 21, 0755, NULL), 0);
-    struct child_result r;
+    struct job *r;
     struct error e = {0};
     setenv("PATH", ":.::/bin:", 1);
-    assert_int_equal(child_run(ARGV((char *)"evil-tool"), 1000, 10, NULL, &r, &e), -1);
-    child_result_release(&r);
+    assert_null(run(ARGV((char *)"evil-tool"), 1000, NULL, &e));
     setenv("PATH", here, 1);
-    assert_int_equal(child_run(ARGV((char *)"evil-tool"), 5000, 10, NULL, &r, &e), 0);
-    assert_string_equal(r.out.data, "owned\n");
-    child_result_release(&r);
+    r = run(ARGV((char *)"evil-tool"), 5000, NULL, &e);
+    assert_non_null(r);
+    assert_string_equal(buf_str(&r->out_text), "owned\n");
+    job_free(r);
     assert_int_equal(chmod("evil-tool", 0644), 0);
-    assert_int_equal(child_run(ARGV((char *)"evil-tool"), 1000, 10, NULL, &r, &e), -1);
+    assert_null(run(ARGV((char *)"evil-tool"), 1000, NULL, &e));
     assert_int_equal(e.code, EACCES);
-    child_result_release(&r);
     setenv("PATH", old, 1);
     assert_int_equal(chdir(cwd), 0);
     assert_int_equal(file_remove_tree(here), 0);
@@ -106,30 +114,30 @@ static void path_has_only_absolute_folders(void **state)
 static void output_has_a_cap(void **state)
 {
     (void)state;
-    struct child_result r;
+    struct job *r;
     struct error e = {0};
-    assert_int_equal(child_run(SH("head -c 3000000 /dev/zero; echo x >&2"), 10000, 1000, NULL, &r, &e), 0);
-    assert_int_equal(r.status, 0); /* it was read to the end, so it did not block or die */
-    assert_int_equal(r.out.len, 1000);
-    assert_true(r.out.full);
-    assert_string_equal(r.err.data, "x\n");
-    child_result_release(&r);
+    r = run(SH("head -c 3000000 /dev/zero; echo x >&2"), 10000, NULL, &e);
+    assert_non_null(r);
+    assert_int_equal(r->status, 0); /* it was read to the end, so it did not block or die */
+    assert_int_equal(r->out_text.len, 1000);
+    assert_true(r->out_text.full);
+    assert_string_equal(buf_str(&r->err_text), "x\n");
+    job_free(r);
 }
 
 static void deadline_kills_the_group(void **state)
 {
     (void)state;
-    struct child_result r;
+    struct job *r;
     struct error e = {0};
     int64_t start = clock_ms();
     /* The shell's child ignores the polite signal and holds the pipes. */
-    assert_int_equal(child_run(SH("trap '' TERM; (trap '' TERM; sleep 30) & echo $!; wait; sleep 30"), 200,
-                               1000, NULL, &r, &e),
-                     0);
-    assert_true(r.timed_out);
-    assert_true(WIFSIGNALED(r.status) && WTERMSIG(r.status) == SIGKILL);
+    r = run(SH("trap '' TERM; (trap '' TERM; sleep 30) & echo $!; wait; sleep 30"), 200, NULL, &e);
+    assert_non_null(r);
+    assert_true(r->timed_out);
+    assert_true(WIFSIGNALED(r->status) && WTERMSIG(r->status) == SIGKILL);
     assert_true(clock_ms() - start < 5000);
-    pid_t grandchild = (pid_t)strtol(buf_str(&r.out), NULL, 10);
+    pid_t grandchild = (pid_t)strtol(buf_str(&r->out_text), NULL, 10);
     assert_true(grandchild > 1);
     bool gone = false;
     for (int i = 0; i < 200 && !gone; i++) {
@@ -145,31 +153,19 @@ static void deadline_kills_the_group(void **state)
         usleep(10000);
     }
     assert_true(gone);
-    child_result_release(&r);
-}
-
-static void polite_end_is_waited_for(void **state)
-{
-    (void)state;
-    struct child_result r;
-    assert_int_equal(
-        child_run(SH("trap 'echo tidied; exit 7' TERM; sleep 30 & wait"), 300, 1000, NULL, &r, NULL), 0);
-    assert_true(r.timed_out);
-    assert_string_equal(buf_str(&r.out), "tidied\n");
-    assert_true(WIFEXITED(r.status) && WEXITSTATUS(r.status) == 7);
-    child_result_release(&r);
+    job_free(r);
 }
 
 static void a_daemon_holding_the_pipe_does_not_hold_us(void **state)
 {
     (void)state;
-    struct child_result r;
+    struct job *r;
     int64_t start = clock_ms();
-    run_sh("sleep 3 & echo started", &r);
-    assert_string_equal(r.out.data, "started\n");
-    assert_int_equal(r.status, 0);
+    r = run_sh("sleep 3 & echo started");
+    assert_string_equal(buf_str(&r->out_text), "started\n");
+    assert_int_equal(r->status, 0);
     assert_true(clock_ms() - start < 2000);
-    child_result_release(&r);
+    job_free(r);
 }
 
 static void interrupt(void *ctx, short revents)
@@ -182,15 +178,12 @@ static void a_cancel_ends_it(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct child_result r;
     struct error e = {0};
     loop_timer(l, clock_ms() + 100, interrupt, l);
     int64_t start = clock_ms();
-    assert_int_equal(child_run(SH("echo begun; sleep 30"), 20000, 1000, l, &r, &e), -1);
+    assert_null(run(SH("echo begun; sleep 30"), 20000, l, &e));
     assert_int_equal(e.kind, ERROR_CANCELLED);
-    assert_string_equal(buf_str(&r.out), "begun\n");
     assert_true(clock_ms() - start < 3000);
-    child_result_release(&r);
     loop_free(l);
 }
 
@@ -208,23 +201,22 @@ static void inherits_nothing(void **state)
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, &old);
-    struct child_result r;
-    run_sh("exec ls /proc/self/fd", &r);
-    assert_string_equal(r.out.data, "0\n1\n2\n3\n"); /* 3 is ls's own */
-    child_result_release(&r);
-    run_sh("grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status", &r);
-    assert_non_null(strstr(r.out.data, "SigBlk:\t0000000000000000"));
+    struct job *r;
+    r = run_sh("exec ls /proc/self/fd");
+    assert_string_equal(buf_str(&r->out_text), "0\n1\n2\n3\n"); /* 3 is ls's own */
+    job_free(r);
+    r = run_sh("grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status");
+    assert_non_null(strstr(buf_str(&r->out_text), "SigBlk:\t0000000000000000"));
     /* 32 and 33 are glibc's own: posix_spawn, and so make, leaves them ignored, and sigaction() refuses them.
      */
-    const char *ignored = strstr(r.out.data, "SigIgn:\t");
+    const char *ignored = strstr(buf_str(&r->out_text), "SigIgn:\t");
     assert_non_null(ignored);
     assert_int_equal(strtoull(ignored + 8, NULL, 16) & ~0x180000000ull, 0);
-    child_result_release(&r);
-    run_sh("ps -o pgid= -p $$ | tr -d ' '; echo $$", &r);
-    char *line = strchr(r.out.data, '\n');
-    *line = '\0';
-    assert_int_equal(strtol(r.out.data, NULL, 10), strtol(line + 1, NULL, 10));
-    child_result_release(&r);
+    job_free(r);
+    r = run_sh("ps -o pgid= -p $$ | tr -d ' '; echo $$");
+    const char *line = strchr(buf_str(&r->out_text), '\n');
+    assert_int_equal(strtol(buf_str(&r->out_text), NULL, 10), strtol(line + 1, NULL, 10));
+    job_free(r);
     sigset_t now;
     sigprocmask(SIG_SETMASK, &old, &now);
     assert_true(sigismember(&now, SIGUSR1)); /* ours as before */
@@ -239,13 +231,13 @@ static void handlers_do_not_run_in_the_child(void **state)
     (void)state;
     struct loop *l = loop_new();
     assert_int_equal(loop_signals(l, NULL), 0);
-    struct child_result r;
-    run_sh("kill -INT $$; echo not reached", &r);
-    assert_true(WIFSIGNALED(r.status) && WTERMSIG(r.status) == SIGINT);
-    assert_int_equal(r.out.len, 0);
+    struct job *r;
+    r = run_sh("kill -INT $$; echo not reached");
+    assert_true(WIFSIGNALED(r->status) && WTERMSIG(r->status) == SIGINT);
+    assert_int_equal(r->out_text.len, 0);
     loop_wait(l, 0);
     assert_int_equal(loop_interrupts(l), 0);
-    child_result_release(&r);
+    job_free(r);
     loop_free(l);
 }
 
@@ -446,11 +438,10 @@ static void descriptors_do_not_leak(void **state)
     int before = dup(0);
     close(before);
     for (int i = 0; i < 20; i++) {
-        struct child_result r;
-        run_sh(":", &r);
-        child_result_release(&r);
-        assert_int_equal(child_run(ARGV((char *)"/no/such"), 1000, 10, NULL, &r, NULL), -1);
-        child_result_release(&r);
+        struct job *r;
+        r = run_sh(":");
+        job_free(r);
+        assert_null(run(ARGV((char *)"/no/such"), 1000, NULL, NULL));
     }
     int after = dup(0);
     close(after);
@@ -497,7 +488,6 @@ int main(void)
         cmocka_unit_test(path_has_only_absolute_folders),
         cmocka_unit_test(output_has_a_cap),
         cmocka_unit_test(deadline_kills_the_group),
-        cmocka_unit_test(polite_end_is_waited_for),
         cmocka_unit_test(a_daemon_holding_the_pipe_does_not_hold_us),
         cmocka_unit_test(a_cancel_ends_it),
         cmocka_unit_test(inherits_nothing),

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/child.h"
+#include "base/job.h"
 #include "engine/engine.h"
 #include "records/owner.h"
 #include "records/record.h"
@@ -391,10 +392,11 @@ static void need_bwrap(void)
                           (char *)"/",
                           (char *)"true",
                           NULL};
-    struct child_result r = {0};
-    bool works = child_run(argv, 10000, 4096, NULL, &r, NULL) == 0 && r.status == 0;
+    struct job *j = job_run(&(struct job_options){.argv = argv, .deadline_ms = 10000, .in = -1, .out = -1},
+                            NULL);
+    bool works = j && job_ok(j);
 
-    child_result_release(&r);
+    job_free(j);
     if (works)
         return;
     if (getenv("SANDPIPER_TEST_ENGINES"))

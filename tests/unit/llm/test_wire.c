@@ -19,7 +19,7 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
-#include "base/child.h"
+#include "base/job.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -445,14 +445,15 @@ static void case_release(struct wire_case *w)
 static void read_gzip(struct wire_case *w, const char *path)
 {
     struct argv a = ARGV_INIT;
-    struct child_result r;
     argv_pushl(&a, "python3", "-c", "import gzip,sys;sys.stdout.buffer.write(gzip.open(sys.argv[1]).read())",
                path, NULL);
-    if (!child_run(a.v, 10000, 1u << 20, NULL, &r, NULL)) {
+    struct job *j = job_run(
+        &(struct job_options){.argv = a.v, .deadline_ms = 10000, .in = -1, .out = -1, .cap = 1u << 20}, NULL);
+    if (j) {
         buf_clear(&w->body);
-        buf_add(&w->body, buf_str(&r.out), r.out.len);
+        buf_add(&w->body, buf_str(&j->out_text), j->out_text.len);
     }
-    child_result_release(&r);
+    job_free(j);
     argv_release(&a);
 }
 

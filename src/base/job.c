@@ -1,5 +1,5 @@
 /* job.c - see job.h. */
-#include "engine/job.h"
+#include "base/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,61 +10,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/argv.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "base/scrub.h"
 
-#define TEXT_MAX (16 * 1024)
-#define OUT_MAX  (256 * 1024) /* for "ps": 110 bytes for each container of all users */
-#define TICK_MS  20           /* how often to look where the kernel has no pidfd */
-
-extern char **environ;
-
-/* Does an engine's client need this variable? Keys, proxies with passwords and everything else are
- * withheld. */
-static bool env_passes(const char *entry)
-{
-    static const char *const names[] = {
-        "PATH=",
-        "HOME=",
-        "USER=",
-        "LOGNAME=",
-        "LANG=",
-        "LC_ALL=",
-        "TMPDIR=",
-        "XDG_RUNTIME_DIR=",
-        "XDG_CONFIG_HOME=",
-        "XDG_DATA_HOME=",
-        "XDG_CACHE_HOME=",
-        "DBUS_SESSION_BUS_ADDRESS=",
-        "SSH_AUTH_SOCK=",
-        "DOCKER_",
-        "CONTAINER",
-        "PODMAN_",
-        "BUILDAH_",
-        "STORAGE_",
-        "_CONTAINERS_",
-        "REGISTRY_AUTH_FILE=",
-    };
-
-    for (size_t i = 0; i < countof(names); i++)
-        if (strncmp(entry, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
-static void client_env(struct argv *env)
-{
-    for (char **e = environ; e && *e; e++)
-        if (env_passes(*e))
-            argv_push(env, *e);
-    argv_push(env, "DOCKER_CLI_HINTS=false");
-}
+#define ERR_MAX (16 * 1024)
+#define TICK_MS 20 /* how often to look where the kernel has no pidfd */
 
 static void read_pipe(struct job *j, int *fd, struct buf *into)
 {
@@ -131,6 +85,14 @@ static bool reap(struct job *j, int timeout_ms)
     return j->ended;
 }
 
+/* A process in uninterruptible sleep is left behind. */
+static void expire(struct job *j)
+{
+    j->timed_out = true;
+    child_kill(j->pid, SIGKILL);
+    reap(j, 1000);
+}
+
 static void serve_end(void *ctx, short revents);
 
 static void set_timer(struct job *j)
@@ -153,9 +115,7 @@ static void serve_end(void *ctx, short revents)
             set_timer(j);
             return;
         }
-        j->timed_out = true;
-        child_kill(j->pid, SIGKILL);
-        reap(j, 1000);
+        expire(j);
     }
     unwatch(j);
     if (j->watch.done)
@@ -184,24 +144,21 @@ static int make_pipe(int ends[2], struct error *err)
 struct job *job_start(const struct job_options *o, struct error *err)
 {
     int out[2] = {-1, -1}, errs[2] = {-1, -1};
-    struct argv env = ARGV_INIT;
     struct job *j = xcalloc(1, sizeof *j);
 
     *j = (struct job){.pid = -1, .watch = o->watch, .pidfd = -1, .out = -1, .err = -1};
-    buf_init(&j->out_text, OUT_MAX);
-    buf_init(&j->err_text, TEXT_MAX);
-    if (o->own_env)
-        client_env(&env);
+    buf_init(&j->out_text, o->cap);
+    buf_init(&j->err_text, ERR_MAX);
     if ((o->out < 0 && make_pipe(out, err) != 0) || make_pipe(errs, err) != 0)
         goto fail;
     struct child_options c = {
         .argv = o->argv,
-        .env = o->own_env ? env.v : NULL,
+        .env = o->env,
         .in = o->in,
         .out = o->out < 0 ? out[1] : o->out,
         .err = errs[1],
         .keep = o->keep,
-        .cwd = o->cwd ? o->cwd : "/",
+        .cwd = o->cwd,
         .die_with_parent = o->die_with_parent,
         .own_session = o->own_session,
         .setup = o->setup,
@@ -212,7 +169,6 @@ struct job *job_start(const struct job_options *o, struct error *err)
     j->pid = child_spawn(&c, err);
     if (j->pid < 0)
         goto fail;
-    argv_release(&env);
     fd_close(&out[1]);
     fd_close(&errs[1]);
     j->out = out[0];
@@ -223,7 +179,6 @@ struct job *job_start(const struct job_options *o, struct error *err)
         watch(j);
     return j;
 fail:
-    argv_release(&env);
     for (int i = 0; i < 2; i++) {
         fd_close(&out[i]);
         fd_close(&errs[i]);
@@ -231,16 +186,6 @@ fail:
     j->watch.loop = NULL;
     job_free(j);
     return NULL;
-}
-
-struct job *job_command(struct argv *argv, int deadline_ms, struct job_watch watch)
-{
-    struct job_options o = {
-        .argv = argv->v, .watch = watch, .deadline_ms = deadline_ms, .in = -1, .out = -1, .own_env = true};
-    struct job *j = job_start(&o, NULL);
-
-    argv_release(argv);
-    return j;
 }
 
 /* Wait for its end, reading its output meanwhile. */
@@ -271,6 +216,24 @@ static bool reaped(struct job *j)
 bool job_wait(struct job *j, int timeout_ms)
 {
     return wait_until(j, reaped, timeout_ms);
+}
+
+struct job *job_run(const struct job_options *o, struct error *err)
+{
+    struct loop *loop = o->watch.loop;
+    struct job *j = job_start(o, err);
+
+    while (j && loop && !j->ended && !j->timed_out) {
+        loop_wait(loop, -1);
+        if (loop_cancelled(loop)) {
+            job_free(j);
+            error_set(err, ERROR_CANCELLED, 0, "%s was interrupted", o->argv[0]);
+            return NULL;
+        }
+    }
+    if (j && !loop && !job_wait(j, o->deadline_ms))
+        expire(j);
+    return j;
 }
 
 size_t job_descriptors(const struct job *j, int *out)
@@ -323,42 +286,4 @@ void job_abandon(struct job *j)
 bool job_ok(const struct job *j)
 {
     return j->ended && !j->timed_out && WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
-}
-
-/* Clients print warnings before the cause and usage hints after it, so take the last line that mentions an
- * error. */
-char *job_complaint(const struct job *j)
-{
-    const char *text = buf_str(&j->err_text), *best = NULL, *first = NULL;
-    size_t best_len = 0, first_len = 0;
-
-    for (const char *p = text; *p;) {
-        size_t n = strcspn(p, "\n");
-
-        if (n > 0 && strncmp(p, "See '", 5) != 0 && strncmp(p, "WARNING", 7) != 0
-            && strncmp(p, "time=", 5) != 0) {
-            if (!first) {
-                first = p;
-                first_len = n;
-            }
-            if (memmem(p, n, "rror", 4)) {
-                best = p;
-                best_len = n;
-            }
-        }
-        p += n + (p[n] == '\n');
-    }
-    if (!best) {
-        best = first;
-        best_len = first_len;
-    }
-    if (best) {
-        autofree char *line = xmemdup0(best, best_len > 300 ? 300 : best_len);
-        return scrub_line(line, SCRUB_TERMINAL);
-    }
-    char how[64];
-    if (j->timed_out)
-        return xstrdup("no answer in time");
-    child_status_text(j->status, how, sizeof how);
-    return xstrdup(j->ended ? how : "it is still running");
 }

@@ -1,0 +1,114 @@
+/* client.c - see client.h. */
+#include "engine/client.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+
+#define OUT_MAX (256 * 1024) /* for "ps": 110 bytes for each container of all users */
+
+/* Does an engine's client need this variable? Keys, proxies with passwords and everything else are
+ * withheld. */
+static bool env_passes(const char *entry)
+{
+    static const char *const names[] = {
+        "PATH=",
+        "HOME=",
+        "USER=",
+        "LOGNAME=",
+        "LANG=",
+        "LC_ALL=",
+        "TMPDIR=",
+        "XDG_RUNTIME_DIR=",
+        "XDG_CONFIG_HOME=",
+        "XDG_DATA_HOME=",
+        "XDG_CACHE_HOME=",
+        "DBUS_SESSION_BUS_ADDRESS=",
+        "SSH_AUTH_SOCK=",
+        "DOCKER_",
+        "CONTAINER",
+        "PODMAN_",
+        "BUILDAH_",
+        "STORAGE_",
+        "_CONTAINERS_",
+        "REGISTRY_AUTH_FILE=",
+    };
+
+    for (size_t i = 0; i < countof(names); i++)
+        if (strncmp(entry, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static void client_env(struct argv *env)
+{
+    for (char **e = environ; e && *e; e++)
+        if (env_passes(*e))
+            argv_push(env, *e);
+    argv_push(env, "DOCKER_CLI_HINTS=false");
+}
+
+struct job *client_start(struct job_options o, struct error *err)
+{
+    struct argv env autorelease(argv_release) = ARGV_INIT;
+
+    client_env(&env);
+    o.env = env.v;
+    o.cap = OUT_MAX;
+    o.cwd = o.cwd ? o.cwd : "/";
+    return job_start(&o, err);
+}
+
+struct job *client_command(struct argv *argv, int deadline_ms, struct job_watch watch)
+{
+    struct job *j = client_start(
+        (struct job_options){
+            .argv = argv->v, .watch = watch, .deadline_ms = deadline_ms, .in = -1, .out = -1},
+        NULL);
+
+    argv_release(argv);
+    return j;
+}
+
+/* Clients print warnings before the cause and usage hints after it, so take the last line that mentions an
+ * error. */
+char *client_complaint(const struct job *j)
+{
+    const char *text = buf_str(&j->err_text), *best = NULL, *first = NULL;
+    size_t best_len = 0, first_len = 0;
+
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+
+        if (n > 0 && strncmp(p, "See '", 5) != 0 && strncmp(p, "WARNING", 7) != 0
+            && strncmp(p, "time=", 5) != 0) {
+            if (!first) {
+                first = p;
+                first_len = n;
+            }
+            if (memmem(p, n, "rror", 4)) {
+                best = p;
+                best_len = n;
+            }
+        }
+        p += n + (p[n] == '\n');
+    }
+    if (!best) {
+        best = first;
+        best_len = first_len;
+    }
+    if (best) {
+        autofree char *line = xmemdup0(best, best_len > 300 ? 300 : best_len);
+        return scrub_line(line, SCRUB_TERMINAL);
+    }
+    char how[64];
+    if (j->timed_out)
+        return xstrdup("no answer in time");
+    child_status_text(j->status, how, sizeof how);
+    return xstrdup(j->ended ? how : "it is still running");
+}
