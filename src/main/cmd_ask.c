@@ -305,9 +305,12 @@ static void skip_gone(struct ask *a, struct llm_options *o, const char *kept)
 /* In a pipe output is the same wherever the program runs. */
 static void on_terminal(void *ctx, struct sandbox_terminal *t)
 {
-    (void)ctx;
-    if (show_is_terminal(1))
-        t->columns = show_output_width(1);
+    struct ask *a = ctx;
+
+    if (!show_is_terminal(1))
+        return;
+    t->columns = show_output_width(1);
+    t->background = a->term ? term_background(a->term) : a->pipe ? pipe_background(a->pipe) : -1;
 }
 
 static int open_rooms(struct ask *a, struct error *err)

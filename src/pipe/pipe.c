@@ -100,6 +100,11 @@ void pipe_event(void *ctx, const struct event *e)
         show_event(p->show, e); /* the JSON lines are for a program, this is for a person */
 }
 
+int32_t pipe_background(const struct pipe *p)
+{
+    return show_background(p->show);
+}
+
 static void say(void *ctx, enum notice_level level, const char *line)
 {
     struct pipe *p = ctx;

@@ -16,7 +16,8 @@ struct error;
     X(symbol_map_new) X(symbol_map_add_by_tags) X(symbol_map_unref) \
     X(canvas_config_new) X(canvas_config_unref) X(canvas_config_set_geometry) \
     X(canvas_config_set_cell_geometry) X(canvas_config_set_canvas_mode) X(canvas_config_set_pixel_mode) \
-    X(canvas_config_set_symbol_map) X(canvas_config_set_fg_color) X(canvas_config_set_bg_color) \
+    X(canvas_config_set_symbol_map) X(canvas_config_set_color_extractor) \
+    X(canvas_config_set_fg_color) X(canvas_config_set_bg_color) \
     X(canvas_new) X(canvas_draw_all_pixels) X(canvas_print) X(canvas_unref)
 /* clang-format on */
 

@@ -116,6 +116,8 @@ static ChafaCanvasConfig *config_of(const struct chafa_api *c, const struct figu
     c->canvas_config_set_canvas_mode(config, f->way == GRAPHICS_BLOCKS ? mode_of(s->colours)
                                                                        : CHAFA_CANVAS_MODE_TRUECOLOR);
     c->canvas_config_set_pixel_mode(config, ways[f->way].mode);
+    /* a line of one pixel keeps its colour; an average would be pale */
+    c->canvas_config_set_color_extractor(config, CHAFA_COLOR_EXTRACTOR_MEDIAN);
     c->canvas_config_set_bg_color(config, background);
     c->canvas_config_set_fg_color(config,
                                   graphics_dark(s->graphics) || s->graphics->background < 0 ? 0xffffff : 0);

@@ -34,8 +34,9 @@ void graphics_init(struct graphics *g)
 
     *g = (struct graphics){.background = -1};
     g->iterm2 = (program && !strcmp(program, "iTerm.app")) || (behind_ssh && !strcmp(behind_ssh, "iTerm2"));
-    if (last && last[1] >= '0' && last[1] <= '9') /* of the sixteen colours, 7 and 9 to 15 are light */
-        g->background = atoi(last + 1) == 7 || atoi(last + 1) > 8 ? 0xffffff : 0;
+    long colour = last && last[1] >= '0' && last[1] <= '9' ? strtol(last + 1, NULL, 10) : -1;
+    if (colour >= 0) /* of the sixteen colours, 7 and 9 to 15 are light */
+        g->background = colour == 7 || colour > 8 ? 0xffffff : 0;
 }
 
 void graphics_query(struct graphics *g, struct buf *out)

@@ -29,7 +29,7 @@ void graphics_init(struct graphics *g);
 /* Append what asks the terminal; nothing where TERM names one that would print it or cannot draw. */
 void graphics_query(struct graphics *g, struct buf *out);
 
-#define REPLY_MAX 512 /* bytes; what is longer is dropped, but is no reply */
+#define REPLY_MAX 4096 /* bytes; what is longer is dropped, but is no reply */
 
 enum { REPLY_NONE = 0, REPLY_MAYBE = -1, REPLY_BEGUN = -2 };
 /* Does s begin with a terminal's reply? Its length; REPLY_NONE; MAYBE: so far it could also be a key; BEGUN:

@@ -68,6 +68,9 @@ void show_clear(struct show *s);
 /* What the terminal has said of itself; whoever reads its replies adds to it. */
 struct graphics *show_graphics(struct show *s);
 
+/* Its background, 0xRRGGBB; -1: not known, or no figures are drawn on it. */
+int32_t show_background(const struct show *s);
+
 /* The files that the code of this session made and that were copied to this machine. */
 struct show_saved {
     char *name, *path; /* in the sandbox; on this machine */
@@ -97,12 +100,12 @@ void show_share(struct show *s, struct show_text *t);
 bool show_wants_colour(int fd, const char *when);
 /* Is fd a terminal whose cursor may be moved? TERM=dumb is not. */
 bool show_is_terminal(int fd);
-int show_width(int fd);               /* of the terminal, else 80 */
+int show_width(int fd); /* of the terminal, else 80 */
 /* The terminal's rows (24 if unknown) and its size in pixels (0 if unknown). */
 void show_screen_size(int fd, int *rows, int *pixel_width, int *pixel_height);
-bool show_has_links(void); /* does the terminal have OSC 8 links? Most others ignore them, but not all */
-int show_output_width(int fd);        /* what is left of it for a program's output, behind its gutter */
-int show_width_or(int fd, int width); /* of the terminal, else width */
+bool show_has_links(void);     /* does the terminal have OSC 8 links? Most others ignore them, but not all */
+int show_output_width(int fd); /* what is left of it for a program's output, behind its gutter */
+int show_width_or(int fd, int width);                   /* of the terminal, else width */
 void show_count(unsigned long long n, char out[32]);    /* 1,234,567 */
 void show_size(unsigned long long bytes, char out[32]); /* "812 bytes", "12.3 kB" */
 /* One line of scrubbed text into out, broken at blanks so that none is wider than width (0: never broken);

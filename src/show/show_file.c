@@ -104,10 +104,14 @@ static void add_path(struct show *s, const struct show_saved *f)
     show_size(f->size, size);
     buf_addf(&s->screen.out, "%ssaved: ", screen_sgr(&s->screen, SGR_GREEN));
     add_link(&s->screen, f->path, path);
-    buf_addf(&s->screen.out, " (%s)%s\n", size, screen_sgr(&s->screen, SGR_RESET));
+    /* the path is one line wherever it can be */
+    int columns = show_columns(path, strlen(path)) + (int)(strlen("saved:  ()") + strlen(size));
+    if (!s->screen.terminal || columns <= s->screen.width)
+        buf_addf(&s->screen.out, " (%s)", size);
+    buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
 }
 
-/* A figure that cannot be shown is no error: its file is there. Said once for the session if no figure can. */
+/* That a figure cannot be shown is no error: its file is there. */
 static void tell_undrawn(struct show *s, const struct show_saved *f, const struct error *err)
 {
     autofree char *clean = screen_clean(&s->screen, f->name), *why = error_message(err);
@@ -125,6 +129,11 @@ static struct figure_screen figure_screen_of(struct show *s)
     f.columns = s->screen.width;
     show_screen_size(s->screen.fd, &f.rows, &f.pixel_width, &f.pixel_height);
     return f;
+}
+
+int32_t show_background(const struct show *s)
+{
+    return s->o.decoder && s->screen.terminal ? s->graphics.background : -1;
 }
 
 /* Is there any use in decoding a figure? A missing libchafa is told once. */

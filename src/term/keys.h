@@ -3,7 +3,8 @@
  * With bracketed paste on, a terminal sends ESC[200~ before and ESC[201~ after pasted text. Hostile text
  * could hang an editor that waits for the second mark, so pastes are handled here: at most 1 MiB, and ended
  * after one second without a byte. Replies (show/graphics.h) are taken out wherever they stand, asked for or
- * not: none is ever taken for something typed. Knows nothing of readline; the caller passes the time (clock_ms).
+ * not: none is ever taken for something typed. Knows nothing of readline; the caller passes the time
+ * (clock_ms).
  */
 #ifndef TERM_KEYS_H
 #define TERM_KEYS_H

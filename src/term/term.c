@@ -35,6 +35,12 @@ static void hear_terminal(void *ctx)
     editor_hear(((struct term *)ctx)->editor, GRAPHICS_MS);
 }
 
+int32_t term_background(struct term *t)
+{
+    hear_terminal(t);
+    return show_background(t->show);
+}
+
 static void ask_terminal(struct term *t)
 {
     graphics_query(show_graphics(t->show), &t->terminal_query);
