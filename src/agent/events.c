@@ -25,6 +25,25 @@ void agent_notice(struct agent *a, enum notice_level level, const char *fmt, ...
     agent_send(a, &e);
 }
 
+/* Text and reasoning come in many pieces; only the first of each kind is news. */
+static void turn_to(struct agent *a, enum phase phase)
+{
+    struct event e = {.type = EVENT_PHASE, .phase = {.phase = phase}};
+
+    if (a->phase != phase)
+        agent_send(a, &e);
+    a->phase = phase;
+}
+
+static void on_phase(void *ctx, const struct phase_now *now)
+{
+    struct agent *a = ctx;
+    struct event e = {.type = EVENT_PHASE, .phase = *now};
+
+    a->phase = now->phase;
+    agent_send(a, &e);
+}
+
 static void send_text(struct agent *a, enum event_type type, const char *text, size_t len)
 {
     struct event e = {.type = type};
@@ -37,11 +56,13 @@ static void send_text(struct agent *a, enum event_type type, const char *text, s
 
 static void on_text(void *ctx, const char *text, size_t len)
 {
+    turn_to(ctx, PHASE_WRITING);
     send_text(ctx, EVENT_TEXT, text, len);
 }
 
 static void on_reasoning(void *ctx, const char *text, size_t len)
 {
+    turn_to(ctx, PHASE_THINKING);
     send_text(ctx, EVENT_REASONING, text, len);
 }
 
@@ -72,6 +93,7 @@ void agent_listener(struct agent *a, struct llm_listener *l)
     l->unsaid = on_unsaid;
     l->restarted = on_restarted;
     l->notice = on_notice;
+    l->phase = on_phase;
 }
 
 void agent_reply_end(struct agent *a, enum reply_kind kind)

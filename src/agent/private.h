@@ -62,6 +62,7 @@ struct agent {
     unsigned cells;           /* cells run in this session */
     bool told_earlier;        /* the model was told what earlier programs left in the sandbox */
     bool told_full;           /* the user was told, once a session, that the window is full */
+    enum phase phase;         /* the last one told of the model */
     struct question *q;       /* the question being asked, or NULL */
     struct buf pending;       /* data blocks and notes for the next question */
     struct buf profiles;      /* data blocks of files shown by a profile alone; these go before pending */

@@ -146,6 +146,7 @@ static void code_line(struct blocks *b, bool newline)
     buf_add(&b->code, s + skip, n - skip);
     if (newline)
         buf_addch(&b->code, '\n');
+    b->lines++;
     buf_clear(&b->line);
 }
 

@@ -23,6 +23,7 @@ struct blocks {
     char fence;
     size_t fence_len, indent;
     struct buf code;
+    unsigned lines;   /* whole lines of it */
     struct buf after; /* what followed the closing fence */
 };
 

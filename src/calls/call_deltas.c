@@ -97,6 +97,15 @@ static void forget_args(struct call_deltas *all, struct partial_call *t)
     t->fragments = 0;
 }
 
+/* Counts the line ends that were written as \n in JSON, or bare by those who write it badly. */
+static void count_lines(struct call_deltas *all, struct partial_call *t, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        all->lines += s[i] == '\n' || (t->escape && s[i] == 'n');
+        t->escape = !t->escape && s[i] == '\\';
+    }
+}
+
 static void add_fragment(struct call_deltas *all, struct partial_call *t, const char *s, size_t n)
 {
     if (!n || !has_room(all, t, n))
@@ -108,6 +117,7 @@ static void add_fragment(struct call_deltas *all, struct partial_call *t, const 
     t->fragments++;
     t->last = t->args.len;
     buf_add(&t->args, s, n);
+    count_lines(all, t, s, n);
     all->bytes += t->args.len - t->last;
 }
 

@@ -26,12 +26,14 @@ struct partial_call {        /* one call as far as it has come */
     unsigned fragments;
     bool cumulative; /* each fragment so far was a prefix of the next one */
     bool too_long;   /* part of it was not kept */
+    bool escape;     /* the last byte counted was a backslash */
 };
 
 struct call_deltas {
     struct partial_call *v;
     size_t n, alloc;
-    size_t bytes; /* of arguments and extras */
+    size_t bytes;   /* of arguments and extras */
+    unsigned lines; /* ended in the arguments so far, as far as their pieces tell: for the status line */
 };
 
 void call_deltas_release(struct call_deltas *s);

@@ -9,11 +9,13 @@
 #include <stdint.h>
 
 #include "chat/cell_result.h"
+#include "chat/phase.h"
 
 struct language;
 
 enum event_type {
     EVENT_SESSION,     /* first: model, endpoint, version */
+    EVENT_PHASE,       /* what is waited for now; for people only */
     EVENT_SANDBOX,     /* the sandbox is running, or was replaced: engine, image, Python */
     EVENT_TEXT,        /* a piece of a reply's text, as it streams */
     EVENT_REASONING,   /* a piece of a reply's reasoning */
@@ -69,6 +71,7 @@ struct event {
         struct {
             const char *engine, *image, *runtime, *python, *name;
         } sandbox;
+        struct phase_now phase;
         /* TEXT and REASONING; replies count from 1 in a question */
         struct {
             unsigned reply;

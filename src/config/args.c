@@ -258,7 +258,7 @@ static int check_options(const struct args *a, struct error *err)
     static const int takes[] = {
         [COMMAND_ASK] = FOR_ASK,
         [COMMAND_EXEC] = FOR_EXEC,
-        [COMMAND_CONFIG] = FOR_CONFIG,
+        [COMMAND_CONFIG] = FOR_CONFIG | FOR_SETTINGS,
         [COMMAND_DEBUG_REPLY] = FOR_REPLY,
         [COMMAND_DEBUG_REQUEST] = FOR_REQUEST,
         /* these accept the options of config */
@@ -282,10 +282,11 @@ static int check_options(const struct args *a, struct error *err)
         if (o->letter == 'c' && a->v[i].letter)
             return of_exec_alone(err);
         return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only%s", o->flag,
-                         o->commands == FOR_REPLY   ? "debug reply"
-                         : o->commands == FOR_RM    ? "rm"
-                         : o->commands & FOR_DOCTOR ? "doctor"
-                                                    : "exec",
+                         o->commands == FOR_REPLY     ? "debug reply"
+                         : o->commands & FOR_SETTINGS ? "rm\" and \"sandpiper config"
+                         : o->commands & FOR_RM       ? "rm"
+                         : o->commands & FOR_DOCTOR   ? "doctor"
+                                                      : "exec",
                          o->letter == 'f' ? "\nDid you mean --add FILE?" : "");
     }
     return 0;

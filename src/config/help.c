@@ -71,20 +71,22 @@ static const struct topic {
      "\n"
      "Exit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
      "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n"},
-    {"config", FOR_CONFIG, "show settings and their sources",
-     "Usage: sandpiper config [OPTION]...\n\n"
-     "Prints every setting and where it comes from, as YAML that can be used as\n"
-     "config.yaml; keys are masked. Options given with it show what they would change\n"
-     "(sandpiper help all lists them).\n",
+    {"config", FOR_CONFIG | FOR_SETTINGS, "show settings and their sources",
+     "Usage: sandpiper config [OPTION]... [--all]\n\n"
+     "Prints where questions go (endpoint, model, whether there is a key), then each\n"
+     "setting that is not the default and where it comes from, as YAML that can be\n"
+     "used as config.yaml. --all prints the other settings too. Options given with it\n"
+     "show what they would change (sandpiper help all lists them).\n",
      "", " provider model base-url config help ", ""},
-    {"doctor", FOR_CONFIG, "check key, model and sandbox",
+    {"doctor", FOR_CONFIG | FOR_DOCTOR, "check key, model and sandbox",
      "Usage: sandpiper doctor [OPTION]...\n\n"
-     "Starts a sandbox with each engine, runs some code in it, and says which engines\n"
-     "work, which limits they enforce, which are weaker and why, and how to fix one\n"
-     "that does not work. --sandbox ENGINE checks only that one.\n\n"
-     "Then checks the model: is there a key, does the service answer, does it have\n"
-     "the model, can the model call a tool (one small request). --offline skips this.\n",
-     "Sandbox", " provider model base-url api config help ",
+     "Checks everything that a question needs, a line for each with ok or what to do.\n"
+     "First the model: key, endpoint, model, a tool call (one small request), whether\n"
+     "replies are streamed, the dialect found. --offline skips this.\n\n"
+     "Then each engine: a sandbox is started and runs some code. What an engine\n"
+     "enforces less strictly than asked for is named; -v also shows packages, walls\n"
+     "and limits. --sandbox ENGINE checks only that one.\n",
+     "Sandbox", " provider model base-url api verbose config help ",
      "\n"
      "Exit codes: 0 an engine and the model work, 3 no engine works, otherwise as for\n"
      "a question: 2 no model is configured, 77 the key was refused, 75 try again\n"

@@ -39,7 +39,8 @@ enum {
     FOR_PS = 32,
     FOR_RM = 64,
     FOR_DOCTOR = 128,
-    FOR_MODELS = 256
+    FOR_MODELS = 256,
+    FOR_SETTINGS = 512, /* config alone; FOR_CONFIG is what others accept as well */
 };
 
 struct option {

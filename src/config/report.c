@@ -41,14 +41,6 @@ static void words(struct buf *out, const struct argv *a)
     buf_addch(out, ']');
 }
 
-/* Show enough of a key to tell two apart, and nothing of a short one. */
-static void masked(struct buf *out, const char *key)
-{
-    size_t len = strlen(key);
-
-    buf_addf(out, "\"****%s\"", len >= 24 ? key + len - 4 : "");
-}
-
 static void value_of(struct buf *out, const struct config *c, const struct option *o)
 {
     const char *at = (const char *)c + o->offset;
@@ -66,7 +58,7 @@ static void value_of(struct buf *out, const struct config *c, const struct optio
         quoted(out, *(const char *const *)(const void *)at);
         return;
     case OPTION_SECRET:
-        masked(out, *(const char *const *)(const void *)at);
+        buf_addstr(out, "set, not shown");
         return;
     case OPTION_INT:
         buf_addf(out, "%d", *(const int *)(const void *)at);
@@ -134,7 +126,6 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
     size_t start = out->len;
     struct profile p;
 
-    buf_addstr(out, "\n# The endpoint that results\n");
     if (!e->found) {
         buf_addf(out, "# none configured%s\n",
                  c->discover ? "; sandpiper looks for a model server on this machine" : "");
@@ -172,15 +163,39 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
     }
     start = out->len;
     if (e->key || e->key_command) {
-        buf_addstr(out, "# key: ");
-        if (e->key)
-            masked(out, e->key);
-        else
-            buf_addf(out, "(output of %s)", e->key_command->v[0]);
+        buf_addf(out, "# key: %s%s",
+                 e->key ? "set, not shown" : "what its command prints: ", e->key ? "" : e->key_command->v[0]);
         from(out, start, &e->key_source);
     } else {
         buf_addf(out, "# key: none%s%s\n", e->unbound ? "; " : "", e->unbound ? e->unbound : "");
     }
+}
+
+/* Returns how many settings were left out since they have their default. */
+static unsigned print_settings(const struct config *c, struct buf *out)
+{
+    unsigned left_out = 0;
+
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+        size_t start = out->len;
+
+        if (!o->key)
+            continue;
+        if (!c->all && c->source[i].kind == SOURCE_DEFAULT) {
+            left_out++;
+            continue;
+        }
+        if (!has_value(c, o, i)) {
+            buf_addf(out, "# %s: not set\n", o->key);
+            continue;
+        }
+        /* A secret is not shown and cannot be read back, so it is a comment. */
+        buf_addf(out, "%s%s: ", o->type == OPTION_SECRET ? "# " : "", o->key);
+        value_of(out, c, o);
+        from(out, start, &c->source[i]);
+    }
+    return left_out;
 }
 
 int config_print(struct config *c, struct buf *out, struct error *err)
@@ -189,25 +204,13 @@ int config_print(struct config *c, struct buf *out, struct error *err)
     int status = endpoint_look(c, &e, err);
 
     if (status == 0) {
-        buf_addf(out, "# %s%s\n", c->file ? c->file : "no home directory, so no config.yaml",
-                 !c->file || c->file_read ? "" : " (does not exist)");
-        for (size_t i = 0; i < option_count; i++) {
-            const struct option *o = &option_table[i];
-            size_t start = out->len;
-
-            if (!o->key)
-                continue;
-            if (!has_value(c, o, i)) {
-                buf_addf(out, "# %s: not set\n", o->key);
-                continue;
-            }
-            /* A masked value cannot be read back, so it is a comment. */
-            buf_addf(out, "%s%s: ", o->type == OPTION_SECRET ? "# " : "", o->key);
-            value_of(out, c, o);
-            from(out, start, &c->source[i]);
-        }
-        print_engines(c, out);
         print_endpoint(c, &e, out);
+        buf_addf(out, "\n# %s%s\n", c->file ? c->file : "no home directory, so no config.yaml",
+                 !c->file || c->file_read ? "" : " (does not exist)");
+        unsigned left_out = print_settings(c, out);
+        print_engines(c, out);
+        if (left_out)
+            buf_addf(out, "# %u settings have their default: sandpiper config --all\n", left_out);
     }
     endpoint_release(&e);
     return status;

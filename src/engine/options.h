@@ -44,10 +44,12 @@ struct sandbox_options { /* strings are copied */
     /* The sandbox runs, and what it runs on is known; called again after it was replaced. May be NULL. */
     void (*up)(void *ctx, const struct sandbox *s);
     void (*notice)(void *ctx, bool detail, const char *line); /* "podman cannot start (...); using docker" */
+    /* What is waited for: an enum phase of chat/phase.h, which this room does not know. May be NULL. */
+    void (*phase)(void *ctx, int phase);
     /* Asked before each cell; *t then holds what is right for a pipe, which NULL gives too: 80 columns, no
      * known background. */
     void (*terminal)(void *ctx, struct sandbox_terminal *t);
-    void *notice_ctx; /* for all three */
+    void *notice_ctx; /* for all of them */
 };
 
 enum {

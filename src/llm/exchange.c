@@ -32,6 +32,12 @@ void exchange_notice(const struct exchange *x, bool detail, const char *fmt, ...
     l->notice(l->ctx, detail, line);
 }
 
+static void tell_phase(const struct exchange *x, struct phase_now now)
+{
+    if (x->l && x->l->phase)
+        x->l->phase(x->l->ctx, &now);
+}
+
 /* One try, and its outcome. */
 struct attempt {
     struct exchange *x;
@@ -42,7 +48,18 @@ struct attempt {
     struct http_reply http;
     struct llm_reply got;
     struct failure f;
+    struct phase_now phase; /* the last one that was told of the reply */
 };
+
+static void watch_phase(struct attempt *t)
+{
+    struct phase_now now;
+
+    if (!reply_phase(&t->a, &now) || (now.phase == t->phase.phase && now.lines == t->phase.lines))
+        return;
+    t->phase = now;
+    tell_phase(t->x, now);
+}
 
 static bool on_data(void *ctx, struct http_reply *reply, const char *p, size_t n)
 {
@@ -60,8 +77,10 @@ static bool on_data(void *ctx, struct http_reply *reply, const char *p, size_t n
     if (t->a.enough || rd->failed)
         return false;
     int64_t now = clock_ms();
-    if (rd->content != before)
+    if (rd->content != before) {
         life->content_at = now;
+        watch_phase(t);
+    }
     if (rd->done && !life->end_by)
         life->end_by = now + AFTER_DONE_MS;
     else if (rd->finished && !rd->done && (rd->content != before || !life->end_by))
@@ -228,6 +247,8 @@ static int attempt(struct attempt *t, struct error *err)
                                                             : REPLY_MODE_NATIVE;
     reply_init(&t->a, mode, t->x->q, t->x->l);
     t->a.text_calls.awaited = m->learnt->thoughts_unopened;
+    if (!t->x->retry.poll_since) /* else it is still loading the model, as far as is known */
+        tell_phase(t->x, (struct phase_now){.phase = PHASE_ASKING});
     enum http_end end = post(t, body, err);
     tell_trouble(t->x, m->trace);
     tell_trouble(t->x, m->record);
@@ -313,10 +334,13 @@ static int prepare(struct exchange *x, struct retry_choice c, const struct failu
         x->stream = false;
         return 0;
     }
-    if (c.what == RETRY_POLL)
+    if (c.what == RETRY_POLL) {
+        tell_phase(x, (struct phase_now){.phase = PHASE_LOADING});
         tell_loading(x);
-    else
+    } else {
         tell_wait(x, f, c.wait_ms);
+        tell_phase(x, (struct phase_now){.phase = PHASE_RETRYING, .until = clock_ms() + c.wait_ms});
+    }
     return wait_for(x->m, c.wait_ms, err);
 }
 

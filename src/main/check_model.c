@@ -1,12 +1,12 @@
-/* check_model.c - the model's side of doctor: is there a key, does the endpoint answer, does it have the
- * model, does a tool call work. The call decides: it is one small request, made as a question would make it.
- * The list of models only adds detail.
+/* check_model.c - the model's side of doctor: key, endpoint, model, tool calls, streaming, dialect. One
+ * small request decides, made as a question would make it; the list of models only adds detail. What
+ * failed gets the line with the remedy; what stands above it was in order, what would come below it could
+ * not be seen.
  */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -23,6 +23,8 @@
 #define CALL_TOKENS 1024   /* a model that thinks first needs some tokens for that */
 
 static const char question[] = "Use execute_python to compute 6 * 7. Run print(6 * 7).";
+
+static const char as_text[] = "code as text";
 
 static const struct llm_tool tool = {
     "execute_python",
@@ -46,32 +48,35 @@ struct check {
     char *model, *found;
     struct llm_options o;
     struct llm_session session;
-    struct buf *out;
+    bool asked; /* the model answered, and it is its answer that is looked at */
 };
-
-static void add_line(struct check *k, const char *label, const char *text)
-{
-    autofree char *clean = scrub_line(text, SCRUB_TERMINAL);
-
-    buf_addf(k->out, "        %-9s%s\n", label, clean);
-}
 
 static const struct llm_model *in_list(const struct check *k)
 {
     return k->model ? llm_models_find(&k->list, k->model) : NULL;
 }
 
-static void tell_place(struct check *k)
+static void tell_key(const struct endpoint *e)
+{
+    if (e->key) {
+        autofree char *text = xasprintf("from %s", e->key_name);
+
+        doctor_line("key", "ok", text);
+    } else {
+        doctor_line("key", e->unbound ? "no" : "ok", e->unbound ? e->unbound : "no key is sent");
+    }
+}
+
+static void tell_endpoint(const struct check *k)
 {
     const struct endpoint *e = &k->endpoint;
+    const char *title = endpoint_title(e);
+    autofree char *name = strcmp(title, e->base_url) != 0 ? xasprintf(" (%s)", title) : xstrdup("");
+    autofree char *text = k->list.n ? xasprintf("%s%s lists %zu model%s", e->base_url, name, k->list.n,
+                                                k->list.n == 1 ? "" : "s")
+                                    : xasprintf("%s%s", e->base_url, name);
 
-    if (!e->found)
-        return;
-    autofree char *from = e->key ? xasprintf(", key from %s", e->key_name) : xstrdup(", no key");
-    autofree char *text = xasprintf("%s%s", e->base_url, from);
-    add_line(k, "endpoint", text);
-    if (!e->key && e->unbound)
-        add_line(k, "key", e->unbound);
+    doctor_line("endpoint", "ok", text);
 }
 
 /* The model has answered, so it is in memory now and its window is known. */
@@ -93,25 +98,25 @@ static void tell_model(struct check *k)
 {
     const struct llm_model *m = in_list(k);
     time_t now = time(NULL);
-    char window[32];
+    char window[32] = "?";
     int days;
 
     learn_window(k, m);
-    if (k->o.context > 0) {
+    if (k->o.context > 0)
         show_count((unsigned long long)k->o.context, window);
-        autofree char *text = xasprintf("%s tokens", window);
-        add_line(k, "window", text);
-    }
-    if (k->listed && !m && k->list.n)
-        add_line(k, "note", "it is not in the service's list of models");
+    autofree char *text = xasprintf("%s, context window of %s tokens%s", k->model, window,
+                                    k->listed && !m && k->list.n ? "; it is not in the service's list" : "");
+    doctor_line("model", "ok", text);
     if (m && llm_model_days_left(m, now, &days)) {
-        autofree char *text = xasprintf("ends on %s%s%s", m->ends, m->replaced_by ? "; its successor: " : "",
-                                        m->replaced_by ? m->replaced_by : "");
-        add_line(k, days <= MODELS_WARN_DAYS ? "weaker" : "note", text);
+        autofree char *end = xasprintf("%sends on %s%s%s", days <= MODELS_WARN_DAYS ? "weaker: " : "",
+                                       m->ends, m->replaced_by ? "; its successor: " : "",
+                                       m->replaced_by ? m->replaced_by : "");
+        doctor_line("", "", end);
     }
     if (k->list.server == LLM_SERVER_OLLAMA && k->o.context > 0 && k->o.context < MODELS_SMALL_WINDOW)
-        add_line(k, "weaker",
-                 "this context window is small; enlarge it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve");
+        doctor_line(
+            "", "",
+            "weaker: this context window is small; enlarge it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve");
 }
 
 /* Suggest the nearest name when the model is not in the list. */
@@ -123,24 +128,24 @@ static void tell_nearest(struct check *k)
 
     if (near) {
         autofree char *text = xasprintf("it lists %s: -m %s", near->id, near->id);
-        add_line(k, "nearest", text);
+        doctor_line("", "", text);
     }
 }
 
+/* What is wrong gets its line below those of what is right. */
 static int failed(struct check *k, const struct error *err)
 {
-    autofree char *clean = scrub_line(err->text, SCRUB_TERMINAL);
+    bool key = err->kind == ERROR_AUTH, place = err->kind == ERROR_NETWORK;
 
-    buf_addf(k->out, "%-8sdoes not work: %s\n", "model", clean);
-    for (const char *line = err->remedy; *line; line += *line == '\n') {
-        size_t n = strcspn(line, "\n"), blanks = strspn(line, " ");
-        autofree char *step = xmemdup0(line + blanks, n - blanks);
-
-        add_line(k, "remedy", step);
-        line += n;
-    }
+    if (k->endpoint.found && !key)
+        tell_key(&k->endpoint);
+    if (k->endpoint.found && !key && !place)
+        tell_endpoint(k);
+    if (k->asked)
+        tell_model(k);
+    doctor_line(key ? "key" : place ? "endpoint" : k->asked ? "tool calls" : "model", "no", err->text);
+    doctor_lines("", "", err->remedy);
     tell_nearest(k);
-    tell_place(k);
     return error_exit_code(err);
 }
 
@@ -209,9 +214,9 @@ static int prepare(struct check *k, struct error *err)
 static int judge(const struct check *k, const struct llm_reply *r, const char **how, struct error *err)
 {
     if (r->n_calls && !r->calls[0].problem)
-        *how = k->o.dialect == LLM_BLOCKS ? "code as text" : "tool call";
+        *how = k->o.dialect == LLM_BLOCKS ? as_text : "tool call";
     else if (k->o.dialect == LLM_AUTO && reply_has_block(r->text))
-        *how = "code as text";
+        *how = as_text;
     else if (r->n_calls)
         return error_set(err, ERROR_API, 0,
                          "%s sent a tool call that cannot be used: %s\nUse another "
@@ -231,48 +236,57 @@ static int judge(const struct check *k, const struct llm_reply *r, const char **
     return 0;
 }
 
-static int call(struct check *k, const char **how, double *seconds, struct error *err)
+static int call(struct check *k, struct llm_reply *reply, const char **how, struct error *err)
 {
     struct conversation conversation;
-    struct llm_reply reply = {0};
     struct llm *m = llm_new(&k->o, &k->session, k->loop, err);
     struct llm_request q = {.conversation = &conversation, .prompts = &prompts, .tools = {&tool, 1}};
 
     conversation_init(&conversation);
     conversation_user(&conversation, question, sizeof question - 1);
-    int status = m ? llm_ask(m, &q, NULL, &reply, err) : -1;
-    if (status == 0)
-        status = judge(k, &reply, how, err);
-    *seconds = reply.seconds;
-    llm_reply_release(&reply);
+    int status = m ? llm_ask(m, &q, NULL, reply, err) : -1;
+    if (status == 0) {
+        k->asked = true;
+        status = judge(k, reply, how, err);
+    }
     conversation_release(&conversation);
     llm_free(m);
     return status;
 }
 
-static void works(struct check *k, const char *how, double seconds)
+static void works(struct check *k, const struct llm_reply *r, const char *how)
 {
-    autofree char *line = xasprintf("works: %s of %s, %s after %.2f s", k->model,
-                                    endpoint_title(&k->endpoint), how, seconds);
-    autofree char *clean = scrub_line(line, SCRUB_TERMINAL);
+    bool blocks = strcmp(how, as_text) == 0;
+    autofree char *line = xasprintf("%s after %.2f s", how, r->seconds);
 
-    buf_addf(k->out, "%-8s%s\n", "model", clean);
-    tell_place(k);
+    tell_key(&k->endpoint);
+    tell_endpoint(k);
     tell_model(k);
+    doctor_line("tool calls", "ok", line);
+    doctor_line("streaming", "ok",
+                r->streamed   ? "replies come as they are written"
+                : k->o.stream ? "replies come whole: the service does not stream them"
+                              : "replies come whole (--no-stream)");
+    doctor_line("dialect", "ok",
+                k->o.dialect == LLM_AUTO
+                    ? blocks ? "blocks, found out just now" : "native, found out just now"
+                : blocks ? "blocks (code in the model's text)"
+                         : "native (tool calls)");
 }
 
-int check_model(struct config *c, struct loop *loop, struct buf *out)
+int check_model(struct config *c, struct loop *loop)
 {
-    struct check k = {.c = c, .loop = loop, .out = out, .service = {c, &k.endpoint, loop, false}};
+    struct check k = {.c = c, .loop = loop, .service = {c, &k.endpoint, loop, false}};
+    struct llm_reply reply = {0};
     struct error err = {0};
     const char *how = "";
-    double seconds = 0;
     int status = 0;
 
-    if (prepare(&k, &err) < 0 || call(&k, &how, &seconds, &err) < 0)
-        status = failed(&k, &err);
+    if (prepare(&k, &err) < 0 || call(&k, &reply, &how, &err) < 0)
+        status = loop_cancelled(loop) ? 0 : failed(&k, &err);
     else
-        works(&k, how, seconds);
+        works(&k, &reply, how);
+    llm_reply_release(&reply);
     llm_models_release(&k.list);
     prompts_release(&k.texts);
     endpoint_release(&k.endpoint);

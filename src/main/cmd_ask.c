@@ -114,6 +114,16 @@ static void on_sandbox_notice(void *ctx, bool detail, const char *line)
     notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
 }
 
+static void on_sandbox_phase(void *ctx, int phase)
+{
+    struct ask *a = ctx;
+    struct event e = {.type = EVENT_PHASE,
+                      .question = a->agent ? agent_question_number(a->agent) : 0,
+                      .phase = {.phase = (enum phase)phase}};
+
+    on_event(a, &e);
+}
+
 /* The sandbox is up. Do not repeat the words that the greeting already had. */
 static void on_sandbox_up(void *ctx, const struct sandbox *s)
 {
@@ -326,6 +336,7 @@ static int open_rooms(struct ask *a, struct error *err)
     so.out_dir = a->session.out_dir;
     so.notice = on_sandbox_notice;
     so.up = on_sandbox_up;
+    so.phase = on_sandbox_phase;
     so.terminal = on_terminal;
     so.notice_ctx = a;
     a->sandbox = sandbox_new(&so, a->loop);

@@ -1,6 +1,6 @@
-/* cmd_doctor.c - "sandpiper doctor": starts each engine with the options in force to see which work here,
- * which limits they hold and which are weaker; gives the one command that mends what does not work; and
- * checks that the model can be asked (check_model.c).
+/* cmd_doctor.c - "sandpiper doctor": the whole check-up, a line for each thing with ok or what to do.
+ * First what a question needs of the model (check_model.c), then each engine: started with the options in
+ * force, to see whether it works here and which limits are weaker than asked for.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,63 +15,95 @@
 #include "sandbox/sandbox.h"
 #include "show/show.h"
 
-static void add_line(struct buf *out, const char *label, const char *text)
-{
-    autofree char *clean = scrub_line(text, SCRUB_TERMINAL);
+#define TEXT_AT 18 /* column of the finding */
 
-    buf_addf(out, "        %-9s%s\n", label, clean);
+/* What stdout said of the last line: nothing more is printed after a failure. */
+static int out_status;
+
+void doctor_line(const char *label, const char *state, const char *text)
+{
+    struct buf wrapped autorelease(buf_release) = BUF_INIT(0);
+    autofree char *clean = scrub_line(text, SCRUB_TERMINAL);
+    autofree char *line = xasprintf("%*s%s", TEXT_AT, "", clean);
+    char head[TEXT_AT + 1];
+    int n = snprintf(head, sizeof head, "%-11s %-5s", label, state);
+
+    show_wrap_lines(&wrapped, line, 1);
+    if (n > 0 && n < (int)sizeof head && wrapped.len >= sizeof head)
+        memcpy(wrapped.data, head, (size_t)n);
+    if (n >= (int)sizeof head) { /* an engine of the user's with a long name */
+        autofree char *name = xasprintf("%s %s\n", label, state);
+
+        out_status = out_status ? out_status : print_out(name, strlen(name));
+    }
+    out_status = out_status ? out_status : print_out(buf_str(&wrapped), wrapped.len);
 }
 
-static void add_list(struct buf *out, const char *label, const struct argv *items)
+void doctor_lines(const char *label, const char *state, const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n"), blanks = strspn(text, " ");
+        autofree char *line = xmemdup0(text + (blanks < n ? blanks : n), n - (blanks < n ? blanks : n));
+
+        doctor_line(label, state, line);
+        label = state = "";
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void tell_list(const char *label, const struct argv *items)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
     for (size_t i = 0; i < items->n; i++)
-        buf_addf(&line, "%s%s", i ? ", " : "", items->v[i]);
+        buf_addf(&line, "%s%s", i ? ", " : label, items->v[i]);
     if (line.len > 0)
-        add_line(out, label, buf_str(&line));
+        doctor_line("", "", buf_str(&line));
 }
 
-/* Short names are padded to a column. */
-static void add_name(struct buf *out, const char *engine)
+static void tell_each(const char *label, const struct argv *items)
 {
-    buf_addf(out, "%-7s ", engine);
+    for (size_t i = 0; i < items->n; i++) {
+        autofree char *line = xasprintf("%s%s", label, items->v[i]);
+
+        doctor_line("", "", line);
+    }
 }
 
-static void tell(const char *engine, const struct sandbox_check *c, struct buf *out)
+static void tell_broken(const char *engine, const struct error *err)
 {
-    add_name(out, engine);
+    size_t n = strlen(engine);
+    bool named = strncmp(err->text, engine, n) == 0 && strncmp(err->text + n, ": ", 2) == 0;
+    autofree char *line = xasprintf("%s%s%s", err->text + (named ? n + 2 : 0), *err->remedy ? "; " : "",
+                                    err->remedy);
+
+    doctor_line(engine, "no", line);
+}
+
+static void tell(const char *engine, const struct sandbox_check *c, bool verbose)
+{
     if (!c->works) {
-        size_t n = strlen(engine);
-        bool named = strncmp(c->err.text, engine, n) == 0 && strncmp(c->err.text + n, ": ", 2) == 0;
-        autofree char *clean = scrub_line(c->err.text + (named ? n + 2 : 0), SCRUB_TERMINAL);
-
-        buf_addf(out, "does not work: %s\n", clean);
-        if (*c->err.remedy)
-            add_line(out, "remedy", c->err.remedy);
+        tell_broken(engine, &c->err);
         return;
     }
-    buf_addf(out, "%s: Python %s, first result after %.2f s%s%s\n",
-             c->contained ? "works" : "runs code, but it was not seen to contain it", c->python, c->seconds,
-             c->runtime ? ", runtime " : "", c->runtime ? c->runtime : "");
-    for (size_t i = 0; i < c->open.n; i++)
-        add_line(out, "open", c->open.v[i]);
-    add_line(out, "packages", c->packages && *c->packages ? c->packages : "only Python's own");
-    add_list(out, "walls", &c->walls);
-    add_list(out, "limits", &c->holds);
-    for (size_t i = 0; i < c->weaker.n; i++)
-        add_line(out, "weaker", c->weaker.v[i]);
+    autofree char *line = xasprintf(
+        "%sPython %s, first result after %.2f s%s%s",
+        c->contained ? "" : "runs code, but it was not seen to contain it: ", c->python, c->seconds,
+        c->runtime ? ", runtime " : "", c->runtime ? c->runtime : "");
+    autofree char *packages = xasprintf("packages: %s",
+                                        c->packages && *c->packages ? c->packages : "only Python's own");
+
+    doctor_line(engine, c->contained ? "ok" : "no", line);
+    tell_each("open: ", &c->open);
+    if (verbose) {
+        doctor_line("", "", packages);
+        tell_list("walls: ", &c->walls);
+        tell_list("limits: ", &c->holds);
+    }
+    tell_each("weaker: ", &c->weaker);
     if (c->gvisor)
-        add_line(out, "note",
-                 "gVisor (runsc) is installed: --runtime runsc isolates the code from the host's kernel");
-}
-
-static int print_wrapped(const struct buf *text)
-{
-    struct buf wrapped autorelease(buf_release) = BUF_INIT(0);
-
-    show_wrap_lines(&wrapped, buf_str(text), 1);
-    return print_out(buf_str(&wrapped), wrapped.len);
+        doctor_line("", "",
+                    "gVisor (runsc) is installed: --runtime runsc isolates the code from the host's kernel");
 }
 
 /* The exit code: without an engine nothing works, so that comes first; then the code a question would end
@@ -81,56 +113,44 @@ static int verdict(unsigned working, int model)
     return working > 0 ? model : 3;
 }
 
-struct examination {
-    struct config *c;
-    struct loop *loop;
-    struct buf out;
-    unsigned working; /* engines that run code and were seen to contain it */
-    int status;       /* of writing to stdout */
-};
-
-/* Examine one engine if the user wants it. Printed as soon as it is known, since a start may take a while. */
-static void examine(struct examination *x, const char *engine)
+/* Examine one engine if the user wants it. Returns 1 if it runs code and was seen to contain it. */
+static unsigned examine(struct config *c, struct loop *loop, const char *engine)
 {
     struct sandbox_options o;
     struct sandbox_check check;
+    unsigned works;
 
-    if (x->status || loop_cancelled(x->loop)
-        || (strcmp(x->c->sandbox, "auto") != 0 && strcmp(x->c->sandbox, engine) != 0))
-        return;
-    setup_sandbox(x->c, &o);
+    if (out_status || loop_cancelled(loop)
+        || (strcmp(c->sandbox, "auto") != 0 && strcmp(c->sandbox, engine) != 0))
+        return 0;
+    setup_sandbox(c, &o);
     o.engine = engine;
     o.name = NULL; /* doctor's own sandbox must not outlive it */
-    sandbox_check(&o, x->loop, &check);
-    x->working += check.works && check.contained;
-    if (!loop_cancelled(x->loop)) {
-        buf_clear(&x->out);
-        tell(engine, &check, &x->out);
-        x->status = print_wrapped(&x->out);
-    }
+    sandbox_check(&o, loop, &check);
+    works = check.works && check.contained;
+    if (!loop_cancelled(loop))
+        tell(engine, &check, c->verbose);
     sandbox_check_release(&check);
+    return works;
 }
 
 int cmd_doctor(struct config *c, int closed)
 {
-    struct examination x = {.c = c, .loop = loop_new()};
+    struct loop *loop = loop_new();
     struct error err = {0};
+    unsigned working = 0;
     int model = 0;
 
     (void)closed;
     print_notices(c);
-    if (loop_signals(x.loop, &err) < 0)
+    if (loop_signals(loop, &err) < 0)
         print_error(&err);
+    if (!c->offline)
+        model = check_model(c, loop);
     for (size_t i = 0; engines_at(i); i++)
-        examine(&x, engines_at(i)->name);
-    if (x.status == 0 && !c->offline && !loop_cancelled(x.loop)) {
-        buf_clear(&x.out);
-        model = check_model(c, x.loop, &x.out);
-        x.status = loop_cancelled(x.loop) ? 0 : print_wrapped(&x.out);
-    }
-    buf_release(&x.out);
-    if (loop_cancelled(x.loop))
-        x.status = loop_fatal(x.loop) ? 143 : 130;
-    loop_free(x.loop);
-    return x.status ? x.status : verdict(x.working, model);
+        working += examine(c, loop, engines_at(i)->name);
+    if (loop_cancelled(loop))
+        out_status = loop_fatal(loop) ? 143 : 130;
+    loop_free(loop);
+    return out_status ? out_status : verdict(working, model);
 }

@@ -41,13 +41,13 @@ void print_plain(const char *text); /* prints the text alone with a newline */
 /* Notice about a runtime folder that was skipped in the search for named sandboxes. */
 void tell_runtime_dir(struct config *c);
 void print_notices(struct config *c); /* each once; what a folder's .env decides is shown even when quiet */
-/* Write to stdout unchanged; to a terminal, scrubbed, or for JSON with equivalent escapes. Returns the exit
- * code: 0, 1, or 141 if there is no reader. */
+/* Write to stdout unchanged; to a terminal, scrubbed, or for JSON with equivalent escapes. Returns the
+ * exit code: 0, 1, or 141 if there is no reader. */
 int print_out(const char *text, size_t len);
 int print_json(const char *text, size_t len);
 
-/* confirm.c: asks on stderr and reads the answer from the terminal on stdin. NOBODY: one of the two is not a
- * terminal. */
+/* confirm.c: asks on stderr and reads the answer from the terminal on stdin. NOBODY: one of the two is
+ * not a terminal. */
 enum confirm { CONFIRM_NOBODY, CONFIRM_INTERRUPTED, CONFIRM_NO, CONFIRM_YES };
 /* loop may be NULL: then an interrupt ends the program. */
 enum confirm confirm(const char *question, struct loop *loop);
@@ -74,7 +74,8 @@ struct service {
     bool chat; /* the user can change the model with /model */
 };
 
-/* known.c: what the service says of the model replaces what is built in, and yields to what the user said. */
+/* known.c: what the service says of the model replaces what is built in, and yields to what the user
+ * said. */
 struct known {
     bool waits_for_window; /* the model is not in memory yet: call known_window() after its first reply */
     struct argv notices;   /* warnings, one line each; show and then drop them */
@@ -97,9 +98,15 @@ void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struc
  * *model and *notice; notice gets one line if something was found that nobody named. */
 int model_settle(const struct service *s, char **model, char **notice, struct error *err);
 
-/* check_model.c: doctor's second half, one small question to the model. Writes doctor's lines into out.
- * Returns 0 or the exit code of what is wrong. */
-int check_model(struct config *c, struct loop *loop, struct buf *out);
+/* cmd_doctor.c: a line of doctor's, printed at once: what was looked at, "ok", "no" or "" (more about the
+ * line above), and the finding. Untrusted text is scrubbed. */
+void doctor_line(const char *label, const char *state, const char *text);
+/* A line for each line of the text, the first with label and state. */
+void doctor_lines(const char *label, const char *state, const char *text);
+
+/* check_model.c: doctor's first half, one small question to the model. Returns 0 or the exit code of what
+ * is wrong. */
+int check_model(struct config *c, struct loop *loop);
 
 /* The rest of model.c is for commands that need an endpoint but no model. */
 #define LOCAL_MAX 16

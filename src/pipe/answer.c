@@ -198,12 +198,14 @@ static void text_event(struct answer *a, const struct event *e)
 /* Show only what a person must know besides the JSON. */
 static void event_json(struct answer *a, const struct event *e)
 {
-    if (e->type != EVENT_REASONING)
+    if (e->type != EVENT_REASONING && e->type != EVENT_PHASE)
         /* start at the beginning of a line, in case stderr goes to the same place */
         show_clear(a->show);
     if (!a->broken && json_lines_event(a->json, e) < 0)
         write_failed(a, errno);
-    if (!a->broken && (e->type == EVENT_NOTICE || e->type == EVENT_DONE))
+    if (!a->broken
+        && (e->type == EVENT_SESSION || e->type == EVENT_NOTICE || e->type == EVENT_DONE
+            || e->type == EVENT_PHASE))
         show_event(a->show, e);
 }
 

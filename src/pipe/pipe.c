@@ -39,6 +39,7 @@ struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
     struct show_options so = {
         .fd = 2,
         .terminal = show_is_terminal(2),
+        .dots = show_is_dumb(2),
         .colour = show_wants_colour(2, o->color),
         .width = show_width(2),
         .quiet = o->quiet,
@@ -197,7 +198,7 @@ static bool pipe_has_data(const struct pipe *p)
 static int attach(struct pipe *p, struct agent *a, struct error *err)
 {
     if (pipe_has_data(p))
-        show_status(p->show, "handing the data over");
+        show_status(p->show, "Copying data into the sandbox...");
     if (p->data.any && agent_attach(a, "stdin", p->data.fd, err) < 0)
         return -1;
     for (size_t i = 0; i < p->files.n; i++)

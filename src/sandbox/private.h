@@ -4,6 +4,7 @@
 #define SANDBOX_PRIVATE_H
 
 #include "base/error.h"
+#include "chat/phase.h"
 #include "engine/engine.h"
 #include "sandbox/channel.h"
 #include "sandbox/ledger.h"
@@ -111,6 +112,7 @@ void sandbox_break(struct sandbox *s, const char *why);
 
 /* "before this cell and the 2 cells before it": the age of a snapshot that lacks the work of behind
  * finished cells. The caller frees. */
+void sandbox_tell_phase(const struct sandbox *s, enum phase phase);
 char *sandbox_snapshot_age(unsigned behind, const char *cell);
 /* The worker died in q while no cell ran; the next cell reports it. when: "after the last cell had ended". */
 void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when);

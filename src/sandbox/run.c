@@ -37,6 +37,8 @@ static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reaso
     l->stepped = clock_ms();
     if (reason && !l->reason)
         l->reason = reason;
+    if (rung != RUNG_GONE)
+        sandbox_tell_phase(s, rung == RUNG_SIGINT ? PHASE_STOPPING : PHASE_RESTORING);
     if (rung == RUNG_SIGINT)
         channel_order(s->channel, TO_GUEST_INTERRUPT);
     else if (rung == RUNG_KILL)
@@ -307,6 +309,7 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     began_us = clock_us();
     l.began = clock_ms();
     l.interrupts = loop_interrupts(s->loop);
+    sandbox_tell_phase(s, PHASE_RUNNING);
     channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_RUN,
                                                  .nonce = c.request.nonce,
                                                  .head = {number, sizeof number},

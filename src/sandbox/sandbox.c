@@ -450,11 +450,19 @@ void sandbox_start(struct sandbox *s)
     s->reaped = true;
 }
 
+void sandbox_tell_phase(const struct sandbox *s, enum phase phase)
+{
+    if (s->o.phase)
+        s->o.phase(s->o.notice_ctx, (int)phase);
+}
+
 int sandbox_wait(struct sandbox *s, struct error *err)
 {
     if (s->stage == STAGE_READY)
         loop_wait(s->loop, 0); /* notice a hang-up now, before code is sent to nobody */
     sandbox_start(s);
+    if (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO)
+        sandbox_tell_phase(s, PHASE_STARTING);
     while (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO) {
         if (loop_cancelled(s->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted while the sandbox started");

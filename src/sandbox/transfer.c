@@ -212,6 +212,7 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
     }
     if (sandbox_wait(s, err) < 0)
         goto out;
+    sandbox_tell_phase(s, PHASE_COPYING);
     request_begin(s, &u->request, NULL);
     send_part(u, TO_GUEST_PUT, name, strlen(name));
     pump(u);

@@ -25,6 +25,9 @@ struct show {
     bool undrawable; /* libchafa cannot be loaded, which was told */
 };
 
+/* show_phase.c */
+void show_phase(struct show *s, const struct event *e);
+
 /* show_cell.c */
 void show_cell_call(struct show *s, const struct event *e);
 void show_cell_output(struct show *s, const struct event *e);

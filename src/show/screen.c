@@ -17,7 +17,7 @@ void screen_release(struct screen *s)
     if (s->loop)
         loop_timer_stop(s->loop, s);
     buf_release(&s->out);
-    free(s->status);
+    free(s->words);
 }
 
 void screen_follow_width(struct screen *s)

@@ -21,6 +21,14 @@
 
 struct loop;
 
+/* The transient line: "| m is writing code... 24 lines (Ctrl-C stops)". */
+struct status {
+    const char *text; /* untrusted; copied */
+    const char *hint; /* in the brackets; NULL: "Ctrl-C stops" */
+    unsigned lines;   /* shown in place of the seconds since this text; 0: none */
+    int64_t until;    /* clock_ms(): the seconds until then are shown; 0: none */
+};
+
 struct screen {
     int fd;
     bool terminal, colour;
@@ -33,7 +41,9 @@ struct screen {
     struct lines *line; /* whose line may be unfinished; or NULL */
     bool text_line;     /* the model's text has an unfinished line on this screen */
 
-    char *status; /* the transient line's text, or NULL */
+    bool dots;   /* a terminal without cursor movement: the transient line is a dot a second */
+    char *words; /* of the transient line, or NULL */
+    struct status status;
     int64_t status_since;
     bool drawn; /* it stands there now */
     unsigned frame;
@@ -55,8 +65,9 @@ struct lines_style screen_style(const struct screen *s, const char *gutter, cons
 char *screen_clean(const struct screen *s,
                    const char *text); /* one line, scrubbed for it; the caller frees */
 
-/* status.c: the transient line of a terminal; NULL removes it; nothing elsewhere. */
-void screen_status(struct screen *s, const char *text);
+/* status.c: the transient line of a terminal; NULL removes it; nothing elsewhere. The same text again goes on
+ * with its seconds. */
+void screen_status(struct screen *s, const struct status *status);
 void screen_status_hide(struct screen *s); /* adds to out what removes the drawn line */
 void screen_status_arm(struct screen *s);
 size_t screen_fitting(const char *text, int columns); /* how much of text fits into so many columns */

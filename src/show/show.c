@@ -21,6 +21,7 @@ struct show *show_new(const struct show_options *o)
         s->o.max_bytes = MAX_BYTES;
     s->screen = (struct screen){.fd = o->fd,
                                 .terminal = o->terminal,
+                                .dots = o->dots,
                                 .colour = o->colour,
                                 .width = o->width > 0 ? o->width : 80,
                                 .loop = o->loop};
@@ -89,22 +90,6 @@ void show_line(struct show *s, enum notice_level level, const char *text)
     screen_flush(&s->screen);
 }
 
-void show_status(struct show *s, const char *text)
-{
-    if (!s->o.quiet)
-        screen_status(&s->screen, text);
-}
-
-void show_asking(struct show *s, const char *model)
-{
-    if (model) {
-        free(s->model);
-        s->model = xstrdup(model);
-    }
-    autofree char *text = xasprintf("Waiting for %s...", s->model ? s->model : "the model");
-    show_status(s, text);
-}
-
 void show_talk(struct show *s, const char *text, size_t len)
 {
     const struct lines_style style = screen_style(&s->screen, "", SGR_DIM);
@@ -123,12 +108,8 @@ void show_talk(struct show *s, const char *text, size_t len)
 
 static void show_reasoning(struct show *s, const struct event *e)
 {
-    if (!s->o.reasoning) {
-        autofree char *text = xasprintf("%s is thinking...", s->model ? s->model : "the model");
-
-        show_status(s, text);
+    if (!s->o.reasoning)
         return;
-    }
     const struct lines_style style = screen_style(&s->screen, "  ", SGR_DIM);
     if (!s->thought.out)
         lines_init(&s->thought, &s->screen.out, &style);
@@ -190,7 +171,7 @@ static void show_done(struct show *s, const struct event *e)
 
 void show_event(struct show *s, const struct event *e)
 {
-    if (e->type != EVENT_REASONING && e->type != EVENT_USAGE)
+    if (e->type != EVENT_REASONING && e->type != EVENT_USAGE && e->type != EVENT_PHASE)
         reasoning_end(s);
     switch (e->type) {
     case EVENT_SESSION:
@@ -219,6 +200,9 @@ void show_event(struct show *s, const struct event *e)
         break;
     case EVENT_DONE:
         show_done(s, e);
+        break;
+    case EVENT_PHASE:
+        show_phase(s, e);
         break;
     case EVENT_SANDBOX:
         break;

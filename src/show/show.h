@@ -29,6 +29,7 @@ struct show_decoder {
 struct show_options {
     int fd;        /* where it goes (2) */
     bool terminal; /* fd is one: cursor movement and a spinner are allowed */
+    bool dots;     /* fd is a terminal of which terminal is not true: dots instead of a spinner */
     bool colour;   /* SGR is allowed (NO_COLOR, TERM=dumb and --color are already in it) */
     /* columns, 0 means 80; if fd is a terminal, its present width is used instead at each write */
     int width;
@@ -50,8 +51,8 @@ struct show *show_new(const struct show_options *o);
 void show_free(struct show *s);
 /* Print an event. EVENT_TEXT is ignored: the front end decides where a reply's text goes. */
 void show_event(struct show *s, const struct event *e);
-/* Set the status line (a terminal's last line, drawn after 0.3 s of silence). NULL removes it. Does nothing
- * if fd is not a terminal. */
+/* Set the status line (a terminal's last line, drawn after 0.3 s of silence; a dot a second on one that is
+ * dumb). NULL removes it. Does nothing if fd is not a terminal. */
 void show_status(struct show *s, const char *text);
 /* The status line of a request to model; NULL: the model of the last call, or the session's. */
 void show_asking(struct show *s, const char *model);
@@ -100,12 +101,13 @@ void show_share(struct show *s, struct show_text *t);
 bool show_wants_colour(int fd, const char *when);
 /* Is fd a terminal whose cursor may be moved? TERM=dumb is not. */
 bool show_is_terminal(int fd);
-int show_width(int fd); /* of the terminal, else 80 */
+bool show_is_dumb(int fd);            /* a terminal all the same */
+int show_width(int fd);               /* of the terminal, else 80 */
+int show_output_width(int fd);        /* what is left of it for a program's output, behind its gutter */
+int show_width_or(int fd, int width); /* of the terminal, else width */
 /* The terminal's rows (24 if unknown) and its size in pixels (0 if unknown). */
 void show_screen_size(int fd, int *rows, int *pixel_width, int *pixel_height);
-bool show_has_links(void);     /* does the terminal have OSC 8 links? Most others ignore them, but not all */
-int show_output_width(int fd); /* what is left of it for a program's output, behind its gutter */
-int show_width_or(int fd, int width);                   /* of the terminal, else width */
+bool show_has_links(void); /* does the terminal have OSC 8 links? Most others ignore them, but not all */
 void show_count(unsigned long long n, char out[32]);    /* 1,234,567 */
 void show_size(unsigned long long bytes, char out[32]); /* "812 bytes", "12.3 kB" */
 /* One line of scrubbed text into out, broken at blanks so that none is wider than width (0: never broken);

@@ -108,8 +108,6 @@ void show_cell_call(struct show *s, const struct event *e)
     }
     show_code(s, e->call.code, e->call.language);
     screen_flush(&s->screen);
-    if (e->call.cell) /* 0: it will not run */
-        show_status(s, "Running...");
 }
 
 void show_cell_output(struct show *s, const struct event *e)
@@ -215,5 +213,4 @@ void show_cell_result(struct show *s, const struct event *e)
     s->stream[0].out = s->stream[1].out = NULL;
     s->cut = (struct lines_cut){0};
     s->screen.unshown = 0;
-    show_asking(s, NULL);
 }

@@ -1,5 +1,6 @@
 /* status.c - the status line of a terminal: drawn after 0.3 s without output, animated by a timer of the
- * loop, and removed before anything else is written.
+ * loop, and removed before anything else is written. A terminal that cannot move its cursor gets dots, and a
+ * newline before anything else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +14,28 @@
 
 #define SILENCE_MS 300
 #define FRAME_MS   120
+#define DOT_MS     1000
 
 static void status_tick(void *ctx, short revents);
 
 void screen_status_hide(struct screen *s)
 {
     if (s->drawn)
-        buf_addstr(&s->out, "\r\033[K");
+        buf_addstr(&s->out, s->dots ? "\n" : "\r\033[K");
     s->drawn = false;
+}
+
+static bool can_move(const struct screen *s)
+{
+    return s->terminal || s->dots;
 }
 
 void screen_status_arm(struct screen *s)
 {
-    if (s->loop && s->status)
-        loop_timer(s->loop, clock_ms() + (s->drawn ? FRAME_MS : SILENCE_MS), status_tick, s);
+    int wait = s->dots ? DOT_MS : s->drawn ? FRAME_MS : SILENCE_MS;
+
+    if (s->loop && s->words)
+        loop_timer(s->loop, clock_ms() + wait, status_tick, s);
 }
 
 size_t screen_fitting(const char *text, int columns)
@@ -47,37 +56,53 @@ size_t screen_fitting(const char *text, int columns)
     return i;
 }
 
-static void status_draw(struct screen *s)
+/* "3 s", "24 lines", or nothing yet. */
+static void add_figure(const struct screen *s, struct buf *line)
 {
-    int64_t seconds = (clock_ms() - s->status_since) / 1000;
-    struct buf line = BUF_INIT(4096);
+    int64_t now = clock_ms(), seconds = (now - s->status_since) / 1000;
+    const struct status *t = &s->status;
     char size[32];
 
-    screen_follow_width(s);
-    buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s -> status);
-    if (seconds > 0)
-        buf_addf(&line, " %lld s", (long long)seconds);
+    if (t->until)
+        buf_addf(line, " %lld s", (long long)(t->until > now ? (t->until - now + 999) / 1000 : 0));
+    else if (t->lines)
+        buf_addf(line, " %u line%s", t->lines, t->lines == 1 ? "" : "s");
+    else if (seconds > 0)
+        buf_addf(line, " %lld s", (long long)seconds);
     if (s->unshown) {
         show_size(s->unshown, size);
-        buf_addf(&line, ", %s of output", size);
+        buf_addf(line, ", %s of output", size);
     }
-    buf_addstr(&line, " (Ctrl-C stops)");
+}
+
+static void status_draw(struct screen *s)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(4096);
+
+    s->drawn = true;
+    if (s->dots) {
+        buf_addch(&s->out, '.');
+        return;
+    }
+    screen_follow_width(s);
+    buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s -> words);
+    add_figure(s, &line);
+    buf_addf(&line, " (%s)", s->status.hint ? s->status.hint : "Ctrl-C stops");
     /* Leave one column free: otherwise the terminal wraps, and "\r" no longer reaches the beginning of the
      * line. */
     buf_addf(&s->out, "\r%s%.*s%s\033[K", screen_sgr(s, SGR_DIM),
              (int)screen_fitting(buf_str(&line), s->width - 1), buf_str(&line), screen_sgr(s, SGR_RESET));
-    buf_release(&line);
-    s->drawn = true;
 }
 
 static void status_tick(void *ctx, short revents)
 {
     struct screen *s = ctx;
+    int silence = s->dots && !s->drawn ? DOT_MS : SILENCE_MS;
 
     (void)revents;
-    if (!s->status)
+    if (!s->words)
         return;
-    if (!(s->line && s->line->mid) && !s->text_line && clock_ms() - s->last_write >= SILENCE_MS) {
+    if (!(s->line && s->line->mid) && !s->text_line && clock_ms() - s->last_write >= silence) {
         int64_t last = s->last_write;
 
         status_draw(s);
@@ -87,24 +112,24 @@ static void status_tick(void *ctx, short revents)
     screen_status_arm(s);
 }
 
-void screen_status(struct screen *s, const char *text)
+void screen_status(struct screen *s, const struct status *status)
 {
-    char *clean;
+    char *clean = status && can_move(s) ? scrub_line(status->text, SCRUB_TERMINAL) : NULL;
+    bool same = clean && s->words && !strcmp(clean, s->words);
 
-    if (!s->terminal)
+    if (!can_move(s))
         return;
-    clean = text ? scrub_line(text, SCRUB_TERMINAL) : NULL;
-    if (clean && s->status && !strcmp(clean, s->status)) {
-        free(clean);
-        return;
-    }
-    screen_status_hide(s);
-    free(s->status);
-    s->status = clean;
-    s->status_since = clock_ms();
+    if (!same && !(clean && s->words && s->drawn)) /* one that stands there is drawn over at the next tick */
+        screen_status_hide(s);
+    if (!same)
+        s->status_since = clock_ms();
+    free(s->words);
+    s->words = clean;
+    s->status = status ? *status : (struct status){0};
+    s->status.text = s->words;
     screen_flush(s);
-    if (s->status)
-        screen_status_arm(s);
-    else if (s->loop)
+    if (!s->words && s->loop)
         loop_timer_stop(s->loop, s);
+    else if (!same)
+        screen_status_arm(s);
 }

@@ -21,6 +21,11 @@ bool show_is_terminal(int fd)
     return isatty(fd) && !term_is_dumb();
 }
 
+bool show_is_dumb(int fd)
+{
+    return isatty(fd) && term_is_dumb();
+}
+
 bool show_wants_colour(int fd, const char *when)
 {
     const char *no = getenv("NO_COLOR");

@@ -55,6 +55,7 @@ static void open_screen(struct term *t)
     struct show_options so = {
         .fd = 2,
         .terminal = show_is_terminal(2),
+        .dots = show_is_dumb(2),
         .colour = show_wants_colour(2, t->o.color),
         .width = show_width(2),
         .quiet = t->o.quiet,
@@ -251,7 +252,7 @@ static int attach(struct term *t)
 
     for (size_t i = 0; i < t->files.n && r == 0; i++) {
         path = t->files.v[i].path;
-        show_status(t->show, "handing the data over");
+        show_status(t->show, "Copying data into the sandbox...");
         r = agent_attach(t->agent, path, t->files.v[i].fd, &err);
     }
     show_status(t->show, NULL);
@@ -361,6 +362,7 @@ int term_run(struct term *t, struct agent *a)
     while (!t->leaving && !t->broken && !loop_fatal(t->loop)) {
         enum editor_end end;
 
+        show_status(t->show, NULL); /* whatever the last command waited for */
         show_clear(t->show);
         end = read_message(t, &message);
         if (end == EDITOR_EOF || end == EDITOR_FATAL)

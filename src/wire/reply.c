@@ -138,6 +138,23 @@ bool reply_feed(struct reply *a, const char *p, size_t n)
     return !a->enough && !a->reader.done && !a->reader.failed;
 }
 
+bool reply_phase(const struct reply *a, struct phase_now *now)
+{
+    const struct call_deltas *calls = &a->reader.calls;
+    bool block = a->blocks.state == BLOCKS_CODE;
+
+    *now = (struct phase_now){.phase = PHASE_CODING};
+    if (calls->n)
+        now->lines = calls->lines + 1;
+    else if (block)
+        now->lines = a->blocks.lines + 1;
+    else if (a->text_calls.held.len > a->text_calls.from) /* it may become a call, or stay text */
+        now->phase = PHASE_WRITING;
+    else
+        return false;
+    return true;
+}
+
 /* Passes on everything that the stages held back, in order. */
 static void flush(struct reply *a, enum text_end how, bool whole)
 {
@@ -271,6 +288,7 @@ int reply_finish(struct reply *a, bool lost, struct llm_reply *r, struct failure
     if (a->reasoning.len)
         r->reasoning = xmemdup0(a->reasoning.data, a->reasoning.len);
     r->model = steal(&rd->model);
+    r->streamed = rd->mode == READ_SSE;
     r->usage = (struct llm_usage){rd->usage.input, rd->usage.output, rd->usage.reasoning, false};
     if (rd->failed_generation && !take_quoted(a->q, rd->failed_generation, r))
         return 0;

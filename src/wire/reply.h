@@ -45,6 +45,8 @@ void reply_init(struct reply *a, enum reply_mode mode, const struct llm_request 
 void reply_release(struct reply *a);
 /* False when no more is wanted, because of a->enough, [DONE] or an error. */
 bool reply_feed(struct reply *a, const char *p, size_t n);
+/* What the model is doing, as the bytes so far show. False: no more than its text and reasoning tell. */
+bool reply_phase(const struct reply *a, struct phase_now *now);
 /* Call this when the body is over; lost means that the connection broke. 0: r has text, reasoning, calls,
  * finish, usage (-1 where unknown). -1: f says why, and r->text holds what was shown. */
 int reply_finish(struct reply *a, bool lost, struct llm_reply *r, struct failure *f);

@@ -11,6 +11,7 @@
 #include "calls/calls.h"
 #include "calls/tool.h"
 #include "chat/conversation.h"
+#include "chat/phase.h"
 #include "chat/prompts.h"
 
 /* the API in which requests are sent; see api.h */
@@ -127,6 +128,8 @@ struct llm_listener { /* any of them may be NULL */
     void (*unsaid)(void *ctx);    /* the text so far was reasoning; the reply begins now */
     void (*restarted)(void *ctx); /* a retry begins after some reasoning (never text) was passed on */
     void (*notice)(void *ctx, bool detail, const char *line); /* detail: only for --verbose */
+    /* what is waited for: ASKING, LOADING, RETRYING, CODING, or WRITING where the text is held back */
+    void (*phase)(void *ctx, const struct phase_now *now);
 };
 
 enum llm_finish { LLM_FINISH_STOP, LLM_FINISH_LENGTH, LLM_FINISH_CALLS, LLM_FINISH_FILTER, LLM_FINISH_OTHER };
@@ -151,6 +154,7 @@ struct llm_reply { /* owns everything it points to */
     bool truncated; /* the connection was lost after text was shown: no calls, and text is what came */
     char *cause;    /* why it is truncated */
     struct llm_usage usage;
+    bool streamed;     /* it came as a stream of events, not as one document */
     unsigned requests; /* requests that got a reply, which is what the budget counts */
     double seconds;
 };

@@ -45,8 +45,8 @@ def test_what_is_weaker_is_said_once(user):
     first, second, detailed = [user.run("exec", *words, "-", stdin="pass") for words in ((), (), ("-v",))]
     assert first.code == 0 and first.err.count(WEAKER) == 1, first
     assert second.code == 0 and WEAKER not in second.err and detailed.err.count(WEAKER) == 1, (second, detailed)
-    r = user.run("doctor", "--offline", "--memory", "300m", "--pids", "50")
-    limits = [line for line in r.out.splitlines() if line.startswith("        limits ")]
+    r = user.run("doctor", "--offline", "-v", "--memory", "300m", "--pids", "50")
+    limits = [line for line in r.out.splitlines() if line.startswith("                  limits: ")]
     assert r.code == 0 and WEAKER in r.out and "memory" not in limits[0] and "CPU" not in limits[0] and "50 processes" in limits[0], r
 
 

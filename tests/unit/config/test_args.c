@@ -173,7 +173,7 @@ static void mistakes(void **state)
         {"rm", "rm needs the names"},
         {"rm|x|--all", "or --all"},
         {"rm|--json|x", "rm has no option --json"},
-        {"--all|x", "\"sandpiper rm\" only"},
+        {"--all|x", "\"sandpiper rm\" and \"sandpiper config\" only"},
         {"debug", "reply or request"},
         {"debug|answer", "debug reply and debug request"},
         {"debug|reply|x", "from stdin"},

@@ -503,18 +503,26 @@ static void printed(void **state)
     assert_non_null(strstr(s, "# from flag --memory"));
     assert_non_null(strstr(s, "model: \"a\\\"bc\""));
     assert_non_null(strstr(s, "# from .env:1 SANDPIPER_MODEL"));
-    assert_non_null(strstr(s, "pids: 128"));
-    assert_non_null(strstr(s, "# from default"));
-    assert_non_null(strstr(s, "# key: \"****mnop\""));
+    assert_null(strstr(s, "pids: 128"));
+    assert_non_null(strstr(s, "settings have their default: sandpiper config --all"));
+    assert_non_null(strstr(s, "# key: set, not shown"));
+    assert_true(strstr(s, "# key: ") < strstr(s, "timeout: 90s"));
     assert_non_null(strstr(s, "environment OPENAI_API_KEY"));
     assert_null(strstr(s, "0123456789"));
+    assert_null(strstr(s, "mnop"));
     assert_null(strstr(s, "short"));
     assert_null(strchr(s, '\033'));
     buf_release(&out);
     config_release(&c);
     assert_int_equal(load(&c, NULL, NULL, NULL, NULL, NULL, &err), 0);
     assert_int_equal(config_print(&c, &out, &err), 0);
-    assert_non_null(strstr(buf_str(&out), "\n# none configured")); /* make run looks for it */
+    assert_int_equal(strncmp(buf_str(&out), "# none configured", 17), 0); /* make run looks for it */
+    buf_clear(&out);
+    c.all = true;
+    assert_int_equal(config_print(&c, &out, &err), 0);
+    assert_non_null(strstr(buf_str(&out), "\npids: 128"));
+    assert_non_null(strstr(buf_str(&out), "# from default"));
+    assert_null(strstr(buf_str(&out), "--all"));
     buf_release(&out);
     config_release(&c);
 }

@@ -1,0 +1,167 @@
+"""test_signs.py - signs of life: what the status line says in each phase of a question, and that nothing of it is left behind."""
+import os
+import re
+import shutil
+import tempfile
+import time
+
+import pexpect
+import pytest
+
+PLAIN = {"NO_COLOR": "1"}
+LONG = "\n".join("x%d = %d" % (i, i) for i in range(24)) + "\nprint('done')"
+
+
+def shown(text):
+    """What is left on a screen that is wide enough: \\r, \\033[K and newlines are obeyed, the rest must be text."""
+    lines, row, column = [""], 0, 0
+    for token in re.findall("\x1b\\[[0-9;?]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
+        if token == "\r":
+            column = 0
+        elif token == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif token == "\x1b[K":
+            lines[row] = lines[row][:column]
+        elif token[0] != "\x1b":
+            lines[row] = lines[row][:column].ljust(column) + token + lines[row][column + len(token):]
+            column += len(token)
+    return [line.rstrip() for line in lines]
+
+
+def ask(program, *args, env=PLAIN, question="go"):
+    return program.chat(*args, "-p", question, env=env, size=(30, 100))
+
+
+def rest(p):
+    p.expect(pexpect.EOF)
+    p.close()
+    return p.before
+
+
+def nothing_left(text, *answer):
+    lines = [line for line in shown(text) if line and not line.startswith(("    ", "|", "  1", "=", "sandpiper:")) and not re.match(" *[0-9]+  ", line)]
+    assert lines == list(answer), lines
+
+
+def test_waiting_within_half_a_second(bare, serve):
+    server = serve(bare, [{"answer": {"text": "42.", "wait": 3.2}}])
+    p = ask(bare)
+    server.wait_request(1)
+    asked = time.monotonic()
+    p.expect(re.escape("Waiting for test-model... (Ctrl-C stops)"))
+    assert time.monotonic() - asked < 1.5       # 0.3 s, and a machine that has other work
+    p.expect(re.escape("Waiting for test-model... 2 s (Ctrl-C stops)"))
+    nothing_left(rest(p), "42.")
+
+
+def test_thinking(bare, serve):
+    serve(bare, [{"answer": {"reasoning": "hm " * 8, "text": "42.", "delay": 0.3}}])
+    p = ask(bare)
+    p.expect(re.escape("test-model is thinking... 1 s (Ctrl-C stops)"))
+    nothing_left(rest(p), "42.")
+
+
+@pytest.mark.parametrize("answer", [{"calls": [{"code": LONG}]}, {"text": "```python\n%s\n```\n" % LONG}])
+@pytest.mark.parametrize("before", ["", "Let me see: "])
+def test_writing_code(sandpiper, serve, answer, before):
+    answer = dict(answer, stall_after=30 + len(before) // 6, stall=2, piece=6)
+    if before:
+        answer["text"] = before + ("\n" + answer["text"] if "text" in answer else "")
+    serve(sandpiper, [{"answer": answer}, {"answer": {"text": "25 lines."}}])
+    p = ask(sandpiper, "--dialect", "native" if "calls" in answer else "blocks")
+    p.expect(r"test-model is writing code\.\.\. ([0-9]+) lines \(Ctrl-C stops\)")
+    assert 10 < int(p.match[1]) < 26
+    so_far = p.before + p.after
+    nothing_left(so_far + rest(p), *[before.strip()] * bool(before), "25 lines.")
+
+
+def test_running_and_starting(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"calls": [{"code": "import time; time.sleep(1.7)"}]}}, {"answer": {"text": "Slept."}}])
+    p = ask(sandpiper)
+    p.expect(re.escape("Running... (Ctrl-C stops)"))
+    p.expect(re.escape("Running... 1 s (Ctrl-C stops)"))
+    nothing_left(rest(p), "Slept.")
+
+
+def test_stopping(sandpiper, serve):
+    """Code that ignores Ctrl-C: what happens, and what one more does."""
+    code = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('deaf')\ntime.sleep(60)"
+    serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}], complete=False)
+    p = ask(sandpiper)
+    p.expect("deaf")
+    p.expect(re.escape("Running..."))
+    p.send("\x03")
+    p.expect(re.escape("Stopping the code... (Ctrl-C again kills it)"))
+    p.send("\x03")
+    rest(p)
+    assert p.exitstatus == 130
+
+
+def test_retrying_counts_down(bare, serve):
+    serve(bare, [{"answer": {"status": 429, "headers": {"Retry-After": "3"}, "json": {"error": {"message": "slow down"}}}}, {"answer": {"text": "42."}}])
+    p = ask(bare)
+    for left in (3, 2, 1):
+        p.expect(re.escape("Retrying in %d s (Ctrl-C stops)" % left))
+    nothing_left(rest(p), "42.")
+
+
+def test_loading(bare, serve):
+    serve(bare, [{"answer": {"status": 503, "json": {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}}},
+                 {"answer": {"text": "42."}}])
+    p = ask(bare)
+    p.expect(re.escape("The server is loading test-model..."))
+    nothing_left(rest(p), "42.")
+
+
+def test_the_starting_sandbox(sandpiper, serve):
+    """The model is quicker than the engine: a wrapper of bwrap that waits shows what is waited for."""
+    serve(sandpiper, [{"answer": {"calls": [{"code": "print('up')"}]}}, {"answer": {"text": "Up."}}])
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        wrapper = os.path.join(folder, "bwrap")
+        with open(wrapper, "w") as f:
+            f.write("#!/bin/sh\nsleep 1\nexec %s \"$@\"\n" % shutil.which("bwrap"))
+        os.chmod(folder, 0o755)         # bwrap does not run as root
+        os.chmod(wrapper, 0o755)
+        p = ask(sandpiper, env=dict(PLAIN, PATH="%s:%s" % (folder, os.environ["PATH"])))
+        p.expect(re.escape("Starting the sandbox..."))
+        nothing_left(rest(p), "Up.")
+
+
+def test_json_on_a_terminal(bare, serve):
+    serve(bare, [{"answer": {"reasoning": "hm", "text": "42.", "delay": 0.5}}])
+    p = ask(bare, "--json")
+    p.expect(re.escape("test-model is thinking..."))
+    assert all(line.startswith("{") for line in shown(rest(p)) if line)
+
+
+def test_a_dumb_terminal_gets_a_dot_a_second(bare, serve):
+    serve(bare, [{"answer": {"text": "42.", "wait": 3.6}}])
+    text = rest(ask(bare, env={"TERM": "dumb"}))
+    assert re.fullmatch(r"\.{2,4}\r\n42\.\r\n", text), repr(text)
+
+
+def test_no_dots_in_a_pipe(bare, serve):
+    serve(bare, [{"answer": {"text": "42.", "wait": 1.5}}])
+    r = bare.run("-p", "go")
+    assert r.out == "42.\n" and r.err == "", r
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_quiet_shows_nothing(bare, serve, term):
+    serve(bare, [{"answer": {"text": "42.", "wait": 1.5}}])
+    assert rest(ask(bare, "-q", env={"TERM": term})) == "42.\r\n"
+
+
+def test_nothing_moves_at_the_prompt(sandpiper, serve):
+    """A command of the user's own ends like a question does."""
+    serve(sandpiper, [], complete=False)
+    p = sandpiper.chat(env=PLAIN)
+    p.expect("> ")
+    p.send("!import time; time.sleep(0.6)\r")
+    p.expect("Running")
+    p.expect("> ")
+    with pytest.raises(pexpect.TIMEOUT):
+        p.expect("Running|Saving|Waiting", timeout=1)
+    p.send("\x04")
+    p.expect(pexpect.EOF)
