@@ -276,10 +276,13 @@ void editor_hear(struct editor *e, int ms)
     char bytes[4096];
     ssize_t n = 1;
 
-    while (e->awaited && n != 0 && clock_ms() < e->asked + ms && !loop_check(e->loop)) {
-        loop_poll(e->loop, STDIN_FILENO, POLLIN, (int)(e->asked + ms - clock_ms()));
+    while (e->awaited && n > 0) { /* what is there already is read even if the time is over */
         struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-        n = poll(&in, 1, 0) > 0 ? read(STDIN_FILENO, bytes, sizeof bytes) : -1;
+        int64_t left = e->asked + ms - clock_ms();
+
+        if (left > 0 && !loop_check(e->loop))
+            loop_poll(e->loop, STDIN_FILENO, POLLIN, (int)left);
+        n = poll(&in, 1, 0) > 0 ? read(STDIN_FILENO, bytes, sizeof bytes) : 0;
         if (n > 0)
             keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
     }

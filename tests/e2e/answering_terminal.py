@@ -18,7 +18,7 @@ LIGHT = dict(PLAIN, background=b"\x1b]11;rgb:ff/ff/ff\x07")
 KITTY = dict(DARK, kitty=b"\x1b_Gi=31;OK\x1b\\", version=b"\x1bP>|kitty(0.35.2)\x1b\\", cell=b"\x1b[6;20;10t", attributes=b"\x1b[?62;c")
 SIXEL = dict(LIGHT, version=b"\x1bP>|XTerm(390)\x1b\\", cell=b"\x1b[6;16;8t", attributes=b"\x1b[?64;1;2;4;22c")
 ITERM2 = dict(DARK, version=b"\x1bP>|iTerm2 3.5.0\x1b\\", cell=b"\x1b[6;20;10t", attributes=b"\x1b[?62;4c")
-GARBAGE = dict(kitty=b"\x1b_Gi=31;ENOENT" + b"x" * 900, version=b"\x1bP>|;;;\xff\xfe[31m;;;\x1b\\", cell=b"\x1b[6;;0t", background=b"\x1b]11;rgb:zz/\x1b\\",
+GARBAGE = dict(kitty=b"\x1b_Gi=31;ENOENT" + b"x" * 900 + b"\x1b\\", version=b"\x1bP>|;;;\xff\xfe[31m;;;\x1b\\", cell=b"\x1b[6;;0t", background=b"\x1b]11;rgb:zz/\x1b\\",
                attributes=b"\x1b[?4444444444444444444444;c")
 
 
