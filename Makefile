@@ -9,7 +9,7 @@ B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
 # The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base chat config calls wire llm limits records engine sandbox agent show pipe term main
+ROOMS    = base chat config calls wire llm limits records engine sandbox agent show store pipe term main
 USES_base    =
 USES_chat    = base
 USES_config  = chat base
@@ -22,13 +22,14 @@ USES_engine  = records limits base
 USES_sandbox = engine records limits chat base
 USES_agent   = llm wire calls sandbox engine records limits chat base
 USES_show    = chat base
+USES_store   = chat base
 USES_pipe    = show agent llm wire calls sandbox engine records limits chat base
 USES_term    = show agent llm wire calls sandbox engine records limits chat base
-USES_main    = term pipe show agent llm wire calls sandbox engine records limits config chat base
+USES_main    = term pipe store show agent llm wire calls sandbox engine records limits config chat base
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa
 # Opened when they are first needed (dlopen), so that a start does not pay for them.
-LATE     = libcurl chafa
+LATE     = libcurl sqlite3 chafa
 CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Isrc -I. $(PKG_CFLAGS)
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wformat=2 -Wwrite-strings
 CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
@@ -89,7 +90,8 @@ local-model:
 SHARE    = src/setup/completion/sandpiper.bash:share/bash-completion/completions/sandpiper \
            src/setup/completion/_sandpiper:share/zsh/site-functions/_sandpiper \
            src/setup/completion/sandpiper.fish:share/fish/vendor_completions.d/sandpiper.fish \
-           docs/sandpiper.1:share/man/man1/sandpiper.1
+           docs/sandpiper.1:share/man/man1/sandpiper.1 \
+           docs/events.schema.json:share/sandpiper/events.schema.json
 STRIP   ?= -s
 install: build/sandpiper
 	install $(STRIP) -D -m 755 build/sandpiper $(DESTDIR)$(PREFIX)/bin/sandpiper

@@ -79,6 +79,8 @@ int agent_run(struct agent *a, const char *code, size_t len, struct error *err);
 void agent_clear(struct agent *a); /* forget the conversation; variables stay */
 /* Start a fresh interpreter. The model is told with the next question. */
 int agent_reset(struct agent *a, struct error *err);
+/* Queue a note that the model gets with the next question. */
+void agent_tell(struct agent *a, const char *note);
 void agent_set_system(struct agent *a, const char *text);
 const char *agent_last_code(const struct agent *a); /* all the code that the last question ran, or NULL */
 unsigned agent_question_number(const struct agent *a);

@@ -13,7 +13,7 @@
 #define SHORT_TAIL 300
 #define SHORT_MIN  (SHORT_HEAD + SHORT_TAIL + 100) /* shortening smaller texts gains nothing */
 
-static bool shorten(struct turn *t)
+static bool shorten(struct conversation *c, struct turn *t)
 {
     size_t len = strlen(t->text);
 
@@ -24,6 +24,7 @@ static bool shorten(struct turn *t)
                               t->text + tail);
     free(t->text);
     t->text = shorter;
+    conversation_changed(c, t);
     return true;
 }
 
@@ -33,7 +34,7 @@ static bool shorten_results(struct conversation *c, size_t end)
 
     for (size_t i = 0; i < end; i++)
         if (c->v[i].role == TURN_RESULT)
-            any |= shorten(&c->v[i]);
+            any |= shorten(c, &c->v[i]);
     return any;
 }
 

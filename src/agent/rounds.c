@@ -69,10 +69,11 @@ static void set_text(char **at, const char *text)
 }
 
 /* Keep the reasoning that came with the reply in t. NULL: the reply was not worth a turn. */
-static void keep_thoughts(const struct agent *a, struct turn *t, struct llm_reply *r)
+static void keep_thoughts(struct agent *a, struct turn *t, struct llm_reply *r)
 {
     if (!t)
         return;
+    conversation_changed(a->c, t);
     t->reasoning = steal(&r->reasoning);
     t->reasoning_field = steal(&r->reasoning_field);
     t->reasoning_items = steal(&r->reasoning_items);
@@ -175,8 +176,9 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
 
 static int take_answer(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
-    agent_reply_end(a, REPLY_ANSWER);
+    /* first into the conversation: who is told that it is complete can save it */
     keep_thoughts(a, conversation_assistant(a->c, r->text, NULL, 0), r);
+    agent_reply_end(a, REPLY_ANSWER);
     return answered(a, q, r, err);
 }
 
@@ -244,9 +246,9 @@ static int take_text(struct agent *a, struct question *q, struct llm_reply *r, s
 static void say_answer(struct agent *a, struct question *q, const char *text)
 {
     q->reply++;
+    conversation_assistant(a->c, text, NULL, 0);
     send_whole(a, EVENT_TEXT, text);
     agent_reply_end(a, REPLY_ANSWER);
-    conversation_assistant(a->c, text, NULL, 0);
     set_text(&q->answer, text);
 }
 
@@ -290,6 +292,7 @@ static void tell_no_more(struct agent *a, struct question *q)
     free(t->text);
     t->text = text;
     t->result = RESULT_NO_MORE;
+    conversation_changed(a->c, t);
 }
 
 static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, struct error *err)

@@ -160,7 +160,7 @@ _Noreturn static void child_main(const struct child_options *o, const char *prog
 {
     if (o->own_session)
         setsid(); /* also makes it leader of a group */
-    else
+    else if (!o->our_group)
         setpgid(0, 0);
     reset_signals(o->deaf);
     const int fds[3] = {o->in, o->out, o->err};
@@ -229,7 +229,7 @@ pid_t child_spawn(const struct child_options *o, struct error *err)
         return error_errno(err, "cannot start %s", o->argv[0]);
     }
     /* Not before setsid, which fails in a process that leads a group. */
-    if (!o->own_session)
+    if (!o->own_session && !o->our_group)
         setpgid(pid, pid); /* in the parent too: the group must exist before anybody kills it */
     struct start_failure f;
     ssize_t n;

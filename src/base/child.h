@@ -21,6 +21,7 @@ struct child_options {
     uid_t uid;            /* if not 0 and we are root: setgroups(0), setgid and setuid to it before exec */
     bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL */
     bool own_session;     /* a session of its own, not only a group */
+    bool our_group;       /* stays in our process group: a program that takes over the terminal for a while */
     /* with a body: ignore SIGHUP, SIGINT, SIGQUIT and SIGTERM from the start */
     bool deaf;
     int (*setup)(

@@ -44,8 +44,14 @@ static void turn_release(struct turn *t)
 
 void conversation_truncate(struct conversation *c, size_t n)
 {
+    c->revision += c->n > n;
     while (c->n > n)
         turn_release(&c->v[--c->n]);
+}
+
+void conversation_changed(struct conversation *c, struct turn *t)
+{
+    t->version = ++c->revision;
 }
 
 void conversation_release(struct conversation *c)
@@ -67,7 +73,7 @@ static struct turn *insert(struct conversation *c, size_t at, enum turn_role rol
     struct turn *t = &c->v[at];
     memmove(t + 1, t, (c->n - at) * sizeof(*t));
     c->n++;
-    *t = (struct turn){.role = role};
+    *t = (struct turn){.role = role, .serial = ++c->serial, .version = ++c->revision};
     return t;
 }
 
@@ -99,6 +105,7 @@ void conversation_user(struct conversation *c, const char *text, size_t len)
     autofree char *before = last->text[0] != '\0' ? xasprintf("%s\n\n", last->text) : xstrdup("");
     free(last->text);
     last->text = good_text(before, text, len);
+    conversation_changed(c, last);
 }
 
 /* Nine letters and digits: Mistral accepts nothing else. */
@@ -170,6 +177,27 @@ struct turn *conversation_assistant(struct conversation *c, const char *text, st
         make_sendable(t->calls, i);
     }
     return t;
+}
+
+void conversation_restore(struct conversation *c, struct turn *t)
+{
+    struct turn *into = insert(c, c->n, t->role), fresh = *into;
+
+    *into = *t;
+    *t = (struct turn){0};
+    into->serial = into->serial ? into->serial : fresh.serial;
+    into->version = fresh.version;
+    c->serial = into->serial > c->serial ? into->serial : c->serial;
+    repair(&into->text);
+    repair(&into->call_id);
+    repair(&into->reasoning);
+    repair(&into->reasoning_field);
+    repair(&into->reasoning_items);
+    repair(&into->origin);
+    if (into->text == NULL)
+        into->text = xstrdup("");
+    for (size_t i = 0; i < into->n_calls; i++)
+        make_sendable(into->calls, i);
 }
 
 static void insert_result(struct conversation *c, size_t at, const char *call_id, enum result_kind kind,

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct error;
 
@@ -36,7 +37,9 @@ struct call {
 
 struct turn {
     enum turn_role role;
-    char *text; /* never NULL */
+    uint64_t serial;  /* its own number, never used again in this conversation, from 1 */
+    uint64_t version; /* changes with whatever changes in it */
+    char *text;       /* never NULL */
     /* user only: this many bytes at the start of text only help to write code; they are left out when the
      * model is asked for words alone */
     size_t aside;
@@ -54,6 +57,8 @@ struct turn {
 struct conversation {
     struct turn *v;
     size_t n, alloc;
+    uint64_t serial;   /* of the turn that was added last */
+    uint64_t revision; /* changes with every change: a copy made at the same revision is the same */
 };
 
 void conversation_init(struct conversation *c);
@@ -77,6 +82,11 @@ void conversation_interrupted(struct conversation *c);
 
 /* Remove the turns from index n on. */
 void conversation_truncate(struct conversation *c, size_t n);
+/* Whoever changes a turn in place says so, or the change is not saved. */
+void conversation_changed(struct conversation *c, struct turn *t);
+/* Append a turn as it once was, with its serial (0: a new one). Takes over what t holds. No invariant is
+ * checked; conversation_check() does that. */
+void conversation_restore(struct conversation *c, struct turn *t);
 
 /* The invariants: every call has exactly one result, in order, directly behind; arguments are JSON
  * objects; no empty turn; it begins with the user; no two user or assistant turns in a row, no user turn

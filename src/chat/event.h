@@ -17,6 +17,7 @@ enum event_type {
     EVENT_SESSION,     /* first: model, endpoint, version */
     EVENT_PHASE,       /* what is waited for now; for people only */
     EVENT_SANDBOX,     /* the sandbox is running, or was replaced: engine, image, Python */
+    EVENT_QUESTION,    /* a question begins; the conversation has it already */
     EVENT_TEXT,        /* a piece of a reply's text, as it streams */
     EVENT_REASONING,   /* a piece of a reply's reasoning */
     EVENT_REPLY_END,   /* the reply is complete; now it is known what its text was */
@@ -27,6 +28,7 @@ enum event_type {
     EVENT_NOTICE,      /* one line for the user */
     EVENT_USAGE,       /* tokens and times of one request */
     EVENT_DONE,        /* the question is closed */
+    EVENT_RESET,       /* the user had the interpreter restarted: variables are gone */
     EVENT_SESSION_END, /* last */
 };
 
@@ -71,6 +73,11 @@ struct event {
         struct {
             const char *engine, *image, *runtime, *python, *name;
         } sandbox;
+        /* QUESTION: the user's words alone */
+        struct {
+            const char *text;
+            size_t len;
+        } asked;
         struct phase_now phase;
         /* TEXT and REASONING; replies count from 1 in a question */
         struct {

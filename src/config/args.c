@@ -12,7 +12,7 @@
 #include "chat/conversation.h"
 #include "config/option.h"
 
-static const char *const reserved[] = {"sessions", "serve"};
+static const char *const reserved[] = {"serve"};
 
 static void add(struct args *a, const struct option *o, const char *value, bool letter)
 {
@@ -32,10 +32,7 @@ static const char *habit(const char *word)
     } habits[] = {
         {"-a", "Did you mean --add FILE?"},
         {"-o", "--out DIR saves files, --json prints events."},
-        {"-r", "Conversations cannot be resumed; --sandbox-name NAME keeps variables."},
         {"-y", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
-        {"--continue", "Conversations cannot be resumed; --sandbox-name NAME keeps variables."},
-        {"--resume", "Conversations cannot be resumed; --sandbox-name NAME keeps variables."},
         {"--no-color", "Did you mean --color never?"},
     };
 
@@ -79,25 +76,35 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
     return eq ? 1 : 2;
 }
 
-static int of_exec_alone(struct error *err)
-{
-    return error_set(err, ERROR_USAGE, 0, "-c is for \"sandpiper exec -c CODE\" only");
-}
+/* Which options each command takes. */
+static const int takes[] = {
+    [COMMAND_ASK] = FOR_ASK,
+    [COMMAND_EXEC] = FOR_EXEC,
+    [COMMAND_CONFIG] = FOR_CONFIG | FOR_SETTINGS,
+    [COMMAND_DEBUG_REPLY] = FOR_REPLY,
+    [COMMAND_DEBUG_REQUEST] = FOR_REQUEST,
+    /* these accept the options of config */
+    [COMMAND_DOCTOR] = FOR_CONFIG | FOR_DOCTOR,
+    [COMMAND_GC] = FOR_CONFIG,
+    [COMMAND_MODELS] = FOR_CONFIG | FOR_MODELS,
+    [COMMAND_PS] = FOR_CONFIG | FOR_PS,
+    [COMMAND_RM] = FOR_CONFIG | FOR_RM,
+    [COMMAND_SESSIONS] = FOR_SESSIONS | FOR_CONFIG,
+    [COMMAND_HELP] = 0,
+};
 
 /* "-q", "-qv", "-mNAME", "-m NAME". */
 static int short_options(struct args *a, char *const *argv, struct error *err)
 {
     for (const char *p = argv[0] + 1; *p; p++) {
-        const struct option *o = option_by_letter(*p);
+        const struct option *o = option_by_letter(*p, takes[a->command]);
 
-        if (!o)
+        if (!o || (!(o->commands & takes[a->command]) && habit(argv[0])))
             return unknown(argv[0], 1, err);
         if (!option_takes_argument(o)) {
             add(a, o, NULL, true);
             continue;
         }
-        if (!p[1] && !argv[1] && *p == 'c' && a->command != COMMAND_EXEC)
-            return of_exec_alone(err);
         if (!p[1] && !argv[1])
             return error_set(err, ERROR_USAGE, 0, "-%c needs an argument: -%c %s", *p, *p, o->arg);
         add(a, o, p[1] ? p + 1 : argv[1], true);
@@ -117,9 +124,10 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
         const char *word;
         enum command command;
     } commands[] = {
-        {"exec", COMMAND_EXEC},     {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG},
-        {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},         {"help", COMMAND_HELP},
-        {"models", COMMAND_MODELS}, {"ps", COMMAND_PS},         {"rm", COMMAND_RM},
+        {"exec", COMMAND_EXEC},         {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG},
+        {"doctor", COMMAND_DOCTOR},     {"gc", COMMAND_GC},         {"help", COMMAND_HELP},
+        {"models", COMMAND_MODELS},     {"ps", COMMAND_PS},         {"rm", COMMAND_RM},
+        {"sessions", COMMAND_SESSIONS},
     };
 
     *is_command = true;
@@ -155,6 +163,7 @@ static const char *const command_names[] = {
     [COMMAND_MODELS] = "models",
     [COMMAND_PS] = "ps",
     [COMMAND_RM] = "rm",
+    [COMMAND_SESSIONS] = "sessions",
     [COMMAND_DEBUG] = "debug",
     [COMMAND_DEBUG_REPLY] = "debug reply",
     [COMMAND_DEBUG_REQUEST] = "debug request",
@@ -175,11 +184,11 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
 {
     if (a->command == COMMAND_HELP) {
         if (a->help_topic || !(a->help_topic = help_find(word)))
-            return error_set(
-                err, ERROR_USAGE, 0,
-                "no help page \"%.40s\"; there are: all, exec, config, doctor, models, ps, rm, gc, debug\n"
-                "To ask a question: sandpiper -p \"help ...\"",
-                word);
+            return error_set(err, ERROR_USAGE, 0,
+                             "no help page \"%.40s\"; there are: all, exec, config, doctor, models, ps, rm, "
+                             "gc, sessions, debug, json\n"
+                             "To ask a question: sandpiper -p \"help ...\"",
+                             word);
         return 0;
     }
     if (a->command == COMMAND_DEBUG) {
@@ -193,7 +202,7 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
     }
     if (a->command == COMMAND_DEBUG_REPLY)
         return error_set(err, ERROR_USAGE, 0, "debug reply takes no arguments: it reads the body from stdin");
-    if (a->command == COMMAND_RM) {
+    if (a->command == COMMAND_RM || a->command == COMMAND_SESSIONS) {
         argv_push(&a->names, word);
         return 0;
     }
@@ -255,20 +264,6 @@ static int check_exec(const struct args *a, struct error *err)
 /* Does each option belong to this command? */
 static int check_options(const struct args *a, struct error *err)
 {
-    static const int takes[] = {
-        [COMMAND_ASK] = FOR_ASK,
-        [COMMAND_EXEC] = FOR_EXEC,
-        [COMMAND_CONFIG] = FOR_CONFIG | FOR_SETTINGS,
-        [COMMAND_DEBUG_REPLY] = FOR_REPLY,
-        [COMMAND_DEBUG_REQUEST] = FOR_REQUEST,
-        /* these accept the options of config */
-        [COMMAND_DOCTOR] = FOR_CONFIG | FOR_DOCTOR,
-        [COMMAND_GC] = FOR_CONFIG,
-        [COMMAND_MODELS] = FOR_CONFIG | FOR_MODELS,
-        [COMMAND_PS] = FOR_CONFIG | FOR_PS,
-        [COMMAND_RM] = FOR_CONFIG | FOR_RM,
-        [COMMAND_HELP] = 0,
-    };
     int here = takes[a->command];
 
     for (size_t i = 0; i < a->n; i++) {
@@ -279,12 +274,11 @@ static int check_options(const struct args *a, struct error *err)
         if (here != FOR_ASK)
             return error_set(err, ERROR_USAGE, 0, "%s has no option --%s", command_names[a->command],
                              o->flag);
-        if (o->letter == 'c' && a->v[i].letter)
-            return of_exec_alone(err);
         return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only%s", o->flag,
                          o->commands == FOR_REPLY     ? "debug reply"
                          : o->commands & FOR_SETTINGS ? "rm\" and \"sandpiper config"
                          : o->commands & FOR_RM       ? "rm"
+                         : o->commands & FOR_SESSIONS ? "sessions"
                          : o->commands & FOR_DOCTOR   ? "doctor"
                                                       : "exec",
                          o->letter == 'f' ? "\nDid you mean --add FILE?" : "");

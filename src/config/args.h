@@ -24,6 +24,7 @@ enum command {
     COMMAND_MODELS,
     COMMAND_PS,
     COMMAND_RM,
+    COMMAND_SESSIONS,
     COMMAND_HELP /* becomes args.help */
 };
 
@@ -37,7 +38,7 @@ struct args { /* points into argv */
     enum command command;
     const char *operand;
     bool operand_is_stdin;
-    struct argv names; /* of rm: copies */
+    struct argv names; /* of rm and sessions: copies */
     /* exec: the words after FILE or -c CODE, the arguments of the code; ends with NULL. NULL: none */
     char *const *rest;
     struct arg *v;

@@ -84,12 +84,13 @@ static void offer_flags(const struct line *l, const char *command)
     }
 }
 
-static void offer_pages(const struct line *l)
+static void offer_pages(const struct line *l, bool commands)
 {
-    const char *help;
+    const char *name, *help;
 
-    for (size_t i = 0; help_page(i, &help); i++)
-        offer(l, help_page(i, &help), strlen(help_page(i, &help)), help);
+    for (size_t i = 0; (name = help_page(i, &help)); i++)
+        if (!commands || help_is_command(name))
+            offer(l, name, strlen(name), help);
 }
 
 /* A word that is no option: the command, or what the command takes. */
@@ -103,10 +104,11 @@ static void offer_operands(const struct line *l, const char *command)
         {"exec", "\tfile", NAMES_NONE},
         {"models", "", NAMES_MODEL},
         {"rm", "", NAMES_SANDBOX},
+        {"sessions", "list|show|search|rm|export", NAMES_NONE},
     };
 
     if (!command || strcmp(command, "help") == 0)
-        offer_pages(l);
+        offer_pages(l, !command);
     if (!command)
         offer(l, "help", 4, "the usual options, a command, all");
     else if (strcmp(command, "help") == 0)
@@ -122,7 +124,7 @@ static void offer_operands(const struct line *l, const char *command)
 }
 
 /* The option that waits for an argument behind this word, or NULL. */
-static const struct option *waits(const char *word)
+static const struct option *waits(const char *command, const char *word)
 {
     const struct option *o = NULL;
 
@@ -132,7 +134,7 @@ static const struct option *waits(const char *word)
         o = option_by_flag(word + 2, strlen(word + 2));
     else
         for (const char *p = word + 1; *p; p++) {
-            o = option_by_letter(*p);
+            o = option_by_letter(*p, command ? help_commands(command) : FOR_ASK);
             if (o && option_takes_argument(o) && p[1])
                 return NULL; /* -mNAME */
         }
@@ -144,7 +146,7 @@ static bool read_finished(char *const *words, size_t n, const char **command, co
 {
     *command = NULL;
     for (size_t i = 0; i + 1 < n; i++) {
-        const struct option *o = waits(words[i]);
+        const struct option *o = waits(*command, words[i]);
 
         if (strcmp(words[i], "--") == 0)
             return false;
@@ -154,7 +156,7 @@ static bool read_finished(char *const *words, size_t n, const char **command, co
             i++;
         else if (words[i][0] == '-')
             continue;
-        else if (!*command && (help_find(words[i]) || strcmp(words[i], "help") == 0))
+        else if (!*command && help_is_command(words[i]))
             *command = words[i];
         else if (!*command)
             return false;

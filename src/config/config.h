@@ -37,8 +37,11 @@ struct config {
     enum command command;
     const char *operand;   /* the question, or exec's FILE; NULL: none was given */
     bool operand_is_stdin; /* it was a bare "-" */
-    struct argv names;     /* rm: which sandboxes */
+    struct argv names;     /* rm: which sandboxes; sessions: its words */
     bool all, force;       /* rm */
+    const char *resume, *format, *output;
+    bool go_on, replay_cells, save;
+    int64_t older;         /* ms; 0: not given */
     const char *code;      /* exec -c; NULL: a file */
     struct argv arguments; /* exec: of its code */
 
@@ -69,7 +72,7 @@ struct config {
     int status;             /* debug reply; 0: 200 */
     struct argv headers;
     const char *trace, *record, *replay;
-    const char *color, *figures, *config_path;
+    const char *color, *figures, *render, *config_path;
 
     struct source source[OPTION_MAX]; /* by index in option_table */
     struct config_choice choice[SOURCE_KINDS];

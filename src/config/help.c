@@ -20,7 +20,8 @@ static const char first_screen[] =
     "       sandpiper exec FILE               Python in the sandbox, no model\n"
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check sandbox, key and model\n"
-    "       sandpiper models                  list the models of the service\n\n"
+    "       sandpiper models                  list the models of the service\n"
+    "       sandpiper sessions                list the saved sessions\n\n"
     "The usual options:\n";
 
 static const char everything[] =
@@ -33,6 +34,7 @@ static const char everything[] =
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check engines, limits, key and model\n"
     "       sandpiper models [TEXT]           list the models of the service\n"
+    "       sandpiper sessions                list, show, search the saved ones\n"
     "       sandpiper ps                      list the named sandboxes\n"
     "       sandpiper rm NAME...              remove them\n"
     "       sandpiper gc                      remove what killed programs left\n"
@@ -42,7 +44,8 @@ static const char everything[] =
 
 static const char more[] = "\n"
                            "All options: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
-                           "config, doctor, models, ps, rm, gc, debug). Manual: man sandpiper.\n";
+                           "config, doctor, models, sessions, ps, rm, gc, debug). The events of --json:\n"
+                           "sandpiper help json. Manual: man sandpiper.\n";
 
 static const char codes[] = "\n"
                             "Exit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
@@ -120,6 +123,20 @@ static const struct topic {
      "Removes what killed programs left behind: containers, control groups, folders.\n"
      "Every start of sandpiper does this too, in the background.\n",
      "", " config help ", "\nExit codes: 0 nothing is left, 1 something could not be removed.\n"},
+    {"sessions", FOR_SESSIONS | FOR_CONFIG, "list, show, search, remove, export saved sessions",
+     "Usage: sandpiper sessions [list]\n"
+     "       sandpiper sessions show ID\n"
+     "       sandpiper sessions search TEXT\n"
+     "       sandpiper sessions rm ID...\n"
+     "       sandpiper sessions rm --older 30d [-f]\n"
+     "       sandpiper sessions export ID [--format FORMAT] [-o FILE]\n\n"
+     "Every question is saved with its answer, code, output and files, unless\n"
+     "--no-save or save: off is set. sandpiper -c continues the last session of this\n"
+     "folder, -r ID another one. The beginning of an ID is enough. rm removes a\n"
+     "session with its folder of files; nothing is removed by itself.\n",
+     "", " json config help ",
+     "\nExit codes: 0, 1 something could not be read or removed, 2 there is no such\n"
+     "session.\n"},
     {"debug", FOR_REPLY, "how replies are read, what would be sent",
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"
      "       sandpiper debug request [OPTION]... QUESTION\n\n"
@@ -128,6 +145,30 @@ static const struct topic {
      "the body that would be sent for a question, without the key, and sends nothing;\n"
      "it takes the options of a question.\n",
      "", " dialect help ", ""},
+    {"json", 0, "the events of --json",
+     "Usage: sandpiper --json [OPTION]... QUESTION\n\n"
+     "Prints one JSON object a line on stdout. Each has type, v (1) and question (from\n"
+     "1; 0 before the first). What does not apply is null. Skip types and members that\n"
+     "you do not know.\n\n"
+     "session      session, model, provider, endpoint, engine, version\n"
+     "sandbox      engine, image, runtime, python, name\n"
+     "text         reply, text: a piece of it\n"
+     "tool_call    id, tool, cell, code\n"
+     "tool_output  cell, stream, text: a piece of what the code prints\n"
+     "tool_result  id, cell, status, value, error, state_lost, state_restored,\n"
+     "             seconds, output_bytes, output_path, model_text\n"
+     "file         cell, name, path, bytes\n"
+     "notice       level, text\n"
+     "usage        input_tokens, output_tokens, reasoning_tokens, estimated,\n"
+     "             seconds: of one request\n"
+     "done         status, exit_code, answer, error, reasoning, last_output,\n"
+     "             usage: input_tokens, output_tokens, estimated, requests, cells,\n"
+     "             seconds\n"
+     "session_end  exit_code: the last line\n\n"
+     "    sandpiper --json \"...\" | jq -r 'select(.type == \"done\").answer'\n\n"
+     "man sandpiper, EVENTS, has each member; a JSON Schema is in docs/ of the source\n"
+     "and in share/sandpiper/events.schema.json.\n",
+     "", "", ""},
 };
 
 static void add_words(struct buf *out, const char *text, size_t column)
@@ -180,7 +221,7 @@ static bool belongs(const struct topic *t, const struct option *o)
 static void help_topic(const struct topic *t, struct buf *out)
 {
     buf_addstr(out, t->text);
-    buf_addstr(out, "\nOptions:\n");
+    buf_addstr(out, t->here ? "\nOptions:\n" : "");
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].flag && belongs(t, &option_table[i]))
             add_option(out, &option_table[i]);
@@ -221,12 +262,28 @@ const char *help_page(size_t i, const char **line)
     return i < countof(topics) ? topics[i].name : NULL;
 }
 
+bool help_is_command(const char *word)
+{
+    for (size_t i = 0; i < countof(topics); i++)
+        if (strcmp(word, topics[i].name) == 0)
+            return topics[i].here;
+    return strcmp(word, "help") == 0;
+}
+
 bool help_shows(const char *page, const struct option *o)
 {
     for (size_t i = 0; page && i < countof(topics); i++)
         if (strcmp(page, topics[i].name) == 0)
             return belongs(&topics[i], o);
     return o->commands & FOR_ASK;
+}
+
+int help_commands(const char *page)
+{
+    for (size_t i = 0; i < countof(topics); i++)
+        if (strcmp(page, topics[i].name) == 0)
+            return topics[i].here;
+    return 0;
 }
 
 const char *help_find(const char *word)

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "config/config.h"
 #include "config/layers.h"
+#include "config/value.h"
 #include "config/ydoc.h"
 
 static int yaml_option(struct config *c, const struct option *o, const struct ydoc *y, struct error *err)
@@ -31,7 +32,7 @@ static int yaml_option(struct config *c, const struct option *o, const struct yd
         return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found %s", where,
                          o->type == OPTION_CHOICE ? o->choices : config_expectation(o), ydoc_kind(y));
     if ((o->type == OPTION_BOOL || o->type == OPTION_NOT)
-        && (y->quoted || (strcmp(y->text, "true") != 0 && strcmp(y->text, "false") != 0)))
+        && (y->quoted || !value_choice(y->text, "true|false|on|off")))
         return config_wrong(&s, err);
     if (y->quoted && (o->type == OPTION_INT || o->type == OPTION_NUMBER))
         return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found a string in quotes", where,

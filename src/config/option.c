@@ -17,6 +17,20 @@ const struct option option_table[] = {
     {"prompt", 'p', NULL, NULL, OPTION_STRING, TO(prompt), .arg = "TEXT", .group = ask,
      .commands = FOR_ASK | FOR_REQUEST, .usual = true,
      .help = "the question, even if it is the name of a command"},
+    {"continue", 'c', NULL, NULL, OPTION_BOOL, TO(go_on), .group = ask, .commands = FOR_ASK, .usual = true,
+     .help = "continue the last session of this folder"},
+    {"resume", 'r', NULL, NULL, OPTION_STRING, TO(resume), .arg = "ID", .group = ask, .commands = FOR_ASK,
+     .usual = true, .help = "continue another session (sandpiper sessions lists them)"},
+    {"replay-cells", 0, NULL, NULL, OPTION_BOOL, TO(replay_cells), .group = ask, .commands = FOR_ASK,
+     .help = "with -c or -r: run the earlier code again, for its variables"},
+    {"no-save", 0, "save", "SANDPIPER_SAVE", OPTION_NOT, TO(save), .def = "true", .group = ask,
+     .commands = FOR_ASK, .help = "do not save this session"},
+    {"older", 0, NULL, NULL, OPTION_TIME, TO(older), .min = "1ms", .max = "36500d", .arg = "TIME",
+     .group = ask, .commands = FOR_SESSIONS, .help = "sessions rm: those not used for so long, such as 30d"},
+    {"format", 0, NULL, NULL, OPTION_CHOICE, TO(format), .choices = "md|json|py|ipynb", .arg = "FORMAT",
+     .group = ask, .commands = FOR_SESSIONS, .help = "sessions export: md, json, py or ipynb"},
+    {"output", 'o', NULL, NULL, OPTION_STRING, TO(output), .arg = "FILE", .group = ask,
+     .commands = FOR_SESSIONS, .help = "sessions export: write to FILE, not to stdout"},
     {"code", 'c', NULL, NULL, OPTION_STRING, TO(code), .arg = "CODE", .group = ask, .commands = FOR_EXEC,
      .help = "exec: run CODE; what follows is in sys.argv"},
     {"system", 's', "system", "SANDPIPER_SYSTEM", OPTION_STRING, TO(system), .arg = "TEXT", .group = ask,
@@ -129,13 +143,14 @@ const struct option option_table[] = {
      .help = "remove a named sandbox after so long without use"},
     {"all", 0, NULL, NULL, OPTION_BOOL, TO(all), .group = sandbox, .commands = FOR_RM | FOR_SETTINGS,
      .help = "rm: remove all named sandboxes; config: show every setting"},
-    {"force", 'f', NULL, NULL, OPTION_BOOL, TO(force), .group = sandbox, .commands = FOR_RM,
-     .help = "rm --all: do not ask first"},
+    {"force", 'f', NULL, NULL, OPTION_BOOL, TO(force), .group = sandbox, .commands = FOR_RM | FOR_SESSIONS,
+     .help = "rm --all, sessions rm --older: do not ask first"},
     {"dry-run", 0, NULL, NULL, OPTION_BOOL, TO(dry_run), .group = sandbox, .commands = FOR_EXEC,
      .help = "exec: print the command that starts the sandbox, run nothing"},
 
-    {"json", 0, NULL, NULL, OPTION_BOOL, TO(json), .group = output, .commands = FOR_ASK | FOR_PS | FOR_MODELS,
-     .usual = true, .help = "print JSON lines instead of text"},
+    {"json", 0, NULL, NULL, OPTION_BOOL, TO(json), .group = output,
+     .commands = FOR_ASK | FOR_PS | FOR_MODELS | FOR_SESSIONS, .usual = true,
+     .help = "print JSON lines instead of text"},
     {"quiet", 'q', "quiet", "SANDPIPER_QUIET", OPTION_BOOL, TO(quiet), .group = output, .commands = FOR_ALL,
      .usual = true, .help = "print only the answer and errors"},
     {"verbose", 'v', "verbose", "SANDPIPER_VERBOSE", OPTION_BOOL, TO(verbose), .group = output,
@@ -148,6 +163,9 @@ const struct option option_table[] = {
     {"figures", 0, "figures", "SANDPIPER_FIGURES", OPTION_CHOICE, TO(figures), .def = "auto",
      .choices = "auto|off", .arg = "HOW", .group = output, .commands = FOR_ASK,
      .help = "show figures in the terminal: auto or off"},
+    {"plain", 0, "render", "SANDPIPER_RENDER", OPTION_CHOICE, TO(render), .def = "auto",
+     .choices = "auto|plain", .group = output, .commands = FOR_ALL,
+     .help = "show answers as the model wrote them, not as rendered Markdown"},
 
     {"trace", 0, NULL, NULL, OPTION_STRING, TO(trace), .arg = "FILE", .group = debug, .commands = FOR_ASK,
      .help = "append every request and reply to FILE, without keys"},
@@ -180,12 +198,20 @@ const struct option *option_by_flag(const char *flag, size_t len)
     return NULL;
 }
 
-const struct option *option_by_letter(char letter)
+const struct option *option_by_letter(char letter, int commands)
 {
-    for (size_t i = 0; i < option_count; i++)
-        if (letter && option_table[i].letter == letter)
-            return &option_table[i];
-    return NULL;
+    const struct option *elsewhere = NULL;
+
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+
+        if (!o->letter || o->letter != letter)
+            continue;
+        if (o->commands & commands)
+            return o;
+        elsewhere = o;
+    }
+    return elsewhere;
 }
 
 const struct option *option_by_key(const char *key)
@@ -206,7 +232,7 @@ const struct option *option_by_env(const char *name)
 
 bool option_takes_argument(const struct option *o)
 {
-    return o->type != OPTION_BOOL && o->type != OPTION_NOT;
+    return o->arg != NULL;
 }
 
 const char *nearest_flag(const char *word, size_t len)

@@ -17,7 +17,7 @@ enum option_type {
     OPTION_STRING, /* const char * */
     OPTION_FILE,   /* the same, a path; in config.yaml from that file's folder, or from ~/ */
     OPTION_SECRET, /* const char *, masked when shown; never a flag: argv can be read by everyone */
-    OPTION_CHOICE, /* const char *, one of choices */
+    OPTION_CHOICE, /* const char *, one of choices; a flag without arg chooses its own name */
     /* const char *, one of choices or of the engines in config.yaml; checked when all layers are read */
     OPTION_ENGINE,
     OPTION_LIST, /* struct argv; the flag adds to it */
@@ -41,6 +41,7 @@ enum {
     FOR_DOCTOR = 128,
     FOR_MODELS = 256,
     FOR_SETTINGS = 512, /* config alone; FOR_CONFIG is what others accept as well */
+    FOR_SESSIONS = 1024
 };
 
 struct option {
@@ -63,11 +64,12 @@ struct option {
 
 extern const struct option option_table[];
 extern const size_t option_count;
-#define OPTION_MAX     64
+#define OPTION_MAX     96
 #define ENGINE_CHOICES "auto|docker|podman|bwrap" /* those that are built in */
 
 const struct option *option_by_flag(const char *flag, size_t len);
-const struct option *option_by_letter(char letter);
+/* The one for these commands (FOR_...), else any. */
+const struct option *option_by_letter(char letter, int commands);
 const struct option *option_by_key(const char *key);
 const struct option *option_by_env(const char *name);
 bool option_takes_argument(const struct option *o);
@@ -82,7 +84,10 @@ const char *help_find(const char *word); /* NULL: there is no such page */
 /* The name of the i-th page, each but "all"; *line is what it is about, in a few words. NULL: there are no
  * more. */
 const char *help_page(size_t i, const char **line);
+bool help_is_command(const char *word); /* is the word a command, with a page or "help"? */
 /* Does that page list the option? NULL: the options of a question. */
 bool help_shows(const char *page, const struct option *o);
+/* FOR_... of that page. */
+int help_commands(const char *page);
 
 #endif

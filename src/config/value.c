@@ -74,8 +74,8 @@ bool value_size(const char *s, int64_t *bytes)
 
 bool value_time(const char *s, int64_t *ms)
 {
-    static const struct unit units[] = {{"", 1000},   {"s", 1000},    {"ms", 1},
-                                        {"m", 60000}, {"min", 60000}, {"h", 3600000}};
+    static const struct unit units[] = {{"", 1000},     {"s", 1000},    {"ms", 1},      {"m", 60000},
+                                        {"min", 60000}, {"h", 3600000}, {"d", 86400000}};
     return with_unit(s, units, countof(units), ms);
 }
 

@@ -19,6 +19,7 @@
 #include "pipe/pipe.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
+#include "store/store.h"
 #include "term/term.h"
 
 struct ask {
@@ -34,6 +35,8 @@ struct ask {
     struct sandbox *sandbox;
     struct llm *llm;
     struct conversation conversation;
+    struct store *store;     /* NULL: nothing is saved */
+    struct store_found from; /* the session that is continued; id NULL: a new one */
     struct agent *agent;
     bool chat;
     struct pipe *pipe; /* either this or the chat below */
@@ -58,6 +61,8 @@ static void on_event(void *ctx, const struct event *e)
         session_keep(&a->session);
     if (a->unsent)
         return;
+    if (a->store) /* first: what is shown as complete is saved */
+        store_event(a->store, e);
     if (a->pipe)
         pipe_event(a->pipe, e);
     else if (a->term)
@@ -114,12 +119,12 @@ static void on_sandbox_notice(void *ctx, bool detail, const char *line)
     notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
 }
 
-static void on_sandbox_phase(void *ctx, int phase)
+static void on_sandbox_phase(void *ctx, enum phase phase)
 {
     struct ask *a = ctx;
     struct event e = {.type = EVENT_PHASE,
                       .question = a->agent ? agent_question_number(a->agent) : 0,
-                      .phase = {.phase = (enum phase)phase}};
+                      .phase = {.phase = phase}};
 
     on_event(a, &e);
 }
@@ -230,6 +235,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,
         .color = c->color,
+        .render = c->render,
         .prompt = question_of(c),
         .prompt_is_stdin = c->operand_is_stdin,
         .stdin_mode = setup_stdin(c),
@@ -259,6 +265,7 @@ static int open_term(struct ask *a, struct error *err)
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,
         .color = c->color,
+        .render = c->render,
         .history_path = history,
         .greeting = greeting,
         .files = files_of(c),
@@ -334,11 +341,11 @@ static int open_rooms(struct ask *a, struct error *err)
     setup_sandbox(a->c, &so);
     so.session_dir = a->session.dir;
     so.out_dir = a->session.out_dir;
-    so.notice = on_sandbox_notice;
+    so.run.notice = on_sandbox_notice;
     so.up = on_sandbox_up;
     so.phase = on_sandbox_phase;
     so.terminal = on_terminal;
-    so.notice_ctx = a;
+    so.run.notice_ctx = so.ctx = a;
     a->sandbox = sandbox_new(&so, a->loop);
     if (sandbox_claim(a->sandbox, err) < 0)
         return -1;
@@ -363,13 +370,54 @@ static int open_rooms(struct ask *a, struct error *err)
     if (!a->llm)
         return -1;
     setup_agent(a->c, &ao);
-    ao.memory = sandbox_options(a->sandbox)->memory; /* that of a named sandbox that already runs */
-    ao.data_size = sandbox_options(a->sandbox)->data_size;
+    ao.memory = sandbox_options(a->sandbox)->run.memory; /* that of a named sandbox that already runs */
+    ao.data_size = sandbox_options(a->sandbox)->run.data_size;
     ao.prompts = &a->prompts;
     ao.chat = a->chat;
     const struct agent_rooms rooms = {a->llm, a->sandbox, &a->conversation, a->loop, on_event, a};
     a->agent = agent_new(&ao, &rooms);
     return 0;
+}
+
+static void on_store_notice(void *ctx, const char *line)
+{
+    notice(ctx, NOTICE_WARNING, line);
+}
+
+static void saved_options(struct ask *a, struct saved_options *o)
+{
+    *o = (struct saved_options){.config = a->c,
+                                .session = &a->session,
+                                .from = &a->from,
+                                .conversation = &a->conversation,
+                                .loop = a->loop,
+                                .notice = on_store_notice,
+                                .ctx = a};
+}
+
+static int open_saved(struct ask *a, struct error *err)
+{
+    bool same = a->from.id && a->c->save && !saved_busy(a->from.writer);
+    struct saved_options o;
+
+    if (session_open(&a->session, a->c, same ? a->from.id : NULL, err) < 0)
+        return -1;
+    saved_options(a, &o);
+    return a->unsent ? 0 : saved_open(&o, &a->store, err);
+}
+
+static void tell_continued(struct ask *a)
+{
+    autofree char *user = NULL, *model = NULL;
+    struct saved_options o;
+
+    if (!a->from.id)
+        return;
+    saved_options(a, &o);
+    saved_lines(&o, &user, &model);
+    notice(a, NOTICE_INFO, user);
+    if (model)
+        agent_tell(a->agent, model);
 }
 
 static void begin(struct ask *a)
@@ -394,6 +442,7 @@ static void begin(struct ask *a)
         notice(a, NOTICE_WARNING, a->c->said);
     if (a->found)
         notice(a, NOTICE_INFO, a->found);
+    tell_continued(a);
     tell_known(a);
     if (a->endpoint.unbound)
         notice(a, NOTICE_DETAIL, a->endpoint.unbound);
@@ -418,13 +467,13 @@ static int ask(struct ask *a, int closed, struct error *err)
 {
     int status;
 
-    if (setup_name_check(a->c, err) < 0)
+    if (saved_find(a->c, &a->from, err) < 0 || setup_name_check(a->c, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;
     if (!a->chat && open_pipe(a, closed, err) < 0)
         return -1;
-    if (choose_model(a, err) < 0 || session_open(&a->session, a->c, err) < 0)
+    if (choose_model(a, err) < 0 || open_saved(a, err) < 0)
         return -1;
     if (open_rooms(a, err) < 0 || (a->chat && open_term(a, err) < 0))
         return -1;
@@ -441,6 +490,8 @@ static void release(struct ask *a)
     agent_free(a->agent);
     sandbox_free(a->sandbox);
     llm_free(a->llm);
+    store_free(a->store);
+    store_found_release(&a->from);
     conversation_release(&a->conversation);
     pipe_free(a->pipe);
     term_free(a->term);

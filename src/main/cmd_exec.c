@@ -337,12 +337,12 @@ static int with_session(struct exec *x, struct error *err)
     if (setup_name_check(c, err) < 0)
         return -1;
     setup_sandbox(c, &o);
-    if (!o.name)
-        o.snapshots = false; /* no later cell could need a snapshot */
-    o.notice = on_notice;
+    if (!o.run.name)
+        o.run.snapshots = false; /* no later cell could need a snapshot */
+    o.run.notice = on_notice;
     o.up = on_up;
     o.terminal = on_terminal;
-    o.notice_ctx = x;
+    o.run.notice_ctx = o.ctx = x;
     if (c->dry_run) {
         o.session_dir = "/tmp";
         return dry_run(&o, err);
@@ -351,7 +351,7 @@ static int with_session(struct exec *x, struct error *err)
         || inputs_open(&x->inputs, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
         || take_data(x, err) < 0)
         return -1;
-    if (session_open(&x->session, c, err) == 0) {
+    if (session_open(&x->session, c, NULL, err) == 0) {
         if (x->session.dir_lost)
             on_notice(x, false, x->session.dir_lost);
         o.session_dir = x->session.dir;

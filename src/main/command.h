@@ -29,6 +29,7 @@ int cmd_gc(struct config *c, int closed);
 int cmd_models(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);
+int cmd_sessions(struct config *c, int closed);
 int cmd_debug_reply(struct config *c, int closed);
 /* words: those behind the program's name, the last unfinished */
 int cmd_complete(char *const *words, size_t n);
@@ -134,13 +135,36 @@ struct session {
     char *out_dir; /* the folder of --out, created; or NULL */
     bool keep;     /* session_keep() was called */
 };
-/* Returns -1 if the folder of --out cannot be made, or no descriptors are left; if only dir fails, the
- * session goes on. */
-int session_open(struct session *s, const struct config *c, struct error *err);
+/* id: of an earlier session, whose folder goes on if it is still there; or NULL. Returns -1 if the folder of
+ * --out cannot be made, or no descriptors are left; if only dir fails, the session goes on. */
+int session_open(struct session *s, const struct config *c, const char *id, struct error *err);
 /* The same for the cache, if only that is lost; or NULL. The caller frees it. */
 char *session_cache_lost(const struct session *s);
 /* The user was told of something in the folder: keep it, whatever happens to us. */
 void session_keep(struct session *s);
 void session_close(struct session *s); /* removes the folder unless it is kept */
+
+/* saved.c: the store of sessions, for those who connect it. */
+struct conversation;
+struct store;
+struct store_found;
+char *saved_place(void); /* the folder of its database; NULL: there is no home. The caller frees */
+/* What -c or -r means; from->id NULL: neither was given. It may set the name of the sandbox in c. */
+int saved_find(struct config *c, struct store_found *from, struct error *err);
+bool saved_good_id(const char *id);  /* is it one that session.c can have made? */
+bool saved_busy(const char *writer); /* does another program write to that session? */
+struct saved_options {
+    const struct config *config;
+    const struct session *session;
+    const struct store_found *from;
+    struct conversation *conversation;
+    struct loop *loop;
+    void (*notice)(void *ctx, const char *line);
+    void *ctx;
+};
+/* *store is NULL where nothing is saved. -1: the session cannot be continued. */
+int saved_open(const struct saved_options *o, struct store **store, struct error *err);
+/* What the user, and the model (or NULL), are told when a session continues. The caller frees both. */
+void saved_lines(const struct saved_options *o, char **user, char **model);
 
 #endif

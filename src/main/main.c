@@ -21,6 +21,7 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_MODELS] = cmd_models,
     [COMMAND_PS] = cmd_ps,
     [COMMAND_RM] = cmd_rm,
+    [COMMAND_SESSIONS] = cmd_sessions,
 };
 
 /* Our memory holds keys: allow no core file, and no ptrace by other programs of this user. */

@@ -111,7 +111,21 @@ static char *what_is_lost(const struct session *s, const struct error *why)
                      disk_remedy(why->code));
 }
 
-int session_open(struct session *s, const struct config *c, struct error *err)
+/* The folder of an earlier session is the user's: it stays. */
+static bool take_dir(struct session *s, const char *sessions)
+{
+    autofree char *dir = xasprintf("%s/%s", sessions, s->id);
+    autoclose int fd = place_folder(dir, false, NULL);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077))
+        return false;
+    s->dir = steal(&dir);
+    s->keep = true;
+    return true;
+}
+
+int session_open(struct session *s, const struct config *c, const char *id, struct error *err)
 {
     autofree char *sessions = xdg_path(XDG_STATE, "sessions");
     struct error why = {0};
@@ -120,8 +134,10 @@ int session_open(struct session *s, const struct config *c, struct error *err)
     if (make_out_dir(s, c, err) < 0)
         return -1;
     make_id(s->id, sizeof s->id);
+    if (id && strlen(id) < sizeof s->id)
+        snprintf(s->id, sizeof s->id, "%s", id);
     autoclose int folder = sessions ? place_folder(sessions, true, &why) : -1;
-    if (folder < 0 || make_dir(s, sessions, &why) < 0)
+    if (folder < 0 || (!(id && take_dir(s, sessions)) && make_dir(s, sessions, &why) < 0))
         s->dir_lost = what_is_lost(s, &why);
     if (!s->dir_lost || !fd_none_left(why.code))
         return 0;

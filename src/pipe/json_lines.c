@@ -343,6 +343,8 @@ int json_lines_event(struct json_lines *j, const struct event *e)
         return write_done(j, e);
     case EVENT_SESSION_END:
         return write_session_end(j, e);
+    case EVENT_QUESTION:
+    case EVENT_RESET:
     case EVENT_PHASE:
     case EVENT_REASONING:
     case EVENT_REPLY_END:

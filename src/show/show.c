@@ -210,6 +210,8 @@ void show_event(struct show *s, const struct event *e)
         if (e->reply_end.kind == REPLY_THOUGHTS)
             show_line(s, NOTICE_INFO, "The text above was the model's reasoning; the answer follows.");
         break;
+    case EVENT_QUESTION:
+    case EVENT_RESET:
     case EVENT_TEXT:
     case EVENT_SESSION_END:
         break;

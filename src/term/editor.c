@@ -7,8 +7,6 @@
 #include "term/editor.h"
 
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <readline/history.h>
 #include <readline/readline.h>
 
 #include "base/buf.h"
@@ -29,6 +28,7 @@
 #include "base/slow_read.h"
 #include "base/utf8.h"
 #include "show/show.h"
+#include "term/bindings.h"
 #include "term/keys.h"
 #include "term/modes.h"
 #include "term/pastes.h"
@@ -55,6 +55,7 @@ struct editor {
     char queue[8]; /* what readline may read now */
     size_t queued;
     struct pastes pastes;
+    char *preset; /* what the next line begins with, or NULL */
     bool active, done, hidden;
     enum editor_end end;
     char *line;
@@ -180,6 +181,27 @@ static char **complete(const char *text, int start, int end)
     return c.words ? rl_completion_matches(text, next_word) : NULL;
 }
 
+/* Leave the line on the screen as it is, with the cursor behind it. */
+static void forget_line(void)
+{
+    rl_free_line_state();
+    rl_point = rl_end;
+    rl_redisplay();
+    rl_replace_line("", 1);
+}
+
+static int on_outside(int count, int key)
+{
+    struct editor *e = the_editor;
+
+    (void)count, (void)key;
+    e->line = xstrdup(rl_line_buffer);
+    e->end = EDITOR_OUTSIDE;
+    e->done = true;
+    forget_line();
+    return 0;
+}
+
 static void setup_readline(void)
 {
     rl_readline_name = "sandpiper";
@@ -196,22 +218,13 @@ static void setup_readline(void)
     rl_attempted_completion_function = complete;
     rl_completion_query_items = -1;
     rl_completer_word_break_characters = " \t\n"; /* a model's name may contain any other character */
+    rl_add_defun("edit-and-execute-command", on_outside, -1); /* bash's name, for ~/.inputrc */
     /* reads ~/.inputrc; its settings stay, except those set below */
     rl_initialize();
+    bind_keys(on_outside);
     rl_variable_bind("enable-bracketed-paste", "off");
     rl_variable_bind("page-completions", "off");
     rl_variable_bind("blink-matching-paren", "off");
-}
-
-/* We use UTF-8 in any locale. readline reads the locale from the environment again for each line, so set it
- * there too. */
-static void setup_locale(void)
-{
-    setlocale(LC_CTYPE, "");
-    if (strcmp(nl_langinfo(CODESET), "UTF-8") == 0)
-        return;
-    if (setlocale(LC_CTYPE, "C.UTF-8"))
-        setenv("LC_ALL", "C.UTF-8", 1);
 }
 
 static void on_reply(void *ctx, const char *reply, size_t len)
@@ -245,7 +258,7 @@ struct editor *editor_new(struct loop *loop,
     e->keys.reply = on_reply;
     e->keys.ctx = e;
     the_editor = e;
-    setup_locale();
+    set_locale();
     setup_readline();
     modes_set(MODES_WAITING);
     return e;
@@ -283,8 +296,10 @@ void editor_hear(struct editor *e, int ms)
         if (left > 0 && !loop_check(e->loop))
             loop_poll(e->loop, STDIN_FILENO, POLLIN, (int)left);
         n = poll(&in, 1, 0) > 0 ? read(STDIN_FILENO, bytes, sizeof bytes) : 0;
+        e->keys.ahead = true;
         if (n > 0)
             keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
+        e->keys.ahead = false;
     }
 }
 
@@ -307,6 +322,7 @@ void editor_free(struct editor *e)
     keys_release(&e->keys);
     pastes_release(&e->pastes);
     free(e->line);
+    free(e->preset);
     free(e);
     the_editor = NULL;
 }
@@ -346,50 +362,58 @@ static void say_cut(struct editor *e)
     editor_show(e);
 }
 
-static void insert_paste(struct editor *e, const struct key *key)
+static void insert_text(const char *text)
 {
-    autofree char *text = pastes_add(&e->pastes, buf_str(key->paste), key->paste->len);
-
     if (rl_end + (int)strlen(text) > LINE_MAX_BYTES)
         return;
     rl_begin_undo_group();
     rl_insert_text(text);
     rl_end_undo_group();
     rl_redisplay();
-    if (key->cut)
-        say_cut(e);
+}
+
+/* A long text is shown as a mark. */
+static void insert(struct editor *e, const char *s, size_t len)
+{
+    autofree char *text = pastes_add(&e->pastes, s, len);
+
+    insert_text(text);
 }
 
 static void clear_line(struct editor *e)
 {
     rl_callback_sigcleanup(); /* leave a search or a key sequence */
-    rl_free_line_state();
-    rl_point = rl_end;
-    rl_redisplay();
-    rl_replace_line("", 1);
-    put("^C\n");
-    e->end = EDITOR_CLEARED;
+    e->end = rl_end ? EDITOR_CLEARED : EDITOR_NOTHING;
     e->done = true;
+    forget_line();
+    put("^C\n");
+}
+
+static void play(struct editor *e)
+{
+    while (e->queued > 0 && !e->done)
+        rl_callback_read_char();
+    e->queued = 0;
 }
 
 static void feed_readline(struct editor *e, const struct key *key)
 {
-    if (key->n == 1 && key->bytes[0] == CTRL_C) {
-        clear_line(e);
+    unsigned char c = (unsigned char)key->bytes[0];
+
+    if (c == CTRL_C || c == CTRL_Z || (rl_end >= LINE_MAX_BYTES && c >= ' ' && c != 0x7f)) {
+        play(e);
+        if (c == CTRL_C)
+            clear_line(e);
+        else if (c == CTRL_Z)
+            suspend(e);
         return;
     }
-    if (key->n == 1 && key->bytes[0] == CTRL_Z) {
-        suspend(e);
+    memcpy(e->queue + e->queued, key->bytes, key->n);
+    e->queued += key->n;
+    /* In vi mode readline takes an ESC with nothing behind it for the key of that name. */
+    if (e->queued == 1 && e->queue[0] == '\033' && e->keys.raw.len > 0)
         return;
-    }
-    if (rl_end >= LINE_MAX_BYTES && key->n >= 1 && (unsigned char)key->bytes[0] >= ' '
-        && key->bytes[0] != 0x7f)
-        return;
-    memcpy(e->queue, key->bytes, key->n);
-    e->queued = key->n;
-    while (e->queued > 0 && !e->done)
-        rl_callback_read_char();
-    e->queued = 0;
+    play(e);
 }
 
 static void drain(struct editor *e)
@@ -397,12 +421,18 @@ static void drain(struct editor *e)
     while (!e->done) {
         struct key key = keys_next(&e->keys, clock_ms());
 
+        if (key.kind != KEY_CHAR)
+            play(e);
         if (key.kind == KEY_NONE)
             break;
-        if (key.kind == KEY_PASTE)
-            insert_paste(e, &key);
-        else
+        if (key.kind == KEY_CHAR)
             feed_readline(e, &key);
+        else if (key.kind == KEY_NEWLINE)
+            insert_text("\n");
+        else
+            insert(e, buf_str(key.paste), key.paste->len);
+        if (key.kind == KEY_PASTE && key.cut)
+            say_cut(e);
     }
 }
 
@@ -460,6 +490,24 @@ static void take_line(struct editor *e, struct buf *line)
     pastes_release(&e->pastes);
 }
 
+void editor_preset(struct editor *e, const char *text, size_t len)
+{
+    free(e->preset);
+    e->preset = xmemdup0(text, len);
+}
+
+/* What was typed while nobody read it: whole lines are messages of their own. */
+static void take_typed_ahead(struct editor *e)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+
+    e->keys.ahead = true;
+    drain(e);
+    while (!e->done && poll(&in, 1, 0) > 0)
+        on_input(e, in.revents);
+    e->keys.ahead = false;
+}
+
 enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *line)
 {
     if (loop_fatal(e->loop))
@@ -467,11 +515,15 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     loop_arm(e->loop); /* the Ctrl-C that ended the last question does not concern this line */
     e->done = false;
     e->active = true;
+    using_history(); /* Up begins with the latest line again */
     rl_callback_handler_install(prompt, on_line);
     tell_size();
     send_query(e);
+    if (e->preset)
+        insert(e, e->preset, strlen(e->preset));
+    free(steal(&e->preset));
     loop_watch(e->loop, STDIN_FILENO, POLLIN, on_input, e);
-    drain(e); /* keys typed ahead */
+    take_typed_ahead(e);
     while (!e->done) {
         loop_wait(e->loop, wait_ms(e));
         if (!e->done)

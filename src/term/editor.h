@@ -15,6 +15,8 @@ struct loop;
 enum editor_end {
     EDITOR_LINE,    /* a line was entered */
     EDITOR_CLEARED, /* Ctrl-C */
+    EDITOR_NOTHING, /* Ctrl-C on an empty line */
+    EDITOR_OUTSIDE, /* Ctrl-X Ctrl-E: the line is to be edited by another program */
     EDITOR_EOF,     /* Ctrl-D on an empty line, or the terminal is gone */
     EDITOR_FATAL,   /* SIGTERM, SIGHUP */
 };
@@ -31,7 +33,11 @@ struct editor *editor_new(struct loop *loop,
                           struct error *err);
 void editor_free(struct editor *e); /* restores the terminal's modes */
 
+/* Enter makes a new line while the text ends in a backslash, which is dropped, or is an open block
+ * (message.h); Alt-Enter always does. */
 enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *line);
+/* The next editor_read begins with this text. */
+void editor_preset(struct editor *e, const char *text, size_t len);
 /* Ask the terminal what it can do: query is written once the first prompt stands, so that the prompt does not
  * wait, and each of its replies goes to heard, which returns true for the last one. Nothing is copied. */
 struct editor_query {

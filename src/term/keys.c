@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "chat/conversation.h"
@@ -10,6 +11,21 @@
 
 #define MARK 6
 static const char begin_mark[] = "\033[200~", end_mark[] = "\033[201~";
+
+/* Sequences that mean something to us, before readline sees them. */
+static const struct {
+    const char *bytes;
+    enum key_kind kind;
+} marks[] = {
+    {begin_mark, KEY_PASTE},
+    {"\033\r", KEY_NEWLINE}, /* Alt-Enter */
+    {"\033\n", KEY_NEWLINE},
+    /* Shift-Enter and Alt-Enter, from terminals that tell them apart */
+    {"\033[13;2u", KEY_NEWLINE},
+    {"\033[13;3u", KEY_NEWLINE},
+    {"\033[27;2;13~", KEY_NEWLINE},
+    {"\033[27;3;13~", KEY_NEWLINE},
+};
 
 void keys_init(struct keys *k)
 {
@@ -62,11 +78,20 @@ static void take_replies(struct keys *k)
     }
 }
 
+static bool is_line_end(char c)
+{
+    return c == '\r' || c == '\n';
+}
+
 void keys_feed(struct keys *k, const char *bytes, size_t len, int64_t now)
 {
     buf_add(&k->raw, bytes, len);
     k->last = now;
     take_replies(k);
+    if (k->ahead || k->pasting || k->raw.len < BURST_MIN || memmem(k->raw.data, k->raw.len, begin_mark, MARK))
+        return;
+    for (size_t i = 0; i + 1 < k->raw.len && !k->pasting; i++)
+        k->pasting = k->burst = is_line_end(k->raw.data[i]) && !is_line_end(k->raw.data[i + 1]);
 }
 
 /* Number of bytes at the end of s that begin mark. */
@@ -102,25 +127,25 @@ static struct key paste_done(struct keys *k, bool unended)
     scrub_feed(&scrub, buf_str(&k->paste), k->paste.len, &k->clean);
     scrub_end(&scrub, &k->clean);
     buf_release(&k->paste);
-    k->pasting = k->cut = false;
+    k->pasting = k->cut = k->burst = false;
     return key;
 }
 
 static struct key paste_next(struct keys *k, int64_t now)
 {
-    const char *end = k->raw.len ? memmem(k->raw.data, k->raw.len, end_mark, MARK) : NULL;
+    const char *end = k->raw.len && !k->burst ? memmem(k->raw.data, k->raw.len, end_mark, MARK) : NULL;
 
     if (end) {
         paste_add(k, (size_t)(end - k->raw.data));
         buf_drop(&k->raw, MARK);
         return paste_done(k, false);
     }
-    if (now - k->last >= PASTE_MS) {
+    if (now - k->last >= (k->burst ? BURST_MS : PASTE_MS)) {
         paste_add(k, k->raw.len);
-        return paste_done(k, true);
+        return paste_done(k, !k->burst);
     }
     if (k->raw.len)
-        paste_add(k, k->raw.len - begun(k->raw.data, k->raw.len, end_mark));
+        paste_add(k, k->raw.len - (k->burst ? 0 : begun(k->raw.data, k->raw.len, end_mark)));
     return (struct key){0};
 }
 
@@ -133,35 +158,51 @@ static struct key take(struct keys *k, size_t n)
     return key;
 }
 
+/* The mark that raw begins with, or countof(marks). *more: it may become one with the bytes to come. */
+static size_t mark_of(const struct keys *k, bool *more)
+{
+    size_t i;
+
+    *more = false;
+    for (i = 0; i < countof(marks); i++) {
+        size_t n = strlen(marks[i].bytes);
+
+        if (k->raw.len >= n && !memcmp(k->raw.data, marks[i].bytes, n))
+            break;
+        *more |= k->raw.len < n && !memcmp(k->raw.data, marks[i].bytes, k->raw.len);
+    }
+    return i;
+}
+
 struct key keys_next(struct keys *k, int64_t now)
 {
     while (!k->pasting && k->raw.len > 0) {
-        size_t len = k->raw.len;
+        bool more, waiting = now - k->last < ESCAPE_MS;
+        size_t mark = mark_of(k, &more);
         uint32_t cp;
         int n;
 
-        if (len >= MARK && !memcmp(k->raw.data, begin_mark, MARK)) {
-            buf_drop(&k->raw, MARK);
+        if (mark < countof(marks)) {
+            buf_drop(&k->raw, strlen(marks[mark].bytes));
+            if (marks[mark].kind != KEY_PASTE)
+                return (struct key){.kind = marks[mark].kind};
             buf_clear(&k->paste);
             k->pasting = true;
             break;
         }
-        int reply = reply_length(k->raw.data, len);
+        int reply = reply_length(k->raw.data, k->raw.len);
         if (reply == REPLY_BEGUN) {
             if (now - k->last < REPLY_MS)
                 return (struct key){0};
-            buf_drop(&k->raw, len);
+            buf_drop(&k->raw, k->raw.len);
             break;
         }
-        if (reply == REPLY_MAYBE || (len < MARK && !memcmp(k->raw.data, begin_mark, len))) {
-            if (now - k->last < ESCAPE_MS)
-                return (struct key){0};
-            return take(k, 1);
-        }
-        n = utf8_decode(k->raw.data, len, &cp);
+        if (more || reply == REPLY_MAYBE)
+            return waiting ? (struct key){0} : take(k, 1);
+        n = utf8_decode(k->raw.data, k->raw.len, &cp);
         if (n > 0)
             return take(k, (size_t)n);
-        if (n == 0 && now - k->last < ESCAPE_MS)
+        if (n == 0 && waiting)
             return (struct key){0};
         buf_drop(&k->raw, 1); /* not a character: dropped, since an editor would draw it wrong */
     }
@@ -171,7 +212,7 @@ struct key keys_next(struct keys *k, int64_t now)
 int64_t keys_deadline(const struct keys *k)
 {
     if (k->pasting)
-        return k->last + PASTE_MS;
+        return k->last + (k->burst ? BURST_MS : PASTE_MS);
     if (!k->raw.len)
         return -1;
     return k->last + (reply_length(k->raw.data, k->raw.len) == REPLY_BEGUN ? REPLY_MS : ESCAPE_MS);

@@ -1,10 +1,12 @@
-/* keys.h - turns a terminal's bytes into characters, whole pastes, and the terminal's own replies.
+/* keys.h - turns a terminal's bytes into characters, whole pastes, Alt-Enter, which is a new line in any
+ * editing mode, and the terminal's own replies.
  *
  * With bracketed paste on, a terminal sends ESC[200~ before and ESC[201~ after pasted text. Hostile text
  * could hang an editor that waits for the second mark, so pastes are handled here: at most 1 MiB, and ended
- * after one second without a byte. Replies (show/graphics.h) are taken out wherever they stand, asked for or
- * not: none is ever taken for something typed. Knows nothing of readline; the caller passes the time
- * (clock_ms).
+ * after one second without a byte. A terminal without bracketed paste sends many bytes at once with line ends
+ * among them: that is a paste too, ended by a short silence. Replies (show/graphics.h) are taken out wherever
+ * they stand, asked for or not: none is ever taken for something typed. Knows nothing of readline; the caller
+ * passes the time (clock_ms).
  */
 #ifndef TERM_KEYS_H
 #define TERM_KEYS_H
@@ -16,10 +18,12 @@
 #include "base/buf.h"
 
 #define PASTE_MS  1000 /* without a byte, inside a paste */
+#define BURST_MS  100  /* the same in a paste without marks */
+#define BURST_MIN 24   /* bytes in one read; fewer are keys that a slow line delivered together */
 #define ESCAPE_MS 50   /* a lone ESC key, or the beginning of a mark? */
 #define REPLY_MS  1000 /* without a byte, inside a reply; what came of it is dropped then */
 
-enum key_kind { KEY_NONE, KEY_CHAR, KEY_PASTE };
+enum key_kind { KEY_NONE, KEY_CHAR, KEY_PASTE, KEY_NEWLINE };
 
 struct key {
     enum key_kind kind;
@@ -34,6 +38,9 @@ struct key {
 struct keys {
     struct buf raw, paste, clean;
     bool pasting, cut;
+    bool burst; /* the paste has no marks */
+    /* set by the caller while it feeds what was typed before it read: never a paste without marks */
+    bool ahead;
     int64_t last;                                            /* time of the latest byte */
     void (*reply)(void *ctx, const char *reply, size_t len); /* gets each whole reply; or NULL */
     void *ctx;

@@ -24,7 +24,7 @@ static const int deadly[] = {
 static struct {
     struct termios before, now;
     bool open;
-    volatile sig_atomic_t marking, continued;
+    volatile sig_atomic_t marking, continued, lent;
     struct sigaction was[countof(deadly)], was_stop, was_continue;
 } terminal;
 
@@ -55,7 +55,7 @@ static void say(const char *marks)
 
 static void apply(const struct termios *t, const char *marks)
 {
-    if (in_background())
+    if (terminal.lent || in_background())
         return;
     while (tcsetattr(STDIN_FILENO, TCSANOW, t) < 0 && errno == EINTR)
         ;
@@ -70,6 +70,8 @@ static void on_deadly(int signal, siginfo_t *info, void *context)
                  && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL);
 
     (void)context;
+    if (signal == SIGQUIT && terminal.lent) /* from the keyboard, for the program that has the terminal */
+        return;
     apply(&terminal.before, marks_off);
     for (size_t i = 0; i < countof(deadly); i++)
         if (deadly[i] == signal)
@@ -182,7 +184,7 @@ void modes_set(enum modes modes)
 {
     struct termios t = terminal.before;
 
-    if (modes != MODES_BEFORE) {
+    if (modes == MODES_EDITING || modes == MODES_WAITING) {
         t.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
         t.c_cc[VMIN] = 1;
         t.c_cc[VTIME] = 0;
@@ -192,6 +194,7 @@ void modes_set(enum modes modes)
         t.c_cc[VINTR] = t.c_cc[VQUIT] = t.c_cc[VSUSP] = _POSIX_VDISABLE;
     }
     terminal.now = t;
+    terminal.lent = modes == MODES_LENT;
     while (tcsetattr(STDIN_FILENO, TCSANOW, &t) < 0 && errno == EINTR)
         ;
 }

@@ -1,5 +1,5 @@
-/* modes.h - switches the terminal between three modes: as it was before the program, for editing, for
- * waiting. The first is restored whatever ends or stops the program: exit, Ctrl-Z, a crash. There is one
+/* modes.h - switches the terminal between modes: as it was before the program, for editing, for waiting. The
+ * first is restored whatever ends or stops the program: exit, Ctrl-Z, a crash. There is one
  * terminal, so there is no handle.
  */
 #ifndef TERM_MODES_H
@@ -13,6 +13,8 @@ enum modes {
     MODES_BEFORE,
     /* every key is a byte, so that a Ctrl-C inside a paste is not a signal that discards the rest */
     MODES_EDITING,
+    /* as before, and left alone by our signal handlers: another program of our process group has it */
+    MODES_LENT,
     MODES_WAITING, /* Ctrl-C is a signal; what is typed is kept for the next line and not echoed */
 };
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/argv.h"
 #include "base/buf.h"
 #include "base/inputs.h"
 #include "chat/event.h"
@@ -24,8 +25,11 @@ struct term {
     struct buf terminal_query; /* what the terminal is asked about figures */
     struct editor_query query;
     char *greeting, *system;
-    char *prompt, *more;
+    char *prompt;
     bool leaving;              /* /exit was given */
+    unsigned nothings;         /* how often in a row Ctrl-C was pressed at an empty prompt */
+    bool lent;                 /* another program has the terminal, */
+    struct argv held;          /* while its notices wait here */
     bool own;                  /* the running cell is the user's own, so its code is not shown */
     char *stopped;             /* what happened to the code that Ctrl-C ended; NULL: it ended none */
     enum question_status last; /* of the last question */
@@ -42,6 +46,8 @@ void term_say_error(struct term *t, const struct error *err);
 void term_print(struct term *t, const char *text, size_t len);
 void term_ask(struct term *t, const char *question, size_t len);
 void term_after_question(struct term *t, enum question_status status);
+/* Let the user edit text with a program of their own (outside.h). */
+int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err);
 /* Run code of the user's own and show what it does. */
 void term_run_code(struct term *t, const char *code);
 

@@ -19,6 +19,8 @@
 #include "show/show.h"
 #include "term/commands.h"
 #include "term/editor.h"
+#include "term/message.h"
+#include "term/outside.h"
 #include "term/private.h"
 
 static bool on_reply(void *ctx, const char *reply, size_t len)
@@ -69,13 +71,13 @@ static void open_screen(struct term *t)
 
     t->show = show_new(&so);
     t->text = show_text_new(1, true, t->loop);
+    show_text_render(t->text, t->o.render, t->o.color);
     if (isatty(2))
         show_share(t->show, t->text);
     if (so.terminal && so.decoder && !so.quiet)
         ask_terminal(t);
     /* \001 and \002 mark for readline what takes no column */
     t->prompt = xstrdup(colour ? "\001\033[1m\002>\001\033[0m\002 " : "> ");
-    t->more = xstrdup(colour ? "\001\033[2m\002...\001\033[0m\002 " : "... ");
 }
 
 struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err)
@@ -114,7 +116,7 @@ void term_free(struct term *t)
     free(t->system);
     free(t->stopped);
     free(t->prompt);
-    free(t->more);
+    argv_release(&t->held);
     free(t);
 }
 
@@ -146,6 +148,11 @@ void term_event(void *ctx, const struct event *e)
     struct event own = *e;
     struct cell_result r;
 
+    if (t->lent) { /* another program draws on the screen */
+        if (e->type == EVENT_NOTICE && e->notice.level != NOTICE_DETAIL)
+            argv_push(&t->held, e->notice.text);
+        return;
+    }
     editor_hide(t->editor); /* news of the sandbox may come while a line is typed */
     if (e->type == EVENT_TEXT) {
         text_written(t, show_text_feed(t->text, e->text.text, e->text.len));
@@ -185,8 +192,7 @@ void term_sayf(struct term *t, enum notice_level level, const char *format, ...)
 
 void term_print(struct term *t, const char *text, size_t len)
 {
-    text_written(t, show_text_feed(t->text, text, len));
-    text_written(t, show_text_end(t->text));
+    text_written(t, show_text_verbatim(t->text, text, len));
 }
 
 void term_say_error(struct term *t, const struct error *err)
@@ -196,46 +202,34 @@ void term_say_error(struct term *t, const struct error *err)
     term_say(t, NOTICE_ERROR, message);
 }
 
-/* Three double quotes alone on a line. */
-static bool is_fence(const char *line)
+/* The user's own editor ($EDITOR) on the line that is being typed. */
+static void edit_outside(struct term *t, struct buf *line)
 {
-    line += strspn(line, " \t");
-    return !strncmp(line, "\"\"\"", 3) && line[3 + strspn(line + 3, " \t")] == '\0';
+    struct error err = {0};
+
+    if (term_edit(t, ".md", line, &err) < 0)
+        term_say_error(t, &err);
+    editor_preset(t->editor, buf_str(line), line->len);
 }
 
-/* Read the lines up to the closing quotes. */
-static enum editor_end read_block(struct term *t, struct buf *message)
+static void say_how_to_leave(struct term *t)
 {
-    struct buf line = BUF_INIT(QUESTION_MAX + 1);
-    enum editor_end end;
-
-    buf_clear(message);
-    while ((end = editor_read(t->editor, t->more, &line)) == EDITOR_LINE && !is_fence(buf_str(&line))) {
-        if (message->len)
-            buf_addch(message, '\n');
-        buf_add(message, buf_str(&line), line.len);
-        buf_clear(&line);
-    }
-    buf_release(&line);
-    return end;
+    if (++t->nothings == 2)
+        term_say(t, NOTICE_INFO, "To leave: Ctrl-D, or /exit");
 }
 
-/* Read a message: a line, continued while it ends in a backslash, or a block between lines of three double
- * quotes.
- */
-static enum editor_end read_message(struct term *t, struct buf *message)
+int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err)
 {
-    enum editor_end end;
+    int r;
 
-    buf_clear(message);
-    end = editor_read(t->editor, t->prompt, message);
-    if (end == EDITOR_LINE && is_fence(buf_str(message)))
-        return read_block(t, message);
-    while (end == EDITOR_LINE && message->len > 0 && message->data[message->len - 1] == '\\') {
-        message->data[message->len - 1] = '\n';
-        end = editor_read(t->editor, t->more, message);
-    }
-    return end;
+    t->lent = true;
+    r = outside_edit(t->loop, suffix, text, err);
+    t->lent = false;
+    loop_arm(t->loop);
+    for (size_t i = 0; i < t->held.n; i++)
+        term_say(t, NOTICE_INFO, t->held.v[i]);
+    argv_release(&t->held);
+    return r;
 }
 
 static bool blank(const char *s)
@@ -330,17 +324,21 @@ void term_run_code(struct term *t, const char *code)
 }
 
 /* A command, a line of Python, or a question. */
-static void obey(struct term *t, const struct buf *message)
+static void obey(struct term *t, const struct buf *line)
 {
-    const char *line = buf_str(message);
+    struct buf message autorelease(buf_release) = BUF_INIT(QUESTION_MAX);
+    bool block = message_take(buf_str(line), &message);
 
-    if (message->full)
+    if (blank(buf_str(&message)))
+        return;
+    history_append(&t->history, buf_str(line));
+    if (line->full)
         term_sayf(t, NOTICE_ERROR, "the question was not asked: it is longer than 1 MiB; %s",
                   remedy(REMEDY_ADD_FILE, true));
-    else if (*line == '!')
-        term_run_code(t, line + 1);
-    else if (!command_obey(t, line))
-        term_ask(t, line, message->len);
+    else if (!block && *buf_str(line) == '!')
+        term_run_code(t, buf_str(line) + 1);
+    else if (block || !command_obey(t, buf_str(line)))
+        term_ask(t, buf_str(&message), message.len);
 }
 
 static void greet(struct term *t)
@@ -353,7 +351,7 @@ static void greet(struct term *t)
 
 int term_run(struct term *t, struct agent *a)
 {
-    struct buf message = BUF_INIT(QUESTION_MAX);
+    struct buf line autorelease(buf_release) = BUF_INIT(QUESTION_MAX);
 
     t->agent = a;
     t->leaving = false;
@@ -364,15 +362,19 @@ int term_run(struct term *t, struct agent *a)
 
         show_status(t->show, NULL); /* whatever the last command waited for */
         show_clear(t->show);
-        end = read_message(t, &message);
+        buf_clear(&line);
+        end = editor_read(t->editor, t->prompt, &line);
         if (end == EDITOR_EOF || end == EDITOR_FATAL)
             break;
-        if (end == EDITOR_CLEARED || blank(buf_str(&message)))
-            continue;
-        history_append(&t->history, buf_str(&message));
-        obey(t, &message);
+        if (end == EDITOR_NOTHING)
+            say_how_to_leave(t);
+        else
+            t->nothings = 0;
+        if (end == EDITOR_OUTSIDE)
+            edit_outside(t, &line);
+        else if (end == EDITOR_LINE)
+            obey(t, &line);
     }
-    buf_release(&message);
     editor_restore(t->editor);
     t->agent = NULL;
     return loop_fatal(t->loop) ? 143 : t->broken;

@@ -14,6 +14,7 @@ import tempfile
 import time
 from functools import lru_cache
 
+import event_schema
 import rootless
 
 TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -176,7 +177,10 @@ class Sandpiper:
             p.send_signal(signal.SIGABRT)
             out, err = p.communicate()
             raise AssertionError("it did not end within %d s: %r" % (timeout, Result("none", out or b"", err or b"", timeout, args)))
-        return Result(p.returncode, out or b"", err or b"", time.monotonic() - begin, args)
+        r = Result(p.returncode, out or b"", err or b"", time.monotonic() - begin, args)
+        if "--json" in args:
+            event_schema.check(r.out)
+        return r
 
     def chat(self, *args, env=None, size=(30, 100), timeout=30):
         """The program in a pseudo-terminal."""

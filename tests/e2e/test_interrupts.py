@@ -13,7 +13,7 @@ import pytest
 
 from conftest import BIN, make_sandpiper
 from raw_server import RawServer
-from test_chat import PLAIN, leave, start
+from chat_keys import PLAIN, leave, start
 from thread_chat import Chat
 
 MIB = 1 << 20

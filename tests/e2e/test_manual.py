@@ -8,6 +8,7 @@ import subprocess
 import pexpect
 import pytest
 
+import event_schema
 from conftest import BIN, TREE
 
 PAGE = open(os.path.join(TREE, "docs", "sandpiper.1")).read()
@@ -46,6 +47,29 @@ def test_every_event_is_in_the_page(sandpiper, serve):
     assert set(seen) == set(page), (sorted(seen), sorted(page))
     for kind in seen:
         assert seen[kind] == page[kind], kind
+
+
+def test_the_schema_and_help_json_have_what_the_page_has(bare):
+    import jsonschema
+    jsonschema.Draft202012Validator.check_schema(event_schema.SCHEMA)
+    page, text = items(), bare.run("help", "json").out
+    rows = re.findall(r"^(\w+) +(.*(?:\n {13}.*)*)", text[text.index("session  "):text.index("    sandpiper")], re.M)
+    told = {name: set(re.findall(r"\b[a-z_]+\b", re.sub(r": (a piece.*|of one request|the last line)", "", words))) for name, words in rows}
+    schema = {}
+    for name, event in event_schema.SCHEMA["$defs"].items():
+        own = event["properties"]
+        schema[name] = set(own) - {"type", "v", "question"} | set(own.get("usage", {}).get("properties", {}))
+        assert event["required"] == list(own), name
+    assert schema == page and told == page
+    assert [d["$ref"].rpartition("/")[2] for d in event_schema.SCHEMA["oneOf"]] == list(schema)
+
+
+def test_a_member_that_the_schema_lacks_is_seen():
+    line = {"type": "session_end", "v": 1, "question": 1, "exit_code": 0}
+    event_schema.check(json.dumps(line))
+    for bad in (dict(line, more=1), dict(line, exit_code="0"), dict(line, type="new"), {k: line[k] for k in ("type", "v", "question")}):
+        with pytest.raises(AssertionError):
+            event_schema.check(json.dumps(bad))
 
 
 def test_exit_codes_are_the_same_in_page_and_help(bare):
@@ -104,7 +128,8 @@ def test_completion(bare):
 
     flags = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("help", "all").out, re.M))
     assert len(flags) > 25 and complete("-") <= flags
-    assert flags - complete("-") <= {"--all", "--force", "--code", "--dry-run", "--status", "--header", "--offline"}
+    assert flags - complete("-") <= {"--all", "--force", "--code", "--dry-run", "--status", "--header", "--offline",
+                                        "--older", "--format", "--output"}
     assert complete("--mo") == {"--model"} and complete("-m x --mo") == {"--model"}
     assert complete("--sandbox d") == {"docker"} and complete("--sandbox=d") == {"docker"}
     assert complete("e") == {"exec"} and complete("-q --memory 2g e") == {"exec"}
@@ -114,7 +139,7 @@ def test_completion(bare):
         choices = re.search(r"one of (\S+),", bare.run(flag, "?", "q").err).group(1)
         assert complete(flag + " ") == set(choices.split("|")), flag
     commands = set(re.search("there are: (.*)", bare.run("help", "x").err).group(1).replace(",", "").split())
-    assert complete("help ") == commands and complete("") == commands - {"all"} | {"help"}
+    assert complete("help ") == commands and complete("") == commands - {"all", "json"} | {"help"}
     of_exec = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("exec", "--help").out, re.M))
     assert {"--dry-run", "--memory"} <= of_exec < flags and complete("exec -") == of_exec
     os.makedirs(os.path.join(bare.work, "folder"))

@@ -13,7 +13,7 @@ import pytest
 import rootless
 from conftest import make_sandpiper, need_engine
 from probes import session
-from test_chat import ask, leave, start
+from chat_keys import ask, leave, start
 from test_interrupts import one_shot
 
 BWRAP = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup", "--uid", "1000", "--gid", "1000",

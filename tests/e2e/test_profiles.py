@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from profiles import PROFILES, Refusal
-from test_chat import ask, leave, start
+from chat_keys import ask, leave, start
 
 # What each service may refuse once, and of which model. DeepSeek misses thoughts where there were none: of other models, of an interrupt.
 ONCE = {"mistral": [("stream_options", "m-native")], "deepseek": [("reasoning_content", "m-native")]}

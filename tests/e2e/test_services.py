@@ -8,7 +8,7 @@ import re
 import pytest
 
 from provider_rows import ROWS, SERVICES, filled, listed, mock, models_of, point, words
-from test_chat import ask, leave, start
+from chat_keys import ask, leave, start
 
 CALL = {"answer": {"calls": [{"code": "print(6 * 7)"}]}}
 ANSWER = {"expect": {"last": {"content": {"contains": "42"}}}, "answer": {"text": "It is 42."}}

@@ -83,7 +83,7 @@ def test_install_and_uninstall(tmp_path):
         return {os.path.relpath(os.path.join(d, f), tmp_path / "opt" / "x") for d, _, fs in os.walk(tmp_path) for f in fs}
 
     there = make("install")
-    assert there == {"bin/sandpiper", "share/man/man1/sandpiper.1", "share/bash-completion/completions/sandpiper",
+    assert there == {"bin/sandpiper", "share/man/man1/sandpiper.1", "share/sandpiper/events.schema.json", "share/bash-completion/completions/sandpiper",
                      "share/zsh/site-functions/_sandpiper", "share/fish/vendor_completions.d/sandpiper.fish"}
     program = tmp_path / "opt" / "x" / "bin" / "sandpiper"
     assert subprocess.run([program, "--version"], capture_output=True, text=True).stdout.startswith("sandpiper ")

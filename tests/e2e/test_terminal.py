@@ -10,7 +10,7 @@ import pexpect
 import pytest
 
 from conftest import BIN
-from test_chat import AT_PROMPT, PLAIN, leave, modes, said, start
+from chat_keys import AT_PROMPT, PLAIN, leave, modes, said, start
 
 WIDE = "\u4e2d\u6587\u5b57\u7b26 caf\u00e9 e\u0301 \U0001f426 "
 

@@ -13,6 +13,10 @@ static void take(struct keys *k, int64_t now, struct buf *out)
     while ((key = keys_next(k, now)).kind != KEY_NONE) {
         uint32_t cp;
 
+        if (key.kind == KEY_NEWLINE) {
+            buf_addch(out, '\n');
+            continue;
+        }
         if (key.kind == KEY_CHAR) {
             check(key.n >= 1 && key.n <= 4 && utf8_decode(key.bytes, key.n, &cp) == (int)key.n);
             buf_add(out, key.bytes, key.n);
@@ -35,6 +39,7 @@ static void play(const char *bytes, size_t len, uint32_t seed, bool cut, struct 
     struct keys k;
 
     keys_init(&k);
+    k.ahead = true; /* otherwise it matters how the bytes come */
     for (size_t i = 0; i < len;) {
         size_t n = cut ? fuzz_piece(&seed, len - i) : len - i;
 

@@ -143,6 +143,7 @@ static void pages_of_help(void **state)
         {"gc", FOR_CONFIG, 16},
         {"debug", FOR_REPLY, 24},
         {"models", FOR_CONFIG | FOR_MODELS, 30},
+        {"sessions", FOR_CONFIG | FOR_SESSIONS, 36},
     };
 
     (void)state;
@@ -168,7 +169,7 @@ static void pages_of_help(void **state)
         assert_in_range(lines, 5, rows[i].most);
         buf_release(&page_of);
     }
-    assert_null(help_find("sessions"));
+    assert_null(help_find("serve"));
 }
 
 static void every_provider_is_in_the_page(void **state)

@@ -20,7 +20,9 @@ static void take_all(struct keys *k, int64_t now, struct buf *out)
 
         if (key.kind == KEY_NONE)
             return;
-        if (key.kind == KEY_CHAR)
+        if (key.kind == KEY_NEWLINE)
+            buf_addstr(out, "{nl}");
+        else if (key.kind == KEY_CHAR)
             buf_add(out, key.bytes, key.n);
         else
             buf_addf(out, "<%s%s%s>", buf_str(key.paste), key.cut ? "|cut" : "",
@@ -65,6 +67,45 @@ static void test_cut_anywhere(void **state)
           "byte\xc3(",
           "badbyte(");
     check("\033", "\033");
+    check("a\033\rb\033[13;3uc\033[1", "a{nl}b{nl}c\033[1");
+    check("a\033[13;5u\033[1;3A\033x", "a\033[13;5u\033[1;3A\033x");
+}
+
+/* A terminal without bracketed paste: line ends inside many bytes at once are no Enter. */
+static void test_a_paste_without_marks(void **state)
+{
+    static const char text[] = "one line of it\rand another one\r";
+    struct buf out = BUF_INIT(0);
+    struct keys k;
+
+    (void)state;
+    keys_init(&k);
+    keys_feed(&k, text, sizeof text - 1, 0);
+    take_all(&k, 0, &out);
+    keys_feed(&k, "last", 4, BURST_MS - 1);
+    take_all(&k, BURST_MS, &out);
+    assert_string_equal(buf_str(&out), "");
+    assert_int_equal(keys_deadline(&k), 2 * BURST_MS - 1);
+    take_all(&k, 2 * BURST_MS - 1, &out);
+    assert_string_equal(buf_str(&out), "<one line of it\nand another one\nlast>");
+    assert_int_equal(keys_deadline(&k), -1);
+
+    buf_clear(&out);
+    keys_feed(&k, "a long line that a slow connection delivers\r", 44, 5000); /* one line, and Enter */
+    keys_feed(&k, "\r", 1, 5000);
+    take_all(&k, 5000, &out);
+    assert_string_equal(buf_str(&out), "a long line that a slow connection delivers\r\r");
+    buf_clear(&out);
+    keys_feed(&k, "y\rno, x\r", 9, 6000); /* few enough for a hand */
+    take_all(&k, 6000, &out);
+    assert_string_equal(buf_str(&out), "y\rno, x\r");
+    buf_clear(&out);
+    k.ahead = true; /* typed before it was read */
+    keys_feed(&k, text, sizeof text - 1, 7000);
+    take_all(&k, 7000, &out);
+    assert_string_equal(buf_str(&out), text);
+    buf_release(&out);
+    keys_release(&k);
 }
 
 /* A terminal's replies, asked for or not, are nothing that was typed; the keys that look like them are. */
@@ -161,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_replies_are_handed_on_at_once),
         cmocka_unit_test(test_a_paste_without_end),
         cmocka_unit_test(test_a_paste_too_long),
+        cmocka_unit_test(test_a_paste_without_marks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

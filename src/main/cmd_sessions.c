@@ -1,0 +1,338 @@
+/* cmd_sessions.c - "sandpiper sessions": lists, shows, searches, removes and exports what was saved. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "main/command.h"
+#include "show/show.h"
+#include "store/db.h"
+#include "store/sessions.h"
+
+#define TITLE_COLUMNS 40
+
+struct list {
+    bool json, any;
+    struct buf out;
+};
+
+static void add_json(struct list *l, const struct session_row *r)
+{
+    autojson struct json *o = json_object();
+
+    json_set_str(o, "id", r->id);
+    json_set_str(o, "title", r->title);
+    json_set_str(o, "folder", r->folder);
+    json_set_str(o, "model", r->model);
+    json_set_str(o, "copy_of", r->parent);
+    json_set_int(o, "begun", r->begun);
+    json_set_int(o, "used", r->used);
+    json_set_int(o, "questions", r->questions);
+    json_set_int(o, "cells", r->cells);
+    json_set_bool(o, "in_use", saved_busy(r->writer));
+    if (r->found)
+        json_set_str(o, "found", r->found);
+    autofree char *text = json_print(o);
+    buf_addf(&l->out, "%s\n", text);
+}
+
+/* As many characters as fit into so many columns. */
+static char *fitting(const char *text, int columns)
+{
+    autofree char *line = scrub_line(text ? text : "", SCRUB_TERMINAL);
+    size_t len = strlen(line);
+
+    if (show_columns(line, len) <= columns)
+        return steal(&line);
+    while (len && show_columns(line, len) > columns - 3)
+        while (len && ((unsigned char)line[--len] & 0xc0) == 0x80)
+            ;
+    return xasprintf("%.*s...", (int)len, line);
+}
+
+static void when_text(int64_t seconds, char out[32])
+{
+    time_t when = (time_t)seconds;
+    struct tm tm = {0};
+
+    *out = '\0';
+    if (localtime_r(&when, &tm))
+        strftime(out, 32, "%Y-%m-%d %H:%M", &tm);
+}
+
+static void add_row(void *ctx, const struct session_row *r)
+{
+    struct list *l = ctx;
+    const char *home = getenv("HOME");
+    char when[32];
+
+    l->any = true;
+    if (l->json) {
+        add_json(l, r);
+        return;
+    }
+    if (!l->out.len)
+        buf_addf(&l->out, "%-8s  %-16s  %5s  %-*s  %s\n", "ID", "LAST USED", "TURNS", TITLE_COLUMNS, "TITLE",
+                 "FOLDER");
+    when_text(r->used, when);
+    autofree char *title = fitting(r->title, TITLE_COLUMNS);
+    autofree char *folder = scrub_line(r->folder ? r->folder : "", SCRUB_TERMINAL);
+    autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
+    int pad = TITLE_COLUMNS - show_columns(title, strlen(title));
+    size_t n = home ? strlen(home) : 0;
+    bool below = n > 1 && strncmp(folder, home, n) == 0 && (folder[n] == '/' || !folder[n]);
+    buf_addf(&l->out, "%-8s  %-16s  %5d  %s%*s  %s%s\n", id, when, (int)r->questions, title,
+             pad > 0 ? pad : 0, "", below ? "~" : "", below ? folder + n : folder);
+    if (r->found) {
+        autofree char *found = scrub_line(r->found, SCRUB_TERMINAL);
+        buf_addf(&l->out, "          %s\n", found);
+    }
+}
+
+static int print_list(const struct list *l, const char *none)
+{
+    if (!l->any && !l->json)
+        return print_out(none, strlen(none));
+    return !l->out.len ? 0 : (l->json ? print_json : print_out)(buf_str(&l->out), l->out.len);
+}
+
+/* One command of "sandpiper sessions" with its words. db NULL: nothing was saved yet. */
+struct sessions {
+    struct config *c;
+    struct db *db;
+    char *const *words; /* behind the name of the command */
+    size_t n;
+};
+
+static int fail(const struct error *err)
+{
+    print_error(err);
+    return error_exit_code(err);
+}
+
+static int list(const struct sessions *s)
+{
+    struct list l = {.json = s->c->json, .out = BUF_INIT(0)};
+    struct error err = {0};
+    int status = s->db && sessions_list(s->db, 0, add_row, &l, &err) < 0
+                     ? fail(&err)
+                     : print_list(&l, "no saved sessions yet\n");
+
+    buf_release(&l.out);
+    return status;
+}
+
+static int search(const struct sessions *s)
+{
+    struct list l = {.json = s->c->json, .out = BUF_INIT(0)};
+    struct buf words autorelease(buf_release) = BUF_INIT(4096);
+    struct error err = {0};
+    int status;
+
+    for (size_t i = 0; i < s->n; i++)
+        buf_addf(&words, "%s%s", i ? " " : "", s->words[i]);
+    status = s->db && sessions_search(s->db, buf_str(&words), add_row, &l, &err) < 0
+                 ? fail(&err)
+                 : print_list(&l, "no session has these words\n");
+    buf_release(&l.out);
+    return status || l.any ? status : 1;
+}
+
+static int no_such(const char *id)
+{
+    struct error err = {0};
+
+    error_set(&err, ERROR_USAGE, ENOENT, "no session \"%.60s\"\nsandpiper sessions lists them", id);
+    return fail(&err);
+}
+
+static int write_file(const char *path, const struct buf *out)
+{
+    struct error err = {0};
+
+    return file_write(path, buf_str(out), out->len, 0600, &err) < 0 ? fail(&err) : 0;
+}
+
+static int export(const struct sessions *s, const char *format)
+{
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+    struct error err = {0};
+    bool json = strcmp(format, "json") == 0 || strcmp(format, "ipynb") == 0;
+
+    if (!s->db)
+        return no_such(s->words[0]);
+    if (session_export(s->db, s->words[0], format, &out, &err) < 0)
+        return fail(&err);
+    if (s->c->output)
+        return write_file(s->c->output, &out);
+    return (json ? print_json : print_out)(buf_str(&out), out.len);
+}
+
+/* The name of the file, else Markdown. */
+static int export_any(const struct sessions *s)
+{
+    const char *dot = s->c->output ? strrchr(s->c->output, '.') : NULL, *format = s->c->format;
+
+    if (!format)
+        format = dot && (!strcmp(dot, ".json") || !strcmp(dot, ".py") || !strcmp(dot, ".ipynb")) ? dot + 1
+                                                                                                 : "md";
+    return export(s, format);
+}
+
+static int show(const struct sessions *s)
+{
+    return export(s, s->c->json ? "json" : "md");
+}
+
+struct chosen_sessions {
+    struct argv ids;
+    bool busy;
+};
+
+static void choose(void *ctx, const struct session_row *r)
+{
+    struct chosen_sessions *chosen = ctx;
+
+    chosen->busy = saved_busy(r->writer);
+    /* what -c is just going on with is not old */
+    if (!chosen->busy)
+        argv_push(&chosen->ids, r->id);
+}
+
+static int remove_one(const struct sessions *s, const char *id, struct error *err)
+{
+    autofree char *sessions = xdg_path(XDG_STATE, "sessions");
+    autofree char *dir = sessions ? xasprintf("%s/%s", sessions, id) : NULL;
+
+    if (session_remove(s->db, id, err) < 0)
+        return -1;
+    if (dir && saved_good_id(id) && file_remove_tree(dir) < 0)
+        return error_errno(err, "%s", dir);
+    return 0;
+}
+
+static int remove_all(const struct sessions *s, const struct argv *ids)
+{
+    size_t removed = 0;
+    int status = 0;
+
+    for (size_t i = 0; i < ids->n; i++) {
+        struct error err = {0};
+
+        if (remove_one(s, ids->v[i], &err) == 0)
+            removed++;
+        else
+            status = fail(&err);
+    }
+    autofree char *line = xasprintf("removed %zu session%s\n", removed, removed == 1 ? "" : "s");
+    int told = print_out(line, strlen(line));
+    return status ? status : told;
+}
+
+static int remove_named(const struct sessions *s)
+{
+    struct chosen_sessions chosen = {.ids = ARGV_INIT};
+    struct error err = {0};
+    int status = 0;
+
+    for (size_t i = 0; i < s->n && status == 0; i++) {
+        if (!s->db)
+            status = no_such(s->words[i]);
+        else if (session_row(s->db, s->words[i], choose, &chosen, &err) < 0)
+            status = fail(&err);
+        else if (chosen.busy)
+            status = (error_set(&err, ERROR_SYSTEM, EBUSY, "session %.60s is in use by another program",
+                                s->words[i]),
+                      fail(&err));
+    }
+    if (status == 0)
+        status = remove_all(s, &chosen.ids);
+    argv_release(&chosen.ids);
+    return status;
+}
+
+static int remove_old(const struct sessions *s)
+{
+    struct chosen_sessions chosen = {.ids = ARGV_INIT};
+    int64_t before = (int64_t)time(NULL) - s->c->older / 1000;
+    struct error err = {0};
+    int status;
+
+    if (s->db && sessions_before(s->db, before, choose, &chosen, &err) < 0) {
+        status = fail(&err);
+    } else if (chosen.ids.n == 0) {
+        status = print_out("nothing to remove\n", strlen("nothing to remove\n"));
+    } else {
+        autofree char *line = xasprintf("Remove %zu session%s with the files in their folders? [y/N] ",
+                                        chosen.ids.n, chosen.ids.n == 1 ? "" : "s");
+        bool yes = s->c->force || confirm(line, NULL) != CONFIRM_NO;
+
+        if (!yes)
+            print_line("nothing was removed");
+        status = yes ? remove_all(s, &chosen.ids) : 1;
+    }
+    argv_release(&chosen.ids);
+    return status;
+}
+
+static int remove_any(const struct sessions *s)
+{
+    struct error err = {0};
+
+    if ((s->n > 0) == (s->c->older > 0)) {
+        error_set(
+            &err, ERROR_USAGE, 0,
+            "sessions rm needs the IDs of sessions, or --older TIME alone: sandpiper sessions rm ID...");
+        return fail(&err);
+    }
+    return s->n ? remove_named(s) : remove_old(s);
+}
+
+int cmd_sessions(struct config *c, int closed)
+{
+    static const struct {
+        const char *name;
+        int (*run)(const struct sessions *s);
+        size_t min, max;
+        const char *usage;
+    } commands[] = {
+        {"list", list, 0, 0, "list"},
+        {"show", show, 1, 1, "show ID"},
+        {"search", search, 1, 100, "search TEXT"},
+        {"rm", remove_any, 0, 1000, "rm ID..."},
+        {"export", export_any, 1, 1, "export ID"},
+    };
+    struct sessions s = {.c = c, .words = c->names.v + 1, .n = c->names.n ? c->names.n - 1 : 0};
+    const char *name = c->names.n ? c->names.v[0] : "list";
+    autofree char *place = saved_place();
+    struct error err = {0};
+
+    (void)closed;
+    print_notices(c);
+    for (size_t i = 0; i < countof(commands); i++) {
+        if (strcmp(commands[i].name, name) != 0)
+            continue;
+        if (s.n < commands[i].min || s.n > commands[i].max) {
+            error_set(&err, ERROR_USAGE, 0, "usage: sandpiper sessions %s", commands[i].usage);
+            return fail(&err);
+        }
+        s.db = place ? db_open(place, false, &err) : NULL;
+        if (!s.db && err.kind != ERROR_NONE && err.code != ENOENT)
+            return fail(&err);
+        int status = commands[i].run(&s);
+        db_close(s.db);
+        return status;
+    }
+    error_set(&err, ERROR_USAGE, 0,
+              "unknown command \"sessions %.40s\"; there are list, show, search, rm and export\n"
+              "To ask a question: sandpiper -p \"sessions ...\"",
+              name);
+    return fail(&err);
+}

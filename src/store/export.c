@@ -1,0 +1,60 @@
+/* export.c - one session in one of the formats, and what they share. */
+#include "store/export.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "chat/cell_result.h"
+
+static const struct export_format *const formats[] = {&export_md, &export_json, &export_py, &export_ipynb};
+
+int session_export(struct db *db, const char *id, const char *format, struct buf *out, struct error *err)
+{
+    for (size_t i = 0; i < countof(formats); i++) {
+        if (strcmp(formats[i]->name, format) != 0)
+            continue;
+        void *ctx = formats[i]->begin(out);
+        int status = session_walk(db, id, formats[i]->item, ctx, err);
+        formats[i]->end(ctx);
+        return status;
+    }
+    return error_set(err, ERROR_USAGE, 0, "unknown format \"%.20s\"; there are md, json, py and ipynb",
+                     format);
+}
+
+char *export_fence(const char *text)
+{
+    size_t longest = 0, run = 0;
+
+    for (; *text; text++) {
+        run = *text == '`' ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    size_t n = longest < 3 ? 3 : longest + 1;
+    char *fence = xmalloc(n + 1);
+    memset(fence, '`', n);
+    fence[n] = '\0';
+    return fence;
+}
+
+const char *export_trouble(const struct item *cell)
+{
+    if (cell->status == CELL_OK)
+        return NULL;
+    if (cell->status < 0)
+        return "It was running when the program was killed.";
+    return cell->traceback ? cell->traceback : cell->exception ? cell->exception : cell->what;
+}
+
+void export_time(int64_t seconds, char out[32])
+{
+    time_t when = (time_t)seconds;
+    struct tm tm = {0};
+
+    *out = '\0';
+    if (localtime_r(&when, &tm))
+        strftime(out, 32, "%Y-%m-%d %H:%M", &tm);
+}

@@ -1,0 +1,25 @@
+/* export.h - the formats in which a session leaves the database. Each is fed the items of session_walk(). */
+#ifndef STORE_EXPORT_H
+#define STORE_EXPORT_H
+
+#include "base/buf.h"
+#include "store/sessions.h"
+
+struct json;
+
+struct export_format {
+    const char *name;
+    void *(*begin)(struct buf *out);
+    item_fn *item;          /* ctx: what begin returned */
+    void (*end)(void *ctx); /* frees it */
+};
+extern const struct export_format export_md, export_json, export_py, export_ipynb;
+
+/* A fence that text cannot close. The caller frees. */
+char *export_fence(const char *text);
+/* The words for a cell that did not end well, or NULL. */
+const char *export_trouble(const struct item *cell);
+/* "2026-11-23 03:36", local time. */
+void export_time(int64_t seconds, char out[32]);
+
+#endif

@@ -1,0 +1,197 @@
+/* export_ipynb.c - a session as a Jupyter notebook (nbformat 4.5): questions and answers are Markdown cells,
+ * code has its outputs, and figures that are still on disk are inside.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/place.h"
+#include "chat/cell_result.h"
+#include "store/export.h"
+
+#define FIGURE_MAX ((size_t)16 << 20)
+
+struct state {
+    struct buf *out;
+    struct json *cells;
+    unsigned n, executed;
+};
+
+static void *begin(struct buf *out)
+{
+    struct state *s = xcalloc(1, sizeof *s);
+
+    s->out = out;
+    s->cells = json_array();
+    return s;
+}
+
+/* nbformat wants an id of letters, digits, - and _ for each cell. */
+static struct json *new_cell(struct state *s, const char *type, const char *source)
+{
+    struct json *cell = json_object();
+    char id[32];
+
+    snprintf(id, sizeof id, "cell-%u", ++s->n);
+    json_set_str(cell, "cell_type", type);
+    json_set_str(cell, "id", id);
+    json_set(cell, "metadata", json_object());
+    json_set_str(cell, "source", source);
+    return cell;
+}
+
+static void add_text(struct state *s, const char *before, const char *text)
+{
+    autofree char *source = xasprintf("%s%s", before, text);
+
+    json_add(s->cells, new_cell(s, "markdown", source));
+}
+
+static void base64(struct buf *out, const unsigned char *p, size_t len)
+{
+    static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < len; i += 3) {
+        unsigned long v = (unsigned long)p[i] << 16 | (i + 1 < len ? (unsigned long)p[i + 1] << 8 : 0)
+                          | (i + 2 < len ? p[i + 2] : 0);
+
+        buf_addch(out, set[v >> 18]);
+        buf_addch(out, set[v >> 12 & 63]);
+        buf_addch(out, i + 1 < len ? set[v >> 6 & 63] : '=');
+        buf_addch(out, i + 2 < len ? set[v & 63] : '=');
+    }
+}
+
+static struct json *stream(const char *name, const char *text)
+{
+    struct json *o = json_object();
+
+    json_set_str(o, "output_type", "stream");
+    json_set_str(o, "name", name);
+    json_set_str(o, "text", text);
+    return o;
+}
+
+static void add_figure(struct json *outputs, const struct item_file *f)
+{
+    struct buf png autorelease(buf_release) = BUF_INIT(FIGURE_MAX),
+                   text autorelease(buf_release) = BUF_INIT(0);
+    struct json *o, *data;
+
+    if (!f->path || place_read(f->path, FIGURE_MAX, &png, NULL) < 0) {
+        autofree char *line = xasprintf("figure: %s (no longer there)\n", f->path ? f->path : "");
+
+        json_add(outputs, stream("stderr", line));
+        return;
+    }
+    base64(&text, (const unsigned char *)png.data, png.len);
+    o = json_object();
+    data = json_object();
+    json_set_str(o, "output_type", "display_data");
+    json_set_str(data, "image/png", buf_str(&text));
+    json_set(o, "data", data);
+    json_set(o, "metadata", json_object());
+    json_add(outputs, o);
+}
+
+static void add_error(struct json *outputs, const struct item *i)
+{
+    const char *trouble = export_trouble(i), *text = i->exception ? i->exception : trouble;
+    struct json *o, *lines;
+
+    if (!trouble)
+        return;
+    size_t name = strcspn(text, ":");
+    autofree char *ename = xmemdup0(text, i->exception ? name : 0);
+    o = json_object();
+    lines = json_array();
+    json_set_str(o, "output_type", "error");
+    json_set_str(o, "ename", *ename ? ename : "Stopped");
+    json_set_str(o, "evalue", i->exception && text[name] ? text + name + 1 + (text[name + 1] == ' ') : text);
+    json_add(lines, json_string(trouble));
+    json_set(o, "traceback", lines);
+    json_add(outputs, o);
+}
+
+static void add_cell(struct state *s, const struct item *i)
+{
+    struct json *cell = new_cell(s, "code", i->code), *outputs = json_array();
+
+    s->executed++;
+    json_set_int(cell, "execution_count", s->executed);
+    for (size_t k = 0; k < i->n_outputs; k++)
+        json_add(outputs, stream(i->outputs[k].stream == 2 ? "stderr" : "stdout", i->outputs[k].text));
+    for (size_t k = 0; k < i->n_files; k++) {
+        const struct item_file *f = &i->files[k];
+
+        if (f->figure) {
+            add_figure(outputs, f);
+        } else {
+            autofree char *line = xasprintf("file: %s\n", f->path ? f->path : "");
+            json_add(outputs, stream("stdout", line));
+        }
+    }
+    if (i->value) {
+        struct json *o = json_object(), *data = json_object();
+
+        json_set_str(o, "output_type", "execute_result");
+        json_set_int(o, "execution_count", s->executed);
+        json_set_str(data, "text/plain", i->value);
+        json_set(o, "data", data);
+        json_set(o, "metadata", json_object());
+        json_add(outputs, o);
+    }
+    add_error(outputs, i);
+    json_set(cell, "outputs", outputs);
+    json_add(s->cells, cell);
+}
+
+static void item(void *ctx, const struct item *i)
+{
+    struct state *s = ctx;
+
+    switch (i->kind) {
+    case ITEM_SESSION:
+        add_text(s, "# ", i->session->title ? i->session->title : "(no title)");
+        break;
+    case ITEM_QUESTION:
+        add_text(s, "**Question:** ", i->text ? i->text : "");
+        break;
+    case ITEM_TEXT:
+        add_text(s, "", i->text);
+        break;
+    case ITEM_CELL:
+        add_cell(s, i);
+        break;
+    case ITEM_END:
+        if (i->text && *i->text)
+            add_text(s, "", i->text);
+        break;
+    }
+}
+
+static void end(void *ctx)
+{
+    struct state *s = ctx;
+    autojson struct json *book = json_object();
+    struct json *meta = json_object(), *kernel = json_object(), *language = json_object();
+
+    json_set_str(kernel, "name", "python3");
+    json_set_str(kernel, "display_name", "Python 3");
+    json_set_str(kernel, "language", "python");
+    json_set_str(language, "name", "python");
+    json_set(meta, "kernelspec", kernel);
+    json_set(meta, "language_info", language);
+    json_set(book, "cells", s->cells);
+    json_set(book, "metadata", meta);
+    json_set_int(book, "nbformat", 4);
+    json_set_int(book, "nbformat_minor", 5);
+    autofree char *text = json_print(book);
+    buf_addf(s->out, "%s\n", text);
+    free(s);
+}
+
+const struct export_format export_ipynb = {"ipynb", begin, item, end};

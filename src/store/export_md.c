@@ -1,0 +1,88 @@
+/* export_md.c - a session as Markdown, to be read: questions as headings, code and output fenced. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/export.h"
+
+static void *begin(struct buf *out)
+{
+    return out;
+}
+
+static void end(void *ctx)
+{
+    (void)ctx;
+}
+
+static void fenced(struct buf *out, const char *tag, const char *text)
+{
+    autofree char *fence = export_fence(text);
+    size_t len = strlen(text);
+
+    buf_addf(out, "%s%s\n%s%s%s\n\n", fence, tag, text, len && text[len - 1] == '\n' ? "" : "\n", fence);
+}
+
+static void quoted(struct buf *out, const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        buf_addf(out, n ? "> %.*s\n" : ">%.*s\n", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+    buf_addch(out, '\n');
+}
+
+static void add_cell(struct buf *out, const struct item *i)
+{
+    const char *trouble = export_trouble(i);
+    struct buf output autorelease(buf_release) = BUF_INIT(0);
+
+    fenced(out, "python", i->code);
+    for (size_t k = 0; k < i->n_outputs; k++)
+        buf_addstr(&output, i->outputs[k].text);
+    if (i->value) {
+        if (output.len && output.data[output.len - 1] != '\n')
+            buf_addch(&output, '\n');
+        buf_addstr(&output, i->value);
+    }
+    if (output.len)
+        fenced(out, "text", buf_str(&output));
+    if (trouble)
+        fenced(out, "text", trouble);
+    for (size_t k = 0; k < i->n_files; k++)
+        buf_addf(out, i->files[k].figure ? "![%s](<%s>)\n\n" : "[%s](<%s>)\n\n",
+                 i->files[k].name ? i->files[k].name : "", i->files[k].path ? i->files[k].path : "");
+}
+
+static void item(void *ctx, const struct item *i)
+{
+    struct buf *out = ctx;
+    char when[32];
+
+    switch (i->kind) {
+    case ITEM_SESSION:
+        export_time(i->session->begun, when);
+        buf_addf(out, "# %s\n\nsandpiper session %s, %s, %s, in %s\n\n",
+                 i->session->title ? i->session->title : "(no title)", i->session->id, when,
+                 i->session->model ? i->session->model : "model unknown",
+                 i->session->folder ? i->session->folder : "?");
+        break;
+    case ITEM_QUESTION:
+        buf_addf(out, "## Question %d\n\n", (int)i->number);
+        quoted(out, i->text ? i->text : "");
+        break;
+    case ITEM_TEXT:
+        buf_addf(out, "%s\n\n", i->text);
+        break;
+    case ITEM_CELL:
+        add_cell(out, i);
+        break;
+    case ITEM_END:
+        if (i->text && *i->text)
+            buf_addf(out, "*%s*\n\n", i->text);
+        break;
+    }
+}
+
+const struct export_format export_md = {"md", begin, item, end};

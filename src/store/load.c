@@ -1,0 +1,238 @@
+/* load.c - finds a saved session, and makes its conversation again. The file may be damaged or anybody's: all
+ * of it is checked before it is used.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "chat/conversation.h"
+#include "store/private.h"
+
+#define TURNS_MAX   100000
+#define LOADED_MAX  ((size_t)64 << 20) /* bytes of a conversation */
+#define CUT         "[interrupted]"
+#define CUT_BY_KILL "Not run: the program was killed."
+
+#define FOUND                                                                                              \
+    "SELECT s.id, s.title, s.folder, s.sandbox, s.writer, s.used, (SELECT count(*) FROM question q WHERE " \
+    "q.session=s.n AND q.state=0), (SELECT count(*) FROM cell c WHERE c.session=s.n), s.n FROM session s "
+
+int64_t session_by_id(struct db *db, const char *id, struct error *err)
+{
+    int64_t n = 0, hits = 0;
+    /* the part behind the time is what is shown, since it is short; no wildcards: compared as text */
+    struct db_rows r = db_query(db,
+                                "SELECT n, id=?1 FROM session WHERE substr(id,1,length(?1))=?1 OR "
+                                "substr(id,17,length(?1))=?1 ORDER BY 2 DESC, used DESC LIMIT 2",
+                                "s", id);
+
+    while (db_next(&r)) {
+        if (hits++ == 0)
+            n = db_int(&r, 0);
+        if (hits == 1 && db_int(&r, 1)) {
+            db_done(&r);
+            break;
+        }
+    }
+    if (db_check(db, err) < 0)
+        return 0;
+    if (hits == 0)
+        error_set(err, ERROR_USAGE, ENOENT, "no session \"%.60s\"\nsandpiper sessions lists them", id);
+    else if (hits > 1)
+        error_set(err, ERROR_USAGE, 0,
+                  "more than one session begins with \"%.60s\"\nsandpiper sessions lists them", id);
+    return hits == 1 ? n : 0;
+}
+
+void store_found_release(struct store_found *f)
+{
+    free(f->id);
+    free(f->title);
+    free(f->folder);
+    free(f->sandbox);
+    free(f->writer);
+    *f = (struct store_found){0};
+}
+
+static bool take_found(struct db_rows *r, struct store_found *f)
+{
+    if (!db_next(r))
+        return false;
+    f->id = db_copy(r, 0);
+    f->title = db_copy(r, 1);
+    f->folder = db_copy(r, 2);
+    f->sandbox = db_copy(r, 3);
+    f->writer = db_copy(r, 4);
+    f->used = db_int(r, 5);
+    f->questions = db_int(r, 6);
+    f->cells = db_int(r, 7);
+    db_done(r);
+    return f->id && f->folder;
+}
+
+int store_find(const char *place, const char *id, const char *folder, struct store_found *f,
+               struct error *err)
+{
+    struct error e = {0};
+    struct db *db = db_open(place, false, &e);
+    bool found = false;
+
+    *f = (struct store_found){0};
+    if (db && id) {
+        int64_t n = session_by_id(db, id, &e);
+        struct db_rows r = db_query(db, FOUND "WHERE s.n=?", "i", n);
+        found = n && take_found(&r, f);
+    } else if (db) {
+        struct db_rows r = db_query(db, FOUND "WHERE s.folder=? ORDER BY s.used DESC, s.n DESC LIMIT 1", "s",
+                                    folder);
+        found = take_found(&r, f);
+    }
+    if (db && e.kind == ERROR_NONE)
+        db_check(db, &e);
+    db_close(db);
+    if (found)
+        return 0;
+    store_found_release(f);
+    if (e.kind != ERROR_NONE && e.code != ENOENT) {
+        *err = e;
+        return -1;
+    }
+    if (id)
+        return error_set(err, ERROR_USAGE, ENOENT, "no session \"%.60s\"\nsandpiper sessions lists them", id);
+    return error_set(err, ERROR_USAGE, ENOENT,
+                     "no saved session in this folder\nsandpiper sessions lists those of other folders "
+                     "(-r ID continues one).");
+}
+
+/* -1: it is not what calls_text() wrote. */
+static int take_calls(struct turn *t, const char *text, size_t len)
+{
+    autojson struct json *list = text ? json_parse(text, len, 0, NULL, NULL) : NULL;
+
+    if (!text)
+        return 0;
+    if (json_type(list) != JSON_ARRAY)
+        return -1;
+    t->calls = xcalloc(json_size(list) + 1, sizeof *t->calls);
+    for (const struct json *o = json_first(list); o; o = json_next(o)) {
+        struct call *c = &t->calls[t->n_calls++];
+
+        c->id = xstrdup(json_str(json_get(o, "id")));
+        c->name = xstrdup(json_str(json_get(o, "name")));
+        c->arguments = xstrdup(json_str(json_get(o, "arguments")));
+        c->extra = xstrdup(json_str(json_get(o, "extra")));
+    }
+    return 0;
+}
+
+static int take_turn(struct store *s, const struct db_rows *r)
+{
+    int64_t role = db_int(r, 2), result = db_int(r, 7), aside = db_int(r, 4);
+    size_t length, len;
+    const char *text = db_text(r, 3, &length), *sent = db_text(r, 13, NULL);
+    struct turn t = {.role = (enum turn_role)role, .serial = (uint64_t)db_int(r, 0)};
+
+    if (role < TURN_USER || role > TURN_RESULT || result < 0 || result > RESULT_NO_MORE || !text)
+        return -1;
+    t.text = xstrdup(sent ? sent : text);
+    t.aside = aside > 0 && (size_t)aside <= strlen(t.text) ? (size_t)aside : 0;
+    t.result = (enum result_kind)result;
+    if (role == TURN_RESULT && !(t.call_id = db_copy(r, 6)))
+        t.call_id = xstrdup("");
+    const char *calls = role == TURN_ASSISTANT ? db_text(r, 5, &len) : NULL;
+    int status = take_calls(&t, calls, calls ? len : 0);
+    if (role == TURN_ASSISTANT) {
+        t.reasoning = db_copy(r, 8);
+        t.reasoning_field = db_copy(r, 9);
+        t.reasoning_items = db_copy(r, 10);
+        t.origin = db_copy(r, 11);
+    }
+    conversation_restore(s->c, &t);
+    sync_loaded(s, s->c->n - 1, db_int(r, 1), length);
+    return status;
+}
+
+static int load_turns(struct store *s, int64_t session)
+{
+    struct db_rows r = db_query(s->db,
+                                "SELECT serial, place, role, text, aside, calls, call_id, result, reasoning, "
+                                "reasoning_field, reasoning_items, origin, n, sent FROM turn WHERE session=? "
+                                "AND state=0 ORDER BY place, n",
+                                "i", session);
+    size_t bytes = 0;
+
+    while (db_next(&r)) {
+        if (take_turn(s, &r) < 0 || s->c->n > TURNS_MAX
+            || (bytes += strlen(s->c->v[s->c->n - 1].text)) > LOADED_MAX) {
+            db_done(&r);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* A reply that a kill cut off is in pieces; what was shown of it stays. */
+static void take_pieces(struct store *s, int64_t session)
+{
+    struct db_rows r = db_query(s->db, "SELECT text FROM piece WHERE session=? ORDER BY n", "i", session);
+    struct buf text = BUF_INIT(LOADED_MAX);
+
+    while (db_next(&r))
+        buf_addstr(&text, db_text(&r, 0, NULL) ? db_text(&r, 0, NULL) : "");
+    if (text.len && s->c->n && s->c->v[s->c->n - 1].role != TURN_ASSISTANT) {
+        buf_addstr(&text, "\n" CUT);
+        conversation_assistant(s->c, buf_str(&text), NULL, 0);
+    }
+    s->pieces = text.len > 0;
+    buf_release(&text);
+}
+
+static int64_t number(struct store *s, const char *sql, int64_t session)
+{
+    struct db_rows r = db_query(s->db, sql, "i", session);
+    int64_t n = db_next(&r) ? db_int(&r, 0) : 0;
+
+    db_done(&r);
+    return n > 0 ? n : 0;
+}
+
+/* Would a service take this history with one more question behind it? */
+static int check(struct store *s, struct error *err)
+{
+    size_t n;
+    int status;
+
+    conversation_close_open_calls(s->c, CUT_BY_KILL);
+    conversation_interrupted(s->c);
+    n = s->c->n;
+    if (n && s->c->v[n - 1].role == TURN_USER)
+        return conversation_check(s->c, err);
+    conversation_user(s->c, "?", 1);
+    status = conversation_check(s->c, err);
+    conversation_truncate(s->c, n);
+    return status;
+}
+
+int load_session(struct store *s, int64_t session, struct error *err)
+{
+    struct error why = {0};
+
+    s->place = number(s, "SELECT max(place) FROM turn WHERE session=?", session);
+    s->first_question = number(s, "SELECT max(number) FROM question WHERE session=?", session);
+    s->first_cell = number(s, "SELECT max(n) FROM cell WHERE session=?", session);
+    s->c->serial = (uint64_t)number(s, "SELECT max(serial) FROM turn WHERE session=?", session);
+    s->serial = s->c->serial;
+    bool whole = load_turns(s, session) == 0;
+    if (whole && db_check(s->db, err) == 0)
+        take_pieces(s, session);
+    if (db_check(s->db, err) == 0 && whole && check(s, &why) == 0)
+        return 0;
+    conversation_truncate(s->c, 0);
+    if (db_error(s->db))
+        return -1;
+    return error_set(err, ERROR_SYSTEM, EUCLEAN,
+                     "session %s cannot be continued: what is saved of it is damaged%s%s", s->o.id,
+                     *why.text ? ": " : "", why.text);
+}

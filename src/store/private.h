@@ -1,0 +1,62 @@
+/* private.h - what the files of src/store share. */
+#ifndef STORE_PRIVATE_H
+#define STORE_PRIVATE_H
+
+#include "base/buf.h"
+#include "store/db.h"
+#include "store/store.h"
+
+/* What a turn or question is to the conversation. */
+enum saved_state {
+    SAVED_LIVE,      /* part of it */
+    SAVED_LEFT,      /* no longer part of it (the window was full, /clear), but it was said */
+    SAVED_WITHDRAWN, /* taken back (/undo), or it failed without a trace */
+};
+
+/* A turn as it was saved last. */
+struct saved_turn {
+    uint64_t serial, version;
+    int64_t place;
+    size_t length; /* of its text: a shorter one later is for the model alone */
+};
+
+struct store {
+    struct store_options o; /* owned */
+    struct conversation *c;
+    struct loop *loop;
+    struct db *db; /* NULL: not open yet, or given up */
+    bool lost;     /* given up; the user was told */
+    int64_t n;     /* of the session in the database; 0: it is not there yet */
+    /* what is saved of the conversation */
+    struct saved_turn *turns;
+    size_t n_turns, alloc;
+    uint64_t serial, revision;
+    int64_t place; /* the last one given to any turn of the session */
+    /* earlier programs counted so far */
+    int64_t first_question, first_cell, question;
+    bool asking;       /* between EVENT_QUESTION and EVENT_DONE */
+    struct buf text;   /* of the reply that streams, not written yet */
+    struct buf output; /* of the cell that runs, likewise */
+    int stream;        /* where that output went */
+    int64_t cell;      /* the cell that runs */
+    size_t printed;    /* how much of its output was saved */
+    bool pieces;       /* there are pieces of a reply in the database */
+    bool timer;
+    char *model;
+};
+
+/* sync.c: save what changed in the conversation since the last time. In the caller's transaction. */
+void sync_turns(struct store *s);
+/* The turn at that index of the conversation was loaded: it is saved as it is. */
+void sync_loaded(struct store *s, size_t at, int64_t place, size_t length);
+/* Turns that vanished since are of that state. */
+void sync_vanished(struct store *s, enum saved_state state);
+
+/* load.c */
+int load_session(struct store *s, int64_t session, struct error *err);
+/* The number of the session that id (all of it, or how it or its last part begins) means. 0 with err. */
+int64_t session_by_id(struct db *db, const char *id, struct error *err);
+
+#define TURN_GAP (INT64_C(1) << 40) /* between the places of two turns that follow each other */
+
+#endif

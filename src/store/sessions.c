@@ -1,0 +1,194 @@
+/* sessions.c - lists of sessions, the search, and removal. */
+#include "store/sessions.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "store/private.h"
+
+#define ROW                                                                                                \
+    "SELECT s.id, s.title, s.folder, s.model, s.parent, s.writer, s.begun, s.used, (SELECT count(*) FROM " \
+    "question q WHERE q.session=s.n AND q.state=0), (SELECT count(*) FROM cell c WHERE c.session=s.n)"
+
+#define WORDS_MAX 20
+#define FOUND_MAX 50 /* sessions that a search shows */
+
+const char *session_short(const char *id)
+{
+    const char *dash = strrchr(id, '-');
+
+    return dash ? dash + 1 : id;
+}
+
+static void hand_out(struct db_rows *r, const char *found, session_fn *fn, void *ctx)
+{
+    char *text[] = {db_copy(r, 0), db_copy(r, 1), db_copy(r, 2), db_copy(r, 3), db_copy(r, 4), db_copy(r, 5)};
+    struct session_row row = {.id = text[0] ? text[0] : "",
+                              .title = text[1],
+                              .folder = text[2],
+                              .model = text[3],
+                              .parent = text[4],
+                              .writer = text[5],
+                              .begun = db_int(r, 6),
+                              .used = db_int(r, 7),
+                              .questions = db_int(r, 8),
+                              .cells = db_int(r, 9),
+                              .found = found};
+
+    fn(ctx, &row);
+    for (size_t i = 0; i < countof(text); i++)
+        free(text[i]);
+}
+
+static int all_rows(struct db *db, struct db_rows r, const char *found, session_fn *fn, void *ctx,
+                    struct error *err)
+{
+    while (db_next(&r))
+        hand_out(&r, found, fn, ctx);
+    return db_check(db, err);
+}
+
+int sessions_list(struct db *db, int64_t max, session_fn *fn, void *ctx, struct error *err)
+{
+    struct db_rows r = db_query(db, ROW " FROM session s ORDER BY s.used DESC, s.n DESC LIMIT ?", "i",
+                                max > 0 ? max : INT64_C(-1));
+
+    return all_rows(db, r, NULL, fn, ctx, err);
+}
+
+int sessions_before(struct db *db, int64_t time, session_fn *fn, void *ctx, struct error *err)
+{
+    struct db_rows r = db_query(db, ROW " FROM session s WHERE s.used<? ORDER BY s.used", "i", time);
+
+    return all_rows(db, r, NULL, fn, ctx, err);
+}
+
+int session_row(struct db *db, const char *id, session_fn *fn, void *ctx, struct error *err)
+{
+    int64_t n = session_by_id(db, id, err);
+
+    if (!n)
+        return -1;
+    return all_rows(db, db_query(db, ROW " FROM session s WHERE s.n=?", "i", n), NULL, fn, ctx, err);
+}
+
+/* What is indexed, by the number of its last row that is. */
+static const struct {
+    const char *add, *mark;
+} indexed[] = {
+#define UPTO(table) "(SELECT coalesce(max(n), 0) FROM upto WHERE what='" table "')"
+    {"INSERT INTO words(text, session) SELECT text, session FROM turn WHERE role<2 AND n>" UPTO("turn"),
+     "INSERT OR REPLACE INTO upto SELECT 'turn', coalesce(max(n), 0) FROM turn"},
+    {"INSERT INTO words(text, session) SELECT code, session FROM cell WHERE row>" UPTO("cell"),
+     "INSERT OR REPLACE INTO upto SELECT 'cell', coalesce(max(row), 0) FROM cell"},
+    {"INSERT INTO words(text, session) SELECT text, session FROM output WHERE n>" UPTO("output"),
+     "INSERT OR REPLACE INTO upto SELECT 'output', coalesce(max(n), 0) FROM output"},
+#undef UPTO
+};
+
+/* Numbers are used again once the rows behind them are gone. */
+static void mark_indexed(struct db *db)
+{
+    for (size_t i = 0; i < countof(indexed); i++)
+        db_run(db, indexed[i].mark, "");
+}
+
+/* The index is made by the first search and brought up to date by each, so that saving costs nothing for it.
+ */
+static void update_index(struct db *db)
+{
+    db_run(db,
+           "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, session UNINDEXED, tokenize='unicode61 "
+           "remove_diacritics 2')",
+           "");
+    db_run(db, "CREATE TABLE IF NOT EXISTS upto(what TEXT PRIMARY KEY, n INTEGER NOT NULL)", "");
+    for (size_t i = 0; i < countof(indexed); i++)
+        db_run(db, indexed[i].add, "");
+    mark_indexed(db);
+}
+
+/* Each word quoted, so that nothing in it is an operator of the search; the last one may go on. */
+static void quote_words(struct buf *out, const char *words)
+{
+    for (int n = 0; *words && n < WORDS_MAX; n++) {
+        size_t len = strcspn(words, " \t\r\n");
+
+        if (len) {
+            buf_addstr(out, out->len ? " \"" : "\"");
+            for (size_t i = 0; i < len; i++)
+                if (words[i] != '"')
+                    buf_addch(out, words[i]);
+            buf_addch(out, '"');
+        }
+        words += len + strspn(words + len, " \t\r\n");
+    }
+    if (out->len)
+        buf_addch(out, '*');
+}
+
+/* The best place of each session. */
+static int tell_found(struct db *db, const char *query, session_fn *fn, void *ctx, struct error *err)
+{
+    struct db_rows r = db_query(
+        db,
+        "SELECT session, snippet(words, 0, '', '', '...', 12) FROM words WHERE words MATCH ? ORDER BY rank "
+        "LIMIT 1000",
+        "s", query);
+    int64_t seen[FOUND_MAX];
+    size_t n = 0;
+
+    while (db_next(&r)) {
+        int64_t session = db_int(&r, 0);
+        size_t i = 0;
+
+        while (i < n && seen[i] != session)
+            i++;
+        if (i < n || n == FOUND_MAX)
+            continue;
+        seen[n++] = session;
+        autofree char *found = db_copy(&r, 1);
+        all_rows(db, db_query(db, ROW " FROM session s WHERE s.n=?", "i", session), found, fn, ctx, err);
+    }
+    return db_check(db, err);
+}
+
+int sessions_search(struct db *db, const char *words, session_fn *fn, void *ctx, struct error *err)
+{
+    struct buf query autorelease(buf_release) = BUF_INIT(4096);
+
+    quote_words(&query, words);
+    if (!query.len)
+        return error_set(err, ERROR_USAGE, 0, "nothing to search for");
+    if (db_begin(db)) {
+        update_index(db);
+        db_commit(db);
+    }
+    return tell_found(db, buf_str(&query), fn, ctx, err);
+}
+
+int session_remove(struct db *db, const char *id, struct error *err)
+{
+    static const char *const tables[] = {
+        "DELETE FROM question WHERE session=?", "DELETE FROM turn WHERE session=?",
+        "DELETE FROM cell WHERE session=?",     "DELETE FROM output WHERE session=?",
+        "DELETE FROM file WHERE session=?",     "DELETE FROM usage WHERE session=?",
+        "DELETE FROM piece WHERE session=?",    "DELETE FROM session WHERE n=?",
+    };
+    int64_t n = session_by_id(db, id, err);
+
+    if (!n || !db_begin(db))
+        return n ? db_check(db, err) : -1;
+    for (size_t i = 0; i < countof(tables); i++)
+        db_run(db, tables[i], "i", n);
+    struct db_rows r = db_query(db, "SELECT 1 FROM sqlite_master WHERE name='words'", "");
+    bool searched = db_next(&r);
+    db_done(&r);
+    if (searched) {
+        db_run(db, "DELETE FROM words WHERE session=?", "i", n);
+        mark_indexed(db);
+    }
+    return db_commit(db) ? 0 : db_check(db, err);
+}

@@ -1,0 +1,71 @@
+/* store.h - saves one session as it happens: a listener of events, and of what they did to the conversation.
+ *
+ * Nothing is opened or written before the first question. Every message is one transaction, written before
+ * any other listener is told that it is complete; text that streams follows at most STORE_PIECE_MS later.
+ * Killed at any moment, the program loses that much; a power cut may lose what the kernel had not written yet
+ * (the log is not synced at each step), never what is older. Whatever fails costs one line and the saving,
+ * never the answer. Keys are never seen here, so they are never stored.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "chat/event.h"
+
+struct conversation;
+struct db;
+struct error;
+struct loop;
+struct store;
+
+#define STORE_PIECE_MS   200
+#define STORE_OUTPUT_MAX ((size_t)1 << 20) /* bytes that are saved of what one cell prints */
+
+/* The strings are copied. */
+struct store_options {
+    const char *place;   /* folder of the database */
+    const char *id;      /* of the session */
+    const char *folder;  /* where the user is: -c goes by it */
+    const char *sandbox; /* name of the named sandbox, or NULL */
+    const char *writer;  /* identifies this program (records/owner.h) */
+    bool read_only;      /* save nothing; only for store_resume() */
+    /* one line for the user; may be NULL */
+    void (*notice)(void *ctx, const char *line);
+    void *ctx;
+};
+
+/* The conversation and the loop are borrowed. */
+struct store *store_new(const struct store_options *o, struct conversation *c, struct loop *loop);
+void store_event(struct store *s, const struct event *e);
+void store_free(struct store *s);
+
+/* A saved session as -c and -r find it. Release it with store_found_release(). */
+struct store_found {
+    char *id, *title, *folder, *sandbox;
+    char *writer; /* who writes to it at present; NULL: nobody. It may be dead: check */
+    int64_t used; /* seconds since the epoch */
+    int64_t questions, cells;
+};
+/* The last session of folder (id NULL), or the one whose id, or the last part of it, begins with id. -1 with
+ * err (ERROR_USAGE): there is none, or there are several. */
+int store_find(const char *place, const char *id, const char *folder, struct store_found *f,
+               struct error *err);
+void store_found_release(struct store_found *f);
+
+/* Before the first event: load that session into the empty conversation, and go on with it. If it is not the
+ * session of the options, a copy of it is made under their id. What was cut off by a kill ends in
+ * [interrupted]. -1 with err; the conversation is then empty. */
+int store_resume(struct store *s, const struct store_found *from, struct error *err);
+
+/* Withdraw the last question with everything that followed: it leaves the conversation, and the saved one.
+ * False: there is none. */
+bool store_undo(struct store *s);
+void store_rename(struct store *s, const char *title);
+/* For the commands on sessions in the chat; NULL while nothing was saved. */
+struct db *store_db(struct store *s);
+const char *store_id(const struct store *s);
+
+#endif

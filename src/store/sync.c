@@ -1,0 +1,133 @@
+/* sync.c - compares the conversation with what was saved of it. Serials only grow, and turns keep their
+ * order, so one walk over both finds what is new, what changed and what is gone.
+ */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "chat/conversation.h"
+#include "store/private.h"
+
+static char *calls_text(const struct turn *t)
+{
+    if (t->n_calls == 0)
+        return NULL;
+    autojson struct json *list = json_array();
+    for (size_t i = 0; i < t->n_calls; i++) {
+        const struct call *c = &t->calls[i];
+        struct json *o = json_object();
+
+        json_set_str(o, "id", c->id);
+        json_set_str(o, "name", c->name);
+        json_set_str(o, "arguments", c->arguments);
+        if (c->extra)
+            json_set_str(o, "extra", c->extra);
+        json_add(list, o);
+    }
+    return json_print(list);
+}
+
+static void add_turn(struct store *s, const struct turn *t, int64_t place)
+{
+    autofree char *calls = calls_text(t);
+
+    db_run(s->db,
+           "INSERT INTO turn(session, serial, place, question, role, text, aside, calls, call_id, result, "
+           "reasoning, reasoning_field, reasoning_items, origin) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+           "iiiiisississss", s->n, (int64_t)t->serial, place, s->question, (int64_t)t->role, t->text,
+           (int64_t)t->aside, calls, t->call_id, (int64_t)t->result, t->reasoning, t->reasoning_field,
+           t->reasoning_items, t->origin);
+}
+
+/* What became longer is the turn; what became shorter is only what the model still gets of it. */
+static void change_turn(struct store *s, const struct turn *t, struct saved_turn *old)
+{
+    size_t length = strlen(t->text);
+
+    db_run(s->db,
+           length < old->length
+               ? "UPDATE turn SET sent=?, result=?, reasoning=?, reasoning_field=?, reasoning_items=?, "
+                 "origin=? WHERE session=? AND serial=?"
+               : "UPDATE turn SET text=?, sent=NULL, result=?, reasoning=?, reasoning_field=?, "
+                 "reasoning_items=?, origin=? WHERE session=? AND serial=?",
+           "sissssii", t->text, (int64_t)t->result, t->reasoning, t->reasoning_field, t->reasoning_items,
+           t->origin, s->n, (int64_t)t->serial);
+    if (length > old->length)
+        old->length = length;
+    old->version = t->version;
+}
+
+static void drop(struct store *s, size_t from, size_t to, enum saved_state state)
+{
+    for (size_t i = from; i < to; i++)
+        db_run(s->db, "UPDATE turn SET state=? WHERE session=? AND serial=?", "iii", (int64_t)state, s->n,
+               (int64_t)s->turns[i].serial);
+    memmove(s->turns + from, s->turns + to, (s->n_turns - to) * sizeof *s->turns);
+    s->n_turns -= to - from;
+}
+
+static void insert(struct store *s, size_t at, struct saved_turn turn)
+{
+    if (s->n_turns == s->alloc) {
+        s->alloc = s->alloc ? s->alloc * 2 : 64;
+        s->turns = xreallocarray(s->turns, s->alloc, sizeof *s->turns);
+    }
+    memmove(s->turns + at + 1, s->turns + at, (s->n_turns - at) * sizeof *s->turns);
+    s->turns[at] = turn;
+    s->n_turns++;
+}
+
+static int64_t place_at(struct store *s, size_t at)
+{
+    int64_t before = at ? s->turns[at - 1].place : 0;
+
+    return at < s->n_turns ? before + (s->turns[at].place - before) / 2 : (s->place += TURN_GAP);
+}
+
+void sync_loaded(struct store *s, size_t at, int64_t place, size_t length)
+{
+    const struct turn *t = &s->c->v[at];
+
+    insert(s, s->n_turns, (struct saved_turn){t->serial, t->version, place, length});
+    s->serial = s->c->serial;
+    s->revision = s->c->revision;
+}
+
+static void walk(struct store *s, enum saved_state vanished)
+{
+    const struct conversation *c = s->c;
+    size_t at = 0;
+
+    for (size_t i = 0; i < c->n; i++, at++) {
+        const struct turn *t = &c->v[i];
+        size_t end = at;
+
+        if (t->serial > s->serial) {
+            int64_t place = place_at(s, at);
+
+            add_turn(s, t, place);
+            insert(s, at, (struct saved_turn){t->serial, t->version, place, strlen(t->text)});
+            continue;
+        }
+        while (end < s->n_turns && s->turns[end].serial != t->serial)
+            end++;
+        drop(s, at, end, vanished);
+        if (at < s->n_turns && s->turns[at].version != t->version)
+            change_turn(s, t, &s->turns[at]);
+    }
+    drop(s, at, s->n_turns, vanished);
+    s->serial = c->serial;
+    s->revision = c->revision;
+}
+
+void sync_turns(struct store *s)
+{
+    if (s->revision != s->c->revision)
+        walk(s, SAVED_LEFT);
+}
+
+void sync_vanished(struct store *s, enum saved_state state)
+{
+    if (s->revision != s->c->revision)
+        walk(s, state);
+}

@@ -1,0 +1,191 @@
+/* walk.c - one saved session from its beginning to its end. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "store/private.h"
+#include "store/sessions.h"
+
+struct walk {
+    struct db *db;
+    int64_t session;
+    item_fn *fn;
+    void *ctx;
+};
+
+static bool blank(const char *s)
+{
+    return s[strspn(s, " \t\r\n")] == '\0';
+}
+
+static void add_outputs(struct walk *w, struct item *item)
+{
+    struct db_rows r = db_query(w->db,
+                                "SELECT stream, text FROM output WHERE session=? AND cell=? ORDER BY n", "ii",
+                                w->session, item->number);
+
+    while (db_next(&r)) {
+        struct item_output *last = item->n_outputs ? &item->outputs[item->n_outputs - 1] : NULL;
+        int stream = db_int(&r, 0) == 2 ? 2 : 1;
+        const char *text = db_text(&r, 1, NULL);
+
+        if (!text)
+            continue;
+        if (last && last->stream == stream) {
+            char *longer = xasprintf("%s%s", last->text, text);
+            free(last->text);
+            last->text = longer;
+            continue;
+        }
+        item->outputs = xreallocarray(item->outputs, item->n_outputs + 1, sizeof *item->outputs);
+        item->outputs[item->n_outputs++] = (struct item_output){stream, xstrdup(text)};
+    }
+}
+
+static void add_files(struct walk *w, struct item *item)
+{
+    struct db_rows r = db_query(
+        w->db, "SELECT name, path, size, figure FROM file WHERE session=? AND cell=? ORDER BY n", "ii",
+        w->session, item->number);
+
+    while (db_next(&r)) {
+        struct item_file f = {db_copy(&r, 0), db_copy(&r, 1), db_int(&r, 2), db_int(&r, 3) != 0};
+
+        item->files = xreallocarray(item->files, item->n_files + 1, sizeof *item->files);
+        item->files[item->n_files++] = f;
+    }
+}
+
+static void release(struct item *item)
+{
+    for (size_t i = 0; i < item->n_outputs; i++)
+        free(item->outputs[i].text);
+    for (size_t i = 0; i < item->n_files; i++) {
+        free(item->files[i].name);
+        free(item->files[i].path);
+    }
+    free(item->outputs);
+    free(item->files);
+}
+
+/* The cells of a question that answer that call; id "": the user's own. */
+static void walk_cells(struct walk *w, int64_t question, const char *id)
+{
+    struct db_rows r = db_query(w->db,
+                                "SELECT n, code, status, value, exception, traceback, what FROM cell WHERE "
+                                "session=? AND question=? AND call_id=? ORDER BY n",
+                                "iis", w->session, question, id);
+
+    while (db_next(&r)) {
+        autofree char *code = db_copy(&r, 1), *value = db_copy(&r, 3), *exception = db_copy(&r, 4),
+                      *traceback = db_copy(&r, 5), *what = db_copy(&r, 6);
+        struct item item = {.kind = ITEM_CELL,
+                            .number = db_int(&r, 0),
+                            .status = db_text(&r, 2, NULL) ? (int)db_int(&r, 2) : -1,
+                            .code = code ? code : "",
+                            .value = value,
+                            .exception = exception,
+                            .traceback = traceback,
+                            .what = what,
+                            .own = !*id};
+
+        add_outputs(w, &item);
+        add_files(w, &item);
+        w->fn(w->ctx, &item);
+        release(&item);
+    }
+}
+
+static void walk_calls(struct walk *w, int64_t question, const char *calls)
+{
+    autojson struct json *list = json_parse(calls, strlen(calls), 0, NULL, NULL);
+
+    for (const struct json *o = json_first(list); o; o = json_next(o)) {
+        const char *id = json_text(json_get(o, "id"));
+
+        if (*id)
+            walk_cells(w, question, id);
+    }
+}
+
+static void walk_turns(struct walk *w, int64_t question)
+{
+    struct db_rows r = db_query(w->db,
+                                "SELECT text, calls FROM turn WHERE session=? AND question=? AND role=1 AND "
+                                "state<2 ORDER BY place, n",
+                                "ii", w->session, question);
+
+    while (db_next(&r)) {
+        autofree char *text = db_copy(&r, 0), *calls = db_copy(&r, 1);
+        struct item item = {.kind = ITEM_TEXT, .number = question, .text = text, .answer = !calls};
+
+        if (text && !blank(text))
+            w->fn(w->ctx, &item);
+        if (calls)
+            walk_calls(w, question, calls);
+    }
+}
+
+/* What a kill cut off, where nothing has continued since. */
+static void walk_pieces(struct walk *w, int64_t question)
+{
+    struct db_rows r = db_query(w->db, "SELECT text FROM piece WHERE session=? ORDER BY n", "i", w->session);
+    struct buf text autorelease(buf_release) = BUF_INIT(DB_VALUE_MAX);
+    struct item item = {.kind = ITEM_TEXT, .number = question, .answer = true};
+
+    while (db_next(&r))
+        if (db_text(&r, 0, NULL))
+            buf_addstr(&text, db_text(&r, 0, NULL));
+    if (!text.len)
+        return;
+    buf_addstr(&text, "\n[interrupted]");
+    item.text = buf_str(&text);
+    w->fn(w->ctx, &item);
+}
+
+static void walk_questions(struct walk *w)
+{
+    struct db_rows r = db_query(
+        w->db,
+        "SELECT number, time, text, status, error, number=(SELECT max(number) FROM question WHERE "
+        "session=?1) FROM question WHERE session=?1 AND state=0 ORDER BY number",
+        "i", w->session);
+
+    walk_cells(w, 0, "");
+    while (db_next(&r)) {
+        autofree char *text = db_copy(&r, 2), *error = db_copy(&r, 4);
+        int64_t number = db_int(&r, 0);
+        bool last = db_int(&r, 5);
+        struct item item = {.kind = ITEM_QUESTION, .number = number, .time = db_int(&r, 1), .text = text};
+        struct item end = {.kind = ITEM_END,
+                           .number = number,
+                           .status = db_text(&r, 3, NULL) ? (int)db_int(&r, 3) : -1,
+                           .text = error};
+
+        w->fn(w->ctx, &item);
+        walk_turns(w, number);
+        if (last)
+            walk_pieces(w, number);
+        w->fn(w->ctx, &end);
+        walk_cells(w, number, "");
+    }
+}
+
+static void begin(void *ctx, const struct session_row *row)
+{
+    const struct walk *w = ctx;
+    struct item item = {.kind = ITEM_SESSION, .session = row};
+
+    w->fn(w->ctx, &item);
+}
+
+int session_walk(struct db *db, const char *id, item_fn *fn, void *ctx, struct error *err)
+{
+    struct walk w = {db, session_by_id(db, id, err), fn, ctx};
+
+    if (!w.session || session_row(db, id, begin, &w, err) < 0)
+        return -1;
+    walk_questions(&w);
+    return db_check(db, err);
+}

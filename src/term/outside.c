@@ -1,0 +1,151 @@
+/* outside.c - runs $EDITOR and reads what it wrote. */
+#include "term/outside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "chat/conversation.h"
+#include "term/modes.h"
+
+#define ADVICE "\nSet VISUAL or EDITOR to the program that you edit with."
+
+/* The words of $VISUAL or $EDITOR, cut at blanks, or what this machine has. */
+static void find_editor(struct argv *a)
+{
+    static const char *const usual[] = {"editor", "nano", "vi"};
+    const char *words = getenv("VISUAL");
+
+    if (!words || !words[strspn(words, " ")])
+        words = getenv("EDITOR");
+    for (words = words ? words : ""; *(words += strspn(words, " ")); words += strcspn(words, " "))
+        argv_pushf(a, "%.*s", (int)strcspn(words, " "), words);
+    for (size_t i = 0; i < countof(usual) && !a->n; i++) {
+        autofree char *path = child_find_program(usual[i]);
+
+        if (path)
+            argv_push(a, path);
+    }
+}
+
+/* A new file with the text, 0600. The caller frees and removes *path. */
+static int put_down(const char *suffix, const struct buf *text, char **path, struct error *err)
+{
+    autofree char *folder = xdg_path(XDG_RUNTIME, NULL);
+
+    *path = NULL;
+    if (!folder)
+        return error_errno(err, "no folder for the file to edit");
+    if (file_mkdirs(folder, 0700, err) < 0)
+        return -1;
+    *path = xasprintf("%s/edit-XXXXXX%s", folder, suffix);
+    autoclose int fd = mkostemps(*path, (int)strlen(suffix), O_CLOEXEC);
+    if (fd < 0) {
+        error_errno(err, "no file to edit in %s", folder);
+        free(steal(path));
+        return -1;
+    }
+    if (fd_write_all(fd, buf_str(text), text->len) < 0 || fd_write_all(fd, "\n", text->len ? 1 : 0) < 0)
+        return error_errno(err, "%s", *path);
+    return 0;
+}
+
+/* It only has to wake the loop. */
+static void on_end(void *ctx, short revents)
+{
+    (void)ctx, (void)revents;
+}
+
+static int wait_for(pid_t pid, const char *name, struct loop *loop, struct error *err)
+{
+    autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0U);
+    int status = -1;
+    char how[64];
+
+    if (fd >= 0)
+        loop_watch(loop, fd, POLLIN, on_end, NULL);
+    while (!child_wait(pid, 0, &status)) {
+        if (loop_fatal(loop)) {
+            kill(pid, SIGTERM);
+            child_wait(pid, 1000, &status);
+            break;
+        }
+        loop_arm(loop); /* Ctrl-C is for the program that has the terminal */
+        loop_wait(loop, fd >= 0 ? -1 : 50);
+    }
+    if (fd >= 0)
+        loop_unwatch(loop, fd);
+    if (status == 0)
+        return 0;
+    child_status_text(status, how, sizeof how);
+    return error_set(err, ERROR_SYSTEM, 0, "%s failed (%s); the text is as it was", name, how);
+}
+
+static int run(const char *path, struct loop *loop, struct error *err)
+{
+    struct argv a autorelease(argv_release) = ARGV_INIT;
+    struct error why = {0};
+    int r = -1;
+
+    find_editor(&a);
+    if (!a.n)
+        return error_set(err, ERROR_SYSTEM, ENOENT, "no editor was found" ADVICE);
+    argv_push(&a, path);
+    modes_set(MODES_LENT);
+    struct child_options o = {
+        .argv = a.v, .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO, .our_group = true};
+    pid_t pid = child_spawn(&o, &why);
+    if (pid > 0)
+        r = wait_for(pid, a.v[0], loop, err);
+    else
+        error_set(err, ERROR_SYSTEM, why.code, "%s" ADVICE, why.text);
+    modes_set(MODES_WAITING);
+    return r;
+}
+
+/* 1: it is another text than before. */
+static int read_back(const char *path, struct buf *text, struct error *err)
+{
+    struct buf raw autorelease(buf_release) = BUF_INIT(0), clean autorelease(buf_release) = BUF_INIT(0);
+    struct scrub scrub;
+
+    if (file_read(path, QUESTION_MAX, &raw, err) < 0)
+        return -1;
+    scrub_init(&scrub, SCRUB_PIPE);
+    scrub_feed(&scrub, buf_str(&raw), raw.len, &clean);
+    scrub_end(&scrub, &clean);
+    while (clean.len && clean.data[clean.len - 1] == '\n')
+        clean.len--;
+    if (clean.len == text->len && !memcmp(buf_str(&clean), buf_str(text), text->len))
+        return 0;
+    buf_clear(text);
+    buf_add(text, buf_str(&clean), clean.len);
+    return 1;
+}
+
+int outside_edit(struct loop *loop, const char *suffix, struct buf *text, struct error *err)
+{
+    autofree char *path = NULL;
+    int r = put_down(suffix, text, &path, err);
+
+    if (r == 0)
+        r = run(path, loop, err);
+    if (r == 0)
+        r = read_back(path, text, err);
+    if (path)
+        unlink(path);
+    return r;
+}

@@ -1,0 +1,46 @@
+"""chat_keys.py - a person at a chat: types, waits for what is shown, leaves."""
+import re
+import termios
+
+import pexpect
+
+PROMPT = "\\n?> "
+AT_PROMPT = "\\?2004h> "           # where a line is read: the mode that marks pastes, then the prompt
+PLAIN = {"NO_COLOR": "1"}
+
+
+def said(text):
+    return {"expect": {"last": {"content": text}}, "answer": {"text": "Heard."}}
+
+
+def start(program, *args, **kw):
+    p = program.chat(*args, env=dict(PLAIN, **kw.pop("env", {})), **kw)
+    p.expect("> ")
+    return p
+
+
+def ask(p, text, answer):
+    p.send(text + "\r")
+    p.expect(answer)
+    p.expect("> ")
+
+
+def leave(p, code=0):
+    p.send("\x04")
+    p.expect(pexpect.EOF)
+    p.close()
+    assert p.exitstatus == code, (p.exitstatus, p.signalstatus, p.before)
+
+
+def modes(p):
+    return termios.tcgetattr(p.child_fd)
+
+
+def paste(text):
+    return "\x1b[200~" + text.replace("\n", "\r") + "\x1b[201~"
+
+
+def shown(text):
+    """The lines as they stay on the screen: what was wiped for being drawn again, such as a prompt behind which news came, is not there."""
+    text = re.sub(r"\x1b\[>?[0-9]*[qt]|\x1b[_\]][^\x1b\x07]*(\x1b\\|\x07)", "", text)       # queries and links
+    return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", re.split(r"\r\x1b\[[0-2]?[KJ]", line)[-1]) for line in text.split("\r\n")]

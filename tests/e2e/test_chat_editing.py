@@ -1,0 +1,378 @@
+"""test_chat_editing.py - the line that is typed: keys, blocks, pastes, history, Tab, what is typed ahead."""
+import os
+import re
+import signal
+import time
+
+import pexpect
+import pytest
+
+from chat_keys import PLAIN, said, start, ask, leave, paste
+from conftest import BIN
+
+
+def test_what_can_be_said(bare, serve):
+    serve(bare, [said("plain"), said("caf\u00e9 \u4e2d \U0001f426"), said("ac")])
+    p = start(bare)
+    ask(p, "plain", "Heard")
+    ask(p, "caf\u00e9 \u4e2d \U0001f426", "Heard")
+    ask(p, "abc\x1b[D\x7f", "Heard")            # editing keys
+    leave(p)
+
+
+BLOCK = '"""'
+LINES = [
+    ("one\\\rtwo", "one\ntwo"),                                    # a backslash at the end
+    ("one\x1b\rtwo", "one\ntwo"),                                  # Alt-Enter
+    ("two\x01one\x1b\r", "one\ntwo"),                              # where the cursor is
+    (BLOCK + "\ra\r\r/help\rb\r" + BLOCK, "a\n\n/help\nb"),      # quotes on lines of their own
+    (BLOCK + "a\rb" + BLOCK, "a\nb"),                              # with text on theirs
+    ("look: " + BLOCK + "\ra\rb\r" + BLOCK + " ", "look:\na\nb"),
+    (BLOCK + "/exit" + BLOCK, "/exit"),                            # a question, whatever it says
+    (BLOCK + "!1" + BLOCK, "!1"),
+]
+
+
+def inputrc(program, text):
+    with open(program.path("home/.inputrc"), "w") as f:
+        f.write(text)
+
+
+@pytest.mark.parametrize("mode", ["emacs", "vi"])
+def test_several_lines_are_one_edit(bare, serve, mode):
+    """What was typed before can be changed, and the message comes back whole from the history. The mode stays what it was."""
+    serve(bare, [said(meant) for _, meant in LINES] + [said("look:\na\nb"), said("ab")])
+    inputrc(bare, "set editing-mode %s\n" % mode)
+    p = start(bare)
+    for keys, _ in LINES:
+        ask(p, keys if mode == "emacs" else keys.replace("\x01", "\x1b0i"), "Heard")
+    ask(p, "\x1b[A" * 3, "Heard")
+    ask(p, "axx\x7f\x7fb", "Heard")
+    leave(p)
+
+
+def test_vi_mode(bare, serve):
+    serve(bare, [said("one, two"), said("one, two"), said("thr\nee"), said("ac")])
+    inputrc(bare, "set editing-mode vi\n")
+    p = start(bare)
+    ask(p, "oe two\x1b0an\x1bea,", "Heard")       # ESC 0 a: behind the first letter; e: to the end of the word
+    ask(p, "\x1bk", "Heard")                     # the history, in command mode; Enter sends from there
+    ask(p, "three\x1bhi\x1b\r", "Heard")         # Alt-Enter
+    ask(p, "abc\x1b[D\x7f", "Heard")            # an arrow is no ESC
+    p.send("lost\x1bx\x03")                     # Ctrl-C in command mode
+    p.expect("\\^C\r\n")
+    p.expect("> ")
+    leave(p)
+
+
+def test_the_users_bindings_stay(bare, serve):
+    serve(bare, [said("first"), said("second"), said("first"), said("one\\")])
+    inputrc(bare, '"\\e[A": history-search-backward\n$if sandpiper\n"\\C-o": accept-line\n$endif\n"\\C-xz": "one"\n')
+    p = start(bare)
+    ask(p, "first", "Heard")
+    ask(p, "second", "Heard")
+    ask(p, "fi\x1b[A", "Heard")
+    p.send("\x18z\\\x0f")                       # a key of their own sends even this
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)
+
+
+@pytest.mark.parametrize("locale", [{"LANG": "C", "LC_ALL": "C"}, {"LANG": None, "LC_ALL": None}, {"LANG": "xx_YY.UTF-8"}])
+def test_any_locale_takes_utf8(bare, serve, locale):
+    serve(bare, [said("caf\u00e9 \u4e2d"), said("cafe \u4e2d")])
+    p = start(bare, env=locale)
+    ask(p, "caf\u00e9 \u4e2d", "Heard")
+    ask(p, "caf\u00e9\x7fe \u4e2d", "Heard")               # one Backspace takes a whole character
+    leave(p)
+
+
+def test_empty_lines_ask_nothing(bare, serve):
+    serve(bare, [said("x")])
+    p = start(bare)
+    for _ in range(3):
+        p.send("  \r")
+        p.expect("> ")
+    ask(p, "x", "Heard")
+    leave(p)
+
+
+@pytest.mark.parametrize("keys, line", [
+    ("bc\x01a\x05d", "abcd"),                             # Ctrl-A, Ctrl-E
+    ("keep lost\x1bb\x0b", "keep "),                      # Alt-B, Ctrl-K
+    ("lost\x15kept", "kept"),                             # Ctrl-U
+    ("one two\x17three", "one three"),                    # Ctrl-W
+    ("a b\x17\x19\x19", "a bb"),                          # Ctrl-Y
+    ("one two\x01\x1bf,", "one, two"),                    # Alt-F
+    ("ab\x02\x06\x02X", "aXb"),                           # Ctrl-B, Ctrl-F
+    ("abc\x1b[H\x1b[3~", "bc"),                          # Home, Delete
+    ("ab\x1b[D\x1b[CX\x1b[F!", "abX!"),                   # arrows, End
+    ("teh\x14", "the"),                                   # Ctrl-T
+    ("gone\x15\x1f", "gone"),                            # Ctrl-_ undoes
+])
+def test_keys_of_a_line_editor(bare, serve, keys, line):
+    serve(bare, [said(line)])
+    p = start(bare)
+    ask(p, keys, "Heard")
+    leave(p)
+
+
+def test_history_with_keys(bare, serve):
+    serve(bare, [said("first one"), said("second two"), said("first one"), said("second two"), said("first one, again")])
+    p = start(bare)
+    ask(p, "first one", "Heard")
+    ask(p, "second two", "Heard")
+    ask(p, "\x1b[A\x1b[A", "Heard")                         # Up, Up
+    ask(p, "\x10\x10\x10\x0e", "Heard")                     # Ctrl-P, Ctrl-N
+    p.send("\x12fir")                                      # Ctrl-R
+    p.expect("reverse-i-search")
+    ask(p, "\x05, again", "Heard")
+    leave(p)
+
+
+def test_ctrl_l_clears_the_screen(bare, serve):
+    serve(bare, [said("kept line")])
+    p = start(bare)
+    p.send("kept")
+    p.expect("kept")
+    p.send("\x0c")
+    p.expect(re.escape("\x1b[H\x1b[2J"))
+    p.expect("> kept")                                      # the line stands at the top, as it was
+    ask(p, " line", "Heard")
+    leave(p)
+
+
+def test_a_paste_is_one_message(bare, serve):
+    serve(bare, [said("look:\nline 1\n/exit\n!rm\nline 4 thanks")])
+    p = start(bare)
+    p.send("look:\\\r")
+    p.expect("look:")
+    p.send(paste("line 1\n/exit\n!rm\nline 4\n"))
+    p.expect("line 4")
+    time.sleep(0.3)
+    ask(p, " thanks", "Heard")
+    leave(p)
+
+
+def test_a_long_paste_is_a_mark(bare, serve):
+    text = "".join("line %d\n" % i for i in range(5000))
+    serve(bare, [said("what is " + text.rstrip("\n") + "?")])
+    p = start(bare)
+    p.send("what is ")
+    data = paste(text)
+    for i in range(0, len(data), 2000):         # a pseudo-terminal holds 4 KiB
+        p.send(data[i:i + 2000])
+    p.expect("\\[paste 1: 5,000 lines, 48.9 kB\\]")
+    ask(p, "?", "Heard")
+    leave(p)
+
+
+def test_a_paste_without_marks(bare, serve):
+    """A terminal that knows no bracketed paste: what comes at once is one text, which Enter sends."""
+    text = "".join("line %d\n" % i for i in range(5000))
+    serve(bare, [said("what is\n" + text.rstrip("\n") + "?")])
+    p = start(bare, env={"TERM": "dumb"})
+    p.send("what is\\\r")
+    p.expect("what is")
+    os.set_blocking(p.child_fd, True)
+    os.write(p.child_fd, text.replace("\n", "\r").encode())
+    p.expect("\\[paste 1: 5,000 lines, 48.9 kB\\]")
+    ask(p, "?", "Heard")
+    leave(p)
+
+
+def test_a_paste_whose_end_never_comes(bare, serve):
+    serve(bare, [said("half a paste and more")])
+    p = start(bare)
+    p.send("\x1b[200~half a paste")
+    p.expect("half a paste", timeout=5)
+    ask(p, " and more", "Heard")
+    leave(p)
+
+
+def test_hostile_pastes(bare, serve):
+    serve(bare, [said("ab")])
+    p = start(bare)
+    p.send(paste("a\x1b[2J\x1b]0;title\x07b\x03\x04"))
+    p.expect("ab")
+    assert "\x1b[2J" not in p.before and "\x1b]0" not in p.before
+    ask(p, "", "Heard")
+    leave(p)
+
+
+def test_a_paste_over_the_limit(bare, serve):
+    serve(bare, [{"expect": {"last": {"content": {"regex": "^y+$"}}}, "answer": {"text": "Heard."}}])
+    p = start(bare)
+    data = paste("y" * (1024 * 1024 + 5000))
+    for i in range(0, len(data), 4000):
+        p.send(data[i:i + 4000])
+    p.expect("the paste was cut off at 1 MiB", timeout=20)
+    ask(p, "", "Heard")
+    leave(p)
+
+
+def test_typed_ahead(bare, serve):
+    """What is typed during an answer is the next line, not lost and not mixed into the answer."""
+    serve(bare, [{"answer": {"text": "slow answer", "wait": 1}}, said("typed ahead")])
+    p = start(bare)
+    p.send("go\r")
+    time.sleep(0.5)
+    p.send("typed ahead\r")
+    p.expect("slow answer")
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)
+
+
+def test_half_a_line_typed_ahead_is_there(bare, serve):
+    server = serve(bare, [{"answer": {"text": "slow answer", "wait": 1}}, said("half a line")])
+    p = start(bare)
+    p.send("go\r")
+    server.wait_request(1)
+    p.send("half a")
+    p.expect("slow answer")
+    p.expect("> half a")
+    ask(p, " line", "Heard")
+    leave(p)
+
+
+# ------------------------------------------------------------------------------------------------------------- another editor
+
+def editor(program, text):
+    """A program for $EDITOR: the script, with the file in $1."""
+    path = program.write("ed", "#!/bin/sh\n" + text)
+    os.chmod(path, 0o755)
+    return path
+
+
+def test_ctrl_x_ctrl_e(bare, serve):
+    """The line in an editor of one's own, and back into the line; nothing of it is left on disk."""
+    serve(bare, [said("one\ntwo\nthree")])
+    path = editor(bare, 'stat -c "mode %a" "$2"; stty -a | grep -o " icanon"; cp "$2" seen; printf "one\\ntwo\\nthr\\033[2Jee\\n\\n" > "$2"; echo "$1 $2"\n')
+    p = start(bare, env={"EDITOR": "no-such", "VISUAL": path + "  -f"})
+    p.send("on\x18\x05")
+    p.expect("mode 600\r\n")
+    p.expect(" icanon")
+    p.expect("-f (/[^\r]*/sandpiper/edit-[^/]*\\.md)\r\n")
+    kept = p.match.group(1)
+    p.expect("> one\r\n[^\n]*two\r\n[^\n]*three")
+    assert open(bare.path("work/seen")).read() == "on\n" and not os.path.exists(kept)
+    ask(p, "", "Heard")
+    leave(p)
+
+
+@pytest.mark.parametrize("how, told", [
+    ("exit 3", "ed failed \\(exit code 3\\); the text is as it was"),
+    ("kill -9 $$", "ed failed \\(killed by SIGKILL\\); the text is as it was"),
+    ("kill -2 $PPID; sleep 0.2; true", None),           # Ctrl-C there is not for us
+    ("true", None),
+    (None, "cannot start no-such-editor: not found in PATH\r\n *Set VISUAL or EDITOR to the program that you edit with\\."),
+])
+def test_an_editor_that_fails(bare, serve, how, told):
+    serve(bare, [said("kept line")])
+    p = start(bare, env={"EDITOR": editor(bare, how) if how else "no-such-editor", "VISUAL": None}, size=(30, 200))
+    p.send("kept\x18\x05")
+    if told:
+        p.expect(told)
+    p.expect("> kept")
+    ask(p, " line", "Heard")
+    leave(p)
+
+
+def test_no_editor_at_all(bare, serve):
+    serve(bare, [])
+    p = start(bare, env={"PATH": "/nonexistent", "EDITOR": " ", "VISUAL": "", "SANDPIPER_SANDBOX": "auto"}, size=(30, 200))
+    p.send("x\x18\x05")
+    p.expect("no editor was found\r\n *Set VISUAL or EDITOR")
+    p.expect("> x")
+    p.send("\x15\x04")
+    p.expect(pexpect.EOF)
+
+
+def test_an_editor_is_stopped_with_us(bare, serve):
+    """Ctrl-Z there is the shell's business; fg goes on with both."""
+    serve(bare, [said("kept line")])
+    path = editor(bare, "echo editing; kill -TSTP 0; echo again; printf 'kept line' > \"$1\"\n")
+    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN, EDITOR=path)),
+                      cwd=bare.work, encoding="utf-8", timeout=15, dimensions=(30, 100), echo=False)
+    p.expect("shell# ")
+    p.send('"$SP"\r')
+    p.expect("> ")
+    p.send("kept\x18\x05")
+    p.expect("editing")
+    p.expect("Stopped")
+    p.expect("shell# ")
+    p.send("fg\r")
+    p.expect("again")
+    p.expect("> kept line")
+    p.send("\r")
+    p.expect("Heard")
+    p.expect("> ")
+    p.send("\x04")
+    p.expect("shell# ")
+    p.send("exit\r")
+    p.expect(pexpect.EOF)
+
+
+def test_sigterm_ends_the_editor_too(bare, serve):
+    serve(bare, [])
+    p = start(bare, env={"EDITOR": editor(bare, "echo editing $$; exec sleep 100\n")})
+    p.send("x\x18\x05")
+    p.expect("editing")
+    p.kill(signal.SIGTERM)
+    p.expect(pexpect.EOF)
+    p.close()
+    assert p.exitstatus == 143
+
+
+# ------------------------------------------------------------------------------------------------------------------- history
+
+def test_history_on_disk(bare, serve):
+    serve(bare, [said("first question"), said("first question"), said("second question")])
+    p = start(bare)
+    ask(p, "first question", "Heard")
+    leave(p)
+    path = bare.path("state/sandpiper/history")
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    assert open(path).read() == "first question\n"
+    p = start(bare)
+    p.send("\x1b[A")                            # up
+    p.expect("first question")
+    ask(p, "", "Heard")
+    ask(p, "second question", "Heard")
+    leave(p)
+    p = start(bare)
+    p.send("\x12econd")                         # reverse search
+    p.expect("second question")
+    p.send("\x03")
+    p.expect("> ")
+    leave(p)
+    serve(bare, [])
+
+
+def test_completion_of_commands(bare, serve):
+    serve(bare, [said("tab\tnothing")], complete=False)
+    p = start(bare)
+    p.send("/sys\t")
+    p.expect("/system ")
+    p.send("\x15\r")
+    leave(p)
+
+
+def test_news_while_a_line_is_typed(bare, serve, tmp_path):
+    """The sandbox comes up in the background; what it has to say must not tear the line that is being typed."""
+    serve(bare, [said("half a line")], complete=False)
+    for name in ("docker", "podman"):
+        path = tmp_path / name
+        path.write_text("#!/bin/sh\nsleep 1.5\necho no such luck >&2\nexit 1\n")
+        path.chmod(0o755)
+    p = bare.chat("-v", "--sandbox", "auto", env=dict(PLAIN, PATH="%s:%s" % (tmp_path, os.environ["PATH"])))
+    p.expect("> ")
+    p.send("half a ")
+    p.expect("half a ")
+    p.expect("sandpiper: [^\r\n]*\r\n", timeout=20)
+    p.expect("> half a ")                       # the line is there again, below the news
+    p.send("line\r")
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)

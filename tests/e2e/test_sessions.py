@@ -1,0 +1,129 @@
+"""Sessions that are saved: what -c and -r continue, what `sandpiper sessions` shows, searches, exports and removes."""
+import json
+import os
+import sqlite3
+import stat
+
+import nbformat
+import pytest
+
+CELL = {"answer": {"text": "Let me compute.", "calls": [{"name": "execute_python", "arguments": {"code": "x = 41\nprint('out')\nx + 1"}}]}}
+
+
+def text(answer):
+    return {"answer": {"text": answer}}
+
+
+def database(s):
+    return s.path("state/sandpiper/store/sessions.db")
+
+
+def rows(s, sql):
+    with sqlite3.connect(database(s)) as db:
+        return db.execute(sql).fetchall()
+
+
+def listed(s):
+    return [json.loads(line) for line in s.run("sessions", "--json").out.splitlines()]
+
+
+def contents(request):
+    return [m.get("content") for m in request.messages if m["role"] != "system"]
+
+
+def test_a_session_goes_on(sandpiper, serve):
+    server = serve(sandpiper, [CELL, text("It is 42."), text("Still 42."), text("Elsewhere.")])
+    assert sandpiper.run("what is x + 1?").out == "It is 42.\n"
+    r = sandpiper.run("-c", "and now?")
+    assert r.out == "Still 42.\n" and 'Continuing "what is x + 1?"' in r.err and "variables are gone" in r.err, r
+    before, after = server.requests[1].messages, server.requests[2].messages
+    assert [m for m in after if m["role"] != "system"][:4] == [m for m in before if m["role"] != "system"] + [
+        {"role": "assistant", "content": "It is 42."}]
+    assert "and now?" in after[-1]["content"] and "gone" in after[-1]["content"]
+    (one,) = listed(sandpiper)
+    assert one["questions"] == 2 and one["cells"] == 1 and one["title"] == "what is x + 1?" and not one["in_use"]
+    other = os.path.join(sandpiper.dir, "home")
+    r = sandpiper.run("-c", "x", cwd=other)
+    assert r.code == 2 and "no saved session in this folder" in r.err, r
+    assert sandpiper.run("-r", one["id"][16:20], "there?", cwd=other).out == "Elsewhere.\n"
+    assert listed(sandpiper)[0]["questions"] == 3
+
+
+def test_the_place(sandpiper, serve):
+    serve(sandpiper, [text("Yes.")])
+    assert sandpiper.run("really?").code == 0
+    folder = os.path.dirname(database(sandpiper))
+    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+    assert {stat.S_IMODE(os.stat(os.path.join(folder, f)).st_mode) for f in os.listdir(folder)} == {0o600}
+    for f in os.listdir(folder):
+        with open(os.path.join(folder, f), "rb") as file:
+            assert sandpiper.key.encode() not in file.read()
+
+
+def test_what_is_not_saved(sandpiper, serve):
+    serve(sandpiper, [text("One.")] * 2)
+    sandpiper.run("--no-save", "a?")
+    sandpiper.configure("save: off\n")
+    sandpiper.run("b?")
+    sandpiper.run("exec", "-c", "print(1)")
+    assert not os.path.exists(os.path.dirname(database(sandpiper))) and sandpiper.run("sessions").out == "no saved sessions yet\n"
+
+
+def test_wrong_words(sandpiper):
+    for argv, says in ((["-c", "-r", "x", "q"], "exclude each other"), (["--replay-cells", "q"], "-c or -r"), (["-r", "zz", "q"], 'no session "zz"'),
+                       (["sessions", "shwo"], "there are list, show"), (["sessions", "show"], "usage: sandpiper sessions show ID"),
+                       (["sessions", "rm"], "needs the IDs"), (["sessions", "show", "zz"], 'no session "zz"'), (["sessions", "search", " "], "nothing")):
+        r = sandpiper.run(*argv)
+        if argv[-1] != " ":
+            assert r.code == 2 and says in r.err, r
+
+
+def test_lists_and_removal(sandpiper, serve):
+    serve(sandpiper, [text("Paris, the capital."), CELL, text("Forty-two."), text("Never mind.")])
+    for question in ("capital of France?", "compute\nsomething", "\x1b[31mred?"):
+        sandpiper.run("-p", question)
+    table = sandpiper.run("sessions").out.splitlines()
+    assert table[0].split() == ["ID", "LAST", "USED", "TURNS", "TITLE", "FOLDER"] and len(table) == 4
+    assert "capital of France?" in table[3] and "compute" in table[2] and "something" not in table[2]
+    found = sandpiper.run("sessions", "search", "capit")
+    assert found.code == 0 and "France" in found.out and len(found.out.splitlines()) == 3, found
+    assert "compute" in sandpiper.run("sessions", "search", "out").out          # printed by code
+    for nothing in ("nowhere", 'a" OR "b', "NOT", "*", '"'):
+        r = sandpiper.run("sessions", "search", nothing)
+        assert r.code in (1, 2) and "damaged" not in r.err, r
+    ids = [one["id"] for one in listed(sandpiper)]
+    r = sandpiper.run("sessions", "rm", ids[0])
+    assert r.code == 0 and r.out == "removed 1 session\n" and len(listed(sandpiper)) == 2
+    assert sandpiper.run("sessions", "rm", "--older", "1d").out == "nothing to remove\n"
+    with sqlite3.connect(database(sandpiper)) as db:
+        db.execute("UPDATE session SET used = used - 40 * 86400 WHERE id = ?", (ids[2],))
+    assert sandpiper.run("sessions", "rm", "--older", "30d", "-f").out == "removed 1 session\n"
+    assert [one["id"] for one in listed(sandpiper)] == [ids[1]]
+    assert rows(sandpiper, "SELECT count(*) FROM turn WHERE session NOT IN (SELECT n FROM session)") == [(0,)]
+
+
+@pytest.mark.parametrize("form", ["md", "json", "py", "ipynb"])
+def test_export(sandpiper, serve, form):
+    code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nopen('a.txt', 'w').write('abc')"
+    broken = {"answer": {"calls": [{"name": "execute_python", "arguments": {"code": "1/0"}}]}}
+    serve(sandpiper, [{"answer": {"calls": [{"name": "execute_python", "arguments": {"code": code}}]}}, broken, text("```\nDone.\n```")])
+    sandpiper.run("plot\nit")
+    (one,) = listed(sandpiper)
+    path = os.path.join(sandpiper.work, "x." + form)
+    r = sandpiper.run("sessions", "export", one["id"][16:], "-o", path)
+    assert r.code == 0 and r.out == "", r
+    with open(path) as f:
+        content = f.read()
+    assert content == sandpiper.run("sessions", "export", one["id"][16:], "--format", form).out
+    assert "plt.plot" in content and "Done." in content and "ZeroDivisionError" in content and "a.txt" in content
+    if form == "ipynb":
+        book = nbformat.reads(content, 4)
+        nbformat.validate(book)
+        kinds = [o["output_type"] for c in book.cells if c.cell_type == "code" for o in c.outputs]
+        assert "display_data" in kinds and "error" in kinds and "execute_result" in kinds, kinds
+    if form == "py":
+        compile(content, path, "exec")
+    if form == "json":
+        assert json.loads(content)["questions"][0]["text"] == "plot\nit"
+    folder = sandpiper.path("state/sandpiper/sessions/" + one["id"])
+    assert os.path.isdir(folder) and sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(folder)
