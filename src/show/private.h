@@ -3,6 +3,7 @@
 #ifndef SHOW_PRIVATE_H
 #define SHOW_PRIVATE_H
 
+#include "chat/usage.h"
 #include "show/figure.h"
 #include "show/screen.h"
 #include "show/show.h"
@@ -12,6 +13,9 @@ struct show {
     struct screen screen;
     char *model;       /* of the session, for the status line */
     unsigned question; /* errors are of this one; 0: nobody counts */
+
+    struct usage usage; /* of the session */
+    double asked;       /* seconds of the present question spent waiting for the model */
 
     struct lines stream[2], thought; /* a cell's stdout and stderr; reasoning */
     struct lines_cut cut;
@@ -24,6 +28,10 @@ struct show {
     unsigned drawn;  /* figures of the present cell */
     bool undrawable; /* libchafa cannot be loaded, which was told */
 };
+
+/* show_usage.c */
+void show_usage(struct show *s, const struct event *e);
+void show_total(struct show *s, const struct event *e); /* of a question that is done */
 
 /* show_phase.c */
 void show_phase(struct show *s, const struct event *e);
