@@ -156,9 +156,9 @@ int config_set(struct config *c, const struct setting *s, struct error *err)
         *(bool *)at = text || o->type == OPTION_BOOL ? on : false;
         break;
     case OPTION_CHOICE:
-        if (!value_choice(text, o->choices))
+        if (text && !value_choice(text, o->choices))
             return config_wrong(s, err);
-        *(const char **)at = config_keep(c, text);
+        *(const char **)at = text ? config_keep(c, text) : o->flag;
         break;
     case OPTION_LIST:
     case OPTION_WORDS:

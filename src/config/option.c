@@ -160,6 +160,9 @@ const struct option option_table[] = {
     {"color", 0, "color", "SANDPIPER_COLOR", OPTION_CHOICE, TO(color), .def = "auto",
      .choices = "auto|always|never", .arg = "WHEN", .group = output, .commands = FOR_ALL,
      .help = "use colors: auto, always or never"},
+    {"plain", 0, "render", "SANDPIPER_RENDER", OPTION_CHOICE, TO(render), .def = "auto",
+     .choices = "auto|plain", .group = output, .commands = FOR_ALL,
+     .help = "show answers as the model wrote them, not as rendered Markdown"},
 
     {"trace", 0, NULL, NULL, OPTION_STRING, TO(trace), .arg = "FILE", .group = debug, .commands = FOR_ASK,
      .help = "append every request and reply to FILE, without keys"},
@@ -226,7 +229,7 @@ const struct option *option_by_env(const char *name)
 
 bool option_takes_argument(const struct option *o)
 {
-    return o->type != OPTION_BOOL && o->type != OPTION_NOT;
+    return o->arg != NULL;
 }
 
 const char *nearest_flag(const char *word, size_t len)

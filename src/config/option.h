@@ -17,7 +17,7 @@ enum option_type {
     OPTION_STRING, /* const char * */
     OPTION_FILE,   /* the same, a path; in config.yaml from that file's folder, or from ~/ */
     OPTION_SECRET, /* const char *, masked when shown; never a flag: argv can be read by everyone */
-    OPTION_CHOICE, /* const char *, one of choices */
+    OPTION_CHOICE, /* const char *, one of choices; a flag without arg chooses its own name */
     /* const char *, one of choices or of the engines in config.yaml; checked when all layers are read */
     OPTION_ENGINE,
     OPTION_LIST, /* struct argv; the flag adds to it */

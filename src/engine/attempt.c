@@ -23,7 +23,7 @@
 
 void attempt_init(struct attempt *a)
 {
-    a->channel = a->channel_out = a->listener = a->info = a->keeper.pipe = -1;
+    a->channel = a->channel_out = a->listener = a->info = a->kills = a->keeper.pipe = -1;
     a->given = *a->o;
 }
 
@@ -148,7 +148,7 @@ int attempt_make_dir(struct attempt *a)
 int attempt_record(const struct attempt *a, const char *owner, bool named, struct error *err)
 {
     autofree char *self = owner_self(), *inside = attempt_knows_peer(a) ? owner_of(a->peer) : NULL;
-    const struct sandbox_options *o = &a->given;
+    const struct engine_options *o = &a->given;
     const struct record r = {
         .dir = a->dir.path,
         .owner = owner ? (char *)owner : self,
@@ -197,16 +197,19 @@ bool attempt_kill_peer(const struct attempt *a, int wait_ms)
 
 void attempt_find_memory(struct attempt *a)
 {
-    free(steal(&a->memory_dir));
+    fd_close(&a->kills);
     if (a->cgroup.memory && a->cgroup.n > 0)
-        a->memory_dir = xstrdup(a->cgroup.dirs[0]);
-    else if (a->holds_memory && a->peer > 0)
-        a->memory_dir = cgroup_memory_dir(NULL, a->peer);
+        a->kills = cgroup_kills_open(a->cgroup.dirs[0]);
+    else if (a->holds_memory && a->peer > 0) {
+        autofree char *dir = cgroup_memory_dir(NULL, a->peer);
+
+        a->kills = dir ? cgroup_kills_open(dir) : -1;
+    }
 }
 
 int64_t attempt_memory_kills(const struct attempt *a)
 {
-    return a->memory_dir ? cgroup_kills(a->memory_dir) : -1;
+    return cgroup_kills_read(a->kills);
 }
 
 bool attempt_alive(struct attempt *a, char *why, size_t size)
@@ -243,7 +246,7 @@ const char *attempt_weakness(const struct attempt *a)
 bool attempt_refused(const struct attempt *a, struct error *err)
 {
     unsigned unheld = 0;
-    const char *weakness = a->engine->weakness(a, &unheld), *which = sandbox_restricts(a->o, unheld);
+    const char *weakness = a->engine->weakness(a, &unheld), *which = engine_restricts(a->o, unheld);
 
     if (!which)
         return false;

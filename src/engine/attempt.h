@@ -22,7 +22,7 @@ struct record;
 
 struct attempt {
     /* set by the caller, before attempt_init() */
-    const struct sandbox_options *o;
+    const struct engine_options *o;
     struct loop *loop;
     const char *guest;
     const struct engine *engine;
@@ -43,12 +43,13 @@ struct attempt {
     bool unmade;                              /* the client failed, so it has created nothing */
     /* private to the attempt and its engine */
     bool begun;
-    char *program, *memory_dir;
+    char *program;
+    int kills;    /* a file with the number of kills for memory; -1: there is none */
     char *name;   /* of the container; NULL: there is no container */
     char *image;  /* of a named sandbox that ran before this program */
     unsigned uid; /* of the container; 0: none of its own */
     /* o, with the numbers of processes and files that are available (hard_limits.h) */
-    struct sandbox_options given;
+    struct engine_options given;
     struct buf fewer; /* one line for each of those that is less than was asked for */
     struct session_dir dir;
     struct cgroup cgroup;

@@ -78,7 +78,7 @@ static int complain(const char *what)
 }
 
 struct setup {
-    const struct sandbox_options *o;
+    const struct engine_options *o;
     unsigned uid;      /* 0: keep our own */
     bool limit_memory; /* per process, where no control group limits the whole sandbox */
 };
@@ -341,7 +341,7 @@ static int start(struct attempt *a)
  * a limit of their own. */
 static const char *weakness(const struct attempt *a, unsigned *unheld)
 {
-    *unheld = a->holds_cpu ? 0 : SANDBOX_ASKED_CPUS;
+    *unheld = a->holds_cpu ? 0 : ENGINE_ASKED_CPUS;
     if (!a->holds_memory)
         return a->holds_cpu ? "no memory control group: memory is limited per process, not in total"
                             : "no permission to create a control group: memory is limited per process, not "

@@ -246,9 +246,9 @@ static unsigned discarded(const char *said)
         const char *words;
         unsigned bit;
     } rows[] = {
-        {"memory limit", SANDBOX_ASKED_MEMORY},
-        {"cpu", SANDBOX_ASKED_CPUS},
-        {"pids limit", SANDBOX_ASKED_PIDS},
+        {"memory limit", ENGINE_ASKED_MEMORY},
+        {"cpu", ENGINE_ASKED_CPUS},
+        {"pids limit", ENGINE_ASKED_PIDS},
     };
     unsigned bits = 0;
 
@@ -263,7 +263,7 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld)
 {
     const char *said = a->client ? buf_str(&a->client->err_text) : "";
 
-    *unheld = a->holds_cpu ? discarded(said) : SANDBOX_ASKED_CPUS;
+    *unheld = a->holds_cpu ? discarded(said) : ENGINE_ASKED_CPUS;
     if (!a->holds_memory)
         return "podman without root has no control groups here: memory is limited per process, not in total, "
                "and CPU time is not limited";

@@ -42,7 +42,7 @@ static void push_words(struct argv *out, const char *const *words)
 
 static void push_limits(const struct engine_plan *p, struct argv *out)
 {
-    const struct sandbox_options *o = p->o;
+    const struct engine_options *o = p->o;
     int nproc = !client_of(p->engine)->raises_limits && p->hard_nproc < 4096 ? p->hard_nproc : 4096;
 
     if (p->holds_memory) {
@@ -88,7 +88,7 @@ static char *mount_source(const char *path)
 
 static void push_places(const struct engine_plan *p, struct argv *out)
 {
-    const struct sandbox_options *o = p->o;
+    const struct engine_options *o = p->o;
     const struct container_client *client = client_of(p->engine);
 
     argv_pushl(out, "--read-only", "--shm-size", NULL);

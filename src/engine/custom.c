@@ -162,7 +162,7 @@ static int start(struct attempt *a)
 /* Without {memory}, memory is limited per process; the number of processes is limited for their uid. */
 static const char *weakness(const struct attempt *a, unsigned *unheld)
 {
-    *unheld = a->holds_cpu ? 0 : SANDBOX_ASKED_CPUS;
+    *unheld = a->holds_cpu ? 0 : ENGINE_ASKED_CPUS;
     if (!a->holds_memory)
         return a->holds_cpu ? "its start has no {memory}: memory is limited per process, not in total"
                             : "its start has no {memory} and no {cpus}: memory is limited per process, "

@@ -56,7 +56,7 @@ static void forget(struct attempt *a)
     session_dir_leave(&a->dir);
     free(steal(&a->name));
     free(steal(&a->program));
-    free(steal(&a->memory_dir));
+    fd_close(&a->kills);
     free(steal(&a->image));
     buf_release(&a->fewer);
     a->up = a->begun = a->taken = a->unmade = false;

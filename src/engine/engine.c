@@ -31,7 +31,7 @@
 
 struct engine_run {
     struct engine_start given;
-    const struct sandbox_options *o;
+    const struct engine_options *o;
     const struct engine *candidates[CANDIDATES];
     size_t n, at;
     bool remembered; /* the first candidate worked within the last day, according to the cache */
@@ -42,9 +42,9 @@ struct engine_run {
 };
 
 /* A user who names a runtime wants its isolation, and one who names an image wants its contents. */
-static bool can_honour(const struct sandbox_options *o, const struct engine *e)
+static bool can_honour(const struct engine_options *o, const struct engine *e)
 {
-    return e->images || (!o->runtime && !(o->asked & SANDBOX_ASKED_IMAGE));
+    return e->images || (!o->runtime && !(o->asked & ENGINE_ASKED_IMAGE));
 }
 
 static void add_candidate(struct engine_run *r, const struct engine *e)
@@ -76,7 +76,7 @@ static bool automatic(const struct engine_run *r)
 static void begin_next(void *ctx, short revents);
 
 /* The named engine cannot do what else was named. */
-static void cannot_honour(const struct sandbox_options *o, const char *engine, struct error *err)
+static void cannot_honour(const struct engine_options *o, const char *engine, struct error *err)
 {
     const char *what = o->runtime ? "runtime" : "image";
 
@@ -87,8 +87,8 @@ static void cannot_honour(const struct sandbox_options *o, const char *engine, s
 /* No engine works that could honour what was named. */
 static void tell_named(const struct engine_run *r, struct error *err)
 {
-    const struct sandbox_options *o = r->o;
-    bool image = o->asked & SANDBOX_ASKED_IMAGE;
+    const struct engine_options *o = r->o;
+    bool image = o->asked & ENGINE_ASKED_IMAGE;
 
     if (o->runtime)
         error_set(err, ERROR_SANDBOX, 0,
@@ -127,7 +127,7 @@ static void tell_none(const struct engine_run *r, struct error *err)
 }
 
 /* There is no candidate at all. */
-static void tell_unknown(const struct sandbox_options *o, struct error *err)
+static void tell_unknown(const struct engine_options *o, struct error *err)
 {
     if (engines_find(o->engine))
         cannot_honour(o, o->engine, err);
@@ -146,7 +146,7 @@ static void tell_failure(struct engine_run *r)
         tell_unknown(r->o, &err);
     else if (!automatic(r))
         err = r->attempt.err;
-    else if (r->o->runtime || (r->o->asked & SANDBOX_ASKED_IMAGE))
+    else if (r->o->runtime || (r->o->asked & ENGINE_ASKED_IMAGE))
         tell_named(r, &err);
     else
         tell_none(r, &err);
@@ -329,7 +329,7 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     /* Shown at the first start here, and always to a user who has set such a limit. Otherwise it is a
      * detail, because it is the same every day. */
     if (facts.weakness)
-        tell(r, told && !(r->o->asked & (SANDBOX_ASKED_MEMORY | SANDBOX_ASKED_CPUS | SANDBOX_ASKED_PIDS)),
+        tell(r, told && !(r->o->asked & (ENGINE_ASKED_MEMORY | ENGINE_ASKED_CPUS | ENGINE_ASKED_PIDS)),
              facts.weakness);
     for (const char *line = facts.fewer; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         autofree char *one = xmemdup0(line, strcspn(line, "\n"));
@@ -341,7 +341,7 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     engine_cache_release(&m);
 }
 
-bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known)
+bool engine_remembered(const struct engine_options *o, struct engine_cached *known)
 {
     const struct engine *e = engines_find(engine_cache_load(o, known) ? known->engine : o->engine);
     char *python, *packages;
@@ -413,7 +413,7 @@ const char *engine_disown(struct engine_run *r, struct error *err)
     return attempt_disown(&r->attempt, err) == 0 ? r->attempt.dir.path : NULL;
 }
 
-struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *loop,
+struct engine_run *engine_attach(const struct engine_options *o, struct loop *loop,
                                  const struct record *record, struct error *err)
 {
     struct engine_run *r = run_new(&(struct engine_start){.o = o, .loop = loop});
@@ -436,7 +436,7 @@ int engine_connect(struct engine_run *r)
 }
 
 /* The engine that a start would try first. NULL: err says why there is none. */
-static const struct engine *first_candidate(const struct sandbox_options *o, struct error *err)
+static const struct engine *first_candidate(const struct engine_options *o, struct error *err)
 {
     struct engine_run r = {.o = o};
     const struct engine *first = NULL;
@@ -460,7 +460,7 @@ static const struct engine *first_candidate(const struct sandbox_options *o, str
     return first;
 }
 
-int engine_argv(const struct sandbox_options *o, const char *guest, struct argv *out, struct error *err)
+int engine_argv(const struct engine_options *o, const char *guest, struct argv *out, struct error *err)
 {
     const struct engine *e = first_candidate(o, err);
     struct engine_cached m = {0};

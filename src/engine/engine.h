@@ -25,7 +25,7 @@ struct engine_cached;
 struct error;
 struct loop;
 struct record;
-struct sandbox_options;
+struct engine_options;
 
 struct engine_run; /* one start and its outcome */
 
@@ -35,7 +35,7 @@ struct engine_run; /* one start and its outcome */
 typedef void engine_done_fn(void *ctx, int status, const struct error *err);
 
 struct engine_start {
-    const struct sandbox_options *o; /* must live as long as the run, like guest */
+    const struct engine_options *o; /* must live as long as the run, like guest */
     struct loop *loop;
     const char *guest; /* the supervisor's source */
     engine_done_fn *done;
@@ -59,7 +59,7 @@ struct engine_facts {
     /* the limits it cannot enforce here ("no cgroup: memory is limited for each process only"), or NULL */
     const char *weakness;
     /* the limits in force, which may be lower than asked for, and one line for each that is lower, or "" */
-    const struct sandbox_options *given;
+    const struct engine_options *given;
     const char *fewer;
 };
 struct engine_facts engine_facts(const struct engine_run *r);
@@ -71,7 +71,7 @@ void engine_reject(struct engine_run *r, const char *why);
  * cached before. */
 void engine_accept(struct engine_run *r, const char *python, const char *packages);
 /* What is cached for these options, or can be seen without a start (for bwrap, the host's /usr). */
-bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known);
+bool engine_remembered(const struct engine_options *o, struct engine_cached *known);
 
 /* How many processes the kernel has killed for memory so far, read from outside; -1: cannot be read. */
 int64_t engine_memory_kills(struct engine_run *r);
@@ -92,12 +92,12 @@ const char *engine_disown(struct engine_run *r, struct error *err);
 void engine_keep(struct engine_run *r);
 /* Make a run of a sandbox that another program started, from its record; NULL with err when the engine is
  * unknown. End it with engine_end() or leave it, like any other. */
-struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *loop,
+struct engine_run *engine_attach(const struct engine_options *o, struct loop *loop,
                                  const struct record *record, struct error *err);
 int engine_connect(struct engine_run *r); /* open the channel; -1 with errno */
 void engine_detach(struct engine_run *r); /* instead of engine_end(): the sandbox lives on */
 
 /* The argument vector that a start would use, for --dry-run. */
-int engine_argv(const struct sandbox_options *o, const char *guest, struct argv *out, struct error *err);
+int engine_argv(const struct engine_options *o, const char *guest, struct argv *out, struct error *err);
 
 #endif

@@ -27,7 +27,7 @@
 #define ENTRIES        8
 #define DAY            (24 * 3600)
 
-static char *options_key(const struct sandbox_options *o)
+static char *options_key(const struct engine_options *o)
 {
     autofree char *room = hard_limits_key();
 
@@ -74,7 +74,7 @@ static char *copy_of(const struct json *entry, const char *key)
     return xstrdup(json_str(json_get(entry, key)));
 }
 
-bool engine_cache_load(const struct sandbox_options *o, struct engine_cached *m)
+bool engine_cache_load(const struct engine_options *o, struct engine_cached *m)
 {
     autofree char *key = options_key(o);
     autojson struct json *all = load_all();
@@ -101,7 +101,7 @@ bool engine_cache_load(const struct sandbox_options *o, struct engine_cached *m)
     return false;
 }
 
-void engine_cache_store(const struct sandbox_options *o, const struct engine_cached *m)
+void engine_cache_store(const struct engine_options *o, const struct engine_cached *m)
 {
     autofree char *key = options_key(o), *client = client_key(m->engine),
                   *path = xdg_path(XDG_CACHE, "engine");

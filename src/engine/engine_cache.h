@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sandbox_options;
+struct engine_options;
 
 struct engine_cached { /* owns its strings; NULL: not known */
     char *engine, *python, *packages;
@@ -15,8 +15,8 @@ struct engine_cached { /* owns its strings; NULL: not known */
     int64_t time;  /* when it was stored; 0: nothing was loaded */
 };
 
-bool engine_cache_load(const struct sandbox_options *o, struct engine_cached *m);
-void engine_cache_store(const struct sandbox_options *o, const struct engine_cached *m);
+bool engine_cache_load(const struct engine_options *o, struct engine_cached *m);
+void engine_cache_store(const struct engine_options *o, const struct engine_cached *m);
 bool engine_cache_knows(const char *engine); /* has it ever worked here, with any options? */
 void engine_cache_release(struct engine_cached *m);
 

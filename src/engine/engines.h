@@ -59,7 +59,7 @@ struct engine {
     /* Is it still there? Asked only when neither its first process nor an attached client can tell. May be
      * NULL. */
     bool (*alive)(struct attempt *a);
-    /* Which limits are weaker than asked for, in one line, or NULL. *unheld gets a SANDBOX_ASKED_... bit
+    /* Which limits are weaker than asked for, in one line, or NULL. *unheld gets a ENGINE_ASKED_... bit
      * for each that is not enforced at all. */
     const char *(*weakness)(const struct attempt *a, unsigned *unheld);
 

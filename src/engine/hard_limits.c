@@ -74,7 +74,7 @@ char *hard_limits_key(void)
     return xasprintf("%ld %ld", hard(RLIMIT_NPROC), hard(RLIMIT_NOFILE));
 }
 
-static int too_few(const struct hard_limits *l, int most, const struct sandbox_options *o, struct error *err)
+static int too_few(const struct hard_limits *l, int most, const struct engine_options *o, struct error *err)
 {
     const char *engine = l->engine->name;
     char used[40] = "", instead[60] = "";
@@ -83,7 +83,7 @@ static int too_few(const struct hard_limits *l, int most, const struct sandbox_o
         snprintf(used, sizeof used, ", %ld in use", l->used);
     if (most >= PIDS_LEAST)
         snprintf(instead, sizeof instead, ", or use --pids %d", most);
-    if (o->asked & SANDBOX_ASKED_PIDS)
+    if (o->asked & ENGINE_ASKED_PIDS)
         return error_set(err, ERROR_SANDBOX, 0,
                          "%s: --pids %d is not possible: the hard limit of processes (ulimit -Hu) is %ld%s\n"
                          "raise it in /etc/security/limits.conf (nproc)%s",
@@ -94,7 +94,7 @@ static int too_few(const struct hard_limits *l, int most, const struct sandbox_o
                      engine, l->processes, used);
 }
 
-static int fit_processes(const struct hard_limits *l, struct sandbox_options *given, struct buf *told,
+static int fit_processes(const struct hard_limits *l, struct engine_options *given, struct buf *told,
                          struct error *err)
 {
     long ours = l->fresh ? 0 : l->engine->processes_ours;
@@ -102,7 +102,7 @@ static int fit_processes(const struct hard_limits *l, struct sandbox_options *gi
 
     if (l->processes < 0 || most >= given->pids)
         return 0;
-    if (most < PIDS_LEAST || given->asked & SANDBOX_ASKED_PIDS)
+    if (most < PIDS_LEAST || given->asked & ENGINE_ASKED_PIDS)
         return too_few(l, (int)most, given, err);
     buf_addf(told,
              "code may have %ld processes instead of %d, because the hard limit (ulimit -Hu) is %ld; "
@@ -112,7 +112,7 @@ static int fit_processes(const struct hard_limits *l, struct sandbox_options *gi
     return 0;
 }
 
-int hard_limits_fit(const struct hard_limits *l, struct sandbox_options *given, struct buf *told,
+int hard_limits_fit(const struct hard_limits *l, struct engine_options *given, struct buf *told,
                     struct error *err)
 {
     if (fit_processes(l, given, told, err) != 0)

@@ -10,7 +10,7 @@
 struct buf;
 struct engine;
 struct error;
-struct sandbox_options;
+struct engine_options;
 
 struct hard_limits { /* as they apply to a sandbox of this engine */
     const struct engine *engine;
@@ -25,7 +25,7 @@ void hard_limits_read(const struct engine *engine, struct hard_limits *limits);
 /* Lower the limits in given (at first what was asked for) to what is available, and add a line to told for
  * each one lowered. -1 with err: too few to run anything, or fewer than the user named, which are never
  * lowered. */
-int hard_limits_fit(const struct hard_limits *limits, struct sandbox_options *given, struct buf *told,
+int hard_limits_fit(const struct hard_limits *limits, struct engine_options *given, struct buf *told,
                     struct error *err);
 
 /* "100 64": our hard limits, as far as they may matter. It is part of the cache's key, because what was

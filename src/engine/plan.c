@@ -9,7 +9,7 @@
 #include "engine/engines.h"
 #include "engine/options.h"
 
-int plan_pids(const struct sandbox_options *o)
+int plan_pids(const struct engine_options *o)
 {
     return o->pids + o->snapshots;
 }
@@ -34,11 +34,11 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
     argv_push(out, "packages=" ENGINE_PACKAGES);
     argv_push(out, "data=" DATA_DIR);
-    argv_pushf(out, "file=%lld", (long long)p->o->max_file);
-    argv_pushf(out, "total=%lld", (long long)sandbox_most_delivered(p->o));
     /* These enforce nothing; they let a hint tell the model which limit was reached. */
     argv_pushf(out, "told_pids=%d", p->o->pids);
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);
+    for (size_t i = 0; p->o->words && i < p->o->words->n; i++)
+        argv_push(out, p->o->words->v[i]);
 }
 
 void plan_environment(const struct engine_plan *p,

@@ -9,7 +9,7 @@
 #include "base/argv.h"
 
 struct engine;
-struct sandbox_options;
+struct engine_options;
 
 #define SANDBOX_UID  65532 /* inside bwrap's own user namespace */
 #define INSIDE_DIR   "/run/sandpiper"
@@ -19,7 +19,7 @@ struct sandbox_options;
 
 struct engine_plan {
     const struct engine *engine;
-    const struct sandbox_options *o;
+    const struct engine_options *o;
     const char *guest;   /* the supervisor's source */
     const char *program; /* path of the engine's client */
     /* the engine limits the processes of the whole sandbox; if not, the supervisor does */
@@ -44,7 +44,7 @@ void plan_guest_words(const struct engine_plan *p, const char *channel, struct a
 /* Only the options, as key=value arguments without any character that is special to a shell. */
 void plan_options(const struct engine_plan *p, struct argv *out);
 /* How many processes it may have: what was asked for, and one more for the snapshot, which does not count. */
-int plan_pids(const struct sandbox_options *o);
+int plan_pids(const struct engine_options *o);
 /* Call each() with every variable of the environment inside. The thread counts follow the CPU limit. */
 void plan_environment(const struct engine_plan *p,
                       void (*each)(void *ctx, const char *name, const char *value), void *ctx);

@@ -80,7 +80,7 @@ def disconnect_worker(self):
         if self.polled:
             self.poll.unregister(fd)
         posix.close(fd)
-    self.pipes, self.polled = {}, False
+    self.pipes, self.polled, self.look = {}, False, select.poll()
 
 
 def kill_all(self, spare=0):

@@ -4,7 +4,7 @@
 
 # seconds within which the snapshot of a dead worker must have said that it is ready
 READY_WAIT = 1.0
-INTERVAL = 0.05                 # seconds between snapshots while cells follow each other without a pause
+ROOM_LEAST = 24 << 20           # bytes that a worker may lack before its snapshot is to blame
 WHY = {b'Na': b'none can be made on this machine',
        b'Nt': b'none could be made while threads were running',
        b'Nm': b'none could be made, for lack of memory or processes',
@@ -17,24 +17,37 @@ WHY = {b'Na': b'none can be made on this machine',
 
 
 class Snapshot:
-    def __init__(self, sock, words):
+    def __init__(self, sock, words, ended):
         self.sock, self.words = sock, words     # orders to it; what it says
-        self.said = b''
-        self.pid, self.ready = 0, False
+        self.ended = ended                      # cells that had ended when it was ordered
+        self.said, self.pipes = b'', ()         # our ends of its stdout and stderr, once it is to go on
+        self.pid, self.ready, self.alive = 0, False, False
+
+    def close(self):
+        """End it. One that is not made yet ends when it finds its socket closed."""
+        for fd in (self.words, *self.pipes):
+            posix.close(fd)
+        close_socket(self.sock)                             # noqa: from start.py
+        if self.pid:
+            try:
+                posix.kill(self.pid, _signal.SIGKILL)
+            except OSError:
+                pass
 
 
 def order_snapshot(self):
-    """The worker's state is that of a finished cell: order a new snapshot and end the older one. Never
-    waits."""
-    self.due, self.captured_at, self.behind = 0.0, time.monotonic(), 0
+    """The worker's state is that of a finished cell: order a new snapshot. The one before stays until that
+    stands. Never waits."""
+    self.due, self.captured_at, self.chores = 0.0, time.monotonic(), True
     if self.sock is None or not self.worker:
         self.drop_snapshot(b'')
         return
     try:
-        ours, theirs, words, words_in = worker_links()      # noqa: from start.py
+        ours, theirs, words, words_in = self.links or worker_links()    # noqa: from start.py
     except OSError:
         self.drop_snapshot(b'Nm')
         return
+    self.links = ()
     try:
         fds = theirs.fileno().to_bytes(4, sys.byteorder) + words_in.to_bytes(4, sys.byteorder)
         self.sock.sendmsg([bytes(16) + ORDER_SNAPSHOT + bytes(4)],
@@ -44,8 +57,16 @@ def order_snapshot(self):
         ours.close()
         posix.close(words)
     else:
-        self.drop_snapshot(b'')                     # after the order, which the worker then obeys meanwhile
-        self.snapshot = Snapshot(ours, words)
+        if self.snapshot is not None:
+            self.poll.unregister(self.snapshot.words)
+            keep, end = self.snapshot, self.older
+            if not keep.pid:                        # it never came to be
+                keep, end = end, keep
+            if end is not None:
+                end.close()
+            self.older = keep
+        self.why = b''
+        self.snapshot = Snapshot(ours, words, self.ended)
         self.poll.register(words, select.POLLIN)
     theirs.close()
     posix.close(words_in)
@@ -60,25 +81,35 @@ def order_if_old(self):
         self.order_snapshot()
 
 
-def drop_snapshot(self, why):
-    """Forget the snapshot and end it. One that is not ready yet ends when it finds its socket closed."""
-    self.why = why
-    if self.snapshot is None:
-        return
-    s, self.snapshot = self.snapshot, None
-    self.poll.unregister(s.words)
-    posix.close(s.words)
-    close_socket(s.sock)                                    # noqa: from start.py
-    if s.pid:
+def look_after(self):
+    """What an order leaves to do, while no cell waits for it."""
+    if self.dying or self.snapshot is not None and not self.snapshot.pid:
+        return                                      # it is not made yet
+    self.chores = False
+    if self.older is not None:
+        self.older.close()
+        self.older = None
+    if not self.links:
         try:
-            posix.kill(s.pid, _signal.SIGKILL)
+            self.links = worker_links()             # noqa: from start.py
         except OSError:
             pass
 
 
+def drop_snapshot(self, why):
+    """Forget the snapshots and end them."""
+    self.why = why
+    if self.snapshot is not None:
+        self.poll.unregister(self.snapshot.words)
+        self.snapshot.close()
+    if self.older is not None:
+        self.older.close()
+    self.snapshot = self.older = None
+
+
 def hear_snapshot(self):
-    """Its pid is sent twice: by the worker as soon as the snapshot is made, and by the snapshot when it is
-    ready. Anything else, or the end of its words, ends the snapshot."""
+    """Its pid is said by the worker as soon as the snapshot is made, by the snapshot when it is ready, and
+    again when it goes on. Anything else, or the end of its words, ends the snapshot."""
     s = self.snapshot
     try:
         data = posix.read(s.words, 64)
@@ -89,21 +120,56 @@ def hear_snapshot(self):
     pids = {line[1:] for line in lines[:-1]}
     if s.said in WHY:
         self.drop_snapshot(s.said)
-    elif not data or len(pids) != 1 or lines[-1] or len(lines) > 3:
+    elif not data or len(pids) != 1 or lines[-1] or len(lines) > 4:
         self.snapshot_ended(b'gone' if s.pid or data else b'none')
     else:
         pid = int(min(pids)) if min(pids).isdigit() and len(min(pids)) < 10 else 0
         if s.pid in (0, pid) and pid not in (0, 1, posix.getpid(), self.worker) and a_child(pid):
-            s.pid, s.ready = pid, s.ready or b'R' in s.said
+            if not s.pid:
+                spare_the_worker(pid)
+            s.pid, s.ready, s.alive = pid, s.ready or b'R' in s.said, b'G' in s.said
         else:
             self.drop_snapshot(b'gone')
 
 
 def snapshot_ended(self, why):
-    """It ended, but not by us. reap() says how."""
+    """It ended, but not by us. reap() says how. The one before may still be there."""
     self.lost, self.snapshot.pid = self.snapshot.pid, 0
     self.captured_at = 0.0                          # the next one need not wait
+    older, self.older = self.older, None
     self.drop_snapshot(why)
+    if older is not None:
+        self.snapshot = older
+        self.poll.register(older.words, select.POLLIN)
+
+
+def tmpfs_used(path):
+    try:
+        st = posix.statvfs(path)
+        return (st.f_blocks - st.f_bfree) * st.f_frsize
+    except OSError:
+        return 0
+
+
+def spare_the_worker(pid):
+    """When memory runs out the kernel ends what has most of it, oom_score_adj thousandths of the limit added.
+    A snapshot's is set so that the sum is the same however big it is: the worker is ended where it has nearly
+    all memory for itself (it would die without the snapshot too, which is what saves the state); below that
+    the snapshot is, because what the worker lacks is what that holds."""
+    limit, score = int(OPTIONS['memory']), 1000
+    try:
+        if limit:
+            fd = posix.open('/proc/%d/statm' % pid, posix.O_RDONLY)
+            held = int(posix.read(fd, 200).split()[1]) * posix.sysconf('SC_PAGE_SIZE')
+            posix.close(fd)
+            room = limit - sum(tmpfs_used(p) for p in (OPTIONS['data'], '/tmp', '/dev/shm'))
+            least = room - max(limit * 15 // 100, ROOM_LEAST)
+            score = max(OOM_WORKER, min(1000, OOM_WORKER + (least - held) * 1000 // limit))
+        fd = posix.open('/proc/%d/oom_score_adj' % pid, posix.O_WRONLY)
+        posix.write(fd, b'%d' % score)
+        posix.close(fd)
+    except (OSError, ValueError, IndexError):
+        pass
 
 
 def a_child(pid):
@@ -117,10 +183,14 @@ def a_child(pid):
 
 
 def reaped(self, pid, status):
-    """A child of ours other than the worker was reaped. True if it was the snapshot and somebody other than
-    us ended it."""
+    """A child of ours other than the worker was reaped. True if it was a snapshot and somebody other than us
+    ended it."""
     if self.snapshot is not None and pid == self.snapshot.pid:
         self.snapshot_ended(b'gone')
+    elif self.older is not None and pid == self.older.pid:
+        self.older.pid = 0
+        self.older.close()
+        self.older, self.lost = None, pid
     elif pid != self.lost:
         return False
     self.lost = 0
@@ -132,25 +202,32 @@ def reaped(self, pid, status):
 
 def recover(self):
     """The worker is dead, and worker_died() has noted how: continue from the snapshot or start afresh, and
-    say which. Called until it is done."""
+    say which. Called until it is done. A snapshot counts only when it has said that it goes on: one that the
+    kernel is killing takes orders, too, until it is gone."""
     ending, until, idle = self.dying
-    if self.snapshot is not None and not self.snapshot.ready:
+    if self.snapshot is not None:
         hear_snapshot(self)
-        if self.snapshot is not None and not self.snapshot.ready and time.monotonic() < until:
-            return
+    s = self.snapshot
+    if s is not None and s.ready and not s.pipes and call_back(self):
+        self.dying = ending, time.monotonic() + READY_WAIT, idle
+        return
+    if self.snapshot is not None and not s.alive and time.monotonic() < until:
+        return
     self.dying = None
     orders = self.to_worker                         # a cell that has arrived since
-    behind = self.behind
-    if restore(self):
-        ending += tlv(b'r', b'%d' % behind)
+    if self.snapshot is not None and s.alive:
+        self.poll.unregister(s.words)
+        self.snapshot = None
+        self.adopt(s.pid, s.sock, s.words, *s.pipes)
+        ending += tlv(b'r', b'%d' % (self.ended - s.ended))
     else:
-        self.drop_snapshot(self.why)
+        self.drop_snapshot(self.why or (b'gone' if self.snapshot is not None else b''))
         self.kill_all()
         self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
         if self.why in WHY:
             ending += tlv(b'u', WHY[self.why])
         self.why = b''
-    self.captured_at, self.behind = 0.0, 0
+    self.captured_at = 0.0
     if not idle:
         end_cell(self, ending)                    # noqa: from reap.py
         return
@@ -162,36 +239,39 @@ def recover(self):
         self.due = time.monotonic()
 
 
-def restore(self):
-    """True if the snapshot is the worker now and no other process of the code lives."""
-    if self.snapshot is None or not self.snapshot.ready:
-        return False
+def call_back(self):
+    """End all else that the code left, and have the snapshot go on. False if that cannot be."""
     s = self.snapshot
+    if self.older is not None:
+        self.older.close()
+        self.older = None
     if not self.kill_all(s.pid):
         self.why = b'left'
+        self.drop_snapshot(self.why)
         return False
     if self.snapshot is not s:
         return False                                # it was reaped meanwhile
-    (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
+    try:
+        (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
+    except OSError:
+        self.drop_snapshot(b'gone')
+        return False
+    s.pipes = out, err
     fds = out_in.to_bytes(4, sys.byteorder) + err_in.to_bytes(4, sys.byteorder)
     try:
         s.sock.sendmsg([ORDER_RESUME], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
     except OSError:
         self.snapshot_ended(b'gone')                # it is dying, but not reaped yet
-        posix.close(out)
-        posix.close(err)
         return False
     finally:
         posix.close(out_in)
         posix.close(err_in)
     posix.set_blocking(out, False)
     posix.set_blocking(err, False)
-    self.poll.unregister(s.words)
-    self.snapshot = None
-    self.adopt(s.pid, s.sock, s.words, out, err)
     return True
 
 
 Supervisor.order_snapshot, Supervisor.order_if_old = order_snapshot, order_if_old
 Supervisor.drop_snapshot, Supervisor.hear_snapshot = drop_snapshot, hear_snapshot
+Supervisor.look_after = look_after
 Supervisor.snapshot_ended, Supervisor.reaped, Supervisor.recover = snapshot_ended, reaped, recover

@@ -49,7 +49,7 @@ def request(self, kind, nonce, body):
         need('reap')
         if self.snapshot is not None:
             self.drop_snapshot(b'')             # noqa: from recover.py
-        self.due, self.captured_at, self.behind = 0.0, 0.0, 0
+        self.due = self.captured_at = 0.0
         self.kill_all()                             # noqa: from reap.py
         self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
         self.finish(b'')

@@ -8,7 +8,6 @@
 
 # number of the system call, and which of its arguments is the child's thread id
 CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}
-ROOM_LEAST = 24 << 20
 STILL = 0.005                   # seconds for which a new copy does nothing
 _clone = _others = None
 
@@ -65,7 +64,7 @@ def capture(self, extra):
     fds = received(extra)
     if len(fds) != 2:
         return
-    sock, words, pid = _socket.socket(fileno=fds[0]), fds[1], 0
+    sock, words, pid = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fds[0]), fds[1], 0
     try:
         if _clone is None:
             _clone = prepare_clone() or 0           # raises in a Python without _ctypes
@@ -74,8 +73,7 @@ def capture(self, extra):
         elif not (has_one_thread() or soon_has_one_thread()):
             say(words, b'Nt')
         else:
-            # set before the clone, since the next cell may fill the memory at once
-            oom_score(snapshot_score())
+            sock.settimeout(STILL)                  # for the copy; we only close it
             pid = _clone()
             if pid == 0:
                 try:
@@ -84,7 +82,6 @@ def capture(self, extra):
                     posix._exit(70)
                 return
             say(words, b'P%d\n' % pid if pid > 0 else b'Nm')
-            oom_score(OOM_WORKER)
     except Exception:
         say(words, b'Na')
     sock.close()
@@ -132,38 +129,10 @@ def oom_score(value):
         pass
 
 
-def tmpfs_used(path):
-    try:
-        st = posix.statvfs(path)
-        return (st.f_blocks - st.f_bfree) * st.f_frsize
-    except OSError:
-        return 0
-
-
-def snapshot_score():
-    """When memory runs out the kernel ends what has most of it, oom_score_adj thousandths of the limit added.
-    A snapshot's is set so that the sum is the same however big it is: the worker is ended where it has nearly
-    all memory for itself (it would die without the snapshot too, which is what saves the state); below that
-    the snapshot is, because what the worker lacks is what that holds."""
-    limit = int(OPTIONS['memory'])
-    if not limit:
-        return 1000
-    try:
-        fd = posix.open('/proc/self/statm', posix.O_RDONLY)
-        mine = int(posix.read(fd, 200).split()[1]) * posix.sysconf('SC_PAGE_SIZE')
-        posix.close(fd)
-    except (OSError, ValueError, IndexError):
-        return 1000
-    room = limit - sum(tmpfs_used(p) for p in (OPTIONS['data'], '/tmp', '/dev/shm'))
-    least = room - max(limit * 15 // 100, ROOM_LEAST)
-    return max(OOM_WORKER, min(1000, OOM_WORKER + (least - mine) * 1000 // limit))
-
-
 def wait_to_resume(self, sock, words):
     """The copy runs here until it becomes the worker. A cell that follows at once needs the processor more,
     so at first the copy does nothing."""
     posix.setsid()                                  # interrupts for the worker are not for us
-    sock.settimeout(STILL)
     try:
         sock.recv(64)
         # there is a newer copy already, or the sender is not the supervisor
@@ -209,6 +178,7 @@ def resume(self, fds):
     self.mended = False                             # the descriptors must be set up again
     self.pid = posix.getpid()
     self.loop = None                                # its selector was shared with the dead worker
+    posix.write(self.words, b'G%d\n' % self.pid)   # a process that is being killed does not come so far
     try:
         sys.modules['threading'].main_thread()._set_native_id()
     except Exception:

@@ -11,6 +11,9 @@ import time
 
 CHUNK = 1 << 16
 PAUSE = 0.001                   # seconds after a cell without another one; then the interpreter is idle
+INTERVAL = 0.05                 # seconds between snapshots while cells follow each other without a pause
+BRISK_MS = 1                    # so long a cell's output waits for its result, to leave with it
+STILL_NS = 100000000            # the folder's times may lag behind the clock by no more than this
 QUEUE_HIGH = 1 << 18            # bytes; with more than this unsent, the code's output waits in its pipes
 NONE = bytes(16)
 PUT_NAME = b'.sandpiper-put-'                # name of an incoming file, before its nonce
@@ -44,14 +47,17 @@ class Supervisor:
         self.put = self.helper = None           # see requests.py
         self.closed_at, self.closed_kill = 0.0, False
         self.polled = False                     # the pipes are in the poll set
+        self.brisk = False                      # a cell has just begun: its result may come at once
         self.reads, self.reads_since, self.flood, self.room = 0, 0.0, False, CHUNK
         # bytes copied out: of a file, after a cell
         self.file_most, self.cell_most = int(OPTIONS['file']), int(OPTIONS['total'])
         self.snapshots = OPTIONS['snapshots'] == '1'    # keep a snapshot of the worker, see recover.py
         self.snapshot, self.why = None, b''     # a Snapshot; why there is none
+        # the one before, until the latest stands; four ends for the next; whether to look after both
+        self.older, self.links, self.chores = None, (), False
         # pid of one that hung up; how many were killed by others, not told yet
         self.lost, self.taken = 0, 0
-        self.captured_at, self.behind = 0.0, 0  # when the last one was ordered; cells that have ended since
+        self.captured_at, self.ended = 0.0, 0   # when the last one was ordered; cells that have ended
         # TO_GUEST_RUN, _ARGUMENTS or _INVENTORY: what the worker was asked for
         self.task = b''
         # the program's latest TO_GUEST_TERMINAL, and the one that this worker was given
@@ -62,6 +68,8 @@ class Supervisor:
         # path -> identity of each file in the data folder; of all that was looked at there
         self.seen, self.entries = {}, 0
         self.poll = select.poll()
+        self.look = select.poll()               # the pipes alone
+        self.still = 0                          # ctime of the data folder while it is known to be empty
         self.wake = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         self.root = posix.open(OPTIONS['data'], posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
 
@@ -160,7 +168,7 @@ class Supervisor:
             need('recover')
             self.order_if_old()                 # noqa: from recover.py
         self.drain(PIPE_MOST)  # what a thread wrote since the last cell does not belong to this cell
-        self.waiting = True
+        self.waiting = self.brisk = True
         head = self.nonce + message[:4] + (len(message) - 4).to_bytes(4, 'little')
         self.to_worker = [head + message[4:CHUNK]] + [message[i:i + CHUNK]
                                                       for i in range(CHUNK, len(message), CHUNK)]
@@ -176,8 +184,9 @@ class Supervisor:
         fds.update(self.pipes, self.figures, (self.words, self.figure))
         if self.put:
             fds.add(self.put[0])
-        if self.snapshot:
-            fds.update((self.snapshot.sock.fileno(), self.snapshot.words))
+        for s in filter(None, (self.snapshot, self.older)):
+            fds.update((s.sock.fileno(), s.words, *s.pipes))
+        fds.update(fd if type(fd) is int else fd.fileno() for fd in self.links)
         if self.sock is not None:
             fds.add(self.sock.fileno())
         fds.discard(-1)                         # there may be no client now, for instance
@@ -189,6 +198,9 @@ class Supervisor:
         self.closed_at, self.closed_kill, self.polled, self.flood = 0.0, False, False, False
         self.heap = b''
         self.poll.register(words, select.POLLIN)
+        self.look = select.poll()
+        self.look.register(out, select.POLLIN)
+        self.look.register(err, select.POLLIN)
 
     def signal(self, number):
         for pid in (-self.worker, self.worker) if number == _signal.SIGKILL else (-self.worker,):
@@ -237,6 +249,7 @@ class Supervisor:
                     self.heap = b''
                     self.answer(body)
                     return
+                self.brisk = False              # no quick cell
                 self.draw(kind, body)
             self.heap = heap[at:] if self.waiting else b''
 
@@ -284,6 +297,7 @@ class Supervisor:
         if not data:
             if self.polled:
                 self.poll.unregister(fd)
+            self.look.unregister(fd)
             posix.close(fd)
             del self.pipes[fd]
         elif self.waiting and self.task == TO_GUEST_RUN:
@@ -293,21 +307,22 @@ class Supervisor:
     def drain(self, most):
         """Read what is in the pipes now, but no more than most bytes, in case a child goes on writing."""
         got = 0
-        for fd in list(self.pipes):
+        for fd, _ in self.look.poll(0):
             left = most
-            while left > 0 and fd in self.pipes:
+            while left > 0:
                 n = self.relay(fd)
-                if not n:
-                    break
                 left -= n
                 got += n
+                if n < CHUNK:                   # it is empty now
+                    break
         return got
 
     def gate(self):
         """The pipes are polled only while the outbox has room: this is back-pressure, and bounds our memory.
         They are not polled while the code floods: a program that prints a million lines would wake us for
-        each; instead they are emptied every 2 ms."""
-        want = self.unsent < QUEUE_HIGH and not self.flood
+        each; instead they are emptied every 2 ms. And not while a cell may end at once: then all that it has
+        to say leaves together."""
+        want = self.unsent < QUEUE_HIGH and not self.flood and not self.brisk
         if want != self.polled:
             self.polled = want
             for fd in self.pipes:
@@ -338,6 +353,9 @@ class Supervisor:
         """The cell is over: find the files it made, send them, and close the request."""
         if self.task != TO_GUEST_RUN:
             self.finish(ending)
+            return
+        if self.still and self.still == posix.fstat(self.root).st_ctime_ns and not self.figures:
+            self.finish(ending)                 # it was empty, and nothing was made in it since
             return
         seen, entries, self.seen = self.seen, self.entries, self.scan()
         if self.figures or self.seen != seen or self.entries != entries:
@@ -375,14 +393,16 @@ class Supervisor:
         self.nonce = None
         task, self.task = self.task, b''
         if self.snapshots and task in (TO_GUEST_RUN, TO_GUEST_ARGUMENTS):
-            self.behind += 1
-            self.due = now + PAUSE              # whoever waits for the result gets the processor first
+            self.ended += 1
+            # Whoever waits for the result gets the processor first, unless the next cell would wait anyway.
+            self.due = now + PAUSE if now - self.captured_at < INTERVAL else now
 
     def scan(self):
         """Every file in the data folder, with values that change when the file does. Links are not followed;
         the number of entries, folders included, and the depth are bounded."""
         found, todo, root, count = {}, [(b'', 0)], OPTIONS['data'].encode(), 0
         most = (int(OPTIONS['files']) or 10000) + 1000
+        changed = posix.fstat(self.root).st_ctime_ns
         while todo and count <= most:
             rel, depth = todo.pop()
             try:
@@ -400,6 +420,8 @@ class Supervisor:
             except OSError:
                 pass
         self.entries = count
+        # Times may be coarse: one that is young may be that of the next change, too.
+        self.still = changed if not count and time.time_ns() - changed > STILL_NS else 0
         return found
 
     # ---- the loop
@@ -421,8 +443,10 @@ class Supervisor:
             return 0
         if self.flood and self.unsent < QUEUE_HIGH:
             return FLOOD_MS
-        if self.due or self.dying:
-            return 1 if self.due else 10
+        if self.brisk or self.due:
+            return BRISK_MS
+        if self.dying:
+            return 10
         return 50 if self.closed_at or self.helper else None
 
     def serve(self):
@@ -437,7 +461,10 @@ class Supervisor:
             if bool(self.outbox) != self.queued:
                 self.queued = self.interest(not self.queued)
             dead = False
-            for fd, events in self.poll.poll(self.wait()):
+            ready = self.poll.poll(self.wait())
+            if not ready:
+                self.brisk = False
+            for fd, events in ready:
                 if fd in self.pipes:
                     if self.relay(fd) < FLOOD_SMALL:
                         self.count_reads()
@@ -466,6 +493,8 @@ class Supervisor:
                 self.recover()                  # noqa: from recover.py
             if self.sending is not None and not self.dying:
                 self.more()
+            if self.chores and not self.brisk:
+                self.look_after()               # noqa: from recover.py
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:
                 self.closed_kill = True  # the hang-up alone proves nothing, since every death causes one
                 self.signal(_signal.SIGKILL)

@@ -166,6 +166,13 @@ class Worker:
 
     def evaluate(self, code, name):
         """Run it all. Returns the value of a last expression, unless a semicolon hides it."""
+        if type(code) is str and code[:1] not in ' \t\f' and '\n' not in code and '\\' not in code:
+            try:                                # most one-liners are an expression: a third of the work
+                last = compile(code, name, 'eval', TOP_AWAIT, True)
+            except SyntaxError:
+                pass
+            else:
+                return self.execute(last)
         tree = compile(code, name, 'exec', ONLY_AST | TOP_AWAIT, True)
         last = None
         if tree.body and type(tree.body[-1]) is _ast.Expr:

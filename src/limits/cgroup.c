@@ -334,11 +334,33 @@ static char *read_either(const char *dir, const char *v1, const char *v2)
     return text ? text : read_in(dir, v2);
 }
 
+int cgroup_kills_open(const char *memory_dir)
+{
+    static const char *const names[] = {"memory.oom_control", "memory.events"};
+    int fd = -1;
+
+    for (size_t i = 0; i < countof(names) && fd < 0; i++) {
+        autofree char *path = xasprintf("%s/%s", memory_dir, names[i]);
+
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    return fd;
+}
+
 int64_t cgroup_kills(const char *memory_dir)
 {
-    autofree char *text = read_either(memory_dir, "memory.oom_control", "memory.events");
+    autoclose int fd = cgroup_kills_open(memory_dir);
 
-    for (const char *p = text; p && *p; p += strcspn(p, "\n"), p += *p == '\n')
+    return cgroup_kills_read(fd);
+}
+
+int64_t cgroup_kills_read(int fd)
+{
+    char text[512];
+    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
         if (strncmp(p, "oom_kill ", 9) == 0)
             return strtoll(p + 9, NULL, 10);
     return -1;

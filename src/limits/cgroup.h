@@ -48,6 +48,10 @@ int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid);
 /* The directory where that is read, which the caller frees; NULL: not found. */
 char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid);
 int64_t cgroup_kills(const char *memory_dir);
+/* The same in two steps, for a number that is read after every cell: open the file that has it (-1: there is
+ * none), and read it. */
+int cgroup_kills_open(const char *memory_dir);
+int64_t cgroup_kills_read(int fd);
 int64_t cgroup_memory_used(const char *memory_dir); /* bytes; -1: unknown */
 
 /* The limits that the groups of a process set, each read in its own group only; 0: no limit, or none that

@@ -101,12 +101,12 @@ static void on_sandbox_notice(void *ctx, bool detail, const char *line)
     notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
 }
 
-static void on_sandbox_phase(void *ctx, int phase)
+static void on_sandbox_phase(void *ctx, enum phase phase)
 {
     struct ask *a = ctx;
     struct event e = {.type = EVENT_PHASE,
                       .question = a->agent ? agent_question_number(a->agent) : 0,
-                      .phase = {.phase = (enum phase)phase}};
+                      .phase = {.phase = phase}};
 
     on_event(a, &e);
 }
@@ -217,6 +217,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,
         .color = c->color,
+        .render = c->render,
         .prompt = question_of(c),
         .prompt_is_stdin = c->operand_is_stdin,
         .stdin_mode = setup_stdin(c),
@@ -245,6 +246,7 @@ static int open_term(struct ask *a, struct error *err)
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,
         .color = c->color,
+        .render = c->render,
         .history_path = history,
         .greeting = greeting,
         .files = files_of(c),
@@ -316,11 +318,11 @@ static int open_rooms(struct ask *a, struct error *err)
     setup_sandbox(a->c, &so);
     so.session_dir = a->session.dir;
     so.out_dir = a->session.out_dir;
-    so.notice = on_sandbox_notice;
+    so.run.notice = on_sandbox_notice;
     so.up = on_sandbox_up;
     so.phase = on_sandbox_phase;
     so.terminal = on_terminal;
-    so.notice_ctx = a;
+    so.run.notice_ctx = so.ctx = a;
     a->sandbox = sandbox_new(&so, a->loop);
     if (sandbox_claim(a->sandbox, err) < 0)
         return -1;
@@ -345,8 +347,8 @@ static int open_rooms(struct ask *a, struct error *err)
     if (!a->llm)
         return -1;
     setup_agent(a->c, &ao);
-    ao.memory = sandbox_options(a->sandbox)->memory; /* that of a named sandbox that already runs */
-    ao.data_size = sandbox_options(a->sandbox)->data_size;
+    ao.memory = sandbox_options(a->sandbox)->run.memory; /* that of a named sandbox that already runs */
+    ao.data_size = sandbox_options(a->sandbox)->run.data_size;
     ao.prompts = &a->prompts;
     ao.chat = a->chat;
     const struct agent_rooms rooms = {a->llm, a->sandbox, &a->conversation, a->loop, on_event, a};

@@ -124,8 +124,8 @@ static unsigned examine(struct config *c, struct loop *loop, const char *engine)
         || (strcmp(c->sandbox, "auto") != 0 && strcmp(c->sandbox, engine) != 0))
         return 0;
     setup_sandbox(c, &o);
-    o.engine = engine;
-    o.name = NULL; /* doctor's own sandbox must not outlive it */
+    o.run.engine = engine;
+    o.run.name = NULL; /* doctor's own sandbox must not outlive it */
     sandbox_check(&o, loop, &check);
     works = check.works && check.contained;
     if (!loop_cancelled(loop))

@@ -337,12 +337,12 @@ static int with_session(struct exec *x, struct error *err)
     if (setup_name_check(c, err) < 0)
         return -1;
     setup_sandbox(c, &o);
-    if (!o.name)
-        o.snapshots = false; /* no later cell could need a snapshot */
-    o.notice = on_notice;
+    if (!o.run.name)
+        o.run.snapshots = false; /* no later cell could need a snapshot */
+    o.run.notice = on_notice;
     o.up = on_up;
     o.terminal = on_terminal;
-    o.notice_ctx = x;
+    o.run.notice_ctx = o.ctx = x;
     if (c->dry_run) {
         o.session_dir = "/tmp";
         return dry_run(&o, err);

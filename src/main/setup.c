@@ -51,35 +51,35 @@ int setup_name_check(const struct config *c, struct error *err)
 void setup_sandbox(const struct config *c, struct sandbox_options *o)
 {
     sandbox_defaults(o);
-    o->engine = c->sandbox;
-    o->image = c->image;
-    o->runtime = c->runtime && *c->runtime ? c->runtime : NULL;
-    o->memory = c->memory;
-    o->cpus = c->cpus;
-    o->pids = c->pids;
-    o->data_size = c->data_size;
+    o->run.engine = c->sandbox;
+    o->run.image = c->image;
+    o->run.runtime = c->runtime && *c->runtime ? c->runtime : NULL;
+    o->run.memory = c->memory;
+    o->run.cpus = c->cpus;
+    o->run.pids = c->pids;
+    o->run.data_size = c->data_size;
     o->max_file = c->max_file;
     o->max_files_total = c->max_files_total;
-    if (o->file_size < c->data_size)
-        o->file_size = c->data_size; /* one file may fill /mnt/data */
+    if (o->run.file_size < c->data_size)
+        o->run.file_size = c->data_size; /* one file may fill /mnt/data */
     o->cell_ms = (int)c->timeout;
-    o->name = c->sandbox_name;
-    o->idle_ms = c->sandbox_idle;
+    o->run.name = c->sandbox_name;
+    o->run.idle_ms = c->sandbox_idle;
     const struct {
         const void *member;
         unsigned bit;
     } asked[] = {
-        {&c->image, SANDBOX_ASKED_IMAGE},         {&c->memory, SANDBOX_ASKED_MEMORY},
-        {&c->cpus, SANDBOX_ASKED_CPUS},           {&c->pids, SANDBOX_ASKED_PIDS},
-        {&c->data_size, SANDBOX_ASKED_DATA_SIZE},
+        {&c->image, ENGINE_ASKED_IMAGE},         {&c->memory, ENGINE_ASKED_MEMORY},
+        {&c->cpus, ENGINE_ASKED_CPUS},           {&c->pids, ENGINE_ASKED_PIDS},
+        {&c->data_size, ENGINE_ASKED_DATA_SIZE},
     };
     for (size_t i = 0; i < countof(asked); i++)
-        o->asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
+        o->run.asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
     /* For instance an image from config.yaml with bwrap on the command line: the nearer setting wins. */
     const struct engine *engine = engines_find(c->sandbox);
     if (engine && !engine->images && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
-        o->asked &= ~(unsigned)SANDBOX_ASKED_IMAGE;
-    o->snapshots = c->snapshots;
+        o->run.asked &= ~(unsigned)ENGINE_ASKED_IMAGE;
+    o->run.snapshots = c->snapshots;
 }
 
 void setup_agent(const struct config *c, struct agent_options *o)

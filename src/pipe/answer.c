@@ -16,6 +16,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "pipe/json_lines.h"
+#include "pipe/pipe.h"
 #include "show/show.h"
 
 #define HELD_MAX (4 * 1024 * 1024) /* a reply is cut at 1 MiB before it gets here */
@@ -34,7 +35,7 @@ struct answer {
     bool watched;
 };
 
-struct answer *answer_new(struct show *show, bool json, struct loop *loop)
+struct answer *answer_new(struct show *show, const struct pipe_options *o, struct loop *loop)
 {
     struct answer *a = xcalloc(1, sizeof *a);
 
@@ -42,11 +43,12 @@ struct answer *answer_new(struct show *show, bool json, struct loop *loop)
     a->loop = loop;
     a->terminal = isatty(1);
     buf_init(&a->held, HELD_MAX);
-    if (json) {
+    if (o->json) {
         a->json = json_lines_new(1, a->terminal, loop);
         return a;
     }
     a->text = show_text_new(1, a->terminal, loop);
+    show_text_render(a->text, o->render, o->color);
     if (a->terminal && isatty(2))
         show_share(show, a->text);
     return a;

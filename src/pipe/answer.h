@@ -9,9 +9,10 @@
 
 struct answer;
 struct loop;
+struct pipe_options;
 struct show;
 
-struct answer *answer_new(struct show *show, bool json, struct loop *loop);
+struct answer *answer_new(struct show *show, const struct pipe_options *o, struct loop *loop);
 void answer_free(struct answer *a);
 void answer_event(struct answer *a, const struct event *e);
 

@@ -54,7 +54,7 @@ struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
     p->loop = loop;
     p->data.fd = -1;
     p->show = show_new(&so);
-    p->answer = answer_new(p->show, o->json, loop);
+    p->answer = answer_new(p->show, o, loop);
     return p;
 }
 

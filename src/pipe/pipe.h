@@ -25,6 +25,7 @@ struct pipe_options {
     bool json, quiet, verbose;
     bool reasoning;       /* show it on stderr */
     const char *color;    /* "auto", "always", "never" */
+    const char *render;   /* "auto", "plain" */
     const char *prompt;   /* the question; NULL: a script of questions on stdin */
     bool prompt_is_stdin; /* "-": the question is all of stdin */
     enum stdin_mode stdin_mode;

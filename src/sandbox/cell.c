@@ -174,12 +174,12 @@ static void warn_of_quota(struct sandbox *s)
 {
     char most[32];
 
-    if (!ledger_warns(&s->ledger) || !s->o.notice)
+    if (!ledger_warns(&s->ledger) || !s->o.run.notice)
         return;
     autofree char *line = xasprintf(
         "80 %% of the %s that one session may save in files are used; --max-files-total SIZE allows more",
         size_text(s->o.max_files_total, most, sizeof most));
-    s->o.notice(s->o.notice_ctx, false, line);
+    s->o.run.notice(s->o.run.notice_ctx, false, line);
 }
 
 static const char *on_file_end(struct cell *c)
@@ -263,12 +263,13 @@ static char *lost_many(const struct sandbox_options *o, const struct lost_file *
     autofree char *which = one ? xstrdup(f->name) : xasprintf("%llu files (%s and others)", f->size, f->name);
     const char *were = one ? "was" : "were", *they = one ? "It is" : "They are";
 
-    return o->name ? xasprintf("%s %s not saved: at most 100 files are saved per run of code. %s still in "
-                               "the sandbox \"%s\".",
-                               which, were, they, o->name)
-                   : xasprintf("%s %s NOT saved: at most 100 files are saved per run of code. %s lost when "
-                               "sandpiper ends.",
-                               which, were, they);
+    return o->run.name
+               ? xasprintf("%s %s not saved: at most 100 files are saved per run of code. %s still in "
+                           "the sandbox \"%s\".",
+                           which, were, they, o->run.name)
+               : xasprintf("%s %s NOT saved: at most 100 files are saved per run of code. %s lost when "
+                           "sandpiper ends.",
+                           which, were, they);
 }
 
 /* A file that is too large, or one too many, is lost with the sandbox; a named sandbox still has it. */
@@ -288,9 +289,9 @@ static char *lost_line(const struct sandbox_options *o, const struct lost_file *
     else
         snprintf(most, sizeof most, "at most %s are saved per run of code",
                  size_text(sandbox_most_delivered(o), limit, sizeof limit));
-    return o->name
+    return o->run.name
                ? xasprintf("%s (%s) was not saved: %s. It is still in the sandbox \"%s\".", f->name, size,
-                           most, o->name)
+                           most, o->run.name)
                : xasprintf("%s (%s) was NOT saved: %s. It is lost when sandpiper ends.", f->name, size, most);
 }
 
@@ -322,7 +323,7 @@ static void tell_lost(struct cell *c)
     }
     if (q->lost_unnamed > 0) {
         autofree char *more = xasprintf("%lld more files were %s for the same reasons",
-                                        (long long)q->lost_unnamed, o->name ? "not saved" : "NOT saved");
+                                        (long long)q->lost_unnamed, o->run.name ? "not saved" : "NOT saved");
         note(c, "", more);
     }
 }
@@ -341,10 +342,10 @@ void cell_end(struct cell *c)
     struct sandbox *s = c->sandbox;
 
     output_end(&s->output);
-    if (s->output.disk_errno && s->o.notice) {
+    if (s->output.disk_errno && s->o.run.notice) {
         autofree char *line = xasprintf("the full output could not be saved: %s",
                                         strerror(s->output.disk_errno));
-        s->o.notice(s->o.notice_ctx, false, line);
+        s->o.run.notice(s->o.run.notice_ctx, false, line);
     }
     c->r->output_path = xstrdup(s->output.path);
     s->last_value = xstrdup(c->r->value);

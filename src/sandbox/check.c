@@ -71,7 +71,7 @@ static void check_limits(const struct sandbox_options *o, const struct engine_fa
 
     if (run->peer > 0)
         cgroup_limits_of(NULL, run->peer, &held);
-    if (held.memory > 0 && held.memory <= o->memory)
+    if (held.memory > 0 && held.memory <= o->run.memory)
         argv_pushf(&out->holds, "memory %s", size_text(held.memory, size, sizeof size));
     else if (!run->weakness || !strstr(run->weakness, "memory"))
         argv_pushf(&out->weaker,
@@ -83,12 +83,12 @@ static void check_limits(const struct sandbox_options *o, const struct engine_fa
                held.pids > 0 && held.pids < run->given->pids ? held.pids : run->given->pids);
     if (held.cpus > 0)
         argv_pushf(&out->holds, "%g CPU%s", held.cpus, held.cpus == 1 ? "" : "s");
-    argv_pushf(&out->holds, "%s in /mnt/data", size_text(o->data_size, size, sizeof size));
+    argv_pushf(&out->holds, "%s in /mnt/data", size_text(o->run.data_size, size, sizeof size));
     if (engine->holds_files)
-        argv_pushf(&out->holds, "%d files", o->data_files);
+        argv_pushf(&out->holds, "%d files", o->run.data_files);
     else
         argv_pushf(&out->weaker, "file-count limit (%d) is checked after each run, not during it",
-                   o->data_files);
+                   o->run.data_files);
     argv_pushf(&out->holds, "%d s a cell", o->cell_ms / 1000);
     for (const char *line = run->fewer; *line; line += strcspn(line, "\n"), line += *line == '\n')
         argv_pushf(&out->weaker, "%.*s", (int)strcspn(line, "\n"), line);
@@ -107,7 +107,7 @@ static int first_cell(struct sandbox *s, struct error *err)
         error_set(err, ERROR_SANDBOX, 0,
                   "%s starts, but code does not run: %.300s\n"
                   "is it short of memory or processes? try --memory 1g --pids 128",
-                  s->o.engine,
+                  s->o.run.engine,
                   r.what        ? r.what
                   : r.exception ? r.exception
                                 : "wrong result");
@@ -121,7 +121,7 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
     int64_t begin = clock_ms();
 
     *out = (struct sandbox_check){0};
-    silent.notice = NULL;
+    silent.run.notice = NULL;
     struct sandbox *s = sandbox_new(&silent, loop);
     if (sandbox_wait(s, &out->err) == 0 && first_cell(s, &out->err) == 0) {
         out->works = true;
@@ -130,7 +130,7 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
         out->packages = xstrdup(s->packages);
         const struct engine *engine = engines_find(s->engine);
         autofree char *runsc = child_find_program("runsc");
-        out->gvisor = runsc && !o->runtime && engine->images;
+        out->gvisor = runsc && !o->run.runtime && engine->images;
         const struct engine_facts run = engine_facts(s->run);
         out->runtime = xstrdup(run.runtime);
         sandbox_see_walls(s, engine->custom ? o : NULL, out);

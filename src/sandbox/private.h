@@ -65,7 +65,8 @@ struct request {
 
 struct sandbox {
     struct sandbox_options o;
-    char *strings[6]; /* copies of o's engine, image, session_dir, out_dir, runtime and name */
+    struct argv words; /* more arguments of the supervisor */
+    char *strings[6];  /* copies of o's engine, image, session_dir, out_dir, runtime and name */
     struct loop *loop;
     char *guest;
     enum stage stage;

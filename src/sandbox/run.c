@@ -95,7 +95,7 @@ static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
     if (!grew || (r->status != CELL_OK && r->status != CELL_EXCEPTION))
         return;
     more = xasprintf("%s%sa process of the code was killed: out of memory (limit %s)", r->hint ? r->hint : "",
-                     r->hint ? "\n" : "", size_text(s->o.memory, limit, sizeof limit));
+                     r->hint ? "\n" : "", size_text(s->o.run.memory, limit, sizeof limit));
     free(r->hint);
     r->hint = more;
 }
@@ -137,7 +137,7 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     r->state_restored = c->request.restored;
     r->state_lost |= !r->state_restored;
     r->status = CELL_DIED;
-    size_text(s->o.memory, limit, sizeof limit);
+    size_text(s->o.run.memory, limit, sizeof limit);
     child_status_text(status, how, sizeof how);
     /* sigint_sent matters: the worker may have died by itself, and the interrupt come only while files
      * were sent. */
@@ -207,7 +207,7 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
                                                 : CELL_DIED;
     r->left = xstrdup("variables and the files in /mnt/data are gone");
     r->what = r->status == CELL_MEMORY ? xasprintf("the sandbox was killed: out of memory (limit %s)",
-                                                   size_text(s->o.memory, limit, sizeof limit))
+                                                   size_text(s->o.run.memory, limit, sizeof limit))
                                        : xasprintf("the sandbox was lost (%s)", s->broken_why);
 }
 
@@ -261,9 +261,9 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
     }
     r->state_restored = r->state_restored && !r->state_lost;
     /* The code may have killed the snapshot itself; then memory was not short. */
-    if (c->request.snapshots_killed > 0 && memory && c->request.wait_status < 0 && s->o.notice)
-        s->o.notice(
-            s->o.notice_ctx, true,
+    if (c->request.snapshots_killed > 0 && memory && c->request.wait_status < 0 && s->o.run.notice)
+        s->o.run.notice(
+            s->o.run.notice_ctx, true,
             "memory ran short, so the snapshot of the interpreter was given up; a new one is made after "
             "the cell");
 }
@@ -275,7 +275,7 @@ static void tell_terminal(struct sandbox *s)
     struct buf body autorelease(buf_release) = BUF_INIT(0);
 
     if (s->o.terminal)
-        s->o.terminal(s->o.notice_ctx, &t);
+        s->o.terminal(s->o.ctx, &t);
     t.columns = t.columns < 20 ? 20 : t.columns > 1000 ? 1000 : t.columns;
     if (t.columns == s->terminal.columns && t.background == s->terminal.background)
         return;

@@ -33,21 +33,30 @@
 
 static void engine_done(void *ctx, int status, const struct error *err);
 
+/* How much is copied out: of one file, after one cell. Returns out, filled. */
+static const struct argv *sandbox_words(const struct sandbox_options *o, struct argv *out)
+{
+    argv_pushf(out, "file=%lld", (long long)o->max_file);
+    argv_pushf(out, "total=%lld", (long long)sandbox_most_delivered(o));
+    return out;
+}
+
 struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
 {
     struct sandbox *s = xcalloc(1, sizeof *s);
     struct error err;
 
     s->o = *o;
-    s->o.engine = s->strings[0] = xstrdup(o->engine ? o->engine : "auto");
-    s->o.image = s->strings[1] = xstrdup(o->image);
-    s->o.name = s->strings[5] = xstrdup(o->name);
+    s->o.run.engine = s->strings[0] = xstrdup(o->run.engine ? o->run.engine : "auto");
+    s->o.run.image = s->strings[1] = xstrdup(o->run.image);
+    s->o.run.name = s->strings[5] = xstrdup(o->run.name);
     s->hold = (struct registry_hold)REGISTRY_HOLD_INIT;
     s->o.session_dir = s->strings[2] = xstrdup(o->session_dir);
     s->o.out_dir = s->strings[3] = o->out_dir       ? xstrdup(o->out_dir)
                                    : o->session_dir ? xasprintf("%s/files", o->session_dir)
                                                     : NULL;
-    s->o.runtime = s->strings[4] = xstrdup(o->runtime);
+    s->o.run.runtime = s->strings[4] = xstrdup(o->run.runtime);
+    s->o.run.words = sandbox_words(o, &s->words);
     s->loop = loop;
     s->answer_ms = ANSWER_MS;
     s->guest = guest_text();
@@ -88,6 +97,7 @@ void sandbox_free(struct sandbox *s)
         sweep_end_in_background(s->loop);
     for (size_t i = 0; i < countof(s->strings); i++)
         free(s->strings[i]);
+    argv_release(&s->words);
     output_release(&s->output);
     ledger_release(&s->ledger);
     free(s->guest);
@@ -292,10 +302,10 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
     if (s->hold.name)
         named_greeted(s, &h->earlier);
     if (s->o.up)
-        s->o.up(s->o.notice_ctx, s);
-    if (!h->hidden && s->o.notice)
-        s->o.notice(s->o.notice_ctx, true,
-                    "this Python has no ctypes: code can inspect the supervisor in its own sandbox");
+        s->o.up(s->o.ctx, s);
+    if (!h->hidden && s->o.run.notice)
+        s->o.run.notice(s->o.run.notice_ctx, true,
+                        "this Python has no ctypes: code can inspect the supervisor in its own sandbox");
 }
 
 static const char *on_hello(struct sandbox *s, const struct frame *f)
@@ -436,13 +446,13 @@ void sandbox_start(struct sandbox *s)
     settle(s);
     if (s->stage != STAGE_NONE)
         return;
-    if (s->o.name && !s->hold.name && sandbox_claim(s, &s->error) < 0) {
+    if (s->o.run.name && !s->hold.name && sandbox_claim(s, &s->error) < 0) {
         s->stage = STAGE_FAILED;
         return;
     }
     if (!s->hold.name || !named_begin(s)) {
         s->stage = STAGE_STARTING;
-        s->run = engine_begin(&(struct engine_start){&s->o, s->loop, s->guest, engine_done, s});
+        s->run = engine_begin(&(struct engine_start){&s->o.run, s->loop, s->guest, engine_done, s});
     }
     if (!s->reaped)
         /* remove what killed programs left, in the background of our own start */
@@ -453,7 +463,7 @@ void sandbox_start(struct sandbox *s)
 void sandbox_tell_phase(const struct sandbox *s, enum phase phase)
 {
     if (s->o.phase)
-        s->o.phase(s->o.notice_ctx, (int)phase);
+        s->o.phase(s->o.ctx, phase);
 }
 
 int sandbox_wait(struct sandbox *s, struct error *err)
@@ -489,19 +499,19 @@ bool sandbox_failed(const struct sandbox *s, struct error *err)
 
 const char *sandbox_engine(const struct sandbox *s)
 {
-    return *s->engine ? s->engine : strcmp(s->o.engine, "auto") == 0 ? "" : s->o.engine;
+    return *s->engine ? s->engine : strcmp(s->o.run.engine, "auto") == 0 ? "" : s->o.run.engine;
 }
 
 const char *sandbox_image(const struct sandbox *s)
 {
     const struct engine *engine = engines_find(sandbox_engine(s));
 
-    return s->image ? s->image : *s->engine || !engine || !engine->images ? NULL : s->o.image;
+    return s->image ? s->image : *s->engine || !engine || !engine->images ? NULL : s->o.run.image;
 }
 
 const char *sandbox_runtime(const struct sandbox *s)
 {
-    return s->run && s->stage == STAGE_READY ? engine_facts(s->run).runtime : s->o.runtime;
+    return s->run && s->stage == STAGE_READY ? engine_facts(s->run).runtime : s->o.run.runtime;
 }
 
 char *sandbox_place(struct sandbox *s)
@@ -510,10 +520,10 @@ char *sandbox_place(struct sandbox *s)
     const char *engine = sandbox_engine(s), *image = sandbox_image(s);
 
     if (!*engine) {
-        if (!engine_remembered(&s->o, &known))
+        if (!engine_remembered(&s->o.run, &known))
             return NULL;
         engine = known.engine;
-        image = engines_find(engine)->images ? s->o.image : NULL;
+        image = engines_find(engine)->images ? s->o.run.image : NULL;
     }
     return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
@@ -523,7 +533,7 @@ static void recall(struct sandbox *s)
 {
     struct engine_cached known autorelease(engine_cache_release) = {0};
 
-    if (s->packages || !engine_remembered(&s->o, &known))
+    if (s->packages || !engine_remembered(&s->o.run, &known))
         return;
     s->packages = scrub_line(known.packages, SCRUB_TERMINAL);
     snprintf(s->python, sizeof s->python, "%.20s", known.python);
@@ -545,9 +555,12 @@ const char *sandbox_python(struct sandbox *s)
 
 int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct error *err)
 {
+    struct argv words autorelease(argv_release) = ARGV_INIT;
+    struct engine_options run = o->run;
     autofree char *guest = guest_text();
 
-    return engine_argv(o, guest, out, err);
+    run.words = sandbox_words(o, &words);
+    return engine_argv(&run, guest, out, err);
 }
 
 /* ---- requests */

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "chat/cell_result.h"
 #include "chat/pixels.h"
-#include "engine/options.h"
+#include "sandbox/sandbox_options.h"
 #include "engine/sweep.h"
 
 struct error;
@@ -127,7 +127,7 @@ void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *
 /* End a named sandbox. ERROR_SANDBOX: a program holds it; ERROR_USAGE: there is none of that name. */
 int sandbox_remove(const char *name, struct loop *loop, struct error *err);
 
-/* What one engine does on this machine, found out by a real start with these options (o->engine must not
+/* What one engine does on this machine, found out by a real start with these options (o->run.engine must not
  * be "auto") and one cell. */
 struct sandbox_check {
     bool works;

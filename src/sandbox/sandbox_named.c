@@ -38,8 +38,8 @@ unsigned sandbox_cells(const struct sandbox *s)
 
 static void tell(struct sandbox *s, bool detail, char *line)
 {
-    if (s->o.notice)
-        s->o.notice(s->o.notice_ctx, detail, line);
+    if (s->o.run.notice)
+        s->o.run.notice(s->o.run.notice_ctx, detail, line);
     free(line);
 }
 
@@ -47,7 +47,7 @@ static void tell(struct sandbox *s, bool detail, char *line)
 
 /* Compare what the user asked for with what runs. more: where it allows more than that; other: where it
  * merely differs. */
-static void compare(const struct sandbox_options *o, const struct record *r, struct buf *more,
+static void compare(const struct engine_options *o, const struct record *r, struct buf *more,
                     struct buf *other)
 {
     const struct {
@@ -56,10 +56,10 @@ static void compare(const struct sandbox_options *o, const struct record *r, str
         double asked, has;
         bool bytes;
     } rows[] = {
-        {SANDBOX_ASKED_MEMORY, "memory", (double)o->memory, (double)r->memory, true},
-        {SANDBOX_ASKED_CPUS, "cpus", o->cpus, r->cpus, false},
-        {SANDBOX_ASKED_PIDS, "pids", o->pids, (double)r->pids, false},
-        {SANDBOX_ASKED_DATA_SIZE, "data-size", (double)o->data_size, (double)r->data_size, true},
+        {ENGINE_ASKED_MEMORY, "memory", (double)o->memory, (double)r->memory, true},
+        {ENGINE_ASKED_CPUS, "cpus", o->cpus, r->cpus, false},
+        {ENGINE_ASKED_PIDS, "pids", o->pids, (double)r->pids, false},
+        {ENGINE_ASKED_DATA_SIZE, "data-size", (double)o->data_size, (double)r->data_size, true},
     };
 
     for (size_t i = 0; i < countof(rows); i++) {
@@ -77,7 +77,7 @@ static void compare(const struct sandbox_options *o, const struct record *r, str
         }
         buf_addf(out, "%s%s %s (you asked for %s)", out->len ? ", " : "", rows[i].what, has, asked);
     }
-    if ((o->asked & SANDBOX_ASKED_IMAGE) && r->image && strcmp(o->image, r->image) != 0)
+    if ((o->asked & ENGINE_ASKED_IMAGE) && r->image && strcmp(o->image, r->image) != 0)
         buf_addf(other, "%simage %s (you asked for %s)", other->len ? ", " : "", r->image, o->image);
 }
 
@@ -85,30 +85,30 @@ static int check_options(struct sandbox *s, const struct record *r, struct error
 {
     struct buf more autorelease(buf_release) = BUF_INIT(600), other autorelease(buf_release) = BUF_INIT(600);
 
-    if (strcmp(s->o.engine, "auto") != 0 && strcmp(s->o.engine, r->engine) != 0)
+    if (strcmp(s->o.run.engine, "auto") != 0 && strcmp(s->o.run.engine, r->engine) != 0)
         return error_set(err, ERROR_SANDBOX, 0,
                          "the sandbox \"%s\" runs on %s, not on %s\n"
                          "leave out --sandbox %s, or remove it first: sandpiper rm %s",
-                         s->o.name, r->engine, s->o.engine, s->o.engine, s->o.name);
-    if (s->o.runtime && (!r->runtime || strcmp(s->o.runtime, r->runtime) != 0))
+                         s->o.run.name, r->engine, s->o.run.engine, s->o.run.engine, s->o.run.name);
+    if (s->o.run.runtime && (!r->runtime || strcmp(s->o.run.runtime, r->runtime) != 0))
         return error_set(err, ERROR_SANDBOX, 0,
                          "the sandbox \"%s\" runs under %s, not under %s\n"
                          "leave out --runtime, or remove it first: sandpiper rm %s",
-                         s->o.name, r->runtime ? r->runtime : "the engine's default runtime", s->o.runtime,
-                         s->o.name);
+                         s->o.run.name, r->runtime ? r->runtime : "the engine's default runtime",
+                         s->o.run.runtime, s->o.run.name);
     bool no_cpu = !r->holds_cpu;
-    const char *which = sandbox_restricts(&s->o, no_cpu ? SANDBOX_ASKED_CPUS : 0);
+    const char *which = engine_restricts(&s->o.run, no_cpu ? ENGINE_ASKED_CPUS : 0);
     if (which)
         return error_set(err, ERROR_SANDBOX, 0,
                          "the sandbox \"%s\" runs where --%s cannot be enforced\n"
                          "leave out --%s, or remove it first: sandpiper rm %s",
-                         s->o.name, which, which, s->o.name);
-    compare(&s->o, r, &more, &other);
+                         s->o.run.name, which, which, s->o.run.name);
+    compare(&s->o.run, r, &more, &other);
     if (more.len > 0)
         return error_set(err, ERROR_SANDBOX, 0,
                          "the sandbox \"%s\" has higher limits than you asked for: %s\n"
                          "leave out the option, or remove it first: sandpiper rm %s",
-                         s->o.name, buf_str(&more), s->o.name);
+                         s->o.run.name, buf_str(&more), s->o.run.name);
     return 0;
 }
 
@@ -123,14 +123,14 @@ int sandbox_claim(struct sandbox *s, struct error *err)
     struct record r;
     int status = 0;
 
-    if (!s->o.name || s->hold.name)
+    if (!s->o.run.name || s->hold.name)
         return 0;
-    if (registry_take(&s->hold, s->o.name, err) < 0) {
-        if (is_full(err) && !registry_exists(s->o.name)) {
+    if (registry_take(&s->hold, s->o.run.name, err) < 0) {
+        if (is_full(err) && !registry_exists(s->o.run.name)) {
             tell(s, false,
                  xasprintf("the sandbox \"%s\" is new and cannot be kept: %s; it ends with this session",
-                           s->o.name, err->text));
-            s->o.name = NULL;
+                           s->o.run.name, err->text));
+            s->o.run.name = NULL;
             return 0;
         }
         if (err->kind == ERROR_SYSTEM) /* as for any other start */
@@ -145,14 +145,14 @@ int sandbox_claim(struct sandbox *s, struct error *err)
         struct buf more autorelease(buf_release) = BUF_INIT(600),
                         other autorelease(buf_release) = BUF_INIT(600);
 
-        compare(&s->o, &r, &more, &other);
+        compare(&s->o.run, &r, &more, &other);
         if (other.len > 0)
-            s->keeps = xasprintf("the sandbox \"%s\" keeps the limits it was started with: %s", s->o.name,
+            s->keeps = xasprintf("the sandbox \"%s\" keeps the limits it was started with: %s", s->o.run.name,
                                  buf_str(&other));
-        s->o.memory = r.memory;
-        s->o.cpus = r.cpus;
-        s->o.pids = (int)r.pids;
-        s->o.data_size = r.data_size;
+        s->o.run.memory = r.memory;
+        s->o.run.cpus = r.cpus;
+        s->o.run.pids = (int)r.pids;
+        s->o.run.data_size = r.data_size;
         snprintf(s->engine, sizeof s->engine, "%s", r.engine);
         s->image = xstrdup(r.image);
     }
@@ -176,7 +176,7 @@ static void tell_ended(struct sandbox *s, const struct record *r)
                  r->idle >= 120 ? "min" : "s");
     tell(s, false,
          xasprintf("the sandbox \"%s\" had ended (%s): its variables and files are gone; starting a new one",
-                   s->o.name, how));
+                   s->o.run.name, how));
     s->told_named = true;
 }
 
@@ -187,7 +187,7 @@ static void send_word(struct sandbox *s)
     struct buf body autorelease(buf_release) = BUF_INIT(256);
 
     tagged_add_int(&body, 'v', 1);
-    tagged_add_int(&body, 'i', s->o.idle_ms / 1000);
+    tagged_add_int(&body, 'i', s->o.run.idle_ms / 1000);
     tagged_add_int(&body, 'f', s->o.max_file);
     tagged_add_int(&body, 't', sandbox_most_delivered(&s->o));
     channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_KEEP, .body = {body.data, body.len}});
@@ -196,7 +196,7 @@ static void send_word(struct sandbox *s)
 static void fail(struct sandbox *s, const struct error *err)
 {
     error_set(&s->error, ERROR_SANDBOX, err->code, "the sandbox \"%s\": %s\nremove it: sandpiper rm %s",
-              s->o.name, err->text, s->o.name);
+              s->o.run.name, err->text, s->o.run.name);
     s->stage = STAGE_FAILED;
 }
 
@@ -212,11 +212,11 @@ bool named_begin(struct sandbox *s)
             return true;
         }
         if (!s->told_named)
-            tell(s, false, xasprintf("the sandbox \"%s\" is new: no variables, no files", s->o.name));
+            tell(s, false, xasprintf("the sandbox \"%s\" is new: no variables, no files", s->o.run.name));
         s->told_named = true;
         return false;
     }
-    s->run = engine_attach(&s->o, s->loop, &r, &err);
+    s->run = engine_attach(&s->o.run, s->loop, &r, &err);
     if (!s->run && record_alive(&r)) {
         fail(s, &err);
         return true;
@@ -239,8 +239,8 @@ bool named_begin(struct sandbox *s)
     s->taken = s->kept = true;
     sandbox_opened(s);
     send_word(s);
-    if (r.idle != s->o.idle_ms / 1000) {
-        r.idle = s->o.idle_ms / 1000;
+    if (r.idle != s->o.run.idle_ms / 1000) {
+        r.idle = s->o.run.idle_ms / 1000;
         record_write(&r, &err); /* needed only to explain its end later */
     }
     return true;
@@ -284,7 +284,7 @@ void named_silent(struct sandbox *s)
 
     channel_free(steal(&s->channel));
     if (!engine_end(steal(&s->run)) && known) {
-        tell_left(&r, s->o.name, &s->error);
+        tell_left(&r, s->o.run.name, &s->error);
         s->stage = STAGE_FAILED;
         return;
     }
@@ -292,7 +292,7 @@ void named_silent(struct sandbox *s)
     tell(s, false,
          xasprintf("the sandbox \"%s\" did not answer and was removed: its variables and files are gone; "
                    "starting a new one",
-                   s->o.name));
+                   s->o.run.name));
     s->told_named = true;
     s->kept = s->taken = false;
     s->stage = STAGE_NONE;
@@ -329,7 +329,8 @@ static void keep(struct sandbox *s)
         return;
     }
     tell(s, false,
-         xasprintf("the sandbox \"%s\" cannot be kept: %s; it ends with this session", s->o.name, err.text));
+         xasprintf("the sandbox \"%s\" cannot be kept: %s; it ends with this session", s->o.run.name,
+                   err.text));
 }
 
 static void resume(struct sandbox *s, const struct earlier *e)
@@ -343,7 +344,7 @@ static void resume(struct sandbox *s, const struct earlier *e)
         autofree char *from = sandbox_snapshot_age(e->behind, "that");
 
         tell(s, false,
-             xasprintf("the sandbox \"%s\": %s; variables are those from before %s", s->o.name,
+             xasprintf("the sandbox \"%s\": %s; variables are those from before %s", s->o.run.name,
                        e->unfinished
                            ? "the previous session ended while its code ran, and the code had to be killed"
                            : "the interpreter died between sessions",
@@ -355,16 +356,17 @@ static void resume(struct sandbox *s, const struct earlier *e)
                      ? "the previous session ended while its code ran, and the code had to be killed"
                      : "the interpreter died between sessions");
         tell(s, false,
-             xasprintf("the sandbox \"%s\": %s; variables are gone, files are kept", s->o.name, s->lost_why));
+             xasprintf("the sandbox \"%s\": %s; variables are gone, files are kept", s->o.run.name,
+                       s->lost_why));
     } else if (e->unfinished) {
         tell(s, false,
              xasprintf("the sandbox \"%s\": the previous session ended while its code ran; the code was "
                        "interrupted, variables are as it left them",
-                       s->o.name));
+                       s->o.run.name));
     } else if (!s->told_named) {
         tell(s, true,
-             xasprintf("the sandbox \"%s\" continues: %s, %u cell%s so far", s->o.name, s->engine, e->cells,
-                       e->cells == 1 ? "" : "s"));
+             xasprintf("the sandbox \"%s\" continues: %s, %u cell%s so far", s->o.run.name, s->engine,
+                       e->cells, e->cells == 1 ? "" : "s"));
     }
     s->told_named = true;
 }
@@ -420,7 +422,7 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
 {
     struct record r autorelease(record_release) = {0};
     struct registry_hold hold autorelease(registry_release) = REGISTRY_HOLD_INIT;
-    struct sandbox_options o;
+    struct engine_options o;
 
     if (registry_check_name(name, err) < 0)
         return -1;
@@ -431,7 +433,7 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
     if (registry_load(&hold, &r) < 0)
         return error_set(err, ERROR_USAGE, 0, "no sandbox \"%s\" (sandpiper ps lists them)", name);
     bool alive = record_alive(&r);
-    sandbox_defaults(&o);
+    engine_defaults(&o);
     struct engine_run *run = engine_attach(&o, loop, &r, err);
     if (!run && alive)
         return error_wrap(err, "the sandbox \"%s\"", name);

@@ -105,7 +105,7 @@ static void on_source(void *ctx, short revents)
         return;
     }
     u->sent += (uint64_t)n;
-    if (u->sent > (uint64_t)s->o.data_size) {
+    if (u->sent > (uint64_t)s->o.run.data_size) {
         u->over = u->ended = true;
         return;
     }
@@ -154,7 +154,7 @@ static int check_name(const char *name, struct error *err)
 /* more: "more than " if the end of the source was not reached, otherwise "". */
 static int too_big(const struct upload *u, const char *more, int64_t size, struct error *err)
 {
-    int64_t limit = u->sandbox->o.data_size;
+    int64_t limit = u->sandbox->o.run.data_size;
 
     return error_set(err, ERROR_USAGE, 0,
                      "%s is too large for the sandbox: %s%" PRId64 " bytes; /mnt/data holds %s",
@@ -178,7 +178,7 @@ static int put_end(struct upload *u, struct error *err)
     int rc = upload_end(u, err);
 
     if (u->over)
-        return too_big(u, "more than ", s->o.data_size, err);
+        return too_big(u, "more than ", s->o.run.data_size, err);
     if (u->read_errno) {
         errno = u->read_errno;
         return error_errno(err, "reading %s", u->request.what);
@@ -189,7 +189,7 @@ static int put_end(struct upload *u, struct error *err)
         return error_set(
             err, ERROR_USAGE, 0,
             "%s could not be copied into the sandbox (%" PRIu64 " bytes read, then: %s); /mnt/data holds %s",
-            u->request.what, u->sent, u->request.error, size_text(s->o.data_size, (char[32]){0}, 32));
+            u->request.what, u->sent, u->request.error, size_text(s->o.run.data_size, (char[32]){0}, 32));
     s->has_files = true;
     return 0;
 }
@@ -206,7 +206,7 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
     u->fd = fd;
     if (check_name(name, err) < 0)
         goto out;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > s->o.data_size) {
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > s->o.run.data_size) {
         too_big(u, "", st.st_size, err);
         goto out;
     }
@@ -288,7 +288,7 @@ static int decode(struct decoding *d, struct error *err)
     sandbox_count_kills(s);
     if (u->over)
         return error_set(err, ERROR_USAGE, 0, "%s is too large to show: more than %s", q->what,
-                         size_text(s->o.data_size, (char[32]){0}, 32));
+                         size_text(s->o.run.data_size, (char[32]){0}, 32));
     if (u->read_errno) {
         errno = u->read_errno;
         return error_errno(err, "reading %s", q->what);
@@ -431,7 +431,7 @@ void sandbox_inventory(struct sandbox *s, struct buf *out)
     struct request q = {.what = "the inventory", .idle_ms = INVENTORY_MS};
     struct error err = {0};
 
-    if (!s->o.name)
+    if (!s->o.run.name)
         return;
     sandbox_start(s);
     if (!s->taken || sandbox_wait(s, &err) < 0)

@@ -72,9 +72,9 @@ static void tell_limits(const struct sandbox_options *o, const struct seen *seen
 {
     char size[32];
 
-    if (seen->memory <= (double)o->memory)
+    if (seen->memory <= (double)o->run.memory)
         argv_pushf(&c->holds, "memory %s", size_text((int64_t)seen->memory, size, sizeof size));
-    else if (seen->each <= (double)o->memory)
+    else if (seen->each <= (double)o->run.memory)
         argv_pushf(&c->holds, "memory %s per process", size_text((int64_t)seen->each, size, sizeof size));
     else
         argv_push(&c->weaker, "memory: no limit was seen from inside");
@@ -87,12 +87,13 @@ static void tell_limits(const struct sandbox_options *o, const struct seen *seen
         argv_pushf(&c->holds, "%g CPU%s", seen->cpus, seen->cpus == 1 ? "" : "s");
     else
         argv_push(&c->weaker, "CPU time: no limit was seen from inside");
-    if (seen->data <= 1.01 * (double)o->data_size)
+    if (seen->data <= 1.01 * (double)o->run.data_size)
         argv_pushf(&c->holds, "%s in /mnt/data", size_text((int64_t)seen->data, size, sizeof size));
     else
         argv_pushf(&c->weaker, "/mnt/data: its size is not limited to %s",
-                   size_text(o->data_size, size, sizeof size));
-    argv_pushf(&c->weaker, "file-count limit (%d) is checked after each run, not during it", o->data_files);
+                   size_text(o->run.data_size, size, sizeof size));
+    argv_pushf(&c->weaker, "file-count limit (%d) is checked after each run, not during it",
+               o->run.data_files);
     argv_pushf(&c->holds, "%d s a cell", o->cell_ms / 1000);
 }
 

@@ -21,39 +21,44 @@ static bool is_keyword(const struct language *language, const char *s, size_t le
     return false;
 }
 
-/* The end of the string whose opening quote is at i. An unclosed short string ends with its line. */
-static size_t string_end(const char *s, size_t len, size_t i)
+/* The end of the string whose opening quote is at i; of a string of three quotes that is open, from i. An
+ * unclosed short string ends with its line. */
+static size_t string_end(struct highlight *h, const char *s, size_t len, size_t i)
 {
-    char q = s[i];
-    bool triple = i + 2 < len && s[i + 1] == q && s[i + 2] == q;
+    bool triple = h->quote || (i + 2 < len && s[i + 1] == s[i] && s[i + 2] == s[i]);
+    char q = h->quote ? h->quote : s[i];
 
-    for (i += triple ? 3 : 1; i < len; i++) {
-        if (s[i] == '\\')
+    for (i += h->quote ? 0 : triple ? 3 : 1; i < len; i++) {
+        if (s[i] == '\\') {
             i++;
-        else if (triple && s[i] == q && i + 2 < len && s[i + 1] == q && s[i + 2] == q)
+        } else if (triple && s[i] == q && i + 2 < len && s[i + 1] == q && s[i + 2] == q) {
+            h->quote = '\0';
             return i + 3;
-        else if (!triple && s[i] == q)
+        } else if (!triple && s[i] == q) {
             return i + 1;
-        else if (!triple && s[i] == '\n')
+        } else if (!triple && s[i] == '\n') {
             return i;
+        }
     }
+    h->quote = triple ? q : '\0';
     return len;
 }
 
-void highlight(const struct language *language, const char *s, size_t len, unsigned char *out)
+void highlight_line(struct highlight *h, const char *s, size_t len, unsigned char *out)
 {
+    const struct language *language = h->language;
     size_t i = 0, mark = language ? strlen(language->comment) : 0;
 
     memset(out, CODE_PLAIN, len);
     while (language && i < len) {
         size_t from = i;
 
-        if (len - i >= mark && !memcmp(s + i, language->comment, mark)) {
+        if (!h->quote && len - i >= mark && !memcmp(s + i, language->comment, mark)) {
             while (i < len && s[i] != '\n')
                 i++;
             memset(out + from, CODE_COMMENT, i - from);
-        } else if (s[i] && strchr(language->quotes, s[i])) {
-            i = string_end(s, len, i);
+        } else if (h->quote || (s[i] && strchr(language->quotes, s[i]))) {
+            i = string_end(h, s, len, i);
             memset(out + from, CODE_STRING, i - from);
         } else if (is_word(s[i])) {
             while (i < len && is_word(s[i]))
@@ -64,4 +69,11 @@ void highlight(const struct language *language, const char *s, size_t len, unsig
             i++;
         }
     }
+}
+
+void highlight(const struct language *language, const char *s, size_t len, unsigned char *out)
+{
+    struct highlight h = {.language = language};
+
+    highlight_line(&h, s, len, out);
 }

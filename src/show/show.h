@@ -53,10 +53,15 @@ struct show_text;
 /* loop: a write to a stalled reader ends when it is cancelled; or NULL */
 struct show_text *show_text_new(int fd, bool terminal, struct loop *loop);
 void show_text_free(struct show_text *t);
+/* Render the text as Markdown (markdown.h) if fd is a terminal that can, unless render says "plain".
+ * color: "auto", "always" or "never". */
+void show_text_render(struct show_text *t, const char *render, const char *color);
 /* -1 with errno when the write failed */
 int show_text_feed(struct show_text *t, const char *text, size_t len);
 /* End the text, with exactly one newline if there was any text. */
 int show_text_end(struct show_text *t);
+/* Text that is no Markdown, whole and with one newline at its end; not between feed and end. */
+int show_text_verbatim(struct show_text *t, const char *text, size_t len);
 int show_text_whole(struct show_text *t, const char *text, size_t len); /* feed and end in one write */
 /* Tell s and t that they write to the same terminal: each then ends the other's unfinished line first. Free t
  * first. */
@@ -66,6 +71,8 @@ void show_share(struct show *s, struct show_text *t);
 bool show_wants_colour(int fd, const char *when);
 /* Is fd a terminal whose cursor may be moved? TERM=dumb is not. */
 bool show_is_terminal(int fd);
+bool show_many_colours(void);         /* 256 of them */
+bool show_has_hyperlinks(void);       /* OSC 8 */
 bool show_is_dumb(int fd);            /* a terminal all the same */
 int show_width(int fd);               /* of the terminal, else 80 */
 int show_output_width(int fd);        /* what is left of it for a program's output, behind its gutter */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "show/lines.h"
+#include "base/mem.h"
 #include "show/show.h"
 
 static bool term_is_dumb(void)
@@ -34,6 +35,49 @@ bool show_wants_colour(int fd, const char *when)
     if ((when && !strcmp(when, "never")) || (no && *no))
         return false;
     return show_is_terminal(fd);
+}
+
+bool show_many_colours(void)
+{
+    const char *term = getenv("TERM"), *color = getenv("COLORTERM");
+
+    return (color && *color)
+           || (term && (strstr(term, "256color") || strstr(term, "kitty") || strstr(term, "direct")));
+}
+
+/* Which terminals make links of OSC 8 cannot be asked. One that does not would hide the address, so it
+ * must be known; tmux and screen pass them on only where they are told to. */
+bool show_has_hyperlinks(void)
+{
+    static const struct {
+        const char *variable, *has; /* NULL: whatever it is */
+    } known[] = {{"KITTY_WINDOW_ID", NULL},
+                 {"WEZTERM_PANE", NULL},
+                 {"KONSOLE_VERSION", NULL},
+                 {"WT_SESSION", NULL},
+                 {"GHOSTTY_BIN_DIR", NULL},
+                 {"VTE_VERSION", NULL},
+                 {"ALACRITTY_WINDOW_ID", NULL},
+                 {"TERM_PROGRAM", "iTerm.app"},
+                 {"TERM_PROGRAM", "WezTerm"},
+                 {"TERM_PROGRAM", "vscode"},
+                 {"TERM_PROGRAM", "ghostty"},
+                 {"TERM", "xterm-kitty"},
+                 {"TERM", "foot"},
+                 {"TERM", "foot-extra"},
+                 {"TERM", "xterm-ghostty"},
+                 {"TERM", "contour"}};
+    const char *term = getenv("TERM");
+
+    if (getenv("TMUX") || getenv("STY") || !term || !strncmp(term, "screen", 6) || !strncmp(term, "tmux", 4))
+        return false;
+    for (size_t i = 0; i < countof(known); i++) {
+        const char *value = getenv(known[i].variable);
+
+        if (value && *value && (!known[i].has || !strcmp(value, known[i].has)))
+            return true;
+    }
+    return false;
 }
 
 int show_width_or(int fd, int width)

@@ -1,11 +1,12 @@
-/* text.c - model text for stdout: scrubbed and streamed, without blank lines at its beginning and end, and
- * with one newline at the end. */
+/* text.c - model text for stdout: scrubbed and streamed, rendered or not, without blank lines at its
+ * beginning and end, and with one newline at the end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/out.h"
+#include "show/markdown.h"
 #include "show/private.h"
 
 struct show_text {
@@ -18,6 +19,7 @@ struct show_text {
     bool mid;        /* the last byte written was not a newline */
     /* the screen it shares, or NULL: anything else on the line must be cleared first */
     struct screen *screen;
+    struct markdown *markdown; /* or NULL: the text is shown as it is */
 };
 
 struct show_text *show_text_new(int fd, bool terminal, struct loop *loop)
@@ -34,9 +36,23 @@ void show_text_free(struct show_text *t)
 {
     if (!t)
         return;
+    markdown_free(t->markdown);
     buf_release(&t->clean);
     buf_release(&t->out);
     free(t);
+}
+
+void show_text_render(struct show_text *t, const char *render, const char *color)
+{
+    struct markdown_options o = {.flow = {.colour = show_wants_colour(t->fd, color),
+                                          .many = show_many_colours(),
+                                          .hyperlink = show_has_hyperlinks()}};
+
+    if (!show_is_terminal(t->fd) || (render && !strcmp(render, "plain")))
+        return;
+    if (color && !strcmp(color, "never"))
+        o.flow.hyperlink = false;
+    t->markdown = markdown_new(&o, &t->out);
 }
 
 void show_share(struct show *s, struct show_text *t)
@@ -51,6 +67,8 @@ static void look_at_screen(struct show_text *t)
         return;
     t->mid = false;
     t->newlines = t->newlines > 0 ? t->newlines - 1 : 0;
+    if (t->markdown)
+        markdown_line_lost(t->markdown);
 }
 
 /* Hold newlines back until text follows them. */
@@ -88,17 +106,44 @@ static int text_flush(struct show_text *t)
     return r;
 }
 
+/* What is scrubbed goes out. */
+static void add(struct show_text *t)
+{
+    if (!t->markdown) {
+        add_clean(t);
+        return;
+    }
+    markdown_width(t->markdown, show_width(t->fd));
+    markdown_feed(t->markdown, buf_str(&t->clean), t->clean.len);
+    buf_clear(&t->clean);
+    t->mid = markdown_mid(t->markdown);
+}
+
 int show_text_feed(struct show_text *t, const char *text, size_t len)
 {
     look_at_screen(t);
     scrub_feed(&t->scrub, text, len, &t->clean);
-    add_clean(t);
+    add(t);
     return text_flush(t);
 }
 
 int show_text_end(struct show_text *t)
 {
     look_at_screen(t);
+    scrub_end(&t->scrub, &t->clean);
+    add(t);
+    if (t->markdown)
+        markdown_end(t->markdown);
+    else if (t->mid)
+        buf_addch(&t->out, '\n');
+    t->newlines = 0;
+    t->any = t->mid = false;
+    return text_flush(t);
+}
+
+int show_text_verbatim(struct show_text *t, const char *text, size_t len)
+{
+    scrub_feed(&t->scrub, text, len, &t->clean);
     scrub_end(&t->scrub, &t->clean);
     add_clean(t);
     if (t->mid)

@@ -39,6 +39,7 @@ static void open_screen(struct term *t)
 
     t->show = show_new(&so);
     t->text = show_text_new(1, true, t->loop);
+    show_text_render(t->text, t->o.render, t->o.color);
     if (isatty(2))
         show_share(t->show, t->text);
     /* \001 and \002 mark for readline what takes no column */
@@ -156,8 +157,7 @@ void term_sayf(struct term *t, enum notice_level level, const char *format, ...)
 
 void term_print(struct term *t, const char *text, size_t len)
 {
-    text_written(t, show_text_feed(t->text, text, len));
-    text_written(t, show_text_end(t->text));
+    text_written(t, show_text_verbatim(t->text, text, len));
 }
 
 void term_say_error(struct term *t, const struct error *err)

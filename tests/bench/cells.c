@@ -55,8 +55,8 @@ static void print_times(const char *name, int64_t *us, int n)
     for (int i = 0; i < n; i++)
         sum += us[i];
     qsort(us, (size_t)n, sizeof *us, by_value);
-    printf("%s_p50_us %lld %s_p99_us %lld %s_mean_us %lld ", name, (long long)us[n / 2], name,
-           (long long)us[n * 99 / 100], name, (long long)(sum / n));
+    printf("%s_p10_us %lld %s_p50_us %lld %s_p99_us %lld %s_mean_us %lld ", name, (long long)us[n / 10], name,
+           (long long)us[n / 2], name, (long long)us[n * 99 / 100], name, (long long)(sum / n));
 }
 
 /* A cell's microseconds, or -1. */
@@ -134,8 +134,8 @@ static int begin_two(struct sandbox *s[2], const struct sandbox_options *options
     for (int on = 0; on < 2; on++) {
         struct sandbox_options o = *options;
 
-        o.snapshots = on;
-        o.memory = INT64_C(3) << 30;
+        o.run.snapshots = on;
+        o.run.memory = INT64_C(3) << 30;
         s[on] = sandbox_new(&o, loop);
         int64_t begin = clock_us();
         if (status == 0)
@@ -296,7 +296,7 @@ int main(int argc, char **argv)
         int n = (int)strtol(argv[3], NULL, 10);
 
         sandbox_defaults(&o);
-        o.engine = argv[1];
+        o.run.engine = argv[1];
         o.session_dir = mkdtemp(dir);
         if (!o.session_dir)
             error_errno(&err, "%s", dir);

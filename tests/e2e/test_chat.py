@@ -116,7 +116,7 @@ def test_code_to_be_read_stays_the_answer(sandpiper, serve):
                       {"expect": {"roles": "system user assistant user", "last": {"content": "thanks"}}, "answer": {"text": "Heard."}}])
     p = start(sandpiper, size=(30, 200))
     p.send("how do I write a loop?\r")
-    p.expect("Like this:\r\n```python\r\nfor i in range\\(3\\): pass\r\n```\r\n")
+    p.expect(r"Like this:\r\n\r\n(\x1b\[[0-9;]*m|  )*for(\x1b\[[0-9;]*m| )*i")
     p.expect("the answer contains code; asking test-model whether to run it\r\n")
     p.expect(AT_PROMPT)
     assert "never mind" not in p.before, p.before

@@ -21,7 +21,7 @@ struct place {
     char dir[64];
     char *path; /* what PATH was */
     struct loop *loop;
-    struct sandbox_options o;
+    struct engine_options o;
     struct buf notices;
     int told, status; /* done: how often, last answer */
     struct error err;
@@ -47,7 +47,7 @@ static inline int set_up(void **state)
     setenv("XDG_RUNTIME_DIR", run, 1);
     setenv("XDG_CACHE_HOME", cache, 1);
     p->loop = loop_new();
-    p->o = (struct sandbox_options){
+    p->o = (struct engine_options){
         .engine = "auto",
         .image = "img:1",
         .memory = 512 << 20,

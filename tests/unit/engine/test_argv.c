@@ -8,7 +8,9 @@
 #include "engine/engines.h"
 #include "engine/options.h"
 
-static const struct sandbox_options options = {
+static char *added[] = {(char *)"word=1", NULL};
+static const struct argv words = {added, 1, 0};
+static const struct engine_options options = {
     .engine = "auto",
     .image = "img:1",
     .memory = 512 << 20,
@@ -18,7 +20,7 @@ static const struct sandbox_options options = {
     .data_files = 1234,
     .tmp_size = 32 << 20,
     .file_size = 64 << 20,
-    .max_file = 16 << 20,
+    .words = &words,
     .open_files = 200,
 };
 
@@ -108,11 +110,10 @@ static void check_container(const struct argv *a)
     has(a, "--rm");
     has_pair(a, "img:1", "-I");
     has_pair(a, "-c", "GUEST");
-    assert_string_equal(a->v[a->n - 5], "data=/mnt/data");
-    assert_string_equal(a->v[a->n - 4], "file=16777216"); /* copied out: of one file, after one cell */
-    assert_string_equal(a->v[a->n - 3], "total=67108864");
-    assert_string_equal(a->v[a->n - 2], "told_pids=77"); /* for hints alone */
-    assert_string_equal(a->v[a->n - 1], "told_memory=536870912");
+    assert_string_equal(a->v[a->n - 4], "data=/mnt/data");
+    assert_string_equal(a->v[a->n - 3], "told_pids=77"); /* for hints alone */
+    assert_string_equal(a->v[a->n - 2], "told_memory=536870912");
+    assert_string_equal(a->v[a->n - 1], "word=1"); /* what the room above adds */
     /* Never: a terminal, docker's init, the host's namespaces, more rights, the daemon's socket, an
      * upper-case short cut to any of it. */
     static const char *const never[] = {"-t",           "-it",      "-ti",      "--tty",         "--init",
@@ -170,7 +171,7 @@ static void test_snapshot_process(void **state)
 {
     (void)state;
     struct engine_plan p = plan_for_tests(&engine_docker);
-    struct sandbox_options o = *p.o;
+    struct engine_options o = *p.o;
     struct argv a = ARGV_INIT;
 
     o.snapshots = true;
@@ -226,7 +227,7 @@ static void test_podman(void **state)
 static void test_runtime(void **state)
 {
     (void)state;
-    struct sandbox_options o = options;
+    struct engine_options o = options;
     struct engine_plan p = plan_for_tests(&engine_docker);
     struct argv a = ARGV_INIT;
     struct error err = {0};
@@ -294,7 +295,7 @@ static void test_without_control_groups(void **state)
 static void test_named(void **state)
 {
     (void)state;
-    struct sandbox_options o = options;
+    struct engine_options o = options;
     struct engine_plan p = plan_for_tests(&engine_docker);
     struct argv a = ARGV_INIT;
 
@@ -404,7 +405,7 @@ static void test_dry_run(void **state)
     (void)state;
     struct error err = {0};
     struct argv a = ARGV_INIT;
-    struct sandbox_options o = options;
+    struct engine_options o = options;
 
     o.engine = "docker";
     assert_int_equal(engine_argv(&o, "G", &a, &err), 0);

@@ -54,13 +54,13 @@ static void test_edges(void **state)
     for (size_t i = 0; i < countof(edges); i++) {
         const struct edge *e = &edges[i];
         struct buf told autorelease(buf_release) = BUF_INIT(0);
-        struct sandbox_options o;
+        struct engine_options o;
         struct error err = {0};
 
-        sandbox_defaults(&o);
+        engine_defaults(&o);
         if (e->asked) {
             o.pids = e->asked;
-            o.asked = SANDBOX_ASKED_PIDS;
+            o.asked = ENGINE_ASKED_PIDS;
         }
         int rc = hard_limits_fit(&e->limits, &o, &told, &err);
         if (rc != (e->pids < 0 ? -1 : 0) || (rc == 0 && (o.pids != e->pids || o.open_files != e->files)))

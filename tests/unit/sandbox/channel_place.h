@@ -52,8 +52,8 @@ static inline int setup_with(int cell_ms, const char *options)
     sandbox_defaults(&o);
     o.session_dir = session;
     o.cell_ms = cell_ms;
-    o.notice = on_notice;
-    o.notice_ctx = &notices;
+    o.run.notice = on_notice;
+    o.run.notice_ctx = &notices;
     notices = 0;
     box = sandbox_new(&o, loop);
     return 0;

@@ -146,7 +146,7 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     fake.accepted++;
 }
 
-bool engine_remembered(const struct sandbox_options *o, struct engine_cached *known)
+bool engine_remembered(const struct engine_options *o, struct engine_cached *known)
 {
     (void)o;
     (void)known;
@@ -223,7 +223,7 @@ const char *engine_disown(struct engine_run *r, struct error *err)
     return NULL;
 }
 
-struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *l, const struct record *record,
+struct engine_run *engine_attach(const struct engine_options *o, struct loop *l, const struct record *record,
                                  struct error *err)
 {
     (void)o;
@@ -233,7 +233,7 @@ struct engine_run *engine_attach(const struct sandbox_options *o, struct loop *l
     return NULL;
 }
 
-int engine_argv(const struct sandbox_options *o, const char *guest, struct argv *out, struct error *err)
+int engine_argv(const struct engine_options *o, const char *guest, struct argv *out, struct error *err)
 {
     (void)guest;
     (void)err;

@@ -191,10 +191,10 @@ static void want_inventory(const char *wanted)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
-    box->o.name = (char *)"demo";
+    box->o.run.name = (char *)"demo";
     box->taken = true;
     sandbox_inventory(box, &text);
-    box->o.name = NULL;
+    box->o.run.name = NULL;
     box->taken = false;
     assert_string_equal(buf_str(&text), wanted);
 }

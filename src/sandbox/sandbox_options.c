@@ -1,0 +1,20 @@
+/* sandbox_options.c - see sandbox_options.h. */
+#include "sandbox/sandbox_options.h"
+
+void sandbox_defaults(struct sandbox_options *o)
+{
+    *o = (struct sandbox_options){
+        .max_file = INT64_C(16) << 20,
+        .max_files_total = INT64_C(1) << 30,
+        .cell_ms = 120000,
+    };
+    engine_defaults(&o->run);
+}
+
+int64_t sandbox_most_delivered(const struct sandbox_options *o)
+{
+    int64_t least = INT64_C(64) << 20, data = o->run.data_size;
+    int64_t most = o->max_file > data / 4 ? data : 4 * o->max_file;
+
+    return most < least ? least : most;
+}

@@ -1,0 +1,91 @@
+/* flow.h - lays styled text out in the lines of a terminal. Words are never cut: a line is broken at
+ * blanks, and between the characters of scripts that write without any. Each line of a block begins with
+ * the block's prefix (a quote's gutter, a list's indentation). Text may arrive in pieces, cut between
+ * characters; a word is written when it is whole. A word that is wider than the screen begins a line of
+ * its own, and the terminal breaks it.
+ *
+ * Owns what it is given but for out. Text must be scrubbed UTF-8 (base/scrub.h) without tabs and line
+ * breaks.
+ */
+#ifndef SHOW_FLOW_H
+#define SHOW_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum flow_style {
+    STYLE_BOLD = 1,
+    STYLE_ITALIC = 2,
+    STYLE_UNDERLINE = 4,
+    STYLE_STRIKE = 8,
+    STYLE_DIM = 16,
+    STYLE_CODE = 32, /* a code span; from here on each is a colour */
+    STYLE_LINK = 64,
+    STYLE_KEYWORD = 128,
+    STYLE_STRING = 256,
+    STYLE_COMMENT = 512,
+};
+
+struct flow_options {
+    int width;      /* columns; 0: lines are never broken */
+    bool colour;    /* SGR may be used */
+    bool many;      /* of 256 colours; otherwise of eight */
+    bool hyperlink; /* OSC 8 may be used */
+};
+
+struct flow_run { /* a piece of the present word */
+    unsigned style, link;
+    size_t len;
+};
+
+struct flow {
+    struct flow_options o;
+    struct buf *out;
+    struct buf first, next; /* prefixes of the block's first line and of its others */
+    int again;              /* blanks behind next */
+    bool begun;             /* the block's first line was begun */
+    bool mid;               /* the present line is not ended yet */
+    bool any;               /* something was ever written */
+    bool wrote;             /* the present line has more than its prefix */
+    int column;
+    unsigned style, link; /* in force at the terminal */
+
+    struct buf word; /* not written yet */
+    struct flow_run *runs;
+    size_t n_runs, alloc_runs;
+    int word_width, blanks; /* blanks: before the word */
+    uint32_t last;          /* the word's last character */
+
+    char **urls; /* of the block; a link is its index + 1 */
+    size_t n_urls;
+    unsigned link_ids;
+
+    int longest_word, longest_line; /* of the block */
+};
+
+void flow_init(struct flow *f, struct buf *out, const struct flow_options *o);
+void flow_release(struct flow *f);
+/* A block begins. The prefixes are copied. */
+void flow_begin(struct flow *f, const char *first, const char *next);
+/* link: of flow_link, or 0 */
+void flow_text(struct flow *f, unsigned style, unsigned link, const char *text, size_t len);
+unsigned flow_link(struct flow *f, const char *url);
+void flow_blanks(struct flow *f,
+                 int n); /* at least so many before the next word, none at the beginning of a line */
+void flow_word_end(struct flow *f);
+void flow_break(struct flow *f); /* the line ends, the block goes on */
+void flow_end(struct flow *f);   /* the block ends */
+/* Something else may be written now: leave no style in force. What of the line is there stays. */
+void flow_pause(struct flow *f);
+/* Something else has ended our line. */
+void flow_line_lost(struct flow *f);
+int flow_columns(const char *s); /* of a prefix */
+/* For what is drawn without the flow, a line at a time: write the prefix of the next line. */
+void flow_prefix(struct flow *f);
+/* The block goes on as if it began: its lines but the first are indented by n columns more. */
+void flow_again(struct flow *f, int n);
+
+#endif

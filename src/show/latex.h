@@ -1,0 +1,21 @@
+/* latex.h - a formula in LaTeX as a line of Unicode: x^2 is x², \frac{a}{b} a/b, \sum_{i=1}^n ∑ᵢ₌₁ⁿ. What
+ * there is no such form for is refused, and then shown as it was typed.
+ */
+#ifndef SHOW_LATEX_H
+#define SHOW_LATEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+
+#define LATEX_MAX 4096 /* bytes of a formula */
+
+/* Append s to out; rows of an aligned formula are parted by newlines. False, with out as it was: there is
+ * something in it that has no form here. s is scrubbed UTF-8. */
+bool latex_unicode(const char *s, size_t len, struct buf *out);
+/* Text as superscript or subscript (up, or not); false, with out as it was, if a character has no such
+ * form. */
+bool latex_script(const char *s, size_t len, bool up, struct buf *out);
+
+#endif

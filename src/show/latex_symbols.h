@@ -1,0 +1,35 @@
+/* latex_symbols.h - what the commands of LaTeX look like. Inside src/show, for latex.c. */
+#ifndef SHOW_LATEX_SYMBOLS_H
+#define SHOW_LATEX_SYMBOLS_H
+
+#include <stddef.h>
+
+enum latex_kind {
+    LATEX_SYMBOL,   /* text stands for it */
+    LATEX_OPERATOR, /* the same, with a blank on both sides */
+    LATEX_WORD,     /* a function's name: with a blank behind */
+    LATEX_TEXT,     /* its argument is shown as it is */
+    LATEX_DROP,     /* nothing is shown */
+    LATEX_DROP_ARGUMENT,
+    LATEX_ACCENT, /* text is a combining mark over its argument */
+    LATEX_FRACTION,
+    LATEX_BINOMIAL,
+    LATEX_ROOT,
+    LATEX_BLACKBOARD,
+    LATEX_BEGIN,
+    LATEX_NOT,
+};
+
+struct latex_symbol {
+    const char *name; /* without the backslash */
+    enum latex_kind kind;
+    const char *text;
+};
+
+/* NULL: unknown. name is letters. */
+const struct latex_symbol *latex_symbol(const char *name, size_t len);
+/* The form of an ASCII character as superscript or subscript, or NULL. */
+const char *latex_superscript(char c);
+const char *latex_subscript(char c);
+
+#endif

@@ -1,0 +1,425 @@
+/* markdown.c - cuts the text into lines and hands them on, and draws paragraphs as they come. */
+#include "show/markdown.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "show/markdown_inline.h"
+#include "show/markdown_private.h"
+#include "show/show.h"
+
+#define PENDING_MAX 1024 /* bytes of one word, or of what is held back */
+#define STRONG_HOLD 48   /* bytes of strong emphasis after which it is drawn before it is closed */
+/* Columns of a line that was broken to fit a page; a shorter or longer one was ended on purpose. */
+enum { FULL_LINE = 60, LONG_LINE = 100 };
+
+struct markdown *markdown_new(const struct markdown_options *o, struct buf *out)
+{
+    struct markdown *m = xcalloc(1, sizeof *m);
+
+    m->o = *o;
+    flow_init(&m->flow, out, &o->flow);
+    return m;
+}
+
+void markdown_free(struct markdown *m)
+{
+    if (!m)
+        return;
+    markdown_table_free(m);
+    flow_release(&m->flow);
+    buf_release(&m->line);
+    buf_release(&m->pending);
+    buf_release(&m->carry);
+    buf_release(&m->held);
+    free(m);
+}
+
+void markdown_width(struct markdown *m, int width)
+{
+    m->flow.o.width = m->o.flow.width = width;
+}
+
+bool markdown_mid(const struct markdown *m)
+{
+    return m->flow.mid;
+}
+
+void markdown_line_lost(struct markdown *m)
+{
+    flow_line_lost(&m->flow);
+}
+
+/* In a quote an empty line keeps the gutter. */
+static void empty_line(struct markdown *m)
+{
+    struct buf first autorelease(buf_release) = BUF_INIT(0), next autorelease(buf_release) = BUF_INIT(0);
+    size_t depth = m->depth;
+
+    while (m->depth > 0 && !(m->nested[m->depth - 1].quote && !m->nested[m->depth - 1].fresh))
+        m->depth--;
+    for (size_t i = 0; i < m->depth; i++) /* a marker that comes now does not belong here */
+        if (m->nested[i].fresh)
+            m->depth = 0;
+    if (m->depth)
+        markdown_prefix(m, &first, &next);
+    m->depth = depth;
+    while (next.len && next.data[next.len - 1] == ' ')
+        next.data[--next.len] = '\0';
+    flow_begin(&m->flow, buf_str(&next), "");
+    flow_break(&m->flow);
+}
+
+void markdown_begin_leaf(struct markdown *m, enum leaf leaf)
+{
+    struct buf first autorelease(buf_release) = BUF_INIT(0), next autorelease(buf_release) = BUF_INIT(0);
+    bool apart = leaf == LEAF_HEADING || (!m->depth && (leaf > LEAF_HEADING || m->last > LEAF_HEADING));
+
+    if (m->flow.any && (m->blank || apart))
+        empty_line(m);
+    m->blank = false;
+    m->leaf = m->last = leaf;
+    m->style = 0;
+    m->columns = m->trailing = 0;
+    m->soft = false;
+    markdown_prefix(m, &first, &next);
+    flow_begin(&m->flow, buf_str(&first), buf_str(&next));
+    for (size_t i = 0; i < m->depth; i++)
+        m->nested[i].fresh = false;
+}
+
+void markdown_prefix(struct markdown *m, struct buf *first, struct buf *next)
+{
+    int width = m->flow.o.width, used = 0, spare;
+
+    for (size_t i = 0; i < m->depth; i++)
+        used += m->nested[i].quote ? 2 : flow_columns(m->nested[i].marker);
+    spare = width ? used - width / 2 : 0; /* deep lists on a narrow screen: the outer ones are not indented */
+    for (size_t i = 0; i < m->depth; i++) {
+        const struct container *c = &m->nested[i];
+        int n = c->quote ? 2 : flow_columns(c->marker);
+
+        if (c->quote) {
+            buf_addstr(first, "│ ");
+            buf_addstr(next, "│ ");
+        } else if (spare > 0 && !c->fresh) {
+            spare -= n;
+        } else {
+            buf_addf(first, "%*s", c->fresh ? 0 : n, "");
+            buf_addstr(first, c->fresh ? c->marker : "");
+            buf_addf(next, "%*s", n, "");
+        }
+    }
+}
+
+/* Draw what is pending, if all of it is settled or this is the end of it. False: it is held back. */
+static bool cut(struct markdown *m, bool end)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(0), ready autorelease(buf_release) = BUF_INIT(0);
+    struct inline_open open;
+    bool strong;
+
+    if (!m->pending.len)
+        return true;
+    if (!m->special && !m->carry.len) {
+        flow_text(&m->flow, m->style, 0, m->pending.data, m->pending.len);
+        buf_clear(&m->pending);
+        return true;
+    }
+    buf_add(&text, buf_str(&m->carry), m->carry.len);
+    buf_add(&text, m->pending.data, m->pending.len);
+    inline_scan(text.data, text.len, &ready, &open);
+    strong = open.strong && !end && (m->carry.len || open.held > STRONG_HOLD);
+    if (open.held && !end && !strong)
+        return false;
+    if (!m->carry.len && !strong)
+        *open.marks = '\0';
+    buf_addstr(&ready, open.marks);
+    inline_draw(&m->flow, &m->o, m->style, ready.data, ready.len);
+    buf_clear(&m->carry);
+    if (!end)
+        buf_addstr(&m->carry, open.marks);
+    buf_clear(&m->pending);
+    m->special = false;
+    return true;
+}
+
+void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const char *s, size_t len)
+{
+    struct buf ready autorelease(buf_release) = BUF_INIT(0);
+    struct inline_open open;
+
+    inline_scan(s, len, &ready, &open);
+    inline_draw(f, &m->o, style, buf_str(&ready), ready.len);
+}
+
+static void add_word(struct markdown *m, const char *s, size_t len)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)s[i];
+
+        /* Scripts without blanks (U+3000 on): text may be drawn in front of each character, but not
+         * between marks of Markdown. */
+        if (c >= 0xe3 && c <= 0xef
+            && (i ? !inline_special(s[i - 1])
+                  : m->pending.len && !inline_special(m->pending.data[m->pending.len - 1]))) {
+            buf_add(&m->pending, s + from, i - from);
+            from = i;
+            cut(m, false);
+        }
+        m->special = m->special || inline_special(s[i]);
+    }
+    buf_add(&m->pending, s + from, len - from);
+    if (m->pending.len > PENDING_MAX)
+        cut(m, true);
+}
+
+void markdown_text(struct markdown *m, const char *s, size_t len)
+{
+    size_t i = 0;
+
+    while (i < len) {
+        size_t from = i;
+
+        while (i < len && (s[i] == ' ' || s[i] == '\t'))
+            i++;
+        if (i > from) {
+            m->trailing += (int)(i - from);
+            m->columns += (int)(i - from);
+            continue;
+        }
+        while (i < len && s[i] != ' ' && s[i] != '\t')
+            i++;
+        if (m->trailing && m->columns > m->trailing) {
+            if (m->pending.len) /* it was held back */
+                buf_addch(&m->pending, ' ');
+            else
+                flow_blanks(&m->flow, 1);
+        }
+        m->trailing = 0;
+        m->columns += show_columns(s + from, i - from);
+        add_word(m, s + from, i - from);
+    }
+    if (m->trailing)
+        cut(m, false);
+}
+
+/* A line of a paragraph is followed by another one. */
+static void join(struct markdown *m)
+{
+    size_t slashes = 0;
+
+    while (slashes < m->pending.len && m->pending.data[m->pending.len - 1 - slashes] == '\\')
+        slashes++;
+    bool kept = m->trailing >= 2 || m->columns < FULL_LINE || m->columns > LONG_LINE;
+
+    if (slashes % 2) {
+        m->pending.data[--m->pending.len] = '\0';
+        kept = true;
+    }
+    if (!cut(m, false)) {
+        buf_addch(&m->pending, kept ? INLINE_BREAK : ' ');
+        m->special = true;
+    } else if (kept) {
+        flow_break(&m->flow);
+    } else {
+        flow_blanks(&m->flow, 1);
+    }
+    m->columns = m->trailing = 0;
+    m->soft = false;
+}
+
+void markdown_begin_text(struct markdown *m)
+{
+    if (m->leaf == LEAF_PARAGRAPH && m->soft)
+        join(m);
+    else if (m->leaf == LEAF_NONE)
+        markdown_begin_leaf(m, LEAF_PARAGRAPH);
+}
+
+void markdown_end_leaf(struct markdown *m)
+{
+    enum leaf leaf = m->leaf;
+
+    m->leaf = LEAF_NONE;
+    if (leaf == LEAF_HEADING) { /* "## Title ##" */
+        size_t n = m->pending.len;
+
+        while (n > 0 && m->pending.data[n - 1] == '#')
+            n--;
+        if (m->pending.len && (n == 0 || m->pending.data[n - 1] == ' '))
+            m->pending.data[m->pending.len = n] = '\0';
+    }
+    if (leaf == LEAF_PARAGRAPH || leaf == LEAF_HEADING) {
+        cut(m, true);
+        m->special = false;
+    }
+    if (leaf == LEAF_INDENTED && m->blank_lines) {
+        m->blank = true;
+        m->blank_lines = 0;
+    }
+    if (leaf == LEAF_TABLE)
+        markdown_table_end(m);
+    if (leaf == LEAF_MATH)
+        markdown_math_end(m);
+    flow_end(&m->flow);
+}
+
+/* A line that was kept whole, and that is text after all. */
+static void as_text(struct markdown *m, const char *s, size_t len)
+{
+    markdown_begin_text(m);
+    markdown_text(m, s, len);
+    m->soft = true;
+}
+
+/* The first line of a table, or not: the second one tells. */
+static void maybe_table(struct markdown *m, const char *s, size_t len)
+{
+    struct buf first autorelease(buf_release) = m->held;
+    bool inside;
+    int column;
+    size_t n = markdown_skip(m, s, len, &column, &inside);
+
+    m->held = first;
+    if (inside && markdown_table_open(m, s + n, len - n)) {
+        memset(&first, 0, sizeof first);
+        return;
+    }
+    memset(&m->held, 0, sizeof m->held);
+    as_text(m, first.data, first.len);
+    markdown_replay(m, s, len);
+}
+
+/* The first line of a block, behind the prefixes of its containers. */
+static void open_block(struct markdown *m, const char *s, size_t len)
+{
+    enum leaf leaf = m->opening;
+    size_t ticks = strspn(s, "`");
+
+    m->opening = LEAF_NONE;
+    if (leaf == LEAF_TABLE) {
+        buf_add(&m->held, s, len);
+    } else if (leaf == LEAF_FENCE && ticks && memchr(s + ticks, '`', len - ticks)) {
+        as_text(m, s, len); /* code within one line */
+    } else if (leaf == LEAF_FENCE) {
+        markdown_fence_open(m, s, len, m->column);
+    } else {
+        markdown_begin_leaf(m, leaf);
+        if (leaf == LEAF_MATH)
+            markdown_math_line(m, s, len);
+        else
+            markdown_indented_line(m, s, len, m->column);
+    }
+}
+
+/* A line that was kept until it was whole. */
+static void whole_line(struct markdown *m, const char *s, size_t len)
+{
+    bool inside;
+    int column;
+    size_t n = markdown_skip(m, s, len, &column, &inside);
+
+    if (m->opening) {
+        open_block(m, s, len);
+    } else if (m->held.len && m->leaf != LEAF_MATH) {
+        maybe_table(m, s, len);
+    } else if (m->leaf == LEAF_TABLE && inside && n < len && (s[n] == '|' || memchr(s + n, '|', len - n))) {
+        markdown_table_row(m, s + n, len - n);
+    } else if (m->leaf == LEAF_MATH) {
+        markdown_math_line(m, s + n, len - n);
+    } else if (m->leaf == LEAF_FENCE && inside) {
+        markdown_fence_line(m, s + n, len - n);
+    } else if (m->leaf == LEAF_INDENTED && (n == len || (inside && column >= m->indent))) {
+        markdown_indented_line(m, s + n, len - n, column);
+    } else {
+        markdown_end_leaf(m);
+        markdown_replay(m, s, len);
+    }
+}
+
+static void line_end(struct markdown *m)
+{
+    if (m->mode == LINE_BEGIN)
+        markdown_line_begin(m, true);
+    if (m->mode == LINE_WHOLE) {
+        struct buf line autorelease(buf_release) = m->line;
+
+        m->line = (struct buf){0};
+        m->mode = LINE_BEGIN;
+        whole_line(m, buf_str(&line), line.len);
+    } else if (m->mode == LINE_TEXT) {
+        if (m->leaf == LEAF_HEADING) {
+            markdown_end_leaf(m);
+        } else {
+            m->soft = true;
+            cut(m, false);
+        }
+    }
+    buf_clear(&m->line);
+    m->inner = false;
+    m->column = 0;
+    m->mode = m->leaf > LEAF_RULE || m->held.len ? LINE_WHOLE : LINE_BEGIN;
+}
+
+void markdown_replay(struct markdown *m, const char *s, size_t len)
+{
+    m->mode = m->leaf > LEAF_RULE || m->held.len ? LINE_WHOLE : LINE_BEGIN;
+    m->inner = false;
+    m->column = 0;
+    markdown_line(m, s, len);
+    line_end(m);
+}
+
+/* Bytes of one line. */
+void markdown_line(struct markdown *m, const char *s, size_t len)
+{
+    size_t i = 0;
+
+    while (i < len && m->mode == LINE_BEGIN) {
+        buf_addch(&m->line, s[i++]);
+        markdown_line_begin(m, false);
+    }
+    if (m->mode == LINE_TEXT)
+        markdown_text(m, s + i, len - i);
+    else if (i < len)
+        buf_add(&m->line, s + i, len - i);
+}
+
+void markdown_feed(struct markdown *m, const char *text, size_t len)
+{
+    while (len) {
+        const char *nl = memchr(text, '\n', len);
+        size_t n = nl ? (size_t)(nl - text) : len;
+
+        markdown_line(m, text, n);
+        if (nl || (m->mode == LINE_WHOLE && m->line.len > LINE_MAX_BYTES))
+            line_end(m);
+        n += nl != NULL;
+        text += n;
+        len -= n;
+    }
+    flow_pause(&m->flow);
+}
+
+void markdown_end(struct markdown *m)
+{
+    if (m->mode != LINE_BEGIN ? m->mode == LINE_TEXT || m->line.len : m->line.len)
+        line_end(m);
+    if (m->held.len && m->leaf != LEAF_MATH) {
+        struct buf first autorelease(buf_release) = m->held;
+
+        m->held = (struct buf){0};
+        as_text(m, first.data, first.len);
+    }
+    markdown_end_leaf(m);
+    markdown_leave(m, 0);
+    flow_pause(&m->flow);
+    m->flow.any = m->blank = m->inner = false;
+    m->last = LEAF_NONE;
+    m->mode = LINE_BEGIN;
+    buf_clear(&m->line);
+}

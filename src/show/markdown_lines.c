@@ -1,0 +1,386 @@
+/* markdown_lines.c - what the beginning of a line says: which quotes and lists it is in, and what kind of
+ * block it is. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "show/markdown_private.h"
+
+#define UNDECIDED_MAX 200 /* bytes of a line, after which it is text */
+#define NESTED_BY     2   /* columns by which what belongs to an item is indented */
+
+struct cursor { /* in a line */
+    const char *s;
+    size_t len, i;
+    int column;
+    bool whole; /* otherwise more may come */
+};
+
+enum answer { NO, YES, MORE };
+
+static void skip_blanks(struct cursor *c)
+{
+    for (; c->i < c->len && (c->s[c->i] == ' ' || c->s[c->i] == '\t'); c->i++)
+        c->column += c->s[c->i] == '\t' ? 4 - c->column % 4 : 1;
+}
+
+static char at(const struct cursor *c, size_t i)
+{
+    return c->i + i < c->len ? c->s[c->i + i] : '\0';
+}
+
+/* Step over the prefixes of the containers; how many of them the line is in. */
+static size_t match(const struct markdown *m, struct cursor *c)
+{
+    size_t n = 0;
+
+    for (; n < m->depth; n++) {
+        struct cursor before = *c;
+
+        skip_blanks(c);
+        if (m->nested[n].quote ? at(c, 0) != '>'
+                               : c->i < c->len && c->column < m->nested[n].column + NESTED_BY) {
+            *c = before;
+            break;
+        }
+        if (m->nested[n].quote) {
+            c->i++;
+            c->column++;
+        } else {
+            *c = before; /* the indentation counts from the line's beginning, for each of them */
+        }
+    }
+    return n;
+}
+
+size_t markdown_skip(const struct markdown *m, const char *s, size_t len, int *column, bool *inside)
+{
+    struct cursor c = {.s = s, .len = len, .whole = true};
+    size_t quotes = 0, seen = 0;
+
+    for (size_t i = 0; i < m->depth; i++)
+        quotes += m->nested[i].quote;
+    for (; seen < quotes; seen++) {
+        struct cursor before = c;
+
+        skip_blanks(&c);
+        if (at(&c, 0) != '>') {
+            c = before;
+            break;
+        }
+        c.i++;
+        c.column++;
+        if (at(&c, 0) == ' ' && seen + 1 == quotes)
+            c.i++, c.column++;
+    }
+    *inside = seen == quotes;
+    size_t from = c.i;
+    skip_blanks(&c);
+    *column = c.column;
+    return m->leaf == LEAF_FENCE ? from : c.i; /* code keeps its indentation */
+}
+
+void markdown_leave(struct markdown *m, size_t depth)
+{
+    while (m->depth > depth) {
+        if (m->nested[m->depth - 1].fresh && !m->nested[m->depth - 1].quote) {
+            /* an item without text */
+            markdown_begin_leaf(m, LEAF_PARAGRAPH);
+            flow_break(&m->flow);
+            markdown_end_leaf(m);
+        }
+        m->depth--;
+    }
+}
+
+/* Three or more of one of "-*_", and blanks. */
+static enum answer is_rule(const struct cursor *c)
+{
+    char mark = at(c, 0);
+    size_t n = 0;
+
+    if (!mark || !strchr("-*_", mark))
+        return NO;
+    for (size_t i = c->i; i < c->len; i++)
+        if (c->s[i] == mark)
+            n++;
+        else if (c->s[i] != ' ' && c->s[i] != '\t')
+            return NO;
+    return !c->whole ? MORE : n >= 3 ? YES : NO;
+}
+
+/* How many bytes a list's marker takes; 0: it is none. */
+static enum answer is_marker(const struct cursor *c, size_t *size)
+{
+    size_t n = 0;
+
+    if (at(c, 0) && strchr("-*+", at(c, 0))) {
+        n = 1;
+    } else {
+        while (isdigit((unsigned char)at(c, n)) && n < 9)
+            n++;
+        if (!n)
+            return NO;
+        if (c->i + n == c->len)
+            return c->whole ? NO : MORE;
+        if (at(c, n) != '.' && at(c, n) != ')')
+            return NO;
+        n++;
+    }
+    *size = n;
+    if (c->i + n == c->len)
+        return c->whole ? YES : MORE;
+    return at(c, n) == ' ' || at(c, n) == '\t' ? YES : NO;
+}
+
+/* "[ ] " or "[x] ", behind the marker. */
+static enum answer is_task(const struct cursor *c)
+{
+    static const char *const form[] = {"[", " xX", "]", " "};
+
+    for (size_t i = 0; i < countof(form); i++) {
+        if (c->i + i == c->len)
+            return c->whole ? NO : MORE;
+        if (!strchr(form[i], at(c, i)))
+            return NO;
+    }
+    return YES;
+}
+
+/* What the line begins is behind i: look at that as if it were a line of its own, inside. */
+static void consume(struct markdown *m, struct cursor *c)
+{
+    m->inner = true;
+    m->column = c->column;
+    buf_drop(&m->line, c->i);
+    c->s = buf_str(&m->line);
+    c->len = m->line.len;
+    c->i = 0;
+}
+
+static void open_item(struct markdown *m, struct cursor *c, size_t marker)
+{
+    struct container item = {.column = c->column, .fresh = true, .kind = at(c, marker - 1)};
+    const struct container *before = m->leaf == LEAF_NONE && m->sibling.kind == item.kind ? &m->sibling
+                                                                                          : NULL;
+
+    if (marker > 1) {
+        item.typed = (unsigned)strtoul(c->s + c->i, NULL, 10);
+        /* all of them "1." is a usual way to write 1, 2, 3 */
+        item.shown = before && before->typed == item.typed ? before->shown + 1 : item.typed;
+        snprintf(item.marker, sizeof item.marker, "%u%c ", item.shown, item.kind);
+    } else {
+        snprintf(item.marker, sizeof item.marker, "• ");
+    }
+    c->i += marker;
+    c->column += (int)marker;
+    if (c->i < c->len) {
+        c->i++;
+        c->column++;
+    }
+    item.content = c->column;
+    m->nested[m->depth++] = item;
+    consume(m, c);
+}
+
+/* Behind a marker that was just read: a box to tick. */
+static enum answer task(struct markdown *m, struct cursor *c)
+{
+    struct container *item = m->depth ? &m->nested[m->depth - 1] : NULL;
+    enum answer is = item && item->fresh && !item->quote && m->inner ? is_task(c) : NO;
+
+    if (is != YES)
+        return is;
+    if (strcmp(item->marker, "• ") == 0)
+        *item->marker = '\0';
+    size_t n = strlen(item->marker);
+    snprintf(item->marker + n, sizeof item->marker - n, "[%c] ", at(c, 1) == ' ' ? ' ' : 'x');
+    c->i += 4;
+    c->column += 4;
+    consume(m, c);
+    return NO;
+}
+
+static enum answer heading(struct markdown *m, struct cursor *c, size_t depth)
+{
+    static const unsigned style[] = {STYLE_BOLD | STYLE_UNDERLINE, STYLE_BOLD, STYLE_BOLD,
+                                     STYLE_BOLD | STYLE_ITALIC};
+    size_t n = 0;
+
+    while (at(c, n) == '#')
+        n++;
+    if (!n || n > 6 || (c->i + n < c->len && at(c, n) != ' ' && at(c, n) != '\t'))
+        return NO;
+    if (c->i + n == c->len && !c->whole)
+        return MORE;
+    markdown_end_leaf(m);
+    markdown_leave(m, depth);
+    markdown_begin_leaf(m, LEAF_HEADING);
+    m->style = style[n < 4 ? n - 1 : 3];
+    if (!m->flow.o.colour) { /* nothing else tells it from text */
+        flow_text(&m->flow, 0, 0, c->s + c->i, n);
+        flow_blanks(&m->flow, 1);
+    }
+    m->mode = LINE_TEXT;
+    c->i += n;
+    skip_blanks(c);
+    markdown_text(m, c->s + c->i, c->len - c->i);
+    return YES;
+}
+
+static void rule(struct markdown *m, size_t depth)
+{
+    markdown_end_leaf(m);
+    markdown_leave(m, depth);
+    markdown_begin_leaf(m, LEAF_RULE);
+    int width = m->flow.o.width ? m->flow.o.width - flow_columns(buf_str(&m->flow.first)) : 3;
+
+    for (int i = 0; i < width; i++)
+        flow_text(&m->flow, STYLE_DIM, 0, "─", strlen("─"));
+    markdown_end_leaf(m);
+}
+
+/* A block whose lines are looked at when they are whole. */
+static enum answer whole_kind(struct markdown *m, const struct cursor *c, enum leaf *kind)
+{
+    char first = at(c, 0);
+    const struct container *item = m->depth && !m->nested[m->depth - 1].quote ? &m->nested[m->depth - 1]
+                                                                              : NULL;
+    size_t n = 0;
+
+    *kind = LEAF_NONE;
+    if (m->leaf == LEAF_NONE && !m->inner && c->column >= (item ? item->content : 0) + 4) {
+        *kind = LEAF_INDENTED;
+        m->indent = (item ? item->content : 0) + 4;
+    } else if (first == '|') {
+        *kind = LEAF_TABLE;
+    } else if (first == '`' || first == '~') {
+        while (at(c, n) == first)
+            n++;
+        if (n < 3 && c->i + n == c->len && !c->whole)
+            return MORE;
+        *kind = n >= 3 ? LEAF_FENCE : LEAF_NONE;
+    } else if (first == '$' || first == '\\') {
+        char second = at(c, 1);
+
+        if (c->i + 1 == c->len && !c->whole)
+            return MORE;
+        *kind = second == (first == '$' ? '$' : '[') ? LEAF_MATH : LEAF_NONE;
+    }
+    return *kind ? YES : NO;
+}
+
+static void blank_line(struct markdown *m, size_t depth)
+{
+    size_t quote = depth;
+
+    if (m->leaf == LEAF_PARAGRAPH)
+        markdown_end_leaf(m);
+    while (quote < m->depth && !m->nested[quote].quote)
+        quote++;
+    markdown_leave(m, quote);
+    m->blank = true;
+}
+
+/* Text: a paragraph goes on, even if the line is not indented like it. */
+static void text(struct markdown *m, const struct cursor *c, size_t depth)
+{
+    bool goes_on = m->leaf == LEAF_PARAGRAPH && !m->inner;
+
+    if (!goes_on) {
+        markdown_end_leaf(m);
+        markdown_leave(m, depth);
+    }
+    m->mode = LINE_TEXT;
+    markdown_begin_text(m);
+    markdown_text(m, c->s + c->i, c->len - c->i);
+}
+
+/* A quote or an item begins. */
+static enum answer container(struct markdown *m, struct cursor *c, size_t depth)
+{
+    size_t marker = 0;
+    enum answer is;
+
+    if (depth >= NESTED_MAX)
+        return NO;
+    if (at(c, 0) == '>') {
+        markdown_end_leaf(m);
+        markdown_leave(m, depth);
+        c->i++;
+        c->column++;
+        m->nested[m->depth++] = (struct container){.quote = true, .fresh = true};
+        consume(m, c);
+        return YES;
+    }
+    is = is_rule(c);
+    if (is == NO)
+        is = is_marker(c, &marker);
+    else if (is == YES)
+        return NO;
+    if (is != YES)
+        return is;
+    /* a number that ends a sentence, and a dash alone, do not interrupt a paragraph */
+    bool in_list = m->depth > 0 && !m->nested[m->depth - 1].quote;
+    bool one = marker == 1 || (marker == 2 && at(c, 0) == '1');
+    if (m->leaf == LEAF_PARAGRAPH && !m->inner && ((!in_list && !one) || c->i + marker == c->len))
+        return NO;
+    markdown_end_leaf(m);
+    m->sibling = depth < m->depth ? m->nested[depth] : (struct container){0};
+    markdown_leave(m, depth);
+    open_item(m, c, marker);
+    return YES;
+}
+
+bool markdown_line_begin(struct markdown *m, bool whole)
+{
+    struct cursor c = {.s = buf_str(&m->line), .len = m->line.len, .column = m->column, .whole = whole};
+    size_t depth = m->inner ? m->depth : match(m, &c);
+    enum leaf kind;
+    enum answer is;
+
+    c.whole = whole || c.len > UNDECIDED_MAX;
+    for (;;) {
+        skip_blanks(&c);
+        if (c.i == c.len) {
+            if (whole)
+                blank_line(m, depth);
+            else if (c.len > UNDECIDED_MAX)
+                buf_clear(&m->line);
+            return whole;
+        }
+        is = task(m, &c);
+        if (is == NO)
+            is = container(m, &c, depth);
+        if (is != YES)
+            break;
+        depth = m->depth;
+    }
+    if (is == MORE)
+        return false;
+    skip_blanks(&c);
+    if (c.i == c.len && !whole)
+        return false;
+    is = heading(m, &c, depth);
+    if (is == NO && is_rule(&c) == YES) {
+        rule(m, depth);
+        is = YES;
+    } else if (is == NO) {
+        is = whole_kind(m, &c, &kind);
+        if (is == YES) {
+            if (m->leaf != LEAF_PARAGRAPH || kind != LEAF_TABLE) {
+                markdown_end_leaf(m);
+                markdown_leave(m, depth);
+            }
+            m->opening = kind;
+            m->column = c.column;
+            buf_drop(&m->line, c.i);
+            m->mode = LINE_WHOLE;
+        }
+    }
+    if (is == NO)
+        text(m, &c, depth);
+    return is != MORE;
+}

@@ -1,0 +1,103 @@
+/* markdown_private.h - shared by the files markdown*.c. */
+#ifndef SHOW_MARKDOWN_PRIVATE_H
+#define SHOW_MARKDOWN_PRIVATE_H
+
+#include "show/highlight.h"
+#include "show/markdown.h"
+
+#define NESTED_MAX 12
+#define LINE_MAX_BYTES \
+    (256 * 1024) /* of a line that is drawn only when it is whole; a longer one is drawn in parts */
+
+enum leaf {
+    LEAF_NONE,
+    LEAF_PARAGRAPH,
+    LEAF_HEADING,
+    LEAF_RULE,
+    LEAF_FENCE,
+    LEAF_INDENTED,
+    LEAF_TABLE,
+    LEAF_MATH
+};
+
+struct container { /* a quote, or an item of a list */
+    bool quote;
+    int column, content;   /* of an item: where its marker stands in the source, and what is behind it */
+    char marker[16];       /* as it is drawn */
+    bool fresh;            /* the marker was not drawn yet */
+    char kind;             /* '-', '*', '+', '.' or ')' */
+    unsigned typed, shown; /* its number */
+};
+
+struct table;
+
+struct markdown {
+    struct markdown_options o;
+    struct flow flow;
+
+    struct container nested[NESTED_MAX];
+    size_t depth;
+    enum leaf leaf, last;     /* open now; drawn before */
+    enum leaf opening;        /* what the line begins, once it is whole */
+    struct container sibling; /* the item that ended where one begins */
+    bool blank;               /* a blank line was read since */
+
+    enum { LINE_BEGIN, LINE_TEXT, LINE_WHOLE } mode;
+    struct buf line; /* its beginning, while it is not known what it is; or all of it so far */
+    bool inner;      /* the containers were dealt with; line is what comes behind them */
+    int column;      /* where line begins */
+
+    struct buf pending; /* of a paragraph or heading: not drawn yet */
+    struct buf carry;   /* strong emphasis that was drawn before it was closed */
+    bool special;       /* pending has more than plain text */
+    unsigned style;     /* of the heading */
+    int columns;        /* of the paragraph's line so far */
+    int trailing;       /* blanks at its end */
+    bool soft;          /* a line of the paragraph has ended */
+
+    char fence; /* its character */
+    size_t fence_len;
+    int indent;      /* of the fence, or of indented code */
+    int blank_lines; /* held back within indented code */
+    struct highlight highlight;
+    struct buf held; /* a formula, or the first line of what may be a table */
+    struct table *table;
+};
+
+/* markdown.c */
+void markdown_begin_leaf(struct markdown *m, enum leaf leaf);
+void markdown_end_leaf(struct markdown *m);
+void markdown_begin_text(struct markdown *m); /* a paragraph begins, or goes on with another line */
+void markdown_text(struct markdown *m, const char *s,
+                   size_t len); /* within a line of a paragraph or heading */
+void markdown_line(struct markdown *m, const char *s, size_t len); /* bytes of one line */
+/* Read a line as if they came now, at the beginning of a line. */
+void markdown_replay(struct markdown *m, const char *s, size_t len);
+/* The prefixes of the containers, for the next block's first line and for its others; added to. */
+void markdown_prefix(struct markdown *m, struct buf *first, struct buf *next);
+/* Draw inline text at once, in the flow f. */
+void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const char *s, size_t len);
+
+/* markdown_lines.c: what line->line, whole or not, begins. False: more of it is needed. */
+bool markdown_line_begin(struct markdown *m, bool whole);
+/* Leave the containers from depth on. */
+void markdown_leave(struct markdown *m, size_t depth);
+/* Skip the gutters of the quotes in a line within a block: how many bytes. *column: where the rest begins;
+ * *inside: the line has all of them. */
+size_t markdown_skip(const struct markdown *m, const char *s, size_t len, int *column, bool *inside);
+
+/* markdown_code.c: lines that are drawn when they are whole. */
+void markdown_fence_open(struct markdown *m, const char *s, size_t len, int column);
+void markdown_fence_line(struct markdown *m, const char *s, size_t len);
+void markdown_indented_line(struct markdown *m, const char *s, size_t len, int column);
+void markdown_math_line(struct markdown *m, const char *s, size_t len);
+void markdown_math_end(struct markdown *m);
+
+/* markdown_table.c */
+/* The second line of what may be a table: m->held is its first. False: it is none. */
+bool markdown_table_open(struct markdown *m, const char *s, size_t len);
+void markdown_table_row(struct markdown *m, const char *s, size_t len);
+void markdown_table_end(struct markdown *m);
+void markdown_table_free(struct markdown *m);
+
+#endif

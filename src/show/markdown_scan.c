@@ -1,0 +1,389 @@
+/* markdown_scan.c - reads ahead in a piece of inline Markdown: whether it is complete, and what md4c
+ * should see. Formulas become Unicode; where CommonMark's rules would misread what models write (2*3*4,
+ * strong text beside Chinese) marks are escaped, or set apart by a vertical tab, which md4c takes for a
+ * blank and inline_draw drops.
+ */
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "show/latex.h"
+#include "show/markdown_inline.h"
+#include "show/markdown_tags.h"
+
+/* For how many bytes text is held back, from what opened it. */
+enum { HOLD_MARK = 120, HOLD_SPAN = 400, HOLD_URL = 2000 };
+enum { OPEN_MAX = 16 };
+
+struct scan {
+    const char *s;
+    size_t len, i;
+    struct buf *out;
+    struct {
+        char c;
+        size_t n, at;
+    } open[OPEN_MAX]; /* emphasis */
+    size_t depth;
+    size_t brackets, bracket_at;
+    size_t held; /* bytes since the construct that holds the text back, 0: none does */
+    /* What was looked for in vain is not there for later ones either: looked for once, a scan is linear. */
+    bool no_paren, no_bracket, no_dollar, no_dollars, no_target, no_angle;
+    uint32_t no_ticks; /* a bit for each length of a run */
+};
+
+bool inline_special(char c)
+{
+    switch (c) {
+    case '\\':
+    case '`':
+    case '*':
+    case '_':
+    case '~':
+    case '[':
+    case ']':
+    case '<':
+    case '>':
+    case '&':
+    case '$':
+    case '!':
+    case ':':
+    case INLINE_BREAK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void hold(struct scan *s, size_t at, size_t limit)
+{
+    if (s->len - at < limit && s->len - at > s->held)
+        s->held = s->len - at;
+}
+
+static char at(const struct scan *s, size_t i)
+{
+    return i < s->len ? s->s[i] : '\0';
+}
+
+static bool is_blank(char c)
+{
+    return c == '\0' || c == ' ' || c == INLINE_BREAK;
+}
+
+static size_t run_length(const struct scan *s, size_t i)
+{
+    size_t n = 1;
+
+    while (at(s, i + n) == s->s[i])
+        n++;
+    return n;
+}
+
+static void copy(struct scan *s, size_t n)
+{
+    buf_add(s->out, s->s + s->i, n);
+    s->i += n;
+}
+
+/* n bytes that md4c must leave as they are */
+static void literal(struct scan *s, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ispunct((unsigned char)text[i]))
+            buf_addch(s->out, '\\');
+        buf_addch(s->out, text[i] == '\n' ? INLINE_BREAK : text[i]);
+    }
+}
+
+static void copy_literal(struct scan *s, size_t n)
+{
+    literal(s, s->s + s->i, n);
+    s->i += n;
+}
+
+static void code_span(struct scan *s)
+{
+    size_t n = run_length(s, s->i), i = s->i + n;
+
+    while (i < s->len && !(n < 32 && s->no_ticks & 1u << n)) {
+        if (s->s[i] != '`') {
+            i++;
+            continue;
+        }
+        size_t m = run_length(s, i);
+        i += m;
+        if (m == n) {
+            copy(s, i - s->i);
+            return;
+        }
+    }
+    if (n < 32)
+        s->no_ticks |= 1u << n;
+    hold(s, s->i, HOLD_SPAN);
+    copy_literal(s, n);
+}
+
+/* A formula between delimiters of n bytes that ends before end. Without a form in Unicode it stays as it
+ * was typed. */
+static void formula(struct scan *s, size_t n, size_t end)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(4 * LATEX_MAX);
+    const char *from = s->s + s->i + n;
+
+    if (latex_unicode(from, end - s->i - n, &text))
+        literal(s, text.data, text.len);
+    else
+        literal(s, s->s + s->i, end - s->i + n);
+    s->i = end + n;
+}
+
+/* \( or \[ */
+static void backslash(struct scan *s)
+{
+    char c = at(s, s->i + 1), close = c == '(' ? ')' : ']';
+    bool *in_vain = c == '(' ? &s->no_paren : &s->no_bracket;
+
+    if (c != '(' && c != '[') {
+        if (ispunct((unsigned char)c))
+            copy(s, 2);
+        else
+            copy_literal(s, 1);
+        return;
+    }
+    for (size_t i = s->i + 2; i + 1 < s->len && !*in_vain; i++)
+        if (s->s[i] == '\\') {
+            if (s->s[i + 1] == close) {
+                formula(s, 2, i);
+                return;
+            }
+            i++;
+        }
+    *in_vain = true;
+    hold(s, s->i, HOLD_SPAN);
+    copy_literal(s, 2);
+}
+
+/* "$5 and $6": an amount is a number, and no operator follows it. */
+static bool is_amount(const struct scan *s, bool *unknown)
+{
+    size_t i = s->i + 1;
+
+    while (isdigit((unsigned char)at(s, i)) || (strchr(".,", at(s, i)) && at(s, i)))
+        i++;
+    if (i == s->i + 1)
+        return false;
+    if (strchr("kKmMbB", at(s, i)) && at(s, i))
+        i++;
+    if (at(s, i) == '$')
+        return false;
+    while (at(s, i) == ' ')
+        i++;
+    *unknown = i >= s->len;
+    return *unknown || !strchr("\\+-*/=<>^_{}()|!", at(s, i));
+}
+
+/* The closing $ is behind text, and no digit is behind it. */
+static void dollar(struct scan *s)
+{
+    size_t n = at(s, s->i + 1) == '$' ? 2 : 1;
+    bool unknown = false, amount = n == 1 && is_amount(s, &unknown);
+    bool *in_vain = n == 1 ? &s->no_dollar : &s->no_dollars;
+    bool opens = !is_blank(at(s, s->i + n))
+                 && (n == 2 || s->i == 0 || !isalnum((unsigned char)s->s[s->i - 1]));
+
+    if (n == 2)
+        opens = s->i + 2 < s->len;
+    if (!opens || (amount && !unknown)) {
+        copy_literal(s, n);
+        return;
+    }
+    for (size_t i = s->i + n; i < s->len && !*in_vain; i++) {
+        if (s->s[i] == '\\') {
+            i++;
+            continue;
+        }
+        if (s->s[i] != '$' || (n == 2 && at(s, i + 1) != '$'))
+            continue;
+        if (i == s->i + n || (n == 1 && (is_blank(s->s[i - 1]) || isdigit((unsigned char)at(s, i + 1)))))
+            continue;
+        formula(s, n, i);
+        return;
+    }
+    *in_vain = true;
+    hold(s, s->i, HOLD_SPAN);
+    copy_literal(s, n);
+}
+
+/* Behind a closing bracket: the target of a link, of which nothing is emphasis. */
+static void target(struct scan *s)
+{
+    size_t i = s->i + 1, depth = 0;
+
+    for (; i < s->len && s->s[i] != INLINE_BREAK && !s->no_target; i++) {
+        if (s->s[i] == '(')
+            depth++;
+        if (s->s[i] == ')' && depth-- == 1) {
+            copy(s, i + 1 - s->i);
+            return;
+        }
+    }
+    s->no_target = true;
+    if (i == s->len)
+        hold(s, s->i, HOLD_URL);
+    copy(s, 1);
+}
+
+static void close_bracket(struct scan *s)
+{
+    if (s->brackets && s->brackets--)
+        if (at(s, s->i + 1) == '(') {
+            target(s);
+            return;
+        }
+    copy(s, 1);
+}
+
+static bool is_url(const char *s, size_t len)
+{
+    return (len > 7 && !strncasecmp(s, "http://", 7)) || (len > 8 && !strncasecmp(s, "https://", 8))
+           || (len > 7 && !strncasecmp(s, "mailto:", 7));
+}
+
+/* A tag that is known, or an address in angle brackets; anything else is text, such as vector<int>. */
+static void angle(struct scan *s)
+{
+    const char *from = s->s + s->i + 1, *close = s->no_angle ? NULL : memchr(from, '>', s->len - s->i - 1);
+
+    s->no_angle = !close;
+
+    if (!is_url(from, s->len - s->i - 1) && !markdown_tag(from, s->len - s->i - 1)) {
+        copy_literal(s, 1);
+    } else if (close) {
+        copy(s, (size_t)(close - from) + 2);
+    } else {
+        hold(s, s->i, HOLD_MARK);
+        copy_literal(s, 1);
+    }
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+/* Take the run's marks from what is open; false: nothing of the kind is. */
+static bool close_emphasis(struct scan *s, char c, size_t n)
+{
+    bool any = false;
+
+    for (size_t d = s->depth; d-- > 0 && n > 0;) {
+        if (s->open[d].c != c)
+            continue;
+        size_t m = s->open[d].n < n ? s->open[d].n : n;
+        n -= m;
+        s->open[d].n -= m;
+        s->depth = s->open[d].n ? d + 1 : d;
+        any = true;
+    }
+    return any;
+}
+
+static void emphasis(struct scan *s)
+{
+    char c = s->s[s->i], before = s->i ? s->s[s->i - 1] : '\0';
+    size_t n = run_length(s, s->i);
+    char behind = at(s, s->i + n);
+    bool inside = isalnum((unsigned char)before) && isalnum((unsigned char)behind);
+
+    if ((c == '~' && n != 2) || (inside && c != '~') || (is_blank(before) && is_blank(behind))) {
+        copy_literal(s, n);
+    } else if (!is_blank(before) && close_emphasis(s, c, n)) {
+        copy(s, n);
+        if (is_word(behind))
+            buf_addch(s->out, '\v');
+    } else if (!is_blank(behind) && s->depth < OPEN_MAX) {
+        s->open[s->depth].c = c;
+        s->open[s->depth].n = n;
+        s->open[s->depth++].at = s->i;
+        if (is_word(before))
+            buf_addch(s->out, '\v');
+        copy(s, n);
+    } else {
+        copy_literal(s, n);
+    }
+}
+
+/* Up to where an address can go; emphasis and brackets around it are not part of it. */
+static void address(struct scan *s)
+{
+    size_t n = 0;
+
+    while (s->i + n < s->len && !strchr(" *`<>()[]\"|\x02", s->s[s->i + n]))
+        n++;
+    copy(s, n);
+}
+
+static void step(struct scan *s)
+{
+    switch (s->s[s->i]) {
+    case '`':
+        code_span(s);
+        break;
+    case '\\':
+        backslash(s);
+        break;
+    case '$':
+        dollar(s);
+        break;
+    case '*':
+    case '_':
+    case '~':
+        emphasis(s);
+        break;
+    case '[':
+        if (!s->brackets++)
+            s->bracket_at = s->i;
+        copy(s, 1);
+        break;
+    case ']':
+        close_bracket(s);
+        break;
+    case '<':
+        angle(s);
+        break;
+    case INLINE_BREAK:
+        buf_addstr(s->out, " \x02 ");
+        s->i++;
+        break;
+    default:
+        if ((s->i == 0 || !is_word(s->s[s->i - 1])) && is_url(s->s + s->i, s->len - s->i))
+            address(s);
+        else
+            copy(s, 1);
+    }
+}
+
+void inline_scan(const char *text, size_t len, struct buf *out, struct inline_open *open)
+{
+    struct scan s = {.s = text, .len = len, .out = out};
+    size_t marks = 0;
+
+    while (s.i < len)
+        step(&s);
+    *open = (struct inline_open){.strong = s.depth > 0 && !s.held && !s.brackets};
+    for (size_t d = s.depth; d-- > 0;) {
+        bool strong = s.open[d].c == '*' && s.open[d].n >= 2 && marks + s.open[d].n < sizeof open->marks;
+
+        for (size_t n = 0; strong && n < s.open[d].n; n++)
+            open->marks[marks++] = '*';
+        open->strong = open->strong && strong;
+    }
+    for (size_t d = 0; d < s.depth; d++)
+        hold(&s, s.open[d].at, open->strong ? SIZE_MAX : HOLD_MARK);
+    if (s.brackets)
+        hold(&s, s.bracket_at, HOLD_MARK);
+    open->held = (unsigned)s.held;
+}
