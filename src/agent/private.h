@@ -26,8 +26,7 @@ struct question {
     unsigned cells;          /* cells that ran */
     struct budget budget;
     struct prompts texts; /* with their placeholders filled in */
-    int64_t input, output;
-    bool estimated;
+    struct usage usage;
     /* the same failing code or error came again: ask for varied sampling, since greedy sampling would repeat
      * it */
     bool vary;
@@ -58,6 +57,7 @@ struct agent {
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
+    struct usage usage;       /* of the session */
     unsigned number;          /* questions asked */
     unsigned cells;           /* cells run in this session */
     bool told_earlier;        /* the model was told what earlier programs left in the sandbox */

@@ -1,5 +1,6 @@
-/* event.h - what happens while a question is answered, as plain data for listeners (terminal, pipe, --json,
- * tests). Pointers in an event are valid only during the callback. Text is untrusted and not scrubbed.
+/* event.h - what happens while a question is answered, as plain data for listeners (terminal, pipe,
+ * --json, tests). Pointers in an event are valid only during the callback. Text is untrusted and not
+ * scrubbed.
  */
 #ifndef CHAT_EVENT_H
 #define CHAT_EVENT_H
@@ -24,6 +25,7 @@ enum event_type {
     EVENT_TOOL_CALL,   /* code about to run */
     EVENT_TOOL_OUTPUT, /* a piece of its output, live */
     EVENT_TOOL_RESULT, /* it ended */
+    EVENT_ADDED,       /* a file of the user's was put into the sandbox; in event.file */
     EVENT_FILE,        /* a file it made or changed was copied out */
     EVENT_NOTICE,      /* one line for the user */
     EVENT_USAGE,       /* tokens and times of one request */
@@ -50,7 +52,7 @@ enum question_status {                       /* with the exit code each has */
                        QUESTION_NO_SANDBOX,  /*   3 */
                        QUESTION_CODE_FAILED, /*   4: answered, but the code still failed after the last repair
                                                 round */
-                       /*   1: answered, but a file that the code made could not be written on this machine */
+                       /* 1: answered, but a file that the code made could not be written on this machine */
                        QUESTION_UNDELIVERED,
                        QUESTION_LIMIT,       /*   5: rounds, tokens, time, or cut by length (what there is was
                                                 given) */
@@ -110,7 +112,7 @@ struct event {
             bool by_user;
             const char *model_text; /* what the model is told */
         } result;
-        /* name in the sandbox, path on the host */
+        /* name in the sandbox, path on the host (ADDED: as the user wrote it; NULL: a pipe) */
         struct {
             unsigned cell;
             const char *name, *path;
@@ -122,8 +124,9 @@ struct event {
         } notice;
         /* tokens; -1 unknown */
         struct {
-            int64_t input, output, reasoning;
+            int64_t input, output, reasoning, cached;
             bool estimated;
+            double cost; /* dollars; < 0: unknown */
             double seconds;
         } usage;
         struct {
@@ -133,7 +136,9 @@ struct event {
             const char *reasoning; /* what was thought, where nothing was said; or NULL */
             /* last good output of code, when no number of it stands in the answer; or NULL */
             const char *last_output;
-            int64_t input, output; /* tokens of the whole question */
+            int64_t input, output;    /* tokens of the whole question */
+            int64_t cached, thinking; /* of these; -1 unknown */
+            double cost;              /* dollars; < 0: unknown */
             bool estimated;
             unsigned requests, cells;
             double seconds;

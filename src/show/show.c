@@ -15,6 +15,7 @@ struct show *show_new(const struct show_options *o)
     struct show *s = xcalloc(1, sizeof *s);
 
     s->o = *o;
+    s->usage = (struct usage)USAGE_NONE;
     if (!s->o.max_lines)
         s->o.max_lines = MAX_LINES;
     if (!s->o.max_bytes)
@@ -146,15 +147,6 @@ static void show_file(struct show *s, const struct event *e)
     screen_flush(&s->screen);
 }
 
-static void show_usage(struct show *s, const struct event *e)
-{
-    autofree char *text = xasprintf("%lld tokens in, %lld out%s, %.1f s", (long long)e->usage.input,
-                                    (long long)e->usage.output, e->usage.estimated ? " (estimated)" : "",
-                                    e->usage.seconds);
-
-    show_line(s, NOTICE_DETAIL, text);
-}
-
 static void show_done(struct show *s, const struct event *e)
 {
     show_status(s, NULL);
@@ -173,6 +165,7 @@ static void show_done(struct show *s, const struct event *e)
         show_line(s, NOTICE_DETAIL, "the last output of the code:");
         show_talk(s, e->done.last_output, strlen(e->done.last_output));
     }
+    show_total(s, e);
 }
 
 void show_event(struct show *s, const struct event *e)
@@ -216,6 +209,7 @@ void show_event(struct show *s, const struct event *e)
         if (e->reply_end.kind == REPLY_THOUGHTS)
             show_line(s, NOTICE_INFO, "The text above was the model's reasoning; the answer follows.");
         break;
+    case EVENT_ADDED:
     case EVENT_QUESTION:
     case EVENT_RESET:
     case EVENT_TEXT:

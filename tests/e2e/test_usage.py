@@ -28,7 +28,7 @@ def test_words_of_the_shell(bare):
     assert bare.run("version").out == bare.run("--version").out
     assert bare.run("help").out == bare.run("--help").out
     refused(bare.run("chat"), "a chat needs a terminal", 'sandpiper "QUESTION"')
-    refused(bare.run("chat", "--json"), "prints no JSON")
+    refused(bare.run("chat", "--json"), "has no --json")
     refused(bare.run("chat", "now"), "chat takes no arguments")
     refused(bare.run("sesions"), "did you mean sessions?", "-p")
     refused(bare.run("models", "--interactive"), "A chat needs no option")
