@@ -73,7 +73,7 @@ struct config {
     int status;             /* debug reply; 0: 200 */
     struct argv headers;
     const char *trace, *record, *replay;
-    const char *color, *render, *config_path;
+    const char *color, *figures, *render, *config_path;
 
     struct source source[OPTION_MAX]; /* by index in option_table */
     struct config_choice choice[SOURCE_KINDS];

@@ -2,6 +2,7 @@
  * rooms and takes them down in the opposite order. The order matters: the sandbox must be gone before the
  * last event says so.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,7 +43,8 @@ struct ask {
     bool begun;              /* the session event was sent: later errors are sent as events too */
     enum llm_api replay_api; /* the API that the replayed session used */
     bool replay_blocks;
-    char *place;        /* where code runs, as shown to the user; or NULL */
+    char *place; /* where code runs, as shown to the user; or NULL */
+    struct show_decoder decoder;
     struct buf *unsent; /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
@@ -67,6 +69,22 @@ static void on_event(void *ctx, const struct event *e)
     /* it has answered, so the model is in memory now */
     if (e->type == EVENT_USAGE && a->known.waits_for_window)
         learn_window(a);
+}
+
+/* A copy that the user moved or changed meanwhile is no longer the figure; a link is not followed. */
+static int decode(void *ctx, const char *name, const char *path, const struct pixels_ask *ask,
+                  struct pixels *out, struct error *err)
+{
+    struct ask *a = ctx;
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    return fd < 0 ? error_errno(err, "%s", path) : sandbox_pixels(a->sandbox, name, fd, ask, out, err);
+}
+
+static const struct show_decoder *decoder_of(struct ask *a)
+{
+    a->decoder = (struct show_decoder){decode, a};
+    return strcmp(a->c->figures, "off") == 0 ? NULL : &a->decoder;
 }
 
 static void notice(struct ask *a, enum notice_level level, const char *line)
@@ -224,6 +242,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
         .closed = closed,
         .files = files_of(c),
         .data_size = c->data_size,
+        .decoder = decoder_of(a),
     };
 
     a->pipe = pipe_new(&o, a->loop);
@@ -254,6 +273,7 @@ static int open_term(struct ask *a, struct error *err)
         .system = c->system,
         .model = change_model,
         .models = model_names,
+        .decoder = decoder_of(a),
         .ctx = a,
     };
 
@@ -303,9 +323,12 @@ static void skip_gone(struct ask *a, struct llm_options *o, const char *kept)
 /* In a pipe output is the same wherever the program runs. */
 static void on_terminal(void *ctx, struct sandbox_terminal *t)
 {
-    (void)ctx;
-    if (show_is_terminal(1))
-        t->columns = show_output_width(1);
+    struct ask *a = ctx;
+
+    if (!show_is_terminal(1))
+        return;
+    t->columns = show_output_width(1);
+    t->background = a->term ? term_background(a->term) : a->pipe ? pipe_background(a->pipe) : -1;
 }
 
 static int open_rooms(struct ask *a, struct error *err)

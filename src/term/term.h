@@ -4,11 +4,14 @@
 
 #include <stdbool.h>
 
+#include <stdint.h>
+
 #include "chat/event.h"
 
 struct agent;
 struct error;
 struct loop;
+struct show_decoder;
 struct term;
 
 /* Is a model in the service's cached list? UNCHECKED: there is no such list. */
@@ -29,11 +32,14 @@ struct term_options {
     /* What Tab completes after "/model "; ends with NULL, valid until the next call. May be NULL. */
     const char *const *(*models)(void *ctx);
     void *ctx;
+    const struct show_decoder *decoder; /* of figures; NULL: they are not shown */
 };
 
 struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err);
 void term_free(struct term *t); /* restores the terminal's modes */
 void term_event(void *term, const struct event *e);
+/* The terminal's background, 0xRRGGBB, or -1: not known, or no figures are shown on it. */
+int32_t term_background(struct term *t);
 int term_run(struct term *t, struct agent *a); /* until /exit or Ctrl-D; returns the exit code */
 
 #endif
