@@ -428,6 +428,11 @@ static int ask(struct ask *a, int closed, struct error *err)
 {
     int status;
 
+    if (a->c->command == COMMAND_CHAT && !a->chat)
+        return error_set(err, ERROR_USAGE, 0,
+                         "a chat needs a terminal for input and output%s\n"
+                         "To ask one question: sandpiper \"QUESTION\"",
+                         a->c->json ? ", and has no --json" : "");
     if (saved_find(&a->saved, err) < 0 || setup_name_check(a->c, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
