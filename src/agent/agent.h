@@ -54,8 +54,7 @@ struct agent_rooms {
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
-    /* A new sandbox for a second computation (verify), without the variables of the first; the agent frees it.
-     */
+    /* A new sandbox for a second computation (verify); the agent frees it. May be NULL. */
     struct sandbox *(*fresh)(void *event_ctx);
 };
 struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);

@@ -15,10 +15,13 @@
 static bool same_reading(const struct reading *a, const struct reading *b)
 {
     static const double factors[] = {1, 100, 0.01};
-    double unit = a->unit > b->unit ? a->unit : b->unit;
+    double unit = a->unit > b->unit ? a->unit : b->unit, within = 0.5000001 * unit;
 
+    /* zeros at the end of an integer may be rounding, but 60 is not 65 */
+    if (unit > 1 && within > 0.005 * a->value)
+        within = 0.005 * a->value;
     for (size_t i = 0; i < countof(factors); i++)
-        if (fabs(a->value - b->value * factors[i]) <= 0.5000001 * unit)
+        if (fabs(a->value - b->value * factors[i]) <= within)
             return true;
     return false;
 }

@@ -168,8 +168,7 @@ bool context_shrink(struct conversation *c, size_t *start);
 bool numbers_shared(const char *answer, const char *output);
 
 /* verify.c */
-/* Compute the answer of a->q a second time. Returns the question's status: ANSWERED, UNVERIFIED, or what stopped
- * it. */
+/* Compute the answer of a->q a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */
 enum question_status verify_answer(struct agent *a, const char *question, struct error *err);
 void verify_keep(struct agent *a, const char *name, int fd, int64_t at);
 void verify_forget(struct agent *a);

@@ -49,7 +49,8 @@ static const char more[] = "\n"
 static const char codes[] = "\n"
                             "Exit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
                             "4 the code still failed, 5 a limit was reached, 6 --verify disagrees,\n"
-                            "75 try again later, 77 credentials refused, 130 interrupted, 141 stdout is closed, 143 terminated.\n"
+                            "75 try again later, 77 credentials refused, 130 interrupted, 141 stdout is\n"
+                            "closed, 143 terminated.\n"
                             "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml.\n";
 
 /* groups: every option of these groups that works with the command is shown; also: single options beside
