@@ -25,6 +25,9 @@ const struct command commands[] = {
      .more = "The conversation goes on with the new model. Tab completes names.\n"},
     {"/system", NULL, "[TEXT|off]", "set custom instructions; without TEXT: show them", .run = obey_system,
      .words = off, .usual = true, .more = "TEXT is added to what the model is told before every question.\n"},
+    {"/compact", NULL, "", "replace the conversation by a summary", .run = obey_compact,
+     .more = "The model summarises the conversation; the summary takes its place. Variables\n"
+             "and files are kept. It is done by itself when the window is nearly full.\n"},
     {"/tokens", NULL, "", "tokens, time and price of this session", .run = obey_tokens},
     {"/exit", "/quit exit quit exit() quit() :q", "", "end (also quit, :q and Ctrl-D)", .run = obey_exit,
      .usual = true},
