@@ -220,12 +220,15 @@ static void send_done(struct agent *a, struct question *q, enum question_status 
     autofree char *why = error_message(err);
     struct event e = {.type = EVENT_DONE};
     const char *answer = q->answer ? q->answer : "";
+    autorelease(provenance_release) struct provenance p;
 
+    provenance_init(&p);
     e.done.status = status;
     e.done.answer = answer;
     e.done.error = *why ? why : NULL;
     e.done.reasoning = *answer ? NULL : q->thought;
     e.done.last_output = q->good && !numbers_shared(answer, q->good) ? q->good : NULL;
+    computed_make(a, q, &p, &e.done.computed);
     e.done.input = q->usage.input;
     e.done.output = q->usage.output;
     e.done.cached = q->usage.cached;
@@ -336,11 +339,13 @@ int agent_run(struct agent *a, const char *code, size_t len, struct error *err)
     autofree char *note = xasprintf("[The user ran this in the same interpreter:\n%s\nIt gave:\n%s]", text,
                                     c.told.len ? buf_str(&c.told) : "(no output)");
     agent_tell(a, note);
+    a->data = true;
     return 0;
 }
 
 void agent_clear(struct agent *a)
 {
+    a->data = false;
     conversation_truncate(a->c, 0);
     set_retry(a, NULL, 0);
     buf_clear(&a->pending);

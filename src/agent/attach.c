@@ -255,6 +255,7 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
     added.file.size = (uint64_t)s.size;
     agent_send(a, &added);
     remember_name(a, steal(&s.inside));
+    a->data = true;
     status = 0;
 out:
     buf_release(&block);

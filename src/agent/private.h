@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/budget.h"
+#include "agent/provenance.h"
 #include "agent/tools.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -25,6 +26,8 @@ struct question {
     bool late;               /* the deadline passed: the loop's interrupt is our own */
     unsigned reply;          /* number of the reply being streamed, from 1 */
     unsigned cells;          /* cells that ran */
+    unsigned failed;         /* those of them that failed */
+    double run_seconds;      /* of all of them */
     struct budget budget;
     struct prompts texts; /* with their placeholders filled in */
     struct usage usage;
@@ -64,6 +67,7 @@ struct agent {
     unsigned cells;           /* cells run in this session */
     bool told_earlier;        /* the model was told what earlier programs left in the sandbox */
     bool told_compact;        /* the user was told, once a session, of a summary made by itself */
+    bool data;                /* the conversation has attached data, or output of the user's own code */
     bool told_full;           /* the user was told, once a session, that the window is full */
     enum phase phase;         /* the last one told of the model */
     struct question *q;       /* the question being asked, or NULL */
@@ -167,6 +171,11 @@ void compact_if_full(struct agent *a, struct question *q);
 
 /* numbers.c: does the answer contain any number of the output? Also true if the output has none. */
 bool numbers_shared(const char *answer, const char *output);
+
+/* computed.c */
+/* Where the answer comes from. p holds what out points to; the caller releases it. */
+void computed_make(const struct agent *a, const struct question *q, struct provenance *p,
+                   struct computed *out);
 
 bool text_blank(const char *s);
 

@@ -63,6 +63,18 @@ enum question_status {                       /* with the exit code each has */
                        QUESTION_TERMINATED,  /* 143 */
 };
 
+/* Where an answer comes from. */
+struct computed {
+    unsigned runs, failed; /* of code, for this question; how many of them failed */
+    double seconds;        /* of all runs */
+    /* no code ran for it, nor for an earlier one, and no data was attached */
+    bool memory_only;
+    /* numbers of the answer that are in no output of code, not in the question, its data or the code; as they
+     * are written there */
+    const char *const *unsupported;
+    size_t n_unsupported;
+};
+
 struct event {
     enum event_type type;
     unsigned question; /* from 1; 0 before the first */
@@ -136,6 +148,7 @@ struct event {
             const char *reasoning; /* what was thought, where nothing was said; or NULL */
             /* last good output of code, when no number of it stands in the answer; or NULL */
             const char *last_output;
+            struct computed computed; /* of the answer; all zero where there is none */
             int64_t input, output;    /* tokens of the whole question */
             int64_t cached, thinking; /* of these; -1 unknown */
             double cost;              /* dollars; < 0: unknown */

@@ -21,7 +21,9 @@
  *   done          status ("answered", "no_answer", "no_sandbox", "code_failed", "limit", "try_later",
  *                 "refused", "usage", "interrupted", "terminated"), exit_code (of this question), answer,
  *                 error, reasoning (where there is no answer), last_output, usage {input_tokens,
- *                 cached_tokens, output_tokens, reasoning_tokens, estimated, cost, requests, cells, seconds}
+ *                 cached_tokens, output_tokens, reasoning_tokens, estimated, cost, requests, cells, seconds},
+ *                 computed {runs, failed, seconds, memory_only, unsupported (numbers of the answer that are in no
+ *                 output)}
  *   session_end   exit_code
  */
 #include "pipe/json_lines.h"
@@ -297,6 +299,20 @@ static const char *question_status_name(enum question_status s)
     return names[s];
 }
 
+static struct json *computed_json(const struct computed *c)
+{
+    struct json *o = json_object(), *numbers = json_array();
+
+    for (size_t i = 0; i < c->n_unsupported; i++)
+        json_add(numbers, json_string_n(c->unsupported[i], strlen(c->unsupported[i])));
+    json_set_int(o, "runs", c->runs);
+    json_set_int(o, "failed", c->failed);
+    set_seconds(o, c->seconds);
+    json_set_bool(o, "memory_only", c->memory_only);
+    json_set(o, "unsupported", numbers);
+    return o;
+}
+
 static int write_done(struct json_lines *j, const struct event *e)
 {
     struct json *o = line_new("done", e->question), *usage = json_object();
@@ -317,6 +333,7 @@ static int write_done(struct json_lines *j, const struct event *e)
     json_set_int(usage, "cells", e->done.cells);
     set_seconds(usage, e->done.seconds);
     json_set(o, "usage", usage);
+    json_set(o, "computed", computed_json(&e->done.computed));
     return line_write(j, o);
 }
 

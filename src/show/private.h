@@ -27,6 +27,9 @@ void show_total(struct show *s, const struct event *e); /* of a question that is
 /* show_phase.c */
 void show_phase(struct show *s, const struct event *e);
 
+/* show_done.c */
+void show_done(struct show *s, const struct event *e);
+
 /* show_cell.c */
 void show_cell_call(struct show *s, const struct event *e);
 void show_cell_output(struct show *s, const struct event *e);

@@ -147,27 +147,6 @@ static void show_file(struct show *s, const struct event *e)
     screen_flush(&s->screen);
 }
 
-static void show_done(struct show *s, const struct event *e)
-{
-    show_status(s, NULL);
-    if (s->o.verbose && !s->o.reasoning && e->done.reasoning) { /* otherwise it was shown as it came */
-        show_line(s, NOTICE_DETAIL, "the model's reasoning:");
-        show_talk(s, e->done.reasoning, strlen(e->done.reasoning));
-    }
-    if (e->done.error && *e->done.error)
-        show_line(s,
-                  e->done.status == QUESTION_ANSWERED || e->done.status == QUESTION_INTERRUPTED
-                          || e->done.status == QUESTION_TERMINATED
-                      ? NOTICE_WARNING
-                      : NOTICE_ERROR,
-                  e->done.error);
-    if (s->o.verbose && e->done.last_output && *e->done.last_output) {
-        show_line(s, NOTICE_DETAIL, "the last output of the code:");
-        show_talk(s, e->done.last_output, strlen(e->done.last_output));
-    }
-    show_total(s, e);
-}
-
 void show_event(struct show *s, const struct event *e)
 {
     if (e->type != EVENT_REASONING && e->type != EVENT_USAGE && e->type != EVENT_PHASE)

@@ -161,7 +161,9 @@ static void test_fields(void **state)
                                      "\"error\":null,\"reasoning\":null,\"last_output\":null,\"usage\":{"
                                      "\"input_tokens\":null,\"cached_tokens\":5,\"output_tokens\":7,"
                                      "\"reasoning_tokens\":null,\"estimated\":false,\"cost\":null,"
-                                     "\"requests\":0,\"cells\":0,\"seconds\":1.5}}\n");
+                                     "\"requests\":0,\"cells\":0,\"seconds\":1.5},"
+                                     "\"computed\":{\"runs\":0,\"failed\":0,\"seconds\":0,"
+                                     "\"memory_only\":false,\"unsupported\":[]}}\n");
     close_lines(&l);
     open_lines(&l, false);
     finish(&l);
