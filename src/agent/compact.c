@@ -9,13 +9,14 @@
 #include "base/loop.h"
 #include "base/mem.h"
 
-#define FULL 0.75 /* of the window: the rest is for the answer, and for how wrong an estimate may be */
+#define WINDOW_MIN 4096 /* in a smaller one a summary would take too much of it */
+#define FULL       0.75 /* of the window: the rest is for the answer, and for how wrong an estimate may be */
 
 static bool nearly_full(const struct agent *a)
 {
     int window = llm_context(a->llm);
 
-    return window > 0 && (double)agent_conversation_tokens(a) > FULL * window;
+    return window >= WINDOW_MIN && (double)agent_conversation_tokens(a) > FULL * window;
 }
 
 /* The first end turns and the request for a summary, as a conversation of its own. The turns are

@@ -185,6 +185,8 @@ static void send_outcome(struct agent *a, const struct code_run *c)
         f.file.name = r->files[i].name;
         f.file.path = r->files[i].path;
         f.file.size = r->files[i].size;
+        f.file.index = i;
+        f.file.total = r->n_files;
         agent_send(a, &f);
     }
     if (!text_blank(r->files_note))

@@ -13,7 +13,7 @@ def contents(request):
 
 
 def test_by_itself_once_and_told_once(sandpiper, serve):
-    server = serve(sandpiper, [says(LONG), says("They like words."), says("Second."), says("Third.")])
+    server = serve(sandpiper, [says(LONG), says("They like words."), says("Second."), says("Third."), says("Fourth.")])
     r = sandpiper.run("--context", "16384", stdin="one\ntwo\nthree\n")
     assert r.code == 0 and "Second." in r.out and "They like words." not in r.out, r
     assert r.err.count("replaced by a summary of test-model's") == 1, r
@@ -22,6 +22,8 @@ def test_by_itself_once_and_told_once(sandpiper, serve):
     assert "Summarise this conversation" in asked[1][-1], asked[1][-1]
     assert len(asked[2]) == 3 and "They like words." in asked[2][0] and asked[2][1:] == ["Noted.", "two"], asked[2]
     assert asked[3][2:] == ["two", "Second.", "three"], asked[3]
+    assert sandpiper.run("-c", "four").out == "Fourth.\n"       # what was saved is the summary, in its place
+    assert contents(server.requests[4]) == asked[3] + ["Third.", "four"]
 
 
 def test_a_summary_that_fails(sandpiper, serve):
