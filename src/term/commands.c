@@ -27,6 +27,9 @@ const struct command commands[] = {
      .more = "The conversation goes on with the new model. Tab completes names.\n"},
     {"/system", NULL, "[TEXT|off]", "set custom instructions; without TEXT: show them", .run = obey_system,
      .words = off, .usual = true, .more = "TEXT is added to what the model is told before every question.\n"},
+    {"/compact", NULL, "", "replace the conversation by a summary", .run = obey_compact,
+     .more = "The model summarises the conversation; the summary takes its place. Variables\n"
+             "and files are kept. It is done by itself when the window is nearly full.\n"},
     {"/sessions", NULL, "[TEXT]", "list saved sessions, or search them for TEXT", .run = obey_sessions},
     {"/resume", NULL, "[ID]", "continue another session; without ID: list them", .run = obey_resume,
      .more = "The beginning of an ID is enough. This session is saved and can be resumed too;\n"
