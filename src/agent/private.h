@@ -128,6 +128,8 @@ struct code_run {
 int cell_run(struct agent *a, struct code_run *c, struct error *err);
 void code_run_release(struct code_run *c);
 /* Append the description of one result for the model; out already holds the output. */
+/* Its exception, or else its cause, in one line. The caller frees. */
+char *cell_failure(const struct cell_result *r);
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out);
 /* Send the events of a call that is not run. */
 void cell_refused(struct agent *a, const struct code_run *c, const char *why);
