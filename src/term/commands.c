@@ -37,6 +37,9 @@ const struct command commands[] = {
     {"/put", NULL, "FILE", "add a file of yours to the next question", .run = obey_put, .files = true,
      .more = "The file is copied into /mnt/data, and the model is told with the next\n"
              "question. The same as --add on the command line.\n"},
+    {"/compact", NULL, "", "replace the conversation by a summary", .run = obey_compact,
+     .more = "The model summarises the conversation; the summary takes its place. Variables\n"
+             "and files are kept. It is done by itself when the window is nearly full.\n"},
     {"/sessions", NULL, "[TEXT]", "list saved sessions, or search them for TEXT", .run = obey_sessions},
     {"/resume", NULL, "[ID]", "continue another session; without ID: list them", .run = obey_resume,
      .more = "The beginning of an ID is enough. This session is saved and can be resumed too;\n"

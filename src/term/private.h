@@ -65,6 +65,7 @@ void obey_put(struct term *t, const char *argument);
 void obey_reset(struct term *t, const char *argument);
 void obey_retry(struct term *t, const char *argument);
 void obey_system(struct term *t, const char *argument);
+void obey_compact(struct term *t, const char *argument);
 void obey_tokens(struct term *t, const char *argument);
 void obey_resume(struct term *t, const char *argument);
 void obey_rename(struct term *t, const char *argument);
