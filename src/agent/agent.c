@@ -343,6 +343,11 @@ int agent_run(struct agent *a, const char *code, size_t len, struct error *err)
     return 0;
 }
 
+int agent_list_files(struct agent *a, struct buf *out, struct error *err)
+{
+    return sandbox_list_files(a->sandbox, out, err);
+}
+
 void agent_clear(struct agent *a)
 {
     a->data = false;

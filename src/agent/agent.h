@@ -15,6 +15,7 @@
 #include "chat/usage.h"
 
 struct agent;
+struct buf;
 struct error;
 struct llm;
 struct loop;
@@ -76,6 +77,8 @@ enum question_status agent_retry(struct agent *a, struct error *err);
  * the next question. */
 int agent_run(struct agent *a, const char *code, size_t len, struct error *err);
 
+/* Append the names of the files in the sandbox, as sandbox_list_files() does. */
+int agent_list_files(struct agent *a, struct buf *out, struct error *err);
 /* Replace the conversation by the model's summary of it; variables stay. -1: it is as it was. */
 int agent_compact(struct agent *a, struct error *err);
 void agent_clear(struct agent *a); /* forget the conversation; variables stay */
