@@ -22,8 +22,8 @@
  *                 "refused", "usage", "interrupted", "terminated"), exit_code (of this question), answer,
  *                 error, reasoning (where there is no answer), last_output, usage {input_tokens,
  *                 cached_tokens, output_tokens, reasoning_tokens, estimated, cost, requests, cells, seconds},
- *                 computed {runs, failed, seconds, memory_only, unsupported (numbers of the answer that are in no
- *                 output)}
+ *                 computed {runs, failed, seconds, memory_only, unsupported (numbers of the answer that
+ *                 are in no output)}
  *   session_end   exit_code
  */
 #include "pipe/json_lines.h"
