@@ -189,6 +189,7 @@ void markdown_text(struct markdown *m, const char *s, size_t len)
         if (i > from) {
             m->trailing += (int)(i - from);
             m->columns += (int)(i - from);
+            cut(m, false);
             continue;
         }
         while (i < len && s[i] != ' ' && s[i] != '\t')
@@ -203,8 +204,6 @@ void markdown_text(struct markdown *m, const char *s, size_t len)
         m->columns += show_columns(s + from, i - from);
         add_word(m, s + from, i - from);
     }
-    if (m->trailing)
-        cut(m, false);
 }
 
 /* A line of a paragraph is followed by another one. */

@@ -108,7 +108,7 @@ static enum answer is_rule(const struct cursor *c)
             n++;
         else if (c->s[i] != ' ' && c->s[i] != '\t')
             return NO;
-    return !c->whole ? MORE : n >= 3 ? YES : NO;
+    return c->len > UNDECIDED_MAX ? NO : !c->whole ? MORE : n >= 3 ? YES : NO;
 }
 
 /* How many bytes a list's marker takes; 0: it is none. */
