@@ -249,7 +249,13 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
     buf_add(shown_whole(a, &s) ? &a->pending : &a->profiles, block.data, block.len);
     agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", name, s.size,
                  s.inside);
+    struct event added = {.type = EVENT_ADDED};
+    added.file.name = s.inside;
+    added.file.path = s.copy < 0 ? name : NULL;
+    added.file.size = (uint64_t)s.size;
+    agent_send(a, &added);
     remember_name(a, steal(&s.inside));
+    a->data = true;
     status = 0;
 out:
     buf_release(&block);

@@ -145,6 +145,8 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
         return -1;
     c.code = code;
     q->cells++;
+    q->failed += !cell_succeeded(&c.r);
+    q->run_seconds += c.r.seconds;
     budget_ran(&q->budget, code, buf_str(&c.told));
     if (cell_succeeded(&c.r))
         code_worked(a, &c, use);

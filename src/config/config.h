@@ -52,6 +52,7 @@ struct config {
     int max_rounds;
     int64_t max_time;     /* ms; 0: no limit */
     int max_tokens_total; /* 0: no limit */
+    double max_cost;      /* dollars per session; 0: no limit */
     /* model */
     const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert,
         *dotenv_how;
@@ -67,7 +68,7 @@ struct config {
     double cpus;
     int pids;
     /* output and the rest */
-    bool json, quiet, verbose, show_reasoning, dry_run, version, help;
+    bool json, quiet, verbose, show_reasoning, usage, dry_run, version, help;
     const char *help_topic; /* as option_help() wants it */
     int status;             /* debug reply; 0: 200 */
     struct argv headers;

@@ -34,8 +34,7 @@ struct ask {
     struct sandbox *sandbox;
     struct llm *llm;
     struct conversation conversation;
-    struct store *store;     /* NULL: nothing is saved */
-    struct store_found from; /* the session that is continued; id NULL: a new one */
+    struct saved saved; /* points at members of this struct */
     struct agent *agent;
     bool chat;
     struct pipe *pipe; /* either this or the chat below */
@@ -59,8 +58,8 @@ static void on_event(void *ctx, const struct event *e)
         session_keep(&a->session);
     if (a->unsent)
         return;
-    if (a->store) /* first: what is shown as complete is saved */
-        store_event(a->store, e);
+    if (a->saved.store) /* first: what is shown as complete is saved */
+        store_event(a->saved.store, e);
     if (a->pipe)
         pipe_event(a->pipe, e);
     else if (a->term)
@@ -216,6 +215,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
         .quiet = c->quiet,
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,
+        .usage = c->usage && !c->quiet,
         .color = c->color,
         .render = c->render,
         .prompt = question_of(c),
@@ -245,6 +245,7 @@ static int open_term(struct ask *a, struct error *err)
         .quiet = c->quiet,
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,
+        .usage = c->usage && !c->quiet,
         .color = c->color,
         .render = c->render,
         .history_path = history,
@@ -356,45 +357,9 @@ static int open_rooms(struct ask *a, struct error *err)
     return 0;
 }
 
-static void on_store_notice(void *ctx, const char *line)
+static void on_saved_notice(void *ctx, enum notice_level level, const char *line)
 {
-    notice(ctx, NOTICE_WARNING, line);
-}
-
-static void saved_options(struct ask *a, struct saved_options *o)
-{
-    *o = (struct saved_options){.config = a->c,
-                                .session = &a->session,
-                                .from = &a->from,
-                                .conversation = &a->conversation,
-                                .loop = a->loop,
-                                .notice = on_store_notice,
-                                .ctx = a};
-}
-
-static int open_saved(struct ask *a, struct error *err)
-{
-    bool same = a->from.id && a->c->save && !saved_busy(a->from.writer);
-    struct saved_options o;
-
-    if (session_open(&a->session, a->c, same ? a->from.id : NULL, err) < 0)
-        return -1;
-    saved_options(a, &o);
-    return a->unsent ? 0 : saved_open(&o, &a->store, err);
-}
-
-static void tell_continued(struct ask *a)
-{
-    autofree char *user = NULL, *model = NULL;
-    struct saved_options o;
-
-    if (!a->from.id)
-        return;
-    saved_options(a, &o);
-    saved_lines(&o, &user, &model);
-    notice(a, NOTICE_INFO, user);
-    if (model)
-        agent_tell(a->agent, model);
+    notice(ctx, level, line);
 }
 
 static void begin(struct ask *a)
@@ -419,7 +384,6 @@ static void begin(struct ask *a)
         notice(a, NOTICE_WARNING, a->c->said);
     if (a->found)
         notice(a, NOTICE_INFO, a->found);
-    tell_continued(a);
     tell_known(a);
     if (a->endpoint.unbound)
         notice(a, NOTICE_DETAIL, a->endpoint.unbound);
@@ -444,17 +408,20 @@ static int ask(struct ask *a, int closed, struct error *err)
 {
     int status;
 
-    if (saved_find(a->c, &a->from, err) < 0 || setup_name_check(a->c, err) < 0)
+    if (saved_find(&a->saved, err) < 0 || setup_name_check(a->c, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;
     if (!a->chat && open_pipe(a, closed, err) < 0)
         return -1;
-    if (choose_model(a, err) < 0 || open_saved(a, err) < 0)
+    if (choose_model(a, err) < 0
+        || (a->unsent ? session_open(&a->session, a->c, NULL, err) : saved_open(&a->saved, err)) < 0)
         return -1;
     if (open_rooms(a, err) < 0 || (a->chat && open_term(a, err) < 0))
         return -1;
     begin(a);
+    if (!a->unsent && saved_continue(&a->saved, a->sandbox, a->agent, a->chat, err) < 0)
+        return -1;
     if (a->chat)
         sandbox_start(a->sandbox); /* it will be up by the time the first question is typed */
     status = a->chat ? term_run(a->term, a->agent) : pipe_run(a->pipe, a->agent);
@@ -467,8 +434,7 @@ static void release(struct ask *a)
     agent_free(a->agent);
     sandbox_free(a->sandbox);
     llm_free(a->llm);
-    store_free(a->store);
-    store_found_release(&a->from);
+    saved_release(&a->saved);
     conversation_release(&a->conversation);
     pipe_free(a->pipe);
     term_free(a->term);
@@ -492,6 +458,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
     a.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
     conversation_init(&a.conversation);
     a.loop = loop_new();
+    a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, on_saved_notice, &a, NULL, NULL};
     a.service = (struct service){c, &a.endpoint, a.loop, a.chat};
     c->ask = ask_about_folder;
     c->ask_ctx = a.loop;

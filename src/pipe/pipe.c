@@ -45,6 +45,7 @@ struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
         .quiet = o->quiet,
         .verbose = o->verbose,
         .reasoning = o->reasoning,
+        .usage = o->usage,
         .loop = loop,
     };
 

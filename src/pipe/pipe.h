@@ -24,6 +24,7 @@ enum stdin_mode {
 struct pipe_options {
     bool json, quiet, verbose;
     bool reasoning;       /* show it on stderr */
+    bool usage;           /* what each question cost */
     const char *color;    /* "auto", "always", "never" */
     const char *render;   /* "auto", "plain" */
     const char *prompt;   /* the question; NULL: a script of questions on stdin */

@@ -3,6 +3,7 @@
 #ifndef SHOW_PRIVATE_H
 #define SHOW_PRIVATE_H
 
+#include "chat/usage.h"
 #include "show/screen.h"
 #include "show/show.h"
 
@@ -12,12 +13,22 @@ struct show {
     char *model;       /* of the session, for the status line */
     unsigned question; /* errors are of this one; 0: nobody counts */
 
+    struct usage usage; /* of the session */
+    double asked;       /* seconds of the present question spent waiting for the model */
+
     struct lines stream[2], thought; /* a cell's stdout and stderr; reasoning */
     struct lines_cut cut;
 };
 
+/* show_usage.c */
+void show_usage(struct show *s, const struct event *e);
+void show_total(struct show *s, const struct event *e); /* of a question that is done */
+
 /* show_phase.c */
 void show_phase(struct show *s, const struct event *e);
+
+/* show_done.c */
+void show_done(struct show *s, const struct event *e);
 
 /* show_cell.c */
 void show_cell_call(struct show *s, const struct event *e);

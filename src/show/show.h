@@ -24,6 +24,7 @@ struct show_options {
     bool quiet;                  /* errors only */
     bool verbose;                /* NOTICE_DETAIL too, usage, the model's words about a result */
     bool reasoning;              /* dimmed reasoning */
+    bool usage;                  /* tokens, time and price after each question */
     size_t max_lines, max_bytes; /* of a cell's output; 0: 200 lines, 32 KiB */
     /* drives the spinner, and lets Ctrl-C end a write that blocks; not owned; NULL: neither */
     struct loop *loop;

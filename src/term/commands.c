@@ -25,6 +25,7 @@ const struct command commands[] = {
      .more = "The conversation goes on with the new model. Tab completes names.\n"},
     {"/system", NULL, "[TEXT|off]", "set custom instructions; without TEXT: show them", .run = obey_system,
      .words = off, .usual = true, .more = "TEXT is added to what the model is told before every question.\n"},
+    {"/tokens", NULL, "", "tokens, time and price of this session", .run = obey_tokens},
     {"/exit", "/quit exit quit exit() quit() :q", "", "end (also quit, :q and Ctrl-D)", .run = obey_exit,
      .usual = true},
     {NULL, .argument = "LINE", .run = obey_unknown},

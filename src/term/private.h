@@ -56,6 +56,7 @@ void obey_model(struct term *t, const char *argument);
 void obey_reset(struct term *t, const char *argument);
 void obey_retry(struct term *t, const char *argument);
 void obey_system(struct term *t, const char *argument);
+void obey_tokens(struct term *t, const char *argument);
 void obey_unknown(struct term *t, const char *line);
 const char *const *names_of_commands(struct term *t);
 const char *const *names_of_models(struct term *t);

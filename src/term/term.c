@@ -34,6 +34,7 @@ static void open_screen(struct term *t)
         .quiet = t->o.quiet,
         .verbose = t->o.verbose,
         .reasoning = t->o.reasoning,
+        .usage = t->o.usage,
         .loop = t->loop,
     };
 

@@ -16,6 +16,7 @@ enum { TERM_MODEL_UNCHECKED, TERM_MODEL_LISTED, TERM_MODEL_UNLISTED };
 
 struct term_options {
     bool quiet, verbose, reasoning;
+    bool usage; /* what each question cost */
     const char *color, *render;
     const char *history_path; /* NULL: no history on disk */
     const char *greeting;     /* printed first: model, engine */

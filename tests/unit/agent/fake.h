@@ -69,6 +69,7 @@ static struct fake {
     char *blocks_ok;
     struct buf examples; /* the examples of each request, "[...]" */
     int context, learns;
+    struct price price;
     bool no_sandbox, failed_behind, output_answers;
     int repair_tokens;
     const char *packages;
@@ -221,6 +222,12 @@ void llm_reply_release(struct llm_reply *r)
     }
     free(r->calls);
     memset(r, 0, sizeof *r);
+}
+
+const struct price *llm_price(const struct llm *m)
+{
+    (void)m;
+    return &fake.price;
 }
 
 int llm_context(const struct llm *m)
