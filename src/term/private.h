@@ -21,6 +21,7 @@ struct term {
     struct show *show;
     struct show_text *text;
     char *greeting, *system;
+    char *answer; /* the last one, as the model wrote it; or NULL */
     char *prompt;
     bool leaving;              /* /exit was given */
     unsigned nothings;         /* how often in a row Ctrl-C was pressed at an empty prompt */
@@ -50,9 +51,11 @@ void term_run_code(struct term *t, const char *code);
 /* The functions of the rows in commands.c. */
 void obey_clear(struct term *t, const char *argument);
 void obey_code(struct term *t, const char *argument);
+void obey_copy(struct term *t, const char *argument);
 void obey_exit(struct term *t, const char *argument);
 void obey_help(struct term *t, const char *argument);
 void obey_model(struct term *t, const char *argument);
+void obey_raw(struct term *t, const char *argument);
 void obey_reset(struct term *t, const char *argument);
 void obey_retry(struct term *t, const char *argument);
 void obey_system(struct term *t, const char *argument);
