@@ -124,11 +124,13 @@ struct event {
             bool by_user;
             const char *model_text; /* what the model is told */
         } result;
-        /* name in the sandbox, path on the host (ADDED: as the user wrote it; NULL: a pipe) */
+        /* name in the sandbox, path on the host (ADDED: as the user wrote it; NULL: a pipe); index from 0, of
+         * total files that this cell delivered */
         struct {
             unsigned cell;
             const char *name, *path;
             uint64_t size;
+            size_t index, total;
         } file;
         struct {
             enum notice_level level;

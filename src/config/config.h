@@ -41,6 +41,7 @@ struct config {
     bool all, force;       /* rm */
     const char *resume, *format, *output;
     bool go_on, replay_cells, save;
+    bool again;            /* /resume in the chat: start over, with the session that resume names */
     int64_t older;         /* ms; 0: not given */
     const char *code;      /* exec -c; NULL: a file */
     struct argv arguments; /* exec: of its code */
@@ -73,7 +74,7 @@ struct config {
     int status;             /* debug reply; 0: 200 */
     struct argv headers;
     const char *trace, *record, *replay;
-    const char *color, *render, *config_path;
+    const char *color, *figures, *render, *config_path;
 
     struct source source[OPTION_MAX]; /* by index in option_table */
     struct config_choice choice[SOURCE_KINDS];

@@ -2,6 +2,7 @@
  * rooms and takes them down in the opposite order. The order matters: the sandbox must be gone before the
  * last event says so.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,7 +43,8 @@ struct ask {
     bool begun;              /* the session event was sent: later errors are sent as events too */
     enum llm_api replay_api; /* the API that the replayed session used */
     bool replay_blocks;
-    char *place;        /* where code runs, as shown to the user; or NULL */
+    char *place; /* where code runs, as shown to the user; or NULL */
+    struct show_decoder decoder;
     struct buf *unsent; /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
@@ -69,8 +71,25 @@ static void on_event(void *ctx, const struct event *e)
         learn_window(a);
 }
 
-static void notice(struct ask *a, enum notice_level level, const char *line)
+/* A copy that the user moved or changed meanwhile is no longer the figure; a link is not followed. */
+static int decode(void *ctx, const char *name, const char *path, const struct pixels_ask *ask,
+                  struct pixels *out, struct error *err)
 {
+    struct ask *a = ctx;
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    return fd < 0 ? error_errno(err, "%s", path) : sandbox_pixels(a->sandbox, name, fd, ask, out, err);
+}
+
+static const struct show_decoder *decoder_of(struct ask *a)
+{
+    a->decoder = (struct show_decoder){decode, a};
+    return strcmp(a->c->figures, "off") == 0 ? NULL : &a->decoder;
+}
+
+static void notice(void *ctx, enum notice_level level, const char *line)
+{
+    struct ask *a = ctx;
     struct event e = {.type = EVENT_NOTICE,
                       .question = a->agent ? agent_question_number(a->agent) : 0,
                       .notice = {level, line}};
@@ -224,6 +243,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
         .closed = closed,
         .files = files_of(c),
         .data_size = c->data_size,
+        .decoder = decoder_of(a),
     };
 
     a->pipe = pipe_new(&o, a->loop);
@@ -254,9 +274,11 @@ static int open_term(struct ask *a, struct error *err)
         .system = c->system,
         .model = change_model,
         .models = model_names,
+        .decoder = decoder_of(a),
         .ctx = a,
     };
 
+    saved_chat(&a->saved, &o.sessions);
     a->term = term_new(&o, a->loop, err);
     return a->term ? 0 : -1;
 }
@@ -303,9 +325,12 @@ static void skip_gone(struct ask *a, struct llm_options *o, const char *kept)
 /* In a pipe output is the same wherever the program runs. */
 static void on_terminal(void *ctx, struct sandbox_terminal *t)
 {
-    (void)ctx;
-    if (show_is_terminal(1))
-        t->columns = show_output_width(1);
+    struct ask *a = ctx;
+
+    if (!show_is_terminal(1))
+        return;
+    t->columns = show_output_width(1);
+    t->background = a->term ? term_background(a->term) : a->pipe ? pipe_background(a->pipe) : -1;
 }
 
 static int open_rooms(struct ask *a, struct error *err)
@@ -357,11 +382,6 @@ static int open_rooms(struct ask *a, struct error *err)
     return 0;
 }
 
-static void on_saved_notice(void *ctx, enum notice_level level, const char *line)
-{
-    notice(ctx, level, line);
-}
-
 static void begin(struct ask *a)
 {
     struct event e = {.type = EVENT_SESSION};
@@ -408,6 +428,11 @@ static int ask(struct ask *a, int closed, struct error *err)
 {
     int status;
 
+    if (a->c->command == COMMAND_CHAT && !a->chat)
+        return error_set(err, ERROR_USAGE, 0,
+                         "a chat needs a terminal for input and output%s\n"
+                         "To ask one question: sandpiper \"QUESTION\"",
+                         a->c->json ? ", and has no --json" : "");
     if (saved_find(&a->saved, err) < 0 || setup_name_check(a->c, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
@@ -458,7 +483,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
     a.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
     conversation_init(&a.conversation);
     a.loop = loop_new();
-    a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, on_saved_notice, &a, NULL, NULL};
+    a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, notice, &a, NULL, NULL, false};
     a.service = (struct service){c, &a.endpoint, a.loop, a.chat};
     c->ask = ask_about_folder;
     c->ask_ctx = a.loop;
@@ -479,7 +504,13 @@ static int run(struct config *c, int closed, struct buf *unsent)
 
 int cmd_ask(struct config *c, int closed)
 {
-    return run(c, closed, NULL);
+    int status;
+
+    do {
+        c->again = false;
+        status = run(c, closed, NULL);
+    } while (c->again);
+    return status;
 }
 
 /* Goes the whole way of a question up to sending, so that it prints what would be sent. */

@@ -4,6 +4,7 @@
 #define SHOW_PRIVATE_H
 
 #include "chat/usage.h"
+#include "show/figure.h"
 #include "show/screen.h"
 #include "show/show.h"
 
@@ -18,6 +19,14 @@ struct show {
 
     struct lines stream[2], thought; /* a cell's stdout and stderr; reasoning */
     struct lines_cut cut;
+
+    struct graphics graphics;
+    struct show_files { /* all that were saved in this session */
+        struct show_saved *v;
+        size_t n;
+    } files;
+    unsigned drawn;  /* figures of the present cell */
+    bool undrawable; /* libchafa cannot be loaded, which was told */
 };
 
 /* show_usage.c */
@@ -34,5 +43,9 @@ void show_done(struct show *s, const struct event *e);
 void show_cell_call(struct show *s, const struct event *e);
 void show_cell_output(struct show *s, const struct event *e);
 void show_cell_result(struct show *s, const struct event *e);
+
+/* show_file.c */
+void show_file(struct show *s, const struct event *e);
+void show_files_release(struct show_files *f);
 
 #endif

@@ -26,7 +26,13 @@ struct show *show_new(const struct show_options *o)
                                 .colour = o->colour,
                                 .width = o->width > 0 ? o->width : 80,
                                 .loop = o->loop};
+    graphics_init(&s->graphics);
     return s;
+}
+
+struct graphics *show_graphics(struct show *s)
+{
+    return &s->graphics;
 }
 
 void show_free(struct show *s)
@@ -34,7 +40,9 @@ void show_free(struct show *s)
     if (!s)
         return;
     show_status(s, NULL);
+    graphics_ask_end(&s->graphics, s->o.loop);
     screen_release(&s->screen);
+    show_files_release(&s->files);
     free(s->model);
     free(s);
 }
@@ -131,20 +139,6 @@ static void show_session(struct show *s, const struct event *e)
     free(s->model);
     s->model = xstrdup(e->session.model);
     show_line(s, NOTICE_DETAIL, text);
-}
-
-static void show_file(struct show *s, const struct event *e)
-{
-    autofree char *path = screen_clean(&s->screen, e->file.path);
-    char size[32];
-
-    if (s->o.quiet)
-        return;
-    show_size(e->file.size, size);
-    screen_begin(&s->screen, NULL);
-    buf_addf(&s->screen.out, "%ssaved: %s (%s)%s\n", screen_sgr(&s->screen, SGR_GREEN), path, size,
-             screen_sgr(&s->screen, SGR_RESET));
-    screen_flush(&s->screen);
 }
 
 void show_event(struct show *s, const struct event *e)
