@@ -104,7 +104,7 @@ bool agent_out_of_time(const struct agent *a)
     return a->q && a->q->late && loop_interrupts(a->loop) <= 1 && !loop_fatal(a->loop);
 }
 
-static void question_init(struct agent *a, struct question *q)
+void question_init(struct agent *a, struct question *q)
 {
     struct budget_limits max = {
         .requests = a->o.max_requests,
@@ -129,7 +129,7 @@ static void question_init(struct agent *a, struct question *q)
     }
 }
 
-static void question_release(struct agent *a, struct question *q)
+void question_release(struct agent *a, struct question *q)
 {
     if (q->deadline) {
         loop_timer_stop(a->loop, a);

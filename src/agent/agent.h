@@ -76,6 +76,8 @@ enum question_status agent_retry(struct agent *a, struct error *err);
  * the next question. */
 int agent_run(struct agent *a, const char *code, size_t len, struct error *err);
 
+/* Replace the conversation by the model's summary of it; variables stay. -1: it is as it was. */
+int agent_compact(struct agent *a, struct error *err);
 void agent_clear(struct agent *a); /* forget the conversation; variables stay */
 /* Start a fresh interpreter. The model is told with the next question. */
 int agent_reset(struct agent *a, struct error *err);

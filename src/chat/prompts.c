@@ -18,6 +18,7 @@ const struct prompt_key prompt_keys[] = {
     {"blocks", "malformed", T(blocks_malformed), false},
     {"blocks", "interrupted", T(blocks_interrupted), false},
     {"blocks", "no_more", T(blocks_no_more), false},
+    {NULL, "summary", T(summary), false},
     {NULL, "empty", T(empty), false},
     {NULL, "no_more_code", T(no_more_code), false},
     {NULL, "same_code", T(same_code), false},

@@ -41,6 +41,7 @@ struct config {
     bool all, force;       /* rm */
     const char *resume, *format, *output;
     bool go_on, replay_cells, save;
+    bool again;            /* /resume in the chat: start over, with the session that resume names */
     int64_t older;         /* ms; 0: not given */
     const char *code;      /* exec -c; NULL: a file */
     struct argv arguments; /* exec: of its code */

@@ -87,8 +87,9 @@ static const struct show_decoder *decoder_of(struct ask *a)
     return strcmp(a->c->figures, "off") == 0 ? NULL : &a->decoder;
 }
 
-static void notice(struct ask *a, enum notice_level level, const char *line)
+static void notice(void *ctx, enum notice_level level, const char *line)
 {
+    struct ask *a = ctx;
     struct event e = {.type = EVENT_NOTICE,
                       .question = a->agent ? agent_question_number(a->agent) : 0,
                       .notice = {level, line}};
@@ -294,6 +295,7 @@ static int open_term(struct ask *a, struct error *err)
         .ctx = a,
     };
 
+    saved_chat(&a->saved, &o.sessions);
     a->term = term_new(&o, a->loop, err);
     return a->term ? 0 : -1;
 }
@@ -397,11 +399,6 @@ static int open_rooms(struct ask *a, struct error *err)
     return 0;
 }
 
-static void on_saved_notice(void *ctx, enum notice_level level, const char *line)
-{
-    notice(ctx, level, line);
-}
-
 static void begin(struct ask *a)
 {
     struct event e = {.type = EVENT_SESSION};
@@ -503,7 +500,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
     a.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
     conversation_init(&a.conversation);
     a.loop = loop_new();
-    a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, on_saved_notice, &a, NULL, NULL};
+    a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, notice, &a, NULL, NULL, false};
     a.service = (struct service){c, &a.endpoint, a.loop, a.chat};
     c->ask = ask_about_folder;
     c->ask_ctx = a.loop;
@@ -524,7 +521,13 @@ static int run(struct config *c, int closed, struct buf *unsent)
 
 int cmd_ask(struct config *c, int closed)
 {
-    return run(c, closed, NULL);
+    int status;
+
+    do {
+        c->again = false;
+        status = run(c, closed, NULL);
+    } while (c->again);
+    return status;
 }
 
 /* Goes the whole way of a question up to sending, so that it prints what would be sent. */

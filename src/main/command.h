@@ -148,7 +148,9 @@ void session_close(struct session *s); /* removes the folder unless it is kept *
 /* saved.c: a question or a chat and the store of sessions. The members up to ctx are borrowed. */
 struct agent;
 struct conversation;
+struct db;
 struct sandbox;
+struct term_sessions;
 struct saved {
     struct config *config;
     struct loop *loop;
@@ -158,6 +160,7 @@ struct saved {
     void *ctx;
     struct store_found *from; /* the session that is continued; NULL: a new one */
     struct store *store;      /* NULL: nothing is saved */
+    bool named;               /* the name of the sandbox is that of the session */
 };
 char *saved_place(void);            /* the folder of the database; NULL: there is no home. The caller frees */
 bool saved_good_id(const char *id); /* is it one that session.c can have made? */
@@ -171,6 +174,11 @@ int saved_open(struct saved *s, struct error *err);
 int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, bool chat,
                    struct error *err);
 void saved_release(struct saved *s);
+
+/* saved_chat.c: the chat's commands on sessions. */
+void saved_chat(struct saved *s, struct term_sessions *out);
+/* cmd_sessions.c: the table of the newest sessions, at most max (0: all), or of those with these words. */
+int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err);
 
 /* saved_replay.c: run the code that made the variables of a session again. Returns what to tell the user;
  * *model is what the model is told. NULL with err: interrupted, or no sandbox. The caller frees both.

@@ -58,8 +58,10 @@ int saved_find(struct saved *s, struct error *err)
         return -1;
     if (!saved_good_id(s->from->id))
         return error_set(err, ERROR_SYSTEM, 0, "the saved sessions are damaged: a bad id");
-    if (s->from->sandbox && !c->sandbox_name && sandbox_name_check(s->from->sandbox, NULL) == 0)
+    if (s->from->sandbox && !c->sandbox_name && sandbox_name_check(s->from->sandbox, NULL) == 0) {
         c->sandbox_name = config_keep(c, s->from->sandbox);
+        s->named = true;
+    }
     return 0;
 }
 

@@ -364,11 +364,13 @@ int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, str
     return rc;
 }
 
-int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
+int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *out, struct error *err)
 {
+    autofree char *source = xasprintf("%s\nROWS = %s\n", guest_profile(), rows ? "True" : "False");
+
     return check_name(name, err) < 0
                ? -1
-               : sandbox_help(s, &(struct helper){.name = name, .source = guest_profile()}, out, err);
+               : sandbox_help(s, &(struct helper){.name = name, .source = source}, out, err);
 }
 
 int sandbox_reset(struct sandbox *s, struct error *err)

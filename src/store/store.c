@@ -335,21 +335,14 @@ void store_event(struct store *s, const struct event *e)
     save(s, e);
     if (commit(s) && e->type == EVENT_DONE) {
         stop_timer(s);
-        db_tidy(s->db);
+        db_tidy(s->db, false);
     }
 }
 
-bool store_undo(struct store *s)
+void store_undone(struct store *s)
 {
-    size_t at = s->c->n;
-
-    while (at > 0 && s->c->v[at - 1].role != TURN_USER)
-        at--;
-    if (at == 0)
-        return false;
-    conversation_truncate(s->c, at - 1);
     if (!s->n || !ready(s))
-        return true;
+        return;
     db_begin(s->db);
     sync_vanished(s, SAVED_WITHDRAWN);
     db_run(s->db,
@@ -357,7 +350,6 @@ bool store_undo(struct store *s)
            "session=? AND state=0)",
            "iii", (int64_t)SAVED_WITHDRAWN, s->n, s->n);
     commit(s);
-    return true;
 }
 
 void store_rename(struct store *s, const char *title)

@@ -77,9 +77,8 @@ struct store_again {
 void store_again(struct store *s, struct store_again *again);
 void store_again_release(struct store_again *again);
 
-/* Withdraw the last question with everything that followed: it leaves the conversation, and the saved one.
- * False: there is none. */
-bool store_undo(struct store *s);
+/* The last question was taken out of the conversation (conversation_undo): it is withdrawn here as well. */
+void store_undone(struct store *s);
 void store_rename(struct store *s, const char *title);
 /* For the commands on sessions in the chat; NULL while nothing was saved. */
 struct db *store_db(struct store *s);

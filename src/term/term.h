@@ -9,6 +9,7 @@
 #include "chat/event.h"
 
 struct agent;
+struct buf;
 struct error;
 struct loop;
 struct sandbox;
@@ -17,6 +18,20 @@ struct term;
 
 /* Is a model in the service's cached list? UNCHECKED: there is no such list. */
 enum { TERM_MODEL_UNCHECKED, TERM_MODEL_LISTED, TERM_MODEL_UNLISTED };
+
+/* The saved sessions, for /sessions and its like. Each returns 0, or -1 with err. */
+struct term_sessions {
+    /* Append a table of the newest, or of those with these words (not ""). */
+    int (*list)(void *ctx, const char *words, struct buf *out, struct error *err);
+    /* Leave for another one: the chat ends, and the caller starts that one. */
+    int (*go_to)(void *ctx, const char *id, struct error *err);
+    int (*rename)(void *ctx, const char *title, struct error *err);
+    /* argument: "[FORMAT] [FILE]". Append the path that was written. */
+    int (*export)(void *ctx, const char *argument, struct buf *path, struct error *err);
+    /* Take the last question back. */
+    int (*undo)(void *ctx, struct error *err);
+    void *ctx;
+};
 
 struct term_options {
     bool quiet, verbose, reasoning;
@@ -35,8 +50,9 @@ struct term_options {
     /* "/timeout TIME": set the time of a cell. text NULL only asks. *ms is the time afterwards. */
     int (*cell_time)(void *ctx, const char *text, int64_t *ms, struct error *err);
     void *ctx;
-    struct sandbox *sandbox;            /* for /vars and /sandbox; not owned */
-    const char *sandbox_name;           /* or NULL */
+    struct sandbox *sandbox;  /* for /vars and /sandbox; not owned */
+    const char *sandbox_name; /* or NULL */
+    struct term_sessions sessions;
     const struct show_decoder *decoder; /* of figures; NULL: they are not shown */
 };
 

@@ -76,7 +76,7 @@ static struct fake {
     const char *earlier; /* what earlier programs left in the sandbox */
     char *put_name, *put_data;
     size_t put_len;
-    const char *profile;
+    const char *profile, *rows;
     struct buf last_output;
     struct error err;
     int64_t deadline;
@@ -383,13 +383,14 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
     return (int64_t)fake.put_len;
 }
 
-int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
+int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *out, struct error *err)
 {
     (void)s;
     (void)name;
     if (!fake.profile)
         return error_set(err, ERROR_PROTOCOL, 0, "the helper ended");
     buf_addstr(out, fake.profile);
+    buf_addstr(out, rows && fake.rows ? fake.rows : "");
     return 0;
 }
 
