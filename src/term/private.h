@@ -25,6 +25,7 @@ struct term {
     struct show_text *text;
     struct buf terminal_query; /* what the terminal is asked about figures */
     struct editor_query query;
+    struct argv names; /* of saved files, for Tab */
     char *greeting, *system;
     char *prompt;
     bool leaving;              /* /exit was given */
@@ -65,10 +66,14 @@ void obey_code(struct term *t, const char *argument);
 void obey_doctor(struct term *t, const char *argument);
 void obey_edit(struct term *t, const char *argument);
 void obey_exit(struct term *t, const char *argument);
+void obey_files(struct term *t, const char *argument);
+void obey_get(struct term *t, const char *argument);
 void obey_help(struct term *t, const char *argument);
 void obey_last(struct term *t, const char *argument);
 void obey_model(struct term *t, const char *argument);
 void obey_models(struct term *t, const char *text);
+void obey_plots(struct term *t, const char *argument);
+void obey_put(struct term *t, const char *argument);
 void obey_reset(struct term *t, const char *argument);
 void obey_retry(struct term *t, const char *argument);
 void obey_run(struct term *t, const char *argument);
@@ -86,6 +91,7 @@ void obey_unknown(struct term *t, const char *line);
 void obey_vars(struct term *t, const char *argument);
 void obey_verbose(struct term *t, const char *argument);
 const char *const *names_of_commands(struct term *t);
+const char *const *names_of_saved(struct term *t);
 const char *const *names_of_models(struct term *t);
 
 #endif
