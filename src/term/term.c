@@ -159,7 +159,7 @@ void term_event(void *ctx, const struct event *e)
     if (e->type == EVENT_TEXT) {
         text_written(t, show_text_feed(t->text, e->text.text, e->text.len));
     } else {
-        if (e->type == EVENT_REPLY_END || e->type == EVENT_DONE)
+        if (event_ends_text(e))
             text_written(t, show_text_end(t->text));
         if (t->own && e->type == EVENT_TOOL_CALL)
             own.call.code = "";
