@@ -187,7 +187,7 @@ void term_event(void *ctx, const struct event *e)
     if (e->type == EVENT_TEXT) {
         text_written(t, show_text_feed(t->text, e->text.text, e->text.len));
     } else {
-        if (e->type == EVENT_REPLY_END || e->type == EVENT_DONE)
+        if (event_ends_text(e))
             text_written(t, show_text_end(t->text));
         if (e->type == EVENT_DONE && e->done.answer && *e->done.answer) {
             free(t->answer);
