@@ -38,6 +38,7 @@ struct agent_options {             /* the agent copies the strings */
     int64_t data_size;       /* maximum bytes of one attachment: the size of /mnt/data */
     int64_t cell_ms, memory; /* the sandbox's limits (ms, bytes), named in the prompts */
     bool verbose;
+    bool verify; /* compute each answer a second time, independently, and compare */
     /* errors are shown in the chat, which has its own commands (base/remedy.h) */
     bool chat;
 };
@@ -54,6 +55,8 @@ struct agent_rooms {
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
+    /* A new sandbox for a second computation (verify); the agent frees it. May be NULL. */
+    struct sandbox *(*fresh)(void *event_ctx);
 };
 struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);
 void agent_free(struct agent *a);

@@ -45,12 +45,21 @@ struct question {
     /* why a file that its code wrote could not be delivered, and what would help; or NULL */
     char *undelivered;
     char *undelivered_name; /* name of that file */
+    enum verified verified; /* by a second computation, whose answer is second; or NULL */
+    char *second;
 };
 
 /* An attached file, its profile, and whether code that ran has named it. */
 struct known_file {
     char *name, *profile;
     bool read;
+};
+
+/* A file that was attached, to attach it again. */
+struct kept_file {
+    char *name;
+    int fd;
+    int64_t at; /* where it begins in fd */
 };
 
 struct agent {
@@ -62,6 +71,7 @@ struct agent {
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
+    struct sandbox *(*fresh)(void *event_ctx);
     struct usage usage;       /* of the session */
     unsigned number;          /* questions asked */
     unsigned cells;           /* cells run in this session */
@@ -77,6 +87,8 @@ struct agent {
     size_t n_known;
     char **attached; /* names put since the last question that stayed in the history */
     size_t n_attached;
+    struct kept_file *kept; /* those of this conversation, if answers are verified */
+    size_t n_kept;
     char *retry; /* the last question if it failed, or NULL */
     size_t retry_len;
     struct buf code;         /* all code of the last question that ran any */
@@ -173,6 +185,12 @@ void compact_if_full(struct agent *a, struct question *q);
 
 /* numbers.c: does the answer contain any number of the output? Also true if the output has none. */
 bool numbers_shared(const char *answer, const char *output);
+
+/* verify.c */
+/* Compute the answer of a->q a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */
+enum question_status verify_answer(struct agent *a, const char *question, struct error *err);
+void verify_keep(struct agent *a, const char *name, int fd, int64_t at);
+void verify_forget(struct agent *a);
 
 /* computed.c */
 /* Where the answer comes from. p holds what out points to; the caller releases it. */

@@ -23,6 +23,7 @@ const struct prompt_key prompt_keys[] = {
     {NULL, "no_more_code", T(no_more_code), false},
     {NULL, "same_code", T(same_code), false},
     {NULL, "same_output", T(same_output), false},
+    {NULL, "verify", T(verify), false},
 };
 const size_t prompt_n_keys = countof(prompt_keys);
 

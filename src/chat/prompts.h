@@ -33,6 +33,7 @@ struct prompts {
     const char *no_more_code; /* result text after the last repair round */
     const char *same_code;    /* result text for failing code sent again */
     const char *same_output;  /* the same for code that ran twice with one output, behind that output */
+    const char *verify;       /* goes before a question that is computed a second time */
     struct prompt_tool tools[PROMPT_TOOLS_MAX];
     size_t n_tools;
 };

@@ -9,12 +9,18 @@
 #include "base/nearest.h"
 #include "term/private.h"
 
-static const char *const off[] = {"off", NULL}, *const formats[] = {"md", "json", "py", "ipynb", NULL};
+static const char *const off[] = {"off", NULL}, *const copy_words[] = {"code", NULL},
+                         *const formats[] = {"md", "json", "py", "ipynb", NULL};
 
 const struct command commands[] = {
     {"/help", "help ?", "[COMMAND|all]", "this list, or more about one command", .run = obey_help,
      .names = names_of_commands, .usual = true},
     {"/code", NULL, "", "the code that ran for the last question", .run = obey_code, .usual = true},
+    {"/raw", NULL, "", "the last answer as the model wrote it", .run = obey_raw},
+    {"/copy", NULL, "[code]", "copy the last answer, or code, to the clipboard", .run = obey_copy,
+     .words = copy_words,
+     .more = "Uses the terminal's clipboard (OSC 52), over ssh too. In tmux it needs\n"
+             "set -g set-clipboard on, or allow-passthrough on.\n"},
     {"/retry", NULL, "", "ask the last question again if it got no answer", .run = obey_retry, .usual = true},
     {"/clear", NULL, "", "clear the conversation; variables are kept", .run = obey_clear, .usual = true},
     {"/undo", NULL, "", "take the last question and its answer back", .run = obey_undo,

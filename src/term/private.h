@@ -26,6 +26,7 @@ struct term {
     struct editor_query query;
     struct argv names; /* of saved files, for Tab */
     char *greeting, *system;
+    char *answer; /* the last one, as the model wrote it; or NULL */
     char *prompt;
     bool leaving;              /* /exit was given */
     unsigned nothings;         /* how often in a row Ctrl-C was pressed at an empty prompt */
@@ -55,11 +56,13 @@ void term_run_code(struct term *t, const char *code);
 /* The functions of the rows in commands.c. */
 void obey_clear(struct term *t, const char *argument);
 void obey_code(struct term *t, const char *argument);
+void obey_copy(struct term *t, const char *argument);
 void obey_exit(struct term *t, const char *argument);
 void obey_files(struct term *t, const char *argument);
 void obey_get(struct term *t, const char *argument);
 void obey_help(struct term *t, const char *argument);
 void obey_model(struct term *t, const char *argument);
+void obey_raw(struct term *t, const char *argument);
 void obey_plots(struct term *t, const char *argument);
 void obey_put(struct term *t, const char *argument);
 void obey_reset(struct term *t, const char *argument);

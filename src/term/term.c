@@ -116,6 +116,7 @@ void term_free(struct term *t)
     argv_release(&t->names);
     free(t->greeting);
     free(t->system);
+    free(t->answer);
     free(t->stopped);
     free(t->prompt);
     argv_release(&t->held);
@@ -161,6 +162,10 @@ void term_event(void *ctx, const struct event *e)
     } else {
         if (e->type == EVENT_REPLY_END || e->type == EVENT_DONE)
             text_written(t, show_text_end(t->text));
+        if (e->type == EVENT_DONE && e->done.answer && *e->done.answer) {
+            free(t->answer);
+            t->answer = xstrdup(e->done.answer);
+        }
         if (t->own && e->type == EVENT_TOOL_CALL)
             own.call.code = "";
         if (e->type == EVENT_TOOL_RESULT && e->result.by_user) {
