@@ -50,6 +50,7 @@ struct show_options {
 
 struct show *show_new(const struct show_options *o);
 void show_free(struct show *s);
+void show_set_verbose(struct show *s, bool on);
 /* Print an event. EVENT_TEXT is ignored: the front end decides where a reply's text goes. */
 void show_event(struct show *s, const struct event *e);
 /* Set the status line (a terminal's last line, drawn after 0.3 s of silence; a dot a second on one that is
