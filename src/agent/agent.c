@@ -50,6 +50,7 @@ struct agent *agent_new(const struct agent_options *o, const struct agent_rooms 
     a->loop = rooms->loop;
     a->event = rooms->event;
     a->event_ctx = rooms->event_ctx;
+    a->usage = (struct usage)USAGE_NONE;
     buf_init(&a->pending, PENDING_MAX);
     buf_init(&a->profiles, PENDING_MAX);
     buf_init(&a->code, 4 * 1024 * 1024);
@@ -116,6 +117,7 @@ static void question_init(struct agent *a, struct question *q)
     };
 
     memset(q, 0, sizeof *q);
+    q->usage = (struct usage)USAGE_NONE;
     q->number = ++a->number;
     q->began = clock_ms();
     budget_init(&q->budget, &max);
@@ -218,15 +220,21 @@ static void send_done(struct agent *a, struct question *q, enum question_status 
     autofree char *why = error_message(err);
     struct event e = {.type = EVENT_DONE};
     const char *answer = q->answer ? q->answer : "";
+    autorelease(provenance_release) struct provenance p;
 
+    provenance_init(&p);
     e.done.status = status;
     e.done.answer = answer;
     e.done.error = *why ? why : NULL;
     e.done.reasoning = *answer ? NULL : q->thought;
     e.done.last_output = q->good && !numbers_shared(answer, q->good) ? q->good : NULL;
-    e.done.input = q->input;
-    e.done.output = q->output;
-    e.done.estimated = q->estimated;
+    computed_make(a, q, &p, &e.done.computed);
+    e.done.input = q->usage.input;
+    e.done.output = q->usage.output;
+    e.done.cached = q->usage.cached;
+    e.done.thinking = q->usage.reasoning;
+    e.done.cost = q->usage.cost;
+    e.done.estimated = q->usage.estimated;
     e.done.requests = q->budget.requests;
     e.done.cells = q->cells;
     e.done.seconds = (double)(clock_ms() - q->began) / 1000;
@@ -331,11 +339,13 @@ int agent_run(struct agent *a, const char *code, size_t len, struct error *err)
     autofree char *note = xasprintf("[The user ran this in the same interpreter:\n%s\nIt gave:\n%s]", text,
                                     c.told.len ? buf_str(&c.told) : "(no output)");
     agent_tell(a, note);
+    a->data = true;
     return 0;
 }
 
 void agent_clear(struct agent *a)
 {
+    a->data = false;
     conversation_truncate(a->c, 0);
     set_retry(a, NULL, 0);
     buf_clear(&a->pending);
@@ -367,6 +377,21 @@ void agent_set_system(struct agent *a, const char *text)
 const char *agent_last_code(const struct agent *a)
 {
     return a->code.len ? buf_str(&a->code) : NULL;
+}
+
+const struct usage *agent_usage(const struct agent *a)
+{
+    return &a->usage;
+}
+
+int agent_context(const struct agent *a)
+{
+    return llm_context(a->llm);
+}
+
+int64_t agent_conversation_tokens(const struct agent *a)
+{
+    return (int64_t)((double)conversation_bytes(a->c) / 3.5);
 }
 
 unsigned agent_question_number(const struct agent *a)

@@ -1,9 +1,7 @@
-/* agent.h - the loop: ask the model, run its code, append the result, ask again. The agent keeps the budgets
- * and decides what goes into the conversation.
- *
- * It is given a model, a sandbox, a conversation, budgets and one event callback. It does not print or speak
- * HTTP, and knows nothing of docker or dialects. After every return the conversation is valid
- * (conversation_check).
+/* agent.h - the loop: ask the model, run its code, append the result, ask again. The agent keeps the
+ * budgets and decides what goes into the conversation. It is given a model, a sandbox, a conversation,
+ * budgets and one event callback. It does not print or speak HTTP, and knows nothing of docker or
+ * dialects. After every return the conversation is valid (conversation_check).
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -14,6 +12,7 @@
 
 #include "chat/conversation.h"
 #include "chat/event.h"
+#include "chat/usage.h"
 
 struct agent;
 struct error;
@@ -30,6 +29,7 @@ struct agent_options {             /* the agent copies the strings */
     unsigned max_repairs;          /* in a row; 3 */
     int64_t max_tokens_total;      /* per question, input and output together; 0: no limit */
     int64_t max_ms;                /* per question; 0: no limit */
+    double max_cost;               /* dollars per session; 0: no limit */
     const char *system;            /* the user's addition to the system prompt, or NULL */
     const struct prompts *prompts; /* not owned; see chat/prompts.h */
     const struct tool *tools;      /* the tools that prompts may offer; see tools.h */
@@ -43,7 +43,8 @@ struct agent_options {             /* the agent copies the strings */
 
 void agent_defaults(struct agent_options *o);
 
-/* What an agent works with; everything is borrowed. event may be called any number of times during each call.
+/* What an agent works with; everything is borrowed. event may be called any number of times during each
+ * call.
  */
 struct agent_rooms {
     struct llm *llm;
@@ -56,24 +57,23 @@ struct agent_rooms {
 struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);
 void agent_free(struct agent *a);
 
-/* Add a file to the next question. It is put into the sandbox as name; an extension is added when name has
- * none and the content tells one. The model sees it with that question: whole if it is UTF-8 of at most 4 KiB
- * (and at most a sixteenth of the window, if that is known and smaller), otherwise as a file profile. Reads
- * fd to its end. */
+/* Add a file to the next question. It is put into the sandbox as name; an extension is added when name
+ * has none and the content tells one. The model sees it with that question: whole if it is UTF-8 of at
+ * most 4 KiB (and at most a sixteenth of the window, if that is known and smaller), otherwise as a file
+ * profile. Reads fd to its end. */
 int agent_attach(struct agent *a, const char *name, int fd, struct error *err);
 
-/* The caller arms the loop (loop_arm) before each step; an interrupt that arrives after that ends the step.
- *
- * Ask a question. Every outcome also sends an EVENT_DONE; the return value is its status. err is set for
- * every status except ANSWERED and CODE_FAILED. A failed question that showed nothing is removed from the
- * history; agent_retry can ask it again. */
+/* The caller arms the loop (loop_arm) before each step; an interrupt that arrives after that ends the
+ * step. Ask a question. Every outcome also sends an EVENT_DONE; the return value is its status. err is
+ * set for every status except ANSWERED and CODE_FAILED. A failed question that showed nothing is removed
+ * from the history; agent_retry can ask it again. */
 enum question_status agent_ask(struct agent *a, const char *question, size_t len, struct error *err);
 bool agent_can_retry(const struct agent *a);
 /* Ask the last question again, with its attachments. */
 enum question_status agent_retry(struct agent *a, struct error *err);
 
-/* Run one line of the user's in the same interpreter, with the events of a cell. The model is told with the
- * next question. */
+/* Run one line of the user's in the same interpreter, with the events of a cell. The model is told with
+ * the next question. */
 int agent_run(struct agent *a, const char *code, size_t len, struct error *err);
 
 void agent_clear(struct agent *a); /* forget the conversation; variables stay */
@@ -82,7 +82,10 @@ int agent_reset(struct agent *a, struct error *err);
 /* Queue a note that the model gets with the next question. */
 void agent_tell(struct agent *a, const char *note);
 void agent_set_system(struct agent *a, const char *text);
-const char *agent_last_code(const struct agent *a); /* all the code that the last question ran, or NULL */
+const char *agent_last_code(const struct agent *a);     /* all the code that the last question ran, or NULL */
+const struct usage *agent_usage(const struct agent *a); /* of the session so far */
+int agent_context(const struct agent *a);               /* the model's window in tokens; 0: unknown */
+int64_t agent_conversation_tokens(const struct agent *a); /* an estimate */
 unsigned agent_question_number(const struct agent *a);
 
 #endif

@@ -36,16 +36,38 @@ static void account(struct agent *a, struct question *q, const struct llm_reply 
         output = (int64_t)((double)bytes / 3.5);
         estimated = true;
     }
-    q->input += input;
-    q->output += output;
-    q->estimated |= estimated;
+    struct usage now = {input,           output,
+                        r->usage.cached, r->usage.reasoning,
+                        estimated,       price_cost(llm_price(a->llm), input, r->usage.cached, output),
+                        r->requests,     r->seconds};
+    usage_add(&q->usage, &now);
+    usage_add(&a->usage, &now);
     budget_asked(&q->budget, r->requests, input + output);
     e.usage.input = input;
     e.usage.output = output;
-    e.usage.reasoning = r->usage.reasoning;
+    e.usage.cached = now.cached;
+    e.usage.reasoning = now.reasoning;
     e.usage.estimated = estimated;
+    e.usage.cost = now.cost;
     e.usage.seconds = r->seconds;
     agent_send(a, &e);
+}
+
+/* --max-cost: what was spent so far decides, since nobody knows what the next request will cost. */
+static int may_pay(const struct agent *a, struct error *err)
+{
+    if (a->o.max_cost <= 0)
+        return 0;
+    if (!llm_price(a->llm)->known)
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "--max-cost: no price is known for %s\n"
+            "Give it in config.yaml, in dollars per million tokens: models: {\"%s\": {price: [in, out]}}",
+            llm_model(a->llm), llm_model(a->llm));
+    if (a->usage.cost >= a->o.max_cost)
+        return error_set(err, ERROR_LIMIT, 0, "this session has cost $%.4g, its limit is $%.4g (--max-cost)",
+                         a->usage.cost, a->o.max_cost);
+    return 0;
 }
 
 static bool window_full(const struct agent *a, const struct question *q, const struct error *err)
@@ -125,7 +147,7 @@ int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
     struct question *q = a->q;
 
     for (;;) {
-        if (budget_may_ask(&q->budget, err))
+        if (budget_may_ask(&q->budget, err) || may_pay(a, err))
             return -1;
         if (loop_cancelled(a->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
@@ -150,7 +172,7 @@ int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct err
 {
     struct question *q = a->q;
 
-    if (budget_may_ask(&q->budget, err))
+    if (budget_may_ask(&q->budget, err) || may_pay(a, err))
         return -1;
     agent_notice(a, NOTICE_INFO, "the answer contains code; asking %s whether to run it", llm_model(a->llm));
     int status = request(a, text, r, err);

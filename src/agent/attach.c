@@ -181,7 +181,7 @@ static int make_block(struct agent *a, const struct source *s, struct buf *out, 
     struct buf profile = BUF_INIT(PROFILE_MAX);
     struct error e = {0};
 
-    if ((!whole || table) && sandbox_profile(a->sandbox, name, &profile, &e)) {
+    if ((!whole || table) && sandbox_profile(a->sandbox, name, !whole, &profile, &e)) {
         buf_clear(&profile);
         if (e.kind == ERROR_CANCELLED || e.kind == ERROR_SANDBOX) {
             buf_release(&profile);
@@ -203,10 +203,6 @@ static int make_block(struct agent *a, const struct source *s, struct buf *out, 
              : runs                 ? " It was read with:"
                                     : " Code that uses it must first read it, like this:");
     if (whole) {
-        /* Keep how to read it and the types; all rows follow below. */
-        char *rows = profile.data ? strstr(profile.data, "\nfirst ") : NULL;
-        if (rows)
-            *rows = '\0';
         autofree char *text = xasprintf("%s%s%s", buf_str(&profile), profile.len ? "\nwhole file:\n" : "",
                                         s->head);
         attach_data(out, text);
@@ -249,7 +245,13 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
     buf_add(shown_whole(a, &s) ? &a->pending : &a->profiles, block.data, block.len);
     agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", name, s.size,
                  s.inside);
+    struct event added = {.type = EVENT_ADDED};
+    added.file.name = s.inside;
+    added.file.path = s.copy < 0 ? name : NULL;
+    added.file.size = (uint64_t)s.size;
+    agent_send(a, &added);
     remember_name(a, steal(&s.inside));
+    a->data = true;
     status = 0;
 out:
     buf_release(&block);

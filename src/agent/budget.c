@@ -23,7 +23,8 @@ static void forget_failed(struct budget *b)
 {
     for (size_t i = 0; i < b->n_failed; i++) {
         free(b->failed[i].code);
-        free(b->failed[i].why);
+        free(b->failed[i].failure);
+        free(b->failed[i].told);
     }
     free(b->failed);
     b->failed = NULL;
@@ -93,15 +94,13 @@ static char *plain_code(const char *code)
     return buf_steal(&out, NULL);
 }
 
-void budget_broke(struct budget *b, const char *code, const char *why)
+void budget_broke(struct budget *b, const char *code, const char *failure, const char *told)
 {
     b->round_failed = true;
     if (b->n_failed >= FAILED_KEPT)
         return;
     b->failed = xreallocarray(b->failed, b->n_failed + 1, sizeof *b->failed);
-    b->failed[b->n_failed].code = plain_code(code);
-    b->failed[b->n_failed].why = xstrdup(why);
-    b->n_failed++;
+    b->failed[b->n_failed++] = (struct failed_code){plain_code(code), xstrdup(failure), xstrdup(told)};
 }
 
 const char *budget_same(const struct budget *b, const char *code)
@@ -110,24 +109,14 @@ const char *budget_same(const struct budget *b, const char *code)
 
     for (size_t i = 0; i < b->n_failed; i++)
         if (!strcmp(b->failed[i].code, plain))
-            return b->failed[i].why;
+            return b->failed[i].told;
     return NULL;
 }
 
-/* Length of the exception without its location: other code may fail in the same way on another line. */
-static size_t error_length(const char *why)
+bool budget_same_failure(const struct budget *b, const char *failure)
 {
-    const char *place = strstr(why, " (line ");
-
-    return place ? (size_t)(place - why) : strlen(why);
-}
-
-bool budget_same_error(const struct budget *b, const char *why)
-{
-    size_t len = error_length(why);
-
-    for (size_t i = 0; len && i < b->n_failed; i++)
-        if (error_length(b->failed[i].why) == len && !strncmp(b->failed[i].why, why, len))
+    for (size_t i = 0; i < b->n_failed; i++)
+        if (!strcmp(b->failed[i].failure, failure))
             return true;
     return false;
 }

@@ -19,7 +19,7 @@ struct budget_limits {
 };
 
 struct failed_code {
-    char *code, *why;
+    char *code, *failure, *told;
 };
 struct ran_code {
     char *code, *told;
@@ -54,11 +54,11 @@ int budget_may_ask(const struct budget *b, struct error *err);
 void budget_asked(struct budget *b, unsigned requests, int64_t tokens);
 
 void budget_worked(struct budget *b); /* a cell succeeded */
-/* A cell failed. budget_same() returns why later. */
-void budget_broke(struct budget *b, const char *code, const char *why);
-/* Why this same code failed before, or NULL. */
+/* A cell failed: with which exception or cause, and what the model was told of it. */
+void budget_broke(struct budget *b, const char *code, const char *failure, const char *told);
+/* What the model was told when this same code failed before, or NULL. */
 const char *budget_same(const struct budget *b, const char *code);
-bool budget_same_error(const struct budget *b, const char *why); /* other code failed with it before */
+bool budget_same_failure(const struct budget *b, const char *failure); /* other code failed so before */
 /* The same failing code was sent again; this counts as a repair. */
 void budget_same_again(struct budget *b);
 

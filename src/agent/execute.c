@@ -59,24 +59,31 @@ static const char *source_line(const char *code, int n, size_t *len)
     return *len ? code : NULL;
 }
 
+char *cell_failure(const struct cell_result *r)
+{
+    char *what = r->exception ? NULL : cell_what(r);
+
+    return what ? what : xstrdup(r->exception ? r->exception : "it failed");
+}
+
 static void add_error(const struct cell_result *r, const char *code, struct buf *out)
 {
-    autofree char *what = cell_what(r);
+    autofree char *failure = cell_failure(r), *what = r->exception ? cell_what(r) : NULL;
     const char *line;
     size_t len;
 
     new_line(out);
-    add_cut(out, r->exception ? r->exception : what ? what : "it failed", EXCEPTION_MAX);
-    if (r->line > 0 && !(r->hint && strstr(r->hint, "line "))) {
-        line = source_line(code, r->line, &len);
-        if (line)
-            buf_addf(out, " (line %d: %.*s)", r->line, (int)utf8_cut(line, len, len < 160 ? len : 160), line);
-        else
-            buf_addf(out, " (line %d)", r->line);
-    }
-    if (r->exception && what) {
+    add_cut(out, failure, EXCEPTION_MAX);
+    if (what) {
         new_line(out);
         add_cut(out, what, EXCEPTION_MAX);
+    }
+    if (r->line > 0) {
+        new_line(out);
+        line = source_line(code, r->line, &len);
+        buf_addf(out, "line %d", r->line);
+        if (line)
+            buf_addf(out, ": %.*s", (int)utf8_cut(line, len, len < 200 ? len : 200), line);
     }
     if (!text_blank(r->hint)) {
         new_line(out);
@@ -185,6 +192,8 @@ static void send_outcome(struct agent *a, const struct code_run *c)
         f.file.name = r->files[i].name;
         f.file.path = r->files[i].path;
         f.file.size = r->files[i].size;
+        f.file.index = i;
+        f.file.total = r->n_files;
         agent_send(a, &f);
     }
     if (!text_blank(r->files_note))

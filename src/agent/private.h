@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/budget.h"
+#include "agent/provenance.h"
 #include "agent/tools.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -24,10 +25,11 @@ struct question {
     bool late;               /* the deadline passed: the loop's interrupt is our own */
     unsigned reply;          /* number of the reply being streamed, from 1 */
     unsigned cells;          /* cells that ran */
+    unsigned failed;         /* those of them that failed */
+    double run_seconds;      /* of all of them */
     struct budget budget;
     struct prompts texts; /* with their placeholders filled in */
-    int64_t input, output;
-    bool estimated;
+    struct usage usage;
     /* the same failing code or error came again: ask for varied sampling, since greedy sampling would repeat
      * it */
     bool vary;
@@ -58,9 +60,11 @@ struct agent {
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
+    struct usage usage;       /* of the session */
     unsigned number;          /* questions asked */
     unsigned cells;           /* cells run in this session */
     bool told_earlier;        /* the model was told what earlier programs left in the sandbox */
+    bool data;                /* the conversation has attached data, or output of the user's own code */
     bool told_full;           /* the user was told, once a session, that the window is full */
     enum phase phase;         /* the last one told of the model */
     struct question *q;       /* the question being asked, or NULL */
@@ -124,6 +128,8 @@ struct code_run {
 int cell_run(struct agent *a, struct code_run *c, struct error *err);
 void code_run_release(struct code_run *c);
 /* Append the description of one result for the model; out already holds the output. */
+/* Its exception, or else its cause, in one line. The caller frees. */
+char *cell_failure(const struct cell_result *r);
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out);
 /* Send the events of a call that is not run. */
 void cell_refused(struct agent *a, const struct code_run *c, const char *why);
@@ -148,6 +154,11 @@ bool context_shrink(struct conversation *c, size_t *start);
 
 /* numbers.c: does the answer contain any number of the output? Also true if the output has none. */
 bool numbers_shared(const char *answer, const char *output);
+
+/* computed.c */
+/* Where the answer comes from. p holds what out points to; the caller releases it. */
+void computed_make(const struct agent *a, const struct question *q, struct provenance *p,
+                   struct computed *out);
 
 bool text_blank(const char *s);
 

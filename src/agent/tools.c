@@ -76,10 +76,12 @@ static void code_failed(struct agent *a, const struct code_run *c, struct tool_u
      */
     bool stopped = c->r.status == CELL_INTERRUPTED && loop_cancelled(a->loop);
 
+    autofree char *failure = cell_failure(&c->r);
+
     use->kind = stopped ? RESULT_INTERRUPTED : RESULT_FAILED;
-    q->vary = !stopped && budget_same_error(&q->budget, buf_str(&c->told));
+    q->vary = !stopped && budget_same_failure(&q->budget, failure);
     if (!stopped)
-        budget_broke(&q->budget, c->code, buf_str(&c->told));
+        budget_broke(&q->budget, c->code, failure, buf_str(&c->told));
     buf_add(&use->text, buf_str(&c->told), c->told.len);
 }
 
@@ -145,6 +147,8 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
         return -1;
     c.code = code;
     q->cells++;
+    q->failed += !cell_succeeded(&c.r);
+    q->run_seconds += c.r.seconds;
     budget_ran(&q->budget, code, buf_str(&c.told));
     if (cell_succeeded(&c.r))
         code_worked(a, &c, use);

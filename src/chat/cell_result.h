@@ -31,7 +31,7 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
     char *value;     /* repr of the last expression when it is not None. Capped */
     char *exception; /* "KeyError: 'x'", one line */
     char *traceback; /* the user's own frames */
-    char *hint;      /* names that do exist, the line that failed; for the model */
+    char *hint;      /* names that do exist; for the model */
     int line;        /* of the error in the cell; 0 unknown */
     int exit_code;   /* CELL_EXIT: SystemExit's code */
     /* One line in three parts, which cell_what() joins: which limit ended it and how much it had, or who

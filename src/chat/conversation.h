@@ -82,6 +82,8 @@ void conversation_interrupted(struct conversation *c);
 
 /* Remove the turns from index n on. */
 void conversation_truncate(struct conversation *c, size_t n);
+/* Remove the last question and what followed. False: there is none. */
+bool conversation_undo(struct conversation *c);
 /* Whoever changes a turn in place says so, or the change is not saved. */
 void conversation_changed(struct conversation *c, struct turn *t);
 /* Append a turn as it once was, with its serial (0: a new one). Takes over what t holds. No invariant is

@@ -1,5 +1,6 @@
-/* event.h - what happens while a question is answered, as plain data for listeners (terminal, pipe, --json,
- * tests). Pointers in an event are valid only during the callback. Text is untrusted and not scrubbed.
+/* event.h - what happens while a question is answered, as plain data for listeners (terminal, pipe,
+ * --json, tests). Pointers in an event are valid only during the callback. Text is untrusted and not
+ * scrubbed.
  */
 #ifndef CHAT_EVENT_H
 #define CHAT_EVENT_H
@@ -24,6 +25,7 @@ enum event_type {
     EVENT_TOOL_CALL,   /* code about to run */
     EVENT_TOOL_OUTPUT, /* a piece of its output, live */
     EVENT_TOOL_RESULT, /* it ended */
+    EVENT_ADDED,       /* a file of the user's was put into the sandbox; in event.file */
     EVENT_FILE,        /* a file it made or changed was copied out */
     EVENT_NOTICE,      /* one line for the user */
     EVENT_USAGE,       /* tokens and times of one request */
@@ -50,7 +52,7 @@ enum question_status {                       /* with the exit code each has */
                        QUESTION_NO_SANDBOX,  /*   3 */
                        QUESTION_CODE_FAILED, /*   4: answered, but the code still failed after the last repair
                                                 round */
-                       /*   1: answered, but a file that the code made could not be written on this machine */
+                       /* 1: answered, but a file that the code made could not be written on this machine */
                        QUESTION_UNDELIVERED,
                        QUESTION_LIMIT,       /*   5: rounds, tokens, time, or cut by length (what there is was
                                                 given) */
@@ -59,6 +61,18 @@ enum question_status {                       /* with the exit code each has */
                        QUESTION_USAGE,       /*   2 */
                        QUESTION_INTERRUPTED, /* 130 */
                        QUESTION_TERMINATED,  /* 143 */
+};
+
+/* Where an answer comes from. */
+struct computed {
+    unsigned runs, failed; /* of code, for this question; how many of them failed */
+    double seconds;        /* of all runs */
+    /* no code ran for it, nor for an earlier one, and no data was attached */
+    bool memory_only;
+    /* numbers of the answer that are in no output of code, not in the question, its data or the code; as they
+     * are written there */
+    const char *const *unsupported;
+    size_t n_unsupported;
 };
 
 struct event {
@@ -110,11 +124,13 @@ struct event {
             bool by_user;
             const char *model_text; /* what the model is told */
         } result;
-        /* name in the sandbox, path on the host */
+        /* name in the sandbox, path on the host (ADDED: as the user wrote it; NULL: a pipe); index from 0, of
+         * total files that this cell delivered */
         struct {
             unsigned cell;
             const char *name, *path;
             uint64_t size;
+            size_t index, total;
         } file;
         struct {
             enum notice_level level;
@@ -122,8 +138,9 @@ struct event {
         } notice;
         /* tokens; -1 unknown */
         struct {
-            int64_t input, output, reasoning;
+            int64_t input, output, reasoning, cached;
             bool estimated;
+            double cost; /* dollars; < 0: unknown */
             double seconds;
         } usage;
         struct {
@@ -133,7 +150,10 @@ struct event {
             const char *reasoning; /* what was thought, where nothing was said; or NULL */
             /* last good output of code, when no number of it stands in the answer; or NULL */
             const char *last_output;
-            int64_t input, output; /* tokens of the whole question */
+            struct computed computed; /* of the answer; all zero where there is none */
+            int64_t input, output;    /* tokens of the whole question */
+            int64_t cached, thinking; /* of these; -1 unknown */
+            double cost;              /* dollars; < 0: unknown */
             bool estimated;
             unsigned requests, cells;
             double seconds;

@@ -32,6 +32,11 @@ static const char *habit(const char *word)
     } habits[] = {
         {"-a", "Did you mean --add FILE?"},
         {"-o", "--out DIR saves files, --json prints events."},
+        {"-i", "A chat needs no option: sandpiper"},
+        {"--interactive", "A chat needs no option: sandpiper"},
+        {"--file", "Did you mean --add FILE?"},
+        {"--output", "--out DIR saves files, --json prints events."},
+        {"--yes", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
         {"-y", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
         {"--no-color", "Did you mean --color never?"},
     };
@@ -90,7 +95,9 @@ static const int takes[] = {
     [COMMAND_PS] = FOR_CONFIG | FOR_PS,
     [COMMAND_RM] = FOR_CONFIG | FOR_RM,
     [COMMAND_SESSIONS] = FOR_SESSIONS | FOR_CONFIG,
+    [COMMAND_CHAT] = FOR_ASK,
     [COMMAND_HELP] = 0,
+    [COMMAND_VERSION] = 0,
 };
 
 /* "-q", "-qv", "-mNAME", "-m NAME". */
@@ -113,9 +120,15 @@ static int short_options(struct args *a, char *const *argv, struct error *err)
     return 1;
 }
 
-static bool one_edit_away(const char *a, const char *b)
+/* "doctr" is not a question, nor is "sesion". A word further from any command is left to the model, and so is
+ * "what", which is one letter from chat. */
+static bool is_slip(const char *word, const char *command)
 {
-    return edit_distance(a, strlen(a), b, strlen(b)) == 1;
+    size_t n = strlen(command);
+    unsigned d = edit_distance(word, strlen(word), command, n);
+    bool begins = (*word | 0x20) == *command;
+
+    return n >= 4 && ((d == 1 && (begins || n > 4)) || (d == 2 && begins && n >= 7));
 }
 
 static int first_word(struct args *a, const char *word, bool *is_command, struct error *err)
@@ -127,8 +140,9 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
         {"exec", COMMAND_EXEC},         {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG},
         {"doctor", COMMAND_DOCTOR},     {"gc", COMMAND_GC},         {"help", COMMAND_HELP},
         {"models", COMMAND_MODELS},     {"ps", COMMAND_PS},         {"rm", COMMAND_RM},
-        {"sessions", COMMAND_SESSIONS},
+        {"sessions", COMMAND_SESSIONS}, {"chat", COMMAND_CHAT},     {"version", COMMAND_VERSION},
     };
+    const char *near = NULL;
 
     *is_command = true;
     for (size_t i = 0; i < countof(commands); i++)
@@ -142,13 +156,14 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
                              "\"%s\" is reserved for a future command\n"
                              "To ask it as a question: sandpiper -p %s",
                              word, word);
-    /* "doctr" is not a question. A word further from any command is left to the model. */
-    for (size_t i = 0; i < countof(commands); i++)
-        if (strlen(commands[i].word) >= 4 && one_edit_away(word, commands[i].word))
-            return error_set(err, ERROR_USAGE, 0,
-                             "unknown command \"%s\"; did you mean %s?\n"
-                             "To ask it as a question: sandpiper -p \"%s\"",
-                             word, commands[i].word, word);
+    for (size_t i = 0; i < countof(commands) && !near; i++)
+        if (is_slip(word, commands[i].word))
+            near = commands[i].word;
+    if (near)
+        return error_set(err, ERROR_USAGE, 0,
+                         "unknown command \"%s\"; did you mean %s?\n"
+                         "To ask it as a question: sandpiper -p \"%s\"",
+                         word, near, word);
     *is_command = false;
     return 0;
 }
@@ -167,7 +182,9 @@ static const char *const command_names[] = {
     [COMMAND_DEBUG] = "debug",
     [COMMAND_DEBUG_REPLY] = "debug reply",
     [COMMAND_DEBUG_REQUEST] = "debug request",
+    [COMMAND_CHAT] = "chat",
     [COMMAND_HELP] = "help",
+    [COMMAND_VERSION] = "version",
 };
 
 /* "--help all", "--help exec", "exec --help": find out which page is wanted. */
@@ -207,7 +224,7 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
         return 0;
     }
     if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC
-        || a->command == COMMAND_PS)
+        || a->command == COMMAND_PS || a->command == COMMAND_CHAT || a->command == COMMAND_VERSION)
         return error_set(err, ERROR_USAGE, 0,
                          "%s takes no arguments\nTo ask a question: sandpiper -p \"%s ...\"",
                          command_names[a->command], command_names[a->command]);
@@ -326,6 +343,10 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
     switch (a->command) {
     case COMMAND_RM:
         return check_rm(a, err);
+    case COMMAND_CHAT:
+        return prompt ? error_set(err, ERROR_USAGE, 0,
+                                  "chat takes no question; to ask one: sandpiper -p \"QUESTION\"")
+                      : 0;
     case COMMAND_EXEC:
         return check_exec(a, err);
     case COMMAND_ASK:
@@ -372,6 +393,10 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
     }
     if (a->command == COMMAND_HELP) {
         a->help = true;
+        return 0;
+    }
+    if (a->command == COMMAND_VERSION && a->n == 0) {
+        a->version = true;
         return 0;
     }
     for (size_t i = 0; i < a->n; i++)

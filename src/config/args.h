@@ -14,6 +14,7 @@ struct option;
 
 enum command {
     COMMAND_ASK,
+    COMMAND_CHAT,
     COMMAND_EXEC,
     COMMAND_CONFIG,
     COMMAND_DEBUG /* until its next word was read */,
@@ -25,7 +26,8 @@ enum command {
     COMMAND_PS,
     COMMAND_RM,
     COMMAND_SESSIONS,
-    COMMAND_HELP /* becomes args.help */
+    COMMAND_HELP,   /* becomes args.help */
+    COMMAND_VERSION /* becomes args.version */
 };
 
 struct arg {

@@ -41,6 +41,7 @@ struct config {
     bool all, force;       /* rm */
     const char *resume, *format, *output;
     bool go_on, replay_cells, save;
+    bool again;            /* /resume in the chat: start over, with the session that resume names */
     int64_t older;         /* ms; 0: not given */
     const char *code;      /* exec -c; NULL: a file */
     struct argv arguments; /* exec: of its code */
@@ -52,6 +53,7 @@ struct config {
     int max_rounds;
     int64_t max_time;     /* ms; 0: no limit */
     int max_tokens_total; /* 0: no limit */
+    double max_cost;      /* dollars per session; 0: no limit */
     /* model */
     const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert,
         *dotenv_how;
@@ -67,12 +69,12 @@ struct config {
     double cpus;
     int pids;
     /* output and the rest */
-    bool json, quiet, verbose, show_reasoning, dry_run, version, help;
+    bool json, quiet, verbose, show_reasoning, usage, dry_run, version, help;
     const char *help_topic; /* as option_help() wants it */
     int status;             /* debug reply; 0: 200 */
     struct argv headers;
     const char *trace, *record, *replay;
-    const char *color, *render, *config_path;
+    const char *color, *figures, *render, *config_path;
 
     struct source source[OPTION_MAX]; /* by index in option_table */
     struct config_choice choice[SOURCE_KINDS];

@@ -191,6 +191,23 @@ static int read_text(const struct field *f, const struct ydoc *y, char **at, str
     return 0;
 }
 
+/* Without a price of its own a cached token costs what any other does. */
+static int read_price(const struct ydoc *y, double price[3], struct error *err)
+{
+    static const char what[] = "dollars per million tokens as [in, out] or [in, cached, out]";
+    double v[3];
+
+    if (y->type != YDOC_LIST || y->n < 2 || y->n > 3)
+        return ydoc_expected(y, what, err);
+    for (size_t i = 0; i < y->n; i++)
+        if (!is_text(&y->v[i]) || !value_number(y->v[i].text, &v[i]) || v[i] < 0 || v[i] > 1e6)
+            return ydoc_expected(&y->v[i], what, err);
+    price[0] = v[0];
+    price[1] = y->n == 3 ? v[1] : v[0];
+    price[2] = v[y->n - 1];
+    return 0;
+}
+
 static int read_number(const struct field *f, const struct ydoc *y, void *at, struct error *err)
 {
     int64_t n = 0;
@@ -221,6 +238,8 @@ static int read_field(const struct field *f, const struct ydoc *y, void *object,
     case F_VARIABLE:
     case F_DATE:
         return read_text(f, y, at, err);
+    case F_PRICE:
+        return read_price(y, at, err);
     case F_STRINGS:
         return read_strings(at, y, err);
     case F_VARIABLES:

@@ -24,6 +24,7 @@ enum field_type {
     F_CHOICES,     /* char *: one or more of choices, joined by | in the order of choices */
     F_COUNT,       /* int: tokens */
     F_NUMBER,      /* double from 0 to 2 */
+    F_PRICE,       /* double[3]: dollars per million tokens; a list of [in, out] or [in, cached, out] */
     F_DATE,        /* char *: YYYY-MM-DD */
     F_JSON,        /* char *: a map, as the text of a JSON object */
     F_PROFILES,    /* struct profiles */

@@ -43,9 +43,8 @@ static const char everything[] =
     "       sandpiper help [COMMAND|all]      the usual options, a command, all\n";
 
 static const char more[] = "\n"
-                           "All options: sandpiper help all. One command: sandpiper COMMAND --help (exec,\n"
-                           "config, doctor, models, sessions, ps, rm, gc, debug). The events of --json:\n"
-                           "sandpiper help json. Manual: man sandpiper.\n";
+                           "All options and commands: sandpiper help all. One command: sandpiper COMMAND\n"
+                           "--help. The events of --json: sandpiper help json. Manual: man sandpiper.\n";
 
 static const char codes[] = "\n"
                             "Exit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
@@ -159,11 +158,12 @@ static const struct topic {
      "             seconds, output_bytes, output_path, model_text\n"
      "file         cell, name, path, bytes\n"
      "notice       level, text\n"
-     "usage        input_tokens, output_tokens, reasoning_tokens, estimated,\n"
-     "             seconds: of one request\n"
+     "usage        input_tokens, cached_tokens, output_tokens, reasoning_tokens,\n"
+     "             estimated, cost, seconds: of one request\n"
      "done         status, exit_code, answer, error, reasoning, last_output,\n"
-     "             usage: input_tokens, output_tokens, estimated, requests, cells,\n"
-     "             seconds\n"
+     "             usage: input_tokens, cached_tokens, output_tokens,\n"
+     "             reasoning_tokens, estimated, cost, requests, cells, seconds;\n"
+     "             computed: runs, failed, seconds, memory_only, unsupported\n"
      "session_end  exit_code: the last line\n\n"
      "    sandpiper --json \"...\" | jq -r 'select(.type == \"done\").answer'\n\n"
      "man sandpiper, EVENTS, has each member; a JSON Schema is in docs/ of the source\n"

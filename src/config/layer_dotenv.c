@@ -14,8 +14,7 @@
 #include "config/config.h"
 #include "config/layers.h"
 
-/* A variable that a provider's entry names: for its key, its URL, or a part of its URL. */
-static bool providers_variable(const struct config *c, const char *name)
+bool providers_variable(const struct config *c, const char *name)
 {
     autofree char *braced = xasprintf("{%s}", name);
 

@@ -17,4 +17,10 @@ const char *config_expectation(const struct option *o); /* "a size such as 512m 
 /* "where: expected ..., found ...". Returns -1. */
 int config_wrong(const struct setting *s, struct error *err);
 
+/* A variable that a provider's entry names: for its key, its URL, or a part of its URL. */
+bool providers_variable(const struct config *c, const char *name);
+/* unread.c: a notice for each SANDPIPER_ variable of the environment that nothing reads. When all providers
+ * are known. */
+void config_tell_unread(struct config *c);
+
 #endif

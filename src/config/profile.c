@@ -18,6 +18,7 @@ static const struct field fields[] = {
     {"max_tokens", F_COUNT, M(max_tokens), NULL, false, 0},
     {"repair_tokens", F_COUNT, M(repair_tokens), NULL, false, 0},
     {"temperature", F_NUMBER, M(temperature), NULL, false, 0},
+    {"price", F_PRICE, M(price), NULL, false, M(has_price)},
     {"output_answers", F_BOOL, M(output_answers), NULL, false, M(has_output_answers)},
     {"vision", F_BOOL, M(vision), NULL, false, M(has_vision)},
     {"reasoning", F_BOOL, M(reasoning), NULL, false, M(has_reasoning)},
@@ -98,6 +99,10 @@ static void add(struct profile *all, const struct profile *f)
     TAKE(has_reasoning, reasoning);
     TAKE(has_thinking, thinking);
     TAKE(has_reasoning_back, reasoning_back);
+    if (f->has_price && !all->has_price) {
+        memcpy(all->price, f->price, sizeof all->price);
+        all->has_price = true;
+    }
     all->context = all->context ? all->context : f->context;
     all->max_tokens = all->max_tokens ? all->max_tokens : f->max_tokens;
     all->repair_tokens = all->repair_tokens ? all->repair_tokens : f->repair_tokens;

@@ -37,6 +37,7 @@ struct profile {
     int context, max_tokens; /* 0: unknown */
     int repair_tokens;       /* what a question may have cost when failing code is mended; 0: no limit */
     double temperature;      /* < 0: none */
+    double price[3];         /* dollars per million tokens: in, cached, out; of use with has_price */
     /* in blocks: what its code prints is the answer, where that is one short line */
     bool output_answers;
     bool vision, reasoning;
@@ -45,7 +46,8 @@ struct profile {
     enum reasoning_back reasoning_back;
     /* the day on which the service takes it away, YYYY-MM-DD; what it names instead */
     char *ends, *replaced_by;
-    bool has_dialect, has_vision, has_reasoning, has_thinking, has_reasoning_back, has_output_answers;
+    bool has_dialect, has_vision, has_reasoning, has_thinking, has_reasoning_back, has_output_answers,
+        has_price;
 };
 
 struct profiles {

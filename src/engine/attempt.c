@@ -78,7 +78,6 @@ void attempt_fail(struct attempt *a, enum engine_fault fault)
     if (a->err.kind != ERROR_SANDBOX) {
         struct error e = a->err;
         error_set(&a->err, ERROR_SANDBOX, e.code, "%s\n%s", e.text, step_after(&e));
-        error_wrap(&a->err, "%s", a->engine->name);
     }
     a->fault = fault;
     a->up = false;
@@ -128,7 +127,7 @@ void attempt_blame(struct attempt *a, const char *why)
         a->fault = a->engine->explain(&plan, said, &a->err);
         return;
     }
-    error_set(&a->err, ERROR_SANDBOX, 0, "%s: %s\n%s", a->engine->name, why, a->engine->python_advice);
+    error_set(&a->err, ERROR_SANDBOX, 0, "%s\n%s", why, a->engine->python_advice);
     a->fault = FAULT_OTHER;
 }
 
@@ -251,9 +250,9 @@ bool attempt_refused(const struct attempt *a, struct error *err)
     if (!which)
         return false;
     error_set(err, ERROR_SANDBOX, 0,
-              "%s: cannot enforce --%s here (%.200s)\n"
+              "cannot enforce --%s here (%.200s)\n"
               "leave out --%s, or use another engine: sandpiper doctor says what each enforces",
-              a->engine->name, which, weakness ? weakness : "see: docker info", which);
+              which, weakness ? weakness : "see: docker info", which);
     return true;
 }
 
@@ -274,13 +273,11 @@ static void not_installed(struct attempt *a)
 
     if (e->custom)
         error_set(&a->err, ERROR_SANDBOX, ENOENT,
-                  "%s: there is no program %.200s\nits start in config.yaml begins with it", e->name,
-                  engines_client(e));
+                  "there is no program %.200s\nits start in config.yaml begins with it", engines_client(e));
     else
-        error_set(
-            &a->err, ERROR_SANDBOX, ENOENT,
-            "%s is not installed\ninstall it: sudo apt install %s, or use another engine (--sandbox auto)",
-            e->name, e->package);
+        error_set(&a->err, ERROR_SANDBOX, ENOENT,
+                  "not installed\ninstall it: sudo apt install %s, or use another engine (--sandbox auto)",
+                  e->package);
 }
 
 void attempt_begin(struct attempt *a)
@@ -303,9 +300,8 @@ void attempt_begin(struct attempt *a)
         fault = FAULT_ABSENT;
     } else if (a->o->name && !a->engine->named) {
         error_set(&a->err, ERROR_SANDBOX, 0,
-                  "%s: a sandbox of this engine cannot be kept\nleave out --sandbox-name, or use another "
-                  "engine with --sandbox",
-                  a->engine->name);
+                  "a sandbox of this engine cannot be kept\nleave out --sandbox-name, or use another "
+                  "engine with --sandbox");
     } else if (fit_limits(a) == 0 && a->engine->start(a) == 0) {
         return;
     }

@@ -199,7 +199,7 @@ static void joined(void *ctx, struct job *j)
     }
     if (j->timed_out) {
         error_set(&a->err, ERROR_SANDBOX, 0,
-                  "bwrap did not start the sandbox within %d s\n"
+                  "it did not start the sandbox within %d s\n"
                   "is a mount on this machine hanging? otherwise use --sandbox docker or podman",
                   JOIN_MS / 1000);
         attempt_fail(a, FAULT_OTHER);
@@ -264,7 +264,7 @@ static int prepare(struct attempt *a)
 
     if (access("/usr/bin/python3", X_OK) != 0)
         return error_set(&a->err, ERROR_SANDBOX, errno,
-                         "bwrap: this host has no /usr/bin/python3\ninstall it (apt install python3), or use "
+                         "this host has no /usr/bin/python3\ninstall it (apt install python3), or use "
                          "--sandbox docker or podman");
     if (attempt_make_dir(a) != 0)
         return -1;

@@ -111,13 +111,13 @@ static void explain_userns(struct error *err)
     for (size_t i = 0; i < countof(knobs); i++)
         if (read_sysctl(knobs[i].path) == knobs[i].bad) {
             error_set(err, ERROR_SANDBOX, 0,
-                      "bwrap: user namespaces are not allowed here (%s is %ld)\n"
+                      "user namespaces are not allowed here (%s is %ld)\n"
                       "allow them: sudo sysctl -w %s=%s%s",
                       knobs[i].name, knobs[i].bad, knobs[i].name, knobs[i].good, knobs[i].also);
             return;
         }
     error_set(err, ERROR_SANDBOX, 0,
-              "bwrap: user namespaces are not allowed here (inside a container, or forbidden by a security "
+              "user namespaces are not allowed here (inside a container, or forbidden by a security "
               "module)\n"
               "use --sandbox docker or podman, or run where user namespaces are allowed");
 }
@@ -127,19 +127,18 @@ enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, s
     (void)p;
     if (strstr(said, "Resource temporarily unavailable"))
         error_set(err, ERROR_SANDBOX, 0,
-                  "bwrap: process limit reached (ulimit -u)\n"
+                  "process limit reached (ulimit -u)\n"
                   "end other programs, or raise the limit in /etc/security/limits.conf (nproc)");
     else if (strstr(said, "namespace") || strstr(said, "uid map") || strstr(said, "setting up uid")
              || strstr(said, "user.max"))
         explain_userns(err);
     else if (strstr(said, "nknown option"))
-        error_set(err, ERROR_SANDBOX, 0, "bwrap is too old (%.200s)\ninstall bubblewrap 0.8 or newer", said);
+        error_set(err, ERROR_SANDBOX, 0, "it is too old (%.200s)\ninstall bubblewrap 0.8 or newer", said);
     else if (strstr(said, "/usr/bin/python3"))
         error_set(err, ERROR_SANDBOX, 0,
-                  "bwrap: this host has no /usr/bin/python3\ninstall it (apt install python3), "
+                  "this host has no /usr/bin/python3\ninstall it (apt install python3), "
                   "or use --sandbox docker or podman");
     else
-        error_set(err, ERROR_SANDBOX, 0, "bwrap: %.300s\ntry by hand: bwrap --unshare-all --ro-bind / / true",
-                  said);
+        error_set(err, ERROR_SANDBOX, 0, "%.300s\ntry by hand: bwrap --unshare-all --ro-bind / / true", said);
     return FAULT_OTHER;
 }

@@ -58,8 +58,7 @@ static void connected(struct attempt *a, int fd)
     if (rc == 0) {
         attempt_up(a);
     } else {
-        error_set(&a->err, ERROR_SANDBOX, errno, "%s: the sandbox closed its channel at once\ntry again",
-                  a->engine->name);
+        error_set(&a->err, ERROR_SANDBOX, errno, "the sandbox closed its channel at once\ntry again");
         attempt_fail(a, FAULT_OTHER);
     }
 }
@@ -122,8 +121,8 @@ static void client_failed(struct attempt *a, struct job *j)
 
     if (j->timed_out) {
         error_set(&a->err, ERROR_SANDBOX, 0,
-                  "%s did not start the container within %d s\nis it stuck? try: %s info", a->engine->name,
-                  RUN_MS / 1000, a->engine->name);
+                  "it did not start the container within %d s\nis it stuck? try: %s info", RUN_MS / 1000,
+                  a->engine->name);
         attempt_fail(a, FAULT_OTHER);
         return;
     }
@@ -214,9 +213,8 @@ int container_start(struct attempt *a)
 {
     if (a->stdio && a->o->name)
         return error_set(&a->err, ERROR_SANDBOX, 0,
-                         "%s cannot share a socket with its containers here, and a named sandbox needs one\n"
-                         "leave out --sandbox-name, or use --sandbox bwrap",
-                         a->engine->name);
+                         "it cannot share a socket with its containers here, and a named sandbox needs one\n"
+                         "leave out --sandbox-name, or use --sandbox bwrap");
     if (prepare(a) != 0)
         return -1;
     if (a->stdio)

@@ -182,13 +182,11 @@ bool container_no_daemon(const char *said)
 
 static enum engine_fault explain_image(const struct engine_plan *p, struct error *err)
 {
-    const char *name = p->engine->name;
-
     if (strncmp(p->o->image, "sandpiper:", 10) == 0)
-        error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\nbuild it: make image", name, p->o->image);
+        error_set(err, ERROR_SANDBOX, 0, "image %s is missing\nbuild it: make image", p->o->image);
     else /* an image that the user named is never fetched unasked */
-        error_set(err, ERROR_SANDBOX, 0, "%s: image %s is missing\npull it (%s pull %s), or check --image",
-                  name, p->o->image, name, p->o->image);
+        error_set(err, ERROR_SANDBOX, 0, "image %s is missing\npull it (%s pull %s), or check --image",
+                  p->o->image, p->engine->name, p->o->image);
     return FAULT_ABSENT;
 }
 
@@ -196,26 +194,24 @@ static enum engine_fault explain_runtime(const struct engine_plan *p, struct err
 {
     bool gvisor = strncmp(p->o->runtime, "runsc", 5) == 0;
 
-    error_set(err, ERROR_SANDBOX, 0, "%s: unknown runtime %.100s\n%s%s, or leave out --runtime",
-              p->engine->name, p->o->runtime, gvisor ? "install gVisor" : "check its name",
+    error_set(err, ERROR_SANDBOX, 0, "unknown runtime %.100s\n%s%s, or leave out --runtime", p->o->runtime,
+              gvisor ? "install gVisor" : "check its name",
               gvisor && client_of(p->engine)->raises_limits ? " (sudo runsc install, then restart the daemon)"
                                                             : "");
     return FAULT_ABSENT;
 }
 
-static enum engine_fault explain_daemon(const struct engine_plan *p, const char *said, struct error *err)
+static enum engine_fault explain_daemon(const char *said, struct error *err)
 {
     if (denied(said))
         error_set(err, ERROR_SANDBOX, 0,
-                  "%s: permission denied on the daemon's socket\n"
+                  "permission denied on the daemon's socket\n"
                   "join its group (sudo usermod -aG docker $USER, then log in again), or use --sandbox "
-                  "podman or bwrap",
-                  p->engine->name);
+                  "podman or bwrap");
     else
         error_set(err, ERROR_SANDBOX, 0,
-                  "%s: the daemon is not running\n"
-                  "start it (sudo systemctl start docker), or use --sandbox podman or bwrap",
-                  p->engine->name);
+                  "the daemon is not running\n"
+                  "start it (sudo systemctl start docker), or use --sandbox podman or bwrap");
     return FAULT_ABSENT;
 }
 
@@ -231,28 +227,26 @@ enum engine_fault container_explain(const struct engine_plan *p, const char *sai
                                              "OCI runtime \"", NULL};
     static const char *const runtime[] = {"hybrid mode not supported", "drop all controllers",
                                           "crun:", "crun\"", NULL};
-    const char *name = p->engine->name;
 
     if (says(said, no_image))
         return explain_image(p, err);
     if (container_no_daemon(said))
-        return explain_daemon(p, said, err);
+        return explain_daemon(said, err);
     if (!p->stdio && says(said, no_share)) {
-        error_set(err, ERROR_SANDBOX, 0, "%s cannot share %s with a container\nuse --sandbox bwrap", name,
-                  p->dir);
+        error_set(err, ERROR_SANDBOX, 0, "it cannot share %s with a container\nuse --sandbox bwrap", p->dir);
         return FAULT_SHARE;
     }
     if (p->o->runtime && says(said, no_runtime))
         return explain_runtime(p, err);
     if (says(said, no_python)) {
         error_set(err, ERROR_SANDBOX, 0,
-                  "%s: image %s has no python3\n"
+                  "image %s has no python3\n"
                   "use another image (--image), or build ours: make image",
-                  name, p->o->image);
+                  p->o->image);
         return FAULT_OTHER;
     }
     autofree char *line = scrub_line(said + (strncmp(said, "docker: ", 8) == 0 ? 8 : 0), SCRUB_TERMINAL);
-    error_set(err, ERROR_SANDBOX, 0, "%s: %.400s\ntry by hand: %s run --rm %s python3 -c 1", name, line, name,
-              p->o->image);
+    error_set(err, ERROR_SANDBOX, 0, "%.400s\ntry by hand: %s run --rm %s python3 -c 1", line,
+              p->engine->name, p->o->image);
     return says(said, runtime) ? FAULT_RUNTIME : FAULT_OTHER;
 }

@@ -180,19 +180,14 @@ static const char *without_prompts(const char *said)
 
 static enum engine_fault explain(const struct engine_plan *p, const char *said, struct error *err)
 {
-    const char *engine = p->engine->name;
-
     said = without_prompts(said);
     if (strstr(said, "'" DATA_DIR "'") && strstr(said, "No such file"))
         error_set(err, ERROR_SANDBOX, 0,
-                  "%s: there is no " DATA_DIR
-                  " inside\nhave its start make one, for bwrap: --dir /mnt --size "
-                  "{data_size} --tmpfs " DATA_DIR,
-                  engine);
+                  "there is no " DATA_DIR " inside\nhave its start make one, for bwrap: --dir /mnt --size "
+                  "{data_size} --tmpfs " DATA_DIR);
     else
-        error_set(err, ERROR_SANDBOX, 0,
-                  "%s: %.300s\nsee what is started: sandpiper exec --dry-run --sandbox %s", engine, said,
-                  engine);
+        error_set(err, ERROR_SANDBOX, 0, "%.300s\nsee what is started: sandpiper exec --dry-run --sandbox %s",
+                  said, p->engine->name);
     return FAULT_OTHER;
 }
 

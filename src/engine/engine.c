@@ -154,34 +154,21 @@ static void tell_failure(struct engine_run *r)
     r->given.done(r->given.ctx, -1, &err);
 }
 
-/* The first line of an error, without the engine's name: "docker: the daemon ..." or "docker is not
- * installed". */
-static void first_line(const struct error *err, const char *engine, char *out, size_t size)
-{
-    const char *p = err->text;
-    size_t n = strlen(engine);
-
-    if (strncmp(p, engine, n) == 0 && strncmp(p + n, ": ", 2) == 0)
-        p += n + 2;
-    else if (strncmp(p, engine, n) == 0 && strncmp(p + n, " is ", 4) == 0)
-        p += n + 4;
-    snprintf(out, size, "%.*s", (int)strcspn(p, "\n"), p);
-}
-
+/* What an engine and its files say of a failure does not name the engine; here it is named. */
 static void candidate_failed(struct engine_run *r)
 {
+    struct error *err = &r->attempt.err;
     const char *name = r->candidates[r->at]->name;
-    char cause[400], line[600];
-
-    first_line(&r->attempt.err, name, cause, sizeof cause);
-    buf_addf(&r->causes, "%s%s: %s", r->causes.len ? "; " : "", name, cause);
     bool absent = r->attempt.fault == FAULT_ABSENT && !(r->remembered && r->at == 0);
+
+    buf_addf(&r->causes, "%s%s: %.400s", r->causes.len ? "; " : "", name, err->text);
     attempt_abandon(&r->attempt);
     if (++r->at < r->n && r->o->notice) {
-        snprintf(line, sizeof line, "%s cannot start (%s); trying %s", name, cause,
-                 r->candidates[r->at]->name);
+        autofree char *line = xasprintf("%s cannot start (%.400s); trying %s", name, err->text,
+                                        r->candidates[r->at]->name);
         r->o->notice(r->o->notice_ctx, absent, line);
     }
+    error_wrap(err, "%s", name);
     loop_timer(r->given.loop, clock_ms(), begin_next, r);
 }
 

@@ -76,7 +76,6 @@ char *hard_limits_key(void)
 
 static int too_few(const struct hard_limits *l, int most, const struct engine_options *o, struct error *err)
 {
-    const char *engine = l->engine->name;
     char used[40] = "", instead[60] = "";
 
     if (!l->fresh)
@@ -85,13 +84,13 @@ static int too_few(const struct hard_limits *l, int most, const struct engine_op
         snprintf(instead, sizeof instead, ", or use --pids %d", most);
     if (o->asked & ENGINE_ASKED_PIDS)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "%s: --pids %d is not possible: the hard limit of processes (ulimit -Hu) is %ld%s\n"
+                         "--pids %d is not possible: the hard limit of processes (ulimit -Hu) is %ld%s\n"
                          "raise it in /etc/security/limits.conf (nproc)%s",
-                         engine, o->pids, l->processes, used, instead);
+                         o->pids, l->processes, used, instead);
     return error_set(err, ERROR_SANDBOX, 0,
-                     "%s: too few processes are allowed to run code: the hard limit (ulimit -Hu) "
+                     "too few processes are allowed to run code: the hard limit (ulimit -Hu) "
                      "is %ld%s\nraise it in /etc/security/limits.conf (nproc), or end other programs",
-                     engine, l->processes, used);
+                     l->processes, used);
 }
 
 static int fit_processes(const struct hard_limits *l, struct engine_options *given, struct buf *told,
@@ -121,9 +120,9 @@ int hard_limits_fit(const struct hard_limits *l, struct engine_options *given, s
         return 0;
     if (l->files < FILES_LEAST)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "%s: too few open files are allowed to run code: the hard limit "
+                         "too few open files are allowed to run code: the hard limit "
                          "(ulimit -Hn) is %ld\nraise it in /etc/security/limits.conf (nofile)",
-                         l->engine->name, l->files);
+                         l->files);
     buf_addf(told,
              "%scode may have %ld open files instead of %d, because the hard limit (ulimit -Hn) is %ld; "
              "/etc/security/limits.conf raises it",

@@ -11,6 +11,7 @@ SAMPLE = 6 << 20                # bytes of a file that are examined
 SECONDS = 2.0                   # time for examining rows
 JSON_MOST = 48 << 20            # of larger JSON only the beginning is read
 CELL, ROW = 40, 120             # characters shown of one cell, one row
+ROWS = True                     # show the first rows of a table; the program may set it after this text
 
 
 def clean(text, most):

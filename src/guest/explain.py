@@ -64,20 +64,15 @@ def report(worker, e, name):
         result += tlv(b't', encode('\n'.join(trace), TRACE_MOST))
     if line:
         result += tlv(b'l', b'%d' % line)
-    hints = []
-    text = source_line(worker, name, line)
-    if text and not isinstance(e, KeyboardInterrupt):
-        hints.append('line %d: %s' % (line, clip(text.strip(), 200)))
+    hint = ''
     try:
         worker.busy = True                      # an interrupt must be able to end dir() of a hostile object
         hint = hint_for(worker, e, frames)
-        if hint:
-            hints.append(hint)
     except BaseException:
         pass
     worker.busy = False
-    if hints:
-        result += tlv(b'h', encode('\n'.join(hints), HINT_MOST))
+    if hint:
+        result += tlv(b'h', encode(hint, HINT_MOST))
     return result
 
 

@@ -341,8 +341,9 @@ def records(items, reader, what):
     lines = [reader] + (date_lines(columns, settled, True) if has('pandas') else [])
     total = '%d %s' % (len(items), what) + ('' if seen == len(items) else ', looked at the first %d' % seen)
     lines.append('%s, columns: %s' % (total, describe(columns, settled)))
-    lines.append('first %d rows:\n%s'
-                 % (min(2, len(items)), '\n'.join(clean(repr(r), ROW) for r in items[:2])))
+    if ROWS:
+        lines.append('first %d rows:\n%s'
+                     % (min(2, len(items)), '\n'.join(clean(repr(r), ROW) for r in items[:2])))
     return '\n'.join(lines)
 
 

@@ -316,6 +316,8 @@ def describe(columns, settled, decimal='.', most=COLUMNS_MOST):
 
 
 def first_rows(rows, sep, count=3):
+    if not ROWS:        # noqa: data_profile.py has it
+        return ''
     out = []
     for row in rows[:count]:
         out.append(clean(sep.join(clean(cell, CELL) for cell in row[:40]), ROW))

@@ -356,6 +356,8 @@ static void add_usage(struct llm_usage *sum, const struct llm_usage *u)
     sum->output = (sum->output > 0 ? sum->output : 0) + (u->output > 0 ? u->output : 0);
     if (u->reasoning >= 0)
         sum->reasoning = (sum->reasoning > 0 ? sum->reasoning : 0) + u->reasoning;
+    if (u->cached >= 0)
+        sum->cached = (sum->cached > 0 ? sum->cached : 0) + u->cached;
     sum->estimated = sum->estimated || u->estimated;
 }
 

@@ -281,6 +281,11 @@ int llm_repair_tokens(const struct llm *m)
 {
     return m->o.repair_tokens;
 }
+const struct price *llm_price(const struct llm *m)
+{
+    return &m->o.price;
+}
+
 int llm_context(const struct llm *m)
 {
     return m->learnt->context;
@@ -316,7 +321,7 @@ int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listene
 {
     struct exchange x = {.m = m, .q = q, .l = l};
     int64_t start = clock_us();
-    *r = (struct llm_reply){.usage = {-1, -1, -1, false}};
+    *r = (struct llm_reply){.usage = {-1, -1, -1, -1, false}};
     int rc = conversation_check(q->conversation, err);
     if (!rc)
         rc = exchange_run(&x, r, err);

@@ -62,6 +62,7 @@ const char *llm_origin(const struct llm *m); /* endpoint, model and API, for str
 bool llm_output_answers(const struct llm *m);
 /* Failing code is no longer repaired once a question has cost this many tokens; 0: no limit. */
 int llm_repair_tokens(const struct llm *m);
+const struct price *llm_price(const struct llm *m); /* of the present model */
 int llm_context(const struct llm *m); /* the window in tokens, as configured or learnt; 0: unknown */
 
 /* Asks for the next reply. 0: r is filled, even when the connection was lost after text was shown;

@@ -2,6 +2,7 @@
  * rooms and takes them down in the opposite order. The order matters: the sandbox must be gone before the
  * last event says so.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,8 +35,7 @@ struct ask {
     struct sandbox *sandbox;
     struct llm *llm;
     struct conversation conversation;
-    struct store *store;     /* NULL: nothing is saved */
-    struct store_found from; /* the session that is continued; id NULL: a new one */
+    struct saved saved; /* points at members of this struct */
     struct agent *agent;
     bool chat;
     struct pipe *pipe; /* either this or the chat below */
@@ -43,7 +43,8 @@ struct ask {
     bool begun;              /* the session event was sent: later errors are sent as events too */
     enum llm_api replay_api; /* the API that the replayed session used */
     bool replay_blocks;
-    char *place;        /* where code runs, as shown to the user; or NULL */
+    char *place; /* where code runs, as shown to the user; or NULL */
+    struct show_decoder decoder;
     struct buf *unsent; /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
@@ -59,8 +60,8 @@ static void on_event(void *ctx, const struct event *e)
         session_keep(&a->session);
     if (a->unsent)
         return;
-    if (a->store) /* first: what is shown as complete is saved */
-        store_event(a->store, e);
+    if (a->saved.store) /* first: what is shown as complete is saved */
+        store_event(a->saved.store, e);
     if (a->pipe)
         pipe_event(a->pipe, e);
     else if (a->term)
@@ -70,8 +71,25 @@ static void on_event(void *ctx, const struct event *e)
         learn_window(a);
 }
 
-static void notice(struct ask *a, enum notice_level level, const char *line)
+/* A copy that the user moved or changed meanwhile is no longer the figure; a link is not followed. */
+static int decode(void *ctx, const char *name, const char *path, const struct pixels_ask *ask,
+                  struct pixels *out, struct error *err)
 {
+    struct ask *a = ctx;
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    return fd < 0 ? error_errno(err, "%s", path) : sandbox_pixels(a->sandbox, name, fd, ask, out, err);
+}
+
+static const struct show_decoder *decoder_of(struct ask *a)
+{
+    a->decoder = (struct show_decoder){decode, a};
+    return strcmp(a->c->figures, "off") == 0 ? NULL : &a->decoder;
+}
+
+static void notice(void *ctx, enum notice_level level, const char *line)
+{
+    struct ask *a = ctx;
     struct event e = {.type = EVENT_NOTICE,
                       .question = a->agent ? agent_question_number(a->agent) : 0,
                       .notice = {level, line}};
@@ -216,6 +234,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
         .quiet = c->quiet,
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,
+        .usage = c->usage && !c->quiet,
         .color = c->color,
         .render = c->render,
         .prompt = question_of(c),
@@ -224,6 +243,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
         .closed = closed,
         .files = files_of(c),
         .data_size = c->data_size,
+        .decoder = decoder_of(a),
     };
 
     a->pipe = pipe_new(&o, a->loop);
@@ -245,6 +265,7 @@ static int open_term(struct ask *a, struct error *err)
         .quiet = c->quiet,
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,
+        .usage = c->usage && !c->quiet,
         .color = c->color,
         .render = c->render,
         .history_path = history,
@@ -253,9 +274,11 @@ static int open_term(struct ask *a, struct error *err)
         .system = c->system,
         .model = change_model,
         .models = model_names,
+        .decoder = decoder_of(a),
         .ctx = a,
     };
 
+    saved_chat(&a->saved, &o.sessions);
     a->term = term_new(&o, a->loop, err);
     return a->term ? 0 : -1;
 }
@@ -302,9 +325,12 @@ static void skip_gone(struct ask *a, struct llm_options *o, const char *kept)
 /* In a pipe output is the same wherever the program runs. */
 static void on_terminal(void *ctx, struct sandbox_terminal *t)
 {
-    (void)ctx;
-    if (show_is_terminal(1))
-        t->columns = show_output_width(1);
+    struct ask *a = ctx;
+
+    if (!show_is_terminal(1))
+        return;
+    t->columns = show_output_width(1);
+    t->background = a->term ? term_background(a->term) : a->pipe ? pipe_background(a->pipe) : -1;
 }
 
 static int open_rooms(struct ask *a, struct error *err)
@@ -356,47 +382,6 @@ static int open_rooms(struct ask *a, struct error *err)
     return 0;
 }
 
-static void on_store_notice(void *ctx, const char *line)
-{
-    notice(ctx, NOTICE_WARNING, line);
-}
-
-static void saved_options(struct ask *a, struct saved_options *o)
-{
-    *o = (struct saved_options){.config = a->c,
-                                .session = &a->session,
-                                .from = &a->from,
-                                .conversation = &a->conversation,
-                                .loop = a->loop,
-                                .notice = on_store_notice,
-                                .ctx = a};
-}
-
-static int open_saved(struct ask *a, struct error *err)
-{
-    bool same = a->from.id && a->c->save && !saved_busy(a->from.writer);
-    struct saved_options o;
-
-    if (session_open(&a->session, a->c, same ? a->from.id : NULL, err) < 0)
-        return -1;
-    saved_options(a, &o);
-    return a->unsent ? 0 : saved_open(&o, &a->store, err);
-}
-
-static void tell_continued(struct ask *a)
-{
-    autofree char *user = NULL, *model = NULL;
-    struct saved_options o;
-
-    if (!a->from.id)
-        return;
-    saved_options(a, &o);
-    saved_lines(&o, &user, &model);
-    notice(a, NOTICE_INFO, user);
-    if (model)
-        agent_tell(a->agent, model);
-}
-
 static void begin(struct ask *a)
 {
     struct event e = {.type = EVENT_SESSION};
@@ -419,7 +404,6 @@ static void begin(struct ask *a)
         notice(a, NOTICE_WARNING, a->c->said);
     if (a->found)
         notice(a, NOTICE_INFO, a->found);
-    tell_continued(a);
     tell_known(a);
     if (a->endpoint.unbound)
         notice(a, NOTICE_DETAIL, a->endpoint.unbound);
@@ -444,17 +428,25 @@ static int ask(struct ask *a, int closed, struct error *err)
 {
     int status;
 
-    if (saved_find(a->c, &a->from, err) < 0 || setup_name_check(a->c, err) < 0)
+    if (a->c->command == COMMAND_CHAT && !a->chat)
+        return error_set(err, ERROR_USAGE, 0,
+                         "a chat needs a terminal for input and output%s\n"
+                         "To ask one question: sandpiper \"QUESTION\"",
+                         a->c->json ? ", and has no --json" : "");
+    if (saved_find(&a->saved, err) < 0 || setup_name_check(a->c, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;
     if (!a->chat && open_pipe(a, closed, err) < 0)
         return -1;
-    if (choose_model(a, err) < 0 || open_saved(a, err) < 0)
+    if (choose_model(a, err) < 0
+        || (a->unsent ? session_open(&a->session, a->c, NULL, err) : saved_open(&a->saved, err)) < 0)
         return -1;
     if (open_rooms(a, err) < 0 || (a->chat && open_term(a, err) < 0))
         return -1;
     begin(a);
+    if (!a->unsent && saved_continue(&a->saved, a->sandbox, a->agent, a->chat, err) < 0)
+        return -1;
     if (a->chat)
         sandbox_start(a->sandbox); /* it will be up by the time the first question is typed */
     status = a->chat ? term_run(a->term, a->agent) : pipe_run(a->pipe, a->agent);
@@ -467,8 +459,7 @@ static void release(struct ask *a)
     agent_free(a->agent);
     sandbox_free(a->sandbox);
     llm_free(a->llm);
-    store_free(a->store);
-    store_found_release(&a->from);
+    saved_release(&a->saved);
     conversation_release(&a->conversation);
     pipe_free(a->pipe);
     term_free(a->term);
@@ -492,6 +483,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
     a.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
     conversation_init(&a.conversation);
     a.loop = loop_new();
+    a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, notice, &a, NULL, NULL, false};
     a.service = (struct service){c, &a.endpoint, a.loop, a.chat};
     c->ask = ask_about_folder;
     c->ask_ctx = a.loop;
@@ -512,7 +504,13 @@ static int run(struct config *c, int closed, struct buf *unsent)
 
 int cmd_ask(struct config *c, int closed)
 {
-    return run(c, closed, NULL);
+    int status;
+
+    do {
+        c->again = false;
+        status = run(c, closed, NULL);
+    } while (c->again);
+    return status;
 }
 
 /* Goes the whole way of a question up to sending, so that it prints what would be sent. */

@@ -72,10 +72,7 @@ static void tell_each(const char *label, const struct argv *items)
 
 static void tell_broken(const char *engine, const struct error *err)
 {
-    size_t n = strlen(engine);
-    bool named = strncmp(err->text, engine, n) == 0 && strncmp(err->text + n, ": ", 2) == 0;
-    autofree char *line = xasprintf("%s%s%s", err->text + (named ? n + 2 : 0), *err->remedy ? "; " : "",
-                                    err->remedy);
+    autofree char *line = xasprintf("%s%s%s", err->text + err->where, *err->remedy ? "; " : "", err->remedy);
 
     doctor_line(engine, "no", line);
 }

@@ -96,6 +96,20 @@ static void add_row(void *ctx, const struct session_row *r)
     }
 }
 
+int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err)
+{
+    struct list l = {.out = BUF_INIT(0)};
+    int status = !db      ? 0
+                 : *words ? sessions_search(db, words, add_row, &l, err)
+                          : sessions_list(db, max, add_row, &l, err);
+
+    buf_addstr(out, l.out.len ? buf_str(&l.out)
+                    : *words  ? "no session has these words\n"
+                              : "no saved sessions yet\n");
+    buf_release(&l.out);
+    return status;
+}
+
 static int print_list(const struct list *l, const char *none)
 {
     if (!l->any && !l->json)

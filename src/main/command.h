@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "chat/event.h"
 #include "config/config.h"
 #include "config/endpoint.h"
 #include "pipe/pipe.h"
@@ -144,27 +145,44 @@ char *session_cache_lost(const struct session *s);
 void session_keep(struct session *s);
 void session_close(struct session *s); /* removes the folder unless it is kept */
 
-/* saved.c: the store of sessions, for those who connect it. */
+/* saved.c: a question or a chat and the store of sessions. The members up to ctx are borrowed. */
+struct agent;
 struct conversation;
-struct store;
-struct store_found;
-char *saved_place(void); /* the folder of its database; NULL: there is no home. The caller frees */
-/* What -c or -r means; from->id NULL: neither was given. It may set the name of the sandbox in c. */
-int saved_find(struct config *c, struct store_found *from, struct error *err);
-bool saved_good_id(const char *id);  /* is it one that session.c can have made? */
-bool saved_busy(const char *writer); /* does another program write to that session? */
-struct saved_options {
-    const struct config *config;
-    const struct session *session;
-    const struct store_found *from;
-    struct conversation *conversation;
+struct db;
+struct sandbox;
+struct term_sessions;
+struct saved {
+    struct config *config;
     struct loop *loop;
-    void (*notice)(void *ctx, const char *line);
+    struct session *session;
+    struct conversation *conversation;
+    void (*notice)(void *ctx, enum notice_level level, const char *line);
     void *ctx;
+    struct store_found *from; /* the session that is continued; NULL: a new one */
+    struct store *store;      /* NULL: nothing is saved */
+    bool named;               /* the name of the sandbox is that of the session */
 };
-/* *store is NULL where nothing is saved. -1: the session cannot be continued. */
-int saved_open(const struct saved_options *o, struct store **store, struct error *err);
-/* What the user, and the model (or NULL), are told when a session continues. The caller frees both. */
-void saved_lines(const struct saved_options *o, char **user, char **model);
+char *saved_place(void);            /* the folder of the database; NULL: there is no home. The caller frees */
+bool saved_good_id(const char *id); /* is it one that session.c can have made? */
+bool saved_busy(const char *writer); /* does another program write to that session? */
+/* What -c or -r mean, if they were given. It may set the name of the sandbox in config. */
+int saved_find(struct saved *s, struct error *err);
+/* Open the session, which is that of before where one is continued, and its store. */
+int saved_open(struct saved *s, struct error *err);
+/* Tell the user and the model that a session continues, and bring its variables back, where that is wanted.
+ * -1: it was interrupted. */
+int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, bool chat,
+                   struct error *err);
+void saved_release(struct saved *s);
+
+/* saved_chat.c: the chat's commands on sessions. */
+void saved_chat(struct saved *s, struct term_sessions *out);
+/* cmd_sessions.c: the table of the newest sessions, at most max (0: all), or of those with these words. */
+int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err);
+
+/* saved_replay.c: run the code that made the variables of a session again. Returns what to tell the user;
+ * *model is what the model is told. NULL with err: interrupted, or no sandbox. The caller frees both.
+ */
+char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err);
 
 #endif

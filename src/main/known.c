@@ -131,6 +131,9 @@ bool known_merge(const struct config *c, const struct llm_model *m, struct llm_o
         o->dialect = LLM_BLOCKS;
     if (m->max_output > 0 && m->max_output < 4096 && !o->profile_max_tokens)
         o->profile_max_tokens = m->max_output;
+    if (m->price_input >= 0 && m->price_output >= 0 && !users.has_price)
+        o->price = (struct price){true, m->price_input,
+                                  m->price_cached >= 0 ? m->price_cached : m->price_input, m->price_output};
     return !own_window;
 }
 
@@ -144,7 +147,7 @@ void known_apply(const struct service *s, struct llm_options *o, struct known *k
     if (!e->found)
         return;
     if (!look_up(e, o->model, s->loop, &m))
-        m = (struct llm_model){.id = xstrdup(o->model), .tools = -1};
+        m = (struct llm_model){.id = xstrdup(o->model), .tools = -1, .price_input = -1};
     bool its_window = known_merge(c, &m, o);
     k->waits_for_window = its_window && m.unloaded;
     built_in_end(c, e, &m);

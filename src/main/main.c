@@ -12,6 +12,7 @@
 
 static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_ASK] = cmd_ask,
+    [COMMAND_CHAT] = cmd_ask,
     [COMMAND_EXEC] = cmd_exec,
     [COMMAND_CONFIG] = cmd_config,
     [COMMAND_DEBUG_REPLY] = cmd_debug_reply,

@@ -3,9 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/mem.h"
-#include "chat/conversation.h"
 #include "main/command.h"
 #include "records/owner.h"
 #include "sandbox/sandbox.h"
@@ -35,14 +36,15 @@ bool saved_busy(const char *writer)
 /* Ids become names of folders: they must look as session.c makes them. */
 bool saved_good_id(const char *id)
 {
-    return strlen(id) < sizeof((struct session *)0)->id && strspn(id, "0123456789abcdef-") == strlen(id);
+    return *id && strlen(id) < sizeof((struct session *)0)->id
+           && strspn(id, "0123456789abcdef-") == strlen(id);
 }
 
-int saved_find(struct config *c, struct store_found *from, struct error *err)
+int saved_find(struct saved *s, struct error *err)
 {
     autofree char *place = saved_place(), *folder = present_folder();
+    struct config *c = s->config;
 
-    *from = (struct store_found){0};
     if (c->go_on && c->resume)
         return error_set(err, ERROR_USAGE, 0, "-c and -r exclude each other");
     if (!c->go_on && !c->resume)
@@ -51,50 +53,106 @@ int saved_find(struct config *c, struct store_found *from, struct error *err)
                    : 0;
     if (!place)
         return error_set(err, ERROR_USAGE, 0, "no session: there is no home directory\nSet HOME.");
-    if (store_find(place, c->resume, folder, from, err) < 0)
+    s->from = xcalloc(1, sizeof *s->from);
+    if (store_find(place, c->resume, folder, s->from, err) < 0)
         return -1;
-    if (!saved_good_id(from->id))
+    if (!saved_good_id(s->from->id))
         return error_set(err, ERROR_SYSTEM, 0, "the saved sessions are damaged: a bad id");
-    if (from->sandbox && !c->sandbox_name && sandbox_name_check(from->sandbox, NULL) == 0)
-        c->sandbox_name = config_keep(c, from->sandbox);
+    if (s->from->sandbox && !c->sandbox_name && sandbox_name_check(s->from->sandbox, NULL) == 0) {
+        c->sandbox_name = config_keep(c, s->from->sandbox);
+        s->named = true;
+    }
     return 0;
 }
 
-int saved_open(const struct saved_options *o, struct store **store, struct error *err)
+static void on_store_notice(void *ctx, const char *line)
 {
-    const struct config *c = o->config;
+    struct saved *s = ctx;
+
+    s->notice(s->ctx, NOTICE_WARNING, line);
+}
+
+int saved_open(struct saved *s, struct error *err)
+{
+    const struct config *c = s->config;
+    bool save = c->save && !c->replay, same = s->from && save && !saved_busy(s->from->writer);
     autofree char *place = saved_place(), *folder = present_folder(), *writer = owner_self();
-    struct store_options so = {
+
+    if (session_open(s->session, c, same ? s->from->id : NULL, err) < 0)
+        return -1;
+    /* where the session has no folder, its line says that nothing is saved */
+    if (!place || (!s->from && (!save || s->session->dir_lost)))
+        return 0;
+    const struct store_options o = {
         .place = place,
-        .id = o->session->id,
+        .id = s->session->id,
         .folder = folder,
         .sandbox = c->sandbox_name,
         .writer = writer,
-        .read_only = !c->save || c->replay,
-        .notice = o->notice,
-        .ctx = o->ctx,
+        .read_only = !save,
+        .notice = on_store_notice,
+        .ctx = s,
     };
-
-    *store = NULL;
-    /* where the session has no folder, its line says that nothing is saved */
-    if (!place || (!o->from->id && (so.read_only || o->session->dir_lost)))
-        return 0;
-    *store = store_new(&so, o->conversation, o->loop);
-    return o->from->id ? store_resume(*store, o->from, err) : 0;
+    s->store = store_new(&o, s->conversation, s->loop);
+    return s->from ? store_resume(s->store, s->from, err) : 0;
 }
 
-void saved_lines(const struct saved_options *o, char **user, char **model)
-{
-    const struct store_found *from = o->from;
-    bool copy = strcmp(from->id, o->session->id) != 0 && o->config->save;
-    bool gone = from->cells > 0 && !o->config->sandbox_name;
-    autofree char *of = copy ? xasprintf(", in a copy, since another program uses it (%s)",
-                                         session_short(o->session->id))
-                             : xstrdup("");
+#define GONE                                                                                              \
+    "[This conversation was interrupted here and continues in a new interpreter: all variables, imports " \
+    "and "                                                                                                \
+    "files in /mnt/data of before are gone.]"
 
-    *user = xasprintf("Continuing \"%s\" (%s)%s.%s", from->title ? from->title : "", session_short(from->id),
-                      of, gone ? " Its variables are gone." : "");
-    *model = gone ? xstrdup("[This conversation was interrupted here and continues in a new interpreter: all "
-                            "variables, imports and files in /mnt/data of before are gone.]")
-                  : NULL;
+static bool wants_replay(const struct saved *s, bool chat)
+{
+    autofree char *question = NULL;
+
+    if (s->config->replay_cells || !chat)
+        return s->config->replay_cells;
+    question = xasprintf("Run its code (%d piece%s) again, to have its variables back? [y/N] ",
+                         (int)s->from->cells, s->from->cells == 1 ? "" : "s");
+    return confirm(question, s->loop) == CONFIRM_YES;
+}
+
+/* A named sandbox may have ended meanwhile. */
+static bool variables_live(const struct saved *s, struct sandbox *sandbox)
+{
+    return s->config->sandbox_name && sandbox_wait(sandbox, NULL) == 0 && sandbox_cells(sandbox) > 0;
+}
+
+int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, bool chat,
+                   struct error *err)
+{
+    const struct store_found *from = s->from;
+    autofree char *user = NULL, *model = NULL;
+
+    if (!from)
+        return 0;
+    bool copy = strcmp(from->id, s->session->id) != 0 && s->store && store_db(s->store);
+    autofree char *line = xasprintf("Continuing \"%s\" (%s)%s%s%s.", from->title ? from->title : "",
+                                    session_short(from->id),
+                                    copy ? ", in a copy, since another program uses it (" : "",
+                                    copy ? session_short(s->session->id) : "", copy ? ")" : "");
+    s->notice(s->ctx, NOTICE_INFO, line);
+    if (from->cells == 0 || variables_live(s, sandbox))
+        return 0;
+    if (!wants_replay(s, chat)) {
+        user = xasprintf("Its variables are gone.%s",
+                         chat ? "" : " (--replay-cells runs its code again first.)");
+        model = xstrdup(GONE);
+    } else if (!(user = saved_replay(s, sandbox, &model, err))) {
+        return -1;
+    }
+    s->notice(s->ctx, NOTICE_INFO, user);
+    agent_tell(agent, model);
+    return 0;
+}
+
+void saved_release(struct saved *s)
+{
+    store_free(s->store);
+    s->store = NULL;
+    if (s->from)
+        store_found_release(s->from);
+    free(s->from);
+    s->from = NULL;
 }

@@ -88,6 +88,7 @@ void setup_agent(const struct config *c, struct agent_options *o)
     o->max_requests = (unsigned)c->max_rounds;
     o->max_ms = c->max_time;
     o->max_tokens_total = c->max_tokens_total;
+    o->max_cost = c->max_cost;
     o->data_size = c->data_size;
     o->cell_ms = c->timeout;
     o->memory = c->memory;
@@ -131,6 +132,8 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
     struct profile p = endpoint_profile(c, e, model);
     const struct provider *service = e->elsewhere ? NULL : e->entry; /* the provider whose facts apply */
 
+    bool free_here = !p.has_price && service && service->local;
+
     *o = (struct llm_options){
         .provider = endpoint_title(e),
         .base_url = e->base_url,
@@ -157,6 +160,7 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .temperature = c->temperature >= 0 ? c->temperature : p.temperature,
         .output_answers = p.output_answers,
         .repair_tokens = p.repair_tokens,
+        .price = {p.has_price || free_here, p.price[0], p.price[1], p.price[2]},
         .reasoning_summary = c->show_reasoning,
         .no_reasoning = p.has_reasoning && !p.reasoning,
     };

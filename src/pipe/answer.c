@@ -200,6 +200,10 @@ static void text_event(struct answer *a, const struct event *e)
 /* Show only what a person must know besides the JSON. */
 static void event_json(struct answer *a, const struct event *e)
 {
+    struct event shown = *e;
+
+    if (e->type == EVENT_DONE)
+        shown.done.answer = NULL; /* with where it comes from: the JSON has both */
     if (e->type != EVENT_REASONING && e->type != EVENT_PHASE)
         /* start at the beginning of a line, in case stderr goes to the same place */
         show_clear(a->show);
@@ -208,7 +212,7 @@ static void event_json(struct answer *a, const struct event *e)
     if (!a->broken
         && (e->type == EVENT_SESSION || e->type == EVENT_NOTICE || e->type == EVENT_DONE
             || e->type == EVENT_PHASE))
-        show_event(a->show, e);
+        show_event(a->show, &shown);
 }
 
 void answer_event(struct answer *a, const struct event *e)

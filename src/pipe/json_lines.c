@@ -16,12 +16,14 @@
  *                 output_path, model_text (what the model is told)
  *   file          cell, name (in the sandbox), path (here), bytes
  *   notice        level ("info", "warning", "error", "detail"), text
- *   usage         input_tokens, output_tokens, reasoning_tokens (null: unknown), estimated, seconds: of one
- *                 request
+ *   usage         input_tokens, cached_tokens, output_tokens, reasoning_tokens (null: unknown), estimated,
+ *                 cost (dollars; null: unknown), seconds: of one request
  *   done          status ("answered", "no_answer", "no_sandbox", "code_failed", "limit", "try_later",
  *                 "refused", "usage", "interrupted", "terminated"), exit_code (of this question), answer,
  *                 error, reasoning (where there is no answer), last_output, usage {input_tokens,
- *                 output_tokens, estimated, requests, cells, seconds}
+ *                 cached_tokens, output_tokens, reasoning_tokens, estimated, cost, requests, cells, seconds},
+ *                 computed {runs, failed, seconds, memory_only, unsupported (numbers of the answer that are in no
+ *                 output)}
  *   session_end   exit_code
  */
 #include "pipe/json_lines.h"
@@ -98,6 +100,11 @@ static void set_tokens(struct json *o, const char *key, int64_t n)
         json_set(o, key, json_null());
     else
         json_set_int(o, key, n);
+}
+
+static void set_cost(struct json *o, double dollars)
+{
+    json_set(o, "cost", dollars < 0 ? json_null() : json_number(dollars));
 }
 
 static void set_seconds(struct json *o, double s)
@@ -264,9 +271,11 @@ static int write_usage(struct json_lines *j, const struct event *e)
     struct json *o = line_new("usage", e->question);
 
     set_tokens(o, "input_tokens", e->usage.input);
+    set_tokens(o, "cached_tokens", e->usage.cached);
     set_tokens(o, "output_tokens", e->usage.output);
     set_tokens(o, "reasoning_tokens", e->usage.reasoning);
     json_set_bool(o, "estimated", e->usage.estimated);
+    set_cost(o, e->usage.cost);
     set_seconds(o, e->usage.seconds);
     return line_write(j, o);
 }
@@ -290,6 +299,20 @@ static const char *question_status_name(enum question_status s)
     return names[s];
 }
 
+static struct json *computed_json(const struct computed *c)
+{
+    struct json *o = json_object(), *numbers = json_array();
+
+    for (size_t i = 0; i < c->n_unsupported; i++)
+        json_add(numbers, json_string_n(c->unsupported[i], strlen(c->unsupported[i])));
+    json_set_int(o, "runs", c->runs);
+    json_set_int(o, "failed", c->failed);
+    set_seconds(o, c->seconds);
+    json_set_bool(o, "memory_only", c->memory_only);
+    json_set(o, "unsupported", numbers);
+    return o;
+}
+
 static int write_done(struct json_lines *j, const struct event *e)
 {
     struct json *o = line_new("done", e->question), *usage = json_object();
@@ -301,12 +324,16 @@ static int write_done(struct json_lines *j, const struct event *e)
     json_set_str(o, "reasoning", e->done.reasoning);
     json_set_str(o, "last_output", e->done.last_output);
     set_tokens(usage, "input_tokens", e->done.input);
+    set_tokens(usage, "cached_tokens", e->done.cached);
     set_tokens(usage, "output_tokens", e->done.output);
+    set_tokens(usage, "reasoning_tokens", e->done.thinking);
     json_set_bool(usage, "estimated", e->done.estimated);
+    set_cost(usage, e->done.cost);
     json_set_int(usage, "requests", e->done.requests);
     json_set_int(usage, "cells", e->done.cells);
     set_seconds(usage, e->done.seconds);
     json_set(o, "usage", usage);
+    json_set(o, "computed", computed_json(&e->done.computed));
     return line_write(j, o);
 }
 
@@ -343,6 +370,7 @@ int json_lines_event(struct json_lines *j, const struct event *e)
         return write_done(j, e);
     case EVENT_SESSION_END:
         return write_session_end(j, e);
+    case EVENT_ADDED:
     case EVENT_QUESTION:
     case EVENT_RESET:
     case EVENT_PHASE:

@@ -45,7 +45,9 @@ struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
         .quiet = o->quiet,
         .verbose = o->verbose,
         .reasoning = o->reasoning,
+        .usage = o->usage,
         .loop = loop,
+        .decoder = isatty(1) && !o->json ? o->decoder : NULL,
     };
 
     p->o = *o;
@@ -98,6 +100,11 @@ void pipe_event(void *ctx, const struct event *e)
     answer_event(p->answer, e);
     if (p->o.json && p->o.reasoning && (e->type == EVENT_REASONING || e->type == EVENT_REPLY_END))
         show_event(p->show, e); /* the JSON lines are for a program, this is for a person */
+}
+
+int32_t pipe_background(const struct pipe *p)
+{
+    return show_background(p->show);
 }
 
 static void say(void *ctx, enum notice_level level, const char *line)

@@ -13,6 +13,7 @@ struct agent;
 struct error;
 struct loop;
 struct pipe;
+struct show_decoder;
 
 enum stdin_mode {
     STDIN_AUTO,
@@ -24,6 +25,7 @@ enum stdin_mode {
 struct pipe_options {
     bool json, quiet, verbose;
     bool reasoning;       /* show it on stderr */
+    bool usage;           /* what each question cost */
     const char *color;    /* "auto", "always", "never" */
     const char *render;   /* "auto", "plain" */
     const char *prompt;   /* the question; NULL: a script of questions on stdin */
@@ -32,11 +34,15 @@ struct pipe_options {
     int closed;               /* fd_open_standard()'s mask; a closed stdin means no data, without a notice */
     const char *const *files; /* --add; ends with NULL; may be NULL */
     int64_t data_size;        /* size of /mnt/data in bytes; 0: 256 MiB */
+    const struct show_decoder *decoder; /* of figures, for a terminal; or NULL */
 };
 
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop);
 void pipe_free(struct pipe *p);
 void pipe_event(void *pipe, const struct event *e); /* the agent's event_fn */
+
+/* The terminal's background, 0xRRGGBB, as far as it is known without asking; else -1. */
+int32_t pipe_background(const struct pipe *p);
 
 /* Find the question and the data, before anything is started: every usage error is found here (no question,
  * empty, too long, bad UTF-8 in "-"). May wait for stdin (stdin.h). 0, or -1 with ERROR_USAGE or

@@ -90,9 +90,12 @@ void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
 /* Put a file into /mnt/data. Reads fd to its end, at most data_size bytes; more is ERROR_USAGE with both
  * sizes. Returns the number of bytes, or -1. */
 int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err);
-/* Append a file profile, made inside: how to read the file, its columns and first rows, in about 70
- * tokens. Untrusted text, at most 4 KiB. */
-int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err);
+/* A copy of the file of that name is at path already, from an earlier session: if the code makes it again
+ * unchanged, it is not written again. */
+void sandbox_delivered(struct sandbox *s, const char *name, const char *path);
+/* Append a file profile, made inside: how to read the file, its columns and, if asked, first rows, in about
+ * 70 tokens. Untrusted text, at most 4 KiB. */
+int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *out, struct error *err);
 
 /* Decode the image in the file fd, which errors call name, inside the sandbox: PNG, JPEG, GIF, WebP or BMP,
  * at most data_size bytes. The loop can interrupt it. *out is the caller's to release, and empty on failure:

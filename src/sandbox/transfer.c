@@ -2,6 +2,7 @@
  * worker, sys.argv, and the inventory of a named sandbox. */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
@@ -362,11 +364,13 @@ int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, str
     return rc;
 }
 
-int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
+int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *out, struct error *err)
 {
+    autofree char *source = xasprintf("%s\nROWS = %s\n", guest_profile(), rows ? "True" : "False");
+
     return check_name(name, err) < 0
                ? -1
-               : sandbox_help(s, &(struct helper){.name = name, .source = guest_profile()}, out, err);
+               : sandbox_help(s, &(struct helper){.name = name, .source = source}, out, err);
 }
 
 int sandbox_reset(struct sandbox *s, struct error *err)
@@ -446,4 +450,12 @@ void sandbox_inventory(struct sandbox *s, struct buf *out)
         add_list(out, "files in /mnt/data:", files ? files : "", FILES_MAX);
     }
     request_end(s, &q);
+}
+
+void sandbox_delivered(struct sandbox *s, const char *name, const char *path)
+{
+    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+    if (fd >= 0)
+        ledger_note(&s->ledger, name, path, fd);
 }

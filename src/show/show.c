@@ -15,6 +15,7 @@ struct show *show_new(const struct show_options *o)
     struct show *s = xcalloc(1, sizeof *s);
 
     s->o = *o;
+    s->usage = (struct usage)USAGE_NONE;
     if (!s->o.max_lines)
         s->o.max_lines = MAX_LINES;
     if (!s->o.max_bytes)
@@ -25,7 +26,13 @@ struct show *show_new(const struct show_options *o)
                                 .colour = o->colour,
                                 .width = o->width > 0 ? o->width : 80,
                                 .loop = o->loop};
+    graphics_init(&s->graphics);
     return s;
+}
+
+struct graphics *show_graphics(struct show *s)
+{
+    return &s->graphics;
 }
 
 void show_free(struct show *s)
@@ -33,7 +40,9 @@ void show_free(struct show *s)
     if (!s)
         return;
     show_status(s, NULL);
+    graphics_ask_end(&s->graphics, s->o.loop);
     screen_release(&s->screen);
+    show_files_release(&s->files);
     free(s->model);
     free(s);
 }
@@ -132,49 +141,6 @@ static void show_session(struct show *s, const struct event *e)
     show_line(s, NOTICE_DETAIL, text);
 }
 
-static void show_file(struct show *s, const struct event *e)
-{
-    autofree char *path = screen_clean(&s->screen, e->file.path);
-    char size[32];
-
-    if (s->o.quiet)
-        return;
-    show_size(e->file.size, size);
-    screen_begin(&s->screen, NULL);
-    buf_addf(&s->screen.out, "%ssaved: %s (%s)%s\n", screen_sgr(&s->screen, SGR_GREEN), path, size,
-             screen_sgr(&s->screen, SGR_RESET));
-    screen_flush(&s->screen);
-}
-
-static void show_usage(struct show *s, const struct event *e)
-{
-    autofree char *text = xasprintf("%lld tokens in, %lld out%s, %.1f s", (long long)e->usage.input,
-                                    (long long)e->usage.output, e->usage.estimated ? " (estimated)" : "",
-                                    e->usage.seconds);
-
-    show_line(s, NOTICE_DETAIL, text);
-}
-
-static void show_done(struct show *s, const struct event *e)
-{
-    show_status(s, NULL);
-    if (s->o.verbose && !s->o.reasoning && e->done.reasoning) { /* otherwise it was shown as it came */
-        show_line(s, NOTICE_DETAIL, "the model's reasoning:");
-        show_talk(s, e->done.reasoning, strlen(e->done.reasoning));
-    }
-    if (e->done.error && *e->done.error)
-        show_line(s,
-                  e->done.status == QUESTION_ANSWERED || e->done.status == QUESTION_INTERRUPTED
-                          || e->done.status == QUESTION_TERMINATED
-                      ? NOTICE_WARNING
-                      : NOTICE_ERROR,
-                  e->done.error);
-    if (s->o.verbose && e->done.last_output && *e->done.last_output) {
-        show_line(s, NOTICE_DETAIL, "the last output of the code:");
-        show_talk(s, e->done.last_output, strlen(e->done.last_output));
-    }
-}
-
 void show_event(struct show *s, const struct event *e)
 {
     if (e->type != EVENT_REASONING && e->type != EVENT_USAGE && e->type != EVENT_PHASE)
@@ -216,6 +182,7 @@ void show_event(struct show *s, const struct event *e)
         if (e->reply_end.kind == REPLY_THOUGHTS)
             show_line(s, NOTICE_INFO, "The text above was the model's reasoning; the answer follows.");
         break;
+    case EVENT_ADDED:
     case EVENT_QUESTION:
     case EVENT_RESET:
     case EVENT_TEXT:

@@ -11,8 +11,20 @@
 #include "chat/event.h"
 
 struct buf;
+struct error;
+struct graphics;
 struct loop;
+struct pixels;
+struct pixels_ask;
 struct show;
+
+/* Decodes an image file, which is hostile, somewhere else: as sandbox_pixels() does. path: on this machine;
+ * name: what errors call it. */
+struct show_decoder {
+    int (*pixels)(void *ctx, const char *name, const char *path, const struct pixels_ask *ask,
+                  struct pixels *out, struct error *err);
+    void *ctx;
+};
 
 struct show_options {
     int fd;        /* where it goes (2) */
@@ -24,9 +36,16 @@ struct show_options {
     bool quiet;                  /* errors only */
     bool verbose;                /* NOTICE_DETAIL too, usage, the model's words about a result */
     bool reasoning;              /* dimmed reasoning */
+    bool usage;                  /* tokens, time and price after each question */
     size_t max_lines, max_bytes; /* of a cell's output; 0: 200 lines, 32 KiB */
     /* drives the spinner, and lets Ctrl-C end a write that blocks; not owned; NULL: neither */
     struct loop *loop;
+    /* Figures are drawn where fd is a terminal and somebody decodes them; NULL: they are not. */
+    const struct show_decoder *decoder;
+    /* Called before a figure is drawn: it may wait a moment for what the terminal says of itself
+     * (show_graphics). NULL: the terminal is asked then and there. */
+    void (*ready)(void *ctx);
+    void *ready_ctx;
 };
 
 struct show *show_new(const struct show_options *o);
@@ -47,6 +66,23 @@ void show_question(struct show *s, unsigned number, unsigned total, const char *
 void show_talk(struct show *s, const char *text, size_t len);
 /* Remove the status line and end an unfinished line, before another part of the program uses the terminal. */
 void show_clear(struct show *s);
+
+/* What the terminal has said of itself; whoever reads its replies adds to it. */
+struct graphics *show_graphics(struct show *s);
+
+/* Its background, 0xRRGGBB; -1: not known, or no figures are drawn on it. */
+int32_t show_background(const struct show *s);
+
+/* The files that the code of this session made and that were copied to this machine. */
+struct show_saved {
+    char *name, *path; /* in the sandbox; on this machine */
+    uint64_t size;
+    bool image;
+    unsigned drawn_in; /* the question in which it was drawn last; 0: it was not, or has changed since */
+};
+const struct show_saved *show_saved(const struct show *s, size_t i); /* NULL behind the last */
+/* Draw a figure, if figures can be drawn at all, and print its path. -1: it cannot be decoded. */
+int show_figure(struct show *s, size_t i, struct error *err);
 
 /* Model text for stdout: scrubbed and streamed. Blank lines at its start and end are dropped. */
 struct show_text;
@@ -77,6 +113,9 @@ bool show_is_dumb(int fd);            /* a terminal all the same */
 int show_width(int fd);               /* of the terminal, else 80 */
 int show_output_width(int fd);        /* what is left of it for a program's output, behind its gutter */
 int show_width_or(int fd, int width); /* of the terminal, else width */
+/* The terminal's rows (24 if unknown) and its size in pixels (0 if unknown). */
+void show_screen_size(int fd, int *rows, int *pixel_width, int *pixel_height);
+bool show_has_links(void); /* does the terminal have OSC 8 links? Most others ignore them, but not all */
 void show_count(unsigned long long n, char out[32]);    /* 1,234,567 */
 void show_size(unsigned long long bytes, char out[32]); /* "812 bytes", "12.3 kB" */
 /* One line of scrubbed text into out, broken at blanks so that none is wider than width (0: never broken);

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "show/lines.h"
 #include "base/mem.h"
 #include "show/show.h"
@@ -87,6 +88,30 @@ int show_width_or(int fd, int width)
     if (ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
         return w.ws_col;
     return width;
+}
+
+void show_screen_size(int fd, int *rows, int *pixel_width, int *pixel_height)
+{
+    struct winsize w = {0};
+
+    if (ioctl(fd, TIOCGWINSZ, &w) < 0)
+        w = (struct winsize){0};
+    *rows = w.ws_row ? w.ws_row : 24;
+    *pixel_width = w.ws_xpixel;
+    *pixel_height = w.ws_ypixel;
+}
+
+bool show_has_links(void)
+{
+    static const char *const without[] = {"linux", "screen", "vt", "rxvt", "ansi", "cons", "sun", "Eterm"};
+    const char *term = getenv("TERM"), *program = getenv("TERM_PROGRAM");
+
+    if (term_is_dumb() || (program && !strcmp(program, "Apple_Terminal")))
+        return false;
+    for (size_t i = 0; i < countof(without); i++)
+        if (!strncmp(term, without[i], strlen(without[i])))
+            return false;
+    return true;
 }
 
 int show_width(int fd)

@@ -154,13 +154,13 @@ static int take_turn(struct store *s, const struct db_rows *r)
     return status;
 }
 
-static int load_turns(struct store *s, int64_t session)
+static int load_turns(struct store *s, int64_t session, int64_t skip)
 {
     struct db_rows r = db_query(s->db,
                                 "SELECT serial, place, role, text, aside, calls, call_id, result, reasoning, "
                                 "reasoning_field, reasoning_items, origin, n, sent FROM turn WHERE session=? "
-                                "AND state=0 ORDER BY place, n",
-                                "i", session);
+                                "AND state=0 AND question<>? ORDER BY place, n",
+                                "ii", session, skip);
     size_t bytes = 0;
 
     while (db_next(&r)) {
@@ -215,7 +215,7 @@ static int check(struct store *s, struct error *err)
     return status;
 }
 
-int load_session(struct store *s, int64_t session, struct error *err)
+int load_session(struct store *s, int64_t session, int64_t skip, struct error *err)
 {
     struct error why = {0};
 
@@ -224,8 +224,8 @@ int load_session(struct store *s, int64_t session, struct error *err)
     s->first_cell = number(s, "SELECT max(n) FROM cell WHERE session=?", session);
     s->c->serial = (uint64_t)number(s, "SELECT max(serial) FROM turn WHERE session=?", session);
     s->serial = s->c->serial;
-    bool whole = load_turns(s, session) == 0;
-    if (whole && db_check(s->db, err) == 0)
+    bool whole = load_turns(s, session, skip) == 0;
+    if (whole && skip < 0 && db_check(s->db, err) == 0)
         take_pieces(s, session);
     if (db_check(s->db, err) == 0 && whole && check(s, &why) == 0)
         return 0;

@@ -13,6 +13,13 @@ enum saved_state {
     SAVED_WITHDRAWN, /* taken back (/undo), or it failed without a trace */
 };
 
+/* What a cell says of the variables of those before it. */
+enum lost {
+    LOST_NOTHING,
+    LOST_BY,     /* gone after it, with its own; also by /reset */
+    LOST_BEFORE, /* gone before it ran: its own are there */
+};
+
 /* A turn as it was saved last. */
 struct saved_turn {
     uint64_t serial, version;
@@ -52,8 +59,8 @@ void sync_loaded(struct store *s, size_t at, int64_t place, size_t length);
 /* Turns that vanished since are of that state. */
 void sync_vanished(struct store *s, enum saved_state state);
 
-/* load.c */
-int load_session(struct store *s, int64_t session, struct error *err);
+/* load.c: skip is the question to leave out, or -1 */
+int load_session(struct store *s, int64_t session, int64_t skip, struct error *err);
 /* The number of the session that id (all of it, or how it or its last part begins) means. 0 with err. */
 int64_t session_by_id(struct db *db, const char *id, struct error *err);
 

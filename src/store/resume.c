@@ -7,24 +7,24 @@
 #include "chat/conversation.h"
 #include "store/private.h"
 
-/* Everything of session from, under a new number. Files stay where they are. */
-static int64_t copy_session(struct store *s, int64_t from)
+/* Everything of session from, but the question that its program is busy with, under a new number. Files stay
+ * where they are. */
+static int64_t copy_session(struct store *s, int64_t from, int64_t skip)
 {
     static const char *const tables[] = {
         "INSERT INTO question SELECT ?2, number, time, text, status, answer, error, input, output, seconds, "
-        "state FROM question WHERE session=?1",
+        "state FROM question WHERE session=?1 AND number<>?3",
         "INSERT INTO turn(session, serial, place, question, role, state, text, sent, aside, calls, call_id, "
         "result, reasoning, reasoning_field, reasoning_items, origin) SELECT ?2, serial, place, question, "
         "role, state, text, sent, aside, calls, call_id, result, reasoning, reasoning_field, "
-        "reasoning_items, origin FROM turn WHERE session=?1",
+        "reasoning_items, origin FROM turn WHERE session=?1 AND question<>?3",
         "INSERT INTO cell(session, n, question, call_id, code, status, lost, value, exception, traceback, "
-        "what, "
-        "told, seconds) SELECT ?2, n, question, call_id, code, status, lost, value, exception, traceback, "
-        "what, told, seconds FROM cell WHERE session=?1",
+        "what, told, seconds) SELECT ?2, n, question, call_id, code, status, lost, value, exception, "
+        "traceback, what, told, seconds FROM cell WHERE session=?1 AND question<>?3",
         "INSERT INTO output(session, cell, stream, text) SELECT ?2, cell, stream, text FROM output WHERE "
-        "session=?1 ORDER BY n",
+        "session=?1 AND cell IN (SELECT n FROM cell WHERE session=?2) AND ?3>=0 ORDER BY n",
         "INSERT INTO file(session, cell, name, path, size, figure) SELECT ?2, cell, name, path, size, figure "
-        "FROM file WHERE session=?1 ORDER BY n",
+        "FROM file WHERE session=?1 AND cell IN (SELECT n FROM cell WHERE session=?2) AND ?3>=0 ORDER BY n",
         NULL,
     };
     int64_t now = (int64_t)time(NULL), copy;
@@ -35,8 +35,21 @@ static int64_t copy_session(struct store *s, int64_t from)
            "sisssi", s->o.id, now, s->o.folder, s->o.sandbox, s->o.writer, from);
     copy = db_last_id(s->db);
     for (size_t i = 0; tables[i]; i++)
-        db_run(s->db, tables[i], "ii", from, copy);
+        db_run(s->db, tables[i], "iii", from, copy, skip);
     return copy;
+}
+
+/* The number of the question that was not closed, or -1. */
+static int64_t busy_with(struct store *s, int64_t session)
+{
+    struct db_rows r = db_query(s->db,
+                                "SELECT number FROM question WHERE session=?1 AND status IS NULL AND "
+                                "number=(SELECT max(number) FROM question WHERE session=?1)",
+                                "i", session);
+    int64_t number = db_next(&r) ? db_int(&r, 0) : -1;
+
+    db_done(&r);
+    return number;
 }
 
 /* In one transaction, so that of two programs that start at the same time one comes too late. */
@@ -54,11 +67,14 @@ static int take_over(struct store *s, const struct store_found *from, struct err
     if (!copy && !as_found && !s->o.read_only)
         return error_set(err, ERROR_USAGE, EBUSY, "session %s was just taken by another program\nTry again",
                          from->id);
-    if (load_session(s, session, err) < 0)
+    int64_t skip = copy && !s->o.read_only ? busy_with(s, session) : -1;
+    if (load_session(s, session, skip, err) < 0)
         return -1;
-    if (s->o.read_only)
+    if (s->o.read_only) {
+        s->n = session;
         return 0;
-    s->n = copy ? copy_session(s, session) : session;
+    }
+    s->n = copy ? copy_session(s, session, skip) : session;
     if (!copy) /* the folder too: -c finds it where it was used last */
         db_run(s->db, "UPDATE session SET writer=?, used=?, folder=? WHERE n=?", "sisi", s->o.writer,
                (int64_t)time(NULL), s->o.folder, s->n);
@@ -77,12 +93,7 @@ int store_resume(struct store *s, const struct store_found *from, struct error *
         return -1;
     db_begin(s->db);
     int status = take_over(s, from, err);
-    bool good = db_commit(s->db) && status == 0;
-    if (good && s->o.read_only) {
-        db_close(s->db);
-        s->db = NULL;
-    }
-    if (good)
+    if (db_commit(s->db) && status == 0)
         return 0;
     if (status == 0)
         db_check(s->db, err);

@@ -66,10 +66,10 @@ static bool ready(struct store *s)
     struct error err = {0};
     int64_t now = (int64_t)time(NULL);
 
-    if (s->db && s->n)
-        return true;
     if (s->lost)
         return false;
+    if (s->db && s->n)
+        return true;
     if (!s->db && !(s->db = db_open(s->o.place, true, &err))) {
         give_up(s, &err);
         return false;
@@ -158,13 +158,25 @@ static void on_result(struct store *s, const struct event *e)
     db_run(s->db,
            "UPDATE cell SET status=?, lost=?, value=?, exception=?, traceback=?, what=?, told=?, seconds=? "
            "WHERE session=? AND n=?",
-           "iisssssdii", (int64_t)r->status, (int64_t)(r->state_lost || r->files_lost), r->value,
-           r->exception, r->traceback, what, e->result.model_text, r->seconds, s->n,
+           "iisssssdii", (int64_t)r->status,
+           (int64_t)(!r->state_lost && !r->files_lost ? LOST_NOTHING
+                     : r->earlier                     ? LOST_BEFORE
+                                                      : LOST_BY),
+           r->value, r->exception, r->traceback, what, e->result.model_text, r->seconds, s->n,
            s->first_cell + e->result.cell);
     for (size_t i = 0; i < r->n_files; i++)
         db_run(s->db, "INSERT INTO file(session, cell, name, path, size, figure) VALUES(?,?,?,?,?,?)",
                "iissii", s->n, s->first_cell + e->result.cell, r->files[i].name, r->files[i].path,
                (int64_t)r->files[i].size, (int64_t)r->files[i].figure);
+}
+
+static void on_added(struct store *s, const struct event *e)
+{
+    const char *path = e->file.path ? e->file.path : "";
+    autofree char *whole = *path && *path != '/' ? xasprintf("%s/%s", s->o.folder, path) : xstrdup(path);
+
+    db_run(s->db, "INSERT INTO file(session, cell, name, path, size, figure) VALUES(?,0,?,?,?,0)", "issi",
+           s->n, e->file.name, whole, (int64_t)e->file.size);
 }
 
 static void on_usage(struct store *s, const struct event *e)
@@ -190,8 +202,8 @@ static void on_done(struct store *s, const struct event *e)
 /* From here on nothing that ran before is there. */
 static void on_reset(struct store *s)
 {
-    db_run(s->db, "UPDATE cell SET lost=2 WHERE session=? AND n=(SELECT max(n) FROM cell WHERE session=?)",
-           "ii", s->n, s->n);
+    db_run(s->db, "UPDATE cell SET lost=? WHERE session=? AND n=(SELECT max(n) FROM cell WHERE session=?)",
+           "iii", (int64_t)LOST_BY, s->n, s->n);
 }
 
 static void save(struct store *s, const struct event *e)
@@ -203,6 +215,9 @@ static void save(struct store *s, const struct event *e)
         break;
     case EVENT_REPLY_END:
         drop_pieces(s);
+        break;
+    case EVENT_ADDED:
+        on_added(s, e);
         break;
     case EVENT_TOOL_CALL:
         on_call(s, e);
@@ -282,15 +297,15 @@ static void collect_output(struct store *s, const struct event *e)
 
 static bool begins(const struct event *e)
 {
-    return e->type == EVENT_QUESTION || e->type == EVENT_TOOL_CALL;
+    return e->type == EVENT_QUESTION || e->type == EVENT_TOOL_CALL || e->type == EVENT_ADDED;
 }
 
 static bool tells(const struct store *s, const struct event *e)
 {
     static const bool saved[] = {
-        [EVENT_QUESTION] = true,    [EVENT_REPLY_END] = true,   [EVENT_TOOL_CALL] = true,
-        [EVENT_TOOL_RESULT] = true, [EVENT_USAGE] = true,       [EVENT_DONE] = true,
-        [EVENT_RESET] = true,       [EVENT_SESSION_END] = false};
+        [EVENT_QUESTION] = true,    [EVENT_REPLY_END] = true, [EVENT_TOOL_CALL] = true,
+        [EVENT_TOOL_RESULT] = true, [EVENT_USAGE] = true,     [EVENT_DONE] = true,
+        [EVENT_RESET] = true,       [EVENT_ADDED] = true,     [EVENT_SESSION_END] = false};
 
     return ((size_t)e->type < countof(saved) && saved[e->type]) || s->revision != s->c->revision;
 }
@@ -324,17 +339,10 @@ void store_event(struct store *s, const struct event *e)
     }
 }
 
-bool store_undo(struct store *s)
+void store_undone(struct store *s)
 {
-    size_t at = s->c->n;
-
-    while (at > 0 && s->c->v[at - 1].role != TURN_USER)
-        at--;
-    if (at == 0)
-        return false;
-    conversation_truncate(s->c, at - 1);
     if (!s->n || !ready(s))
-        return true;
+        return;
     db_begin(s->db);
     sync_vanished(s, SAVED_WITHDRAWN);
     db_run(s->db,
@@ -342,7 +350,6 @@ bool store_undo(struct store *s)
            "session=? AND state=0)",
            "iii", (int64_t)SAVED_WITHDRAWN, s->n, s->n);
     commit(s);
-    return true;
 }
 
 void store_rename(struct store *s, const char *title)
@@ -369,7 +376,7 @@ void store_free(struct store *s)
     if (!s)
         return;
     stop_timer(s);
-    if (s->db && s->n && db_begin(s->db)) {
+    if (s->db && s->n && !s->lost && db_begin(s->db)) {
         sync_turns(s);
         flush_pieces(s);
         db_run(s->db, "UPDATE session SET writer=NULL WHERE n=?", "i", s->n);

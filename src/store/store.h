@@ -60,9 +60,25 @@ void store_found_release(struct store_found *f);
  * [interrupted]. -1 with err; the conversation is then empty. */
 int store_resume(struct store *s, const struct store_found *from, struct error *err);
 
-/* Withdraw the last question with everything that followed: it leaves the conversation, and the saved one.
- * False: there is none. */
-bool store_undo(struct store *s);
+/* What has to run again for the variables of a continued session, in order, with the files of then. */
+struct store_again {
+    struct again_cell {
+        char *code;
+        bool worked; /* then */
+    } * cells;
+    size_t n_cells;
+    struct again_file {
+        char *name, *path; /* path "": it came through a pipe */
+        bool put;          /* no cell here makes it: put it into the sandbox */
+        bool added;        /* by the user, else made by code */
+    } * files;
+    size_t n_files;
+};
+void store_again(struct store *s, struct store_again *again);
+void store_again_release(struct store_again *again);
+
+/* The last question was taken out of the conversation (conversation_undo): it is withdrawn here as well. */
+void store_undone(struct store *s);
 void store_rename(struct store *s, const char *title);
 /* For the commands on sessions in the chat; NULL while nothing was saved. */
 struct db *store_db(struct store *s);

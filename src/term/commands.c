@@ -9,7 +9,7 @@
 #include "base/nearest.h"
 #include "term/private.h"
 
-static const char *const off[] = {"off", NULL};
+static const char *const off[] = {"off", NULL}, *const formats[] = {"md", "json", "py", "ipynb", NULL};
 
 const struct command commands[] = {
     {"/help", "help ?", "[COMMAND|all]", "this list, or more about one command", .run = obey_help,
@@ -17,6 +17,8 @@ const struct command commands[] = {
     {"/code", NULL, "", "the code that ran for the last question", .run = obey_code, .usual = true},
     {"/retry", NULL, "", "ask the last question again if it got no answer", .run = obey_retry, .usual = true},
     {"/clear", NULL, "", "clear the conversation; variables are kept", .run = obey_clear, .usual = true},
+    {"/undo", NULL, "", "take the last question and its answer back", .run = obey_undo,
+     .more = "They leave the conversation; variables and files stay as they are.\n"},
     {"/reset", NULL, "", "restart Python: variables cleared, the rest kept", .run = obey_reset, .usual = true,
      .more = "Starts a fresh Python: variables and imports are gone. Files and the\n"
              "conversation are kept, and the model is told with the next question.\n"},
@@ -25,6 +27,17 @@ const struct command commands[] = {
      .more = "The conversation goes on with the new model. Tab completes names.\n"},
     {"/system", NULL, "[TEXT|off]", "set custom instructions; without TEXT: show them", .run = obey_system,
      .words = off, .usual = true, .more = "TEXT is added to what the model is told before every question.\n"},
+    {"/sessions", NULL, "[TEXT]", "list saved sessions, or search them for TEXT", .run = obey_sessions},
+    {"/resume", NULL, "[ID]", "continue another session; without ID: list them", .run = obey_resume,
+     .more = "The beginning of an ID is enough. This session is saved and can be resumed too;\n"
+             "its sandbox ends.\n"},
+    {"/rename", NULL, "TITLE", "give this session a title", .run = obey_rename},
+    {"/export", NULL, "[FILE]", "write this session to a file: md, json, py or ipynb", .run = obey_export,
+     .words = formats,
+     .more = "The extension of FILE tells the format: .md, .json, .py or .ipynb. One of these\n"
+             "words instead of FILE, or nothing, makes a name from the ID of the session.\n"
+             "No file is replaced.\n"},
+    {"/tokens", NULL, "", "tokens, time and price of this session", .run = obey_tokens},
     {"/exit", "/quit exit quit exit() quit() :q", "", "end (also quit, :q and Ctrl-D)", .run = obey_exit,
      .usual = true},
     {NULL, .argument = "LINE", .run = obey_unknown},

@@ -36,6 +36,7 @@
 #define LINE_MAX_BYTES (1024 * 1024)
 #define CTRL_C         0x03
 #define CTRL_Z         0x1a
+#define LATE_MS        500 /* after which a terminal is taken not to answer, when the program ends */
 #define COLUMNS_MIN    24
 #define ROWS_MIN       2
 
@@ -46,6 +47,11 @@ struct editor {
     const char *const *matching; /* the words that are searched now */
     bool fancy;                  /* the terminal understands escape sequences */
     struct keys keys;
+    const struct editor_query *query; /* to be written yet; or NULL */
+    bool (*heard)(void *ctx, const char *reply, size_t len);
+    void *heard_ctx;
+    bool awaited; /* the last reply to the query has not come */
+    int64_t asked;
     char queue[8]; /* what readline may read now */
     size_t queued;
     struct pastes pastes;
@@ -221,6 +227,14 @@ static void setup_readline(void)
     rl_variable_bind("blink-matching-paren", "off");
 }
 
+static void on_reply(void *ctx, const char *reply, size_t len)
+{
+    struct editor *e = ctx;
+
+    if (e->heard && e->heard(e->heard_ctx, reply, len))
+        e->awaited = false;
+}
+
 struct editor *editor_new(struct loop *loop,
                           struct candidates (*complete_fn)(void *ctx, const char *line, size_t start),
                           void *ctx, struct error *err)
@@ -241,6 +255,8 @@ struct editor *editor_new(struct loop *loop,
         return NULL;
     }
     keys_init(&e->keys);
+    e->keys.reply = on_reply;
+    e->keys.ctx = e;
     the_editor = e;
     set_locale();
     setup_readline();
@@ -248,8 +264,48 @@ struct editor *editor_new(struct loop *loop,
     return e;
 }
 
+void editor_ask(struct editor *e, const struct editor_query *q)
+{
+    e->query = q;
+    e->heard = q->heard;
+    e->heard_ctx = q->ctx;
+}
+
+/* Now nothing that the terminal sends is echoed. */
+static void send_query(struct editor *e)
+{
+    const struct editor_query *q = e->query;
+
+    if (!q)
+        return;
+    e->query = NULL;
+    put(q->query);
+    e->asked = clock_ms();
+    e->awaited = true;
+}
+
+void editor_hear(struct editor *e, int ms)
+{
+    char bytes[4096];
+    ssize_t n = 1;
+
+    while (e->awaited && n > 0) { /* what is there already is read even if the time is over */
+        struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+        int64_t left = e->asked + ms - clock_ms();
+
+        if (left > 0 && !loop_check(e->loop))
+            loop_poll(e->loop, STDIN_FILENO, POLLIN, (int)left);
+        n = poll(&in, 1, 0) > 0 ? read(STDIN_FILENO, bytes, sizeof bytes) : 0;
+        e->keys.ahead = true;
+        if (n > 0)
+            keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
+        e->keys.ahead = false;
+    }
+}
+
 void editor_restore(struct editor *e)
 {
+    editor_hear(e, LATE_MS); /* a reply would be typed into the shell */
     if (e->active) {
         rl_callback_handler_remove();
         e->active = false;
@@ -462,6 +518,7 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     using_history(); /* Up begins with the latest line again */
     rl_callback_handler_install(prompt, on_line);
     tell_size();
+    send_query(e);
     if (e->preset)
         insert(e, e->preset, strlen(e->preset));
     free(steal(&e->preset));

@@ -38,6 +38,17 @@ void editor_free(struct editor *e); /* restores the terminal's modes */
 enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *line);
 /* The next editor_read begins with this text. */
 void editor_preset(struct editor *e, const char *text, size_t len);
+/* Ask the terminal what it can do: query is written once the first prompt stands, so that the prompt does not
+ * wait, and each of its replies goes to heard, which returns true for the last one. Nothing is copied. */
+struct editor_query {
+    const char *query;
+    bool (*heard)(void *ctx, const char *reply, size_t len);
+    void *ctx;
+};
+void editor_ask(struct editor *e, const struct editor_query *q);
+/* Wait for the last reply, until ms after the query; what is typed meanwhile is kept for the next line. */
+void editor_hear(struct editor *e, int ms);
+
 /* Around other output while a line is edited: take the line off the screen, and put it back. Without a line
  * being edited they do nothing. */
 void editor_hide(struct editor *e);

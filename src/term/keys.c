@@ -7,6 +7,7 @@
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "chat/conversation.h"
+#include "show/graphics.h"
 
 #define MARK 6
 static const char begin_mark[] = "\033[200~", end_mark[] = "\033[201~";
@@ -41,6 +42,42 @@ void keys_release(struct keys *k)
     buf_release(&k->clean);
 }
 
+/* A byte that is no character, and so is dropped in its turn, stays in its place: what stood on both sides of
+ * the reply was not typed in one. */
+static void cut_out(struct buf *b, size_t at, size_t n)
+{
+    b->data[at] = (char)0xff;
+    memmove(b->data + at + 1, b->data + at + n, b->len - at - n);
+    b->len -= n - 1;
+    buf_end(b);
+}
+
+/* Take out the whole replies, but not inside a paste. At once, and not when their turn comes: somebody may
+ * wait for them while nobody reads what was typed. */
+static void take_replies(struct keys *k)
+{
+    bool pasting = k->pasting;
+
+    for (size_t i = 0; i < k->raw.len;) {
+        const char *s = k->raw.data + i, *mark = pasting ? end_mark : begin_mark;
+        size_t left = k->raw.len - i;
+        int n = pasting ? REPLY_NONE : reply_length(s, left);
+
+        if (left >= MARK && !memcmp(s, mark, MARK)) {
+            pasting = !pasting;
+            i += MARK;
+        } else if (n > 0) {
+            if (k->reply)
+                k->reply(k->ctx, s, (size_t)n);
+            cut_out(&k->raw, i, (size_t)n);
+        } else {
+            const char *next = memchr(s + 1, '\033', left - 1);
+
+            i = next ? (size_t)(next - k->raw.data) : k->raw.len;
+        }
+    }
+}
+
 static bool is_line_end(char c)
 {
     return c == '\r' || c == '\n';
@@ -50,6 +87,7 @@ void keys_feed(struct keys *k, const char *bytes, size_t len, int64_t now)
 {
     buf_add(&k->raw, bytes, len);
     k->last = now;
+    take_replies(k);
     if (k->ahead || k->pasting || k->raw.len < BURST_MIN || memmem(k->raw.data, k->raw.len, begin_mark, MARK))
         return;
     for (size_t i = 0; i + 1 < k->raw.len && !k->pasting; i++)
@@ -152,7 +190,14 @@ struct key keys_next(struct keys *k, int64_t now)
             k->pasting = true;
             break;
         }
-        if (more)
+        int reply = reply_length(k->raw.data, k->raw.len);
+        if (reply == REPLY_BEGUN) {
+            if (now - k->last < REPLY_MS)
+                return (struct key){0};
+            buf_drop(&k->raw, k->raw.len);
+            break;
+        }
+        if (more || reply == REPLY_MAYBE)
             return waiting ? (struct key){0} : take(k, 1);
         n = utf8_decode(k->raw.data, k->raw.len, &cp);
         if (n > 0)
@@ -168,5 +213,7 @@ int64_t keys_deadline(const struct keys *k)
 {
     if (k->pasting)
         return k->last + (k->burst ? BURST_MS : PASTE_MS);
-    return k->raw.len ? k->last + ESCAPE_MS : -1;
+    if (!k->raw.len)
+        return -1;
+    return k->last + (reply_length(k->raw.data, k->raw.len) == REPLY_BEGUN ? REPLY_MS : ESCAPE_MS);
 }

@@ -1,11 +1,12 @@
-/* keys.h - turns a terminal's bytes into characters, whole pastes, and Alt-Enter, which is a new line in any
- * editing mode.
+/* keys.h - turns a terminal's bytes into characters, whole pastes, Alt-Enter, which is a new line in any
+ * editing mode, and the terminal's own replies.
  *
  * With bracketed paste on, a terminal sends ESC[200~ before and ESC[201~ after pasted text. Hostile text
  * could hang an editor that waits for the second mark, so pastes are handled here: at most 1 MiB, and ended
  * after one second without a byte. A terminal without bracketed paste sends many bytes at once with line ends
- * among them: that is a paste too, ended by a short silence. Knows nothing of readline; the caller passes the
- * time (clock_ms).
+ * among them: that is a paste too, ended by a short silence. Replies (show/graphics.h) are taken out wherever
+ * they stand, asked for or not: none is ever taken for something typed. Knows nothing of readline; the caller
+ * passes the time (clock_ms).
  */
 #ifndef TERM_KEYS_H
 #define TERM_KEYS_H
@@ -20,6 +21,7 @@
 #define BURST_MS  100  /* the same in a paste without marks */
 #define BURST_MIN 24   /* bytes in one read; fewer are keys that a slow line delivered together */
 #define ESCAPE_MS 50   /* a lone ESC key, or the beginning of a mark? */
+#define REPLY_MS  1000 /* without a byte, inside a reply; what came of it is dropped then */
 
 enum key_kind { KEY_NONE, KEY_CHAR, KEY_PASTE, KEY_NEWLINE };
 
@@ -39,7 +41,9 @@ struct keys {
     bool burst; /* the paste has no marks */
     /* set by the caller while it feeds what was typed before it read: never a paste without marks */
     bool ahead;
-    int64_t last; /* time of the latest byte */
+    int64_t last;                                            /* time of the latest byte */
+    void (*reply)(void *ctx, const char *reply, size_t len); /* gets each whole reply; or NULL */
+    void *ctx;
 };
 
 void keys_init(struct keys *k);

@@ -6,8 +6,10 @@
 #include <stddef.h>
 
 #include "base/argv.h"
+#include "base/buf.h"
 #include "base/inputs.h"
 #include "chat/event.h"
+#include "term/editor.h"
 #include "term/history.h"
 #include "term/term.h"
 
@@ -20,6 +22,8 @@ struct term {
     struct inputs files; /* for the first question */
     struct show *show;
     struct show_text *text;
+    struct buf terminal_query; /* what the terminal is asked about figures */
+    struct editor_query query;
     char *greeting, *system;
     char *prompt;
     bool leaving;              /* /exit was given */
@@ -56,6 +60,12 @@ void obey_model(struct term *t, const char *argument);
 void obey_reset(struct term *t, const char *argument);
 void obey_retry(struct term *t, const char *argument);
 void obey_system(struct term *t, const char *argument);
+void obey_tokens(struct term *t, const char *argument);
+void obey_resume(struct term *t, const char *argument);
+void obey_rename(struct term *t, const char *argument);
+void obey_export(struct term *t, const char *argument);
+void obey_sessions(struct term *t, const char *argument);
+void obey_undo(struct term *t, const char *argument);
 void obey_unknown(struct term *t, const char *line);
 const char *const *names_of_commands(struct term *t);
 const char *const *names_of_models(struct term *t);

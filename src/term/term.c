@@ -15,12 +15,41 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "chat/conversation.h"
+#include "show/graphics.h"
 #include "show/show.h"
 #include "term/commands.h"
 #include "term/editor.h"
 #include "term/message.h"
 #include "term/outside.h"
 #include "term/private.h"
+
+static bool on_reply(void *ctx, const char *reply, size_t len)
+{
+    struct graphics *g = show_graphics(((struct term *)ctx)->show);
+
+    graphics_reply(g, reply, len);
+    return g->answered;
+}
+
+/* A figure is about to be drawn. */
+static void hear_terminal(void *ctx)
+{
+    editor_hear(((struct term *)ctx)->editor, GRAPHICS_MS);
+}
+
+int32_t term_background(struct term *t)
+{
+    hear_terminal(t);
+    return show_background(t->show);
+}
+
+static void ask_terminal(struct term *t)
+{
+    graphics_query(show_graphics(t->show), &t->terminal_query);
+    t->query = (struct editor_query){buf_str(&t->terminal_query), on_reply, t};
+    if (t->terminal_query.len)
+        editor_ask(t->editor, &t->query);
+}
 
 static void open_screen(struct term *t)
 {
@@ -34,7 +63,11 @@ static void open_screen(struct term *t)
         .quiet = t->o.quiet,
         .verbose = t->o.verbose,
         .reasoning = t->o.reasoning,
+        .usage = t->o.usage,
         .loop = t->loop,
+        .decoder = t->o.decoder,
+        .ready = hear_terminal,
+        .ready_ctx = t,
     };
 
     t->show = show_new(&so);
@@ -42,6 +75,8 @@ static void open_screen(struct term *t)
     show_text_render(t->text, t->o.render, t->o.color);
     if (isatty(2))
         show_share(t->show, t->text);
+    if (so.terminal && so.decoder && !so.quiet)
+        ask_terminal(t);
     /* \001 and \002 mark for readline what takes no column */
     t->prompt = xstrdup(colour ? "\001\033[1m\002>\001\033[0m\002 " : "> ");
 }
@@ -77,6 +112,7 @@ void term_free(struct term *t)
     show_free(t->show);
     history_release(&t->history);
     inputs_release(&t->files);
+    buf_release(&t->terminal_query);
     free(t->greeting);
     free(t->system);
     free(t->stopped);

@@ -4,18 +4,37 @@
 
 #include <stdbool.h>
 
+#include <stdint.h>
+
 #include "chat/event.h"
 
 struct agent;
+struct buf;
 struct error;
 struct loop;
+struct show_decoder;
 struct term;
 
 /* Is a model in the service's cached list? UNCHECKED: there is no such list. */
 enum { TERM_MODEL_UNCHECKED, TERM_MODEL_LISTED, TERM_MODEL_UNLISTED };
 
+/* The saved sessions, for /sessions and its like. Each returns 0, or -1 with err. */
+struct term_sessions {
+    /* Append a table of the newest, or of those with these words (not ""). */
+    int (*list)(void *ctx, const char *words, struct buf *out, struct error *err);
+    /* Leave for another one: the chat ends, and the caller starts that one. */
+    int (*go_to)(void *ctx, const char *id, struct error *err);
+    int (*rename)(void *ctx, const char *title, struct error *err);
+    /* argument: "[FORMAT] [FILE]". Append the path that was written. */
+    int (*export)(void *ctx, const char *argument, struct buf *path, struct error *err);
+    /* Take the last question back. */
+    int (*undo)(void *ctx, struct error *err);
+    void *ctx;
+};
+
 struct term_options {
     bool quiet, verbose, reasoning;
+    bool usage; /* what each question cost */
     const char *color, *render;
     const char *history_path; /* NULL: no history on disk */
     const char *greeting;     /* printed first: model, engine */
@@ -28,11 +47,15 @@ struct term_options {
     /* What Tab completes after "/model "; ends with NULL, valid until the next call. May be NULL. */
     const char *const *(*models)(void *ctx);
     void *ctx;
+    struct term_sessions sessions;
+    const struct show_decoder *decoder; /* of figures; NULL: they are not shown */
 };
 
 struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err);
 void term_free(struct term *t); /* restores the terminal's modes */
 void term_event(void *term, const struct event *e);
+/* The terminal's background, 0xRRGGBB, or -1: not known, or no figures are shown on it. */
+int32_t term_background(struct term *t);
 int term_run(struct term *t, struct agent *a); /* until /exit or Ctrl-D; returns the exit code */
 
 #endif

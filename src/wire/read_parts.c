@@ -112,10 +112,15 @@ void read_usage(struct reader *r, const struct json *u)
     if (json_type(u) != JSON_OBJECT)
         return;
     struct reader_usage got = {tokens(u, "prompt_tokens", "input_tokens"),
-                               tokens(u, "completion_tokens", "output_tokens"), -1};
+                               tokens(u, "completion_tokens", "output_tokens"), -1, -1};
     const struct json *details = json_get(u, "completion_tokens_details");
     got.reasoning = json_int(
         json_get(details ? details : json_get(u, "output_tokens_details"), "reasoning_tokens"), -1);
+    details = json_get(u, "prompt_tokens_details");
+    got.cached = json_int(json_get(details ? details : json_get(u, "input_tokens_details"), "cached_tokens"),
+                          -1);
+    if (got.cached < 0) /* DeepSeek */
+        got.cached = json_int(json_get(u, "prompt_cache_hit_tokens"), -1);
     if (got.input > 0 || got.output > 0) /* a later usage of zeros does not count */
         r->usage = got;
 }

@@ -21,7 +21,7 @@ static void on_event(void *ctx, const struct sse_event *e);
 
 void reader_init(struct reader *r, const struct reader_sink *sink)
 {
-    *r = (struct reader){.sink = *sink, .usage = {-1, -1, -1}};
+    *r = (struct reader){.sink = *sink, .usage = {-1, -1, -1, -1}};
     buf_init(&r->body, READER_DOCUMENT_MAX);
     buf_init(&r->refusal, 1u << 20);
     sse_init(&r->sse, READER_EVENT_MAX, on_event, r);
@@ -85,18 +85,11 @@ static struct json *parse(struct reader *r, const char *s, size_t n, struct erro
     return json_parse(s, n, JSON_DUPLICATES | JSON_LONG, NULL, err);
 }
 
-/* The JSON parser's words without their beginning, which our message has already. */
-static const char *what_is_wrong(const struct error *err)
-{
-    static const char no[] = "invalid JSON: ";
-    return strncmp(err->text, no, sizeof no - 1) ? err->text : err->text + sizeof no - 1;
-}
-
 /* This is a failure, because skipping such an event could lose a piece of code. */
 static void bad_event(struct reader *r, const struct error *err)
 {
     char why[256];
-    snprintf(why, sizeof why, "an event that is not valid JSON: %.200s", what_is_wrong(err));
+    snprintf(why, sizeof why, "in an event: %.200s", err->text);
     fail(r, FAILURE_PROTOCOL, why);
     r->failure.once = !r->content; /* nothing is lost by asking for the whole again */
 }
@@ -218,9 +211,7 @@ static void read_document(struct reader *r, bool lost)
         return;
     buf_release(&r->body); /* what is read from it may take as much memory again */
     if (!j) {
-        char why[256];
-        snprintf(why, sizeof why, "broken JSON: %.200s", what_is_wrong(&err));
-        fail(r, lost ? FAILURE_TRUNCATED : FAILURE_PROTOCOL, why);
+        fail(r, lost ? FAILURE_TRUNCATED : FAILURE_PROTOCOL, err.text);
         return;
     }
     const struct json *o = json_type(j) == JSON_ARRAY ? json_at(j, 0) : j;

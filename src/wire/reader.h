@@ -28,7 +28,7 @@ struct reader_sink {
 };
 
 struct reader_usage {
-    int64_t input, output, reasoning;
+    int64_t input, output, reasoning, cached;
 }; /* -1: unknown */
 
 enum responses_thought { RESPONSES_NONE, RESPONSES_SUMMARY, RESPONSES_TEXT };

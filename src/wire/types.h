@@ -13,6 +13,7 @@
 #include "chat/conversation.h"
 #include "chat/phase.h"
 #include "chat/prompts.h"
+#include "chat/usage.h"
 
 /* the API in which requests are sent; see api.h */
 enum llm_api { LLM_CHAT_COMPLETIONS, LLM_RESPONSES, LLM_WORKERS_AI };
@@ -73,6 +74,7 @@ struct llm_options {
     enum llm_thinking thinking;
     enum llm_reasoning_back reasoning_back;
     bool no_reasoning;   /* it is known not to reason, so requests say nothing about reasoning */
+    struct price price;  /* not known unless it says so */
     bool output_answers; /* in the blocks dialect the output of its code is its answer */
     int repair_tokens;   /* a question that has cost this many tokens gets no more repairs; 0: no limit */
 
@@ -135,7 +137,8 @@ struct llm_listener { /* any of them may be NULL */
 enum llm_finish { LLM_FINISH_STOP, LLM_FINISH_LENGTH, LLM_FINISH_CALLS, LLM_FINISH_FILTER, LLM_FINISH_OTHER };
 
 struct llm_usage {
-    int64_t input, output, reasoning; /* tokens, summed over the requests of this llm_ask; -1: unknown */
+    /* tokens, summed over the requests of this llm_ask; -1: unknown */
+    int64_t input, output, reasoning, cached;
     bool estimated;
 };
 

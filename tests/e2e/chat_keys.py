@@ -42,4 +42,5 @@ def paste(text):
 
 def shown(text):
     """The lines as they stay on the screen: what was wiped for being drawn again, such as a prompt behind which news came, is not there."""
+    text = re.sub(r"\x1b\[>?[0-9]*[qt]|\x1b[_\]][^\x1b\x07]*(\x1b\\|\x07)", "", text)       # queries and links
     return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", re.split(r"\r\x1b\[[0-2]?[KJ]", line)[-1]) for line in text.split("\r\n")]

@@ -28,9 +28,9 @@ def items():
 
 
 def members(event):
-    """What the page must name: members, and those inside usage."""
+    """What the page must name: members, and those inside usage and computed."""
     own = {k for k in event if k not in ("type", "v", "question")}
-    return own | (set(event["usage"]) if isinstance(event.get("usage"), dict) else set())
+    return own.union(*(event[name] for name in ("usage", "computed") if isinstance(event.get(name), dict)))
 
 
 def test_every_event_is_in_the_page(sandpiper, serve):
@@ -58,7 +58,7 @@ def test_the_schema_and_help_json_have_what_the_page_has(bare):
     schema = {}
     for name, event in event_schema.SCHEMA["$defs"].items():
         own = event["properties"]
-        schema[name] = set(own) - {"type", "v", "question"} | set(own.get("usage", {}).get("properties", {}))
+        schema[name] = (set(own) - {"type", "v", "question"}).union(*(own.get(inner, {}).get("properties", {}) for inner in ("usage", "computed")))
         assert event["required"] == list(own), name
     assert schema == page and told == page
     assert [d["$ref"].rpartition("/")[2] for d in event_schema.SCHEMA["oneOf"]] == list(schema)

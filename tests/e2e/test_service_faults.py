@@ -94,7 +94,7 @@ stream_fault("cut after an event", 1, "broke off|lost in the middle", AGAIN, chu
 body_fault("an empty stream", 1, "sent an empty answer", AGAIN, b"", kind="text/event-stream")
 stream_fault("no [DONE] behind the finish", 0, None, None, chunk("enough"), chunk(finish="stop"))
 body_fault("an empty answer", 1, "sent an empty answer", AGAIN, b"")
-body_fault("cut document", 1, "broken JSON: unexpected end", AGAIN, b'{"choices":[{"message":{"content":"Half an')
+body_fault("cut document", 1, "invalid JSON: unexpected end", AGAIN, b'{"choices":[{"message":{"content":"Half an')
 
 
 @fault("reset in the middle", 1, "reset|lost in the middle|broke off", AGAIN)
@@ -183,7 +183,7 @@ body_fault("deep nesting", 1, "sent an invalid reply|broke off", AGAIN, '{"choic
 body_fault("bytes that are no UTF-8", 0, None, None, b'{"choices":[{"message":{"content":"all \xff\xfe\xc3 well"},"finish_reason":"stop"}]}')
 body_fault("NULs", 1, "not an API reply|sent an invalid reply", URL + "|" + AGAIN, b"\0" * 1000)
 body_fault("an error that is no text", 75, "failed.*500", "[Tt]ry again", b'{"error":{"message":{"a":["\x1b[31m",7]}}}', 500)
-stream_fault("an event that is no JSON", 1, "sent an invalid reply.*not valid JSON", AGAIN, chunk("Half an "), "data: {nothing}\n\n", DONE)
+stream_fault("an event that is no JSON", 1, "sent an invalid reply.*invalid JSON", AGAIN, chunk("Half an "), "data: {nothing}\n\n", DONE)
 stream_fault("an error in the stream", 1, "no such luck", TRACE, chunk("Half an "), 'data: {"error":{"message":"no such luck","type":"invalid_request_error"}}\n\n')
 stream_fault("an overload in the stream", 75, "overloaded", "[Tt]ry again", 'event: error\ndata: {"error":{"message":"overloaded","type":"overloaded_error"}}\n\n')
 stream_fault("a finish that is an error", 75, "ended the reply with an error", "[Tt]ry again", chunk("Half an "), chunk(finish="error"), DONE)

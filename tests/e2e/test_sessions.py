@@ -127,3 +127,42 @@ def test_export(sandpiper, serve, form):
         assert json.loads(content)["questions"][0]["text"] == "plot\nit"
     folder = sandpiper.path("state/sandpiper/sessions/" + one["id"])
     assert os.path.isdir(folder) and sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(folder)
+
+
+def code(source):
+    return {"answer": {"calls": [{"name": "execute_python", "arguments": {"code": source}}]}}
+
+
+def test_replay(sandpiper, serve):
+    path = sandpiper.write("data.csv", "a\n1\n2\n")
+    server = serve(sandpiper, [code("import csv\nrows = list(csv.reader(open('data.csv')))\nopen('out.txt', 'w').write('made')"), code("y = len(rows)"),
+                               code("1/0"), text("Read."), code("print(y, open('out.txt').read())"), text("3"), code("print(y)"), text("Gone."),
+                               code("print(y)"), text("Missing.")])
+    sandpiper.run("--add", path, "read it")
+    r = sandpiper.run("-c", "--replay-cells", "how many?")
+    assert r.code == 0 and "Its code ran again (3 pieces): the variables are back." in r.err and "3 made" in server.requests[5].messages[-1]["content"], r
+    assert "the variables are there" in server.requests[4].messages[-1]["content"]
+    (one,) = listed(sandpiper)
+    files = sandpiper.path("state/sandpiper/sessions/%s/files" % one["id"])
+    assert os.listdir(files) == ["out.txt"]
+    r = sandpiper.run("-c", "still?")
+    assert "--replay-cells" in r.err and "NameError" in server.requests[7].messages[-1]["content"], r
+    os.unlink(path)
+    r = sandpiper.run("-c", "--no-save", "--replay-cells", "and now?")
+    assert "pieces failed this time (number 1: FileNotFoundError" in r.err and "Missing: data.csv" in r.err, r
+    assert listed(sandpiper)[0]["questions"] == 3
+
+
+def test_a_crash_bounds_the_replay(sandpiper, serve):
+    serve(sandpiper, [code("a = 1"), code("import os\nos.kill(os.getpid(), 9)"), code("b = 2"), text("Done."), code("print(a, b)"), text("12")])
+    sandpiper.run("--no-snapshots", "go")
+    r = sandpiper.run("-c", "--replay-cells", "what is left?")
+    assert r.code == 0 and "(1 piece)" in r.err and "NameError: name 'a'" in r.err, r
+
+
+def test_a_named_sandbox_still_has_its_variables(sandpiper, serve):
+    server = serve(sandpiper, [code("z = 5"), text("Set."), code("print(z)"), text("5")])
+    sandpiper.run("--sandbox-name", "kept", "set it")
+    r = sandpiper.run("-c", "what is z?")
+    assert r.code == 0 and "gone" not in r.err and "ran again" not in r.err and server.requests[3].messages[-1]["content"].startswith("5"), r
+    assert sandpiper.run("rm", "kept").code == 0

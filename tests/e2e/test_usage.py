@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from chat_keys import leave, start
 from conftest import BIN
 
 
@@ -20,6 +21,30 @@ def refused(r, *pieces, lines=2):
 def test_version(bare):
     r = bare.run("--version")
     assert r.code == 0 and r.out.startswith("sandpiper ") and r.err == "", r
+
+
+def test_words_of_the_shell(bare):
+    """Words that people try are commands, and no request is made for them or for a slip of one (there is no service here)."""
+    assert bare.run("version").out == bare.run("--version").out
+    assert bare.run("help").out == bare.run("--help").out
+    refused(bare.run("chat"), "a chat needs a terminal", 'sandpiper "QUESTION"')
+    refused(bare.run("chat", "--json"), "has no --json")
+    refused(bare.run("chat", "now"), "chat takes no arguments")
+    refused(bare.run("sesions"), "did you mean sessions?", "-p")
+    refused(bare.run("models", "--interactive"), "A chat needs no option")
+
+
+def test_chat_is_a_word(bare, serve):
+    serve(bare, [])
+    leave(start(bare, "chat"))
+
+
+def test_variables_that_nobody_reads(bare):
+    r = bare.run("config", env={"SANDPIPER_MODLE": "x", "SANDPIPER_\x1b[2JX": "1", "SANDPIPER_TEST_X": "1", "SANDPIPER_TIMEOUT": "9"})
+    assert r.code == 0 and r.err.count("nothing reads the variable") == 2 and "\x1b" not in r.err, r
+    assert "SANDPIPER_MODLE; did you mean SANDPIPER_MODEL?" in r.err, r
+    bare.configure("providers:\n  mine:\n    base_url: https://example.org/v1\n    key_variable: SANDPIPER_MYKEY\n")
+    assert "nothing reads" not in bare.run("config", env={"SANDPIPER_MYKEY": "x"}).err
 
 
 def test_help_names_every_exit_code(bare):

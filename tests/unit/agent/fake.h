@@ -69,13 +69,14 @@ static struct fake {
     char *blocks_ok;
     struct buf examples; /* the examples of each request, "[...]" */
     int context, learns;
+    struct price price;
     bool no_sandbox, failed_behind, output_answers;
     int repair_tokens;
     const char *packages;
     const char *earlier; /* what earlier programs left in the sandbox */
     char *put_name, *put_data;
     size_t put_len;
-    const char *profile;
+    const char *profile, *rows;
     struct buf last_output;
     struct error err;
     int64_t deadline;
@@ -221,6 +222,12 @@ void llm_reply_release(struct llm_reply *r)
     }
     free(r->calls);
     memset(r, 0, sizeof *r);
+}
+
+const struct price *llm_price(const struct llm *m)
+{
+    (void)m;
+    return &fake.price;
 }
 
 int llm_context(const struct llm *m)
@@ -376,13 +383,14 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
     return (int64_t)fake.put_len;
 }
 
-int sandbox_profile(struct sandbox *s, const char *name, struct buf *out, struct error *err)
+int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *out, struct error *err)
 {
     (void)s;
     (void)name;
     if (!fake.profile)
         return error_set(err, ERROR_PROTOCOL, 0, "the helper ended");
     buf_addstr(out, fake.profile);
+    buf_addstr(out, rows && fake.rows ? fake.rows : "");
     return 0;
 }
 

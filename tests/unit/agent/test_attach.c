@@ -97,7 +97,8 @@ static void test_small_text_is_shown_whole(void **state)
     (void)state;
     session_begin(&s);
     fake_script(yes, 1, NULL, 0);
-    fake.profile = "pd.read_csv(x)\n2 rows, columns: a, b\nfirst 2 rows:\n1,2";
+    fake.profile = "pd.read_csv(x)\n2 rows, columns: a, b";
+    fake.rows = "\nfirst 2 rows:\n1,2";
     assert_int_equal(attach(&s, "stdin", "a,b\n1,2\n3,4\n"), 0);
     assert_string_equal(fake.put_name, "stdin.csv");
     assert_string_equal(fake.put_data, "a,b\n1,2\n3,4\n");

@@ -81,6 +81,9 @@ static void words(void **state)
         {"-p|doctr", COMMAND_ASK, NULL, false},
         {"--|doctr", COMMAND_ASK, "doctr", false},
         {"docs", COMMAND_ASK, "docs", false},
+        {"what", COMMAND_ASK, "what", false}, /* one letter from chat */
+        {"chat", COMMAND_CHAT, NULL, false},
+        {"--|version", COMMAND_ASK, "version", false},
     };
 
     (void)state;
@@ -162,6 +165,13 @@ static void mistakes(void **state)
         {"--older|30d|x", "sandpiper sessions\" only"},
         {"exec|--continue", "exec has no option --continue"},
         {"sesions", "did you mean sessions"},
+        {"sesion", "did you mean sessions"},
+        {"versoin", "did you mean version"},
+        {"Help", "did you mean help"},
+        {"chat|x", "chat takes no arguments"},
+        {"chat|-p|x", "chat takes no question"},
+        {"version|of python", "version takes no arguments"},
+        {"--interactive", "A chat needs no option: sandpiper"},
         {"--code=x|why?", "\"sandpiper exec\" only"},
         {"exec|-c", "-c needs an argument"},
         {"exec|--stdin|script|x.py", "for questions"},

@@ -265,13 +265,12 @@ static void test_runtime(void **state)
     assert_int_equal(
         p.engine->explain(&p, "docker: Error response from daemon: Unknown runtime specified runsc.", &err),
         FAULT_ABSENT);
-    assert_non_null(
-        strstr(message_of(&err), "docker: unknown runtime runsc\ninstall gVisor (sudo runsc install"));
+    assert_non_null(strstr(message_of(&err), "unknown runtime runsc\ninstall gVisor (sudo runsc install"));
     p.engine = &engine_podman;
     assert_int_equal(
         p.engine->explain(&p, "Error: default OCI runtime \"runsc\" not found: invalid argument", &err),
         FAULT_ABSENT);
-    assert_non_null(strstr(message_of(&err), "podman: unknown runtime runsc\n"));
+    assert_non_null(strstr(message_of(&err), "unknown runtime runsc\n"));
 }
 
 static void test_without_control_groups(void **state)
@@ -429,8 +428,8 @@ static void test_explanations(void **state)
     (void)state;
     static const struct saying sayings[] = {
         {&engine_docker, "docker: Error response from daemon: No such image: img:1.",
-         "docker: image img:1 is missing", "pull it (docker pull img:1), or check --image", FAULT_ABSENT},
-        {&engine_podman, "Error: img:1: image not known", "podman: image img:1 is missing",
+         "image img:1 is missing", "pull it (docker pull img:1), or check --image", FAULT_ABSENT},
+        {&engine_podman, "Error: img:1: image not known", "image img:1 is missing",
          "pull it (podman pull img:1), or check --image", FAULT_ABSENT},
         {&engine_docker,
          "permission denied while trying to connect to the Docker daemon socket at "
@@ -451,7 +450,7 @@ static void test_explanations(void **state)
          "hybrid mode", "podman run", FAULT_RUNTIME},
         {&engine_docker, "exec: \"python3\": executable file not found in $PATH: unknown.", "has no python3",
          "--image", FAULT_OTHER},
-        {&engine_docker, "something new", "docker: something new", "docker run", FAULT_OTHER},
+        {&engine_docker, "something new", "something new", "docker run", FAULT_OTHER},
         {&engine_bwrap,
          "bwrap: No permissions to create new namespace, likely because the kernel does not allow it",
          "user namespace", "", FAULT_OTHER},

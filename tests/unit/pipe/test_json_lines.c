@@ -151,13 +151,19 @@ static void test_fields(void **state)
     e.done.answer = "it failed";
     e.done.input = -1;
     e.done.output = 7;
+    e.done.cached = 5;
+    e.done.thinking = -1;
+    e.done.cost = -1;
     e.done.seconds = 1.5;
     assert_int_equal(json_lines_event(l.j, &e), 0);
     assert_string_equal(text_of(&l), "{\"type\":\"done\",\"v\":1,\"question\":1,\"status\":\"code_failed\","
                                      "\"exit_code\":4,\"answer\":\"it failed\","
                                      "\"error\":null,\"reasoning\":null,\"last_output\":null,\"usage\":{"
-                                     "\"input_tokens\":null,\"output_tokens\":7,\"estimated\":false,"
-                                     "\"requests\":0,\"cells\":0,\"seconds\":1.5}}\n");
+                                     "\"input_tokens\":null,\"cached_tokens\":5,\"output_tokens\":7,"
+                                     "\"reasoning_tokens\":null,\"estimated\":false,\"cost\":null,"
+                                     "\"requests\":0,\"cells\":0,\"seconds\":1.5},"
+                                     "\"computed\":{\"runs\":0,\"failed\":0,\"seconds\":0,"
+                                     "\"memory_only\":false,\"unsupported\":[]}}\n");
     close_lines(&l);
     open_lines(&l, false);
     finish(&l);

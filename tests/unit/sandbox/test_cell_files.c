@@ -182,10 +182,10 @@ static void test_profile_and_reset(void **state)
     close(fd[1]);
     assert_int_equal(sandbox_put(box, "p.csv", fd[0], &err), 23);
     close(fd[0]);
-    if (sandbox_profile(box, "p.csv", &text, &err) < 0)
+    if (sandbox_profile(box, "p.csv", true, &text, &err) < 0)
         fail_msg("%s", err.text);
     has(text.data, "name");
-    assert_int_equal(sandbox_profile(box, "nonesuch.csv", &text, &err), -1);
+    assert_int_equal(sandbox_profile(box, "nonesuch.csv", true, &text, &err), -1);
     /* not the sandbox: the question goes on without a profile */
     assert_int_equal(err.kind, ERROR_SYSTEM);
     want("a", CELL_OK);

@@ -589,10 +589,22 @@ static void test_long_paths_stand_alone(void **state)
         .file = {.cell = 1, .name = "a.png", .path = "/home/somebody/with/a/long/name/a.png", .size = 2000}};
 
     (void)state;
+    setenv("TERM", "linux", 1);
+    setenv("HOME", "/home/somebody/", 1);
     screen_init(&c, (struct show_options){.terminal = true, .width = 30});
     show_event(c.show, &e);
-    assert_string_equal(screen_read(&c), "saved: /home/somebody/with/a/long/name/a.png (2.0 kB)\n");
+    assert_string_equal(screen_read(&c), "saved: ~/with/a/long/name/a.png\n");
     screen_release(&c);
+    setenv("TERM", "xterm", 1);
+    screen_init(&c, (struct show_options){.terminal = true, .width = 60});
+    e.file.path = "/home/somebody2/\x1b[2Jb c.png";
+    show_event(c.show, &e);
+    const char *seen = screen_read(&c), *link = strstr(seen, "/home");
+    assert_true(link && strstr(seen, "saved: \033]8;;file://") == seen);
+    assert_string_equal(
+        link, "/home/somebody2/%1B%5B2Jb%20c.png\033\\/home/somebody2/b c.png\033]8;;\033\\ (2.0 kB)\n");
+    screen_release(&c);
+    e.file.path = "/home/somebody/with/a/long/name/a.png";
     /* no terminal: one line, always the same */
     screen_init(&c, (struct show_options){.width = 30});
     show_event(c.show, &e);

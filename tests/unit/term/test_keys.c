@@ -108,6 +108,46 @@ static void test_a_paste_without_marks(void **state)
     keys_release(&k);
 }
 
+/* A terminal's replies, asked for or not, are nothing that was typed; the keys that look like them are. */
+static void test_replies(void **state)
+{
+    (void)state;
+    check("\033[?62;4c", "");
+    check("a\033]11;rgb:0000/0000/0000\033\\b\033]11;rgb:0/0/0\ac", "abc");
+    check("x\033_Gi=31;OK\033\\\033P>|iTerm2 3.5\033\\\033[6;20;10ty", "xy");
+    check("\033[6;5~\033[6~\033[6;5", "\033[6;5~\033[6~");
+    check("\033_\033P\033]", "\033_\033P\033]");
+    check("\033[2\033[?1;2c00~", "\033[200~");
+    check("\033]11;rgb:00\033[A", "\033[A");
+    check("\033[200~a\033[?62cb\033[201~c", "<ab>c");
+    check("d\033]11;rgb:00", "d"); /* the rest never came */
+}
+
+static void note(void *ctx, const char *reply, size_t len)
+{
+    buf_add(ctx, reply, len);
+    buf_addch(ctx, '|');
+}
+
+static void test_replies_are_handed_on_at_once(void **state)
+{
+    struct buf heard = BUF_INIT(0), out = BUF_INIT(0);
+    struct keys k;
+
+    (void)state;
+    keys_init(&k);
+    k.reply = note;
+    k.ctx = &heard;
+    keys_feed(&k, "typed\033[?6", 9, 0);
+    keys_feed(&k, "2c ahead\033P>|x\033\\", 15, 0);
+    assert_string_equal(buf_str(&heard), "\033[?62c|\033P>|x\033\\|");
+    take_all(&k, 0, &out);
+    assert_string_equal(buf_str(&out), "typed ahead");
+    buf_release(&heard);
+    buf_release(&out);
+    keys_release(&k);
+}
+
 static void test_a_paste_without_end(void **state)
 {
     struct buf out = BUF_INIT(0);
@@ -158,6 +198,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_replies),
+        cmocka_unit_test(test_replies_are_handed_on_at_once),
         cmocka_unit_test(test_a_paste_without_end),
         cmocka_unit_test(test_a_paste_too_long),
         cmocka_unit_test(test_a_paste_without_marks),

@@ -1,0 +1,33 @@
+/* computed.c - where an answer comes from: the runs of its question, and which of its numbers no run, nor
+ * anything else that the model was given, can account for. */
+#include "agent/private.h"
+
+/* All that the model was given in this conversation, and its own code: a number that code begins with was not
+ * computed, but can be seen there. */
+static void add_sources(const struct agent *a, struct provenance *p, bool *ran)
+{
+    for (size_t i = 0; i < a->c->n; i++) {
+        const struct turn *t = &a->c->v[i];
+
+        if (t->role != TURN_ASSISTANT)
+            provenance_source(p, t->text);
+        for (size_t k = 0; k < t->n_calls; k++)
+            provenance_source(p, t->calls[k].arguments);
+        *ran |= t->role == TURN_RESULT && t->result == RESULT_OK;
+    }
+}
+
+void computed_make(const struct agent *a, const struct question *q, struct provenance *p,
+                   struct computed *out)
+{
+    bool ran = false;
+
+    *out = (struct computed){.runs = q->cells, .failed = q->failed, .seconds = q->run_seconds};
+    if (text_blank(q->answer))
+        return;
+    add_sources(a, p, &ran);
+    provenance_check(p, q->answer);
+    out->memory_only = !q->cells && !ran && !a->data;
+    out->unsupported = (const char *const *)p->unsupported.v;
+    out->n_unsupported = p->unsupported.n;
+}

@@ -1,0 +1,28 @@
+/* provenance.h - which numbers of an answer come from nowhere: from no output of code, not from the question,
+ * its data or the code. Pure; texts are untrusted.
+ */
+#ifndef AGENT_PROVENANCE_H
+#define AGENT_PROVENANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/argv.h"
+
+#define PROVENANCE_MAX 20 /* numbers that are reported */
+
+struct provenance {
+    double *source;
+    size_t n, alloc;
+    bool full, sorted;       /* full: too many numbers to judge by */
+    struct argv unsupported; /* as they stand in the answer, each once */
+};
+
+void provenance_init(struct provenance *p);
+void provenance_release(struct provenance *p);
+/* A text that numbers may come from. */
+void provenance_source(struct provenance *p, const char *text);
+/* Fills in unsupported. */
+void provenance_check(struct provenance *p, const char *answer);
+
+#endif

@@ -1,0 +1,159 @@
+/* saved_chat.c - what the chat's commands on sessions do. While a session is saved its database is open
+ * already, and it must not be opened a second time: closing any descriptor of a file drops its locks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "chat/conversation.h"
+#include "main/command.h"
+#include "store/db.h"
+#include "store/sessions.h"
+#include "store/store.h"
+#include "term/term.h"
+
+#define LISTED 20
+
+struct opened {
+    struct db *db, *own; /* own: to be closed */
+};
+
+static void close_own(struct opened *o)
+{
+    db_close(o->own);
+}
+
+/* db NULL: there is none yet, or with err it cannot be opened. */
+static struct opened open_sessions(const struct saved *s, struct error *err)
+{
+    autofree char *place = saved_place();
+    struct opened o = {.db = s->store ? store_db(s->store) : NULL};
+
+    if (!o.db && place)
+        o.db = o.own = db_open(place, false, err);
+    if (err->code == ENOENT)
+        *err = (struct error){0};
+    return o;
+}
+
+static int list(void *ctx, const char *words, struct buf *out, struct error *err)
+{
+    struct opened o autorelease(close_own) = open_sessions(ctx, err);
+
+    return err->kind != ERROR_NONE ? -1 : sessions_table(o.db, words, LISTED, out, err);
+}
+
+static void keep_id(void *ctx, const struct session_row *row)
+{
+    struct config *c = ctx;
+
+    c->resume = config_keep(c, row->id);
+}
+
+static int go_to(void *ctx, const char *id, struct error *err)
+{
+    struct saved *s = ctx;
+    struct config *c = s->config;
+    struct opened o autorelease(close_own) = open_sessions(s, err);
+
+    if (err->kind != ERROR_NONE)
+        return -1;
+    if (!o.db)
+        return error_set(err, ERROR_USAGE, 0, "no saved sessions yet");
+    if (session_row(o.db, id, keep_id, c, err) < 0)
+        return -1;
+    if (strcmp(c->resume, s->session->id) == 0)
+        return error_set(err, ERROR_USAGE, 0, "this is that session");
+    c->go_on = false;
+    c->again = true;
+    argv_release(&c->add);
+    if (s->named)
+        c->sandbox_name = NULL;
+    return 0;
+}
+
+/* The database with this session in it. */
+static struct db *own_db(const struct saved *s, struct error *err)
+{
+    struct db *db = s->store ? store_db(s->store) : NULL;
+
+    if (!db)
+        error_set(err, ERROR_USAGE, 0,
+                  s->store ? "nothing is saved yet: no question was asked" : "this session is not saved");
+    return db;
+}
+
+static int rename_session(void *ctx, const char *title, struct error *err)
+{
+    struct saved *s = ctx;
+
+    if (!own_db(s, err))
+        return -1;
+    store_rename(s->store, title);
+    return 0;
+}
+
+static bool is_format(const char *word)
+{
+    static const char *const formats[] = {"md", "json", "py", "ipynb"};
+
+    for (size_t i = 0; i < countof(formats); i++)
+        if (strcmp(word, formats[i]) == 0)
+            return true;
+    return false;
+}
+
+static int write_new(const char *path, const struct buf *text, struct error *err)
+{
+    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+
+    if (fd < 0 && errno == EEXIST)
+        return error_set(err, ERROR_USAGE, 0, "%.200s exists already; name another file", path);
+    return fd < 0 || fd_write_all(fd, buf_str(text), text->len) < 0 ? error_errno(err, "%.200s", path) : 0;
+}
+
+static int export_session(void *ctx, const char *argument, struct buf *path, struct error *err)
+{
+    const struct saved *s = ctx;
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+    size_t n = strcspn(argument, " \t");
+    autofree char *format = xmemdup0(argument, n);
+    const char *file = argument + n + strspn(argument + n, " \t"), *dot;
+    struct db *db = own_db(s, err);
+
+    if (!db)
+        return -1;
+    if (!is_format(format)) { /* it is the file */
+        file = argument;
+        dot = strrchr(file, '.');
+        free(format);
+        format = xstrdup(dot && is_format(dot + 1) ? dot + 1 : "md");
+    }
+    if (*file)
+        buf_addstr(path, file);
+    else
+        buf_addf(path, "sandpiper-%s.%s", session_short(s->session->id), format);
+    if (session_export(db, s->session->id, format, &text, err) < 0)
+        return -1;
+    return write_new(buf_str(path), &text, err);
+}
+
+static int undo(void *ctx, struct error *err)
+{
+    struct saved *s = ctx;
+
+    if (!conversation_undo(s->conversation))
+        return error_set(err, ERROR_USAGE, 0, "nothing to undo: there is no question");
+    if (s->store)
+        store_undone(s->store);
+    return 0;
+}
+
+void saved_chat(struct saved *s, struct term_sessions *out)
+{
+    *out = (struct term_sessions){list, go_to, rename_session, export_session, undo, s};
+}

@@ -1,0 +1,124 @@
+/* saved_replay.c - brings the variables of a session back: puts its files into the sandbox and runs its code
+ * again. What the code prints is not shown, and files that it makes as before are not written again. */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "main/command.h"
+#include "sandbox/sandbox.h"
+#include "store/store.h"
+
+struct replay {
+    size_t ran, failed, first_failed;
+    char *why;           /* the first of them, one line */
+    struct argv missing; /* files */
+};
+
+static int put_file(const struct again_file *f, struct sandbox *sandbox, struct replay *r, struct error *err)
+{
+    struct error why = {0};
+    autoclose int fd = *f->path ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+
+    if (fd >= 0 && sandbox_put(sandbox, f->name, fd, &why) >= 0)
+        return 0;
+    argv_push(&r->missing, f->name);
+    if (why.kind != ERROR_CANCELLED && why.kind != ERROR_SANDBOX)
+        return 0;
+    *err = why;
+    return -1;
+}
+
+static int run_cell(const struct again_cell *c, struct sandbox *sandbox, struct replay *r, struct error *err)
+{
+    struct cell_result result = {0};
+    int status = sandbox_run(sandbox, c->code, strlen(c->code), NULL, &result, err);
+
+    r->ran++;
+    if (status == 0 && result.status == CELL_INTERRUPTED)
+        status = error_set(err, ERROR_CANCELLED, 0, "interrupted");
+    /* what failed then may fail again; what it had done before that it has done again */
+    if (status == 0 && c->worked && !cell_succeeded(&result)) {
+        autofree char *what = cell_what(&result);
+
+        if (!r->failed++) {
+            r->first_failed = r->ran;
+            r->why = xstrdup(result.exception ? result.exception : what ? what : "it failed");
+        }
+    }
+    cell_result_release(&result);
+    return status;
+}
+
+static char *joined(const struct argv *names)
+{
+    struct buf b = BUF_INIT(1000);
+
+    for (size_t i = 0; i < names->n; i++)
+        buf_addf(&b, "%s%s", i ? ", " : "", names->v[i]);
+    return buf_steal(&b, NULL);
+}
+
+static char *tell(const struct replay *r, size_t cells, bool stopped, char **model)
+{
+    autofree char *names = joined(&r->missing);
+    autofree char *files = r->missing.n ? xasprintf(" Missing: %s.", names) : xstrdup("");
+
+    if (stopped) {
+        *model = xasprintf("[This conversation continues in a new interpreter. Its code was run again, but "
+                           "stopped after %zu of %zu pieces: later variables are missing.]",
+                           r->ran ? r->ran - 1 : 0, cells);
+        return xasprintf("Stopped: %zu of %zu pieces of its code ran again; later variables are missing.",
+                         r->ran ? r->ran - 1 : 0, cells);
+    }
+    if (!r->failed && !r->missing.n) {
+        *model = xstrdup(
+            "[This conversation continues in a new interpreter, in which its code was run again: "
+            "the variables are there.]");
+        return xasprintf("Its code ran again (%zu piece%s): the variables are back.", cells,
+                         cells == 1 ? "" : "s");
+    }
+    *model = xasprintf(
+        "[This conversation continues in a new interpreter, in which its code was run again. %zu "
+        "of %zu pieces failed this time%s%s: variables may be missing.%s]",
+        r->failed, cells, r->why ? ", first with " : "", r->why ? r->why : "", files);
+    return r->failed
+               ? xasprintf("Its code ran again, but %zu of %zu pieces failed this time (number %zu: %s).%s",
+                           r->failed, cells, r->first_failed, r->why, files)
+               : xasprintf("Its code ran again.%s", files);
+}
+
+char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err)
+{
+    struct store_again again;
+    struct replay r = {.missing = ARGV_INIT};
+    int status = 0;
+    char *line = NULL;
+
+    store_again(s->store, &again);
+    loop_arm(s->loop);
+    autofree char *doing = xasprintf("Running its code again (%zu piece%s)...", again.n_cells,
+                                     again.n_cells == 1 ? "" : "s");
+    s->notice(s->ctx, NOTICE_INFO, doing);
+    for (size_t i = 0; i < again.n_files && status == 0; i++) {
+        if (again.files[i].put)
+            status = put_file(&again.files[i], sandbox, &r, err);
+        if (!again.files[i].added)
+            sandbox_delivered(sandbox, again.files[i].name, again.files[i].path);
+    }
+    for (size_t i = 0; i < again.n_cells && status == 0; i++)
+        status = run_cell(&again.cells[i], sandbox, &r, err);
+    bool stopped = status < 0 && err->kind == ERROR_CANCELLED && !loop_fatal(s->loop);
+    if (status == 0 || stopped)
+        line = tell(&r, again.n_cells, stopped, model);
+    if (stopped) {
+        *err = (struct error){0};
+        loop_arm(s->loop);
+    }
+    free(r.why);
+    argv_release(&r.missing);
+    store_again_release(&again);
+    return line;
+}

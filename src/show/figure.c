@@ -1,0 +1,151 @@
+/* figure.c - see figure.h. */
+#include "show/figure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "show/chafa_load.h"
+
+#define DRAWN_MAX (16u << 20) /* bytes of one figure; base64 of the largest RGBA is 10 MB */
+
+/* A block's cell is taken as 8 x 16 pixels: enough for what its symbols can show. For sixel a cell that is
+ * too small makes a smaller figure, and one that is too large would make it higher than it may be. */
+static const struct way {
+    ChafaPixelMode mode;
+    int cell_width, cell_height; /* where the terminal does not tell */
+    bool grows;                  /* a small image is drawn larger, so that it can be seen at all */
+} ways[] = {
+    [GRAPHICS_BLOCKS] = {CHAFA_PIXEL_MODE_SYMBOLS, 8, 16, true},
+    [GRAPHICS_SIXEL] = {CHAFA_PIXEL_MODE_SIXELS, 6, 12, false},
+    [GRAPHICS_ITERM2] = {CHAFA_PIXEL_MODE_ITERM2, 8, 16, false},
+    [GRAPHICS_KITTY] = {CHAFA_PIXEL_MODE_KITTY, 8, 16, false},
+};
+
+struct fit { /* of a figure on the screen */
+    enum graphics_way way;
+    int cell_width, cell_height;
+    int columns, rows; /* at most */
+};
+
+int figure_load(struct error *err)
+{
+    return chafa_load(err) ? 0 : -1;
+}
+
+int figure_colours(bool colour)
+{
+    const char *deep = getenv("COLORTERM"), *term = getenv("TERM");
+
+    if (!colour)
+        return 0;
+    if ((deep && (!strcmp(deep, "truecolor") || !strcmp(deep, "24bit"))) || (term && strstr(term, "direct")))
+        return 1 << 24;
+    return term && strstr(term, "256") ? 256 : 16;
+}
+
+static struct fit fit_of(const struct figure_screen *s)
+{
+    struct fit f = {.way = graphics_way(s->graphics), .columns = s->columns, .rows = s->rows * 2 / 3};
+
+    f.cell_width = ways[f.way].cell_width;
+    f.cell_height = ways[f.way].cell_height;
+    if (f.way != GRAPHICS_BLOCKS && s->graphics->cell_width) {
+        f.cell_width = s->graphics->cell_width;
+        f.cell_height = s->graphics->cell_height;
+    } else if (f.way != GRAPHICS_BLOCKS && s->pixel_width >= 2 * s->columns
+               && s->pixel_height >= 4 * s->rows) {
+        f.cell_width = s->pixel_width / s->columns;
+        f.cell_height = s->pixel_height / s->rows;
+    }
+    if (f.rows > FIGURE_ROWS)
+        f.rows = FIGURE_ROWS;
+    return f;
+}
+
+bool figure_ask(const struct figure_screen *s, struct pixels_ask *ask)
+{
+    struct fit f = fit_of(s);
+    int32_t background = s->graphics->background;
+
+    if (f.columns < 8 || f.rows < 4)
+        return false;
+    unsigned width = (unsigned)(f.columns * f.cell_width), height = (unsigned)(f.rows * f.cell_height);
+    ask->width = width < PIXELS_WIDTH_MAX ? width : PIXELS_WIDTH_MAX;
+    ask->height = height < PIXELS_HEIGHT_MAX ? height : PIXELS_HEIGHT_MAX;
+    ask->background = background < 0 ? 0xffffff : (uint32_t)background;
+    return true;
+}
+
+/* The cells that the image takes: as many as it has pixels for, or fewer to fit, in its own shape. */
+static void shrink(struct fit *f, const struct pixels *p)
+{
+    double columns = (double)p->width / f->cell_width, rows = (double)p->height / f->cell_height;
+    double x = f->columns / columns, y = f->rows / rows, scale = x < y ? x : y;
+
+    if (scale > 1 && !ways[f->way].grows)
+        scale = 1;
+    int wide = (int)(columns * scale + 0.5), high = (int)(rows * scale + 0.5);
+    f->columns = wide < 1 ? 1 : wide < f->columns ? wide : f->columns;
+    f->rows = high < 1 ? 1 : high < f->rows ? high : f->rows;
+}
+
+static ChafaCanvasMode mode_of(int colours)
+{
+    return colours > 256  ? CHAFA_CANVAS_MODE_TRUECOLOR
+           : colours > 16 ? CHAFA_CANVAS_MODE_INDEXED_240 /* the first 16 are the user's own to choose */
+           : colours > 0  ? CHAFA_CANVAS_MODE_INDEXED_16
+                          : CHAFA_CANVAS_MODE_FGBG;
+}
+
+static ChafaCanvasConfig *config_of(const struct chafa_api *c, const struct figure_screen *s,
+                                    const struct fit *f)
+{
+    ChafaCanvasConfig *config = c->canvas_config_new();
+    ChafaSymbolMap *symbols = c->symbol_map_new();
+    guint32 background = s->graphics->background < 0 ? 0 : (guint32)s->graphics->background;
+
+    c->symbol_map_add_by_tags(symbols,
+                              CHAFA_SYMBOL_TAG_SPACE | CHAFA_SYMBOL_TAG_BLOCK | CHAFA_SYMBOL_TAG_BORDER);
+    c->canvas_config_set_symbol_map(config, symbols);
+    c->symbol_map_unref(symbols);
+    c->canvas_config_set_geometry(config, f->columns, f->rows);
+    c->canvas_config_set_cell_geometry(config, f->cell_width, f->cell_height);
+    c->canvas_config_set_canvas_mode(config, f->way == GRAPHICS_BLOCKS ? mode_of(s->colours)
+                                                                       : CHAFA_CANVAS_MODE_TRUECOLOR);
+    c->canvas_config_set_pixel_mode(config, ways[f->way].mode);
+    /* a line of one pixel keeps its colour; an average would be pale */
+    c->canvas_config_set_color_extractor(config, CHAFA_COLOR_EXTRACTOR_MEDIAN);
+    c->canvas_config_set_bg_color(config, background);
+    c->canvas_config_set_fg_color(config,
+                                  graphics_dark(s->graphics) || s->graphics->background < 0 ? 0xffffff : 0);
+    return config;
+}
+
+int figure_draw(const struct figure_screen *s, const struct pixels *p, struct buf *out, struct error *err)
+{
+    const struct chafa_api *c = chafa_load(err);
+    struct fit f = fit_of(s);
+
+    if (!c)
+        return -1;
+    shrink(&f, p);
+    ChafaCanvasConfig *config = config_of(c, s, &f);
+    ChafaCanvas *canvas = c->canvas_new(config);
+    ChafaTermInfo *term = c->term_db_get_fallback_info(c->term_db_get_default());
+    c->canvas_draw_all_pixels(canvas, CHAFA_PIXEL_RGB8, p->rgb, (gint)p->width, (gint)p->height,
+                              (gint)p->width * 3);
+    GString *drawn = c->canvas_print(canvas, term);
+    bool fits = drawn->len < DRAWN_MAX;
+    if (fits) {
+        buf_add(out, drawn->str, drawn->len);
+        buf_addch(out, '\n');
+    }
+    c->string_free(drawn, TRUE);
+    c->term_info_unref(term);
+    c->canvas_unref(canvas);
+    c->canvas_config_unref(config);
+    return fits ? 0 : error_set(err, ERROR_SYSTEM, 0, "the figure is too large for the terminal");
+}

@@ -1,0 +1,32 @@
+/* figure.h - draws a decoded image for a terminal: by its graphics (kitty, iTerm2, sixel) or in Unicode
+ * blocks, which libchafa makes. Inside src/show.
+ */
+#ifndef SHOW_FIGURE_H
+#define SHOW_FIGURE_H
+
+#include <stdbool.h>
+
+#include "chat/pixels.h"
+#include "show/graphics.h"
+
+#define FIGURE_ROWS 24 /* a figure is at most this high, and two thirds of the screen */
+
+struct buf;
+struct error;
+
+struct figure_screen {
+    const struct graphics *graphics;
+    int columns, rows;             /* of the screen */
+    int pixel_width, pixel_height; /* of the screen; 0: not known */
+    int colours;                   /* 0 (none may be used), 16, 256, or 1 << 24 */
+};
+
+int figure_load(struct error *err); /* Can figures be drawn at all? -1: libchafa is missing. */
+/* How many colours the terminal has, by its environment; colour: whether any may be used. */
+int figure_colours(bool colour);
+/* What to ask the decoder for. False: there is no room for a figure. */
+bool figure_ask(const struct figure_screen *s, struct pixels_ask *ask);
+/* Append the figure: whole lines of at most s->columns columns, with a newline at the end. */
+int figure_draw(const struct figure_screen *s, const struct pixels *p, struct buf *out, struct error *err);
+
+#endif

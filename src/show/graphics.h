@@ -1,0 +1,51 @@
+/* graphics.h - what the terminal has said of itself: graphics, background, the size of a cell. Which bytes
+ * ask it, how long a reply is, what a reply means, and which way of drawing follows.
+ *
+ * A terminal answers when it likes, in the stream that the user types into. So whoever reads that stream
+ * takes replies out of it (term/keys.c), however late they come.
+ */
+#ifndef SHOW_GRAPHICS_H
+#define SHOW_GRAPHICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+struct loop;
+
+enum graphics_way { GRAPHICS_BLOCKS, GRAPHICS_SIXEL, GRAPHICS_ITERM2, GRAPHICS_KITTY };
+
+struct graphics {
+    bool asked;
+    bool answered; /* the reply to the last query has come: nothing follows it */
+    bool kitty, sixel, iterm2;
+    int cell_width, cell_height; /* pixels; 0: not known */
+    int32_t background;          /* 0xRRGGBB; -1: not known */
+};
+
+/* What the environment tells: COLORFGBG, TERM_PROGRAM. */
+void graphics_init(struct graphics *g);
+/* Append what asks the terminal; nothing where TERM names one that would print it or cannot draw. */
+void graphics_query(struct graphics *g, struct buf *out);
+
+#define REPLY_MAX 4096 /* bytes; what is longer is dropped, but is no reply */
+
+enum { REPLY_NONE = 0, REPLY_MAYBE = -1, REPLY_BEGUN = -2 };
+/* Does s begin with a terminal's reply? Its length; REPLY_NONE; MAYBE: so far it could also be a key; BEGUN:
+ * it can be nothing else, and its end is missing. */
+int reply_length(const char *s, size_t len);
+/* Take what a whole reply says. */
+void graphics_reply(struct graphics *g, const char *reply, size_t len);
+
+/* Ask the controlling terminal, once, and wait at most GRAPHICS_MS for its replies: for who does not read
+ * what is typed. What is typed in that time is lost. */
+void graphics_ask(struct graphics *g, struct loop *loop);
+#define GRAPHICS_MS 150
+/* Before the program ends: wait for replies that are still to come, a second after the query at most. */
+void graphics_ask_end(struct graphics *g, struct loop *loop);
+
+enum graphics_way graphics_way(const struct graphics *g);
+bool graphics_dark(const struct graphics *g); /* a known background that is dark */
+
+#endif

@@ -1,0 +1,62 @@
+/* cmd_saved.c - /sessions, /resume, /rename, /export, /undo: what is saved. */
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "term/private.h"
+
+void obey_sessions(struct term *t, const char *argument)
+{
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+    struct error err = {0};
+
+    if (t->o.sessions.list(t->o.sessions.ctx, argument, &out, &err) < 0)
+        term_say_error(t, &err);
+    else
+        term_print(t, buf_str(&out), out.len);
+}
+
+void obey_resume(struct term *t, const char *argument)
+{
+    struct error err = {0};
+
+    if (!*argument) {
+        obey_sessions(t, "");
+        term_say(t, NOTICE_INFO, "/resume ID continues one of them.");
+    } else if (t->o.sessions.go_to(t->o.sessions.ctx, argument, &err) < 0) {
+        term_say_error(t, &err);
+    } else {
+        t->leaving = true;
+    }
+}
+
+void obey_rename(struct term *t, const char *argument)
+{
+    struct error err = {0};
+
+    if (t->o.sessions.rename(t->o.sessions.ctx, argument, &err) < 0)
+        term_say_error(t, &err);
+    else
+        term_sayf(t, NOTICE_INFO, "This session is now \"%s\".", argument);
+}
+
+void obey_export(struct term *t, const char *argument)
+{
+    struct buf path autorelease(buf_release) = BUF_INIT(0);
+    struct error err = {0};
+
+    if (t->o.sessions.export(t->o.sessions.ctx, argument, &path, &err) < 0)
+        term_say_error(t, &err);
+    else
+        term_sayf(t, NOTICE_INFO, "saved: %s", buf_str(&path));
+}
+
+void obey_undo(struct term *t, const char *argument)
+{
+    struct error err = {0};
+
+    (void)argument;
+    if (t->o.sessions.undo(t->o.sessions.ctx, &err) < 0)
+        term_say_error(t, &err);
+    else
+        term_say(t, NOTICE_INFO, "The last question was taken back. Variables and files stay.");
+}

@@ -1,0 +1,25 @@
+/* cmd_tokens.c - /tokens: what this session has cost so far, and how full the model's window is. */
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "show/show.h"
+#include "term/private.h"
+
+void obey_tokens(struct term *t, const char *argument)
+{
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+    const struct usage *u = agent_usage(t->agent);
+    char used[32], window[32];
+    int context = agent_context(t->agent);
+
+    (void)argument;
+    usage_text(u, &out);
+    show_count((unsigned long long)agent_conversation_tokens(t->agent), used);
+    buf_addf(&out, "\nThe conversation has about %s tokens", used);
+    if (context > 0) {
+        show_count((unsigned long long)context, window);
+        buf_addf(&out, " of the %s that fit into the model's window", window);
+    }
+    buf_addstr(&out, ".\n");
+    term_print(t, out.data, out.len);
+}

@@ -1,0 +1,88 @@
+"""The chat's commands on saved sessions, in a real pseudo-terminal: /sessions, /resume, /rename, /export, /undo, and -c."""
+import json
+import os
+import re
+
+from chat_keys import PLAIN, ask, leave, start
+from test_sessions import contents, listed, text
+
+
+def code(source):
+    return {"answer": {"calls": [{"name": "execute_python", "arguments": {"code": source}}]}}
+
+
+def test_the_commands(sandpiper, serve):
+    server = serve(sandpiper, [text("Paris."), text("Rome."), text("Madrid."), text("Again.")])
+    sandpiper.run("of France?")
+    p = start(sandpiper, size=(30, 120))
+    p.send("/rename x\r")
+    p.expect("nothing is saved yet")
+    p.expect("> ")
+    p.send("/undo\r")
+    p.expect("nothing to undo")
+    p.expect("> ")
+    ask(p, "of Italy?", "Rome")
+    ask(p, "of Spain?", "Madrid")
+    p.send("/undo\r")
+    p.expect("taken back")
+    p.expect("> ")
+    p.send("/rename capitals of the south\r")
+    p.expect('is now "capitals of the south"')
+    p.expect("> ")
+    p.send("/sessions\r")
+    p.expect("capitals of the south")
+    p.expect("of France")
+    p.expect("> ")
+    p.send("/sessions Paris\r")
+    p.expect("of France")
+    p.expect("> ")
+    for argument, name in (("", "md"), ("ipynb", "ipynb"), ("x.json", "json")):
+        p.send("/export %s\r" % argument)
+        p.expect(r"saved: (\S+)\.%s\r\n" % name)
+        p.expect("> ")
+    p.send("/export x.json\r")
+    p.expect("exists already")
+    p.expect("> ")
+    with open(os.path.join(sandpiper.work, "x.json")) as f:
+        assert [q["text"] for q in json.load(f)["questions"]] == ["of Italy?"]
+    france = [one for one in listed(sandpiper) if one["title"] == "of France?"][0]["id"]
+    p.send("/resume zzz\r")
+    p.expect("no session")
+    p.expect("> ")
+    p.send("/resume %s\r" % france[16:])
+    p.expect(re.escape('Continuing "of France?"'))
+    p.expect("> ")
+    ask(p, "and now?", "Again")
+    leave(p)
+    assert contents(server.requests[-1]) == ["of France?", "Paris.", "and now?"]
+    assert {one["title"]: one["questions"] for one in listed(sandpiper)} == {"of France?": 2, "capitals of the south": 1}
+    assert not [one for one in listed(sandpiper) if one["in_use"]]
+
+
+def test_the_chat_asks_for_the_variables(sandpiper, serve):
+    serve(sandpiper, [code("v = 77"), text("Set."), code("print(v)"), text("77")])
+    sandpiper.run("set v")
+    p = sandpiper.chat("-c", env=PLAIN, size=(30, 120))
+    p.expect(re.escape("again, to have its variables back? [y/N]"))
+    p.send("y\r")
+    p.expect("the variables are back")
+    p.expect("> ")
+    p.send("print it\r")
+    p.expect(re.escape("| 77\r\n"))
+    p.expect("> ")
+    leave(p)
+
+
+def test_without_saving(sandpiper, serve):
+    server = serve(sandpiper, [text("One."), text("Two.")])
+    p = start(sandpiper, "--no-save", size=(30, 120))
+    ask(p, "a?", "One")
+    p.send("/export\r")
+    p.expect("not saved")
+    p.expect("> ")
+    p.send("/undo\r")
+    p.expect("taken back")
+    p.expect("> ")
+    ask(p, "b?", "Two")
+    leave(p)
+    assert contents(server.requests[-1]) == ["b?"] and listed(sandpiper) == []

@@ -1,0 +1,214 @@
+"""test_figures.py - figures in terminals that answer in every way: what is drawn, what is asked, and that no reply is ever taken for something typed."""
+import base64
+import os
+import re
+import time
+
+import pyte
+import pytest
+
+from answering_terminal import (DARK, GARBAGE, ITERM2, KITTY, LIGHT, PLAIN, SILENT, SIXEL, AnsweringTerminal)
+
+PROMPT = "\x1b[?2004h"
+# A file that is an image: its size and colour are known.
+RED = "from PIL import Image\nImage.new('RGB', (%d, %d), (250, 20, 20)).save('%s')"
+PLOT = "import matplotlib.pyplot as plt\nplt.plot([1, 2, 3], [3, 1, 2])\nplt.show()"
+APC = re.compile(rb"\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\")
+DRAWN = re.compile(rb"\x1b_Ga=T|\x1bP[0-9;]*q|\x1b\]1337;File|\xe2\x96|\x1b\[48;|\x1b\[7m|\x1b\[[0-9;]*(4|10)[0-7]m")
+
+
+def script(code, question="plot", answer="Here."):
+    return [{"expect": {"last": {"content": question}}, "answer": {"calls": [{"code": code}]}}, {"answer": {"text": answer}}]
+
+
+def plotted(program, serve, replies, code=RED % (400, 300, "a.png"), **kw):
+    """The bytes from the question to the answer, and the terminal, closed."""
+    serve(program, script(code))
+    t = AnsweringTerminal(program, replies, **kw)
+    t.expect(PROMPT)
+    t.send("plot\r")
+    said = t.expect("Here.")
+    t.expect(PROMPT)
+    assert t.close() == 0
+    return said, t
+
+
+def screen(data, columns):
+    s = pyte.Screen(columns, 400)
+    pyte.ByteStream(s).feed(re.sub(rb"\x1b\][^\x07\x1b]*(\x07|\x1b\\)", b"", data))
+    return [line.rstrip() for line in s.display]
+
+
+def drawn_rows(data, columns):
+    """The rows of the screen that have the figure's red on them."""
+    s = pyte.Screen(columns, 400)
+    pyte.ByteStream(s).feed(re.sub(rb"\x1b\][^\x07\x1b]*(\x07|\x1b\\)", b"", data))
+    return [y for y in range(400) if any("fa1414" in (c.fg, c.bg) for c in s.buffer[y].values())]
+
+
+def test_kitty(sandpiper, serve):
+    said, _ = plotted(sandpiper, serve, KITTY, size=(30, 100))
+    parts = [p for p in APC.findall(said) if b"a=q" not in p[0]]
+    keys = dict(k.split(b"=") for k in parts[0][0].split(b","))
+    assert keys[b"a"] == b"T" and keys[b"f"] == b"32"
+    assert int(keys[b"c"]) == 40 and int(keys[b"r"]) == 15        # 400 x 300 in cells of 10 x 20, as it is
+    assert all(len(p[1]) <= 4096 for p in parts) and parts[-1][0] == b"m=0"
+    pixels = b"".join(base64.b64decode(p[1], validate=True) for p in parts)
+    assert len(pixels) == int(keys[b"s"]) * int(keys[b"v"]) * 4 and pixels[:4] == bytes([250, 20, 20, 255])
+
+
+def test_sixel(sandpiper, serve):
+    said, _ = plotted(sandpiper, serve, SIXEL, code=RED % (1500, 1400, "a.png"), size=(60, 100))
+    found = re.findall(rb'\x1bP[0-9;]*q"1;1;(\d+);(\d+)[^\x1b]*\x1b\\', said)
+    assert len(found) == 1, said[:500]
+    width, height = map(int, found[0])
+    assert width <= 100 * 8 and 23 * 16 <= height <= 24 * 16
+
+
+def test_iterm2(sandpiper, serve):
+    said, _ = plotted(sandpiper, serve, ITERM2, size=(30, 100))
+    found = re.search(rb"\x1b\]1337;File=inline=1;width=(\d+);height=(\d+)[^:]*:([^\x07]*)\x07", said)
+    assert found and int(found[1]) == 40 and int(found[2]) == 15
+    base64.b64decode(found[3], validate=True)
+
+
+@pytest.mark.parametrize("size", [(24, 80), (60, 200), (15, 40), (12, 20)])
+def test_blocks(sandpiper, serve, size):
+    said, _ = plotted(sandpiper, serve, PLAIN, code=RED % (640, 480, "a.png"), size=size, env={"COLORTERM": "truecolor"})
+    rows = drawn_rows(said, size[1])
+    assert 4 <= len(rows) <= min(24, size[0] * 2 // 3)
+    assert rows == list(range(rows[0], rows[0] + len(rows))), "a line was wrapped"
+    if size[0] > 15:
+        assert len(rows) == min(24, size[0] * 2 // 3)
+
+
+@pytest.mark.parametrize("env,have,lack", [
+    ({"COLORTERM": "truecolor"}, rb"\x1b\[[0-9;]*[34]8;2;", None),
+    ({"TERM": "xterm-256color"}, rb"\x1b\[[0-9;]*[34]8;5;", rb"[34]8;2;"),
+    ({"TERM": "xterm"}, rb"\x1b\[[0-9;]*(3[0-7]|4[0-7]|9[0-7]|10[0-7])m", rb"[34]8;[25];"),
+    ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, rb"\xe2\x96", rb"\x1b\[[0-9;]*m")])
+def test_colours(sandpiper, serve, env, have, lack):
+    said, _ = plotted(sandpiper, serve, LIGHT, code=PLOT, env=env)
+    said = said[said.index(b"plt.show()"):]
+    assert re.search(have, said), said[-3000:]
+    assert not lack or not re.search(lack, said), said[-3000:]
+
+
+def test_the_background_reaches_the_figure(sandpiper, serve):
+    """The file itself is made for it."""
+    for replies, expected in ((DARK, (0x1e, 0x1e, 0x2e)), (LIGHT, (255, 255, 255)), (PLAIN, (255, 255, 255))):
+        said, _ = plotted(sandpiper, serve, replies, code=PLOT)
+        path = re.search(rb"saved: \x1b\]8;;file://[^/]*([^\x1b]*)\x1b", said)[1].decode()
+        from PIL import Image
+        with Image.open(path) as image:
+            corner = image.convert("RGB").getpixel((0, 0))
+        assert sum(abs(a - b) for a, b in zip(corner, expected)) < 60, (corner, expected)
+
+
+@pytest.mark.parametrize("late", [0.3, 1.5])
+@pytest.mark.parametrize("replies", [KITTY, SIXEL, GARBAGE], ids=["kitty", "sixel", "garbage"])
+def test_late_replies_are_not_typed(sandpiper, serve, replies, late):
+    """Some come while a line is typed, some while the question runs."""
+    serve(sandpiper, script("import time\ntime.sleep(2)", question="plot it") + script("1 + 1", question="again"))
+    t = AnsweringTerminal(sandpiper, replies, late=late)
+    t.expect(PROMPT)
+    t.send("plot")
+    t.send(" it\r")
+    t.expect("Here.")
+    t.expect(PROMPT)
+    t.send("again\r")
+    t.expect("Here.")
+    t.expect(PROMPT)
+    assert t.close() == 0
+    left = re.sub(rb"\x1b\[\?2004[hl]", b"", t.seen)
+    for leak in (b"[?6", b"rgb:", b"i=31;", b"XTerm", b"ENOENT", b"[?44"):
+        assert leak not in left, (leak, left)
+
+
+@pytest.mark.parametrize("replies", [SILENT, GARBAGE], ids=["silent", "garbage"])
+def test_no_sensible_reply(sandpiper, serve, replies):
+    began = time.monotonic()
+    said, t = plotted(sandpiper, serve, replies, env={"COLORTERM": "truecolor"})
+    assert len(drawn_rows(said, 100)) == 24
+    assert sorted(t.asked) == ["attributes", "background", "cell", "kitty", "version"]         # once
+    assert time.monotonic() - began < 20
+
+
+def test_leaving_at_once_leaves_no_reply_to_the_shell(bare, serve):
+    serve(bare, [])
+    t = AnsweringTerminal(bare, KITTY, late=0.2)
+    t.expect(PROMPT)
+    t.expect("\x1b[c")
+    assert t.close() == 0
+    assert b"[?62" not in t.seen and b"rgb:" not in t.seen
+
+
+def test_typed_ahead(sandpiper, serve):
+    """The question is in the terminal before it has answered, and the next one while the first runs."""
+    serve(sandpiper, script(RED % (400, 300, "a.png")) + script("2", question="next"))
+    t = AnsweringTerminal(sandpiper, KITTY, late=0.1)
+    t.send("plot\rne")
+    t.expect("import")
+    t.send("xt\r")
+    said = t.expect("Here.")
+    assert b"\x1b_Ga=T" in said
+    t.expect("Here.")
+    t.expect(PROMPT)
+    assert t.close() == 0
+
+
+@pytest.mark.parametrize("where", ["pipe", "dumb", "off", "quiet", "linux"])
+def test_where_nothing_is_asked(sandpiper, serve, where):
+    serve(sandpiper, script(RED % (400, 300, "a.png")))
+    if where == "pipe":
+        r = sandpiper.run("plot")
+        assert r.code == 0 and not DRAWN.search((r.out + r.err).encode()) and "saved: /" in r.err
+        return
+    args = {"off": ["--figures", "off"], "quiet": ["-q"]}.get(where, [])
+    t = AnsweringTerminal(sandpiper, KITTY, args=args, env={"TERM": {"dumb": "dumb", "linux": "linux"}.get(where, "xterm")})
+    t.expect("> " if where == "dumb" else PROMPT)
+    t.send("plot\r")
+    said = t.expect("Here.")
+    assert t.close() == 0
+    assert t.asked == [] and b"\x1b_G" not in t.seen
+    assert bool(DRAWN.search(said)) == (where == "linux") and (b"saved: " in said) == (where != "quiet")
+
+
+@pytest.mark.parametrize("replies,late", [(KITTY, 0), (KITTY, 0.4), (SILENT, 0)], ids=["kitty", "late", "silent"])
+def test_one_question(sandpiper, serve, replies, late):
+    """The terminal is asked when there is something to draw, and echoes as before afterwards."""
+    serve(sandpiper, script(RED % (400, 300, "a.png")))
+    t = AnsweringTerminal(sandpiper, replies, args=["plot"], late=late, env={"COLORTERM": "truecolor"})
+    t.expect("Here.")
+    assert t.close(text=None) == 0 and t.echo
+    assert t.asked.count("attributes") == 1
+    assert (b"\x1b_Ga=T" in t.seen) == (replies is KITTY and not late)
+    assert b"[?62" not in t.seen and b"rgb:" not in t.seen
+
+
+def test_one_question_with_its_answer_elsewhere(sandpiper, serve):
+    serve(sandpiper, script(RED % (400, 300, "a.png")))
+    with open(os.path.join(sandpiper.work, "out"), "wb") as out:
+        t = AnsweringTerminal(sandpiper, KITTY, args=["plot"], stdout=out)
+        t.expect("saved: ")
+        assert t.close(text=None) == 0
+    assert t.asked == [] and not DRAWN.search(t.seen)
+    assert open(os.path.join(sandpiper.work, "out"), "rb").read() == b"Here.\n"
+
+
+def test_files_are_told_in_few_lines(sandpiper, serve):
+    code = "for i in range(9):\n    open('f%d.txt' % i, 'w').write('x' * i)"
+    said, t = plotted(sandpiper, serve, PLAIN, code=code, env={"HOME": sandpiper.path("state")}, size=(40, 200))
+    lines = [x for x in screen(said, 200) if x.startswith("saved:")]
+    assert len(lines) == 6
+    assert re.fullmatch(r"saved: ~/sandpiper/sessions/[^ ]*/f0.txt \(0 bytes\)", lines[0])
+    assert re.fullmatch(r"saved: 4 more in ~/sandpiper/sessions/[^ ]*", lines[5])
+
+
+@pytest.mark.parametrize("code", ["open('a.png', 'w').write('no image')", "open('a.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n' + bytes(3000))",
+                                  "import os\nos.symlink('/etc/passwd', 'a.png')",
+                                  "from PIL import Image\nImage.new('1', (30000, 30000)).save('a.png')"])
+def test_what_is_no_image_costs_a_line(sandpiper, serve, code):
+    said, _ = plotted(sandpiper, serve, PLAIN, code=code)
+    about = [x for x in screen(said, 100) if "a.png" in x and not re.match(r"\s*\d  ", x)]
+    assert 1 <= len(about) <= 2 and not drawn_rows(said, 100), about
