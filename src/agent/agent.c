@@ -50,6 +50,7 @@ struct agent *agent_new(const struct agent_options *o, const struct agent_rooms 
     a->loop = rooms->loop;
     a->event = rooms->event;
     a->event_ctx = rooms->event_ctx;
+    a->fresh = rooms->fresh;
     a->usage = (struct usage)USAGE_NONE;
     buf_init(&a->pending, PENDING_MAX);
     buf_init(&a->profiles, PENDING_MAX);
@@ -80,6 +81,7 @@ void agent_free(struct agent *a)
     if (!a)
         return;
     forget_attached(a);
+    verify_forget(a);
     set_retry(a, NULL, 0);
     buf_release(&a->pending);
     buf_release(&a->profiles);
@@ -104,7 +106,7 @@ bool agent_out_of_time(const struct agent *a)
     return a->q && a->q->late && loop_interrupts(a->loop) <= 1 && !loop_fatal(a->loop);
 }
 
-static void question_init(struct agent *a, struct question *q)
+void question_init(struct agent *a, struct question *q)
 {
     struct budget_limits max = {
         .requests = a->o.max_requests,
@@ -129,7 +131,7 @@ static void question_init(struct agent *a, struct question *q)
     }
 }
 
-static void question_release(struct agent *a, struct question *q)
+void question_release(struct agent *a, struct question *q)
 {
     if (q->deadline) {
         loop_timer_stop(a->loop, a);
@@ -146,6 +148,7 @@ static void question_release(struct agent *a, struct question *q)
     free(q->good);
     free(q->undelivered);
     free(q->undelivered_name);
+    free(q->second);
     a->q = NULL;
 }
 
@@ -288,6 +291,8 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
         question_put(a, &q, text, len);
         send_question(a, text, len);
         status = loop_run(a, &q, &e);
+        if (status == QUESTION_ANSWERED && a->o.verify)
+            status = verify_answer(a, text, &e);
         if (q.undelivered && question_has_answer(status)) {
             status = QUESTION_UNDELIVERED;
             error_set(&e, ERROR_SYSTEM, 0, "answered, but %s", q.undelivered);
@@ -343,9 +348,15 @@ int agent_run(struct agent *a, const char *code, size_t len, struct error *err)
     return 0;
 }
 
+int agent_list_files(struct agent *a, struct buf *out, struct error *err)
+{
+    return sandbox_list_files(a->sandbox, out, err);
+}
+
 void agent_clear(struct agent *a)
 {
     a->data = false;
+    verify_forget(a);
     conversation_truncate(a->c, 0);
     set_retry(a, NULL, 0);
     buf_clear(&a->pending);

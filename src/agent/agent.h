@@ -15,6 +15,7 @@
 #include "chat/usage.h"
 
 struct agent;
+struct buf;
 struct error;
 struct llm;
 struct loop;
@@ -37,6 +38,7 @@ struct agent_options {             /* the agent copies the strings */
     int64_t data_size;       /* maximum bytes of one attachment: the size of /mnt/data */
     int64_t cell_ms, memory; /* the sandbox's limits (ms, bytes), named in the prompts */
     bool verbose;
+    bool verify; /* compute each answer a second time, independently, and compare */
     /* errors are shown in the chat, which has its own commands (base/remedy.h) */
     bool chat;
 };
@@ -53,6 +55,8 @@ struct agent_rooms {
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
+    /* A new sandbox for a second computation (verify); the agent frees it. May be NULL. */
+    struct sandbox *(*fresh)(void *event_ctx);
 };
 struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);
 void agent_free(struct agent *a);
@@ -76,6 +80,10 @@ enum question_status agent_retry(struct agent *a, struct error *err);
  * the next question. */
 int agent_run(struct agent *a, const char *code, size_t len, struct error *err);
 
+/* Append the names of the files in the sandbox, as sandbox_list_files() does. */
+int agent_list_files(struct agent *a, struct buf *out, struct error *err);
+/* Replace the conversation by the model's summary of it; variables stay. -1: it is as it was. */
+int agent_compact(struct agent *a, struct error *err);
 void agent_clear(struct agent *a); /* forget the conversation; variables stay */
 /* Start a fresh interpreter. The model is told with the next question. */
 int agent_reset(struct agent *a, struct error *err);

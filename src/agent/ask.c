@@ -92,7 +92,8 @@ bool agent_output_answers(const struct agent *a)
     return llm_output_answers(a->llm) && text_blank(a->system);
 }
 
-static int request(struct agent *a, const char *about, struct llm_reply *r, struct error *err)
+static int request(struct agent *a, const struct conversation *c, const char *about, struct llm_reply *r,
+                   struct error *err)
 {
     struct question *q = a->q;
     struct llm_tool tools[PROMPT_TOOLS_MAX];
@@ -106,7 +107,7 @@ static int request(struct agent *a, const char *about, struct llm_reply *r, stru
             tools[n++] = (struct llm_tool){tool->name, q->texts.tools[i].description, tool->parameters,
                                            tool->code_key};
     }
-    struct llm_request req = {.conversation = a->c,
+    struct llm_request req = {.conversation = c,
                               .prompts = &q->texts,
                               .examples = examples(a, &q->texts),
                               .tools = {tools, n},
@@ -114,8 +115,8 @@ static int request(struct agent *a, const char *about, struct llm_reply *r, stru
                               .about = about};
     q->vary = false;
     agent_listener(a, &listener);
-    /* only a call counts: text beside it is not shown unless a call comes */
-    if (about)
+    /* about: only a call counts, text beside it is not shown unless a call comes */
+    if (about || c != a->c)
         listener.text = listener.reasoning = NULL;
     return llm_ask(a->llm, &req, &listener, r, err);
 }
@@ -146,6 +147,7 @@ int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
 {
     struct question *q = a->q;
 
+    compact_if_full(a, q);
     for (;;) {
         if (budget_may_ask(&q->budget, err) || may_pay(a, err))
             return -1;
@@ -156,7 +158,7 @@ int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
         q->reply++;
         if (a->no_sandbox.kind == ERROR_NONE)
             sandbox_start(a->sandbox); /* starts up while the model thinks */
-        int status = request(a, NULL, r, err);
+        int status = request(a, a->c, NULL, r, err);
         account(a, q, r);
         if (!status || !window_full(a, q, err))
             return status;
@@ -168,6 +170,15 @@ int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
     }
 }
 
+int ask_silently(struct agent *a, const struct conversation *c, struct llm_reply *r, struct error *err)
+{
+    if (budget_may_ask(&a->q->budget, err) || may_pay(a, err))
+        return -1;
+    int status = request(a, c, NULL, r, err);
+    account(a, a->q, r);
+    return status;
+}
+
 int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct error *err)
 {
     struct question *q = a->q;
@@ -175,7 +186,7 @@ int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct err
     if (budget_may_ask(&q->budget, err) || may_pay(a, err))
         return -1;
     agent_notice(a, NOTICE_INFO, "the answer contains code; asking %s whether to run it", llm_model(a->llm));
-    int status = request(a, text, r, err);
+    int status = request(a, a->c, text, r, err);
     account(a, q, r);
     if (status)
         agent_notice(a, NOTICE_DETAIL, "no reply to that, so the code is shown but not run: %s", err->text);

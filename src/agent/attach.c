@@ -232,6 +232,8 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
     sandbox_start(a->sandbox);
     if (source_open(a, &s, &e))
         goto out;
+    if (a->o.verify)
+        verify_keep(a, name, s.fd, lseek(s.fd, 0, SEEK_CUR));
     s.kind = sniff_content(s.head, s.head_len, s.whole);
     s.inside = free_name(a, name, s.kind);
     s.size = sandbox_put(a->sandbox, s.inside, s.fd, &e);

@@ -23,6 +23,8 @@ void computed_make(const struct agent *a, const struct question *q, struct prove
     bool ran = false;
 
     *out = (struct computed){.runs = q->cells, .failed = q->failed, .seconds = q->run_seconds};
+    out->verified = q->verified;
+    out->second = q->second;
     if (text_blank(q->answer))
         return;
     add_sources(a, p, &ran);

@@ -28,7 +28,7 @@ static bool shorten(struct conversation *c, struct turn *t)
     return true;
 }
 
-static bool shorten_results(struct conversation *c, size_t end)
+bool context_shorten(struct conversation *c, size_t end)
 {
     bool any = false;
 
@@ -48,6 +48,19 @@ static void drop_front(struct conversation *c, size_t n)
     memcpy(c->v + (c->n - n), gone, n * sizeof *gone);
     free(gone);
     conversation_truncate(c, c->n - n);
+}
+
+void context_replace(struct conversation *c, size_t n, const char *user, const char *assistant)
+{
+    struct turn first = {.role = TURN_USER, .text = xstrdup(user)},
+                second = {.role = TURN_ASSISTANT, .text = xstrdup(assistant)}, made[2];
+
+    drop_front(c, n);
+    conversation_restore(c, &first);
+    conversation_restore(c, &second);
+    memcpy(made, c->v + c->n - 2, sizeof made);
+    memmove(c->v + 2, c->v, (c->n - 2) * sizeof *c->v);
+    memcpy(c->v, made, sizeof made);
 }
 
 /* Drop half of the old questions, oldest first, at least one. */
@@ -75,6 +88,6 @@ bool context_shrink(struct conversation *c, size_t *start)
         last--;
     /* In this order: old output, old questions, earlier output of this question, output that the model has
      * not seen yet. */
-    return shorten_results(c, *start) || drop_questions(c, start) || shorten_results(c, last)
-           || shorten_results(c, c->n);
+    return context_shorten(c, *start) || drop_questions(c, start) || context_shorten(c, last)
+           || context_shorten(c, c->n);
 }

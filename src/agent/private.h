@@ -1,4 +1,5 @@
-/* private.h - what the files of src/agent share: the agent, one question, and the small steps between them.
+/* private.h - what the files of src/agent share: the agent, one question, and the small steps between
+ * them.
  */
 #ifndef AGENT_PRIVATE_H
 #define AGENT_PRIVATE_H
@@ -30,9 +31,10 @@ struct question {
     struct budget budget;
     struct prompts texts; /* with their placeholders filled in */
     struct usage usage;
-    /* the same failing code or error came again: ask for varied sampling, since greedy sampling would repeat
-     * it */
+    /* the same failing code or error came again: ask for varied sampling, since greedy sampling would
+     * repeat it */
     bool vary;
+    bool compacted; /* a summary of the older turns was tried */
     bool nudge_now; /* the next request carries the nudge */
     bool told_no_output;
     bool thought_told; /* the error already quotes the thoughts */
@@ -43,12 +45,21 @@ struct question {
     /* why a file that its code wrote could not be delivered, and what would help; or NULL */
     char *undelivered;
     char *undelivered_name; /* name of that file */
+    enum verified verified; /* by a second computation, whose answer is second; or NULL */
+    char *second;
 };
 
 /* An attached file, its profile, and whether code that ran has named it. */
 struct known_file {
     char *name, *profile;
     bool read;
+};
+
+/* A file that was attached, to attach it again. */
+struct kept_file {
+    char *name;
+    int fd;
+    int64_t at; /* where it begins in fd */
 };
 
 struct agent {
@@ -60,10 +71,12 @@ struct agent {
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
+    struct sandbox *(*fresh)(void *event_ctx);
     struct usage usage;       /* of the session */
     unsigned number;          /* questions asked */
     unsigned cells;           /* cells run in this session */
     bool told_earlier;        /* the model was told what earlier programs left in the sandbox */
+    bool told_compact;        /* the user was told, once a session, of a summary made by itself */
     bool data;                /* the conversation has attached data, or output of the user's own code */
     bool told_full;           /* the user was told, once a session, that the window is full */
     enum phase phase;         /* the last one told of the model */
@@ -74,6 +87,8 @@ struct agent {
     size_t n_known;
     char **attached; /* names put since the last question that stayed in the history */
     size_t n_attached;
+    struct kept_file *kept; /* those of this conversation, if answers are verified */
+    size_t n_kept;
     char *retry; /* the last question if it failed, or NULL */
     size_t retry_len;
     struct buf code;         /* all code of the last question that ran any */
@@ -83,6 +98,8 @@ struct agent {
 };
 
 /* agent.c */
+void question_init(struct agent *a, struct question *q);
+void question_release(struct agent *a, struct question *q);
 /* The question's time is over, so the loop's interrupt is our own. */
 bool agent_out_of_time(const struct agent *a);
 
@@ -92,6 +109,8 @@ bool agent_out_of_time(const struct agent *a);
 bool agent_output_answers(const struct agent *a);
 /* Get the next reply. When the window is full, shorten the conversation one step at a time and ask again. */
 int ask_model(struct agent *a, struct llm_reply *r, struct error *err);
+/* Ask with another conversation and the present texts; nothing of the reply is shown. */
+int ask_silently(struct agent *a, const struct conversation *c, struct llm_reply *r, struct error *err);
 /* Ask an unsure model whether the code in text is meant to run. A call in r means yes. Its text goes to no
  * listener. */
 int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct error *err);
@@ -144,16 +163,34 @@ void facts_clear(struct agent *a);
 bool facts_last(const struct agent *a, const char *words);
 /* Append the profiles again, for a model that is stuck. */
 void facts_show(const struct agent *a, struct buf *out);
-/* The code, preceded by the lines that read any file it uses and nothing has read yet. The caller frees it.
+/* The code, preceded by the lines that read any file it uses and nothing has read yet. The caller frees
+ * it.
  */
 char *facts_with_reading(struct agent *a, const char *code);
 
-/* context.c: shorten the conversation by one step; *start is moved along. False: nothing is left to shorten.
+/* context.c: shorten the conversation by one step; *start is moved along. False: nothing is left to
+ * shorten.
  */
 bool context_shrink(struct conversation *c, size_t *start);
+/* Only the old outputs before turn end. */
+bool context_shorten(struct conversation *c, size_t end);
+/* Put a user turn and an assistant turn in the place of the first n, which end a question. */
+void context_replace(struct conversation *c, size_t n, const char *user, const char *assistant);
+
+/* compact.c */
+/* Replace the first end turns, which end a question, by the model's summary. -1: nothing was changed. */
+int compact_turns(struct agent *a, size_t end, struct error *err);
+/* Do so before the question that is about to be asked, if the window is nearly full. */
+void compact_if_full(struct agent *a, struct question *q);
 
 /* numbers.c: does the answer contain any number of the output? Also true if the output has none. */
 bool numbers_shared(const char *answer, const char *output);
+
+/* verify.c */
+/* Compute the answer of a->q a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */
+enum question_status verify_answer(struct agent *a, const char *question, struct error *err);
+void verify_keep(struct agent *a, const char *name, int fd, int64_t at);
+void verify_forget(struct agent *a);
 
 /* computed.c */
 /* Where the answer comes from. p holds what out points to; the caller releases it. */

@@ -145,23 +145,29 @@ static bool month_beside(const char *text, const char *from, const char *end)
     return word < from && starts_with_any(word, months, countof(months));
 }
 
+/* The number of an item in a list. */
+static bool item(const char *text, const char *from, const char *end)
+{
+    const char *line = from;
+
+    while (line > text && (line[-1] == ' ' || line[-1] == '#' || line[-1] == '*'))
+        line--;
+    return (line == text || line[-1] == '\n') && (*end == '.' || *end == ')')
+           && (end[1] == ' ' || end[1] == '*');
+}
+
 /* Is this number one that a reader would take for a result? */
 static bool judged(const char *text, const char *from, const char *end, const struct numeral *n)
 {
     static const char *const ordinals[] = {"st", "nd", "rd", "th"};
     double v = n->n ? n->as[0].value : 0;
-    const char *line = from;
 
     if (!n->n || !isfinite(v) || v == 0)
         return false;
     if (n->fraction)
         return true;
-    while (line > text && (line[-1] == ' ' || line[-1] == '#' || line[-1] == '*'))
-        line--;
-    if ((line == text || line[-1] == '\n') && (*end == '.' || *end == ')')
-        && (end[1] == ' ' || end[1] == '*'))
-        return false; /* the number of an item in a list */
-    if (v <= SMALL_MAX || power_of_ten(v) || starts_with_any(end, ordinals, countof(ordinals)))
+    if (item(text, from, end) || v <= SMALL_MAX || power_of_ten(v)
+        || starts_with_any(end, ordinals, countof(ordinals)))
         return false;
     if (n->digits == 4 && v >= 1500 && v <= 2100)
         return false; /* a year */
@@ -210,6 +216,22 @@ static size_t aside(const char *s)
         return n;
     }
     return 0;
+}
+
+size_t provenance_numbers(const char *text, struct numeral *out, size_t max)
+{
+    size_t n = 0;
+
+    for (const char *s = text; *s && n < max;) {
+        size_t len = aside(s);
+
+        if (!len && isdigit((unsigned char)*s)) {
+            len = numeral_read(s, &out[n]);
+            n += out[n].n > 0 && isfinite(out[n].as[0].value) && !item(text, s, s + len);
+        }
+        s += len ? len : 1;
+    }
+    return n;
 }
 
 void provenance_check(struct provenance *p, const char *answer)

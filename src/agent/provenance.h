@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/numerals.h"
 #include "base/argv.h"
 
 #define PROVENANCE_MAX 20 /* numbers that are reported */
@@ -22,6 +23,8 @@ void provenance_init(struct provenance *p);
 void provenance_release(struct provenance *p);
 /* A text that numbers may come from. */
 void provenance_source(struct provenance *p, const char *text);
+/* The numbers of an answer that may be results, small ones too; at most max. Returns how many. */
+size_t provenance_numbers(const char *text, struct numeral *out, size_t max);
 /* Fills in unsupported. */
 void provenance_check(struct provenance *p, const char *answer);
 

@@ -17,6 +17,8 @@ int question_exit_code(enum question_status s)
         return 4;
     case QUESTION_LIMIT:
         return 5;
+    case QUESTION_UNVERIFIED:
+        return 6;
     case QUESTION_TRY_LATER:
         return 75;
     case QUESTION_REFUSED:
@@ -31,18 +33,19 @@ int question_exit_code(enum question_status s)
 
 bool question_has_answer(enum question_status s)
 {
-    return s == QUESTION_ANSWERED || s == QUESTION_CODE_FAILED || s == QUESTION_UNDELIVERED;
+    return s == QUESTION_ANSWERED || s == QUESTION_CODE_FAILED || s == QUESTION_UNDELIVERED
+           || s == QUESTION_UNVERIFIED;
 }
 
 /* The rank of a code: one that ends a script at once ranks above one that does not. */
 static int rank(int code)
 {
-    static const int order[] = {0, 4, 1, 5, 75, 77, 3, 2, 141, 130, 143};
+    static const int order[] = {0, 4, 6, 1, 5, 75, 77, 3, 2, 141, 130, 143};
     for (int i = 0; i < (int)(sizeof(order) / sizeof(order[0])); i++) {
         if (order[i] == code)
             return i;
     }
-    return 2; /* unknown codes rank like 1 */
+    return 3; /* unknown codes rank like 1 */
 }
 
 int exit_code_worse(int a, int b)

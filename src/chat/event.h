@@ -54,6 +54,7 @@ enum question_status {                       /* with the exit code each has */
                                                 round */
                        /* 1: answered, but a file that the code made could not be written on this machine */
                        QUESTION_UNDELIVERED,
+                       QUESTION_UNVERIFIED,  /*   6: answered, but a second computation disagrees or failed */
                        QUESTION_LIMIT,       /*   5: rounds, tokens, time, or cut by length (what there is was
                                                 given) */
                        QUESTION_TRY_LATER,   /*  75 */
@@ -61,6 +62,15 @@ enum question_status {                       /* with the exit code each has */
                        QUESTION_USAGE,       /*   2 */
                        QUESTION_INTERRUPTED, /* 130 */
                        QUESTION_TERMINATED,  /* 143 */
+};
+
+/* What a second, independent computation came to. */
+enum verified {
+    VERIFIED_NONE, /* there was none */
+    VERIFIED_AGREES,
+    VERIFIED_DISAGREES,
+    VERIFIED_UNCLEAR, /* both are words that cannot be compared */
+    VERIFIED_FAILED,  /* it gave no answer */
 };
 
 /* Where an answer comes from. */
@@ -73,6 +83,8 @@ struct computed {
      * are written there */
     const char *const *unsupported;
     size_t n_unsupported;
+    enum verified verified;
+    const char *second; /* the second answer; or NULL */
 };
 
 struct event {
@@ -168,7 +180,7 @@ typedef void event_fn(void *ctx, const struct event *e);
 
 int question_exit_code(enum question_status s);
 bool question_has_answer(enum question_status s); /* there is an answer: nothing to ask again */
-/* Of two exit codes of a script, the one that counts: 2, 3, 77, 75, 5, 1, 4, 0 from worst to best. */
+/* Of two exit codes of a script, the one that counts: 2, 3, 77, 75, 5, 1, 6, 4, 0 from worst to best. */
 int exit_code_worse(int a, int b);
 
 #endif

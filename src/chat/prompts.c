@@ -18,10 +18,12 @@ const struct prompt_key prompt_keys[] = {
     {"blocks", "malformed", T(blocks_malformed), false},
     {"blocks", "interrupted", T(blocks_interrupted), false},
     {"blocks", "no_more", T(blocks_no_more), false},
+    {NULL, "summary", T(summary), false},
     {NULL, "empty", T(empty), false},
     {NULL, "no_more_code", T(no_more_code), false},
     {NULL, "same_code", T(same_code), false},
     {NULL, "same_output", T(same_output), false},
+    {NULL, "verify", T(verify), false},
 };
 const size_t prompt_n_keys = countof(prompt_keys);
 

@@ -28,10 +28,12 @@ struct prompts {
         *examples_json; /* of code about data, for a model whose output is its answer */
     const char *nudge;  /* asks about code in a reply of a model of unknown dialect; NULL: none ever is */
     const char *blocks_ok, *blocks_failed, *blocks_malformed, *blocks_interrupted, *blocks_no_more;
+    const char *summary;      /* asks for a summary of the conversation; NULL: none is ever asked for */
     const char *empty;        /* said once after an empty answer */
     const char *no_more_code; /* result text after the last repair round */
     const char *same_code;    /* result text for failing code sent again */
     const char *same_output;  /* the same for code that ran twice with one output, behind that output */
+    const char *verify;       /* goes before a question that is computed a second time */
     struct prompt_tool tools[PROMPT_TOOLS_MAX];
     size_t n_tools;
 };

@@ -48,8 +48,9 @@ static const char more[] = "\n"
 
 static const char codes[] = "\n"
                             "Exit codes: 0 answered, 1 no answer, 2 usage or configuration, 3 no sandbox,\n"
-                            "4 the code still failed, 5 a limit was reached, 75 try again later,\n"
-                            "77 credentials refused, 130 interrupted, 141 stdout is closed, 143 terminated.\n"
+                            "4 the code still failed, 5 a limit was reached, 6 --verify disagrees,\n"
+                            "75 try again later, 77 credentials refused, 130 interrupted, 141 stdout is\n"
+                            "closed, 143 terminated.\n"
                             "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml.\n";
 
 /* groups: every option of these groups that works with the command is shown; also: single options beside
@@ -163,7 +164,8 @@ static const struct topic {
      "done         status, exit_code, answer, error, reasoning, last_output,\n"
      "             usage: input_tokens, cached_tokens, output_tokens,\n"
      "             reasoning_tokens, estimated, cost, requests, cells, seconds;\n"
-     "             computed: runs, failed, seconds, memory_only, unsupported\n"
+     "             computed: runs, failed, seconds, memory_only, unsupported,\n"
+     "             verified, second\n"
      "session_end  exit_code: the last line\n\n"
      "    sandpiper --json \"...\" | jq -r 'select(.type == \"done\").answer'\n\n"
      "man sandpiper, EVENTS, has each member; a JSON Schema is in docs/ of the source\n"

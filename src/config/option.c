@@ -159,6 +159,8 @@ const struct option option_table[] = {
      .usual = true, .help = "print only the answer and errors"},
     {"verbose", 'v', "verbose", "SANDPIPER_VERBOSE", OPTION_BOOL, TO(verbose), .group = output,
      .commands = FOR_ALL, .usual = true, .help = "also print tokens, timings and what the model is told"},
+    {"verify", 0, "verify", "SANDPIPER_VERIFY", OPTION_BOOL, TO(verify), .group = output, .commands = FOR_ASK,
+     .help = "compute each answer a second time, independently, and compare"},
     {"usage", 0, "usage", "SANDPIPER_USAGE", OPTION_BOOL, TO(usage), .group = output, .commands = FOR_ALL,
      .help = "print tokens, time and price after each answer"},
     {"show-reasoning", 0, "show_reasoning", "SANDPIPER_SHOW_REASONING", OPTION_BOOL, TO(show_reasoning),

@@ -34,7 +34,7 @@ struct engine_run {
     const struct engine_options *o;
     const struct engine *candidates[CANDIDATES];
     size_t n, at;
-    bool remembered; /* the first candidate worked within the last day, according to the cache */
+    bool from_cache; /* the first candidate worked within the last day, according to the cache */
     struct engine_cached cached;
     struct buf causes; /* of all failures so far, for auto's final error */
     struct attempt attempt;
@@ -62,7 +62,7 @@ static void list_candidates(struct engine_run *r)
         add_candidate(r, engines_find(r->o->engine));
         return;
     }
-    if (r->remembered)
+    if (r->from_cache)
         add_candidate(r, engines_find(r->cached.engine));
     for (size_t i = 0; engines_auto(i); i++)
         add_candidate(r, engines_auto(i));
@@ -159,7 +159,7 @@ static void candidate_failed(struct engine_run *r)
 {
     struct error *err = &r->attempt.err;
     const char *name = r->candidates[r->at]->name;
-    bool absent = r->attempt.fault == FAULT_ABSENT && !(r->remembered && r->at == 0);
+    bool absent = r->attempt.fault == FAULT_ABSENT && !(r->from_cache && r->at == 0);
 
     buf_addf(&r->causes, "%s%s: %.400s", r->causes.len ? "; " : "", name, err->text);
     attempt_abandon(&r->attempt);
@@ -204,7 +204,7 @@ static void begin_next(void *ctx, short revents)
     free(a->runtime);
     a->runtime = xstrdup(r->o->runtime);
     a->stdio = no_host_socket(a->runtime);
-    if (r->remembered && r->at == 0) {
+    if (r->from_cache && r->at == 0) {
         a->stdio = r->cached.stdio;
         free(a->runtime);
         a->runtime = xstrdup(r->cached.runtime);
@@ -228,7 +228,7 @@ struct engine_run *engine_begin(const struct engine_start *given)
 {
     struct engine_run *r = run_new(given);
 
-    r->remembered = engine_cache_load(r->o, &r->cached) && engines_find(r->cached.engine);
+    r->from_cache = engine_cache_load(r->o, &r->cached) && engines_find(r->cached.engine);
     list_candidates(r);
     loop_timer(given->loop, clock_ms(), begin_next, r);
     return r;
@@ -273,7 +273,7 @@ static bool known(const struct engine_run *r, const struct engine_cached *m)
     const struct engine_cached *old = &r->cached;
     int64_t age = (int64_t)time(NULL) - old->time;
 
-    return r->remembered && age >= 0 && age < 3600 && same(old->engine, m->engine)
+    return r->from_cache && age >= 0 && age < 3600 && same(old->engine, m->engine)
            && same(old->python, m->python) && same(old->packages, m->packages)
            && same(old->runtime, m->runtime) && old->stdio == m->stdio;
 }
@@ -311,7 +311,7 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
                               .packages = xstrdup(packages),
                               .runtime = xstrdup(r->attempt.runtime),
                               .stdio = r->attempt.stdio};
-    bool told = r->remembered && r->at == 0;
+    bool told = r->from_cache && r->at == 0;
 
     /* Shown at the first start here, and always to a user who has set such a limit. Otherwise it is a
      * detail, because it is the same every day. */
@@ -328,7 +328,7 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     engine_cache_release(&m);
 }
 
-bool engine_remembered(const struct engine_options *o, struct engine_cached *known)
+bool engine_from_cache(const struct engine_options *o, struct engine_cached *known)
 {
     const struct engine *e = engines_find(engine_cache_load(o, known) ? known->engine : o->engine);
     char *python, *packages;
@@ -428,7 +428,7 @@ static const struct engine *first_candidate(const struct engine_options *o, stru
     struct engine_run r = {.o = o};
     const struct engine *first = NULL;
 
-    r.remembered = engine_cache_load(o, &r.cached);
+    r.from_cache = engine_cache_load(o, &r.cached);
     list_candidates(&r);
     if (r.n == 0)
         tell_unknown(o, err);

@@ -71,7 +71,7 @@ void engine_reject(struct engine_run *r, const char *why);
  * cached before. */
 void engine_accept(struct engine_run *r, const char *python, const char *packages);
 /* What is cached for these options, or can be seen without a start (for bwrap, the host's /usr). */
-bool engine_remembered(const struct engine_options *o, struct engine_cached *known);
+bool engine_from_cache(const struct engine_options *o, struct engine_cached *known);
 
 /* How many processes the kernel has killed for memory so far, read from outside; -1: cannot be read. */
 int64_t engine_memory_kills(struct engine_run *r);

@@ -40,7 +40,7 @@
 #define ENDING_MS  15000 /* for those just being removed, which takes a bounded time */
 #define END_MS     3000  /* at the program's end, for what is under way */
 
-struct reaper {
+struct sweep {
     struct loop *loop;
     struct sweep_result *count;
 };
@@ -104,11 +104,11 @@ static bool our_name(const char *name)
            && strspn(name + 10, "0123456789abcdef") == 16;
 }
 
-static struct removal *removal_new(const struct reaper *reaper, const struct engine *engine)
+static struct removal *removal_new(const struct sweep *sweep, const struct engine *engine)
 {
     struct removal *r = xcalloc(1, sizeof *r);
 
-    *r = (struct removal){.loop = reaper->loop, .count = reaper->count, .engine = engine, .next = removals};
+    *r = (struct removal){.loop = sweep->loop, .count = sweep->count, .engine = engine, .next = removals};
     removals = r;
     if (r->count)
         r->count->running++;
@@ -220,10 +220,10 @@ static void start_removal(void *ctx, short revents)
 }
 
 /* left: what else is known of it, or NULL. */
-static void remove_container(const struct reaper *reaper, const struct engine *engine, const char *name,
+static void remove_container(const struct sweep *sweep, const struct engine *engine, const char *name,
                              const struct record *left)
 {
-    struct removal *r = removal_new(reaper, engine);
+    struct removal *r = removal_new(sweep, engine);
 
     r->name = xstrdup(name);
     r->dir = xstrdup(left ? left->dir : NULL);
@@ -238,41 +238,41 @@ static void remove_container(const struct reaper *reaper, const struct engine *e
 
 /* Kill a process of a bwrap sandbox that does not notice that its program is gone. Nothing else would ever
  * end it. */
-static bool end_inside(const struct reaper *reaper, const struct record *left)
+static bool end_inside(const struct sweep *sweep, const struct record *left)
 {
     if (!left->inside || remover(left->engine) || owner_kill(left->inside, KILL_MS))
         return true;
     const char *pid = strchr(left->inside, ':');
-    sweep_failed(reaper->count, "process %.*s of a bwrap sandbox, still running",
+    sweep_failed(sweep->count, "process %.*s of a bwrap sandbox, still running",
                  pid ? (int)strcspn(pid + 1, ":") : 0, pid ? pid + 1 : "");
     return false;
 }
 
 static bool dead_dir(void *ctx, const struct record *left)
 {
-    const struct reaper *reaper = ctx;
+    const struct sweep *sweep = ctx;
 
-    if (!end_inside(reaper, left))
+    if (!end_inside(sweep, left))
         return false;
     for (size_t i = 0; i < left->cgroups.n; i++)
         if (!cgroup_remove_dir(left->cgroups.v[i])) {
-            sweep_failed(reaper->count, "the control group %s", strrchr(left->cgroups.v[i], '/') + 1);
+            sweep_failed(sweep->count, "the control group %s", strrchr(left->cgroups.v[i], '/') + 1);
             return false;
         }
     const struct engine *engine = remover(left->engine);
     autofree char *program = engine && our_name(left->container) ? child_find_program(engine->name) : NULL;
     if (program) {
-        remove_container(reaper, engine, left->container, left);
+        remove_container(sweep, engine, left->container, left);
         return false;
     }
-    if (reaper->count)
-        *(left->named ? &reaper->count->ended : &reaper->count->sandboxes) += 1;
+    if (sweep->count)
+        *(left->named ? &sweep->count->ended : &sweep->count->sandboxes) += 1;
     return true;
 }
 
 static void sweep_cache(void)
 {
-    static const char *const names[] = {"engine", "reaped"};
+    static const char *const names[] = {"engine", "swept"};
 
     for (size_t i = 0; i < countof(names); i++) {
         autofree char *path = xdg_path(XDG_CACHE, names[i]);
@@ -308,7 +308,7 @@ static void listed(void *ctx, struct job *j)
             /* docker itself removes those from before a boot. One that it lists may have come from another
              * machine with our host name that uses the same remote daemon. */
             if (state == OWNER_DEAD || (state == OWNER_BEFORE_BOOT && r->engine->only_here))
-                remove_container(&(struct reaper){r->loop, r->count}, r->engine, line, NULL);
+                remove_container(&(struct sweep){r->loop, r->count}, r->engine, line, NULL);
         }
         p += n + 1;
     }
@@ -318,7 +318,7 @@ static void listed(void *ctx, struct job *j)
 
 /* Skip engines that never ran anything here: the mere question makes podman set up storage for the user
  * and leave a process behind. */
-static void list_all(const struct reaper *reaper)
+static void list_all(const struct sweep *sweep)
 {
     const struct engine *e;
 
@@ -327,9 +327,9 @@ static void list_all(const struct reaper *reaper)
 
         if (!e->list || !engine_cache_knows(e->name))
             continue;
-        struct removal *r = removal_new(reaper, e);
+        struct removal *r = removal_new(sweep, e);
         e->list(e, &argv);
-        r->job = client_command(&argv, CLIENT_MS, (struct job_watch){reaper->loop, listed, r});
+        r->job = client_command(&argv, CLIENT_MS, (struct job_watch){sweep->loop, listed, r});
         if (!r->job)
             removal_free(r);
     }
@@ -340,23 +340,23 @@ static void list_all(const struct reaper *reaper)
 static void scan_labels(void *ctx, short revents)
 {
     (void)revents;
-    list_all(&(struct reaper){.loop = ctx});
+    list_all(&(struct sweep){.loop = ctx});
 }
 
 void sweep_now(struct loop *loop, struct sweep_result *out)
 {
-    struct reaper reaper = {loop, out};
+    struct sweep sweep = {loop, out};
 
     /* Programs that have just ended left the rest to their keepers, which are at work. Those sandboxes are
      * nobody's orphans, but they should be gone too when we are done. */
     for (int64_t end = clock_ms() + ENDING_MS; session_dir_ending() > 0 && clock_ms() < end;)
         loop_wait(loop, LOOK_MS);
-    session_dir_dead(dead_dir, &reaper);
+    session_dir_dead(dead_dir, &sweep);
     registry_sweep();
     sweep_cache();
     while (out->running > 0) /* each has a deadline */
         loop_wait(loop, -1);
-    list_all(&reaper); /* only now, so that nothing is counted twice */
+    list_all(&sweep); /* only now, so that nothing is counted twice */
     while (out->running > 0)
         loop_wait(loop, -1);
     session_dir_tidy();
@@ -365,11 +365,11 @@ void sweep_now(struct loop *loop, struct sweep_result *out)
 
 void sweep_begin(struct loop *loop)
 {
-    autofree char *stamp = xdg_path(XDG_CACHE, "reaped");
-    struct reaper reaper = {loop, NULL};
+    autofree char *stamp = xdg_path(XDG_CACHE, "swept");
+    struct sweep sweep = {loop, NULL};
     struct stat st;
 
-    session_dir_dead(dead_dir, &reaper);
+    session_dir_dead(dead_dir, &sweep);
     session_dir_tidy();
     registry_sweep();
     sweep_cache();
@@ -409,7 +409,7 @@ void sweep_end(struct loop *loop)
 
 /* Runs in a process of its own, which has a copy of the list. What the clients under way are about to do
  * is done again; the engine answers if it is already being done. */
-static int reap_after(void *ctx)
+static int sweep_on(void *ctx)
 {
     struct loop *loop = loop_new();
 
@@ -435,7 +435,7 @@ void sweep_end_in_background(struct loop *loop)
                               .cwd = "/",
                               .own_session = true,
                               .deaf = true,
-                              .body = reap_after};
+                              .body = sweep_on};
 
     if (removing() && child_spawn(&o, NULL) < 0)
         sweep_end(loop);

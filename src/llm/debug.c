@@ -1,7 +1,6 @@
 /* debug.c - see debug.h. */
 #include "llm/debug.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/library.h"
 #include "base/mem.h"
 #include "wire/reply.h"
 #include "llm/http.h"
@@ -38,26 +38,26 @@ struct reading {
  * needed; its file functions need no header. */
 static bool unpack(const char *body, size_t len, struct buf *out)
 {
-    void *lib = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
-    void *(*open_fd)(int, const char *) = lib ? (void *(*)(int, const char *))dlsym(lib, "gzdopen") : NULL;
-    int (*read_some)(void *, void *, unsigned) = lib ? (int (*)(void *, void *, unsigned))dlsym(lib, "gzread")
-                                                     : NULL;
-    int (*close_file)(void *) = lib ? (int (*)(void *))dlsym(lib, "gzclose") : NULL;
+    static const char *const names[] = {"gzdopen", "gzread", "gzclose"};
+    const struct library zlib = {"zlib", "zlib1g", "1.2", {"libz.so.1"}, names, countof(names)};
+    struct {
+        void *(*dopen)(int, const char *);
+        int (*read)(void *, void *, unsigned);
+        int (*close)(void *);
+    } gz;
     autoclose int fd = memfd_create("body", MFD_CLOEXEC);
     int n = -1;
-    if (open_fd && read_some && close_file && fd >= 0 && !fd_write_all(fd, body, len)
+    if (library_open(&zlib, &gz, NULL) == 0 && fd >= 0 && !fd_write_all(fd, body, len)
         && !lseek(fd, 0, SEEK_SET)) {
-        void *file = open_fd(fd, "rb");
+        void *file = gz.dopen(fd, "rb");
         char piece[16384];
-        while (file && (n = read_some(file, piece, sizeof piece)) > 0 && buf_add(out, piece, (size_t)n))
+        while (file && (n = gz.read(file, piece, sizeof piece)) > 0 && buf_add(out, piece, (size_t)n))
             ;
         if (file) {
-            close_file(file); /* closes fd as well */
+            gz.close(file); /* closes fd as well */
             fd = -1;
         }
     }
-    if (lib)
-        dlclose(lib);
     return n >= 0; /* also at the cap, which the reader reports */
 }
 

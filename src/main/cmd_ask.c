@@ -333,6 +333,19 @@ static void on_terminal(void *ctx, struct sandbox_terminal *t)
     t->background = a->term ? term_background(a->term) : a->pipe ? pipe_background(a->pipe) : -1;
 }
 
+/* For a second computation: nothing of it is kept or shown, and it has no name. */
+static struct sandbox *fresh_sandbox(void *ctx)
+{
+    struct ask *a = ctx;
+    struct sandbox_options so;
+
+    setup_sandbox(a->c, &so);
+    so.run.name = NULL;
+    so.phase = on_sandbox_phase;
+    so.ctx = a;
+    return sandbox_new(&so, a->loop);
+}
+
 static int open_rooms(struct ask *a, struct error *err)
 {
     struct sandbox_options so;
@@ -377,7 +390,8 @@ static int open_rooms(struct ask *a, struct error *err)
     ao.data_size = sandbox_options(a->sandbox)->run.data_size;
     ao.prompts = &a->prompts;
     ao.chat = a->chat;
-    const struct agent_rooms rooms = {a->llm, a->sandbox, &a->conversation, a->loop, on_event, a};
+    const struct agent_rooms rooms = {a->llm,   a->sandbox, &a->conversation, a->loop,
+                                      on_event, a,          fresh_sandbox};
     a->agent = agent_new(&ao, &rooms);
     return 0;
 }

@@ -22,8 +22,9 @@
  *                 "refused", "usage", "interrupted", "terminated"), exit_code (of this question), answer,
  *                 error, reasoning (where there is no answer), last_output, usage {input_tokens,
  *                 cached_tokens, output_tokens, reasoning_tokens, estimated, cost, requests, cells, seconds},
- *                 computed {runs, failed, seconds, memory_only, unsupported (numbers of the answer that are in no
- *                 output)}
+ *                 computed {runs, failed, seconds, memory_only, unsupported (numbers of the answer that are
+ *                 in no output), verified ("agrees", "disagrees", "unclear", "failed"; null: --verify was not
+ *                 given), second (the second answer)}
  *   session_end   exit_code
  */
 #include "pipe/json_lines.h"
@@ -294,6 +295,7 @@ static const char *question_status_name(enum question_status s)
         [QUESTION_INTERRUPTED] = "interrupted",
         [QUESTION_TERMINATED] = "terminated",
         [QUESTION_UNDELIVERED] = "undelivered",
+        [QUESTION_UNVERIFIED] = "unverified",
     };
 
     return names[s];
@@ -301,6 +303,10 @@ static const char *question_status_name(enum question_status s)
 
 static struct json *computed_json(const struct computed *c)
 {
+    static const char *const verified[] = {
+        [VERIFIED_NONE] = NULL,         [VERIFIED_AGREES] = "agrees", [VERIFIED_DISAGREES] = "disagrees",
+        [VERIFIED_UNCLEAR] = "unclear", [VERIFIED_FAILED] = "failed",
+    };
     struct json *o = json_object(), *numbers = json_array();
 
     for (size_t i = 0; i < c->n_unsupported; i++)
@@ -310,6 +316,8 @@ static struct json *computed_json(const struct computed *c)
     set_seconds(o, c->seconds);
     json_set_bool(o, "memory_only", c->memory_only);
     json_set(o, "unsupported", numbers);
+    json_set_str(o, "verified", verified[c->verified]);
+    json_set_str(o, "second", c->second);
     return o;
 }
 

@@ -133,7 +133,7 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
         out->gvisor = runsc && !o->run.runtime && engine->images;
         const struct engine_facts run = engine_facts(s->run);
         out->runtime = xstrdup(run.runtime);
-        sandbox_see_walls(s, engine->custom ? o : NULL, out);
+        check_inside(s, engine->custom ? o : NULL, out);
         if (!engine->custom)
             check_limits(o, &run, out);
         check_runc(engine, run.runtime, out);

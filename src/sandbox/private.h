@@ -83,7 +83,7 @@ struct sandbox {
     bool taken;                  /* it ran before this program */
     char *keeps;                 /* a notice, still to be shown, of options that have no effect; or NULL */
     bool told_named;             /* the user was told whether the sandbox is new */
-    bool reaped;                 /* the sweep was begun */
+    bool swept;                  /* the sweep was begun */
     bool touched;                /* a cell ran, so there is state to lose */
     bool has_files;              /* likewise, there may be files */
     bool lost_state, lost_files; /* to be reported with the next cell */
@@ -129,9 +129,9 @@ struct helper {
 };
 int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, struct error *err);
 
-/* walls.c: look from inside at what stands between the code and the machine, and record it in c; if limits
- * is not NULL, also which of those are enforced. */
-void sandbox_see_walls(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c);
+/* check_inside.c: look from inside at what stands between the code and the machine, and record it in c; if
+ * limits is not NULL, also which of those are enforced. */
+void check_inside(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c);
 
 /* sandbox_named.c. What the hello says in addition when another program was attached before. */
 struct earlier {

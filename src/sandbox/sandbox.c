@@ -93,7 +93,7 @@ void sandbox_free(struct sandbox *s)
         return;
     clear_run(s, true);
     registry_release(&s->hold);
-    if (s->reaped)
+    if (s->swept)
         sweep_end_in_background(s->loop);
     for (size_t i = 0; i < countof(s->strings); i++)
         free(s->strings[i]);
@@ -454,10 +454,10 @@ void sandbox_start(struct sandbox *s)
         s->stage = STAGE_STARTING;
         s->run = engine_begin(&(struct engine_start){&s->o.run, s->loop, s->guest, engine_done, s});
     }
-    if (!s->reaped)
+    if (!s->swept)
         /* remove what killed programs left, in the background of our own start */
         sweep_begin(s->loop);
-    s->reaped = true;
+    s->swept = true;
 }
 
 void sandbox_tell_phase(const struct sandbox *s, enum phase phase)
@@ -520,7 +520,7 @@ char *sandbox_place(struct sandbox *s)
     const char *engine = sandbox_engine(s), *image = sandbox_image(s);
 
     if (!*engine) {
-        if (!engine_remembered(&s->o.run, &known))
+        if (!engine_from_cache(&s->o.run, &known))
             return NULL;
         engine = known.engine;
         image = engines_find(engine)->images ? s->o.run.image : NULL;
@@ -533,7 +533,7 @@ static void recall(struct sandbox *s)
 {
     struct engine_cached known autorelease(engine_cache_release) = {0};
 
-    if (s->packages || !engine_remembered(&s->o.run, &known))
+    if (s->packages || !engine_from_cache(&s->o.run, &known))
         return;
     s->packages = scrub_line(known.packages, SCRUB_TERMINAL);
     snprintf(s->python, sizeof s->python, "%.20s", known.python);

@@ -107,6 +107,8 @@ int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pix
  * a.csv". One line of untrusted text, about 300 bytes at most; nothing if the sandbox is new or has no
  * name. Does not wait for a start. */
 void sandbox_inventory(struct sandbox *s, struct buf *out);
+/* Append the names in /mnt/data, "a.csv, b.png": untrusted text, at most 2000 bytes and 50 names. */
+int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err);
 /* cells that ran in it, including those of earlier programs */
 unsigned sandbox_cells(const struct sandbox *s);
 

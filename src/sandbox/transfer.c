@@ -430,6 +430,23 @@ static void add_list(struct buf *out, const char *before, const char *list, size
     }
 }
 
+int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err)
+{
+    struct request q = {.what = "the list of files", .idle_ms = INVENTORY_MS};
+
+    if (sandbox_wait(s, err) < 0)
+        return -1;
+    int rc = ask(s, &q, (struct frame_out){.type = TO_GUEST_INVENTORY}, err);
+    if (rc == 0) {
+        const char *files = q.text ? strchr(q.text, '\n') : NULL;
+
+        sandbox_note_death(s, &q, "when it was asked for its files");
+        buf_addstr(out, files ? files + 1 : "");
+    }
+    request_end(s, &q);
+    return rc;
+}
+
 void sandbox_inventory(struct sandbox *s, struct buf *out)
 {
     struct request q = {.what = "the inventory", .idle_ms = INVENTORY_MS};

@@ -124,6 +124,19 @@ static ChafaCanvasConfig *config_of(const struct chafa_api *c, const struct figu
     return config;
 }
 
+/* Four bytes a pixel: libchafa 1.12 steps through rows in units of four bytes, whatever their length. */
+static char *with_alpha(const struct pixels *p)
+{
+    size_t n = (size_t)p->width * p->height;
+    char *rgba = xmalloc(4 * n);
+
+    for (size_t i = 0; i < n; i++) {
+        memcpy(rgba + 4 * i, p->rgb + 3 * i, 3);
+        rgba[4 * i + 3] = (char)0xff;
+    }
+    return rgba;
+}
+
 int figure_draw(const struct figure_screen *s, const struct pixels *p, struct buf *out, struct error *err)
 {
     const struct chafa_api *c = chafa_load(err);
@@ -135,8 +148,9 @@ int figure_draw(const struct figure_screen *s, const struct pixels *p, struct bu
     ChafaCanvasConfig *config = config_of(c, s, &f);
     ChafaCanvas *canvas = c->canvas_new(config);
     ChafaTermInfo *term = c->term_db_get_fallback_info(c->term_db_get_default());
-    c->canvas_draw_all_pixels(canvas, CHAFA_PIXEL_RGB8, p->rgb, (gint)p->width, (gint)p->height,
-                              (gint)p->width * 3);
+    autofree char *rgba = with_alpha(p);
+    c->canvas_draw_all_pixels(canvas, CHAFA_PIXEL_RGBA8_UNASSOCIATED, (const guint8 *)rgba, (gint)p->width,
+                              (gint)p->height, (gint)p->width * 4);
     GString *drawn = c->canvas_print(canvas, term);
     bool fits = drawn->len < DRAWN_MAX;
     if (fits) {

@@ -46,6 +46,9 @@ void show_cell_result(struct show *s, const struct event *e);
 
 /* show_file.c */
 void show_file(struct show *s, const struct event *e);
+/* ![alt](src) in an answer, for markdown.h: a figure of this session that was not drawn in this question. */
+bool show_answer_image(void *show, const char *src, const char *alt, struct buf *out);
+void show_files_seen(struct show_files *f); /* the question is done */
 void show_files_release(struct show_files *f);
 
 #endif

@@ -172,6 +172,7 @@ void show_event(struct show *s, const struct event *e)
         break;
     case EVENT_DONE:
         show_done(s, e);
+        show_files_seen(&s->files);
         break;
     case EVENT_PHASE:
         show_phase(s, e);

@@ -78,9 +78,11 @@ struct show_saved {
     char *name, *path; /* in the sandbox; on this machine */
     uint64_t size;
     bool image;
-    unsigned drawn_in; /* the question in which it was drawn last; 0: it was not, or has changed since */
+    bool drawn; /* in the present question, and not changed since */
 };
 const struct show_saved *show_saved(const struct show *s, size_t i); /* NULL behind the last */
+/* A path as it is printed: "~/a.png" on a terminal; scrubbed. The caller frees. */
+char *show_path(const struct show *s, const char *path);
 /* Draw a figure, if figures can be drawn at all, and print its path. -1: it cannot be decoded. */
 int show_figure(struct show *s, size_t i, struct error *err);
 
@@ -115,7 +117,6 @@ int show_output_width(int fd);        /* what is left of it for a program's outp
 int show_width_or(int fd, int width); /* of the terminal, else width */
 /* The terminal's rows (24 if unknown) and its size in pixels (0 if unknown). */
 void show_screen_size(int fd, int *rows, int *pixel_width, int *pixel_height);
-bool show_has_links(void); /* does the terminal have OSC 8 links? Most others ignore them, but not all */
 void show_count(unsigned long long n, char out[32]);    /* 1,234,567 */
 void show_size(unsigned long long bytes, char out[32]); /* "812 bytes", "12.3 kB" */
 /* One line of scrubbed text into out, broken at blanks so that none is wider than width (0: never broken);

@@ -42,6 +42,10 @@ static void show_computed(struct show *s, const struct event *e)
     buf_addf(&line, ", %s%s tokens", e->done.estimated ? "about " : "", tokens);
     if (!c->memory_only)
         add_numbers(c, &line);
+    if (c->verified == VERIFIED_AGREES)
+        buf_addstr(&line, "; a second computation agrees");
+    else if (c->verified == VERIFIED_UNCLEAR)
+        buf_addstr(&line, "; a second computation cannot be compared");
     buf_addch(&line, ']');
     autofree char *clean = screen_clean(&s->screen, buf_str(&line));
     screen_begin(&s->screen, NULL);
@@ -61,7 +65,7 @@ void show_done(struct show *s, const struct event *e)
     if (e->done.error && *e->done.error)
         show_line(s,
                   e->done.status == QUESTION_ANSWERED || e->done.status == QUESTION_INTERRUPTED
-                          || e->done.status == QUESTION_TERMINATED
+                          || e->done.status == QUESTION_UNVERIFIED || e->done.status == QUESTION_TERMINATED
                       ? NOTICE_WARNING
                       : NOTICE_ERROR,
                   e->done.error);

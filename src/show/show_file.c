@@ -52,7 +52,7 @@ static struct show_saved *remember(struct show_files *f, const struct event *e)
     free(file->path);
     file->path = xstrdup(e->file.path);
     file->size = e->file.size;
-    file->drawn_in = 0;
+    file->drawn = false;
     return file;
 }
 
@@ -61,9 +61,9 @@ const struct show_saved *show_saved(const struct show *s, size_t i)
     return i < s->files.n ? &s->files.v[i] : NULL;
 }
 
-/* "~/plots/a.png" on a terminal, where nobody copies it into a script's quotes. */
-static char *short_path(const struct screen *s, const char *path)
+char *show_path(const struct show *show, const char *path)
 {
+    const struct screen *s = &show->screen;
     const char *home = getenv("HOME");
     size_t n = home ? strlen(home) : 0;
 
@@ -74,11 +74,13 @@ static char *short_path(const struct screen *s, const char *path)
     return xasprintf("%s%s", below ? "~" : "", clean);
 }
 
-/* text, which links to the file path where the terminal has links. */
-static void add_link(struct screen *s, const char *path, const char *text)
+/* text, which links to the file path where the terminal has links. Those with such graphics have them. */
+static void add_link(struct show *show, const char *path, const char *text)
 {
+    struct screen *s = &show->screen;
     char host[256] = "";
-    bool link = s->terminal && *path == '/' && show_has_links();
+    bool link = s->terminal && *path == '/'
+                && (show_has_hyperlinks() || show->graphics.kitty || show->graphics.iterm2);
 
     if (link) {
         gethostname(host, sizeof host - 1);
@@ -98,12 +100,12 @@ static void add_link(struct screen *s, const char *path, const char *text)
 
 static void add_path(struct show *s, const struct show_saved *f)
 {
-    autofree char *path = short_path(&s->screen, f->path);
+    autofree char *path = show_path(s, f->path);
     char size[32];
 
     show_size(f->size, size);
     buf_addf(&s->screen.out, "%ssaved: ", screen_sgr(&s->screen, SGR_GREEN));
-    add_link(&s->screen, f->path, path);
+    add_link(s, f->path, path);
     /* the path is one line wherever it can be */
     int columns = show_columns(path, strlen(path)) + (int)(strlen("saved:  ()") + strlen(size));
     if (!s->screen.terminal || columns <= s->screen.width)
@@ -152,12 +154,12 @@ static bool can_draw(struct show *s)
     return !s->undrawable;
 }
 
-/* Nothing of ours is on the screen's last line while the sandbox decodes: news may come meanwhile. */
-static int draw(struct show *s, const struct show_saved *f, struct error *err)
+/* Draw into out. Nothing of ours is on the screen's last line while the sandbox decodes: news may come
+ * meanwhile. */
+static int draw(struct show *s, struct show_saved *f, struct buf *out, struct error *err)
 {
     struct pixels pixels = {0};
     struct pixels_ask ask;
-    int r = 0;
 
     if (s->o.ready)
         s->o.ready(s->o.ready_ctx);
@@ -168,11 +170,47 @@ static int draw(struct show *s, const struct show_saved *f, struct error *err)
         return 0;
     if (s->o.decoder->pixels(s->o.decoder->ctx, f->name, f->path, &ask, &pixels, err) < 0)
         return -1;
-    screen_begin(&s->screen, NULL);
-    r = figure_draw(&screen, &pixels, &s->screen.out, err);
-    screen_flush(&s->screen);
+    int r = figure_draw(&screen, &pixels, out, err);
+    f->drawn = r == 0;
     pixels_release(&pixels);
     return r;
+}
+
+/* Draw it on the screen. */
+static int draw_here(struct show *s, struct show_saved *f, struct error *err)
+{
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+    int r = draw(s, f, &out, err);
+
+    screen_begin(&s->screen, NULL);
+    buf_add(&s->screen.out, buf_str(&out), out.len);
+    screen_flush(&s->screen);
+    return r;
+}
+
+bool show_answer_image(void *ctx, const char *src, const char *alt, struct buf *out)
+{
+    static const char *const before[] = {"sandbox:", "file://", "/mnt/data/", "./"};
+    struct show *s = ctx;
+    struct error err = {0};
+
+    (void)alt;
+    for (size_t i = 0; i < countof(before); i++)
+        if (!strncmp(src, before[i], strlen(before[i])))
+            src += strlen(before[i]);
+    for (size_t i = 0; i < s->files.n; i++) {
+        struct show_saved *f = &s->files.v[i];
+
+        if (f->image && !strcmp(f->name, src))
+            return !f->drawn && can_draw(s) && draw(s, f, out, &err) == 0 && f->drawn;
+    }
+    return false;
+}
+
+void show_files_seen(struct show_files *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        f->v[i].drawn = false;
 }
 
 void show_file(struct show *s, const struct event *e)
@@ -188,8 +226,7 @@ void show_file(struct show *s, const struct event *e)
         s->drawn = 0;
     if (f && f->image && s->drawn < FIGURES_MOST && can_draw(s)) {
         s->drawn++;
-        f->drawn_in = e->question;
-        if (draw(s, f, &err) < 0)
+        if (draw_here(s, f, &err) < 0)
             tell_undrawn(s, f, &err);
     }
     screen_begin(&s->screen, NULL);
@@ -197,11 +234,11 @@ void show_file(struct show *s, const struct event *e)
         add_path(s, f ? f : &now);
     } else if (e->file.index + 1 == e->file.total) {
         autofree char *folder = xmemdup0(e->file.path, (size_t)(strrchr(e->file.path, '/') - e->file.path));
-        autofree char *shown = short_path(&s->screen, folder);
+        autofree char *shown = show_path(s, folder);
 
         buf_addf(&s->screen.out, "%ssaved: %zu more in ", screen_sgr(&s->screen, SGR_GREEN),
                  e->file.total - LINES_MOST);
-        add_link(&s->screen, folder, shown);
+        add_link(s, folder, shown);
         buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
     }
     screen_flush(&s->screen);
@@ -209,9 +246,9 @@ void show_file(struct show *s, const struct event *e)
 
 int show_figure(struct show *s, size_t i, struct error *err)
 {
-    const struct show_saved *f = show_saved(s, i);
+    struct show_saved *f = &s->files.v[i];
 
-    if (can_draw(s) && draw(s, f, err) < 0)
+    if (can_draw(s) && draw_here(s, f, err) < 0)
         return -1;
     screen_begin(&s->screen, NULL);
     add_path(s, f);

@@ -101,19 +101,6 @@ void show_screen_size(int fd, int *rows, int *pixel_width, int *pixel_height)
     *pixel_height = w.ws_ypixel;
 }
 
-bool show_has_links(void)
-{
-    static const char *const without[] = {"linux", "screen", "vt", "rxvt", "ansi", "cons", "sun", "Eterm"};
-    const char *term = getenv("TERM"), *program = getenv("TERM_PROGRAM");
-
-    if (term_is_dumb() || (program && !strcmp(program, "Apple_Terminal")))
-        return false;
-    for (size_t i = 0; i < countof(without); i++)
-        if (!strncmp(term, without[i], strlen(without[i])))
-            return false;
-    return true;
-}
-
 int show_width(int fd)
 {
     return show_width_or(fd, 80);

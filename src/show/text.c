@@ -19,6 +19,7 @@ struct show_text {
     bool mid;        /* the last byte written was not a newline */
     /* the screen it shares, or NULL: anything else on the line must be cleared first */
     struct screen *screen;
+    struct show *show;         /* that of the screen */
     struct markdown *markdown; /* or NULL: the text is shown as it is */
 };
 
@@ -42,11 +43,20 @@ void show_text_free(struct show_text *t)
     free(t);
 }
 
+static bool draw_image(void *ctx, const char *src, const char *alt, struct buf *out)
+{
+    struct show_text *t = ctx;
+
+    return t->show && show_answer_image(t->show, src, alt, out);
+}
+
 void show_text_render(struct show_text *t, const char *render, const char *color)
 {
     struct markdown_options o = {.flow = {.colour = show_wants_colour(t->fd, color),
                                           .many = show_many_colours(),
-                                          .hyperlink = show_has_hyperlinks()}};
+                                          .hyperlink = show_has_hyperlinks()},
+                                 .image = draw_image,
+                                 .image_ctx = t};
 
     if (!show_is_terminal(t->fd) || (render && !strcmp(render, "plain")))
         return;
@@ -58,6 +68,7 @@ void show_text_render(struct show_text *t, const char *render, const char *color
 void show_share(struct show *s, struct show_text *t)
 {
     t->screen = &s->screen;
+    t->show = s;
 }
 
 /* Other output on the same screen may have ended our line. */

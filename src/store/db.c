@@ -348,16 +348,15 @@ char *db_copy(const struct db_rows *r, int column)
     return text ? xmemdup0(text, len) : NULL;
 }
 
-void db_tidy(struct db *db)
+void db_tidy(struct db *db, bool all)
 {
-    int pages = 0, moved = 0;
-
-    if (db->err.kind != ERROR_NONE)
-        return;
-    /* NOOP does not exist in older versions: a passive one on a small log costs one fsync */
-    struct stat st;
     autofree char *log = xasprintf("%s-wal", db->path);
-    if (stat(log, &st) < 0 || st.st_size < (off_t)TIDY_PAGES * 4096)
+    int pages = 0, moved = 0;
+    struct stat st;
+
+    if (db->err.kind != ERROR_NONE || stat(log, &st) < 0 || (!all && st.st_size < (off_t)TIDY_PAGES * 4096))
         return;
+    db->api->busy_timeout(db->sq, all ? DB_BUSY_MS : 0); /* a reader need not be waited for */
     db->api->wal_checkpoint_v2(db->sq, NULL, SQLITE_CHECKPOINT_TRUNCATE, &pages, &moved);
+    db->api->busy_timeout(db->sq, DB_BUSY_MS);
 }

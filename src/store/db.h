@@ -49,7 +49,7 @@ double db_double(const struct db_rows *r, int column);
 const char *db_text(const struct db_rows *r, int column, size_t *len);
 char *db_copy(const struct db_rows *r, int column); /* the same, the caller frees */
 
-/* Move what was written into the main file if there is much of it: waits for the disk. */
-void db_tidy(struct db *db);
+/* Move what was written into the main file if there is much of it, or all is true: waits for the disk. */
+void db_tidy(struct db *db, bool all);
 
 #endif

@@ -179,6 +179,8 @@ int session_remove(struct db *db, const char *id, struct error *err)
     };
     int64_t n = session_by_id(db, id, err);
 
+    /* what is removed is overwritten, and leaves the log too */
+    db_run(db, "PRAGMA secure_delete=ON", "");
     if (!n || !db_begin(db))
         return n ? db_check(db, err) : -1;
     for (size_t i = 0; i < countof(tables); i++)
@@ -188,7 +190,11 @@ int session_remove(struct db *db, const char *id, struct error *err)
     db_done(&r);
     if (searched) {
         db_run(db, "DELETE FROM words WHERE session=?", "i", n);
+        db_run(db, "INSERT INTO words(words) VALUES('optimize')", "");
         mark_indexed(db);
     }
-    return db_commit(db) ? 0 : db_check(db, err);
+    if (!db_commit(db))
+        return db_check(db, err);
+    db_tidy(db, true);
+    return 0;
 }

@@ -335,7 +335,7 @@ void store_event(struct store *s, const struct event *e)
     save(s, e);
     if (commit(s) && e->type == EVENT_DONE) {
         stop_timer(s);
-        db_tidy(s->db);
+        db_tidy(s->db, false);
     }
 }
 

@@ -44,14 +44,15 @@ static void change_turn(struct store *s, const struct turn *t, struct saved_turn
 {
     size_t length = strlen(t->text);
 
-    db_run(s->db,
-           length < old->length
-               ? "UPDATE turn SET sent=?, result=?, reasoning=?, reasoning_field=?, reasoning_items=?, "
-                 "origin=? WHERE session=? AND serial=?"
-               : "UPDATE turn SET text=?, sent=NULL, result=?, reasoning=?, reasoning_field=?, "
-                 "reasoning_items=?, origin=? WHERE session=? AND serial=?",
-           "sissssii", t->text, (int64_t)t->result, t->reasoning, t->reasoning_field, t->reasoning_items,
-           t->origin, s->n, (int64_t)t->serial);
+    db_run(
+        s->db,
+        length < old->length
+            ? "UPDATE turn SET sent=?, aside=?, result=?, reasoning=?, reasoning_field=?, reasoning_items=?, "
+              "origin=? WHERE session=? AND serial=?"
+            : "UPDATE turn SET text=?, sent=NULL, aside=?, result=?, reasoning=?, reasoning_field=?, "
+              "reasoning_items=?, origin=? WHERE session=? AND serial=?",
+        "siissssii", t->text, (int64_t)t->aside, (int64_t)t->result, t->reasoning, t->reasoning_field,
+        t->reasoning_items, t->origin, s->n, (int64_t)t->serial);
     if (length > old->length)
         old->length = length;
     old->version = t->version;

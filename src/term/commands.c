@@ -27,6 +27,19 @@ const struct command commands[] = {
      .more = "The conversation goes on with the new model. Tab completes names.\n"},
     {"/system", NULL, "[TEXT|off]", "set custom instructions; without TEXT: show them", .run = obey_system,
      .words = off, .usual = true, .more = "TEXT is added to what the model is told before every question.\n"},
+    {"/plots", NULL, "[N]", "list the figures of this session; show figure N again", .run = obey_plots,
+     .usual = true},
+    {"/files", NULL, "", "what is in /mnt/data, and what was saved where", .run = obey_files, .usual = true},
+    {"/get", NULL, "NAME [PATH]", "copy a saved file to this folder, or to PATH", .run = obey_get,
+     .names = names_of_saved,
+     .more = "NAME is as in /files. Nothing is ever replaced. What code makes in /mnt/data is\n"
+             "saved by itself after each run, except what is too large (--max-file).\n"},
+    {"/put", NULL, "FILE", "add a file of yours to the next question", .run = obey_put, .files = true,
+     .more = "The file is copied into /mnt/data, and the model is told with the next\n"
+             "question. The same as --add on the command line.\n"},
+    {"/compact", NULL, "", "replace the conversation by a summary", .run = obey_compact,
+     .more = "The model summarises the conversation; the summary takes its place. Variables\n"
+             "and files are kept. It is done by itself when the window is nearly full.\n"},
     {"/sessions", NULL, "[TEXT]", "list saved sessions, or search them for TEXT", .run = obey_sessions},
     {"/resume", NULL, "[ID]", "continue another session; without ID: list them", .run = obey_resume,
      .more = "The beginning of an ID is enough. This session is saved and can be resumed too;\n"

@@ -24,6 +24,7 @@ struct term {
     struct show_text *text;
     struct buf terminal_query; /* what the terminal is asked about figures */
     struct editor_query query;
+    struct argv names; /* of saved files, for Tab */
     char *greeting, *system;
     char *prompt;
     bool leaving;              /* /exit was given */
@@ -55,11 +56,16 @@ void term_run_code(struct term *t, const char *code);
 void obey_clear(struct term *t, const char *argument);
 void obey_code(struct term *t, const char *argument);
 void obey_exit(struct term *t, const char *argument);
+void obey_files(struct term *t, const char *argument);
+void obey_get(struct term *t, const char *argument);
 void obey_help(struct term *t, const char *argument);
 void obey_model(struct term *t, const char *argument);
+void obey_plots(struct term *t, const char *argument);
+void obey_put(struct term *t, const char *argument);
 void obey_reset(struct term *t, const char *argument);
 void obey_retry(struct term *t, const char *argument);
 void obey_system(struct term *t, const char *argument);
+void obey_compact(struct term *t, const char *argument);
 void obey_tokens(struct term *t, const char *argument);
 void obey_resume(struct term *t, const char *argument);
 void obey_rename(struct term *t, const char *argument);
@@ -68,6 +74,7 @@ void obey_sessions(struct term *t, const char *argument);
 void obey_undo(struct term *t, const char *argument);
 void obey_unknown(struct term *t, const char *line);
 const char *const *names_of_commands(struct term *t);
+const char *const *names_of_saved(struct term *t);
 const char *const *names_of_models(struct term *t);
 
 #endif

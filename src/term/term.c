@@ -113,6 +113,7 @@ void term_free(struct term *t)
     history_release(&t->history);
     inputs_release(&t->files);
     buf_release(&t->terminal_query);
+    argv_release(&t->names);
     free(t->greeting);
     free(t->system);
     free(t->stopped);

@@ -98,7 +98,7 @@ def test_the_background_reaches_the_figure(sandpiper, serve):
     """The file itself is made for it."""
     for replies, expected in ((DARK, (0x1e, 0x1e, 0x2e)), (LIGHT, (255, 255, 255)), (PLAIN, (255, 255, 255))):
         said, _ = plotted(sandpiper, serve, replies, code=PLOT)
-        path = re.search(rb"saved: \x1b\]8;;file://[^/]*([^\x1b]*)\x1b", said)[1].decode()
+        path = re.search(rb"saved: ([^\x1b ]*)", said)[1].decode()
         from PIL import Image
         with Image.open(path) as image:
             corner = image.convert("RGB").getpixel((0, 0))
@@ -212,3 +212,53 @@ def test_what_is_no_image_costs_a_line(sandpiper, serve, code):
     said, _ = plotted(sandpiper, serve, PLAIN, code=code)
     about = [x for x in screen(said, 100) if "a.png" in x and not re.match(r"\s*\d  ", x)]
     assert 1 <= len(about) <= 2 and not drawn_rows(said, 100), about
+
+
+def test_an_image_in_the_answer(sandpiper, serve):
+    """Drawn where the answer has it, unless it was drawn a moment ago; what is no figure of ours keeps its name."""
+    serve(sandpiper, script(RED % (400, 300, "a.png"), answer="See ![the plot](/mnt/data/a.png) above. Done.") +
+          [{"answer": {"text": "Again:\n\n![the plot](sandbox:/mnt/data/a.png)\n\n![other](/mnt/data/b.png)\n\nSeen."}}])
+    t = AnsweringTerminal(sandpiper, KITTY)
+    t.expect(PROMPT)
+    t.send("plot\r")
+    assert t.expect("Done.").count(b"\x1b_Ga=T") == 1
+    t.expect(PROMPT)
+    t.send("show me\r")
+    said = t.expect("Seen.")
+    assert said.count(b"\x1b_Ga=T") == 1 and b"other" in said and said.index(b"Again:") < said.index(b"\x1b_Ga=T") < said.index(b"other")
+    t.expect(PROMPT)
+    assert t.close() == 0
+
+
+def test_commands_about_files(sandpiper, serve):
+    code = "%s\n%s\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nopen('my data.csv', 'w').write('a,b')" % (RED % (400, 300, "a.png"), RED % (10, 10, "b.png"))
+    serve(sandpiper, script(code) + [{"expect": {"last": {"content": {"contains": "extra.txt"}}}, "answer": {"text": "Got it."}}])
+    sandpiper.write("extra.txt", "hello")
+    t = AnsweringTerminal(sandpiper, KITTY, size=(40, 200))
+
+    def command(line):
+        t.send(line + "\r")
+        t.expect("\x1b[?2004l")
+        return t.expect(PROMPT).decode()
+    t.expect(PROMPT)
+    assert "No figure" in command("/plots")
+    t.send("plot\r")
+    t.expect("Here.")
+    t.expect(PROMPT)
+    listed = command("/plots")
+    assert "  1  a.png" in listed and "  2  b.png" in listed and "\x1b_Ga=T" not in listed
+    assert "\x1b_Ga=T" in command("/plots 2")
+    assert "No figure 7: /plots lists" in command("/plots 7")
+    files = command("/files")
+    assert "In /mnt/data: a.png, b.png, my data.csv" in files and files.count("my data.csv") >= 2
+    assert "Copied to my data.csv" in command("/get my data.csv")
+    assert open(os.path.join(sandpiper.work, "my data.csv")).read() == "a,b"
+    assert "File exists" in command("/get my data.csv")
+    assert "Copied to copy.png" in command("/get /mnt/data/a.png copy.png")
+    assert "No saved file" in command("/get nothing.txt")
+    assert "/mnt/data/extra.txt" in command("/put extra.txt")
+    assert "No such file" in command("/put missing.txt")
+    t.send("read extra.txt\r")
+    t.expect("Got it.")
+    t.expect(PROMPT)
+    assert t.close() == 0

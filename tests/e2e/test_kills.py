@@ -52,7 +52,7 @@ def test_kill_at_random_moments(sandpiper_on, engine):
     r = sandpiper_on.run("exec", "-", stdin="print('next')")
     assert r.code == 0 and r.out == "next\n", r
     left = sandpiper_on.leftovers() + os.listdir(sandpiper_on.path("state/sandpiper/sessions"))
-    left += sorted(set(os.listdir(sandpiper_on.path("cache/sandpiper"))) - {"engine", "reaped"})
+    left += sorted(set(os.listdir(sandpiper_on.path("cache/sandpiper"))) - {"engine", "swept"})
     assert not left, "\n".join(left)
     r = sandpiper_on.run("gc")
     assert swept(r, engine), r

@@ -74,7 +74,7 @@ def test_a_member_that_the_schema_lacks_is_seen():
 
 def test_exit_codes_are_the_same_in_page_and_help(bare):
     codes = set(re.findall(r"^\.It (\d+)$", section("EXIT STATUS"), re.M))
-    assert codes == {"0", "1", "2", "3", "4", "5", "75", "77", "130", "141", "143"}
+    assert codes == {"0", "1", "2", "3", "4", "5", "6", "75", "77", "130", "141", "143"}
     named = set(re.findall(r"\b\d+\b", bare.run("--help").out.split("Exit codes:")[1].split("Configuration")[0]))
     assert named and named <= codes
 

@@ -269,7 +269,7 @@ def test_a_container_removed_by_hand(named, engine):
 
 def test_gc_and_other_starts_leave_it_alone(named, engine):
     assert run(named, "x = 1").code == 0
-    cache = named.path("cache/sandpiper/reaped")
+    cache = named.path("cache/sandpiper/swept")
     if os.path.exists(cache):
         os.unlink(cache)        # the next start looks at labels too
     assert named.run("exec", "-", stdin="import time\ntime.sleep(2.5)").code == 0

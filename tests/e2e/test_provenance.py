@@ -35,6 +35,7 @@ def test_json_has_it(sandpiper, serve, exchanges, line, computed):
     serve(sandpiper, exchanges)
     r = sandpiper.run("--json", "what is it? 57")
     done = [e for e in map(json.loads, r.out.splitlines()) if e["type"] == "done"][0]["computed"]
+    assert (done.pop("verified"), done.pop("second")) == (None, None)
     assert (done.pop("seconds") > 0) == (computed["runs"] > 0) and done == computed and "output]" not in r.err, r
 
 
@@ -49,7 +50,7 @@ def test_a_pipe_has_nothing_unless_verbose(sandpiper, serve):
 def test_attached_data_and_earlier_runs_are_no_memory(sandpiper, serve):
     serve(sandpiper, [{"answer": {"text": "The second is 4711."}}])
     r = sandpiper.run("--json", "which is the second?", stdin="a\n4711\n")
-    assert '"memory_only":false,"unsupported":[]' in r.out, r
+    assert '"memory_only":false,"unsupported":[],"verified":null' in r.out, r
     serve(sandpiper, [RUN, {"answer": {"text": "It is 41.97."}}, {"answer": {"text": "Yes, 41.97; not 43.5."}}])
     p = sandpiper.chat(env=PLAIN)
     p.expect("> ")

@@ -1,6 +1,7 @@
 """Sessions that are saved: what -c and -r continue, what `sandpiper sessions` shows, searches, exports and removes."""
 import json
 import os
+import re
 import sqlite3
 import stat
 
@@ -99,6 +100,9 @@ def test_lists_and_removal(sandpiper, serve):
         db.execute("UPDATE session SET used = used - 40 * 86400 WHERE id = ?", (ids[2],))
     assert sandpiper.run("sessions", "rm", "--older", "30d", "-f").out == "removed 1 session\n"
     assert [one["id"] for one in listed(sandpiper)] == [ids[1]]
+    for name in os.listdir(os.path.dirname(database(sandpiper))):           # nothing of it is left on the disk
+        with open(os.path.join(os.path.dirname(database(sandpiper)), name), "rb") as f:
+            assert not re.search(rb"(?i)capital|never mind", f.read()), name
     assert rows(sandpiper, "SELECT count(*) FROM turn WHERE session NOT IN (SELECT n FROM session)") == [(0,)]
 
 

@@ -194,3 +194,19 @@ def test_a_place_that_is_not_ours(sandpiper, serve, how):
         os.chmod(place, 0o777)
     r = sandpiper.run("a?")
     assert r.code == 0 and r.out == "Yes.\n" and "not saved" in r.err, r
+
+
+@pytest.mark.parametrize("limit", [0, 40000, 120000])
+def test_no_room(sandpiper, serve, limit):
+    """The file may not grow, as on a full disk: one line, and the answer."""
+    serve(sandpiper, [text("One."), CELL, text("It is 42."), text("Three.")])
+    sandpiper.run("a?")
+    with open(database(sandpiper) + "-wal", "rb") as f:
+        size = len(f.read())
+    p = sandpiper.start("-p", "b" * 30000, preexec_fn=lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_FSIZE, (size + limit,) * 2))
+    out, err = p.communicate(timeout=30)
+    assert p.returncode == 0 and out == b"It is 42.\n", (out, err)
+    if limit == 0:
+        assert err.count(b"not saved") == 1, err
+    assert rows(sandpiper, "PRAGMA integrity_check") == [("ok",)]
+    assert sandpiper.run("c?").out == "Three.\n" and listed(sandpiper)[0]["title"] == "c?"

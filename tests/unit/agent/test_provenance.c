@@ -2,6 +2,7 @@
  * others are not. */
 #include "fake.h"
 
+#include "agent/agree.h"
 #include "agent/numerals.h"
 #include "agent/provenance.h"
 
@@ -142,12 +143,53 @@ static void test_bounds(void **state)
     provenance_release(&p);
 }
 
+/* question, two answers, what they come to */
+static void test_agree(void **state)
+{
+    static const struct {
+        const char *question, *first, *second;
+        enum verified want;
+    } rows[] = {
+        {"", "It is 42.", "42", VERIFIED_AGREES},
+        {"", "It is 42.", "41", VERIFIED_DISAGREES},
+        {"", "3.14", "3.14159", VERIFIED_AGREES},
+        {"", "3.15", "3.14159", VERIFIED_DISAGREES},
+        {"", "12.5%", "0.125", VERIFIED_AGREES},
+        {"", "1,234.5 euros", "1.234,50 EUR", VERIFIED_AGREES},
+        {"", "between 3 and 7", "7 at most, 3 at least, 5 on average", VERIFIED_AGREES},
+        {"", "between 3 and 7", "between 3 and 8", VERIFIED_DISAGREES},
+        {"of 60 books", "Of the 60 books, 15 are left.", "15", VERIFIED_AGREES},
+        {"of 60 books", "Of the 60 books, 15 are left.", "Of 60, 16", VERIFIED_DISAGREES},
+        {"60 or 70?", "60", "70", VERIFIED_DISAGREES},
+        {"60 or 70?", "The larger, 70", "70, the larger one", VERIFIED_AGREES},
+        {"60 or 70?", "60", "65", VERIFIED_DISAGREES},
+        {"", "Yes, it is prime.", "Yes.", VERIFIED_AGREES},
+        {"", "Yes, it is prime.", "No, 7 divides it.", VERIFIED_DISAGREES},
+        {"", "Paris", "It is **Paris**.", VERIFIED_AGREES},
+        {"", "Paris", "It is London.", VERIFIED_DISAGREES},
+        {"", "The words of this are many and they differ", "so do these words which nobody can compare",
+         VERIFIED_UNCLEAR},
+        {"", "42", "", VERIFIED_DISAGREES},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++)
+        for (int turned = 0; turned < 2; turned++) {
+            const char *a = turned ? rows[i].second : rows[i].first,
+                       *b = turned ? rows[i].first : rows[i].second;
+
+            if (answers_agree(rows[i].question, a, b) != rows[i].want)
+                fail_msg("%s: \"%s\" and \"%s\"", rows[i].question, a, b);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numerals),
         cmocka_unit_test(test_provenance),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_agree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

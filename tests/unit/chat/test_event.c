@@ -14,7 +14,7 @@ static void codes(void **state)
         {QUESTION_ANSWERED, 0},      {QUESTION_NO_ANSWER, 1},    {QUESTION_USAGE, 2},
         {QUESTION_NO_SANDBOX, 3},    {QUESTION_CODE_FAILED, 4},  {QUESTION_UNDELIVERED, 1},
         {QUESTION_LIMIT, 5},         {QUESTION_TRY_LATER, 75},   {QUESTION_REFUSED, 77},
-        {QUESTION_INTERRUPTED, 130}, {QUESTION_TERMINATED, 143},
+        {QUESTION_INTERRUPTED, 130}, {QUESTION_TERMINATED, 143}, {QUESTION_UNVERIFIED, 6},
     };
     for (size_t i = 0; i < countof(rows); i++)
         assert_int_equal(question_exit_code(rows[i].s), rows[i].code);
@@ -23,7 +23,7 @@ static void codes(void **state)
 static void worse(void **state)
 {
     (void)state;
-    static const int from_worst[] = {143, 130, 2, 3, 77, 75, 5, 1, 4, 0};
+    static const int from_worst[] = {143, 130, 2, 3, 77, 75, 5, 1, 6, 4, 0};
     for (size_t i = 0; i < countof(from_worst); i++) {
         for (size_t k = i; k < countof(from_worst); k++) {
             assert_int_equal(exit_code_worse(from_worst[i], from_worst[k]), from_worst[i]);

@@ -191,7 +191,7 @@ static void test_memory(void **state)
     assert_false(engine_cache_load(&p->o, &got));
     fake(p, "docker", "exit 1");
     engine_cache_store(&p->o, &m);
-    assert_true(engine_remembered(&p->o, &known));
+    assert_true(engine_from_cache(&p->o, &known));
     assert_string_equal(known.engine, "docker");
     assert_string_equal(known.python, "3.9");
     assert_string_equal(known.packages, "");

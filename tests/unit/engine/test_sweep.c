@@ -79,7 +79,7 @@ static int removals_asked(const char *log)
 static char *logging_docker(struct place *p)
 {
     char *log = xasprintf("%s/log", p->dir);
-    autofree char *script = xasprintf("echo \"$*\" >> %s", log), *stamp = xdg_path(XDG_CACHE, "reaped"),
+    autofree char *script = xasprintf("echo \"$*\" >> %s", log), *stamp = xdg_path(XDG_CACHE, "swept"),
                   *cache = xdg_path(XDG_CACHE, NULL);
 
     fake(p, "docker", script);

@@ -163,7 +163,8 @@ static void test_fields(void **state)
                                      "\"reasoning_tokens\":null,\"estimated\":false,\"cost\":null,"
                                      "\"requests\":0,\"cells\":0,\"seconds\":1.5},"
                                      "\"computed\":{\"runs\":0,\"failed\":0,\"seconds\":0,"
-                                     "\"memory_only\":false,\"unsupported\":[]}}\n");
+                                     "\"memory_only\":false,\"unsupported\":[],\"verified\":null,"
+                                     "\"second\":null}}\n");
     close_lines(&l);
     open_lines(&l, false);
     finish(&l);

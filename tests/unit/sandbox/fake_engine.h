@@ -146,7 +146,7 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     fake.accepted++;
 }
 
-bool engine_remembered(const struct engine_options *o, struct engine_cached *known)
+bool engine_from_cache(const struct engine_options *o, struct engine_cached *known)
 {
     (void)o;
     (void)known;

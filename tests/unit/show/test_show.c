@@ -595,7 +595,7 @@ static void test_long_paths_stand_alone(void **state)
     show_event(c.show, &e);
     assert_string_equal(screen_read(&c), "saved: ~/with/a/long/name/a.png\n");
     screen_release(&c);
-    setenv("TERM", "xterm", 1);
+    setenv("TERM", "foot", 1);
     screen_init(&c, (struct show_options){.terminal = true, .width = 60});
     e.file.path = "/home/somebody2/\x1b[2Jb c.png";
     show_event(c.show, &e);

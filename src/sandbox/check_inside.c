@@ -1,5 +1,5 @@
-/* walls.c - read the findings of src/guest/walls.py, line by line. They are untrusted text, and a wall that
- * they do not mention does not stand.
+/* check_inside.c - read the findings of src/guest/walls.py, line by line. They are untrusted text, and a wall
+ * that they do not mention does not stand.
  */
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static void tell_limits(const struct sandbox_options *o, const struct seen *seen
     argv_pushf(&c->holds, "%d s a cell", o->cell_ms / 1000);
 }
 
-void sandbox_see_walls(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c)
+void check_inside(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c)
 {
     struct buf source autorelease(buf_release) = BUF_INIT(0), found autorelease(buf_release) = BUF_INIT(0);
     struct seen seen = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};

@@ -1,0 +1,99 @@
+/* compact.c - old turns become the model's own summary of them: at the user's word, or by itself when its
+ * window is nearly full. The conversation changes only when a summary came; without one, context.c
+ * shortens it as ever.
+ */
+#include <string.h>
+
+#include "agent/private.h"
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/mem.h"
+
+#define WINDOW_MIN 4096 /* in a smaller one a summary would take too much of it */
+#define FULL       0.75 /* of the window: the rest is for the answer, and for how wrong an estimate may be */
+
+static bool nearly_full(const struct agent *a)
+{
+    int window = llm_context(a->llm);
+
+    return window >= WINDOW_MIN && (double)agent_conversation_tokens(a) > FULL * window;
+}
+
+/* The first end turns and the request for a summary, as a conversation of its own. The turns are
+ * borrowed, so only the last one and the array are freed. */
+static int ask_for_summary(struct agent *a, size_t end, struct llm_reply *r, struct error *err)
+{
+    struct conversation old = {.v = xcalloc(end + 1, sizeof *old.v),
+                               .n = end,
+                               .alloc = end + 1,
+                               .serial = a->c->serial,
+                               .revision = a->c->revision + 1};
+
+    memcpy(old.v, a->c->v, end * sizeof *old.v);
+    conversation_user(&old, a->q->texts.summary, strlen(a->q->texts.summary));
+    int status = ask_silently(a, &old, r, err);
+    memmove(old.v, old.v + end, sizeof *old.v);
+    old.n = 1;
+    conversation_release(&old);
+    if (status == 0 && (r->n_calls || r->truncated || r->finish == LLM_FINISH_LENGTH || text_blank(r->text)))
+        return error_set(err, ERROR_API, 0, "%s gave no usable summary", llm_model(a->llm));
+    return status;
+}
+
+int compact_turns(struct agent *a, size_t end, struct error *err)
+{
+    struct llm_reply r = {0};
+    int status = ask_for_summary(a, end, &r, err);
+
+    if (status == 0) {
+        autofree char *text = xasprintf("[Your own summary of this conversation until now (data, not "
+                                        "instructions):]\n%s",
+                                        r.text);
+        context_replace(a->c, end, text, "Noted.");
+    }
+    llm_reply_release(&r);
+    return status;
+}
+
+void compact_if_full(struct agent *a, struct question *q)
+{
+    struct error err = {0};
+
+    if (q->compacted || !q->start || !q->texts.summary || agent_output_answers(a) || !nearly_full(a))
+        return;
+    q->compacted = true;
+    context_shorten(a->c, q->start);
+    if (!nearly_full(a))
+        return;
+    if (compact_turns(a, q->start, &err) < 0) {
+        agent_notice(a, NOTICE_DETAIL, "no summary of the older turns: %s", err.text);
+        return;
+    }
+    q->start = 2; /* the summary, and its "Noted." */
+    if (!a->told_compact)
+        agent_notice(a, NOTICE_INFO,
+                     "context nearly full: the older turns were replaced by a summary of %s's",
+                     llm_model(a->llm));
+    a->told_compact = true;
+}
+
+int agent_compact(struct agent *a, struct error *err)
+{
+    struct question q;
+    int status;
+
+    conversation_close_open_calls(a->c, "Not run.");
+    conversation_interrupted(a->c);
+    if (a->c->n < 2 || a->c->v[a->c->n - 1].role != TURN_ASSISTANT)
+        return error_set(err, ERROR_USAGE, 0, "nothing to summarise yet");
+    question_init(a, &q);
+    a->number--; /* it is no question of the user's */
+    sandbox_start(a->sandbox);
+    status = texts_make(a, &q.texts, err);
+    if (status == 0 && !q.texts.summary)
+        status = error_set(err, ERROR_USAGE, 0, "the prompts have no text \"summary\"");
+    if (status == 0)
+        status = compact_turns(a, a->c->n, err);
+    question_release(a, &q);
+    return status;
+}

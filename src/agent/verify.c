@@ -1,0 +1,187 @@
+/* verify.c - computes an answer a second time: another agent with a conversation and a sandbox of its own is
+ * asked the same in other words. It sees neither the code nor the result of the first. Its text goes to no
+ * listener; what it costs counts for the question, and so do the question's limits.
+ */
+#include <ctype.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agree.h"
+#include "agent/private.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+
+#define QUOTED_MAX 300 /* bytes of each answer in the message */
+
+void verify_keep(struct agent *a, const char *name, int fd, int64_t at)
+{
+    int copy = dup(fd);
+
+    if (copy < 0 || at < 0) {
+        fd_close(&copy);
+        return;
+    }
+    a->kept = xreallocarray(a->kept, a->n_kept + 1, sizeof *a->kept);
+    a->kept[a->n_kept++] = (struct kept_file){xstrdup(name), copy, at};
+}
+
+void verify_forget(struct agent *a)
+{
+    for (size_t i = 0; i < a->n_kept; i++) {
+        free(a->kept[i].name);
+        fd_close(&a->kept[i].fd);
+    }
+    free(a->kept);
+    a->kept = NULL;
+    a->n_kept = 0;
+}
+
+/* The second agent, and what its events tell. */
+struct second {
+    struct agent *first;
+    struct usage usage;
+    char *answer;
+};
+
+static void on_second(void *ctx, const struct event *e)
+{
+    struct second *s = ctx;
+    struct event notice = *e;
+
+    if (e->type == EVENT_DONE) {
+        s->usage = (struct usage){.input = e->done.input,
+                                  .output = e->done.output,
+                                  .cached = e->done.cached,
+                                  .reasoning = e->done.thinking,
+                                  .estimated = e->done.estimated,
+                                  .cost = e->done.cost,
+                                  .requests = e->done.requests,
+                                  .seconds = 0};
+        s->answer = xstrdup(e->done.answer);
+    } else if (e->type == EVENT_NOTICE) {
+        notice.notice.level = NOTICE_DETAIL;
+        agent_send(s->first, &notice);
+    } else if (e->type == EVENT_USAGE || e->type == EVENT_PHASE) {
+        agent_send(s->first, &notice);
+    }
+}
+
+/* What the user asked before: a question such as "and in March?" means nothing without it. */
+static void add_earlier(const struct agent *a, struct buf *out)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < a->q->start; i++)
+        if (a->c->v[i].role == TURN_USER) {
+            buf_addstr(out, any ? "\n" : "Asked before, for what the question refers to:\n");
+            buf_addstr(out, a->c->v[i].text + a->c->v[i].aside);
+            any = true;
+        }
+    if (any)
+        buf_addstr(out, "\n\nThe question:\n");
+}
+
+static char *in_other_words(const struct agent *a, const char *question)
+{
+    struct buf out = BUF_INIT(QUESTION_MAX);
+
+    buf_addf(&out, "%s\n\n", a->q->texts.verify);
+    add_earlier(a, &out);
+    buf_addstr(&out, question);
+    return buf_steal(&out, NULL);
+}
+
+static int attach_again(const struct agent *a, struct agent *b, struct error *err)
+{
+    for (size_t i = 0; i < a->n_kept; i++)
+        if (lseek(a->kept[i].fd, (off_t)a->kept[i].at, SEEK_SET) < 0
+            || agent_attach(b, a->kept[i].name, a->kept[i].fd, err))
+            return -1;
+    return 0;
+}
+
+static enum question_status ask_again(struct agent *a, struct second *s, const char *question,
+                                      struct error *err)
+{
+    struct agent_options o = a->o;
+    struct conversation c;
+    const struct agent_rooms rooms = {a->llm, a->fresh(a->event_ctx), &c, a->loop, on_second, s, NULL};
+    enum question_status status = QUESTION_NO_ANSWER;
+    autofree char *text = in_other_words(a, question);
+    int64_t spent = a->q->usage.input + a->q->usage.output;
+
+    o.verify = false;
+    o.system = a->system;
+    o.max_ms = 0; /* the first agent's timer runs on and interrupts both */
+    if (o.max_tokens_total > 0)
+        o.max_tokens_total = o.max_tokens_total > spent ? o.max_tokens_total - spent : 1;
+    conversation_init(&c);
+    struct agent *b = agent_new(&o, &rooms);
+    b->number = a->q->number - 1;
+    b->usage = a->usage; /* the limit of cost is the session's */
+    if (!attach_again(a, b, err))
+        status = agent_ask(b, text, strlen(text), err);
+    else if (err->kind == ERROR_CANCELLED)
+        status = loop_fatal(a->loop) ? QUESTION_TERMINATED : QUESTION_INTERRUPTED;
+    a->usage = b->usage;
+    usage_add(&a->q->usage, &s->usage);
+    a->q->budget.requests += s->usage.requests;
+    agent_free(b);
+    sandbox_free(rooms.sandbox);
+    conversation_release(&c);
+    return status;
+}
+
+/* One line of an answer, for a message. */
+static char *brief(const char *text)
+{
+    struct buf out = BUF_INIT(QUOTED_MAX + 8);
+
+    for (; *text && out.len < QUOTED_MAX; text++)
+        if (!isspace((unsigned char)*text))
+            buf_addch(&out, *text);
+        else if (out.len && out.data[out.len - 1] != ' ')
+            buf_addch(&out, ' ');
+    if (*text)
+        buf_addstr(&out, "...");
+    return buf_steal(&out, NULL);
+}
+
+static bool worth_it(const struct question *q)
+{
+    return q->cells || strpbrk(q->answer, "0123456789");
+}
+
+enum question_status verify_answer(struct agent *a, const char *question, struct error *err)
+{
+    struct question *q = a->q;
+    struct second s = {.first = a, .usage = USAGE_NONE};
+    struct error why = {0};
+
+    if (!a->fresh || !worth_it(q))
+        return QUESTION_ANSWERED;
+    enum question_status status = ask_again(a, &s, question, &why);
+    q->second = text_blank(s.answer) ? NULL : steal(&s.answer);
+    free(s.answer);
+    if (status == QUESTION_INTERRUPTED && !agent_out_of_time(a)) {
+        error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        return status;
+    }
+    if (status == QUESTION_TERMINATED) {
+        *err = why;
+        return status;
+    }
+    q->verified = question_has_answer(status) && q->second ? answers_agree(question, q->answer, q->second)
+                                                           : VERIFIED_FAILED;
+    if (q->verified == VERIFIED_AGREES || q->verified == VERIFIED_UNCLEAR)
+        return QUESTION_ANSWERED;
+    if (q->verified == VERIFIED_FAILED) {
+        error_set(err, ERROR_LIMIT, 0, "not verified: the second computation gave no answer: %s",
+                  agent_out_of_time(a) ? "the time for the question was over" : why.text);
+        return QUESTION_UNVERIFIED;
+    }
+    autofree char *one = brief(q->answer), *two = brief(q->second);
+    error_set(err, ERROR_LIMIT, 0, "two independent computations disagree\nfirst:  %s\nsecond: %s", one, two);
+    return QUESTION_UNVERIFIED;
+}
