@@ -57,22 +57,34 @@ static bool invisible(uint32_t c)
     return false;
 }
 
+/* A joiner belongs to the script or emoji in front of it (Persian, the languages of India, families), one
+ * at a time; anywhere else it only hides something. */
+static bool is_joiner(const struct scrub *s, uint32_t c)
+{
+    bool script = (s->last >= 0x600 && s->last <= 0x109f) || (s->last >= 0x1780 && s->last <= 0x18af);
+    bool emoji = (s->last >= 0x2190 && s->last <= 0x2bff) || (s->last >= 0x1f000 && s->last <= 0x1faff);
+
+    return (c == 0x200c && script) || (c == 0x200d && (script || emoji));
+}
+
 /* Write a printable character for the target; it is outside any sequence. */
 static void print(struct scrub *s, uint32_t c, struct buf *out)
 {
     if (s->target == SCRUB_TERMINAL && c >= 0x80) {
         if (c == 0x2028 || c == 0x2029)
             c = '\n';
-        if (invisible(c))
+        if (invisible(c) && !is_joiner(s, c))
             /* Keep counting marks: scrubbing the result again must change nothing. */
             return;
         if (c != '\n' && utf8_width(c) == 0) {
             if (++s->marks > MARKS)
                 return;
             utf8_add(out, c);
+            s->last = c == 0x200c || c == 0x200d ? 0 : s->last;
             return;
         }
     }
+    s->last = c;
     s->marks = 0;
     if (c < 0x80)
         buf_addch(out, (char)c);
@@ -255,7 +267,7 @@ void scrub_feed(struct scrub *s, const char *text, size_t len, struct buf *out)
             size_t run = plain_run(text + i, len - i);
             if (run > 0) {
                 buf_add(out, text + i, run);
-                s->marks = 0;
+                s->marks = s->last = 0;
                 i += run;
                 continue;
             }

@@ -45,6 +45,7 @@ void flow_release(struct flow *f)
     buf_release(&f->next);
     buf_release(&f->word);
     free(f->runs);
+    free(f->gap);
 }
 
 int flow_columns(const char *s)
@@ -109,23 +110,45 @@ static void line_end(struct flow *f)
     f->column = 0;
 }
 
+void flow_gap(struct flow *f, const char *prefix)
+{
+    free(f->gap);
+    f->gap = xstrdup(prefix);
+}
+
+/* A prefix, its gutters dim. */
+static void put_prefix(struct flow *f, const char *p)
+{
+    for (const char *g; (g = strstr(p, GUTTER)) != NULL; p = g + strlen(GUTTER)) {
+        buf_add(f->out, p, (size_t)(g - p));
+        set_style(f, STYLE_DIM);
+        buf_addstr(f->out, GUTTER);
+        set_style(f, 0);
+    }
+    buf_addstr(f->out, p);
+}
+
+void flow_put_gap(struct flow *f)
+{
+    if (!f->gap)
+        return;
+    put_prefix(f, f->gap);
+    buf_addch(f->out, '\n');
+    free(steal(&f->gap));
+}
+
 /* Begin a line with the prefix, or with as many blanks as leave room columns free. */
 static void line_begin(struct flow *f, int room)
 {
     const char *p = f->begun ? buf_str(&f->next) : buf_str(&f->first);
     int width = flow_columns(p);
 
+    flow_put_gap(f);
     if (f->begun && room <= f->o.width && width + f->again + room > f->o.width) {
         width = f->o.width - room;
         buf_addf(f->out, "%*s", width, "");
     } else {
-        for (const char *g; (g = strstr(p, GUTTER)) != NULL; p = g + strlen(GUTTER)) {
-            buf_add(f->out, p, (size_t)(g - p));
-            set_style(f, STYLE_DIM);
-            buf_addstr(f->out, GUTTER);
-            set_style(f, 0);
-        }
-        buf_addstr(f->out, p);
+        put_prefix(f, p);
         if (f->begun && f->again) {
             buf_addf(f->out, "%*s", f->again, "");
             width += f->again;
@@ -297,8 +320,8 @@ void flow_text(struct flow *f, unsigned style, unsigned link, const char *text, 
         size_t from = i;
         uint32_t cp = 0xfffd;
 
-        if (text[i] == ' ') {
-            while (i < len && text[i] == ' ')
+        if (text[i] == ' ' || text[i] == '\t') {
+            while (i < len && (text[i] == ' ' || text[i] == '\t'))
                 i++;
             flow_blanks(f, (int)(i - from));
             continue;

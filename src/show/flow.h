@@ -46,6 +46,7 @@ struct flow {
     struct buf *out;
     struct buf first, next; /* prefixes of the block's first line and of its others */
     int again;              /* blanks behind next */
+    char *gap;              /* the empty line that is due; NULL: none */
     bool begun;             /* the block's first line was begun */
     bool mid;               /* the present line is not ended yet */
     bool any;               /* something was ever written */
@@ -70,6 +71,8 @@ void flow_init(struct flow *f, struct buf *out, const struct flow_options *o);
 void flow_release(struct flow *f);
 /* A block begins. The prefixes are copied. */
 void flow_begin(struct flow *f, const char *first, const char *next);
+void flow_gap(struct flow *f, const char *prefix); /* an empty line before the next one that is drawn */
+void flow_put_gap(struct flow *f); /* the empty line that is due: something else is drawn now */
 /* link: of flow_link, or 0 */
 void flow_text(struct flow *f, unsigned style, unsigned link, const char *text, size_t len);
 unsigned flow_link(struct flow *f, const char *url);

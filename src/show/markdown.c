@@ -51,7 +51,7 @@ void markdown_line_lost(struct markdown *m)
     flow_line_lost(&m->flow);
 }
 
-/* In a quote an empty line keeps the gutter. */
+/* In front of what is drawn next, if anything is. In a quote an empty line keeps the gutter. */
 static void empty_line(struct markdown *m)
 {
     struct buf first autorelease(buf_release) = BUF_INIT(0), next autorelease(buf_release) = BUF_INIT(0);
@@ -67,8 +67,7 @@ static void empty_line(struct markdown *m)
     m->depth = depth;
     while (next.len && next.data[next.len - 1] == ' ')
         next.data[--next.len] = '\0';
-    flow_begin(&m->flow, buf_str(&next), "");
-    flow_break(&m->flow);
+    flow_gap(&m->flow, buf_str(&next));
 }
 
 void markdown_begin_leaf(struct markdown *m, enum leaf leaf)
@@ -82,7 +81,7 @@ void markdown_begin_leaf(struct markdown *m, enum leaf leaf)
     m->leaf = m->last = leaf;
     m->style = 0;
     m->columns = m->trailing = 0;
-    m->soft = false;
+    m->soft = m->hard = false;
     markdown_prefix(m, &first, &next);
     flow_begin(&m->flow, buf_str(&first), buf_str(&next));
     for (size_t i = 0; i < m->depth; i++)
@@ -189,6 +188,7 @@ void markdown_text(struct markdown *m, const char *s, size_t len)
         if (i > from) {
             m->trailing += (int)(i - from);
             m->columns += (int)(i - from);
+            cut(m, false);
             continue;
         }
         while (i < len && s[i] != ' ' && s[i] != '\t')
@@ -203,23 +203,13 @@ void markdown_text(struct markdown *m, const char *s, size_t len)
         m->columns += show_columns(s + from, i - from);
         add_word(m, s + from, i - from);
     }
-    if (m->trailing)
-        cut(m, false);
 }
 
 /* A line of a paragraph is followed by another one. */
 static void join(struct markdown *m)
 {
-    size_t slashes = 0;
+    bool kept = m->hard || m->trailing >= 2 || m->columns < FULL_LINE || m->columns > LONG_LINE;
 
-    while (slashes < m->pending.len && m->pending.data[m->pending.len - 1 - slashes] == '\\')
-        slashes++;
-    bool kept = m->trailing >= 2 || m->columns < FULL_LINE || m->columns > LONG_LINE;
-
-    if (slashes % 2) {
-        m->pending.data[--m->pending.len] = '\0';
-        kept = true;
-    }
     if (!cut(m, false)) {
         buf_addch(&m->pending, kept ? INLINE_BREAK : ' ');
         m->special = true;
@@ -229,7 +219,21 @@ static void join(struct markdown *m)
         flow_blanks(&m->flow, 1);
     }
     m->columns = m->trailing = 0;
-    m->soft = false;
+    m->soft = m->hard = false;
+}
+
+/* A line of a paragraph is whole; a backslash at its end keeps the line break. */
+static void text_line_end(struct markdown *m)
+{
+    size_t slashes = 0;
+
+    while (slashes < m->pending.len && m->pending.data[m->pending.len - 1 - slashes] == '\\')
+        slashes++;
+    m->hard = slashes % 2;
+    if (m->hard)
+        m->pending.data[--m->pending.len] = '\0';
+    m->soft = true;
+    cut(m, false);
 }
 
 void markdown_begin_text(struct markdown *m)
@@ -273,7 +277,7 @@ static void as_text(struct markdown *m, const char *s, size_t len)
 {
     markdown_begin_text(m);
     markdown_text(m, s, len);
-    m->soft = true;
+    text_line_end(m);
 }
 
 /* The first line of a table, or not: the second one tells. */
@@ -355,8 +359,7 @@ static void line_end(struct markdown *m)
         if (m->leaf == LEAF_HEADING) {
             markdown_end_leaf(m);
         } else {
-            m->soft = true;
-            cut(m, false);
+            text_line_end(m);
         }
     }
     buf_clear(&m->line);
@@ -418,6 +421,7 @@ void markdown_end(struct markdown *m)
     markdown_end_leaf(m);
     markdown_leave(m, 0);
     flow_pause(&m->flow);
+    free(steal(&m->flow.gap));
     m->flow.any = m->blank = m->inner = false;
     m->last = LEAF_NONE;
     m->mode = LINE_BEGIN;

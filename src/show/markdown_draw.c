@@ -288,6 +288,7 @@ static void close_image(struct draw *d)
     d->labelled = false;
     if (d->o->image && *src) {
         flow_end(d->f);
+        flow_put_gap(d->f);
         if (d->o->image(d->o->image_ctx, src, alt, d->f->out))
             return;
     }

@@ -108,7 +108,7 @@ static enum answer is_rule(const struct cursor *c)
             n++;
         else if (c->s[i] != ' ' && c->s[i] != '\t')
             return NO;
-    return !c->whole ? MORE : n >= 3 ? YES : NO;
+    return c->len > UNDECIDED_MAX ? NO : !c->whole ? MORE : n >= 3 ? YES : NO;
 }
 
 /* How many bytes a list's marker takes; 0: it is none. */
@@ -325,7 +325,7 @@ static enum answer container(struct markdown *m, struct cursor *c, size_t depth)
     /* a number that ends a sentence, and a dash alone, do not interrupt a paragraph */
     bool in_list = m->depth > 0 && !m->nested[m->depth - 1].quote;
     bool one = marker == 1 || (marker == 2 && at(c, 0) == '1');
-    if (m->leaf == LEAF_PARAGRAPH && !m->inner && ((!in_list && !one) || c->i + marker == c->len))
+    if (m->leaf == LEAF_PARAGRAPH && !m->inner && !in_list && (!one || c->i + marker == c->len))
         return NO;
     markdown_end_leaf(m);
     m->sibling = depth < m->depth ? m->nested[depth] : (struct container){0};

@@ -53,7 +53,7 @@ struct markdown {
     unsigned style;     /* of the heading */
     int columns;        /* of the paragraph's line so far */
     int trailing;       /* blanks at its end */
-    bool soft;          /* a line of the paragraph has ended */
+    bool soft, hard;    /* a line of the paragraph has ended; with a backslash */
 
     char fence; /* its character */
     size_t fence_len;

@@ -15,7 +15,7 @@
 #include "show/markdown_tags.h"
 
 /* For how many bytes text is held back, from what opened it. */
-enum { HOLD_MARK = 120, HOLD_SPAN = 400, HOLD_URL = 2000 };
+enum { HOLD_MARK = 120, HOLD_SPAN = 300, HOLD_URL = 2000 };
 enum { OPEN_MAX = 16 };
 
 struct scan {
@@ -28,7 +28,8 @@ struct scan {
     } open[OPEN_MAX]; /* emphasis */
     size_t depth;
     size_t brackets, bracket_at;
-    size_t held; /* bytes since the construct that holds the text back, 0: none does */
+    size_t held;   /* bytes since the first construct that holds the text back; 0: none does */
+    bool given_up; /* it has held it for too long */
     /* What was looked for in vain is not there for later ones either: looked for once, a scan is linear. */
     bool no_paren, no_bracket, no_dollar, no_dollars, no_target, no_angle;
     uint32_t no_ticks; /* a bit for each length of a run */
@@ -59,8 +60,12 @@ bool inline_special(char c)
 
 static void hold(struct scan *s, size_t at, size_t limit)
 {
-    if (s->len - at < limit && s->len - at > s->held)
-        s->held = s->len - at;
+    size_t bytes = s->len - at;
+
+    if (bytes > s->held) {
+        s->held = bytes;
+        s->given_up = bytes >= limit;
+    }
 }
 
 static char at(const struct scan *s, size_t i)
@@ -385,5 +390,5 @@ void inline_scan(const char *text, size_t len, struct buf *out, struct inline_op
         hold(&s, s.open[d].at, open->strong ? SIZE_MAX : HOLD_MARK);
     if (s.brackets)
         hold(&s, s.bracket_at, HOLD_MARK);
-    open->held = (unsigned)s.held;
+    open->held = s.given_up ? 0 : (unsigned)s.held;
 }

@@ -35,6 +35,11 @@ struct graphics *show_graphics(struct show *s)
     return &s->graphics;
 }
 
+void show_set_verbose(struct show *s, bool on)
+{
+    s->o.verbose = on;
+}
+
 void show_free(struct show *s)
 {
     if (!s)

@@ -50,6 +50,7 @@ struct show_options {
 
 struct show *show_new(const struct show_options *o);
 void show_free(struct show *s);
+void show_set_verbose(struct show *s, bool on);
 /* Print an event. EVENT_TEXT is ignored: the front end decides where a reply's text goes. */
 void show_event(struct show *s, const struct event *e);
 /* Set the status line (a terminal's last line, drawn after 0.3 s of silence; a dot a second on one that is
@@ -110,6 +111,7 @@ bool show_wants_colour(int fd, const char *when);
 /* Is fd a terminal whose cursor may be moved? TERM=dumb is not. */
 bool show_is_terminal(int fd);
 bool show_many_colours(void);         /* 256 of them */
+bool show_has_clipboard(void);        /* OSC 52 is known to work; false: nobody knows */
 bool show_has_hyperlinks(void);       /* OSC 8 */
 bool show_is_dumb(int fd);            /* a terminal all the same */
 int show_width(int fd);               /* of the terminal, else 80 */

@@ -46,39 +46,49 @@ bool show_many_colours(void)
            || (term && (strstr(term, "256color") || strstr(term, "kitty") || strstr(term, "direct")));
 }
 
-/* Which terminals make links of OSC 8 cannot be asked. One that does not would hide the address, so it
- * must be known; tmux and screen pass them on only where they are told to. */
-bool show_has_hyperlinks(void)
+/* What a terminal can do beyond the usual cannot be asked, so it must be known. */
+static const struct terminal {
+    const char *variable, *value; /* NULL: whatever it is */
+    bool hyperlinks, clipboard;
+} terminals[] = {
+    {"KITTY_WINDOW_ID", NULL, true, true},   {"WEZTERM_PANE", NULL, true, true},
+    {"GHOSTTY_BIN_DIR", NULL, true, true},   {"ALACRITTY_WINDOW_ID", NULL, true, true},
+    {"WT_SESSION", NULL, true, true},        {"TERM", "xterm-kitty", true, true},
+    {"TERM", "xterm-ghostty", true, true},   {"TERM", "foot", true, true},
+    {"TERM", "foot-extra", true, true},      {"TERM", "contour", true, true},
+    {"TERM_PROGRAM", "WezTerm", true, true}, {"TERM_PROGRAM", "ghostty", true, true},
+    {"TERM_PROGRAM", "vscode", true, true},  {"TERM_PROGRAM", "iTerm.app", true, false},
+    {"KONSOLE_VERSION", NULL, true, false},  {"VTE_VERSION", NULL, true, false},
+};
+
+/* NULL: unknown, or behind tmux or screen, which pass things on only where they are told to. */
+static const struct terminal *known_terminal(void)
 {
-    static const struct {
-        const char *variable, *has; /* NULL: whatever it is */
-    } known[] = {{"KITTY_WINDOW_ID", NULL},
-                 {"WEZTERM_PANE", NULL},
-                 {"KONSOLE_VERSION", NULL},
-                 {"WT_SESSION", NULL},
-                 {"GHOSTTY_BIN_DIR", NULL},
-                 {"VTE_VERSION", NULL},
-                 {"ALACRITTY_WINDOW_ID", NULL},
-                 {"TERM_PROGRAM", "iTerm.app"},
-                 {"TERM_PROGRAM", "WezTerm"},
-                 {"TERM_PROGRAM", "vscode"},
-                 {"TERM_PROGRAM", "ghostty"},
-                 {"TERM", "xterm-kitty"},
-                 {"TERM", "foot"},
-                 {"TERM", "foot-extra"},
-                 {"TERM", "xterm-ghostty"},
-                 {"TERM", "contour"}};
     const char *term = getenv("TERM");
 
     if (getenv("TMUX") || getenv("STY") || !term || !strncmp(term, "screen", 6) || !strncmp(term, "tmux", 4))
-        return false;
-    for (size_t i = 0; i < countof(known); i++) {
-        const char *value = getenv(known[i].variable);
+        return NULL;
+    for (size_t i = 0; i < countof(terminals); i++) {
+        const char *value = getenv(terminals[i].variable);
 
-        if (value && *value && (!known[i].has || !strcmp(value, known[i].has)))
-            return true;
+        if (value && *value && (!terminals[i].value || !strcmp(value, terminals[i].value)))
+            return &terminals[i];
     }
-    return false;
+    return NULL;
+}
+
+bool show_has_hyperlinks(void)
+{
+    const struct terminal *t = known_terminal();
+
+    return t && t->hyperlinks;
+}
+
+bool show_has_clipboard(void)
+{
+    const struct terminal *t = known_terminal();
+
+    return t && t->clipboard;
 }
 
 int show_width_or(int fd, int width)

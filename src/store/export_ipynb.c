@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -50,21 +51,6 @@ static void add_text(struct state *s, const char *before, const char *text)
     json_add(s->cells, new_cell(s, "markdown", source));
 }
 
-static void base64(struct buf *out, const unsigned char *p, size_t len)
-{
-    static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t i = 0; i < len; i += 3) {
-        unsigned long v = (unsigned long)p[i] << 16 | (i + 1 < len ? (unsigned long)p[i + 1] << 8 : 0)
-                          | (i + 2 < len ? p[i + 2] : 0);
-
-        buf_addch(out, set[v >> 18]);
-        buf_addch(out, set[v >> 12 & 63]);
-        buf_addch(out, i + 1 < len ? set[v >> 6 & 63] : '=');
-        buf_addch(out, i + 2 < len ? set[v & 63] : '=');
-    }
-}
-
 static struct json *stream(const char *name, const char *text)
 {
     struct json *o = json_object();
@@ -87,7 +73,7 @@ static void add_figure(struct json *outputs, const struct item_file *f)
         json_add(outputs, stream("stderr", line));
         return;
     }
-    base64(&text, (const unsigned char *)png.data, png.len);
+    base64_add(&text, (const unsigned char *)png.data, png.len);
     o = json_object();
     data = json_object();
     json_set_str(o, "output_type", "display_data");

@@ -19,8 +19,8 @@ static void harmless(const struct buf *out, enum scrub_for target)
         else
             check(c == '\n' || c == '\t' || (c >= 0x20 && c < 0x7f) || c >= 0xa0);
         if (target == SCRUB_TERMINAL) {
-            check(!(c >= 0x202a && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069)
-                  && !(c >= 0x200b && c <= 0x200f));
+            check(!(c >= 0x202a && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069) && c != 0x200b && c != 0x200e
+                  && c != 0x200f);
             check(!(c >= 0xe0000 && c <= 0xe0fff) && !(c >= 0xfe00 && c <= 0xfe0f) && c != 0xfeff
                   && c != 0x61c && c != 0xad);
             marks = c >= 0x300 && utf8_width(c) == 0 ? marks + 1 : 0;
