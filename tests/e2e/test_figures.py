@@ -296,3 +296,17 @@ def test_in_tmux(sandpiper, serve, tmp_path):
             time.sleep(0.1)
     finally:
         tmux("kill-server")
+
+
+def test_without_libchafa(sandpiper, serve, monkeypatch):
+    """One line says once what to install; the path is printed all the same."""
+    found = [path for path in ("/usr/lib/x86_64-linux-gnu/libchafa.so.0", "/usr/lib/aarch64-linux-gnu/libchafa.so.0", "/usr/lib64/libchafa.so.0") if os.path.exists(path)]
+    if not found or not shutil.which("bwrap"):
+        pytest.skip("libchafa cannot be hidden here")
+    argv = sandpiper.argv
+    monkeypatch.setattr(sandpiper, "argv", lambda args: ["bwrap", "--dev-bind", "/", "/", "--bind", "/dev/null", os.path.realpath(found[0]), *argv(args)])
+    said, _ = plotted(sandpiper, serve, KITTY, code=RED % (40, 30, "a.png") + "\n" + RED % (40, 30, "b.png"))
+    shown = " ".join(" ".join(screen(said, 100)).split())
+    assert shown.count("figures are not shown here: libchafa") == 1, shown
+    assert "apt install libchafa0" in shown
+    assert shown.count("saved: ") == 2 and b"\x1b_Ga=T" not in said
