@@ -224,6 +224,9 @@ void answer_event(struct answer *a, const struct event *e)
     } else if (e->type == EVENT_REPLY_END && e->reply_end.kind == REPLY_THOUGHTS && !a->terminal) {
         tell_thoughts(a, e); /* it was held, so nobody saw it as the answer */
     } else {
+        if (e->type == EVENT_PHASE && e->phase.phase == PHASE_CODING && a->terminal && !a->broken
+            && show_text_settle(a->text) < 0)
+            write_failed(a, errno);
         if (e->type == EVENT_REPLY_END)
             reply_end(a, e->reply_end.kind);
         if (e->type == EVENT_DONE)

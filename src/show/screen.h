@@ -29,7 +29,7 @@ struct status {
     int64_t until;    /* clock_ms(): the seconds until then are shown; 0: none */
 };
 
-/* What was shown last: an empty line stands between question, code and answer. NONE: nothing to stand apart from. */
+/* What was shown last: an empty line stands between question, code and answer. NONE: nothing was. */
 enum screen_section { SECTION_NONE, SECTION_QUESTION, SECTION_CODE, SECTION_ANSWER };
 
 struct screen {

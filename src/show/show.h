@@ -100,6 +100,8 @@ void show_text_render(struct show_text *t, const char *render, const char *color
 int show_text_feed(struct show_text *t, const char *text, size_t len);
 /* End the text, with exactly one newline if there was any text. */
 int show_text_end(struct show_text *t);
+/* The model writes something else now: show the words that are held back. */
+int show_text_settle(struct show_text *t);
 /* Text that is no Markdown, whole and with one newline at its end; not between feed and end. */
 int show_text_verbatim(struct show_text *t, const char *text, size_t len);
 int show_text_whole(struct show_text *t, const char *text, size_t len); /* feed and end in one write */

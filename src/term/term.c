@@ -160,6 +160,8 @@ void term_event(void *ctx, const struct event *e)
     if (e->type == EVENT_TEXT) {
         text_written(t, show_text_feed(t->text, e->text.text, e->text.len));
     } else {
+        if (e->type == EVENT_PHASE && e->phase.phase == PHASE_CODING)
+            text_written(t, show_text_settle(t->text));
         if (e->type == EVENT_REPLY_END || e->type == EVENT_DONE)
             text_written(t, show_text_end(t->text));
         if (e->type == EVENT_DONE && e->done.answer && *e->done.answer) {
