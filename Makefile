@@ -1,5 +1,5 @@
 # sandpiper: make, make run, make test, make check, make probe, make bench, make fuzz, make lint, make install,
-# make uninstall, make deb, make image, make local-model.
+# make uninstall, make deb, make docs, make image, make local-model.
 # One file, no recursion. Objects lie under build/MODE, so release, asan and fuzz never mix: make MODE=asan.
 
 VERSION  = 0.1.0
@@ -52,7 +52,7 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run test check test-model probe image local-model install uninstall deb
+.PHONY: all clean unit run test check test-model probe image local-model install uninstall deb docs
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
@@ -100,6 +100,10 @@ uninstall:
 	rm -f $(foreach f,bin/sandpiper $(SHARE),'$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)))')
 deb:
 	@src/setup/deb.sh
+# What the documents have of the program: the list of providers, and the picture of a session.
+docs: build/sandpiper
+	@/usr/bin/python3 src/setup/providers_table.py
+	@/usr/bin/python3 docs/picture.py
 
 build/sandpiper: $(PROGRAM)
 	@mkdir -p build && ln -sf $(MODE)/sandpiper $@
@@ -136,6 +140,7 @@ GUEST_PARTS = $(filter-out %/boot.py $(PROFILE_PARTS),$(wildcard src/guest/*.py)
 $(B)/gen/guest.code: src/sandbox/guest_code.py $(GUEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
+$(B)/term/cmd_python.o: src/term/vars.py
 $(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml prompts/python.yaml
 
 # The filter's BPF program, made by our own table at build time. A builder that cannot run what it builds leaves it to each start.

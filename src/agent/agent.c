@@ -379,6 +379,11 @@ int agent_reset(struct agent *a, struct error *err)
     return 0;
 }
 
+void agent_set_cell_time(struct agent *a, int64_t ms)
+{
+    a->o.cell_ms = ms;
+}
+
 void agent_set_system(struct agent *a, const char *text)
 {
     free(a->system);

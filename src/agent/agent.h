@@ -89,6 +89,7 @@ void agent_clear(struct agent *a); /* forget the conversation; variables stay */
 int agent_reset(struct agent *a, struct error *err);
 /* Queue a note that the model gets with the next question. */
 void agent_tell(struct agent *a, const char *note);
+void agent_set_cell_time(struct agent *a, int64_t ms); /* what the model is told of it */
 void agent_set_system(struct agent *a, const char *text);
 const char *agent_last_code(const struct agent *a);     /* all the code that the last question ran, or NULL */
 const struct usage *agent_usage(const struct agent *a); /* of the session so far */

@@ -185,6 +185,7 @@ int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct err
 
     if (budget_may_ask(&q->budget, err) || may_pay(a, err))
         return -1;
+    agent_turn_to(a, PHASE_ASKING); /* the text is whole */
     agent_notice(a, NOTICE_INFO, "the answer contains code; asking %s whether to run it", llm_model(a->llm));
     int status = request(a, a->c, text, r, err);
     account(a, q, r);

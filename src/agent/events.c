@@ -26,7 +26,7 @@ void agent_notice(struct agent *a, enum notice_level level, const char *fmt, ...
 }
 
 /* Text and reasoning come in many pieces; only the first of each kind is news. */
-static void turn_to(struct agent *a, enum phase phase)
+void agent_turn_to(struct agent *a, enum phase phase)
 {
     struct event e = {.type = EVENT_PHASE, .phase = {.phase = phase}};
 
@@ -56,13 +56,13 @@ static void send_text(struct agent *a, enum event_type type, const char *text, s
 
 static void on_text(void *ctx, const char *text, size_t len)
 {
-    turn_to(ctx, PHASE_WRITING);
+    agent_turn_to(ctx, PHASE_WRITING);
     send_text(ctx, EVENT_TEXT, text, len);
 }
 
 static void on_reasoning(void *ctx, const char *text, size_t len)
 {
-    turn_to(ctx, PHASE_THINKING);
+    agent_turn_to(ctx, PHASE_THINKING);
     send_text(ctx, EVENT_REASONING, text, len);
 }
 

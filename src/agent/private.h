@@ -120,6 +120,8 @@ void agent_send(struct agent *a, struct event *e); /* fills in the question's nu
 void agent_notice(struct agent *a, enum notice_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void agent_listener(struct agent *a, struct llm_listener *l);
+/* Tell the phase, unless it was the last one told. */
+void agent_turn_to(struct agent *a, enum phase phase);
 void agent_reply_end(struct agent *a, enum reply_kind kind);
 
 /* texts.c */

@@ -1,5 +1,12 @@
-/* event.c - exit codes of questions and scripts. */
+/* event.c - what an event means: the end of a text, exit codes of questions and scripts. */
 #include "chat/event.h"
+
+/* The kind of a reply is told when it has been weighed; its text may be whole long before. */
+bool event_ends_text(const struct event *e)
+{
+    return e->type == EVENT_REPLY_END || e->type == EVENT_DONE
+           || (e->type == EVENT_PHASE && (e->phase.phase == PHASE_ASKING || e->phase.phase == PHASE_CODING));
+}
 
 int question_exit_code(enum question_status s)
 {

@@ -178,6 +178,7 @@ struct event {
 
 typedef void event_fn(void *ctx, const struct event *e);
 
+bool event_ends_text(const struct event *e); /* the text of the present reply is whole */
 int question_exit_code(enum question_status s);
 bool question_has_answer(enum question_status s); /* there is an answer: nothing to ask again */
 /* Of two exit codes of a script, the one that counts: 2, 3, 77, 75, 5, 1, 6, 4, 0 from worst to best. */

@@ -95,26 +95,44 @@ const char *config_expectation(const struct option *o)
     }
 }
 
+/* "small" or "large" if the number is out of the option's range, and the bound that it breaks; or NULL. */
+static const char *misfit(const struct option *o, double v, const char **bound)
+{
+    double limit;
+
+    *bound = o->min && read_numeric(o, o->min, &limit) && v < limit ? o->min : NULL;
+    if (*bound)
+        return "small";
+    *bound = o->max && read_numeric(o, o->max, &limit) && v > limit ? o->max : NULL;
+    return *bound ? "large" : NULL;
+}
+
 int config_wrong(const struct setting *s, struct error *err)
 {
     const struct option *o = s->option;
     autofree char *shown = scrub_line(s->text, SCRUB_TERMINAL);
-    autofree char *range = o->min || o->max ? xasprintf(" from %s to %s", o->min, o->max) : xstrdup("");
+    const char *bound, *how;
+    double v;
 
+    bool unit = o->type == OPTION_SIZE || o->type == OPTION_TIME;
+    if ((o->min || o->max) && read_numeric(o, s->text, &v) && (how = misfit(o, v, &bound)))
+        return error_set(err, ERROR_USAGE, 0, "%s: %.60s is too %s; the %s is %s%s%s", s->where, shown, how,
+                         bound == o->min ? "minimum" : "maximum", bound, unit ? "\nwrite " : "",
+                         unit ? config_expectation(o) : "");
     if (o->type == OPTION_CHOICE)
         return error_set(err, ERROR_USAGE, 0, "%s: expected one of %s, found \"%.60s\"", s->where, o->choices,
                          shown);
-    return error_set(err, ERROR_USAGE, 0, "%s: expected %s%s, found \"%.60s\"", s->where,
-                     config_expectation(o), range, shown);
+    return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found \"%.60s\"", s->where, config_expectation(o),
+                     shown);
 }
 
 static int set_numeric(const struct setting *s, void *at, struct error *err)
 {
     const struct option *o = s->option;
-    double v, bound;
+    const char *bound;
+    double v;
 
-    if (!read_numeric(o, s->text, &v) || (o->min && read_numeric(o, o->min, &bound) && v < bound)
-        || (o->max && read_numeric(o, o->max, &bound) && v > bound))
+    if (!read_numeric(o, s->text, &v) || misfit(o, v, &bound))
         return config_wrong(s, err);
     if (o->type == OPTION_INT)
         *(int *)at = (int)v;

@@ -205,6 +205,20 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
     return listed < 0 ? TERM_MODEL_UNCHECKED : listed ? TERM_MODEL_LISTED : TERM_MODEL_UNLISTED;
 }
 
+/* "/timeout TIME" in the chat. */
+static int cell_time(void *ctx, const char *text, int64_t *ms, struct error *err)
+{
+    struct ask *a = ctx;
+    const struct setting s = {option_by_flag("timeout", 7), text, "/timeout", {SOURCE_FLAG, 0, "/timeout"}};
+
+    if (text && config_set(a->c, &s, err) < 0)
+        return -1;
+    *ms = a->c->timeout;
+    sandbox_set_cell_time(a->sandbox, (int)*ms);
+    agent_set_cell_time(a->agent, *ms);
+    return 0;
+}
+
 /* Tab after "/model ". The user is waiting for it, so if no list is cached the service is asked. */
 static const char *const *model_names(void *ctx)
 {
@@ -275,6 +289,9 @@ static int open_term(struct ask *a, struct error *err)
         .model = change_model,
         .models = model_names,
         .decoder = decoder_of(a),
+        .cell_time = cell_time,
+        .sandbox = a->sandbox,
+        .sandbox_name = c->sandbox_name,
         .ctx = a,
     };
 

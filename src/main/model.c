@@ -118,6 +118,12 @@ static int discover(const struct service *s, char **model, char **notice, struct
     if (found < 0) {
         if (c->discover && n)
             tell_places(local, places, n, &looked);
+        if (c->model && *c->model)
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "%.100s: which service has it?%s\n"
+                "name it (--provider openai, or --base-url URL), or set its key (OPENAI_API_KEY=...)",
+                c->model, buf_str(&looked));
         return none_configured(buf_str(&looked), err);
     }
     endpoint_take_local(c, e, local[found].provider);

@@ -150,11 +150,6 @@ static void tell_thoughts(struct answer *a, const struct event *end)
 
 static void reply_end(struct answer *a, enum reply_kind kind)
 {
-    if (a->terminal) {
-        if (!a->broken && show_text_end(a->text) < 0)
-            write_failed(a, errno);
-        return;
-    }
     a->cut = kind == REPLY_CUT;
     if (a->cut)
         return;
@@ -169,10 +164,7 @@ static void question_end(struct answer *a, const struct event *e)
 {
     const char *answer = e->done.answer ? e->done.answer : "";
 
-    if (a->terminal && a->given) { /* all of it has been streamed */
-        if (!a->broken && show_text_end(a->text) < 0)
-            write_failed(a, errno);
-    } else if (!a->given && *answer) {
+    if (!a->given && *answer) {
         give(a, answer, strlen(answer));
     } else {
         tell_held(a);
@@ -224,10 +216,9 @@ void answer_event(struct answer *a, const struct event *e)
     } else if (e->type == EVENT_REPLY_END && e->reply_end.kind == REPLY_THOUGHTS && !a->terminal) {
         tell_thoughts(a, e); /* it was held, so nobody saw it as the answer */
     } else {
-        if (e->type == EVENT_PHASE && e->phase.phase == PHASE_CODING && a->terminal && !a->broken
-            && show_text_settle(a->text) < 0)
+        if (a->terminal && event_ends_text(e) && !a->broken && show_text_end(a->text) < 0)
             write_failed(a, errno);
-        if (e->type == EVENT_REPLY_END)
+        if (e->type == EVENT_REPLY_END && !a->terminal)
             reply_end(a, e->reply_end.kind);
         if (e->type == EVENT_DONE)
             question_end(a, e);

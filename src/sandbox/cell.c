@@ -20,12 +20,26 @@ enum {
     NAME_MAX_ = 1024
 };
 
+/* A progress bar is worth its last state. data NULL: the stream has ended. */
+static void keep_settled(struct cell *c, int stream, const char *data, size_t len)
+{
+    struct overwrite *o = &c->settled[stream == 2];
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+
+    if (data)
+        overwrite_feed(o, data, len, &out);
+    else
+        overwrite_end(o, &out);
+    if (out.len)
+        output_add(&c->sandbox->output, out.data, out.len);
+}
+
 static const char *on_output(struct cell *c, int stream, const struct frame *f)
 {
     int64_t began;
 
     *(stream == 1 ? &c->r->out_bytes : &c->r->err_bytes) += f->len;
-    output_add(&c->sandbox->output, f->data, f->len);
+    keep_settled(c, stream, f->data, f->len);
     if (c->listener && c->listener->output) {
         began = clock_ms();
         c->listener->output(c->listener->ctx, stream, f->data, f->len);
@@ -341,6 +355,10 @@ void cell_end(struct cell *c)
 {
     struct sandbox *s = c->sandbox;
 
+    for (int stream = 1; stream <= 2; stream++) {
+        keep_settled(c, stream, NULL, 0);
+        overwrite_release(&c->settled[stream == 2]);
+    }
     output_end(&s->output);
     if (s->output.disk_errno && s->o.run.notice) {
         autofree char *line = xasprintf("the full output could not be saved: %s",

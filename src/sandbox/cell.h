@@ -3,6 +3,7 @@
 #ifndef SANDBOX_CELL_H
 #define SANDBOX_CELL_H
 
+#include "base/overwrite.h"
 #include "sandbox/files.h"
 #include "sandbox/private.h"
 
@@ -22,6 +23,8 @@ struct cell {
     uint64_t file_bytes; /* of all files so far */
     size_t file_count;
     struct buf notes;
+    struct overwrite
+        settled[2]; /* of stdout and stderr: what the model is told of lines that are overwritten */
 };
 
 void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l, struct cell_result *r);

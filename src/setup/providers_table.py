@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""providers_table.py - the lists of providers in README.md and docs/sandpiper.1, made from src/config/providers.yaml.
+"""providers_table.py - the lists of providers in README.md and docs/sandpiper.1, made from
+src/config/providers.yaml.
 
     providers_table.py            writes them, between two marks in each file
     providers_table.py --check    writes nothing; exits 1 and says which is not what the YAML says
@@ -22,7 +23,8 @@ def listed(value):
 
 def variables(row):
     """(those with the key, those with the place)"""
-    places = re.findall(r"\{(\w+)\}", row["base_url"]) + [row[k] for k in ("url_variable", "host_variable") if k in row]
+    places = re.findall(r"\{(\w+)\}", row["base_url"])
+    places += [row[k] for k in ("url_variable", "host_variable") if k in row]
     return listed(row.get("key_variable")), places
 
 
@@ -35,7 +37,8 @@ def environment(row):
     keys, places = variables(row)
     must = [] if row.get("local") else [" or ".join(code([k]) for k in keys)]
     must += [code([p]) for p in places if "{%s}" % p in row["base_url"]]
-    may = [code([v]) for v in (keys if row.get("local") else []) + places if "{%s}" % v not in row["base_url"]]
+    may = [code([v]) for v in (keys if row.get("local") else []) + places
+           if "{%s}" % v not in row["base_url"]]
     return ", and ".join(must) + ("; " if must and may else "") + (", ".join(may) + " if set" if may else "")
 
 
@@ -50,9 +53,11 @@ def models(row):
 
 
 def readme(rows):
-    lines = ["| `--provider` | service | key and place in the environment | default model | asked by |", "|---|---|---|---|---|"]
+    lines = ["| `--provider` | service | key and place in the environment | default model | asked by |",
+             "|---|---|---|---|---|"]
     for name, row in rows.items():
-        cells = ["`%s`" % name, row["title"] + (", on this machine" if row.get("local") else ""), environment(row), models(row), APIS[row["api"]]]
+        cells = ["`%s`" % name, row["title"] + (", on this machine" if row.get("local") else ""),
+                 environment(row), models(row), APIS[row["api"]]]
         lines.append("| %s |" % " | ".join(cells))
     return lines
 
@@ -62,17 +67,21 @@ def manual(rows):
     widest = [max(rows, key=len), max((", ".join(named(row)) for row in rows.values()), key=len)]
     lines = [".Bl -column \"%s\" \"%s\" -compact" % tuple(widest), ".It Em Name Ta Em Variables"]
     for name, row in rows.items():
-        lines.append((".It %s Ta Ev %s" % (name, " , ".join(named(row)))) if named(row) else ".It %s Ta" % name)
+        lines.append((".It %s Ta Ev %s" % (name, " , ".join(named(row)))) if named(row)
+                     else ".It %s Ta" % name)
     return lines + [".El"]
 
 
 def named(row):
     keys, places = variables(row)
-    return (places if "{" in row["base_url"] else []) + keys[:1] + (places if "{" not in row["base_url"] else [])
+    return ((places if "{" in row["base_url"] else []) + keys[:1]
+            + (places if "{" not in row["base_url"] else []))
 
 
-PLACES = [("README.md", "<!-- providers, made by src/setup/providers_table.py -->", "<!-- end of providers -->", readme),
-          ("docs/sandpiper.1", ".\\\" providers, made by src/setup/providers_table.py", ".\\\" end of providers", manual)]
+PLACES = [("README.md", "<!-- providers, made by src/setup/providers_table.py -->",
+           "<!-- end of providers -->", readme),
+          ("docs/sandpiper.1", ".\\\" providers, made by src/setup/providers_table.py",
+           ".\\\" end of providers", manual)]
 
 
 def main(words):
@@ -97,7 +106,8 @@ def main(words):
             with open(path, "w", encoding="utf-8") as f:
                 f.write(head + found + new + closed + tail)
     if words and stale:
-        sys.exit("%s: the list of providers is not that of src/config/providers.yaml; run src/setup/providers_table.py" % ", ".join(stale))
+        sys.exit("%s: the list of providers is not that of src/config/providers.yaml; "
+                 "run src/setup/providers_table.py" % ", ".join(stale))
 
 
 main(sys.argv[1:])

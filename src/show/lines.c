@@ -30,6 +30,7 @@ static void line_begin(struct lines *l, const char *gutter)
     buf_addstr(l->out, l->style.sgr);
     l->mid = true;
     l->column = 0;
+    l->wraps = 0;
 }
 
 void lines_break(struct lines *l)
@@ -54,8 +55,11 @@ static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
     int w = l->style.terminal ? columns(l, cp) : 0;
 
     if (l->mid && l->width > 0 && l->column + w > l->width) {
+        int wraps = l->wraps + 1;
+
         lines_break(l);
         line_begin(l, l->style.again ? l->style.again : l->style.gutter);
+        l->wraps = wraps;
     }
     if (!l->mid)
         line_begin(l, l->style.gutter);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/overwrite.h"
 #include "base/scrub.h"
 
 struct buf;
@@ -42,6 +43,12 @@ struct lines {
     struct scrub scrub;
     bool mid;   /* the current line is not ended yet */
     int column; /* current column of the text, not counting the gutter */
+    int wraps;  /* how often the current line was wrapped */
+
+    /* lines_feed_moving: a line that is overwritten by \r */
+    struct overwrite settled; /* elsewhere than at a terminal */
+    struct buf bar;           /* at a terminal: the line's state since the last \r */
+    bool cr, moving;          /* \r came; bar is what the line shows */
 };
 
 void lines_init(struct lines *l, struct buf *out, const struct lines_style *style);
@@ -49,6 +56,10 @@ void lines_resize(struct lines *l, int width);
 void lines_feed(struct lines *l, const char *text, size_t len);
 void lines_break(struct lines *l); /* end the line that is begun; the text may go on in a new one */
 void lines_end(struct lines *l);   /* the text is whole */
+/* As lines_feed, for a program's live output: a line that it writes again after \r is drawn again where it
+ * stands; elsewhere than at a terminal only its last state is written. */
+void lines_feed_moving(struct lines *l, const char *text, size_t len);
+void lines_end_moving(struct lines *l);
 
 /* Text that is already scrubbed. */
 void lines_add(struct lines *l, const char *text, size_t len);

@@ -408,14 +408,6 @@ void markdown_feed(struct markdown *m, const char *text, size_t len)
     flow_pause(&m->flow);
 }
 
-void markdown_settle(struct markdown *m)
-{
-    if (m->mode == LINE_TEXT)
-        cut(m, true);
-    flow_word_end(&m->flow);
-    flow_pause(&m->flow);
-}
-
 void markdown_end(struct markdown *m)
 {
     if (m->mode != LINE_BEGIN ? m->mode == LINE_TEXT || m->line.len : m->line.len)

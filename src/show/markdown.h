@@ -31,8 +31,6 @@ void markdown_free(struct markdown *m);
 void markdown_width(struct markdown *m, int width); /* the terminal was resized */
 /* text is scrubbed (SCRUB_TERMINAL). Adds to out; no style is left in force. */
 void markdown_feed(struct markdown *m, const char *text, size_t len);
-/* No more of this line comes soon: draw what of it is held back. */
-void markdown_settle(struct markdown *m);
 void markdown_end(
     struct markdown *m); /* the text is whole; what was held back is drawn. Ready for the next text. */
 bool markdown_mid(const struct markdown *m); /* the last line drawn is not ended */

@@ -35,12 +35,21 @@ struct graphics *show_graphics(struct show *s)
     return &s->graphics;
 }
 
+void show_set_verbose(struct show *s, bool on)
+{
+    s->o.verbose = on;
+}
+
 void show_free(struct show *s)
 {
     if (!s)
         return;
     show_status(s, NULL);
     graphics_ask_end(&s->graphics, s->o.loop);
+    for (int i = 0; i < 2; i++) {
+        buf_release(&s->stream[i].bar);
+        overwrite_release(&s->stream[i].settled);
+    }
     screen_release(&s->screen);
     show_files_release(&s->files);
     free(s->model);

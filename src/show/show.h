@@ -50,6 +50,7 @@ struct show_options {
 
 struct show *show_new(const struct show_options *o);
 void show_free(struct show *s);
+void show_set_verbose(struct show *s, bool on);
 /* Print an event. EVENT_TEXT is ignored: the front end decides where a reply's text goes. */
 void show_event(struct show *s, const struct event *e);
 /* Set the status line (a terminal's last line, drawn after 0.3 s of silence; a dot a second on one that is
@@ -100,8 +101,6 @@ void show_text_render(struct show_text *t, const char *render, const char *color
 int show_text_feed(struct show_text *t, const char *text, size_t len);
 /* End the text, with exactly one newline if there was any text. */
 int show_text_end(struct show_text *t);
-/* The model writes something else now: show the words that are held back. */
-int show_text_settle(struct show_text *t);
 /* Text that is no Markdown, whole and with one newline at its end; not between feed and end. */
 int show_text_verbatim(struct show_text *t, const char *text, size_t len);
 int show_text_whole(struct show_text *t, const char *text, size_t len); /* feed and end in one write */

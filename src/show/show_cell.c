@@ -120,7 +120,7 @@ void show_cell_output(struct show *s, const struct event *e)
         return;
     if (!s->cut.over)
         screen_begin(&s->screen, l);
-    lines_feed(l, e->output.text, e->output.len);
+    lines_feed_moving(l, e->output.text, e->output.len);
     s->screen.unshown = s->cut.over ? s->cut.all_bytes : 0;
     screen_flush(&s->screen);
 }
@@ -202,7 +202,7 @@ void show_cell_result(struct show *s, const struct event *e)
         screen_begin(&s->screen, NULL);
         for (int i = 0; i < 2; i++)
             if (s->stream[i].out)
-                lines_end(&s->stream[i]);
+                lines_end_moving(&s->stream[i]);
         add_cut_line(s, r);
         if (r->value && *r->value)
             add_block(s, "= ", "", r->value);

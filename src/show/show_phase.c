@@ -43,9 +43,6 @@ void show_phase(struct show *s, const struct event *e)
                                                : "The model",
                                     after ? after : "");
 
-    /* Code comes after the text of its reply, which rarely ends in a newline. */
-    if (e->phase.phase == PHASE_CODING && s->screen.text_line)
-        show_clear(s);
     set_status(s, &(struct status){.text = text,
                                    .hint = words[e->phase.phase].hint,
                                    .lines = e->phase.lines,

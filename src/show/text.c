@@ -155,16 +155,6 @@ int show_text_end(struct show_text *t)
     return text_flush(t);
 }
 
-int show_text_settle(struct show_text *t)
-{
-    look_at_screen(t);
-    if (t->markdown) {
-        markdown_settle(t->markdown);
-        t->mid = markdown_mid(t->markdown);
-    }
-    return text_flush(t);
-}
-
 int show_text_verbatim(struct show_text *t, const char *text, size_t len)
 {
     scrub_feed(&t->scrub, text, len, &t->clean);

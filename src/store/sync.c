@@ -27,14 +27,15 @@ static char *calls_text(const struct turn *t)
     return json_print(list);
 }
 
-static void add_turn(struct store *s, const struct turn *t, int64_t place)
+/* question 0: it belongs to none, so exports leave it out. */
+static void add_turn(struct store *s, const struct turn *t, int64_t place, int64_t question)
 {
     autofree char *calls = calls_text(t);
 
     db_run(s->db,
            "INSERT INTO turn(session, serial, place, question, role, text, aside, calls, call_id, result, "
            "reasoning, reasoning_field, reasoning_items, origin) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-           "iiiiisississss", s->n, (int64_t)t->serial, place, s->question, (int64_t)t->role, t->text,
+           "iiiiisississss", s->n, (int64_t)t->serial, place, question, (int64_t)t->role, t->text,
            (int64_t)t->aside, calls, t->call_id, (int64_t)t->result, t->reasoning, t->reasoning_field,
            t->reasoning_items, t->origin);
 }
@@ -106,7 +107,8 @@ static void walk(struct store *s, enum saved_state vanished)
         if (t->serial > s->serial) {
             int64_t place = place_at(s, at);
 
-            add_turn(s, t, place);
+            /* one in front of others is a summary of what was before, or closes an open call */
+            add_turn(s, t, place, at < s->n_turns ? 0 : s->question);
             insert(s, at, (struct saved_turn){t->serial, t->version, place, strlen(t->text)});
             continue;
         }

@@ -7,6 +7,8 @@
 #include "term/commands.h"
 #include "term/private.h"
 
+#define COLUMNS 79
+
 static void add_row(struct buf *out, const struct command *c)
 {
     autofree char *usage = xasprintf("%s %s", c->name, c->argument);
@@ -23,10 +25,27 @@ static void add_one(struct buf *out, const struct command *c)
         buf_addf(out, "Also: %s\n", c->aliases);
 }
 
+/* Only their names, for those that are not on the first screen. */
+static void add_others(struct buf *out)
+{
+    size_t column = 0;
+
+    for (const struct command *c = commands; c->name; c++) {
+        size_t n = strlen(c->name) + 1;
+
+        if (!c->help || c->usual)
+            continue;
+        if (!column || column + n > COLUMNS) {
+            buf_addstr(out, column ? "\n     " : "More:");
+            column = strlen("More:");
+        }
+        buf_addf(out, " %s", c->name);
+        column += n;
+    }
+}
+
 static void add_list(struct buf *out, bool all)
 {
-    bool some = false;
-
     for (const struct command *c = commands; c->name; c++)
         if (c->help && (all || c->usual))
             add_row(out, c);
@@ -35,13 +54,10 @@ static void add_list(struct buf *out, bool all)
                     "a line ending in \\   continues, as does a block between lines of \"\"\"\n"
                     "Ctrl-C               stops the current step, twice kills the code\n"
                     "Ctrl-R               searches the history\n");
-    for (const struct command *c = commands; c->name && !all; c++)
-        if (c->help && !c->usual) {
-            buf_addf(out, "%s%s", some ? " " : "More: ", c->name);
-            some = true;
-        }
-    if (some)
-        buf_addstr(out, "\n/help all lists all, /help COMMAND tells about one.\n");
+    if (all)
+        return;
+    add_others(out);
+    buf_addstr(out, "\n/help all lists all, /help COMMAND tells about one.\n");
 }
 
 void obey_help(struct term *t, const char *argument)

@@ -1,12 +1,15 @@
-/* cmd_model.c - /model and /system: whom the questions go to, and with which words before them. */
+/* cmd_model.c - /model, /models and /system: whom the questions go to, and with which words before them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/agent.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "show/show.h"
 #include "term/private.h"
+
+#define MODELS_SHOWN 60
 
 void obey_model(struct term *t, const char *name)
 {
@@ -31,6 +34,30 @@ void obey_model(struct term *t, const char *name)
 const char *const *names_of_models(struct term *t)
 {
     return t->o.models ? t->o.models(t->o.ctx) : NULL;
+}
+
+/* All of a long list would be of no use on a screen. */
+void obey_models(struct term *t, const char *text)
+{
+    const char *const *names = names_of_models(t);
+    struct buf list autorelease(buf_release) = BUF_INIT(0);
+    size_t shown = 0, more = 0;
+
+    for (; names && *names; names++)
+        if (!strcasestr(*names, text))
+            continue;
+        else if (shown++ < MODELS_SHOWN)
+            buf_addf(&list, "%s\n", *names);
+        else
+            more++;
+    if (more)
+        buf_addf(&list, "... and %zu more: /models TEXT\n", more);
+    if (shown)
+        term_print(t, list.data, list.len);
+    else
+        term_say(t, NOTICE_INFO,
+                 *text ? "No model of the service has that in its name."
+                       : "The service gives no list of its models.");
 }
 
 void obey_system(struct term *t, const char *text)

@@ -9,7 +9,8 @@
 #include "base/nearest.h"
 #include "term/private.h"
 
-static const char *const off[] = {"off", NULL}, *const copy_words[] = {"code", NULL},
+static const char *const off[] = {"off", NULL}, *const on_off[] = {"on", "off", NULL},
+                         *const copy_words[] = {"code", NULL},
                          *const formats[] = {"md", "json", "py", "ipynb", NULL};
 
 const struct command commands[] = {
@@ -28,9 +29,24 @@ const struct command commands[] = {
     {"/reset", NULL, "", "restart Python: variables cleared, the rest kept", .run = obey_reset, .usual = true,
      .more = "Starts a fresh Python: variables and imports are gone. Files and the\n"
              "conversation are kept, and the model is told with the next question.\n"},
+    {"/edit", NULL, "", "edit the last code and run it", .run = obey_edit, .usual = true,
+     .more = "Opens the code of the last question in VISUAL or EDITOR, and runs what comes\n"
+             "back as your own code, if it was changed.\n"},
+    {"/run", NULL, "FILE|CODE", "run a Python file of this machine, or CODE", .run = obey_run, .files = true,
+     .more = "The file is read here and runs in the sandbox, as !CODE does.\n"},
+    {"/last", NULL, "", "the last output in full", .run = obey_last,
+     .more = "Through PAGER if it is longer than the screen.\n"},
+    {"/vars", NULL, "", "the variables: types, shapes, sizes", .run = obey_vars},
+    {"/timeout", NULL, "[TIME]", "how long one run of code may take, such as 5m", .run = obey_timeout},
+    {"/sandbox", NULL, "", "where code runs, and its limits", .run = obey_sandbox},
+    {"/doctor", NULL, "", "check the model and the sandbox engines", .run = obey_doctor,
+     .more = "The same as \"sandpiper doctor\" in a shell; it costs one small request.\n"},
+    {"/verbose", NULL, "[on|off]", "show tokens, timings and what the model is told", .run = obey_verbose,
+     .words = on_off},
     {"/model", NULL, "[NAME]", "change the model; without NAME: show it", .run = obey_model,
      .names = names_of_models, .usual = true,
      .more = "The conversation goes on with the new model. Tab completes names.\n"},
+    {"/models", NULL, "[TEXT]", "the models of the service whose names contain TEXT", .run = obey_models},
     {"/system", NULL, "[TEXT|off]", "set custom instructions; without TEXT: show them", .run = obey_system,
      .words = off, .usual = true, .more = "TEXT is added to what the model is told before every question.\n"},
     {"/plots", NULL, "[N]", "list the figures of this session; show figure N again", .run = obey_plots,

@@ -1,4 +1,4 @@
-/* outside.c - runs $EDITOR and reads what it wrote. */
+/* outside.c - lends the terminal to $EDITOR, $PAGER and others. */
 #include "term/outside.h"
 
 #include <errno.h>
@@ -21,20 +21,20 @@
 #include "chat/conversation.h"
 #include "term/modes.h"
 
-#define ADVICE "\nSet VISUAL or EDITOR to the program that you edit with."
+#define ADVICE "Set VISUAL or EDITOR to the program that you edit with."
 
-/* The words of $VISUAL or $EDITOR, cut at blanks, or what this machine has. */
-static void find_editor(struct argv *a)
+/* The words of the first of these variables that has any, cut at blanks, or the first program that this
+ * machine has. */
+static void find_program(const char *const *variables, const char *const *usual, struct argv *a)
 {
-    static const char *const usual[] = {"editor", "nano", "vi"};
-    const char *words = getenv("VISUAL");
+    for (; *variables && !a->n; variables++) {
+        const char *words = getenv(*variables);
 
-    if (!words || !words[strspn(words, " ")])
-        words = getenv("EDITOR");
-    for (words = words ? words : ""; *(words += strspn(words, " ")); words += strcspn(words, " "))
-        argv_pushf(a, "%.*s", (int)strcspn(words, " "), words);
-    for (size_t i = 0; i < countof(usual) && !a->n; i++) {
-        autofree char *path = child_find_program(usual[i]);
+        for (words = words ? words : ""; *(words += strspn(words, " ")); words += strcspn(words, " "))
+            argv_pushf(a, "%.*s", (int)strcspn(words, " "), words);
+    }
+    for (; *usual && !a->n; usual++) {
+        autofree char *path = child_find_program(*usual);
 
         if (path)
             argv_push(a, path);
@@ -69,11 +69,10 @@ static void on_end(void *ctx, short revents)
     (void)ctx, (void)revents;
 }
 
-static int wait_for(pid_t pid, const char *name, struct loop *loop, struct error *err)
+static int wait_for(pid_t pid, struct loop *loop)
 {
     autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0U);
     int status = -1;
-    char how[64];
 
     if (fd >= 0)
         loop_watch(loop, fd, POLLIN, on_end, NULL);
@@ -88,32 +87,36 @@ static int wait_for(pid_t pid, const char *name, struct loop *loop, struct error
     }
     if (fd >= 0)
         loop_unwatch(loop, fd);
-    if (status == 0)
-        return 0;
-    child_status_text(status, how, sizeof how);
-    return error_set(err, ERROR_SYSTEM, 0, "%s failed (%s); the text is as it was", name, how);
+    return status;
 }
 
-static int run(const char *path, struct loop *loop, struct error *err)
+int outside_run(struct loop *loop, const struct argv *words, struct error *err)
 {
-    struct argv a autorelease(argv_release) = ARGV_INIT;
-    struct error why = {0};
-    int r = -1;
-
-    find_editor(&a);
-    if (!a.n)
-        return error_set(err, ERROR_SYSTEM, ENOENT, "no editor was found" ADVICE);
-    argv_push(&a, path);
-    modes_set(MODES_LENT);
     struct child_options o = {
-        .argv = a.v, .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO, .our_group = true};
-    pid_t pid = child_spawn(&o, &why);
-    if (pid > 0)
-        r = wait_for(pid, a.v[0], loop, err);
-    else
-        error_set(err, ERROR_SYSTEM, why.code, "%s" ADVICE, why.text);
+        .argv = words->v, .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO, .our_group = true};
+
+    modes_set(MODES_LENT);
+    pid_t pid = child_spawn(&o, err);
+    int status = pid > 0 ? wait_for(pid, loop) : -1;
     modes_set(MODES_WAITING);
-    return r;
+    return status;
+}
+
+/* Run the words with the file behind them. */
+static int run_on(struct loop *loop, struct argv *words, const char *path, const char *advice,
+                  struct error *err)
+{
+    struct error why = {0};
+    char how[64];
+
+    argv_push(words, path);
+    int status = outside_run(loop, words, &why);
+    if (status == 0)
+        return 0;
+    if (*why.text)
+        return error_set(err, ERROR_SYSTEM, why.code, "%s\n%s", why.text, advice);
+    child_status_text(status, how, sizeof how);
+    return error_set(err, ERROR_SYSTEM, 0, "%s failed (%s); the text is as it was", words->v[0], how);
 }
 
 /* 1: it is another text than before. */
@@ -138,13 +141,37 @@ static int read_back(const char *path, struct buf *text, struct error *err)
 
 int outside_edit(struct loop *loop, const char *suffix, struct buf *text, struct error *err)
 {
+    static const char *const variables[] = {"VISUAL", "EDITOR", NULL};
+    static const char *const usual[] = {"editor", "nano", "vi", NULL};
+    struct argv words autorelease(argv_release) = ARGV_INIT;
     autofree char *path = NULL;
-    int r = put_down(suffix, text, &path, err);
+    int r;
 
+    find_program(variables, usual, &words);
+    if (!words.n)
+        return error_set(err, ERROR_SYSTEM, ENOENT, "no editor was found\n" ADVICE);
+    r = put_down(suffix, text, &path, err);
     if (r == 0)
-        r = run(path, loop, err);
+        r = run_on(loop, &words, path, ADVICE, err);
     if (r == 0)
         r = read_back(path, text, err);
+    if (path)
+        unlink(path);
+    return r;
+}
+
+int outside_view(struct loop *loop, const struct buf *text, struct error *err)
+{
+    static const char *const variables[] = {"PAGER", NULL}, *const usual[] = {"less", "more", NULL};
+    struct argv words autorelease(argv_release) = ARGV_INIT;
+    autofree char *path = NULL;
+    int r = -1;
+
+    find_program(variables, usual, &words);
+    if (!words.n)
+        return error_set(err, ERROR_SYSTEM, ENOENT, "no pager was found");
+    if (put_down(".txt", text, &path, err) == 0)
+        r = run_on(loop, &words, path, "Set PAGER to the program that you read with.", err);
     if (path)
         unlink(path);
     return r;

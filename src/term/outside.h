@@ -1,16 +1,22 @@
-/* outside.h - the user's own editor ($VISUAL, $EDITOR) on a text. It gets the terminal, with a file of mode
- * 0600 below XDG_RUNTIME_DIR that is removed afterwards.
+/* outside.h - another program has the terminal for a while: the user's editor ($VISUAL, $EDITOR) or pager
+ * ($PAGER) on a text, in a file of mode 0600 below XDG_RUNTIME_DIR that is removed afterwards. All serve the
+ * loop meanwhile.
  */
 #ifndef TERM_OUTSIDE_H
 #define TERM_OUTSIDE_H
 
+struct argv;
 struct buf;
 struct error;
 struct loop;
 
-/* suffix of the file's name, for the editor's colours: ".py". Serves the loop meanwhile. 1: text is what came
+/* suffix of the file's name, for the editor's colours: ".py". 1: text is what came
  * back, control characters and newlines at the end removed; 0: it was not changed; -1 with err, text as it
  * was. */
 int outside_edit(struct loop *loop, const char *suffix, struct buf *text, struct error *err);
+/* Show a scrubbed text. -1: there is no pager, or it failed. */
+int outside_view(struct loop *loop, const struct buf *text, struct error *err);
+/* Run a program to its end. Returns what waitpid gave, or -1 with err when it could not be started. */
+int outside_run(struct loop *loop, const struct argv *words, struct error *err);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
+#include "base/buf.h"
 #include "base/inputs.h"
 #include "chat/event.h"
 #include "term/editor.h"
@@ -32,6 +33,9 @@ struct term {
     unsigned nothings;         /* how often in a row Ctrl-C was pressed at an empty prompt */
     bool lent;                 /* another program has the terminal, */
     struct argv held;          /* while its notices wait here */
+    struct buf output;         /* of the last cell, for /last; with its value */
+    char *output_path;         /* or where all of it is, if that is more */
+    bool misspoken;            /* the user's own cell ended in a NameError or a SyntaxError */
     bool own;                  /* the running cell is the user's own, so its code is not shown */
     char *stopped;             /* what happened to the code that Ctrl-C ended; NULL: it ended none */
     enum question_status last; /* of the last question */
@@ -50,32 +54,45 @@ void term_ask(struct term *t, const char *question, size_t len);
 void term_after_question(struct term *t, enum question_status status);
 /* Let the user edit text with a program of their own (outside.h). */
 int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err);
+/* The same with the text of term_print: through a pager if it is longer than the screen. */
+void term_page(struct term *t, const char *text, size_t len);
+/* Lend the terminal to a program until it ends. */
+int term_lend(struct term *t, const struct argv *words, struct error *err);
 /* Run code of the user's own and show what it does. */
 void term_run_code(struct term *t, const char *code);
 
 /* The functions of the rows in commands.c. */
 void obey_clear(struct term *t, const char *argument);
 void obey_code(struct term *t, const char *argument);
+void obey_doctor(struct term *t, const char *argument);
+void obey_edit(struct term *t, const char *argument);
 void obey_copy(struct term *t, const char *argument);
 void obey_exit(struct term *t, const char *argument);
 void obey_files(struct term *t, const char *argument);
 void obey_get(struct term *t, const char *argument);
 void obey_help(struct term *t, const char *argument);
+void obey_last(struct term *t, const char *argument);
 void obey_model(struct term *t, const char *argument);
+void obey_models(struct term *t, const char *text);
 void obey_raw(struct term *t, const char *argument);
 void obey_plots(struct term *t, const char *argument);
 void obey_put(struct term *t, const char *argument);
 void obey_reset(struct term *t, const char *argument);
 void obey_retry(struct term *t, const char *argument);
+void obey_run(struct term *t, const char *argument);
+void obey_sandbox(struct term *t, const char *argument);
 void obey_system(struct term *t, const char *argument);
 void obey_compact(struct term *t, const char *argument);
 void obey_tokens(struct term *t, const char *argument);
+void obey_timeout(struct term *t, const char *argument);
 void obey_resume(struct term *t, const char *argument);
 void obey_rename(struct term *t, const char *argument);
 void obey_export(struct term *t, const char *argument);
 void obey_sessions(struct term *t, const char *argument);
 void obey_undo(struct term *t, const char *argument);
 void obey_unknown(struct term *t, const char *line);
+void obey_vars(struct term *t, const char *argument);
+void obey_verbose(struct term *t, const char *argument);
 const char *const *names_of_commands(struct term *t);
 const char *const *names_of_saved(struct term *t);
 const char *const *names_of_models(struct term *t);

@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/remedy.h"
+#include "base/scrub.h"
 #include "chat/conversation.h"
 #include "show/graphics.h"
 #include "show/show.h"
@@ -50,6 +51,8 @@ static void ask_terminal(struct term *t)
     if (t->terminal_query.len)
         editor_ask(t->editor, &t->query);
 }
+
+#define OUTPUT_KEPT (1024 * 1024)
 
 static void open_screen(struct term *t)
 {
@@ -88,6 +91,7 @@ struct term *term_new(const struct term_options *o, struct loop *loop, struct er
 
     t->o = *o;
     t->loop = loop;
+    buf_init(&t->output, OUTPUT_KEPT);
     t->greeting = xstrdup(o->greeting);
     t->system = o->system && *o->system ? xstrdup(o->system) : NULL;
     if (inputs_open(&t->files, o->files, err) < 0
@@ -120,6 +124,8 @@ void term_free(struct term *t)
     free(t->stopped);
     free(t->prompt);
     argv_release(&t->held);
+    buf_release(&t->output);
+    free(t->output_path);
     free(t);
 }
 
@@ -145,6 +151,26 @@ static void note_stopped(struct term *t, struct cell_result *r)
     r->status = CELL_OK;
 }
 
+/* For /last, and for what is said after a line of the user's own. */
+static void keep_output(struct term *t, const struct event *e)
+{
+    if (e->type == EVENT_TOOL_CALL) {
+        buf_clear(&t->output);
+        free(steal(&t->output_path));
+        t->misspoken = false;
+    } else if (e->type == EVENT_TOOL_OUTPUT) {
+        buf_add(&t->output, e->output.text, e->output.len);
+    } else if (e->type == EVENT_TOOL_RESULT) {
+        const struct cell_result *r = e->result.r;
+        const char *what = r->exception ? r->exception : "";
+
+        if (r->value)
+            buf_addf(&t->output, "= %s\n", r->value);
+        t->output_path = r->output_path ? xstrdup(r->output_path) : NULL;
+        t->misspoken = !strncmp(what, "NameError", 9) || !strncmp(what, "SyntaxError", 11);
+    }
+}
+
 void term_event(void *ctx, const struct event *e)
 {
     struct term *t = ctx;
@@ -156,13 +182,12 @@ void term_event(void *ctx, const struct event *e)
             argv_push(&t->held, e->notice.text);
         return;
     }
+    keep_output(t, e);
     editor_hide(t->editor); /* news of the sandbox may come while a line is typed */
     if (e->type == EVENT_TEXT) {
         text_written(t, show_text_feed(t->text, e->text.text, e->text.len));
     } else {
-        if (e->type == EVENT_PHASE && e->phase.phase == PHASE_CODING)
-            text_written(t, show_text_settle(t->text));
-        if (e->type == EVENT_REPLY_END || e->type == EVENT_DONE)
+        if (event_ends_text(e))
             text_written(t, show_text_end(t->text));
         if (e->type == EVENT_DONE && e->done.answer && *e->done.answer) {
             free(t->answer);
@@ -227,18 +252,53 @@ static void say_how_to_leave(struct term *t)
         term_say(t, NOTICE_INFO, "To leave: Ctrl-D, or /exit");
 }
 
-int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err)
+/* Afterwards: what was said meanwhile. */
+static void take_back(struct term *t)
 {
-    int r;
-
-    t->lent = true;
-    r = outside_edit(t->loop, suffix, text, err);
     t->lent = false;
     loop_arm(t->loop);
     for (size_t i = 0; i < t->held.n; i++)
         term_say(t, NOTICE_INFO, t->held.v[i]);
     argv_release(&t->held);
+}
+
+int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err)
+{
+    t->lent = true;
+    int r = outside_edit(t->loop, suffix, text, err);
+    take_back(t);
     return r;
+}
+
+int term_lend(struct term *t, const struct argv *words, struct error *err)
+{
+    show_clear(t->show);
+    t->lent = true;
+    int r = outside_run(t->loop, words, err);
+    take_back(t);
+    return r;
+}
+
+void term_page(struct term *t, const char *text, size_t len)
+{
+    struct buf clean autorelease(buf_release) = BUF_INIT(0);
+    struct scrub scrub;
+    size_t lines = 0;
+    int r = -1, rows, width, height;
+
+    scrub_init(&scrub, SCRUB_PIPE);
+    scrub_feed(&scrub, text, len, &clean);
+    scrub_end(&scrub, &clean);
+    for (size_t i = 0; i < clean.len; i++)
+        lines += clean.data[i] == '\n';
+    show_screen_size(STDOUT_FILENO, &rows, &width, &height);
+    if (show_is_terminal(STDOUT_FILENO) && rows > 0 && lines >= (size_t)rows) {
+        t->lent = true;
+        r = outside_view(t->loop, &clean, NULL);
+        take_back(t);
+    }
+    if (r < 0)
+        term_print(t, buf_str(&clean), clean.len);
 }
 
 static bool blank(const char *s)
@@ -309,6 +369,17 @@ void term_ask(struct term *t, const char *question, size_t len)
     term_after_question(t, agent_ask(t->agent, question, len, &err));
 }
 
+/* One line that begins with the name of a program that people run in a shell; nothing to be quoted in it. */
+static bool is_for_a_shell(const char *code)
+{
+    static const char words[] =
+        " ls pwd cd cat head tail wc grep find echo mkdir rm cp mv touch pip pip3 "
+        "python python3 curl wget git df du ps env which apt sudo bash sh nvidia-smi ";
+    autofree char *word = xasprintf(" %.*s ", (int)strcspn(code, " "), code);
+
+    return strstr(words, word) && !strpbrk(code, "\n'\\");
+}
+
 void term_run_code(struct term *t, const char *code)
 {
     struct error err = {0};
@@ -331,6 +402,11 @@ void term_run_code(struct term *t, const char *code)
         term_say_error(t, &err);
     else if (t->stopped)
         tell_stopped(t, false);
+    else if (t->misspoken && is_for_a_shell(code))
+        term_sayf(t, NOTICE_INFO,
+                  "! runs Python. For a shell's command: !import subprocess; "
+                  "print(subprocess.getoutput('%s'))",
+                  code);
 }
 
 /* A command, a line of Python, or a question. */

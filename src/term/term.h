@@ -12,6 +12,7 @@ struct agent;
 struct buf;
 struct error;
 struct loop;
+struct sandbox;
 struct show_decoder;
 struct term;
 
@@ -46,7 +47,11 @@ struct term_options {
     int (*model)(void *ctx, const char *name, const char **now, struct error *err);
     /* What Tab completes after "/model "; ends with NULL, valid until the next call. May be NULL. */
     const char *const *(*models)(void *ctx);
+    /* "/timeout TIME": set the time of a cell. text NULL only asks. *ms is the time afterwards. */
+    int (*cell_time)(void *ctx, const char *text, int64_t *ms, struct error *err);
     void *ctx;
+    struct sandbox *sandbox;  /* for /vars and /sandbox; not owned */
+    const char *sandbox_name; /* or NULL */
     struct term_sessions sessions;
     const struct show_decoder *decoder; /* of figures; NULL: they are not shown */
 };

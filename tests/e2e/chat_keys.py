@@ -1,4 +1,5 @@
 """chat_keys.py - a person at a chat: types, waits for what is shown, leaves."""
+import os
 import re
 import termios
 
@@ -44,3 +45,10 @@ def shown(text):
     """The lines as they stay on the screen: what was wiped for being drawn again, such as a prompt behind which news came, is not there."""
     text = re.sub(r"\x1b\[>?[0-9]*[qt]|\x1b[_\]][^\x1b\x07]*(\x1b\\|\x07)", "", text)       # queries and links
     return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", re.split(r"\r\x1b\[[0-2]?[KJ]", line)[-1]) for line in text.split("\r\n")]
+
+
+def editor(program, text):
+    """A program for $EDITOR: the script, with the file in $1."""
+    path = program.write("ed", "#!/bin/sh\n" + text)
+    os.chmod(path, 0o755)
+    return path

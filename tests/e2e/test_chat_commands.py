@@ -4,7 +4,7 @@ import re
 import pexpect
 import pytest
 
-from chat_keys import said, start, ask, leave
+from chat_keys import editor, said, start, ask, leave
 
 
 def test_help_and_unknown(bare, serve):
@@ -125,4 +125,115 @@ def test_system_of_the_command_line(bare, serve):
     p = start(bare, "-s", "be brief")
     ask(p, "/system", "Custom instructions: be brief")
     ask(p, "/system off", "No custom instructions set\\. /system TEXT sets them\\.")
+    leave(p)
+
+
+# ------------------------------------------------------------------------------------------------------- the user's own code
+
+def test_edit_runs_what_comes_back(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"calls": [{"code": "x = 20\nprint('first')"}]}}, {"answer": {"text": "Set."}}])
+    path = editor(sandpiper, 'test -e changed && exit; touch changed; cp "$1" seen.py; sed -i s/20/30/ "$1"\n')
+    p = start(sandpiper, env={"EDITOR": path})
+    ask(p, "/edit", "no question has run code yet")
+    ask(p, "set x", "Set\\.")
+    p.send("/edit\r")
+    p.expect(re.escape("| first\r\n"))
+    p.expect("> ")
+    assert open(sandpiper.path("work/seen.py")).read() == "x = 20\nprint('first')\n"
+    ask(p, "!x", "= 30\r\n")
+    ask(p, "/edit", "Nothing was changed, so nothing ran\\.")
+    leave(p)
+
+
+def test_run_a_file_or_code(sandpiper, serve):
+    serve(sandpiper, [])
+    sandpiper.write("my_code.py", "y = 6\ny * 7\n")
+    p = start(sandpiper)
+    p.send("/run my_c\t")
+    p.expect("my_code\\.py")
+    ask(p, "", "= 42\r\n")
+    ask(p, "/run y + 1", "= 7\r\n")
+    ask(p, "/run missing.py", "missing\\.py: No such file")
+    ask(p, "/run", "/run needs an argument: /run FILE\\|CODE")
+    leave(p)
+
+
+def test_vars(sandpiper, serve):
+    """Names, types, shapes and sizes; the look itself leaves nothing behind."""
+    serve(sandpiper, [])
+    p = start(sandpiper, size=(30, 120))
+    ask(p, "/vars", "No variables yet\\.")
+    ask(p, "!import json, array; n = 12; words = ['a', 'b']; big = bytes(2500); evil = '\\x1b[2J'", "")
+    p.send("/vars\r")
+    p.expect("n +int +12 +[0-9]+ bytes\r\n")
+    p.expect("words +list +len 2 ")
+    p.expect("big +bytes +len 2500 +2\\.5 kB")
+    p.expect("> ")
+    assert "json" not in p.before and "space" not in p.before, p.before
+    p.send("!sorted(k for k in globals() if k[0] != '_')\r")
+    p.expect(re.escape("['array', 'big', 'evil', 'json', 'n', 'words']"))
+    p.expect("> ")
+    leave(p)
+
+
+def test_last_output_in_full(sandpiper, serve):
+    serve(sandpiper, [])
+    path = editor(sandpiper, 'cp "$1" seen.txt; echo paged\n')
+    p = start(sandpiper, env={"PAGER": path}, size=(30, 100))
+    ask(p, "/last", "The last code printed nothing")
+    ask(p, "!print('one'); 2", "= 2\r\n")
+    ask(p, "/last", "one\r\n= 2\r\n")
+    p.send("!for i in range(5000): print('line', i, '\\x1b[2J')\r")
+    p.expect("5,000 lines")
+    p.expect("> ")
+    ask(p, "/last", "paged")
+    lines = open(sandpiper.path("work/seen.txt")).read().splitlines()
+    assert len(lines) >= 5000 and lines[4999].strip() == "line 4999" and "\x1b" not in "".join(lines), (len(lines), lines[-2:])
+    leave(p)
+
+
+def test_timeout_and_sandbox(sandpiper, serve):
+    serve(sandpiper, [{"expect": {"system": {"contains": "2 s a run"}}, "answer": {"text": "Heard."}}])
+    p = start(sandpiper, "--timeout", "90")
+    ask(p, "/timeout", "One run of code may take 90 s\\.")
+    ask(p, "/timeout soon", "/timeout: expected a time such as 90, 90s or 2m")
+    ask(p, "/timeout 2s", "One run of code may take 2 s\\.")
+    p.send("!import time; time.sleep(60)\r")
+    p.expect("2 s", timeout=20)
+    p.expect("> ")
+    p.send("/sandbox\r")
+    for word in ("engine   bwrap", "name     none", "memory   ", "time     2 s for one run"):
+        p.expect(word)
+    p.expect("> ")
+    ask(p, "go", "Heard")
+    leave(p)
+
+
+def test_models_verbose_doctor(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"text": "Heard."}}], complete=False)
+    p = start(sandpiper, size=(50, 120))
+    ask(p, "/models", "test-model\r\n")
+    ask(p, "/models nosuch", "No model of the service has that in its name\\.")
+    ask(p, "/verbose", "Details are shown\\.")
+    ask(p, "/verbose off", "Details are not shown\\.")
+    ask(p, "/verbose maybe", "/verbose is on or off")
+    p.send("/doctor\r")
+    p.expect("key|model")
+    p.expect("\\?2004h> ", timeout=60)
+    leave(p)
+
+
+def test_a_line_for_a_shell(sandpiper, serve):
+    serve(sandpiper, [])
+    p = start(sandpiper, size=(30, 160))
+    p.send("!ls -a\r")
+    p.expect(re.escape("! runs Python. For a shell's command: !import subprocess; print(subprocess.getoutput('ls -a'))"))
+    p.expect("> ")
+    p.send("!lsx\r")
+    p.expect("NameError")
+    p.expect("> ")
+    assert "shell" not in p.before, p.before
+    p.send("!import subprocess; print(subprocess.getoutput('pwd'))\r")
+    p.expect("/mnt/data")
+    p.expect("> ")
     leave(p)

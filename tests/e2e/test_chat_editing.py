@@ -7,7 +7,7 @@ import time
 import pexpect
 import pytest
 
-from chat_keys import PLAIN, said, start, ask, leave, paste
+from chat_keys import PLAIN, editor, said, start, ask, leave, paste
 from conftest import BIN
 
 
@@ -237,13 +237,6 @@ def test_half_a_line_typed_ahead_is_there(bare, serve):
 
 
 # ------------------------------------------------------------------------------------------------------------- another editor
-
-def editor(program, text):
-    """A program for $EDITOR: the script, with the file in $1."""
-    path = program.write("ed", "#!/bin/sh\n" + text)
-    os.chmod(path, 0o755)
-    return path
-
 
 def test_ctrl_x_ctrl_e(bare, serve):
     """The line in an editor of one's own, and back into the line; nothing of it is left on disk."""

@@ -2,6 +2,9 @@
 import base64
 import os
 import re
+import shlex
+import shutil
+import subprocess
 import time
 
 import pyte
@@ -262,3 +265,48 @@ def test_commands_about_files(sandpiper, serve):
     t.expect("Got it.")
     t.expect(PROMPT)
     assert t.close() == 0
+
+
+@pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
+def test_in_tmux(sandpiper, serve, tmp_path):
+    """It answers for itself and has no graphics: blocks, and nothing of queries or replies on the screen."""
+    serve(sandpiper, script(PLOT))
+    env = sandpiper.env({"TERM": "xterm-256color"})
+
+    def tmux(*words):
+        return subprocess.run(["tmux", "-S", str(tmp_path / "socket"), "-f", "/dev/null", *words], env=env, cwd=sandpiper.work, capture_output=True, text=True).stdout
+
+    def until(text):
+        end = time.monotonic() + 60
+        while text not in tmux("capture-pane", "-p"):
+            assert time.monotonic() < end, tmux("capture-pane", "-p")
+            time.sleep(0.1)
+        return tmux("capture-pane", "-p")
+    tmux("new-session", "-d", "-x", "100", "-y", "60", shlex.join(sandpiper.argv([])))
+    try:
+        until("Ctrl-D ends")
+        until("\n>")
+        tmux("send-keys", "plot", "Enter")
+        shown = until("Here.")
+        assert re.search("[\u2500-\u259f]", shown) and not re.search("rgb:|i=31|62c|1;2c", shown), shown
+        tmux("send-keys", "C-d")
+        end = time.monotonic() + 30
+        while tmux("list-sessions"):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+    finally:
+        tmux("kill-server")
+
+
+def test_without_libchafa(sandpiper, serve, monkeypatch):
+    """One line says once what to install; the path is printed all the same."""
+    found = [path for path in ("/usr/lib/x86_64-linux-gnu/libchafa.so.0", "/usr/lib/aarch64-linux-gnu/libchafa.so.0", "/usr/lib64/libchafa.so.0") if os.path.exists(path)]
+    if not found or not shutil.which("bwrap"):
+        pytest.skip("libchafa cannot be hidden here")
+    argv = sandpiper.argv
+    monkeypatch.setattr(sandpiper, "argv", lambda args: ["bwrap", "--dev-bind", "/", "/", "--bind", "/dev/null", os.path.realpath(found[0]), *argv(args)])
+    said, _ = plotted(sandpiper, serve, KITTY, code=RED % (40, 30, "a.png") + "\n" + RED % (40, 30, "b.png"))
+    shown = " ".join(" ".join(screen(said, 100)).split())
+    assert shown.count("figures are not shown here: libchafa") == 1, shown
+    assert "apt install libchafa0" in shown
+    assert shown.count("saved: ") == 2 and b"\x1b_Ga=T" not in said

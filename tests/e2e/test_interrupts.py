@@ -187,7 +187,7 @@ def test_chat_while_a_file_moves_in(sandpiper_on, serve):
     os.truncate(path, 250 * MIB)
     p = start(sandpiper_on, "--cpus", "0.05", "--add", path)
     p.send("go\r")
-    p.expect("handing the data over")
+    p.expect("Copying data into the sandbox")
     moving(p, path)
     p.send("\x03")
     p.expect("Stopped\\.")

@@ -185,7 +185,7 @@ static void as_it_was(void **state)
     assert_int_equal(f->notices, 0);
 }
 
-/* The window was full: the oldest question is left out and an output shortened; what is saved still has both. */
+/* The window was full: the oldest question is left out, an output shortened; what is saved still has both. */
 static void what_the_window_lost(void **state)
 {
     struct fixture *f = *state;
@@ -215,6 +215,29 @@ static void what_the_window_lost(void **state)
     assert_non_null(strstr(buf_str(&out), "Gone soon."));
     comes_back(f, false);
     assert_int_equal(f->c.n, 7);
+}
+
+/* The agent put a summary in the place of all turns. */
+static void summarised(void **state)
+{
+    struct fixture *f = *state;
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+    struct error err = {0};
+
+    question(f, 1, "one");
+    answer(f, 1, "One.");
+    done(f, 1);
+    conversation_truncate(&f->c, 0);
+    conversation_user(&f->c, "summary", 7);
+    conversation_assistant(&f->c, "Noted.", NULL, 0);
+    question(f, 2, "two");
+    answer(f, 2, "Two.");
+    done(f, 2);
+    assert_int_equal(session_export(store_db(f->store), "aaaaaaaa", "md", &out, &err), 0);
+    assert_true(strstr(buf_str(&out), "One.") && strstr(buf_str(&out), "Two.")
+                && !strstr(buf_str(&out), "Noted."));
+    comes_back(f, false);
+    assert_int_equal(f->c.n, 4);
 }
 
 static void taken_back_and_cleared(void **state)
@@ -280,7 +303,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* 1,000 turns: a turn appended in under 2 ms at the median, the session resumed in under 50 ms. The limits are
+/* 1,000 turns: one appended in under 2 ms at the median, all resumed in under 50 ms. The limits here are
  * those of a machine that does something else as well. */
 static void quick_enough(void **state)
 {
@@ -307,7 +330,7 @@ static void quick_enough(void **state)
     assert_true(took[250] < 10000 && resumed < 250000);
 }
 
-/* A database in which the schema of version 0 (an empty file) becomes the present one, and a newer one stays as
+/* An empty file becomes a database of the present version; one of a newer version stays as
  * it is. */
 static void versions(void **state)
 {
@@ -335,6 +358,7 @@ int main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(as_it_was),
+        TEST(summarised),
         TEST(what_the_window_lost),
         TEST(taken_back_and_cleared),
         TEST(open_calls_are_closed),

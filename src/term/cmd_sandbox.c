@@ -1,0 +1,73 @@
+/* cmd_sandbox.c - /sandbox, /timeout, /doctor, /verbose: where code runs, and what is said about it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/sandbox_options.h"
+#include "show/show.h"
+#include "term/private.h"
+
+#define MIB (1024.0 * 1024)
+
+void obey_sandbox(struct term *t, const char *argument)
+{
+    struct buf out autorelease(buf_release) = BUF_INIT(0), wrapped autorelease(buf_release) = BUF_INIT(0);
+    const struct sandbox_options *o = sandbox_options(t->o.sandbox);
+    autofree char *place = sandbox_place(t->o.sandbox);
+    const char *name = t->o.sandbox_name;
+    struct error err = {0};
+
+    (void)argument;
+    buf_addf(&out, "engine   %s\n", place ? place : "not known yet");
+    if (sandbox_failed(t->o.sandbox, &err))
+        buf_addf(&out, "state    it did not start: %s\n", err.text);
+    buf_addf(&out, "name     %s\n",
+             name ? name : "none: it ends with this chat (--sandbox-name NAME keeps it)");
+    buf_addf(&out, "memory   %.0f MiB, no swap\n", (double)o->run.memory / MIB);
+    buf_addf(&out, "cpus     %g, at most %d processes\n", o->run.cpus, o->run.pids);
+    buf_addf(&out, "files    %.0f MiB in /mnt/data\n", (double)o->run.data_size / MIB);
+    buf_addf(&out, "time     %g s for one run (/timeout)\n", o->cell_ms / 1000.0);
+    buf_addf(&out, "runs     %u so far\n", sandbox_cells(t->o.sandbox));
+    show_wrap_lines(&wrapped, buf_str(&out), 1);
+    term_print(t, wrapped.data, wrapped.len);
+}
+
+void obey_timeout(struct term *t, const char *text)
+{
+    struct error err = {0};
+    int64_t ms = 0;
+
+    if (!t->o.cell_time || t->o.cell_time(t->o.ctx, *text ? text : NULL, &ms, &err) < 0)
+        term_say_error(t, &err);
+    else
+        term_sayf(t, NOTICE_INFO, "One run of code may take %g s.", (double)ms / 1000);
+}
+
+/* In a process of its own, which says what it finds on the terminal itself. */
+void obey_doctor(struct term *t, const char *argument)
+{
+    struct argv words autorelease(argv_release) = ARGV_INIT;
+    struct error err = {0};
+
+    (void)argument;
+    argv_pushl(&words, "/proc/self/exe", "doctor", NULL);
+    if (term_lend(t, &words, &err) < 0 && *err.text)
+        term_say_error(t, &err);
+}
+
+void obey_verbose(struct term *t, const char *word)
+{
+    bool on = !*word ? !t->o.verbose : !strcmp(word, "on");
+
+    if (*word && !on && strcmp(word, "off") != 0) {
+        term_say(t, NOTICE_ERROR, "/verbose is on or off");
+        return;
+    }
+    t->o.verbose = on;
+    show_set_verbose(t->show, on);
+    term_sayf(t, NOTICE_INFO, "Details are %s.", on ? "shown" : "not shown");
+}

@@ -1,0 +1,143 @@
+/* What terminals say of themselves, and which way of drawing follows; how a figure fits. */
+#include "tests/unit/unit.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "show/figure.h"
+#include "show/graphics.h"
+
+static void hear(struct graphics *g, const char *reply)
+{
+    assert_int_equal(reply_length(reply, strlen(reply)), (int)strlen(reply));
+    graphics_reply(g, reply, strlen(reply));
+}
+
+static void test_replies(void **state)
+{
+    static const struct {
+        const char *reply;
+        enum graphics_way way;
+        int32_t background;
+        int cell_height;
+        bool answered;
+    } rows[] = {
+        {"\033[?62;4c", GRAPHICS_SIXEL, -1, 0, true},
+        {"\033[?64;1;2;4;22c", GRAPHICS_SIXEL, -1, 0, true},
+        {"\033[?1;2c", GRAPHICS_BLOCKS, -1, 0, true},
+        {"\033[?4c", GRAPHICS_BLOCKS, -1, 0, true}, /* the first number is the terminal's class: a VT132 */
+        {"\033[?62;44;14c", GRAPHICS_BLOCKS, -1, 0, true},
+        {"\033[?62;4h", GRAPHICS_BLOCKS, -1, 0, false},
+        {"\033[?c", GRAPHICS_BLOCKS, -1, 0, true},
+        {"\033_Gi=31;OK\033\\", GRAPHICS_KITTY, -1, 0, false},
+        {"\033_Gi=31;EINVAL:no\033\\", GRAPHICS_BLOCKS, -1, 0, false},
+        {"\033_Gi=1;OK\033\\", GRAPHICS_BLOCKS, -1, 0, false},
+        {"\033P>|iTerm2 3.5.0\033\\", GRAPHICS_ITERM2, -1, 0, false},
+        {"\033P>|WezTerm 20240203\033\\", GRAPHICS_ITERM2, -1, 0, false},
+        {"\033P>|tmux 3.4\033\\", GRAPHICS_BLOCKS, -1, 0, false},
+        {"\033]11;rgb:1e1e/1e1e/2e2e\033\\", GRAPHICS_BLOCKS, 0x1e1e2e, 0, false},
+        {"\033]11;rgb:f/8/0\a", GRAPHICS_BLOCKS, 0xff8800, 0, false},
+        {"\033]11;rgba:ffff/ffff/0000/8000\a", GRAPHICS_BLOCKS, 0xffff00, 0, false},
+        {"\033]11;rgb:00000/0/0\a", GRAPHICS_BLOCKS, -1, 0, false},
+        {"\033]11;rgb:\a", GRAPHICS_BLOCKS, -1, 0, false},
+        {"\033]11;red\a", GRAPHICS_BLOCKS, -1, 0, false},
+        {"\033[6;20;10t", GRAPHICS_BLOCKS, -1, 20, false},
+        {"\033[6;0;0t", GRAPHICS_BLOCKS, -1, 0, false},
+        {"\033[6;99999;10t", GRAPHICS_BLOCKS, -1, 0, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct graphics g;
+
+        graphics_init(&g);
+        hear(&g, rows[i].reply);
+        assert_int_equal(graphics_way(&g), rows[i].way);
+        assert_int_equal(g.background, rows[i].background);
+        assert_int_equal(g.cell_height, rows[i].cell_height);
+        assert_int_equal(g.answered, rows[i].answered);
+    }
+    assert_int_equal(reply_length("\033[6;-20;10t", 11), REPLY_NONE);
+}
+
+static void test_lengths(void **state)
+{
+    char endless[REPLY_MAX + 100];
+
+    (void)state;
+    memset(endless, 'x', sizeof endless);
+    memcpy(endless, "\033_G", 3);
+    assert_int_equal(reply_length(endless, sizeof endless), REPLY_MAX);
+    assert_int_equal(reply_length("\033", 1), REPLY_MAYBE);
+    assert_int_equal(reply_length("\033[", 2), REPLY_MAYBE);
+    assert_int_equal(reply_length("\033[?", 3), REPLY_BEGUN);
+    assert_int_equal(reply_length("\033[A", 3), REPLY_NONE);
+    assert_int_equal(reply_length("\033[6;5~", 6), REPLY_NONE);
+    assert_int_equal(reply_length("", 0), REPLY_NONE);
+}
+
+static void test_environment(void **state)
+{
+    struct graphics g;
+
+    (void)state;
+    setenv("COLORFGBG", "15;0", 1);
+    graphics_init(&g);
+    assert_true(g.background == 0 && graphics_dark(&g));
+    setenv("COLORFGBG", "0;default;15", 1);
+    graphics_init(&g);
+    assert_true(g.background == 0xffffff && !graphics_dark(&g));
+    setenv("COLORFGBG", "0;default", 1);
+    graphics_init(&g);
+    assert_true(g.background == -1 && !graphics_dark(&g));
+    unsetenv("COLORFGBG");
+}
+
+/* Whatever the screen: no line is wider than it, and none is too many. */
+static void test_figures_fit(void **state)
+{
+    struct graphics g = {.background = -1};
+    struct pixels p = {.width = 300, .height = 200, .rgb = xcalloc(300 * 200, 3)};
+    struct pixels_ask ask;
+    struct error err = {0};
+
+    (void)state;
+    for (int columns = 1; columns <= 200; columns += 13)
+        for (int rows = 1; rows <= 60; rows += 7) {
+            struct figure_screen s = {.graphics = &g, .columns = columns, .rows = rows};
+            struct buf out = BUF_INIT(0);
+            int lines = 0;
+
+            if (!figure_ask(&s, &ask)) {
+                assert_true(columns < 8 || rows < 6);
+                continue;
+            }
+            assert_true(ask.width <= PIXELS_WIDTH_MAX && ask.height <= PIXELS_HEIGHT_MAX);
+            if (figure_draw(&s, &p, &out, &err) < 0)
+                fail_msg("%s", err.text);
+            for (const char *line = out.data; *line; line = strchr(line, '\n') + 1, lines++) {
+                int wide = 0;
+
+                for (const char *c = line; *c != '\n'; c++)
+                    wide += (*c & 0xc0) != 0x80; /* without colours there is nothing but characters */
+                assert_true(wide <= columns);
+            }
+            assert_true(lines >= 1 && lines <= FIGURE_ROWS && lines <= rows * 2 / 3);
+            buf_release(&out);
+        }
+    pixels_release(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_replies),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_figures_fit),
+    };
+
+    unsetenv("TERM_PROGRAM");
+    unsetenv("LC_TERMINAL");
+    unsetenv("COLORFGBG");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
