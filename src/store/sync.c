@@ -61,6 +61,8 @@ static void change_turn(struct store *s, const struct turn *t, struct saved_turn
 
 static void drop(struct store *s, size_t from, size_t to, enum saved_state state)
 {
+    if (from == to)
+        return;
     for (size_t i = from; i < to; i++)
         db_run(s->db, "UPDATE turn SET state=? WHERE session=? AND serial=?", "iii", (int64_t)state, s->n,
                (int64_t)s->turns[i].serial);

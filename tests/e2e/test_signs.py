@@ -150,7 +150,7 @@ def test_no_dots_in_a_pipe(bare, serve):
 @pytest.mark.parametrize("term", ["xterm", "dumb"])
 def test_quiet_shows_nothing(bare, serve, term):
     serve(bare, [{"answer": {"text": "42.", "wait": 1.5}}])
-    assert rest(ask(bare, "-q", env={"TERM": term})) == "42.\r\n"
+    assert rest(ask(bare, "-q", env={"TERM": term})).split() == ["42."]
 
 
 def test_nothing_moves_at_the_prompt(sandpiper, serve):

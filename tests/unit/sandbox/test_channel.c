@@ -64,6 +64,48 @@ static void test_state_and_values(void **state)
     has(sandbox_python(box), "3.");
 }
 
+/* An expression alone takes a shorter way; it must not be seen. */
+static void test_one_line(void **state)
+{
+    (void)state;
+    want("1, # one", CELL_OK);
+    assert_string_equal(r.value, "(1,)");
+    want("1;", CELL_OK);
+    assert_null(r.value);
+    want("*[1], 2", CELL_OK);
+    assert_string_equal(r.value, "(1, 2)");
+    want(" 1", CELL_EXCEPTION);
+    has(r.exception, "IndentationError: unexpected indent");
+    want("x := 1", CELL_EXCEPTION);
+    has(r.exception, "SyntaxError");
+    want("1/0", CELL_EXCEPTION);
+    has(r.traceback, "1/0");
+    assert_int_equal(r.line, 1);
+    want("[i for i in 1]", CELL_EXCEPTION);
+    assert_int_equal(r.line, 1);
+}
+
+/* What ends within a millisecond is told at once, what takes longer as it comes. */
+static void when_output(void *ctx, int stream, const char *text, size_t len)
+{
+    (void)stream;
+    (void)text;
+    (void)len;
+    if (!*(int64_t *)ctx)
+        *(int64_t *)ctx = clock_ms();
+}
+
+static void test_output_comes_while_it_runs(void **state)
+{
+    int64_t came = 0;
+    const struct cell_listener l = {.ctx = &came, .output = when_output};
+
+    (void)state;
+    want("import time", CELL_OK);
+    want_by(&l, "print('now')\ntime.sleep(0.5)", CELL_OK);
+    assert_true(came && clock_ms() - came > 400);
+}
+
 static void test_exceptions(void **state)
 {
     (void)state;
@@ -394,10 +436,14 @@ static void test_warm_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_compiled_guest), T(test_source_guest), T(test_state_and_values), T(test_coding),
-        T(test_exit_codes),     T(test_exceptions),   T(test_hostile_values),   T(test_replaced_things),
-        T(test_deaths),         T(test_timeouts),     T(test_interrupts),       T(test_background),
-        T(test_output_caps),    T(test_warm_speed),
+        T(test_one_line),         T(test_output_comes_while_it_runs),
+        T(test_compiled_guest),   T(test_source_guest),
+        T(test_state_and_values), T(test_coding),
+        T(test_exit_codes),       T(test_exceptions),
+        T(test_hostile_values),   T(test_replaced_things),
+        T(test_deaths),           T(test_timeouts),
+        T(test_interrupts),       T(test_background),
+        T(test_output_caps),      T(test_warm_speed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
