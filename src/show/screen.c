@@ -62,6 +62,13 @@ void screen_begin(struct screen *s, struct lines *line)
     s->text_line = false;
 }
 
+void screen_section(struct screen *s, enum screen_section section)
+{
+    if (s->spaced && s->section != SECTION_NONE && s->section != section)
+        buf_addch(&s->out, '\n');
+    s->section = section;
+}
+
 void screen_yield(struct screen *s)
 {
     clear_line(s, NULL);

@@ -29,6 +29,9 @@ struct status {
     int64_t until;    /* clock_ms(): the seconds until then are shown; 0: none */
 };
 
+/* What was shown last: an empty line stands between question, code and answer. NONE: nothing was. */
+enum screen_section { SECTION_NONE, SECTION_QUESTION, SECTION_CODE, SECTION_ANSWER };
+
 struct screen {
     int fd;
     bool terminal, colour;
@@ -38,6 +41,8 @@ struct screen {
     bool dead;         /* nobody reads the stream any more */
     int64_t last_write;
 
+    bool spaced; /* answers are rendered, so sections stand apart */
+    enum screen_section section;
     struct lines *line; /* whose line may be unfinished; or NULL */
     bool text_line;     /* the model's text has an unfinished line on this screen */
 
@@ -54,6 +59,8 @@ void screen_release(struct screen *s);
 /* Before adding to out: the status line and other unfinished lines go; line is the one that goes on, or
  * NULL. */
 void screen_begin(struct screen *s, struct lines *line);
+/* Something of that section comes now; behind screen_begin. */
+void screen_section(struct screen *s, enum screen_section section);
 void screen_flush(struct screen *s); /* write out */
 /* The model's text goes on, through a descriptor of its own: all else that is unfinished goes, and is
  * written. */

@@ -59,7 +59,13 @@ void show_free(struct show *s)
 void show_clear(struct show *s)
 {
     screen_begin(&s->screen, NULL);
+    s->screen.section = SECTION_NONE;
     screen_flush(&s->screen);
+}
+
+void show_asked(struct show *s)
+{
+    s->screen.section = SECTION_QUESTION;
 }
 
 static const char *level_sgr(const struct show *s, enum notice_level level)

@@ -63,6 +63,8 @@ void show_line(struct show *s, enum notice_level level, const char *text);
 /* The next of several questions: its number goes before errors from now on (0: no more), and unless quiet or
  * question is NULL one line on the screen says "[2/5] How many ..."; total 0: not known yet. */
 void show_question(struct show *s, unsigned number, unsigned total, const char *question);
+/* The user has typed a question on this screen. */
+void show_asked(struct show *s);
 /* Print model text that is not the answer, dimmed. Nothing if quiet. */
 void show_talk(struct show *s, const char *text, size_t len);
 /* Remove the status line and end an unfinished line, before another part of the program uses the terminal. */

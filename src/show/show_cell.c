@@ -99,6 +99,8 @@ void show_cell_call(struct show *s, const struct event *e)
     if (s->o.quiet)
         return;
     screen_begin(&s->screen, NULL);
+    if (*e->call.code)
+        screen_section(&s->screen, SECTION_CODE);
     s->cut = (struct lines_cut){.max_lines = s->o.max_lines, .max_bytes = s->o.max_bytes};
     for (int i = 0; i < 2; i++) {
         const struct lines_style style = screen_style(&s->screen, OUTPUT_GUTTER, i ? SGR_YELLOW : "");

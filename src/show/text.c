@@ -69,6 +69,7 @@ void show_share(struct show *s, struct show_text *t)
 {
     t->screen = &s->screen;
     t->show = s;
+    s->screen.spaced = t->markdown != NULL;
 }
 
 /* Other output on the same screen may have ended our line. */
@@ -108,6 +109,8 @@ static int text_flush(struct show_text *t)
         return 0;
     if (t->screen) {
         screen_yield(t->screen);
+        screen_section(t->screen, SECTION_ANSWER);
+        screen_flush(t->screen);
         t->screen->text_line = t->mid;
     }
     r = out_write(t->fd, t->out.data, t->out.len, t->loop);

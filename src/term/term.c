@@ -364,6 +364,7 @@ void term_ask(struct term *t, const char *question, size_t len)
     loop_arm(t->loop);
     if (t->files.n && attach(t) < 0)
         return;
+    show_asked(t->show);
     show_asking(t->show, NULL);
     term_after_question(t, agent_ask(t->agent, question, len, &err));
 }

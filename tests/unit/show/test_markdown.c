@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,6 +307,34 @@ static void test_links(void **state)
     assert_non_null(strstr(out, ";https://b.example/%C3%A9\033\\"));
 }
 
+static double linear(int level)
+{
+    double v = level / 255.0;
+
+    return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
+}
+
+/* Each colour can be read on white and on black (contrast as WCAG 2 has it). */
+static void test_colours(void **state)
+{
+    static const char text[] = "`a` [b](https://b.example)\n\n```python\ndef f(): 'x' # c\n```\n";
+    static const int levels[] = {0, 95, 135, 175, 215, 255};
+    autofree char *out = drawn(text, strlen(text), 80, true, 0, 0);
+    size_t n = 0;
+
+    (void)state;
+    for (const char *p = out; (p = strstr(p, "38;5;")) != NULL; n++) {
+        int c = (int)strtol(p += 5, NULL, 10) - 16;
+
+        assert_in_range(c, 0, 215);
+        double light = 0.2126 * linear(levels[c / 36]) + 0.7152 * linear(levels[c / 6 % 6])
+                       + 0.0722 * linear(levels[c % 6]);
+        if (1.05 / (light + 0.05) < 3.5 || (light + 0.05) / 0.05 < 3.5)
+            fail_msg("colour %d: light %.2f", c + 16, light);
+    }
+    assert_true(n >= 5);
+}
+
 static double cpu(void)
 {
     struct timespec t;
@@ -394,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_what_models_write),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_a_piece_costs_the_same_wherever_it_comes),
+        cmocka_unit_test(test_colours),
         cmocka_unit_test(test_latex),
     };
 
