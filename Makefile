@@ -9,23 +9,24 @@ B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
 # The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base chat config calls wire llm limits records engine sandbox agent show store pipe term main
+ROOMS    = base json chat config calls wire llm limits records engine sandbox agent show store pipe term main
 USES_base    =
-USES_chat    = base
-USES_config  = chat base
-USES_calls   = chat base
-USES_wire    = calls chat base
-USES_llm     = wire calls chat base
-USES_limits  = base
-USES_records = limits base
-USES_engine  = records limits base
-USES_sandbox = engine records limits chat base
-USES_agent   = llm wire calls sandbox engine records limits chat base
-USES_show    = chat base
-USES_store   = chat base
-USES_pipe    = show agent llm wire calls sandbox engine records limits chat base
-USES_term    = show agent llm wire calls sandbox engine records limits chat base
-USES_main    = term pipe store show agent llm wire calls sandbox engine records limits config chat base
+USES_json    = base
+USES_chat    = json base
+USES_config  = chat json base
+USES_calls   = chat json base
+USES_wire    = calls chat json base
+USES_llm     = wire calls chat json base
+USES_limits  = json base
+USES_records = limits json base
+USES_engine  = records limits json base
+USES_sandbox = engine records limits chat json base
+USES_agent   = llm wire calls sandbox engine records limits chat json base
+USES_show    = chat json base
+USES_store   = chat json base
+USES_pipe    = show agent llm wire calls sandbox engine records limits chat json base
+USES_term    = show agent llm wire calls sandbox engine records limits chat json base
+USES_main    = term pipe store show agent llm wire calls sandbox engine records limits config chat json base
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa
 # Opened when they are first needed (dlopen), so that a start does not pay for them.

@@ -9,7 +9,7 @@
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "config/option.h"

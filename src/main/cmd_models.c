@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"

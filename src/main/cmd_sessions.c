@@ -8,7 +8,7 @@
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "main/command.h"
