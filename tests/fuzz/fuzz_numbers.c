@@ -1,4 +1,4 @@
-/* fuzz_numbers.c - the numbers of an answer, any text as answer and source; overwritten lines, cut anywhere. */
+/* fuzz_numbers.c - the numbers of an answer: any text as answer and source; overwritten lines. */
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/agree.h"
