@@ -15,7 +15,7 @@
 #include "config/option.h"
 #include "config/profile.h"
 #include "config/value.h"
-#include "config/ydoc.h"
+#include "yaml/ydoc.h"
 
 static bool is_text(const struct ydoc *y)
 {
