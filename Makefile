@@ -9,23 +9,26 @@ B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
 # The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base chat config calls wire llm limits records engine sandbox agent show store pipe term main
+ROOMS    = base json yaml chat config calls wire llm limits records engine sandbox agent markdown show store pipe term main
 USES_base    =
-USES_chat    = base
-USES_config  = chat base
-USES_calls   = chat base
-USES_wire    = calls chat base
-USES_llm     = wire calls chat base
-USES_limits  = base
-USES_records = limits base
-USES_engine  = records limits base
-USES_sandbox = engine records limits chat base
-USES_agent   = llm wire calls sandbox engine records limits chat base
-USES_show    = chat base
-USES_store   = chat base
-USES_pipe    = show agent llm wire calls sandbox engine records limits chat base
-USES_term    = show agent llm wire calls sandbox engine records limits chat base
-USES_main    = term pipe store show agent llm wire calls sandbox engine records limits config chat base
+USES_json    = base
+USES_yaml    = base
+USES_chat    = json base
+USES_config  = yaml chat json base
+USES_calls   = chat json base
+USES_wire    = calls chat json base
+USES_llm     = wire calls chat json base
+USES_limits  = json base
+USES_records = limits json base
+USES_engine  = records limits json base
+USES_sandbox = engine records limits chat json base
+USES_agent   = llm wire calls sandbox engine records limits chat json base
+USES_markdown = chat json base
+USES_show    = markdown chat json base
+USES_store   = chat json base
+USES_pipe    = show markdown agent llm wire calls sandbox engine records limits chat json base
+USES_term    = show markdown agent llm wire calls sandbox engine records limits chat json base
+USES_main    = term pipe store show markdown agent llm wire calls sandbox engine records limits config yaml chat json base
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa
 # Opened when they are first needed (dlopen), so that a start does not pay for them.
@@ -148,7 +151,7 @@ $(B)/limits/seccomp_ready.o: $(B)/gen/seccomp.bpf
 $(B)/limits/seccomp_ready.o: CPPFLAGS += -DSECCOMP_BPF='"$(B)/gen/seccomp.bpf"'
 $(B)/gen/seccomp.bpf: $(B)/gen/seccomp_program
 	$(call say,BPF,$@)$< $@ || : > $@
-$(B)/gen/seccomp_program: src/limits/make/seccomp_program.c $(B)/limits/seccomp.o $(B)/limits/seccomp_table.o $(B)/libbase.a
+$(B)/gen/seccomp_program: src/limits/make/seccomp_program.c $(B)/limits/seccomp.o $(B)/limits/seccomp_table.o $(B)/libjson.a $(B)/libbase.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/utf8.h"
 
 #define LINES 20 /* records examined */

@@ -9,7 +9,7 @@
 #include "agent/sniff.h"
 #include "agent/sniff_table.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 
 #define LINES       20 /* lines examined */

@@ -6,7 +6,7 @@
 
 #include "agent/private.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "chat/language.h"

@@ -160,3 +160,17 @@ size_t utf8_cut(const char *s, size_t len, size_t at)
         cut--;
     return ((unsigned char)s[cut] & 0xc0) == 0x80 ? at : cut; /* invalid text can be cut anywhere */
 }
+
+int utf8_columns(const char *s, size_t len)
+{
+    int columns = 0;
+
+    for (size_t i = 0; i < len;) {
+        uint32_t cp = 0xfffd;
+        int n = utf8_decode(s + i, len - i, &cp);
+
+        columns += n > 0 ? utf8_width(cp) : 1;
+        i += n > 0 ? (size_t)n : 1;
+    }
+    return columns;
+}

@@ -20,5 +20,6 @@ size_t utf8_cut(const char *s, size_t len, size_t at);
 /* Columns of a character in a terminal: 0 (control, combining, invisible), 1 or 2. By our own table, whatever
  * the locale. */
 int utf8_width(uint32_t cp);
+int utf8_columns(const char *text, size_t len); /* of scrubbed text without tabs */
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "calls/arguments.h"
 #include "calls/tool_names.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "calls/tool_names.h"

@@ -12,7 +12,7 @@
 #include "config/config.h"
 #include "config/fields.h"
 #include "config/value.h"
-#include "config/ydoc.h"
+#include "yaml/ydoc.h"
 
 static const struct field fields[] = {
     {"start", F_COMMAND, offsetof(struct custom_engine, start), NULL, true, 0},

@@ -9,13 +9,13 @@
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "config/option.h"
 #include "config/profile.h"
 #include "config/value.h"
-#include "config/ydoc.h"
+#include "yaml/ydoc.h"
 
 static bool is_text(const struct ydoc *y)
 {

@@ -14,7 +14,7 @@
 #include "config/config.h"
 #include "config/layers.h"
 #include "config/value.h"
-#include "config/ydoc.h"
+#include "yaml/ydoc.h"
 
 static int yaml_option(struct config *c, const struct option *o, const struct ydoc *y, struct error *err)
 {

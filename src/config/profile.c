@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "config/embedded.h"
 #include "config/fields.h"
-#include "config/ydoc.h"
+#include "yaml/ydoc.h"
 
 #define M(member) offsetof(struct profile, member)
 static const struct field fields[] = {

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "config/embedded.h"
-#include "config/ydoc.h"
+#include "yaml/ydoc.h"
 
 static void set_text(const char **at, const char *text)
 {

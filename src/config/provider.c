@@ -10,7 +10,7 @@
 #include "config/embedded.h"
 #include "config/fields.h"
 #include "config/option.h"
-#include "config/ydoc.h"
+#include "yaml/ydoc.h"
 
 #define P(member) offsetof(struct provider, member)
 static const struct field provider_fields[] = {

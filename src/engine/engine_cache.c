@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/place.h"
 #include "engine/engines.h"

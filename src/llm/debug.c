@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/library.h"
 #include "base/mem.h"
 #include "wire/reply.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/place.h"
 

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "llm/models_private.h"
 

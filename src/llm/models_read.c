@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "llm/models_private.h"
 

@@ -6,10 +6,11 @@
 #include <strings.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/utf8.h"
 #include "llm/models.h"
 #include "main/command.h"
 #include "show/show.h"
@@ -78,7 +79,7 @@ static int measure(const struct row *rows, size_t n, int widths[COLUMNS])
 
         cells_of(&rows[i], cells);
         for (int k = 0; k < COLUMNS; k++) {
-            int w = show_columns(cells[k], strlen(cells[k])), head = (int)strlen(heads[k]);
+            int w = utf8_columns(cells[k], strlen(cells[k])), head = (int)strlen(heads[k]);
             if (w > 0 && w < head)
                 w = head;
             if (w > widths[k])
@@ -93,7 +94,7 @@ static int measure(const struct row *rows, size_t n, int widths[COLUMNS])
 static void add_cells(struct buf *out, const char *const cells[COLUMNS], const int widths[COLUMNS])
 {
     for (int k = 0; k < COLUMNS; k++) {
-        int pad = widths[k] - show_columns(cells[k], strlen(cells[k]));
+        int pad = widths[k] - utf8_columns(cells[k], strlen(cells[k]));
         bool right = k == 1 || k == 3 || k == 4; /* numbers */
 
         if (!widths[k])

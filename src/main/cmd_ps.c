@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "main/command.h"
 #include "sandbox/sandbox.h"

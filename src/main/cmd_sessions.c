@@ -8,9 +8,10 @@
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/utf8.h"
 #include "main/command.h"
 #include "show/show.h"
 #include "store/db.h"
@@ -49,9 +50,9 @@ static char *fitting(const char *text, int columns)
     autofree char *line = scrub_line(text ? text : "", SCRUB_TERMINAL);
     size_t len = strlen(line);
 
-    if (show_columns(line, len) <= columns)
+    if (utf8_columns(line, len) <= columns)
         return steal(&line);
-    while (len && show_columns(line, len) > columns - 3)
+    while (len && utf8_columns(line, len) > columns - 3)
         while (len && ((unsigned char)line[--len] & 0xc0) == 0x80)
             ;
     return xasprintf("%.*s...", (int)len, line);
@@ -85,7 +86,7 @@ static void add_row(void *ctx, const struct session_row *r)
     autofree char *title = fitting(r->title, TITLE_COLUMNS);
     autofree char *folder = scrub_line(r->folder ? r->folder : "", SCRUB_TERMINAL);
     autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
-    int pad = TITLE_COLUMNS - show_columns(title, strlen(title));
+    int pad = TITLE_COLUMNS - utf8_columns(title, strlen(title));
     size_t n = home ? strlen(home) : 0;
     bool below = n > 1 && strncmp(folder, home, n) == 0 && (folder[n] == '/' || !folder[n]);
     buf_addf(&l->out, "%-8s  %-16s  %5d  %s%*s  %s%s\n", id, when, (int)r->questions, title,

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/out.h"

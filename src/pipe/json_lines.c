@@ -34,7 +34,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/out.h"
 #include "base/utf8.h"

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "limits/cgroup.h"
 #include "records/owner.h"

@@ -80,7 +80,7 @@ static size_t add_blanks(struct lines *l, const char *text, size_t len)
     for (end = blanks; end < len && text[end] != ' ' && text[end] != '\n'; end++)
         ;
     if (l->mid && end > blanks
-        && l->column + (int)blanks + show_columns(text + blanks, end - blanks) > l->width) {
+        && l->column + (int)blanks + utf8_columns(text + blanks, end - blanks) > l->width) {
         lines_break(l);
         line_begin(l, l->style.gutter);
         text = "  "; /* continuation lines are indented, as in show_wrap */

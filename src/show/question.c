@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/utf8.h"
 #include "show/private.h"
 
 #define BLANKS " \t\r\n"
@@ -32,7 +33,7 @@ void show_question(struct show *s, unsigned number, unsigned total, const char *
     autofree char *head = headline(s, question, &more);
     autofree char *count = total ? xasprintf("%u", total) : xstrdup("…");
     autofree char *line = xasprintf("[%u/%s] %s", number, count, head);
-    more = more || show_columns(line, strlen(line)) >= s->screen.width;
+    more = more || utf8_columns(line, strlen(line)) >= s->screen.width;
     buf_addf(&s->screen.out, "%s%.*s%s%s\n", screen_sgr(&s->screen, SGR_DIM),
              (int)screen_fitting(line, s->screen.width - (more ? 2 : 1)), line, more ? "…" : "",
              screen_sgr(&s->screen, SGR_RESET));

@@ -129,6 +129,5 @@ void show_size(unsigned long long bytes, char out[32]); /* "812 bytes", "12.3 kB
 void show_wrap(struct buf *out, const char *text, size_t len, int column, int width);
 /* Wrap each line of text to the width of fd's terminal. */
 void show_wrap_lines(struct buf *out, const char *text, int fd);
-int show_columns(const char *text, size_t len); /* of scrubbed text without tabs */
 
 #endif

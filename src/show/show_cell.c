@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "show/private.h"
-#include "show/highlight.h"
+#include "markdown/highlight.h"
 
 #define DISK_MAX    (16 * 1024 * 1024) /* bytes of a cell's output kept on disk */
 #define VALUE_LINES 50

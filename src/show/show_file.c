@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "show/private.h"
 
 #define LINES_MOST   5 /* files of one cell that have a line each */
@@ -107,7 +108,7 @@ static void add_path(struct show *s, const struct show_saved *f)
     buf_addf(&s->screen.out, "%ssaved: ", screen_sgr(&s->screen, SGR_GREEN));
     add_link(s, f->path, path);
     /* the path is one line wherever it can be */
-    int columns = show_columns(path, strlen(path)) + (int)(strlen("saved:  ()") + strlen(size));
+    int columns = utf8_columns(path, strlen(path)) + (int)(strlen("saved:  ()") + strlen(size));
     if (!s->screen.terminal || columns <= s->screen.width)
         buf_addf(&s->screen.out, " (%s)", size);
     buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/out.h"
-#include "show/markdown.h"
+#include "markdown/markdown.h"
 #include "show/private.h"
 
 struct show_text {

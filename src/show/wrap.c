@@ -5,20 +5,6 @@
 #include "base/utf8.h"
 #include "show/show.h"
 
-int show_columns(const char *s, size_t len)
-{
-    int columns = 0;
-
-    for (size_t i = 0; i < len;) {
-        uint32_t cp = 0xfffd;
-        int n = utf8_decode(s + i, len - i, &cp);
-
-        columns += n > 0 ? utf8_width(cp) : 1;
-        i += n > 0 ? (size_t)n : 1;
-    }
-    return columns;
-}
-
 void show_wrap(struct buf *out, const char *text, size_t len, int column, int width)
 {
     int hang = 2, begin = column;
@@ -36,7 +22,7 @@ void show_wrap(struct buf *out, const char *text, size_t len, int column, int wi
         /* Never make an empty line or break a word: a path or an address stays whole, and the terminal breaks
          * what is wider than itself. */
         if (width > 0 && column > begin
-            && column + (int)(word - blanks) + show_columns(text + word, end - word) > width && end > word) {
+            && column + (int)(word - blanks) + utf8_columns(text + word, end - word) > width && end > word) {
             buf_addch(out, '\n');
             buf_addf(out, "%*s", hang, "");
             column = begin = hang;
@@ -49,7 +35,7 @@ void show_wrap(struct buf *out, const char *text, size_t len, int column, int wi
             }
         }
         buf_add(out, text + word, end - word);
-        column += show_columns(text + word, end - word);
+        column += utf8_columns(text + word, end - word);
     }
 }
 

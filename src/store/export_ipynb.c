@@ -7,7 +7,7 @@
 
 #include "base/base64.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/place.h"
 #include "chat/cell_result.h"

@@ -1,5 +1,5 @@
 /* export_json.c - a session as one JSON object with everything that is saved of it. */
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "store/export.h"
 

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "chat/conversation.h"
 #include "store/private.h"

@@ -1,7 +1,7 @@
 /* api.c - see api.h. */
 #include "wire/api.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/url.h"
 #include "wire/request_parts.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "wire/failure.h"
 

@@ -1,7 +1,7 @@
 /* read_chat.c - see read_chat.h. */
 #include "wire/read_chat.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "wire/read_parts.h"
 #include "wire/reader.h"

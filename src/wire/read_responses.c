@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "wire/read_parts.h"
 #include "wire/reader.h"

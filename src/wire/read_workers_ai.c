@@ -1,7 +1,7 @@
 /* read_workers_ai.c - see read_workers_ai.h. */
 #include "wire/read_workers_ai.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "wire/read_parts.h"
 #include "wire/reader.h"
 

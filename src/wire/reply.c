@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "chat/language.h"

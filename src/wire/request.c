@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "wire/api.h"
 #include "wire/effort.h"

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "wire/request_parts.h"
 

@@ -26,7 +26,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "sandbox/sandbox.h"
 #include "limits/seccomp.h"
 

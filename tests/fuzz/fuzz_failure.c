@@ -5,7 +5,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/utf8.h"
 #include "llm/debug.h"
 #include "llm/http.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/utf8.h"
 
 static void walk(const struct json *j, unsigned depth)

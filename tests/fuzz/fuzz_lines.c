@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "show/lines.h"
 #include "chat/language.h"
-#include "show/highlight.h"
+#include "markdown/highlight.h"
 
 static void show(const char *text, size_t len, uint32_t seed, bool cut, bool words, bool terminal, int width,
                  struct buf *out)

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
-#include "show/markdown.h"
+#include "markdown/markdown.h"
 
 static void draw(const char *text, size_t len, uint32_t seed, bool colour, int width, struct buf *out)
 {

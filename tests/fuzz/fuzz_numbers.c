@@ -1,4 +1,5 @@
-/* fuzz_numbers.c - the numbers of an answer: any text as answer and source; overwritten lines. */
+/* fuzz_numbers.c - the numbers of an answer, any text as answer and source; overwritten lines, cut anywhere.
+ */
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/agree.h"

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "chat/conversation.h"

@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "calls/text_calls.h"
 
 static const struct llm_tool tool = {"execute_python", "", "{}", "code"};

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "config/config.h"
 #include "config/prompt_file.h"
-#include "config/ydoc.h"
+#include "yaml/ydoc.h"
 
 static void walk(const struct ydoc *y, unsigned depth)
 {

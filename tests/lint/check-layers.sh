@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 bad=0
 complain() { printf '%s\n' "$*" >&2; bad=1; }
 
-declare -A uses=() below=() home=([curl]=llm [cjson]=base [yaml.h]=config [seccomp.h]=limits [readline]=term [md4c.h]=show
+declare -A uses=() below=() home=([curl]=llm [cjson]=json [yaml.h]=yaml [seccomp.h]=limits [readline]=term [md4c.h]=markdown
     [chafa.h]=show [sqlite3.h]=store [microhttpd.h]=server)
 rooms=$(sed -n 's/^ROOMS *= *//p' Makefile)
 for room in $rooms; do

@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "llm/llm.h"

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "config/dotenv.h"
 #include "config/prompt_file.h"
-#include "config/ydoc.h"
+#include "yaml/ydoc.h"
 
 static void yaml_tree(void **state)
 {

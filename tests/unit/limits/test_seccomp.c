@@ -26,7 +26,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "limits/seccomp.h"
 

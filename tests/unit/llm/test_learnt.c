@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "llm/learnt.h"
 

@@ -22,7 +22,7 @@
 #include "base/job.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "chat/conversation.h"
 #include "wire/reply.h"

@@ -21,7 +21,7 @@
 #include "base/out.h"
 #include "show/lines.h"
 #include "chat/language.h"
-#include "show/highlight.h"
+#include "markdown/highlight.h"
 #include "show/show.h"
 
 struct screen {

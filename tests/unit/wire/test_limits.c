@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "wire/reply.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "wire/reasoning_items.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "wire/effort.h"
 #include "wire/request.h"

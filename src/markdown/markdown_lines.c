@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "show/markdown_private.h"
+#include "markdown/markdown_private.h"
 
 #define UNDECIDED_MAX 200 /* bytes of a line, after which it is text */
 #define NESTED_BY     2   /* columns by which what belongs to an item is indented */

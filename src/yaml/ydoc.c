@@ -1,6 +1,6 @@
 /* ydoc.c - builds a tree from libyaml's events. libyaml's own documents are not used: they resolve aliases
  * silently. */
-#include "config/ydoc.h"
+#include "yaml/ydoc.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* highlight.c - finds the keywords, strings and comments of code, as chat/language.h describes its language.
  */
-#include "show/highlight.h"
+#include "markdown/highlight.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* json_scan.h - checks JSON text before cJSON parses it: grammar of RFC 8259, depth, repairs. Private to
  * src/base. */
-#ifndef BASE_JSON_SCAN_H
-#define BASE_JSON_SCAN_H
+#ifndef JSON_JSON_SCAN_H
+#define JSON_JSON_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

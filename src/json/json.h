@@ -5,8 +5,8 @@
  * case-sensitive. Integers above 2^53 keep their digits when printed again. A const struct json * points into
  * its document and lives as long as that. JSON is never built by formatting strings.
  */
-#ifndef BASE_JSON_H
-#define BASE_JSON_H
+#ifndef JSON_JSON_H
+#define JSON_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* latex.h - a formula in LaTeX as a line of Unicode: x^2 is x², \frac{a}{b} a/b, \sum_{i=1}^n ∑ᵢ₌₁ⁿ. What
  * there is no such form for is refused, and then shown as it was typed.
  */
-#ifndef SHOW_LATEX_H
-#define SHOW_LATEX_H
+#ifndef MARKDOWN_LATEX_H
+#define MARKDOWN_LATEX_H
 
 #include <stdbool.h>
 #include <stddef.h>

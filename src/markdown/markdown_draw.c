@@ -8,11 +8,11 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
-#include "show/flow.h"
-#include "show/latex.h"
-#include "show/markdown.h"
-#include "show/markdown_inline.h"
-#include "show/markdown_tags.h"
+#include "markdown/flow.h"
+#include "markdown/latex.h"
+#include "markdown/markdown.h"
+#include "markdown/markdown_inline.h"
+#include "markdown/markdown_tags.h"
 
 #define SPANS_MAX 32
 #define URL_MAX   2000

@@ -2,7 +2,7 @@
  * tree; this file adds what cJSON lacks: duplicate keys, and numbers that a double cannot hold (kept as
  * cJSON's raw text).
  */
-#include "base/json.h"
+#include "json/json.h"
 
 #include <assert.h>
 #include <cjson/cJSON.h>
@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json_scan.h"
+#include "json/json_scan.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 

@@ -2,8 +2,8 @@
  * the text can be drawn already, and makes of it what md4c reads as meant; inline_draw has md4c parse
  * that, and draws it. Private to src/show.
  */
-#ifndef SHOW_MARKDOWN_INLINE_H
-#define SHOW_MARKDOWN_INLINE_H
+#ifndef MARKDOWN_MARKDOWN_INLINE_H
+#define MARKDOWN_MARKDOWN_INLINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

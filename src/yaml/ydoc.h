@@ -3,8 +3,8 @@
  * Refused: more than 64 KiB, a second document, aliases and anchors (a bomb in nine lines), tags, nesting
  * over 16, duplicate keys, keys that are no plain words. Errors are ERROR_USAGE, "NAME:LINE: what is wrong".
  */
-#ifndef CONFIG_YDOC_H
-#define CONFIG_YDOC_H
+#ifndef YAML_YDOC_H
+#define YAML_YDOC_H
 
 #include <stdbool.h>
 #include <stddef.h>

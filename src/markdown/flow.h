@@ -7,8 +7,8 @@
  * Owns what it is given but for out. Text must be scrubbed UTF-8 (base/scrub.h) without tabs and line
  * breaks.
  */
-#ifndef SHOW_FLOW_H
-#define SHOW_FLOW_H
+#ifndef MARKDOWN_FLOW_H
+#define MARKDOWN_FLOW_H
 
 #include <stdbool.h>
 #include <stddef.h>

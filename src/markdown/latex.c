@@ -1,6 +1,6 @@
 /* latex.c - see latex.h. Reads a formula from left to right; an argument is converted into a buffer of its
  * own, so that it can be looked at before it is placed. */
-#include "show/latex.h"
+#include "markdown/latex.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "show/latex_symbols.h"
+#include "markdown/latex_symbols.h"
 
 #define DEPTH_MAX 12
 

@@ -4,9 +4,9 @@
 
 #include "base/mem.h"
 #include "chat/language.h"
-#include "show/latex.h"
-#include "show/markdown_inline.h"
-#include "show/markdown_private.h"
+#include "markdown/latex.h"
+#include "markdown/markdown_inline.h"
+#include "markdown/markdown_private.h"
 
 #define INDENT "  "
 

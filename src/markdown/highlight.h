@@ -1,8 +1,8 @@
 /* highlight.h - which bytes of code are keywords, strings and comments. Good enough for colour, not a
  * parser.
  */
-#ifndef SHOW_HIGHLIGHT_H
-#define SHOW_HIGHLIGHT_H
+#ifndef MARKDOWN_HIGHLIGHT_H
+#define MARKDOWN_HIGHLIGHT_H
 
 #include <stddef.h>
 

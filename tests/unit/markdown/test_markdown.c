@@ -17,8 +17,8 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
-#include "show/latex.h"
-#include "show/markdown.h"
+#include "markdown/latex.h"
+#include "markdown/markdown.h"
 #include "show/show.h"
 
 struct page {
@@ -201,12 +201,12 @@ static void check_line(const struct answer *a, const char *line, size_t len, int
 
         while (i + n < len && line[i + n] != ' ')
             n++;
-        wide_word = wide_word || show_columns(line + i, n) > width;
+        wide_word = wide_word || utf8_columns(line + i, n) > width;
         if (n && !scripts && strncmp(line + i, "─", 3) && !is_word_of(unbroken, line + i, n))
             fail_msg("%s at %d: \"%.*s\" is cut", a->name, width, (int)n, line + i);
         i += n ? n : 1;
     }
-    if (show_columns(line, len) > width && !wide_word)
+    if (utf8_columns(line, len) > width && !wide_word)
         fail_msg("%s at %d: too long: %.*s", a->name, width, (int)len, line);
 }
 

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 
 #define R "\xef\xbf\xbd"

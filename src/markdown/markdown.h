@@ -8,13 +8,13 @@
  * what is within a block. More lenient than CommonMark where models write loosely: a list nested by two
  * blanks, short lines that are not joined, no code by indentation within lists.
  */
-#ifndef SHOW_MARKDOWN_H
-#define SHOW_MARKDOWN_H
+#ifndef MARKDOWN_MARKDOWN_H
+#define MARKDOWN_MARKDOWN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "show/flow.h"
+#include "markdown/flow.h"
 
 struct markdown;
 

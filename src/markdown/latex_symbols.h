@@ -1,6 +1,6 @@
 /* latex_symbols.h - what the commands of LaTeX look like. Inside src/show, for latex.c. */
-#ifndef SHOW_LATEX_SYMBOLS_H
-#define SHOW_LATEX_SYMBOLS_H
+#ifndef MARKDOWN_LATEX_SYMBOLS_H
+#define MARKDOWN_LATEX_SYMBOLS_H
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 /* markdown_private.h - shared by the files markdown*.c. */
-#ifndef SHOW_MARKDOWN_PRIVATE_H
-#define SHOW_MARKDOWN_PRIVATE_H
+#ifndef MARKDOWN_MARKDOWN_PRIVATE_H
+#define MARKDOWN_MARKDOWN_PRIVATE_H
 
-#include "show/highlight.h"
-#include "show/markdown.h"
+#include "markdown/highlight.h"
+#include "markdown/markdown.h"
 
 #define NESTED_MAX 12
 #define LINE_MAX_BYTES \

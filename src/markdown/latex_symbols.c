@@ -1,5 +1,5 @@
 /* latex_symbols.c - see latex_symbols.h. */
-#include "show/latex_symbols.h"
+#include "markdown/latex_symbols.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* markdown.c - cuts the text into lines and hands them on, and draws paragraphs as they come. */
-#include "show/markdown.h"
+#include "markdown/markdown.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "show/markdown_inline.h"
-#include "show/markdown_private.h"
-#include "show/show.h"
+#include "markdown/markdown_inline.h"
+#include "markdown/markdown_private.h"
+#include "base/utf8.h"
 
 #define PENDING_MAX 1024 /* bytes of one word, or of what is held back */
 #define STRONG_HOLD 48   /* bytes of strong emphasis after which it is drawn before it is closed */
@@ -200,7 +200,7 @@ void markdown_text(struct markdown *m, const char *s, size_t len)
                 flow_blanks(&m->flow, 1);
         }
         m->trailing = 0;
-        m->columns += show_columns(s + from, i - from);
+        m->columns += utf8_columns(s + from, i - from);
         add_word(m, s + from, i - from);
     }
 }

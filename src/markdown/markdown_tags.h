@@ -1,6 +1,6 @@
 /* markdown_tags.h - the tags of HTML that Markdown of a model has. Private to src/show. */
-#ifndef SHOW_MARKDOWN_TAGS_H
-#define SHOW_MARKDOWN_TAGS_H
+#ifndef MARKDOWN_MARKDOWN_TAGS_H
+#define MARKDOWN_MARKDOWN_TAGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

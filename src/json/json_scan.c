@@ -2,12 +2,12 @@
  * Nothing is copied unless something needs repair. There is no recursion: the open brackets are a string on
  * the stack.
  */
-#include "base/json_scan.h"
+#include "json/json_scan.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 

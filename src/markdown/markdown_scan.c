@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "show/latex.h"
-#include "show/markdown_inline.h"
-#include "show/markdown_tags.h"
+#include "markdown/latex.h"
+#include "markdown/markdown_inline.h"
+#include "markdown/markdown_tags.h"
 
 /* For how many bytes text is held back, from what opened it. */
 enum { HOLD_MARK = 120, HOLD_SPAN = 300, HOLD_URL = 2000 };

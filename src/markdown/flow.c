@@ -1,5 +1,5 @@
 /* flow.c - see flow.h. */
-#include "show/flow.h"
+#include "markdown/flow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "show/show.h"
 
 #define GUTTER "\xe2\x94\x82" /* U+2502, dim wherever it stands in a prefix */
 
@@ -50,7 +49,7 @@ void flow_release(struct flow *f)
 
 int flow_columns(const char *s)
 {
-    return show_columns(s, strlen(s));
+    return utf8_columns(s, strlen(s));
 }
 
 void flow_begin(struct flow *f, const char *first, const char *next)

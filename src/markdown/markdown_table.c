@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "show/markdown_private.h"
-#include "show/show.h"
+#include "markdown/markdown_private.h"
+#include "base/utf8.h"
 
 enum { HELD_ROWS = 50, COLUMNS_MAX = 64, GAP = 3 /* columns of " │ " */ };
 
@@ -218,7 +218,7 @@ static int columns_of(const char *s, size_t len)
                 i++;
         }
     }
-    return show_columns(buf_str(&text), text.len);
+    return utf8_columns(buf_str(&text), text.len);
 }
 
 static void add_dim(struct markdown *m, const char *s)
