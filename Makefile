@@ -194,7 +194,7 @@ $(B)/targets/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(call lib_of,$(USES_main))
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(call lib_of,$(USES_main)) $(LIBS)
 
 # The figures of docs/BENCH.md; make bench BENCH="cell flood" for some of them.
-BENCH_BIN = $(B)/bench/hello $(B)/bench/hello-curl $(B)/bench/cells
+BENCH_BIN = $(B)/bench/hello $(B)/bench/hello-curl $(B)/bench/cells $(B)/bench/markdown
 .PHONY: bench
 bench: build/sandpiper $(BENCH_BIN)
 	@PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 tests/bench/bench.py build/sandpiper $(B)/bench $(BENCH)
@@ -207,6 +207,9 @@ $(B)/bench/hello-curl: tests/bench/hello.c
 $(B)/bench/cells: tests/bench/cells.c $(call lib_of,sandbox $(USES_sandbox))
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(call lib_of,sandbox $(USES_sandbox)) $(LIBS)
+$(B)/bench/markdown: tests/bench/markdown.c $(call lib_of,markdown $(USES_markdown))
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(call lib_of,markdown $(USES_markdown)) $(LIBS)
 
 clean:
 	rm -rf build

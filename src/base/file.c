@@ -320,6 +320,16 @@ static bool roots_own(const char *path)
     return st.st_uid == 0;
 }
 
+const char *file_below_home(const char *path)
+{
+    const char *home = getenv("HOME");
+    size_t n = home ? strlen(home) : 0;
+
+    while (n > 1 && home[n - 1] == '/')
+        n--;
+    return n > 1 && !strncmp(path, home, n) && (path[n] == '/' || !path[n]) ? path + n : NULL;
+}
+
 /* Root must not use another user's home, which sudo leaves in HOME: that user could place links that lead
  * root anywhere, and could not remove what root made there. */
 static bool is_ours(const char *dir)

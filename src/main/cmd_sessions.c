@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/argv.h"
 #include "base/buf.h"
@@ -17,10 +18,15 @@
 #include "store/db.h"
 #include "store/sessions.h"
 
-#define TITLE_COLUMNS 40
+/* Where the terminal is 80 wide, or nothing is known of it, the title has 28 and the folder 15. */
+#define ID_TO_TURNS   37 /* columns of what never changes, with the gaps */
+#define TITLE_COLUMNS 40 /* in a pipe, where the folder is whole */
+#define TITLE_LEAST   12
+#define FOLDER_LEAST  8
 
 struct list {
     bool json, any;
+    int title, folder; /* columns; folder 0: whole */
     struct buf out;
 };
 
@@ -44,6 +50,17 @@ static void add_json(struct list *l, const struct session_row *r)
     buf_addf(&l->out, "%s\n", text);
 }
 
+static void measure(struct list *l)
+{
+    int room = isatty(1) ? show_width(1) - ID_TO_TURNS : 0;
+
+    l->title = TITLE_COLUMNS;
+    if (!room)
+        return;
+    l->folder = room / 3 > FOLDER_LEAST ? room / 3 : FOLDER_LEAST;
+    l->title = room - l->folder > TITLE_LEAST ? room - l->folder : TITLE_LEAST;
+}
+
 /* As many characters as fit into so many columns. */
 static char *fitting(const char *text, int columns)
 {
@@ -56,6 +73,22 @@ static char *fitting(const char *text, int columns)
         while (len && ((unsigned char)line[--len] & 0xc0) == 0x80)
             ;
     return xasprintf("%.*s...", (int)len, line);
+}
+
+/* Its end tells one folder from another, so what is left out is the beginning. */
+static char *folder_shown(const struct list *l, const char *path)
+{
+    const char *below = file_below_home(path);
+    autofree char *whole = xasprintf("%s%s", below ? "~" : "", below ? below : path);
+    autofree char *line = scrub_line(whole, SCRUB_TERMINAL);
+    const char *end = line;
+
+    if (!l->folder || utf8_columns(line, strlen(line)) <= l->folder)
+        return steal(&line);
+    while (*end && utf8_columns(end, strlen(end)) > l->folder - 3)
+        while ((*++end & 0xc0) == 0x80)
+            ;
+    return xasprintf("...%s", end);
 }
 
 static void when_text(int64_t seconds, char out[32])
@@ -71,7 +104,6 @@ static void when_text(int64_t seconds, char out[32])
 static void add_row(void *ctx, const struct session_row *r)
 {
     struct list *l = ctx;
-    const char *home = getenv("HOME");
     char when[32];
 
     l->any = true;
@@ -79,18 +111,18 @@ static void add_row(void *ctx, const struct session_row *r)
         add_json(l, r);
         return;
     }
-    if (!l->out.len)
-        buf_addf(&l->out, "%-8s  %-16s  %5s  %-*s  %s\n", "ID", "LAST USED", "TURNS", TITLE_COLUMNS, "TITLE",
+    if (!l->out.len) {
+        measure(l);
+        buf_addf(&l->out, "%-8s  %-16s  %5s  %-*s  %s\n", "ID", "LAST USED", "TURNS", l->title, "TITLE",
                  "FOLDER");
+    }
     when_text(r->used, when);
-    autofree char *title = fitting(r->title, TITLE_COLUMNS);
-    autofree char *folder = scrub_line(r->folder ? r->folder : "", SCRUB_TERMINAL);
+    autofree char *title = fitting(r->title, l->title);
+    autofree char *folder = folder_shown(l, r->folder ? r->folder : "");
     autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
-    int pad = TITLE_COLUMNS - utf8_columns(title, strlen(title));
-    size_t n = home ? strlen(home) : 0;
-    bool below = n > 1 && strncmp(folder, home, n) == 0 && (folder[n] == '/' || !folder[n]);
-    buf_addf(&l->out, "%-8s  %-16s  %5d  %s%*s  %s%s\n", id, when, (int)r->questions, title,
-             pad > 0 ? pad : 0, "", below ? "~" : "", below ? folder + n : folder);
+    int pad = l->title - utf8_columns(title, strlen(title));
+    buf_addf(&l->out, "%-8s  %-16s  %5d  %s%*s  %s\n", id, when, (int)r->questions, title, pad > 0 ? pad : 0,
+             "", folder);
     if (r->found) {
         autofree char *found = scrub_line(r->found, SCRUB_TERMINAL);
         buf_addf(&l->out, "          %s\n", found);

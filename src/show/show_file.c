@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "show/private.h"
@@ -65,13 +66,9 @@ const struct show_saved *show_saved(const struct show *s, size_t i)
 char *show_path(const struct show *show, const char *path)
 {
     const struct screen *s = &show->screen;
-    const char *home = getenv("HOME");
-    size_t n = home ? strlen(home) : 0;
+    const char *below = s->terminal ? file_below_home(path) : NULL;
+    autofree char *clean = screen_clean(s, below ? below : path);
 
-    while (n > 1 && home[n - 1] == '/')
-        n--;
-    bool below = s->terminal && n > 1 && !strncmp(path, home, n) && path[n] == '/';
-    autofree char *clean = screen_clean(s, below ? path + n : path);
     return xasprintf("%s%s", below ? "~" : "", clean);
 }
 

@@ -4,6 +4,7 @@
 Prints one line a figure: what, measured, beside what, the bar, and whether it holds. Exit code 1 when a bar is missed.
 usage: bench.py PROGRAM BENCH_DIR [NAME...]       (NAMEs: see ROWS, at the end)
 """
+import glob
 import http.server
 import json
 import os
@@ -93,6 +94,37 @@ def start(env):
     hello, version, curl = side_by_side([[TOOLS + "/hello"], [PROGRAM, "--version"], [TOOLS + "/hello-curl"]], 100, env)
     report("sandpiper --version", f"{version:.2f} ms", f"hello, same libraries {hello:.2f} ms, + libcurl {curl:.2f} ms",
            "1.3x hello", version <= 1.3 * hello)
+
+
+def until_shown(argv, env, what):
+    """Milliseconds from exec until a program has shown what (a pattern) at its terminal; it is then told to end by Ctrl-D."""
+    begun = time.perf_counter()
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(argv[0], argv, env)
+    seen = b""
+    while not re.search(what, seen):
+        seen += os.read(fd, 65536)
+    took = (time.perf_counter() - begun) * 1000
+    os.write(fd, b"\x04")
+    try:
+        while os.read(fd, 65536):
+            pass
+    except OSError:
+        pass        # it has ended, and its terminal with it
+    os.close(fd)
+    os.waitpid(pid, 0)
+    return took
+
+
+def prompt(env):
+    """From exec to the chat's prompt, beside a program that does nothing at its own terminal."""
+    chat, hello = [], []
+    for _ in range(21):
+        chat.append(until_shown([PROGRAM, "--sandbox", "bwrap"], env, rb">(\x1b\[0m)? "))
+        hello.append(until_shown([TOOLS + "/hello-curl", "wait"], env, rb"\n"))
+    got, floor = statistics.median(chat), statistics.median(hello)
+    report("exec to the chat's prompt", f"{got:.1f} ms", f"hello at a terminal {floor:.1f} ms: {got / floor:.1f}x; quickest {min(chat):.1f} ms", "20 ms", got < 20)
 
 
 def resident(pid):
@@ -384,8 +416,17 @@ def reader(env):
                ratio <= 1 and grown <= 1.5)
 
 
+def markdown(_env):
+    """1 MB in 10,000 deltas, drawn for a terminal, beside md4c on the same text; and that a delta costs no more when the answer is long."""
+    answers = sorted(glob.glob("tests/markdown/*.md"))
+    runs = [[float(x) for x in subprocess.check_output([TOOLS + "/markdown"] + answers).split()] for _ in range(5)]
+    whole, first, second, parsed = min(runs)
+    report("1 MB of Markdown drawn, 10,000 deltas", f"{whole:.0f} ms CPU", f"md4c alone, not drawn: {whole / parsed:.1f}x; halves {first:.0f}, {second:.0f} ms",
+           "300 ms, same cost", whole < 300 and second <= 1.5 * first)
+
+
 # Fast ones first; other parts of the house add theirs.
-ROWS = {"start": start, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader, "oneshot": oneshot, "named": named, "flood": flood,
+ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader, "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood,
         "gigabyte": gigabyte}
 
 

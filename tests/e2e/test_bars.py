@@ -29,7 +29,7 @@ def test_at_a_terminal(sandpiper, serve):
     so_far = p.before and "| 100%|####"
     p.expect(pexpect.EOF)
     lines = shown(so_far + p.before)
-    assert lines[:3] == ["| 100%|####", "| ready", "Done."], lines
+    assert lines[:4] == ["| 100%|####", "| ready", "", "Done."], lines
 
 
 def test_the_whole_screen_at_the_end(sandpiper, serve):

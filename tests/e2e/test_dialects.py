@@ -75,7 +75,7 @@ def test_at_a_terminal_it_streams(sandpiper, serve):
     """One question at a terminal: the answer stands there before the model is asked about it."""
     serve(sandpiper, [SHOWS, {"answer": {"text": "OK.", "wait": 1}}])
     p = sandpiper.chat("how do I write a loop?", env={"NO_COLOR": "1"})
-    p.expect("print\\(i\\)\r\n```\r\nsandpiper: " + NOTICE + "\r\n")
+    p.expect("print\\(i\\)\r\nsandpiper: " + NOTICE + "\r\n")
     p.expect(pexpect.EOF)
     p.close()
     assert p.exitstatus == 0 and "OK." not in p.before and "Like this" not in p.before, p.before

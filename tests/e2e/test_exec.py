@@ -229,7 +229,7 @@ def test_stdin_that_is_no_data_for_the_code(sandpiper):
 @pytest.mark.parametrize("words, said", [
     (["exec", "-c"], "-c CODE"),
     (["exec", "--stdin", "script", "-"], "exec -"), (["exec", "--stdin", "data", "-"], "already the code"), (["exec", "--stdin", "data"], "already"),
-    (["-c", "print(1)"], 'exec -c CODE" only'), (["--code", "print(1)", "q"], "exec"), (["exec", "-c", b"'\xff'"], "UTF-8"),
+    (["-c", "print(1)"], "no saved session"), (["--code", "print(1)", "q"], "exec"), (["exec", "-c", b"'\xff'"], "UTF-8"),
 ])
 def test_wrong_words_for_exec(bare, words, said):
     r = bare.run(*words, stdin="print(1)")

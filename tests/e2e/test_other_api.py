@@ -48,7 +48,7 @@ def test_it_is_remembered_for_a_day(sandpiper, serve):
     kept = [os.path.join(place, f) for name in ("cache", "state") for place, _, files in os.walk(sandpiper.path(name)) for f in files]
     assert kept, "nothing was remembered"
     for path in kept:
-        with open(path) as f:
+        with open(path, errors="surrogateescape") as f:
             text = f.read()
         assert "test-key" not in text, path
         if '"tools"' in text:

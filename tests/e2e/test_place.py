@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from test_chat import PLAIN, leave, said
+from chat_keys import PLAIN, leave, said
 
 OTHER = 12345
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")

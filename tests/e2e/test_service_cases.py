@@ -6,7 +6,7 @@ import json
 import pytest
 
 from provider_rows import ROWS, mock, models_of, point, words
-from test_chat import ask, leave, start
+from chat_keys import ask, leave, start
 from test_services import SESSION
 
 CALL = {"answer": {"calls": [{"code": "print(6 * 7)"}]}}

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 
 import nbformat
+import pexpect
 import pytest
 
 CELL = {"answer": {"text": "Let me compute.", "calls": [{"name": "execute_python", "arguments": {"code": "x = 41\nprint('out')\nx + 1"}}]}}
@@ -86,6 +87,10 @@ def test_lists_and_removal(sandpiper, serve):
     table = sandpiper.run("sessions").out.splitlines()
     assert table[0].split() == ["ID", "LAST", "USED", "TURNS", "TITLE", "FOLDER"] and len(table) == 4
     assert "capital of France?" in table[3] and "compute" in table[2] and "something" not in table[2]
+    for width in (80, 60):
+        p = sandpiper.chat("sessions", size=(30, width))
+        p.expect(pexpect.EOF)
+        assert len(p.before.splitlines()) == 4 and max(map(len, p.before.splitlines())) <= width, p.before
     found = sandpiper.run("sessions", "search", "capit")
     assert found.code == 0 and "France" in found.out and len(found.out.splitlines()) == 3, found
     assert "compute" in sandpiper.run("sessions", "search", "out").out          # printed by code

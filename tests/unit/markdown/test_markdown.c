@@ -19,7 +19,6 @@
 #include "base/utf8.h"
 #include "markdown/latex.h"
 #include "markdown/markdown.h"
-#include "show/show.h"
 
 struct page {
     struct buf out, clean;
