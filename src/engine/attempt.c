@@ -223,7 +223,7 @@ bool attempt_alive(struct attempt *a, char *why, size_t size)
     if (by_client)
         alive = !job_wait(a->client, 0);
     else if (a->peer > 0)
-        alive = owner_start_time(a->peer) == a->peer_start;
+        alive = owner_check_pid(a->peer, a->peer_start) == OWNER_ALIVE;
     else if (a->engine->alive)
         alive = a->engine->alive(a);
     if (!alive && by_client) {

@@ -35,7 +35,7 @@ int attempt_attach(struct attempt *a, const struct record *r, struct error *err)
     a->cgroup.memory = a->holds_memory && a->cgroup.n > 0;
     if (owner_check(r->owner) == OWNER_ALIVE) {
         a->peer = owner_pid(r->owner);
-        a->peer_start = owner_start_time(a->peer);
+        a->peer_start = owner_start(r->owner);
     }
     attempt_find_memory(a);
     return 0;

@@ -71,8 +71,10 @@ static void add_line(void *ctx, const struct sandbox_info *s)
     } else {
         if (s->silent)
             snprintf(state, sizeof state, "no answer");
-        age_text(now - s->since, idle, sizeof idle);
-        age_text(s->since + s->idle - now, ends, sizeof ends);
+        if (s->since > 0) { /* a full disk may have kept it from being written */
+            age_text(now - s->since, idle, sizeof idle);
+            age_text(s->since + s->idle - now, ends, sizeof ends);
+        }
     }
     if (p->out.len == 0)
         buf_addf(&p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", "NAME", "ENGINE", "STATE", "AGE", "IDLE",

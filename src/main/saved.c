@@ -28,9 +28,7 @@ static char *present_folder(void)
 /* Where nothing can be proven it may be alive. */
 bool saved_busy(const char *writer)
 {
-    enum owner_state state = writer ? owner_check(writer) : OWNER_DEAD;
-
-    return state == OWNER_ALIVE || state == OWNER_ELSEWHERE;
+    return writer && !owner_dead(writer);
 }
 
 /* Ids become names of folders: they must look as session.c makes them. */

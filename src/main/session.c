@@ -64,10 +64,9 @@ static void sweep(const char *sessions)
 
         if (owner_check_group(e->d_name) == OWNER_DEAD) {
             file_remove_tree(dir);
-        } else if (e->d_name[0] != '.' && file_read(mark, OWNER_MAX, &owner, NULL) == 0) {
-            enum owner_state state = owner_check(buf_str(&owner));
-            if (state == OWNER_DEAD || state == OWNER_BEFORE_BOOT)
-                owner_erase(dir);
+        } else if (e->d_name[0] != '.' && file_read(mark, OWNER_MAX, &owner, NULL) == 0
+                   && owner_dead(buf_str(&owner))) {
+            owner_erase(dir);
         }
     }
     if (d)

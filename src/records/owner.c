@@ -92,17 +92,21 @@ char *owner_of(pid_t pid)
     return xasprintf("%s/%s/%s:%d:%llu", h.host, h.boot, h.space, (int)pid, owner_start_time(pid));
 }
 
-static enum owner_state check_pid(long long pid, unsigned long long start)
+enum owner_state owner_check_pid(pid_t pid, unsigned long long start)
 {
-    if (pid <= 0 || pid > INT32_MAX)
-        return OWNER_ELSEWHERE;
     bool dead = false;
-    unsigned long long now = start_time((pid_t)pid, &dead);
+    unsigned long long now = start_time(pid, &dead);
+
     if (dead)
         return OWNER_DEAD;
-    if (now == 0) /* /proc's mount options may hide it, but kill() still knows */
-        return kill((pid_t)pid, 0) == 0 || errno != ESRCH ? OWNER_ALIVE : OWNER_DEAD;
+    if (now == 0 || start == 0) /* it could or can not be read, but kill() still knows whether it exists */
+        return kill(pid, 0) == 0 || errno != ESRCH ? OWNER_ALIVE : OWNER_DEAD;
     return now == start ? OWNER_ALIVE : OWNER_DEAD;
+}
+
+static enum owner_state check_written(long long pid, unsigned long long start)
+{
+    return pid > 0 && pid <= INT32_MAX ? owner_check_pid((pid_t)pid, start) : OWNER_ELSEWHERE;
 }
 
 enum owner_state owner_check(const char *owner)
@@ -117,14 +121,22 @@ enum owner_state owner_check(const char *owner)
         return OWNER_ELSEWHERE;
     look_here(&h);
     bool same_boot = strcmp(h.boot, their_boot) == 0;
+    bool known = strcmp(h.boot, "unknown") != 0 && strcmp(their_boot, "unknown") != 0;
     /* No other machine has the same boot id, and a machine may be renamed while it runs. */
-    if (strcmp(h.host, theirs) != 0 && (!same_boot || strcmp(h.boot, "unknown") == 0))
+    if (strcmp(h.host, theirs) != 0 && (!same_boot || !known))
         return OWNER_ELSEWHERE;
-    if (!same_boot)
+    if (!same_boot && known) /* otherwise the process alone tells: of another boot it is not there either */
         return OWNER_BEFORE_BOOT;
     if (strcmp(h.space, their_space) != 0)
         return OWNER_ELSEWHERE;
-    return check_pid(pid, start);
+    return check_written(pid, start);
+}
+
+bool owner_dead(const char *owner)
+{
+    enum owner_state state = owner_check(owner);
+
+    return state == OWNER_DEAD || state == OWNER_BEFORE_BOOT;
 }
 
 pid_t owner_pid(const char *owner)
@@ -134,32 +146,39 @@ pid_t owner_pid(const char *owner)
     return owner && sscanf(owner, "%*[^:]:%d:", &pid) == 1 && pid > 0 ? pid : 0;
 }
 
+unsigned long long owner_start(const char *owner)
+{
+    unsigned long long start = 0;
+
+    return owner && sscanf(owner, "%*[^:]:%*d:%llu", &start) == 1 ? start : 0;
+}
+
 bool owner_kill_pid(pid_t pid, unsigned long long start, int wait_ms)
 {
     int64_t end = clock_ms() + wait_ms;
     autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0U);
 
+    if (pid <= 1)
+        return false;
     /* Check after the descriptor is open, so that a reused pid is not killed. */
-    if (pid <= 1 || owner_start_time(pid) != start)
-        return pid > 1;
+    if (owner_start_time(pid) != start)
+        return owner_check_pid(pid, start) == OWNER_DEAD;
     if (fd < 0) /* before Linux 5.3 */
         kill(pid, SIGKILL);
     else
         syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0U);
-    for (int64_t left; owner_start_time(pid) == start && (left = end - clock_ms()) > 0;)
+    for (int64_t left; owner_check_pid(pid, start) == OWNER_ALIVE && (left = end - clock_ms()) > 0;)
         poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, fd < 0 && left > 10 ? 10 : (int)left);
-    return owner_start_time(pid) != start;
+    return owner_check_pid(pid, start) == OWNER_DEAD;
 }
 
 bool owner_kill(const char *owner, int wait_ms)
 {
-    enum owner_state state = owner_check(owner);
-    long long pid = 0;
-    unsigned long long start = 0;
+    unsigned long long start = owner_start(owner);
 
-    if (state != OWNER_ALIVE || sscanf(owner, "%*[^:]:%lld:%llu", &pid, &start) != 2 || start == 0)
-        return state == OWNER_DEAD || state == OWNER_BEFORE_BOOT;
-    return owner_kill_pid((pid_t)pid, start, wait_ms);
+    if (owner_check(owner) != OWNER_ALIVE || start == 0)
+        return owner_dead(owner);
+    return owner_kill_pid(owner_pid(owner), start, wait_ms);
 }
 
 char *owner_group_name(void)
@@ -184,7 +203,7 @@ enum owner_state owner_check_group(const char *name)
     pid_space(space);
     if (n < 3 || (n == 4 && strcmp(space, theirs) != 0)) /* 3: made by an older version */
         return OWNER_ELSEWHERE;
-    return check_pid(pid, start);
+    return check_written(pid, start);
 }
 
 void owner_erase(const char *dir)

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* What cannot be read, for lack of descriptors or of a right, proves nothing: then a process that exists is
+ * alive. */
 enum owner_state {
     OWNER_ALIVE,
     OWNER_DEAD,
@@ -18,7 +20,10 @@ enum owner_state {
 char *owner_self(void);    /* the caller frees */
 char *owner_of(pid_t pid); /* for another process on this host; the caller frees */
 enum owner_state owner_check(const char *owner);
-pid_t owner_pid(const char *owner);             /* 0: none is written there */
+enum owner_state owner_check_pid(pid_t pid, unsigned long long start); /* start 0: not known */
+bool owner_dead(const char *owner);                                    /* it is proven that it is */
+pid_t owner_pid(const char *owner);                                    /* 0: none is written there */
+unsigned long long owner_start(const char *owner);                     /* likewise */
 unsigned long long owner_start_time(pid_t pid); /* 0: there is no such process, or it has ended */
 /* Send SIGKILL to exactly that process and wait for its end. True: it is gone, or was already. False: it
  * still runs, or nothing can be proven. */

@@ -11,7 +11,6 @@
 #include "json/json.h"
 #include "base/mem.h"
 #include "limits/cgroup.h"
-#include "records/owner.h"
 
 #define RECORD_MAX (16 * 1024)
 
@@ -59,7 +58,7 @@ int record_read(struct record *r, const char *dir)
 
     *r = (struct record){0};
     if (file_read(path, RECORD_MAX, &text, &err) != 0) {
-        errno = err.code;
+        errno = err.code == EFBIG || err.code == EISDIR ? 0 : err.code;
         return -1;
     }
     autojson struct json *o = json_parse(text.data, text.len, 0, NULL, NULL);
@@ -91,12 +90,4 @@ void record_release(struct record *r)
         free(*(char **)at(r, &texts[i]));
     argv_release(&r->cgroups);
     *r = (struct record){0};
-}
-
-bool record_alive(const struct record *r)
-{
-    if (r->gone)
-        return false;
-    enum owner_state state = owner_check(r->owner);
-    return state == OWNER_ALIVE || state == OWNER_ELSEWHERE;
 }

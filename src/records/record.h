@@ -23,7 +23,6 @@ struct record { /* the strings are owned; one that is not known is NULL */
     char *inside; /* the first process inside */
     bool named;   /* a named sandbox, which is its own owner */
     bool ending;  /* the owner is the process that removes it (keeper.h) */
-    bool gone;    /* a name leads here, but the record has been removed; not written */
     char *engine;
     char *container, *image, *runtime;
     struct argv cgroups; /* at most CGROUP_DIRS directories, each with a name that we give */
@@ -37,10 +36,10 @@ struct record { /* the strings are owned; one that is not known is NULL */
 
 /* Write it to r->dir. Call it before anything is made, and again when more is known. */
 int record_write(const struct record *r, struct error *err);
-/* Read that of dir. -1 with errno and an empty r: ENOENT: there is none; 0: it is not ours, of an older
- * version, or empty because the machine crashed. */
+/* Read that of dir. -1 with errno and an empty r: ENOENT: there is none; 0: what is there is none (not ours,
+ * of an older version, or empty because the machine crashed); any other: it cannot be looked at, so nothing
+ * is known of the sandbox. */
 int record_read(struct record *r, const char *dir);
 void record_release(struct record *r);
-bool record_alive(const struct record *r); /* false only when its owner is proven dead */
 
 #endif

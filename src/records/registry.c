@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "records/owner.h"
 #include "records/record.h"
 #include "records/session_dir.h"
 
@@ -209,11 +210,13 @@ int registry_take(struct registry_hold *h, const char *name, struct error *err)
 
 bool registry_exists(const char *name)
 {
-    struct error ignored;
-    autoclose int names = open_names(false, &ignored);
-    autoclose int dir = names < 0 ? -1 : open_dir(names, name);
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL),
+                  *path = runtime ? xasprintf("%s/names/%s", runtime, name) : NULL;
+    struct stat st;
 
-    return dir >= 0;
+    if (path && lstat(path, &st) == 0)
+        return S_ISDIR(st.st_mode);
+    return path && errno != ENOENT && errno != ENOTDIR;
 }
 
 static void remove_dir(int names, int dir, const char *name)
@@ -229,7 +232,7 @@ void registry_release(struct registry_hold *h)
 
     if (!h->name)
         return;
-    if (faccessat(h->dir, "sandbox", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (faccessat(h->dir, "sandbox", F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) {
         write_holder(h->lock, 0);
     } else {
         autoclose int names = open_names(false, &ignored);
@@ -244,35 +247,45 @@ void registry_release(struct registry_hold *h)
 
 /* ---- the record ---- */
 
-static int load(int dir, struct record *r)
+/* The directory of the sandbox, which the caller frees. NULL with errno: ENOENT: it has none; 0: the link
+ * leads to none of ours. */
+static char *leads_to(int dir)
 {
     char path[PATH_MAX];
+    struct session_dir d = {0};
     ssize_t n = readlinkat(dir, "sandbox", path, sizeof path - 1);
-    struct session_dir d autorelease(session_dir_leave) = {0};
 
-    *r = (struct record){0};
     if (n < 0)
-        return -1;
+        return NULL;
     path[n] = '\0';
+    errno = 0;
     const char *slash = strrchr(path, '/'); /* the folder is looked for where ours are, not where this says */
-    if (!slash || !session_dir_id(slash + 1) || session_dir_known(&d, slash + 1, NULL) != 0) {
-        errno = EINVAL;
-        return -1;
-    }
-    if (record_read(r, d.path) != 0) {
-        r->gone = errno == ENOENT; /* it has ended, and a sweep was there before us */
-        return r->gone ? 0 : -1;
-    }
-    if (r->engine && r->memory > 0)
-        return 0;
-    record_release(r);
-    errno = EINVAL;
-    return -1;
+    if (!slash || !session_dir_id(slash + 1) || session_dir_known(&d, slash + 1, NULL) != 0)
+        return NULL;
+    char *found = steal(&d.path);
+    session_dir_leave(&d);
+    return found;
 }
 
-int registry_load(const struct registry_hold *h, struct record *r)
+static enum registry_state look(int dir, struct record *r)
 {
-    return load(h->dir, r);
+    *r = (struct record){0};
+    autofree char *path = leads_to(dir);
+    if (!path)
+        return errno == ENOENT || errno == 0 ? REGISTRY_NEW : REGISTRY_UNSEEN;
+    if (record_read(r, path) != 0)
+        return errno == ENOENT ? REGISTRY_ENDED /* and a sweep was there before us */
+               : errno == 0    ? REGISTRY_NEW
+                               : REGISTRY_UNSEEN;
+    if (r->engine && r->memory > 0)
+        return owner_dead(r->owner) ? REGISTRY_ENDED : REGISTRY_ALIVE;
+    record_release(r);
+    return REGISTRY_NEW;
+}
+
+enum registry_state registry_look(const struct registry_hold *h, struct record *r)
+{
+    return look(h->dir, r);
 }
 
 int registry_store(const struct registry_hold *h, const char *dir, struct error *err)
@@ -313,16 +326,17 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
         if (lock < 0)
             continue;
         bool held = flock(lock, LOCK_EX | LOCK_NB) != 0;
-        bool there = load(dir, &r) == 0, unknown = !there && fd_none_left(errno);
+        enum registry_state state = look(dir, &r);
+        bool lives = state == REGISTRY_ALIVE || state == REGISTRY_UNSEEN;
 
         read_holder(lock, &holder);
         if (!held)
             holder.pid = 0;
         else if (holder.pid <= 0)
             holder.pid = -1;
-        if (fn && (held || there))
-            fn(ctx, e->d_name, &holder, there ? &r : NULL);
-        if (remove_dead && !held && !unknown && (!there || !record_alive(&r)))
+        if (fn && (held || lives))
+            fn(ctx, e->d_name, &holder, state == REGISTRY_ALIVE ? &r : NULL);
+        if (remove_dead && !held && !lives)
             remove_dir(names, dir, e->d_name);
     }
     if (d)

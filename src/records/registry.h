@@ -40,9 +40,15 @@ int registry_take(struct registry_hold *h, const char *name, struct error *err);
 bool registry_exists(const char *name);
 void registry_release(struct registry_hold *h); /* also removes the name if it has no record */
 
-/* Read the record of the sandbox that has the name: 0; or -1 with errno: it has none, or it cannot be read.
- * If a sweep has removed it with the rest of a sandbox that ended, r is empty but for "gone". */
-int registry_load(const struct registry_hold *h, struct record *r);
+/* What is behind a name. Only of REGISTRY_NEW and REGISTRY_ENDED may anything be removed or replaced. */
+enum registry_state {
+    REGISTRY_NEW,    /* nothing */
+    REGISTRY_ALIVE,  /* a sandbox, not proven to have ended */
+    REGISTRY_ENDED,  /* one that has; r is empty if a sweep has removed it */
+    REGISTRY_UNSEEN, /* it cannot be looked at (errno), for example for lack of descriptors */
+};
+/* Read the record of the sandbox that has the name; r is empty if there is none to be read. */
+enum registry_state registry_look(const struct registry_hold *h, struct record *r);
 /* The sandbox whose record is in dir gets the name. */
 int registry_store(const struct registry_hold *h, const char *dir, struct error *err);
 void registry_forget(const struct registry_hold *h);
@@ -52,7 +58,8 @@ struct registry_holder {
     int64_t since; /* time(): when it was taken; with pid 0, when the last holder released it */
 };
 
-/* Called for every name, held or not; r is NULL where nothing is recorded yet. */
+/* Called for every name that is held or whose sandbox has not ended; r is NULL where nothing is recorded
+ * yet or nothing can be seen. */
 typedef void registry_fn(void *ctx, const char *name, const struct registry_holder *holder,
                          const struct record *r);
 void registry_each(registry_fn *fn, void *ctx);

@@ -117,7 +117,7 @@ int session_dir_known(struct session_dir *d, const char *id, struct error *err)
     for (unsigned i = 0; i < PLACES; i++) {
         autofree char *other = place(i), *path = other ? xasprintf("%s/%s", other, id) : NULL;
 
-        if (other && (!runtime || access(path, F_OK) == 0)) {
+        if (other && (!runtime || access(path, F_OK) == 0 || errno == EACCES)) {
             free(runtime);
             runtime = steal(&other);
         }
@@ -168,7 +168,7 @@ static bool locked_in(const char *dir, const char *name)
     autofree char *path = xasprintf("%s/%s", dir, name);
     autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
-    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return fd < 0 ? errno != ENOENT : flock(fd, LOCK_EX | LOCK_NB) != 0;
 }
 
 bool session_dir_held(const char *dir)
@@ -229,7 +229,7 @@ int session_dir_connect(const struct session_dir *d)
     return fd;
 }
 
-bool session_dir_answers(const char *id, int ms)
+bool session_dir_silent(const char *id, int ms)
 {
     struct session_dir d;
 
@@ -238,7 +238,9 @@ bool session_dir_answers(const char *id, int ms)
     autoclose int fd = session_dir_connect(&d);
     struct pollfd p = {.fd = fd, .events = POLLIN};
     session_dir_leave(&d);
-    return fd >= 0 && shutdown(fd, SHUT_WR) == 0 && poll(&p, 1, ms) > 0;
+    if (fd < 0) /* nobody listens, or its queue is full */
+        return errno == ECONNREFUSED || errno == ENOENT || errno == EAGAIN;
+    return shutdown(fd, SHUT_WR) == 0 && poll(&p, 1, ms) == 0;
 }
 
 int session_dir_accept(const struct session_dir *d, int listener, pid_t *peer)
@@ -307,10 +309,10 @@ static bool tell_dead(const char *dir, session_dir_fn *fn, void *ctx)
 {
     struct record r autorelease(record_release) = {0};
 
-    /* It is not ours, or of an older version; or we lack a descriptor to read it, and its owner may be
-     * alive. */
+    /* There is none, or it is not ours, or of an older version. One that we cannot look at may belong to
+     * somebody alive. */
     if (record_read(&r, dir) != 0)
-        return !fd_none_left(errno) && is_old(dir);
+        return (errno == ENOENT || errno == 0) && is_old(dir);
     enum owner_state state = owner_check(r.owner);
     if (state != OWNER_BEFORE_BOOT && (state != OWNER_DEAD || locked_in(dir, "keep")))
         return false;

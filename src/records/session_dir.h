@@ -39,7 +39,7 @@ void session_dir_remove(struct session_dir *d);
  * inherited it, the directory is needed, even if its owner is dead. It is a plain file, so that it gives
  * nobody access to any directory. */
 int session_dir_hold(const struct session_dir *d, struct error *err);
-bool session_dir_held(const char *dir);
+bool session_dir_held(const char *dir);                               /* or it cannot be seen whether it is */
 int session_dir_keep(const struct session_dir *d, struct error *err); /* the same for the keeper */
 
 int session_dir_profile(struct session_dir *d, struct error *err);
@@ -57,9 +57,9 @@ void session_dir_leave(struct session_dir *d); /* forget it without removing any
 int session_dir_listen(const struct session_dir *d, bool open_to_all, struct error *err);
 /* Connect to it, as a later program does. -1 with errno. */
 int session_dir_connect(const struct session_dir *d);
-/* Does the supervisor with that id respond to a connection within ms? It hangs up on a visitor that sends
- * nothing. */
-bool session_dir_answers(const char *id, int ms);
+/* Has the supervisor with that id not responded to a connection within ms? It hangs up on a visitor that
+ * sends nothing. False also when we could not ask. */
+bool session_dir_silent(const char *id, int ms);
 /* Accept the one connection. -1 when there is none (errno EAGAIN) or when the peer is not the one expected.
  * *peer is its pid; 0: unknown. */
 int session_dir_accept(const struct session_dir *d, int listener, pid_t *peer);

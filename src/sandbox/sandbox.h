@@ -124,7 +124,7 @@ void sandbox_gc(struct loop *loop, struct sweep_result *out);
 struct sandbox_info {
     const char *name, *engine, *image; /* engine "": it is just being made */
     long holder;                       /* pid of the attached program; 0: none */
-    int64_t since;                     /* time(): when it attached, or when the last one left */
+    int64_t since;                     /* time(): when it attached, or when the last one left; 0: unknown */
     /* created: time(); idle: seconds the sandbox lives with no program attached */
     int64_t created, idle;
     int64_t memory, memory_used; /* bytes; memory is the limit; -1: cannot be read */

@@ -123,9 +123,20 @@ static bool is_full(const struct error *err)
     return err->kind == ERROR_SYSTEM && (err->code == ENOSPC || err->code == EDQUOT || err->code == EROFS);
 }
 
+/* errno says why. It may be alive, so nothing is done to it. */
+static int tell_unseen(const char *name, struct error *err)
+{
+    int code = errno;
+
+    return error_set(err, ERROR_SANDBOX, code, "the sandbox \"%s\": its record cannot be read: %s\n%s", name,
+                     strerror(code),
+                     fd_none_left(code) ? "end other programs, or allow this one more open files: ulimit -n"
+                                        : "look at the folder names below XDG_RUNTIME_DIR/sandpiper");
+}
+
 int sandbox_claim(struct sandbox *s, struct error *err)
 {
-    struct record r;
+    struct record r autorelease(record_release) = {0};
     int status = 0;
 
     if (!s->o.run.name || s->hold.name)
@@ -142,11 +153,12 @@ int sandbox_claim(struct sandbox *s, struct error *err)
             err->kind = ERROR_SANDBOX;
         return -1;
     }
-    if (registry_load(&s->hold, &r) < 0)
-        return 0;
-    if (record_alive(&r))
+    enum registry_state state = registry_look(&s->hold, &r);
+    if (state == REGISTRY_UNSEEN)
+        status = tell_unseen(s->o.run.name, err);
+    else if (state == REGISTRY_ALIVE)
         status = check_options(s, &r, err);
-    if (record_alive(&r) && status == 0) {
+    if (state == REGISTRY_ALIVE && status == 0) {
         struct buf more autorelease(buf_release) = BUF_INIT(600),
                         other autorelease(buf_release) = BUF_INIT(600);
 
@@ -161,7 +173,6 @@ int sandbox_claim(struct sandbox *s, struct error *err)
         snprintf(s->engine, sizeof s->engine, "%s", r.engine);
         s->image = xstrdup(r.image);
     }
-    record_release(&r);
     if (status < 0)
         registry_release(&s->hold);
     return status;
@@ -174,7 +185,7 @@ static void tell_ended(struct sandbox *s, const struct record *r)
     int64_t now = (int64_t)time(NULL);
     char how[64] = "it was removed or died";
 
-    if (!r->gone && owner_check(r->owner) == OWNER_BEFORE_BOOT)
+    if (r->owner && owner_check(r->owner) == OWNER_BEFORE_BOOT)
         snprintf(how, sizeof how, "the machine was restarted");
     else if (s->hold.used > 0 && r->idle > 0 && now - s->hold.used >= r->idle)
         snprintf(how, sizeof how, "idle for %lld %s", (long long)(r->idle >= 120 ? r->idle / 60 : r->idle),
@@ -210,23 +221,25 @@ bool named_begin(struct sandbox *s)
     struct record r autorelease(record_release) = {0};
     struct error err = {0};
 
-    if (registry_load(&s->hold, &r) < 0) {
-        if (fd_none_left(errno)) {
-            error_errno(&err, "its record cannot be read");
-            fail(s, &err);
-            return true;
-        }
+    enum registry_state state = registry_look(&s->hold, &r);
+    bool alive = state == REGISTRY_ALIVE;
+    if (state == REGISTRY_UNSEEN) {
+        tell_unseen(s->o.run.name, &s->error);
+        s->stage = STAGE_FAILED;
+        return true;
+    }
+    if (state == REGISTRY_NEW) {
         if (!s->told_named)
             tell(s, false, xasprintf("the sandbox \"%s\" is new: no variables, no files", s->o.run.name));
         s->told_named = true;
         return false;
     }
     s->run = engine_attach(&s->o.run, s->loop, &r, &err);
-    if (!s->run && record_alive(&r)) {
+    if (!s->run && alive) {
         fail(s, &err);
         return true;
     }
-    bool alive = s->run && record_alive(&r), up = alive && engine_connect(s->run) == 0;
+    bool up = alive && engine_connect(s->run) == 0;
     /* It has ended only if nobody listens any more. Otherwise the fault may be on our side: it is stopped
      * and its queue is full, or we have no descriptor left. */
     if (alive && !up && errno != ECONNREFUSED && errno != ENOENT) {
@@ -256,12 +269,13 @@ bool named_begin(struct sandbox *s)
 static bool ended_meanwhile(struct sandbox *s)
 {
     struct record r autorelease(record_release) = {0};
+    enum registry_state state;
 
-    if (registry_load(&s->hold, &r) < 0)
-        return false;
-    for (int i = 0; i < 20 && record_alive(&r); i++)
+    for (int i = 0; (state = registry_look(&s->hold, &r)) == REGISTRY_ALIVE && i < 20; i++) {
+        record_release(&r);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    if (record_alive(&r))
+    }
+    if (state != REGISTRY_ENDED)
         return false;
     engine_end(steal(&s->run));
     registry_forget(&s->hold);
@@ -285,10 +299,16 @@ static int tell_left(const struct record *r, const char *name, struct error *err
 void named_silent(struct sandbox *s)
 {
     struct record r autorelease(record_release) = {0};
-    bool known = registry_load(&s->hold, &r) == 0;
+    enum registry_state state = registry_look(&s->hold, &r);
 
     channel_free(steal(&s->channel));
-    if (!engine_end(steal(&s->run)) && known) {
+    if (state == REGISTRY_UNSEEN) {
+        tell_unseen(s->o.run.name, &s->error);
+        engine_detach(steal(&s->run));
+        s->stage = STAGE_FAILED;
+        return;
+    }
+    if (!engine_end(steal(&s->run)) && r.engine) {
         tell_left(&r, s->o.run.name, &s->error);
         s->stage = STAGE_FAILED;
         return;
@@ -405,14 +425,12 @@ static void list_one(void *ctx, const char *name, const struct registry_holder *
                                 .memory = r ? r->memory : -1,
                                 .memory_used = -1};
 
-    if (r && !record_alive(r))
-        return;
     if (r && owner_pid(r->owner) > 0 && r->holds_memory) {
         autofree char *dir = cgroup_memory_dir(NULL, owner_pid(r->owner));
 
         info.memory_used = dir ? cgroup_memory_used(dir) : -1;
     }
-    info.silent = r && !holder->pid && !session_dir_answers(strrchr(r->dir, '/') + 1, PROBE_MS);
+    info.silent = r && !holder->pid && session_dir_silent(strrchr(r->dir, '/') + 1, PROBE_MS);
     l->fn(l->ctx, &info);
 }
 
@@ -435,9 +453,12 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
         return error_set(err, ERROR_USAGE, 0, "no sandbox \"%s\" (sandpiper ps lists them)", name);
     if (registry_take(&hold, name, err) < 0)
         return -1;
-    if (registry_load(&hold, &r) < 0)
+    enum registry_state state = registry_look(&hold, &r);
+    if (state == REGISTRY_UNSEEN)
+        return tell_unseen(name, err);
+    if (state == REGISTRY_NEW)
         return error_set(err, ERROR_USAGE, 0, "no sandbox \"%s\" (sandpiper ps lists them)", name);
-    bool alive = record_alive(&r);
+    bool alive = state == REGISTRY_ALIVE;
     engine_defaults(&o);
     struct engine_run *run = engine_attach(&o, loop, &r, err);
     if (!run && alive)
@@ -452,7 +473,7 @@ int sandbox_remove(const char *name, struct loop *loop, struct error *err)
  * nothing: ours goes on while the machine sleeps, but the supervisor's does not. */
 static void note_silent(void *ctx, const struct sandbox_info *s)
 {
-    if (s->silent && s->idle > 0 && (int64_t)time(NULL) > s->since + s->idle + IDLE_SPARE_S)
+    if (s->silent && s->since > 0 && s->idle > 0 && (int64_t)time(NULL) > s->since + s->idle + IDLE_SPARE_S)
         argv_push(ctx, s->name);
 }
 

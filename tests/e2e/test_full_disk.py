@@ -246,13 +246,31 @@ def test_files_are_lost_or_saved_elsewhere(sandpiper, serve, full):
     assert "history are not saved" in r.err and "files" not in r.err.split("table.csv")[0].split("is full")[1], r
 
 
-@pytest.mark.parametrize("trouble", ["bytes", "inodes"])
-def test_a_name_that_cannot_be_kept(sandpiper, full, trouble):
-    full(sandpiper, ["run"], trouble)
+def test_a_name_that_cannot_be_kept(sandpiper, full):
+    full(sandpiper, ["run"], "inodes")
     r = sandpiper.run("exec", "--sandbox-name", "keeper", "-c", "print(1)")
     assert r.code == 0 and r.out == "1\n" and '"keeper"' in r.err and "cannot be kept" in r.err, r
     assert "it ends with this session" in r.err, r
     assert "keeper" not in sandpiper.run("ps").out
+
+
+def test_a_name_that_leads_to_a_spare_place(sandpiper, full):
+    """A name takes no bytes, so it is kept where the rest has to lie elsewhere; it is found, listed, left alone and removed like any other."""
+    full(sandpiper, ["run"], "bytes")
+    before = spares(sandpiper)
+    r = sandpiper.run("exec", "--sandbox-name", "keeper", "-c", "x = 42")
+    assert r.code == 0 and '"keeper" is new' in r.err and "cannot be kept" not in r.err, r
+    try:
+        assert len(spares(sandpiper)) == len(before) + 1
+        assert sandpiper.run("gc").code == 0
+        r = sandpiper.run("exec", "--sandbox-name", "keeper", "-c", "print(x)")
+        assert r.code == 0 and r.out == "42\n" and "new" not in r.err, r
+        found = [line.split() for line in sandpiper.run("ps").out.splitlines() if line.startswith("keeper ")]
+        assert [line[2] for line in found] == ["idle"], found
+    finally:
+        r = sandpiper.run("rm", "keeper")
+    assert r.code == 0 and "keeper" not in sandpiper.run("ps").out, r
+    assert spares(sandpiper) == before
 
 
 @pytest.mark.skipif(ASAN, reason="ASan wants to be loaded first")

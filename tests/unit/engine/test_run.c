@@ -266,6 +266,15 @@ static void test_owner(void **state)
     *strrchr(me, ':') = '\0';
     autofree char *dead = xasprintf("%s:%d:5", me, (int)pid);
     assert_int_equal(owner_check(dead), OWNER_DEAD);
+    assert_true(owner_dead(dead) && !owner_dead(other) && !owner_dead(""));
+    /* written by one that could not read when it started, or which boot this is: only kill() can tell */
+    autofree char *unread = xasprintf("%s:%d:0", me, (int)getpid()),
+                  *over = xasprintf("%s:%d:0", me, (int)pid),
+                  *unbooted = xasprintf("%.*s/unknown/%s", (int)strcspn(me, "/"), me,
+                                        strrchr(unread, '/') + 1);
+    assert_int_equal(owner_check(unread), OWNER_ALIVE);
+    assert_int_equal(owner_check(unbooted), OWNER_ALIVE);
+    assert_int_equal(owner_check(over), OWNER_DEAD);
     assert_int_equal(owner_check_group("sandpiper-x"), OWNER_ELSEWHERE);
     assert_int_equal(owner_check_group("sandpiper-1-1-ffffffff"), OWNER_DEAD);
     /* of another pid namespace, which shares the place */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +22,7 @@
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/registry.h"
+#include "records/session_dir.h"
 
 static char run[64];
 
@@ -104,10 +106,10 @@ static void test_record(void **state)
     (void)state;
     assert_int_equal(registry_take(&h, "work", &err), 0);
     assert_int_equal(h.used, 0);
-    assert_int_equal(registry_load(&h, &back), -1);
+    assert_int_equal(registry_look(&h, &back), REGISTRY_NEW);
     autofree char *dir = sandbox("0123456789abcdef", NULL);
     assert_int_equal(registry_store(&h, dir, &err), 0);
-    assert_int_equal(registry_load(&h, &back), 0);
+    assert_int_equal(registry_look(&h, &back), REGISTRY_ALIVE);
     assert_string_equal(back.engine, "bwrap");
     assert_string_equal(back.dir, dir);
     assert_null(back.container);
@@ -117,7 +119,6 @@ static void test_record(void **state)
                 && back.idle == 60 && back.pids == 9);
     assert_true(back.cpus > 0.49 && back.cpus < 0.51 && back.named && back.holds_pids && !back.holds_memory);
     assert_int_equal(back.cgroups.n, 1);
-    assert_true(record_alive(&back));
     record_release(&back);
     registry_release(&h);
     assert_true(registry_exists("work"));
@@ -126,8 +127,8 @@ static void test_record(void **state)
     assert_true(h.used > 0 && h.used <= time(NULL));
     /* It ended, and another program's sweep has removed all of it: known, and dead. */
     assert_int_equal(file_remove_tree(dir), 0);
-    assert_int_equal(registry_load(&h, &back), 0);
-    assert_true(back.gone && !record_alive(&back));
+    assert_int_equal(registry_look(&h, &back), REGISTRY_ENDED);
+    assert_null(back.engine);
     record_release(&back);
     registry_forget(&h);
     registry_release(&h);
@@ -158,19 +159,65 @@ static void test_bad_records(void **state)
     assert_int_equal(registry_store(&h, dir, &err), 0);
     for (size_t i = 0; i < countof(texts); i++) {
         assert_int_equal(file_write(path, texts[i], strlen(texts[i]), 0600, &err), 0);
-        assert_int_equal(registry_load(&h, &r), -1);
+        assert_int_equal(registry_look(&h, &r), REGISTRY_NEW);
         record_release(&r);
     }
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0); /* is not waited for */
-    assert_int_equal(registry_load(&h, &r), -1);
+    assert_int_equal(registry_look(&h, &r), REGISTRY_NEW);
     assert_int_equal(registry_store(&h, strange, &err), 0);
-    assert_int_equal(registry_load(&h, &r), -1);
+    assert_int_equal(registry_look(&h, &r), REGISTRY_NEW);
     for (size_t i = 0; i < countof(links); i++) {
         assert_int_equal(registry_store(&h, links[i], &err), 0);
-        assert_int_equal(registry_load(&h, &r), -1);
+        assert_int_equal(registry_look(&h, &r), REGISTRY_NEW);
     }
     assert_int_equal(unlink(link), 0);
+    registry_release(&h);
+}
+
+/* With however few descriptors, a record that cannot be looked at is not one that has ended, nothing of it is
+ * removed, and its owner is not dead. */
+static bool never(void *ctx, const struct record *left)
+{
+    (void)ctx, (void)left;
+    fail();
+    return true;
+}
+
+static void test_few_descriptors(void **state)
+{
+    autofree char *dir = sandbox("0123456789abcdef", NULL), *record = xasprintf("%s/record", dir),
+                  *self = owner_self();
+    struct rlimit before, few;
+    struct registry_hold h;
+    struct error err;
+    struct record r;
+
+    (void)state;
+    assert_int_equal(registry_take(&h, "idle", &err), 0);
+    assert_int_equal(registry_store(&h, dir, &err), 0);
+    registry_release(&h);
+    assert_int_equal(registry_take(&h, "held", &err), 0);
+    assert_int_equal(registry_store(&h, dir, &err), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int lowest = dup(h.lock);
+    close(lowest);
+    for (int more = 0; more < 8; more++) {
+        few = (struct rlimit){.rlim_cur = (rlim_t)(lowest + more), .rlim_max = before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        enum registry_state seen = registry_look(&h, &r);
+        bool dead = owner_dead(self), killed = owner_kill_pid(getppid(), 1, 0),
+             silent = session_dir_silent("0123456789abcdef", 0);
+
+        session_dir_dead(never, NULL);
+        registry_sweep();
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(seen, more == 0 ? REGISTRY_UNSEEN : REGISTRY_ALIVE);
+        assert_true(!dead && (more > 0 || (!killed && !silent)));
+        assert_true(access(record, F_OK) == 0 && registry_exists("idle"));
+        record_release(&r);
+    }
+    registry_forget(&h);
     registry_release(&h);
 }
 
@@ -234,7 +281,7 @@ static void test_sweep(void **state)
     autofree char *half = xasprintf("%s/sandpiper/names/half", run);
     assert_int_equal(mkdir(half, 0700), 0); /* killed before it had a lock */
     registry_each(count, &n);
-    assert_int_equal(n, 102);
+    assert_int_equal(n, 101); /* not the dead one */
     assert_true(registry_exists("half"));
     registry_sweep();
     assert_false(registry_exists("half"));
@@ -274,6 +321,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_record, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_records, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_few_descriptors, setup, teardown),
         cmocka_unit_test_setup_teardown(test_held, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange_folders, setup, teardown),
