@@ -64,9 +64,9 @@ class Terminal:
         subprocess.run(self.tmux + ["kill-server"])
 
 
-def spans(line):
-    """(text, colour or None, bold, dim) out of a line with the terminal's colours."""
-    now, out = {"colour": None, "bold": False, "dim": False, "under": False}, []
+def spans(line, now):
+    """(text, colour or None, bold, dim) out of a line with the terminal's colours; now: those that the line before left on, changed in place."""
+    out = []
     for part in re.split(r"(\x1b\[[\d;]*m|\x1b\]8;[^\x1b]*\x1b\\)", line):
         sgr = re.fullmatch(r"\x1b\[([\d;]*)m", part)
         if not sgr:
@@ -104,9 +104,10 @@ def svg(lines):
            "<title>A sandpiper session in a terminal</title>",
            '<rect width="100%%" height="100%%" rx="8" fill="%s"/>' % DARK["bg"]]
     out += ['<circle cx="%d" cy="18" r="5.5" fill="%s"/>' % (20 + 18 * i, c) for i, c in enumerate(("#e06c75", "#e5c07b", "#98c379"))]
+    now = {"colour": None, "bold": False, "dim": False, "under": False}
     for y, line in enumerate(lines):
         x = 0
-        for text, how in spans(line):
+        for text, how in spans(line, now):
             if text.strip():
                 style = "".join([' fill="%s"' % (how["colour"] or DARK["fg"]), ' font-weight="bold"' if how["bold"] else "",
                                  ' opacity="0.6"' if how["dim"] else "", ' text-decoration="underline"' if how["under"] else ""])

@@ -39,7 +39,7 @@ int file_mkdirs(const char *path, int mode, struct error *err);
 int file_remove_tree(const char *path);
 
 enum xdg { XDG_CONFIG, XDG_CACHE, XDG_STATE, XDG_DATA, XDG_RUNTIME };
-/* The part of path below $HOME, from its slash, to be shown behind "~" ("": the home itself); else NULL. */
+/* What follows $HOME in path, to be shown behind "~"; NULL: path is elsewhere. */
 const char *file_below_home(const char *path);
 /* "$XDG_..._HOME/sandpiper/NAME" with the specification's default below $HOME; name may be NULL. XDG_RUNTIME
  * falls back to /tmp/sandpiper-UID, made 0700 and checked to be ours. NULL when there is no home at all, or,
