@@ -68,7 +68,7 @@ print(json.dumps({'PAIR2': attempt(send), 'PAIR3': attempt(watch), 'PAIR4': atte
 FORKED = NAME + """
 import os, time
 if os.fork() == 0: os.setsid()
-print('up', flush=True)
+else: print('up', flush=True)
 time.sleep(600)
 """
 # What the code sends to the supervisor would linger in the supervisor's close(), if that is the last of its holders.

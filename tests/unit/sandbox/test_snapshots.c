@@ -145,12 +145,14 @@ static void test_between_cells(void **state)
 
 #define BIG_FILES "for i in range(4):\n    with open('f%d' % i, 'wb') as f: f.write(bytes(15 << 20))\n"
 
-/* A thread that ends the interpreter as soon as the supervisor opens the first of them. */
-#define DIE_WHEN_READ                                                                               \
-    "import ctypes\nlibc = ctypes.CDLL(None)\nwatch = libc.inotify_init()\n"                        \
-    "libc.inotify_add_watch(watch, b'.', 0x20)\n"                                                   \
-    "def die():\n    while int.from_bytes(os.read(watch, 4096)[-32:][4:8], 'little') >> 30: pass\n" \
-    "    os._exit(3)\n"                                                                             \
+/* A thread that ends the interpreter as soon as the supervisor opens the first of them. Several events may be
+ * read at once; the folder's own have the bit of 1 << 30. */
+#define DIE_WHEN_READ                                                                         \
+    "import ctypes\nlibc = ctypes.CDLL(None)\nwatch = libc.inotify_init()\n"                  \
+    "libc.inotify_add_watch(watch, b'.', 0x20)\n"                                             \
+    "def die():\n    while True:\n        seen = os.read(watch, 4096)\n        while seen:\n" \
+    "            if seen[7] >> 6 == 0: os._exit(3)\n"                                         \
+    "            seen = seen[16 + int.from_bytes(seen[12:16], 'little'):]\n"                  \
     "threading.Thread(target=die).start()"
 
 /* The files of a cell take a while to go out. Who dies then dies in that cell, and a Ctrl-C then did not kill
