@@ -18,7 +18,7 @@
 #include "store/db.h"
 #include "store/sessions.h"
 
-/* Where the terminal is 80 wide, or nothing is known of it, the title has 28 and the folder 15. */
+#define ID_COLUMNS    10 /* with the gap */
 #define ID_TO_TURNS   37 /* columns of what never changes, with the gaps */
 #define TITLE_COLUMNS 40 /* in a pipe, where the folder is whole */
 #define TITLE_LEAST   12
@@ -27,6 +27,7 @@
 struct list {
     bool json, any;
     int title, folder; /* columns; folder 0: whole */
+    bool narrow;       /* there is no room for more than ID and title */
     struct buf out;
 };
 
@@ -57,8 +58,13 @@ static void measure(struct list *l)
     l->title = TITLE_COLUMNS;
     if (!room)
         return;
+    l->narrow = room < TITLE_LEAST + FOLDER_LEAST;
+    if (l->narrow) {
+        l->title = room + ID_TO_TURNS - ID_COLUMNS;
+        return;
+    }
     l->folder = room / 3 > FOLDER_LEAST ? room / 3 : FOLDER_LEAST;
-    l->title = room - l->folder > TITLE_LEAST ? room - l->folder : TITLE_LEAST;
+    l->title = room - l->folder;
 }
 
 /* As many characters as fit into so many columns. */
@@ -113,16 +119,22 @@ static void add_row(void *ctx, const struct session_row *r)
     }
     if (!l->out.len) {
         measure(l);
-        buf_addf(&l->out, "%-8s  %-16s  %5s  %-*s  %s\n", "ID", "LAST USED", "TURNS", l->title, "TITLE",
-                 "FOLDER");
+        if (l->narrow)
+            buf_addf(&l->out, "%-8s  %s\n", "ID", "TITLE");
+        else
+            buf_addf(&l->out, "%-8s  %-16s  %5s  %-*s  %s\n", "ID", "LAST USED", "TURNS", l->title, "TITLE",
+                     "FOLDER");
     }
     when_text(r->used, when);
     autofree char *title = fitting(r->title, l->title);
     autofree char *folder = folder_shown(l, r->folder ? r->folder : "");
     autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
     int pad = l->title - utf8_columns(title, strlen(title));
-    buf_addf(&l->out, "%-8s  %-16s  %5d  %s%*s  %s\n", id, when, (int)r->questions, title, pad > 0 ? pad : 0,
-             "", folder);
+    if (l->narrow)
+        buf_addf(&l->out, "%-8s  %s\n", id, title);
+    else
+        buf_addf(&l->out, "%-8s  %-16s  %5d  %s%*s  %s\n", id, when, (int)r->questions, title,
+                 pad > 0 ? pad : 0, "", folder);
     if (r->found) {
         autofree char *found = scrub_line(r->found, SCRUB_TERMINAL);
         buf_addf(&l->out, "          %s\n", found);

@@ -87,7 +87,7 @@ def test_lists_and_removal(sandpiper, serve):
     table = sandpiper.run("sessions").out.splitlines()
     assert table[0].split() == ["ID", "LAST", "USED", "TURNS", "TITLE", "FOLDER"] and len(table) == 4
     assert "capital of France?" in table[3] and "compute" in table[2] and "something" not in table[2]
-    for width in (80, 60):
+    for width in (80, 57, 56, 40):
         p = sandpiper.chat("sessions", size=(30, width))
         p.expect(pexpect.EOF)
         assert len(p.before.splitlines()) == 4 and max(map(len, p.before.splitlines())) <= width, p.before
