@@ -1,4 +1,4 @@
-/* request.h - makes the body of a request, for each API and dialect. All JSON goes through base/json.h. */
+/* request.h - makes the body of a request, for each API and dialect. All JSON goes through json/json.h. */
 #ifndef WIRE_REQUEST_H
 #define WIRE_REQUEST_H
 
