@@ -166,6 +166,22 @@ static void model_options(struct ask *a, const char *model, struct llm_options *
     o->chat = a->chat;
 }
 
+/* The chat's first prompt stands, and no line has been taken yet. */
+static void at_prompt(void *ctx)
+{
+    struct ask *a = ctx;
+    struct llm_options o;
+    struct error err = {0};
+
+    if (!a->known.waits_for_prompt)
+        return;
+    a->known.waits_for_prompt = false;
+    model_options(a, a->model, &o);
+    if (llm_reconfigure(a->llm, &o, &err) < 0)
+        notice(a, NOTICE_ERROR, err.text);
+    tell_known(a);
+}
+
 static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
 {
     struct ask *a = ctx;
@@ -290,6 +306,7 @@ static int open_term(struct ask *a, struct error *err)
         .models = model_names,
         .decoder = decoder_of(a),
         .cell_time = cell_time,
+        .at_prompt = at_prompt,
         .sandbox = a->sandbox,
         .sandbox_name = c->sandbox_name,
         .ctx = a,
@@ -516,6 +533,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
     a.loop = loop_new();
     a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, notice, &a, NULL, NULL, false};
     a.service = (struct service){c, &a.endpoint, a.loop, a.chat};
+    a.known.waits_for_prompt = a.chat;
     c->ask = ask_about_folder;
     c->ask_ctx = a.loop;
     if (loop_signals(a.loop, &err) == 0)

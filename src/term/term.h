@@ -49,6 +49,9 @@ struct term_options {
     const char *const *(*models)(void *ctx);
     /* "/timeout TIME": set the time of a cell. text NULL only asks. *ms is the time afterwards. */
     int (*cell_time)(void *ctx, const char *text, int64_t *ms, struct error *err);
+    /* Called once, when the first prompt stands and before a line is taken: for what the prompt need not wait
+     * for. May be NULL. */
+    void (*at_prompt)(void *ctx);
     void *ctx;
     struct sandbox *sandbox;  /* for /vars and /sandbox; not owned */
     const char *sandbox_name; /* or NULL */
