@@ -1,6 +1,6 @@
 /* bundle.h - what a cell shows as MIME bundles, named as Jupyter names them: an object with a member for each
- * type of the same thing, "text/plain", "image/png" (base64), "text/html", "image/svg+xml". The bytes are read
- * from the files that were copied out, and go out as they are: nothing is decoded.
+ * type of the same thing, "text/plain", "image/png" (base64), "text/html", "image/svg+xml". The bytes are
+ * read from the files that were copied out, and go out as they are: nothing is decoded.
  */
 #ifndef CHAT_BUNDLE_H
 #define CHAT_BUNDLE_H

@@ -169,8 +169,8 @@ static void test_figures(void **state)
     buf_release(&text);
 }
 
-/* What a value can show itself as is kept. What fails at that costs nothing, and code has no say in what a file
- * is. */
+/* What a value can show itself as is kept. What fails at that costs nothing, and code has no say in what a
+ * file is. */
 static void test_forms_of_a_value(void **state)
 {
     (void)state;
