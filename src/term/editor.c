@@ -50,7 +50,7 @@ struct editor {
     const struct editor_query *query; /* to be written yet; or NULL */
     bool (*heard)(void *ctx, const char *reply, size_t len);
     void *heard_ctx;
-    void (*at_prompt)(void *ctx);     /* to be called yet; or NULL */
+    void (*at_prompt)(void *ctx); /* to be called yet; or NULL */
     void *at_prompt_ctx;
     bool awaited; /* the last reply to the query has not come */
     int64_t asked;
