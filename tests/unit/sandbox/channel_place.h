@@ -102,8 +102,8 @@ static inline void run_by(const struct cell_listener *l, const char *code)
     said = cell_what(&r);
 }
 
-/* A cell that is to run into the time limit has a second, and the others what the setup says: enough for a busy
- * machine. */
+/* A cell that is to run into the time limit has a second; the others have what the setup says, which is
+ * enough for a busy machine. */
 static inline void want_by(const struct cell_listener *l, const char *code, enum cell_status status)
 {
     int cell_ms = box->o.cell_ms;
