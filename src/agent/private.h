@@ -85,7 +85,9 @@ struct agent {
     struct buf profiles;      /* data blocks of files shown by a profile alone; these go before pending */
     struct known_file *known; /* files of this conversation that have a profile */
     size_t n_known;
-    char **attached; /* names put since the last question that stayed in the history */
+    struct attached_file {
+        char *name, *path; /* in /mnt/data; on this machine, or what it is called */
+    } * attached;          /* of the session, the latest last */
     size_t n_attached;
     struct kept_file *kept; /* those of this conversation, if answers are verified */
     size_t n_kept;

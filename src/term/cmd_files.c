@@ -187,7 +187,7 @@ void obey_put(struct term *t, const char *argument)
     autofree char *path = below ? xasprintf("%s%s", home, argument + 1) : xstrdup(argument);
     struct inputs in = {0};
     struct error err = {0};
-    int r = inputs_open(&in, (const char *const[]){path, NULL}, &err);
+    int r = inputs_open(&in, "", (const char *const[]){path, NULL}, &err);
 
     loop_arm(t->loop);
     show_status(t->show, "Copying data into the sandbox...");
