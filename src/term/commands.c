@@ -174,7 +174,7 @@ static bool behind_at(const char *line, size_t start)
     return start && line[start - 1] == '@' && (start == 1 || isspace((unsigned char)line[start - 2]));
 }
 
-/* What stands between a command and the word at start: nothing but blanks, or a word with blanks behind it? */
+/* What stands between a command and the word at start: nothing but blanks, or one word? */
 enum argument_place { PLACE_FIRST, PLACE_SECOND, PLACE_LATER };
 static enum argument_place place_of(const char *between, size_t len)
 {

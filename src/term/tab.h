@@ -1,5 +1,5 @@
-/* tab.h - what Tab completes on the line that is edited, and how it looks: words with what they are about, and
- * names of files, in which blanks and quotes are escaped (base/quoting.h).
+/* tab.h - what Tab completes on the line that is edited: words with what they are about, and names of files,
+ * in which blanks and quotes are escaped (base/quoting.h).
  */
 #ifndef TERM_TAB_H
 #define TERM_TAB_H
