@@ -15,7 +15,7 @@
 #include "show/show.h"
 
 static struct { /* readline's callbacks have no context argument */
-    candidates_fn *fn;
+    struct candidates (*fn)(void *ctx, const char *line, size_t start);
     void *ctx;
     const char *const *words; /* those that are searched now */
 } tab;
@@ -122,7 +122,7 @@ static char *unquote(char *text, int open)
     return name_unquote(whole);
 }
 
-void tab_setup(candidates_fn *fn, void *ctx)
+void tab_setup(struct candidates (*fn)(void *ctx, const char *line, size_t start), void *ctx)
 {
     tab.fn = fn;
     tab.ctx = ctx;

@@ -14,10 +14,9 @@ struct candidates {
     const char *const *words;
     bool files; /* or the names of files here */
 };
-/* start: offset in line of the word that is completed, behind the quote that it begins with, if any. */
-typedef struct candidates candidates_fn(void *ctx, const char *line, size_t start);
 
-/* Set readline up for it. */
-void tab_setup(candidates_fn *fn, void *ctx);
+/* Set readline up for it. start: offset in line of the word that is completed, behind the quote that it
+ * begins with, if any. */
+void tab_setup(struct candidates (*fn)(void *ctx, const char *line, size_t start), void *ctx);
 
 #endif
