@@ -1,6 +1,7 @@
 /* mentions.c - see mentions.h. */
 #include "base/mentions.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/buf.h"
 #include "base/inputs.h"
 #include "base/mem.h"
+#include "base/quoting.h"
 
 static bool is_blank(char c)
 {
@@ -36,41 +38,32 @@ static bool is_hidden(const char *path)
     return false;
 }
 
-static char *path_of(const char *name, size_t len)
+/* The end of the word at at: a blank that no quote or backslash protects. */
+static const char *word_end(const char *at, const char *stop)
 {
-    const char *home = getenv("HOME");
+    for (; at < stop && !is_blank(*at); at++) {
+        const char *end = *at == '"' || *at == '\'' ? memchr(at + 1, *at, (size_t)(stop - at - 1)) : NULL;
 
-    return len > 1 && name[0] == '~' && name[1] == '/' && home
-               ? xasprintf("%s%.*s", home, (int)len - 1, name + 1)
-               : xmemdup0(name, len);
+        if (end)
+            at = end;
+        else if (*at == '\\' && at + 1 < stop)
+            at++;
+    }
+    return at;
 }
 
-/* The path behind an @, or NULL; *end: where it ends. Without quotes, signs at its end that belong to the
- * sentence are not part of it. */
+/* The path behind an @, or NULL; *end: where it ends. Signs at its end may belong to the sentence. */
 static char *find_path(const char *at, const char *stop, const char **end)
 {
-    const char *quote = *at == '"' && at + 1 < stop ? memchr(at + 1, '"', (size_t)(stop - at - 1)) : NULL;
-    size_t len = 0;
-
-    if (quote) {
-        char *path = path_of(at + 1, (size_t)(quote - at - 1));
-
-        *end = quote + 1;
-        if (is_there(path))
-            return path;
-        free(path);
+    *end = word_end(at, stop);
+    if (*end - at > PATH_MAX)
         return NULL;
-    }
-    while (at + len < stop && !is_blank(at[len]))
-        len++;
-    for (; len; len--) {
-        char *path = path_of(at, len);
+    for (; *end > at; --*end) {
+        autofree char *word = xmemdup0(at, (size_t)(*end - at)), *path = name_path(word);
 
-        *end = at + len;
         if (is_there(path))
-            return path;
-        free(path);
-        if (!strchr(".,;:!?)]}'\"", at[len - 1]))
+            return steal(&path);
+        if (!strchr(".,;:!?)]}'\"", (*end)[-1]))
             break;
     }
     return NULL;

@@ -1,7 +1,7 @@
-/* mentions.h - files named in a question: "@sales.csv", "@data/" or @"my file.csv", at the start or after a
- * blank. They are added as by --add, and the question then has their name in the sandbox. A word that names
- * no file or folder stays as typed (mail addresses, decorators), and so does one that leads to a hidden file:
- * those hold keys, and text is pasted from everywhere.
+/* mentions.h - files named in a question: "@sales.csv", @"my file.csv" or @my\ file.csv, at the start of it
+ * or after a blank. They are added as by --add, and the question then has their name in the sandbox. A word
+ * that names no file or folder stays as typed (mail addresses, decorators), and so does one that leads to a
+ * hidden file: those hold keys, and text is pasted from everywhere.
  */
 #ifndef BASE_MENTIONS_H
 #define BASE_MENTIONS_H

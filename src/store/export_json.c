@@ -43,14 +43,14 @@ static struct json *cell_object(const struct item *i)
         json_set_str(file, "name", i->files[k].name);
         json_set_str(file, "path", i->files[k].path);
         json_set_int(file, "size", i->files[k].size);
-        json_set_bool(file, "figure", i->files[k].figure);
+        json_set_bool(file, "figure", i->files[k].kind == FILE_FIGURE || i->files[k].kind == FILE_VALUE_PNG);
         json_add(files, file);
     }
     json_set(o, "files", files);
     return o;
 }
 
-static struct json *session_object(const struct session_row *r)
+struct json *session_json(const struct session_row *r)
 {
     struct json *o = json_object();
 
@@ -88,7 +88,7 @@ static void item(void *ctx, const struct item *i)
     struct json *o;
 
     if (i->kind == ITEM_SESSION) {
-        s->session = session_object(i->session);
+        s->session = session_json(i->session);
         s->questions = json_array();
         return;
     }

@@ -8,9 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "chat/cell_result.h"
+
 struct buf;
 struct db;
 struct error;
+struct json;
 
 struct session_row {
     const char *id, *title, *folder, *model, *parent, *writer; /* NULL: not known */
@@ -20,6 +23,8 @@ struct session_row {
 };
 typedef void session_fn(void *ctx, const struct session_row *row);
 
+/* What every JSON says of a session. */
+struct json *session_json(const struct session_row *row);
 /* The last part of an id, which is enough to name it and is what lists show. */
 const char *session_short(const char *id);
 
@@ -42,7 +47,7 @@ struct item_output {
 struct item_file {
     char *name, *path;
     int64_t size;
-    bool figure;
+    enum file_kind kind;
 };
 struct item {
     enum item_kind kind;

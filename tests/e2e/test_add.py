@@ -141,6 +141,8 @@ def asked(sandpiper, serve, question, *args):
     ("(see) @./sales.csv, please", "(see) /mnt/data/sales.csv, please"),
     ("what is\n@sales.csv", "what is\n/mnt/data/sales.csv"),
     ('@"my file.csv" and @sales.csv', "/mnt/data/my file.csv and /mnt/data/sales.csv"),
+    ("@my\\ file.csv?", "/mnt/data/my file.csv?"),
+    ("@'my file.csv': sum?", "/mnt/data/my file.csv: sum?"),
     ("@sales.csv @sales.csv", "/mnt/data/sales.csv /mnt/data/sales.csv"),
     ("all of @data", "all of /mnt/data/data"),
 ])

@@ -246,10 +246,10 @@ def test_ctrl_x_ctrl_e(bare, serve):
     p.send("on\x18\x05")
     p.expect("mode 600\r\n")
     p.expect(" icanon")
-    p.expect("-f (/[^\r]*/sandpiper/edit-[^/]*\\.md)\r\n")
+    p.expect("-f (/[^\r]*/sandpiper/edit-[^/]*/text\\.md)\r\n")
     kept = p.match.group(1)
     p.expect("> one\r\n[^\n]*two\r\n[^\n]*three")
-    assert open(bare.path("work/seen")).read() == "on\n" and not os.path.exists(kept)
+    assert open(bare.path("work/seen")).read() == "on\n" and not os.path.exists(os.path.dirname(kept))
     ask(p, "", "Heard")
     leave(p)
 
@@ -318,6 +318,23 @@ def test_sigterm_ends_the_editor_too(bare, serve):
     assert p.exitstatus == 143
 
 
+def test_a_killed_program_leaves_no_text(bare, serve):
+    """What it was editing stays while the editor lives, then the next gc removes it, copies of the editor's own too."""
+    serve(bare, [])
+    p = start(bare, env={"EDITOR": editor(bare, "trap '' HUP; cp \"$1\" \"$1~\"; echo \"editing $$ $1\"; exec sleep 100\n")})
+    p.send("secret\x18\x05")
+    p.expect("editing ([0-9]+) (/[^\r]*)\r\n")
+    pid, path = int(p.match.group(1)), p.match.group(2)
+    p.kill(signal.SIGKILL)
+    p.wait()
+    r = bare.run("gc", env={"SANDPIPER_SANDBOX": "bwrap"})
+    assert r.code == 0 and r.out == "nothing to remove\n" and open(path).read() == open(path + "~").read() == "secret\n", r
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    r = bare.run("gc", env={"SANDPIPER_SANDBOX": "bwrap"})
+    assert r.code == 0 and r.out == "removed 1 text that a killed program was editing\n" and not os.path.exists(os.path.dirname(path)), r
+
+
 # ------------------------------------------------------------------------------------------------------------------- history
 
 def test_history_on_disk(bare, serve):
@@ -349,6 +366,58 @@ def test_completion_of_commands(bare, serve):
     p.send("/sys\t")
     p.expect("/system ")
     p.send("\x15\r")
+    leave(p)
+
+
+@pytest.mark.parametrize("typed, completed", [
+    ("/put two", "/put two\\\\ words\\.csv "),          # a name with blanks is escaped,
+    ("/put \"two", "/put \"two words\\.csv\" "),         # or goes on in quotes,
+    ("/put 'two", "/put 'two words\\.csv' "),
+    ("/put two\\ w", "/put two\\\\ words\\.csv "),     # and what is escaped already is found
+    ("/put it", "/put it\\\\'s\\.csv "),
+    ("/put fol", "/put folder/"),
+    ("/run pro", "/run program\\.py "),
+    ("/export ip", "/export ipynb "),
+    ("/export pro", "/export program\\.py "),
+    ("what's in @two", "what's in @two\\\\ words\\.csv "),
+    ("@folder/in", "@folder/inside "),
+    ("the second line \"of @pro", "the second line \"of @program\\.py "),
+])
+def test_completion_of_files(bare, serve, typed, completed):
+    serve(bare, [])
+    for name in ("two words.csv", "it's.csv", "program.py"):
+        bare.write(name, "x")
+    os.makedirs(bare.path("work/folder"))
+    bare.write("folder/inside", "x")
+    p = start(bare, size=(30, 120))
+    p.send(typed + "\t")
+    p.expect(completed)
+    p.send("\x15\r")
+    leave(p)
+
+
+@pytest.mark.parametrize("typed", ["two", "mail@two", "!x @two", "/put a two", "/system @two", "/get x y two"])
+def test_where_no_file_is_completed(bare, serve, typed):
+    serve(bare, [said(typed + "?")] if typed[0] not in "/!" else [])
+    bare.write("two words.csv", "x")
+    p = start(bare, size=(30, 120))
+    p.send(typed + "\t?")
+    p.expect(re.escape(typed) + "\x07?\\?")
+    p.send("\r" if typed[0] not in "/!" else "\x15\r")
+    p.expect("> ")
+    leave(p)
+
+
+def test_put_reads_what_completion_wrote(sandpiper, serve):
+    """Escaped, in quotes, or as it is: one file."""
+    serve(sandpiper, [{"expect": {"last": {"content": {"contains": "two words.csv"}}}, "answer": {"text": "Heard."}}] * 3)
+    sandpiper.write("two words.csv", "a,b\n1,2\n")
+    p = start(sandpiper, size=(30, 120))
+    for typed in ("two\t", "\"two\t", "two words.csv"):
+        p.send("/put " + typed + "\r")
+        p.expect("words[^\r]*\r\n")
+        p.expect("> ")
+        ask(p, "what is in it?", "Heard")
     leave(p)
 
 
