@@ -105,8 +105,8 @@ int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *
 int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
                    struct pixels *out, struct error *err);
 
-/* The same image as a PNG for a model: at most edge x edge pixels and most bytes, appended to out. The bytes come
- * from the sandbox, and are not looked at. */
+/* The same image as a PNG for a model: at most edge x edge pixels and most bytes, appended to out. The bytes
+ * come from the sandbox, and are not looked at. */
 struct picture_ask {
     unsigned edge;
     size_t most;

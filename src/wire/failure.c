@@ -398,8 +398,8 @@ static bool names_responses(const struct failure *f)
     return (f->status == 400 || f->status == 404) && has(f->message, "v1/responses");
 }
 
-/* OpenRouter (404), llama.cpp and Ollama (500), vLLM, DeepSeek, Groq and Mistral, which want text in its place,
- * and chat templates that know no user message behind a result. */
+/* OpenRouter (404), llama.cpp and Ollama (500), vLLM, DeepSeek, Groq and Mistral, which want text in its
+ * place, and chat templates that know no user message behind a result. */
 bool failure_is_images(const struct failure *f)
 {
     static const char *const words[] = {"image",
