@@ -107,6 +107,7 @@ static void line_end(struct flow *f)
         f->longest_line = f->column;
     f->mid = f->wrote = false;
     f->column = 0;
+    f->lines++;
 }
 
 void flow_gap(struct flow *f, const char *prefix)
@@ -242,6 +243,19 @@ void flow_end(struct flow *f)
         f->link_ids += (unsigned)f->n_urls;
         forget_urls(f);
     }
+}
+
+void flow_take_back(struct flow *f, bool first)
+{
+    flow_word_end(f);
+    flow_pause(f);
+    if (f->mid)
+        buf_addstr(f->out, "\r\033[K");
+    f->mid = f->wrote = false;
+    f->column = f->blanks = 0;
+    if (!first)
+        flow_again(f, 0);
+    f->begun = false;
 }
 
 void flow_line_lost(struct flow *f)

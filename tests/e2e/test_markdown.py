@@ -49,7 +49,7 @@ def test_the_corpus(bare, serve, width):
         p.send("go\r")
         p.expect(at_prompt)
         shown = p.before[p.before.index("\n") + 1:]
-        shown = re.sub(r"\r?\x1b\[K|\x1b\[\?2004[hl]", "", shown)
+        shown = re.sub(r"\x1b\[\?2004[hl]", "", shown)
         screens += ["==== %s" % os.path.basename(path)] + screen_of(shown, width)
     leave(p)
     kept = os.path.join(TREE, "tests", "markdown", "screens", "%d.txt" % width)
