@@ -351,7 +351,7 @@ void flow_text(struct flow *f, unsigned style, unsigned link, const char *text, 
             add(f, style, link, text + from, i - from, (int)(i - from));
             f->last = (unsigned char)text[i - 1];
         } else {
-            add(f, style, link, text + from, i - from, utf8_width(cp));
+            add(f, style, link, text + from, i - from, utf8_width_behind(f->last, cp));
             f->last = utf8_width(cp) || cp == 0x200d ? cp : f->last;
         }
     }

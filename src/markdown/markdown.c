@@ -211,7 +211,7 @@ void markdown_text(struct markdown *m, const char *s, size_t len)
                 flow_blanks(&m->flow, 1);
         }
         m->trailing = 0;
-        m->columns += utf8_columns(s + from, i - from);
+        m->columns += utf8_columns_behind(&m->before, s + from, i - from);
         add_word(m, s + from, i - from);
     }
 }

@@ -54,6 +54,7 @@ struct markdown {
     bool special;       /* pending has more than plain text */
     unsigned style;     /* of the heading */
     int columns;        /* of the paragraph's line so far */
+    uint32_t before;    /* its last character */
     int trailing;       /* blanks at its end */
     bool soft, hard;    /* a line of the paragraph has ended; with a backslash */
 

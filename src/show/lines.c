@@ -30,6 +30,7 @@ static void line_begin(struct lines *l, const char *gutter)
     buf_addstr(l->out, l->style.sgr);
     l->mid = true;
     l->column = 0;
+    l->before = 0;
     l->wraps = 0;
 }
 
@@ -47,7 +48,7 @@ void lines_break(struct lines *l)
 /* Columns that a character takes; a tab goes to the next multiple of eight. */
 static int columns(const struct lines *l, uint32_t cp)
 {
-    return cp == '\t' ? 8 - l->column % 8 : utf8_width(cp);
+    return cp == '\t' ? 8 - l->column % 8 : utf8_width_behind(l->before, cp);
 }
 
 static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
@@ -68,6 +69,7 @@ static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
     else
         buf_add(l->out, s, (size_t)n);
     l->column += w;
+    utf8_columns_behind(&l->before, s, (size_t)n);
 }
 
 /* Write all blanks at text, or a line break in their place if the next word would be cut. */

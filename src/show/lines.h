@@ -41,9 +41,10 @@ struct lines {
     struct lines_cut *cut; /* or NULL: all is shown */
     int width;             /* wrap the text here; 0: never */
     struct scrub scrub;
-    bool mid;   /* the current line is not ended yet */
-    int column; /* current column of the text, not counting the gutter */
-    int wraps;  /* how often the current line was wrapped */
+    bool mid;        /* the current line is not ended yet */
+    int column;      /* current column of the text, not counting the gutter */
+    uint32_t before; /* the last character */
+    int wraps;       /* how often the current line was wrapped */
 
     /* lines_feed_moving: a line that is overwritten by \r */
     struct overwrite settled; /* elsewhere than at a terminal */

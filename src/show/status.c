@@ -41,6 +41,7 @@ void screen_status_arm(struct screen *s)
 size_t screen_fitting(const char *text, int columns)
 {
     size_t len = strlen(text), i = 0;
+    uint32_t before = 0;
 
     while (i < len) {
         uint32_t cp = 0;
@@ -48,7 +49,7 @@ size_t screen_fitting(const char *text, int columns)
 
         if (n <= 0)
             break;
-        columns -= utf8_width(cp);
+        columns -= utf8_columns_behind(&before, text + i, (size_t)n);
         if (columns < 0)
             break;
         i += (size_t)n;

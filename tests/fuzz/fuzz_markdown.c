@@ -57,6 +57,7 @@ static void check_lines(struct buf *out, int width)
     while (s < end) {
         const char *nl = memchr(s, '\n', (size_t)(end - s));
         int columns = 0, word = 0, longest = 0;
+        uint32_t before = 0;
 
         check(nl != NULL);
         while (s < nl) {
@@ -64,8 +65,9 @@ static void check_lines(struct buf *out, int width)
             int n = utf8_decode(s, (size_t)(nl - s), &cp);
 
             check(n > 0 && cp >= 0x20 && (cp < 0x7f || cp >= 0xa0) && cp != 0x202e);
-            columns += utf8_width(cp);
-            word = cp == ' ' ? 0 : word + utf8_width(cp);
+            int w = utf8_columns_behind(&before, s, (size_t)n);
+            columns += w;
+            word = cp == ' ' ? 0 : word + w;
             longest = word > longest ? word : longest;
             s += n;
         }
