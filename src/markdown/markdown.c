@@ -49,6 +49,11 @@ bool markdown_mid(const struct markdown *m)
     return m->flow.mid;
 }
 
+int markdown_column(const struct markdown *m)
+{
+    return m->flow.column;
+}
+
 void markdown_line_lost(struct markdown *m)
 {
     flow_line_lost(&m->flow);

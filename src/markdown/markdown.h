@@ -35,7 +35,8 @@ void markdown_width(struct markdown *m, int width); /* the terminal was resized 
 void markdown_feed(struct markdown *m, const char *text, size_t len);
 void markdown_end(
     struct markdown *m); /* the text is whole; what was held back is drawn. Ready for the next text. */
-bool markdown_mid(const struct markdown *m); /* the last line drawn is not ended */
-void markdown_line_lost(struct markdown *m); /* something else has ended it */
+bool markdown_mid(const struct markdown *m);   /* the last line drawn is not ended */
+int markdown_column(const struct markdown *m); /* where that line ends */
+void markdown_line_lost(struct markdown *m);   /* something else has ended it */
 
 #endif

@@ -45,6 +45,17 @@ void lines_break(struct lines *l)
     l->column = 0;
 }
 
+void lines_lost(struct lines *l)
+{
+    l->mid = false;
+    l->column = 0;
+}
+
+int lines_column(const struct lines *l)
+{
+    return l->mid ? (int)strlen(l->style.gutter) + l->column : -1;
+}
+
 /* Columns that a character takes; a tab goes to the next multiple of eight. */
 static int columns(const struct lines *l, uint32_t cp)
 {

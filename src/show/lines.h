@@ -55,8 +55,10 @@ struct lines {
 void lines_init(struct lines *l, struct buf *out, const struct lines_style *style);
 void lines_resize(struct lines *l, int width);
 void lines_feed(struct lines *l, const char *text, size_t len);
-void lines_break(struct lines *l); /* end the line that is begun; the text may go on in a new one */
-void lines_end(struct lines *l);   /* the text is whole */
+void lines_break(struct lines *l);       /* end the line that is begun; the text may go on in a new one */
+void lines_lost(struct lines *l);        /* something else has ended it */
+int lines_column(const struct lines *l); /* of the terminal, where the line that is begun ends; -1: none is */
+void lines_end(struct lines *l);         /* the text is whole */
 /* As lines_feed, for a program's live output: a line that it writes again after \r is drawn again where it
  * stands; elsewhere than at a terminal only its last state is written. */
 void lines_feed_moving(struct lines *l, const char *text, size_t len);
