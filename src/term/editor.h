@@ -21,16 +21,7 @@ enum editor_end {
     EDITOR_FATAL,   /* SIGTERM, SIGHUP */
 };
 
-/* What Tab may put at one place of a line. */
-struct candidates {
-    const char *const *words; /* ends with NULL; valid until the next call; or NULL */
-    bool files;               /* or the names of files here */
-};
-
-/* start: offset in line of the word that is completed. */
-struct editor *editor_new(struct loop *loop,
-                          struct candidates (*complete)(void *ctx, const char *line, size_t start), void *ctx,
-                          struct error *err);
+struct editor *editor_new(struct loop *loop, struct error *err);
 void editor_free(struct editor *e); /* restores the terminal's modes */
 
 /* Enter makes a new line while the text ends in a backslash, which is dropped, or is an open block
@@ -46,6 +37,9 @@ struct editor_query {
     void *ctx;
 };
 void editor_ask(struct editor *e, const struct editor_query *q);
+/* Call fn(ctx) once, when the first prompt stands and before a line is taken: for what the prompt need not
+ * wait for. */
+void editor_at_prompt(struct editor *e, void (*fn)(void *ctx), void *ctx);
 /* Wait for the last reply, until ms after the query; what is typed meanwhile is kept for the next line. */
 void editor_hear(struct editor *e, int ms);
 

@@ -24,6 +24,8 @@ enum { TERM_MODEL_UNCHECKED, TERM_MODEL_LISTED, TERM_MODEL_UNLISTED };
 struct term_sessions {
     /* Append a table of the newest, or of those with these words (not ""). */
     int (*list)(void *ctx, const char *words, struct buf *out, struct error *err);
+    /* Append the IDs of the newest, as Tab completes them (term/tab.h). */
+    void (*names)(void *ctx, struct argv *out);
     /* Leave for another one: the chat ends, and the caller starts that one. */
     int (*go_to)(void *ctx, const char *id, struct error *err);
     int (*rename)(void *ctx, const char *title, struct error *err);
@@ -52,6 +54,9 @@ struct term_options {
     int (*cell_time)(void *ctx, const char *text, int64_t *ms, struct error *err);
     /* Append the options of "sandpiper doctor" that make it check what this chat uses. */
     void (*doctor)(void *ctx, struct argv *words);
+    /* Called once, when the first prompt stands and before a line is taken: for what the prompt need not wait
+     * for. May be NULL. */
+    void (*at_prompt)(void *ctx);
     void *ctx;
     struct sandbox *sandbox;  /* for /vars and /sandbox; not owned */
     const char *sandbox_name; /* or NULL */
