@@ -114,6 +114,7 @@ static int request(struct agent *a, const struct conversation *c, const char *ab
                               .vary = q->vary,
                               .about = about};
     q->vary = false;
+    images_prepare(a, c);
     agent_listener(a, &listener);
     /* about: only a call counts, text beside it is not shown unless a call comes */
     if (about || c != a->c)

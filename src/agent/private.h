@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/budget.h"
+#include "agent/images.h"
 #include "agent/provenance.h"
 #include "agent/tools.h"
 #include "base/buf.h"
@@ -83,6 +84,8 @@ struct agent {
     struct question *q;       /* the question being asked, or NULL */
     struct buf pending;       /* data blocks and notes for the next question */
     struct buf profiles;      /* data blocks of files shown by a profile alone; these go before pending */
+    struct image_list images; /* for the next question */
+    bool told_images;         /* the user was told, once a session, that the model is shown images */
     struct known_file *known; /* files of this conversation that have a profile */
     size_t n_known;
     char **attached; /* names put since the last question that stayed in the history */
