@@ -244,6 +244,7 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
         goto out;
     if (a->o.verify)
         verify_keep(a, name, s.fd, lseek(s.fd, 0, SEEK_CUR));
+    int64_t at = lseek(s.fd, 0, SEEK_CUR);
     s.kind = s.folder ? "" : sniff_content(s.head, s.head_len, s.whole);
     s.inside = free_name(a, name, s.kind);
     s.size = sandbox_put(a->sandbox, s.inside, s.fd, &e);
@@ -263,6 +264,8 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
     added.file.path = s.copy < 0 ? name : NULL;
     added.file.size = (uint64_t)s.size;
     agent_send(a, &added);
+    if (!s.folder)
+        images_attached(a, s.inside, added.file.path, s.fd, at);
     remember(a, steal(&s.inside), real_path(name));
     a->data = true;
     status = 0;
