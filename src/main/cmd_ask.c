@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "config/prompt_file.h"
 #include "llm/llm.h"
 #include "llm/replay.h"
 #include "main/command.h"
@@ -30,7 +29,8 @@ struct ask {
     struct known known;
     struct argv names;   /* of models, for Tab in the chat */
     char *model, *found; /* found: one line if the model was found rather than named */
-    struct prompts prompts;
+    struct agents agents;
+    const struct prompts *prompts; /* of the agent that answers */
     struct session session;
     struct sandbox *sandbox;
     struct llm *llm;
@@ -154,7 +154,7 @@ static void on_sandbox_up(void *ctx, const struct sandbox *s)
 /* The user's word goes before the agent's definition. */
 static const char *effort_of(const struct ask *a)
 {
-    return a->c->reasoning_effort ? a->c->reasoning_effort : a->prompts.reasoning_effort;
+    return a->c->reasoning_effort ? a->c->reasoning_effort : a->prompts->reasoning_effort;
 }
 
 /* All options for one model at our endpoint, for the chat or the command line. */
@@ -302,20 +302,21 @@ static int open_term(struct ask *a, struct error *err)
 
 static int choose_model(struct ask *a, struct error *err)
 {
+    if (agents_load(&a->agents, a->c, err) < 0)
+        return -1;
+    a->prompts = agents_last(&a->agents);
     if (a->c->replay) { /* needs no endpoint and no key: the recording names the model */
         a->endpoint.provider = "replay";
         a->endpoint.base_url = xstrdup("http://replay.invalid/v1");
-        return prompts_load(&a->prompts, err) < 0
-                   ? -1
-                   : replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
+        return replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
     }
-    if (prompts_load(&a->prompts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
+    if (endpoint_choose(a->c, &a->endpoint, err) < 0)
         return -1;
     if (!a->unsent && endpoint_check_key(&a->endpoint, err) < 0)
         return -1;
-    if (a->prompts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
+    if (a->prompts->model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
         /* The agent's definition applies if the user has named no model. */
-        a->endpoint.model = a->prompts.model, a->endpoint.models = NULL;
+        a->endpoint.model = a->prompts->model, a->endpoint.models = NULL;
     return model_settle(&a->service, &a->model, &a->found, err);
 }
 
@@ -363,6 +364,36 @@ static struct sandbox *fresh_sandbox(void *ctx)
     return sandbox_new(&so, a->loop);
 }
 
+/* An agent before the last: what its definition names goes before the session's model. */
+static void model_of_agent(void *ctx, const struct prompts *agent, struct llm_options *o)
+{
+    struct ask *a = ctx;
+
+    model_options(a, agent->model ? agent->model : a->model, o);
+    if (agent->reasoning_effort)
+        o->reasoning_effort = agent->reasoning_effort;
+}
+
+/* An agent wants to look at a folder, in the middle of a question. */
+static enum host_answer ask_about_files(void *ctx, const char *folder)
+{
+    static const enum host_answer answers[] = {[CONFIRM_NOBODY] = HOST_NOBODY,
+                                               [CONFIRM_INTERRUPTED] = HOST_INTERRUPTED,
+                                               [CONFIRM_NO] = HOST_DENIED,
+                                               [CONFIRM_YES] = HOST_ALLOWED};
+    struct ask *a = ctx;
+
+    autofree char *line = xasprintf("An agent wants to look at files in %s.", folder);
+
+    notice(a, NOTICE_WARNING, line);
+    if (a->term)
+        term_lend_keys(a->term, true);
+    enum confirm answer = confirm("Allow it? [y/N] ", a->loop);
+    if (a->term)
+        term_lend_keys(a->term, false);
+    return answers[answer];
+}
+
 static int open_rooms(struct ask *a, struct error *err)
 {
     struct sandbox_options so;
@@ -388,6 +419,7 @@ static int open_rooms(struct ask *a, struct error *err)
     skip_gone(a, &lo, ls.kept);
     if (loop_cancelled(a->loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+    ls.agent = a->agents.pipeline.n > 1 ? a->prompts->role : NULL;
     ls.trace = a->c->trace;
     ls.record = a->c->record;
     ls.replay = a->c->replay;
@@ -405,12 +437,18 @@ static int open_rooms(struct ask *a, struct error *err)
     setup_agent(a->c, &ao);
     ao.memory = sandbox_options(a->sandbox)->run.memory; /* that of a named sandbox that already runs */
     ao.data_size = sandbox_options(a->sandbox)->run.data_size;
-    ao.prompts = &a->prompts;
+    ao.prompts = a->prompts;
     ao.chat = a->chat;
-    const struct agent_rooms rooms = {a->llm,   a->sandbox, &a->conversation, a->loop,
-                                      on_event, a,          fresh_sandbox};
-    a->agent = agent_new(&ao, &rooms);
-    return 0;
+    const struct agents_rooms rooms = {
+        .config = a->c,
+        .options = &ao,
+        .session = &ls,
+        .agent = {a->llm, a->sandbox, &a->conversation, a->loop, on_event, a, fresh_sandbox, NULL, NULL},
+        .ask = ask_about_files,
+        .model = model_of_agent,
+    };
+    a->agent = agents_open(&a->agents, &rooms, err);
+    return a->agent ? 0 : -1;
 }
 
 static void begin(struct ask *a)
@@ -447,6 +485,7 @@ static void end(struct ask *a, int status)
     e.question = a->agent ? agent_question_number(a->agent) : 0;
     agent_free(a->agent);
     a->agent = NULL;
+    agents_end(&a->agents);
     sandbox_free(a->sandbox);
     a->sandbox = NULL;
     autofree char *lost = session_cache_lost(&a->session);
@@ -488,6 +527,7 @@ static int ask(struct ask *a, int closed, struct error *err)
 static void release(struct ask *a)
 {
     agent_free(a->agent);
+    agents_end(&a->agents);
     sandbox_free(a->sandbox);
     llm_free(a->llm);
     saved_release(&a->saved);
@@ -495,7 +535,7 @@ static void release(struct ask *a)
     pipe_free(a->pipe);
     term_free(a->term);
     session_close(&a->session);
-    prompts_release(&a->prompts);
+    agents_release(&a->agents);
     endpoint_release(&a->endpoint);
     argv_release(&a->known.notices);
     argv_release(&a->names);
