@@ -59,8 +59,9 @@ struct agent_rooms {
     /* A new sandbox for a second computation (verify); the agent frees it. May be NULL. */
     struct sandbox *(*fresh)(void *event_ctx);
     struct host_files *host; /* what its tools may see of this machine (host_files.h); or NULL */
-    /* A pipeline: the agent that is asked every question first, in a conversation of its own. What it says, and
-     * the files that it puts into the sandbox, are handed on; its events go to this one's listener. Or NULL. */
+    /* A pipeline: the agent that is asked every question first, in a conversation of its own. What it says,
+     * and the files that it puts into the sandbox, are handed on; its events go to this one's listener. Or
+     * NULL. */
     struct agent *before;
 };
 struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);

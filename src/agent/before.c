@@ -1,7 +1,7 @@
-/* before.c - a pipeline of agents. The one before is asked the same question, in a conversation of its own; its
- * words, as data of bounded length, and the files that it put into the sandbox go before the question of this
- * one. Each has only the tools of its own definition, so neither can do the other's part. What it costs counts
- * for the question, and so do the question's limits.
+/* before.c - a pipeline of agents. The one before is asked the same question, in a conversation of its own.
+ * Its words, as data of bounded length, and the files that it put into the sandbox go before the question of
+ * this one. Each has only the tools of its own definition, so neither can do the other's part. What it costs
+ * counts for the question, and so do the question's limits.
  */
 #include <string.h>
 

@@ -91,17 +91,37 @@ static void add_error(const struct cell_result *r, const char *code, struct buf 
     }
 }
 
+/* The model has the value as text, so its HTML is no news. */
+static bool is_told(const struct cell_file *f)
+{
+    return f->kind != FILE_VALUE_HTML;
+}
+
+static size_t count_told(const struct cell_result *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_files; i++)
+        n += is_told(&r->files[i]);
+    return n;
+}
+
 static void add_files(const struct cell_result *r, struct buf *out)
 {
-    for (size_t i = 0; i < r->n_files && i < FILES_NAMED; i++) {
-        if (i == 0)
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_files && n < FILES_NAMED; i++) {
+        const struct cell_file *f = &r->files[i];
+
+        if (!is_told(f))
+            continue;
+        if (n == 0)
             new_line(out);
-        buf_addf(out, "%s%.*s (%" PRIu64 " bytes)", i ? ", " : "Files made, and given to the user: ",
-                 (int)utf8_cut(r->files[i].name, strlen(r->files[i].name), 200), r->files[i].name,
-                 r->files[i].size);
+        buf_addf(out, "%s%.*s (%" PRIu64 " bytes)", n++ ? ", " : "Files made, and given to the user: ",
+                 (int)utf8_cut(f->name, strlen(f->name), 200), f->name, f->size);
     }
-    if (r->n_files > FILES_NAMED)
-        buf_addf(out, " and %zu more", r->n_files - FILES_NAMED);
+    if (count_told(r) > n)
+        buf_addf(out, " and %zu more", count_told(r) - n);
     if (!text_blank(r->files_note)) {
         new_line(out);
         add_cut(out, r->files_note, HINT_MAX);
@@ -185,15 +205,17 @@ static void send_outcome(struct agent *a, const struct code_run *c)
     if (r->before && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
         agent_notice(a, NOTICE_WARNING, "%s", r->before);
     cell_send_result(a, c, c->told.len ? buf_str(&c->told) : "(no output)");
-    for (size_t i = 0; i < r->n_files; i++) {
+    for (size_t i = 0, n = 0; i < r->n_files; i++) {
         struct event f = {.type = EVENT_FILE};
 
         f.file.cell = a->cells;
         f.file.name = r->files[i].name;
         f.file.path = r->files[i].path;
         f.file.size = r->files[i].size;
-        f.file.index = i;
-        f.file.total = r->n_files;
+        f.file.kind = r->files[i].kind;
+        f.file.index = n;
+        f.file.total = count_told(r);
+        n += is_told(&r->files[i]);
         agent_send(a, &f);
     }
     if (!text_blank(r->files_note))

@@ -25,11 +25,12 @@ struct host_found {
     bool folder;
     char *path; /* absolute; the caller frees */
 };
-/* path: absolute, below "~/", or beneath one of the allowed folders. May ask. ERROR_SYSTEM: it is refused or is
- * not there, in words for model and user; ERROR_CANCELLED: interrupted while it asked. */
+/* path: absolute, below "~/", or beneath one of the allowed folders. May ask. ERROR_SYSTEM: it is refused or
+ * is not there, in words for model and user; ERROR_CANCELLED: interrupted while it asked. */
 int host_files_open(struct host_files *h, const char *path, struct host_found *out, struct error *err);
 
-/* Append what is in a folder, "a.csv (12 kB), old/": names are scrubbed; hidden ones and links are left out. */
+/* Append what is in a folder, "a.csv (12 kB), old/": names are scrubbed, hidden ones and links are left out.
+ */
 void host_files_list(int folder, struct buf *out);
 /* Append the allowed folders, with what is in them; at most about 4 KiB. */
 void host_files_describe(const struct host_files *h, struct buf *out);

@@ -19,11 +19,21 @@ enum cell_status {
     CELL_NOT_RUN
 };
 
+/* Why a file is there. Saved with sessions: numbers are never given anew. */
+enum file_kind {
+    FILE_MADE = 0,   /* the code wrote it */
+    FILE_FIGURE = 1, /* a PNG of a figure that was open when the code ended */
+    /* forms of the value of a last expression */
+    FILE_VALUE_PNG = 2,
+    FILE_VALUE_HTML = 3,
+    FILE_VALUE_SVG = 4,
+};
+
 struct cell_file {
     char *name; /* as made in /mnt/data (relative), repaired to valid UTF-8 */
     char *path; /* where the copy is on the host */
     uint64_t size;
-    bool figure; /* a PNG of matplotlib's open figures */
+    enum file_kind kind;
 };
 
 struct cell_result { /* strings are owned, and NULL where there is nothing to say */

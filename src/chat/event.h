@@ -139,11 +139,12 @@ struct event {
             const char *model_text; /* what the model is told */
         } result;
         /* name in the sandbox, path on the host (ADDED: as the user wrote it; NULL: a pipe); index from 0, of
-         * total files that this cell delivered */
+         * total files that this cell delivered, the HTML of a value not counted */
         struct {
             unsigned cell;
             const char *name, *path;
             uint64_t size;
+            enum file_kind kind;
             size_t index, total;
         } file;
         struct {

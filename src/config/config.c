@@ -246,6 +246,9 @@ static int apply_flags(struct config *c, const struct args *a, struct error *err
 
         if (config_set(c, &s, err) < 0)
             return -1;
+        if (arg->option->commands & (FOR_CONFIG | FOR_DOCTOR))
+            argv_pushf(&c->given, "--%s%s%s", arg->option->flag, arg->value ? "=" : "",
+                       arg->value ? arg->value : "");
     }
     return 0;
 }
@@ -335,6 +338,7 @@ void config_release(struct config *c)
     argv_release(&c->headers);
     argv_release(&c->names);
     argv_release(&c->arguments);
+    argv_release(&c->given);
     argv_release(&c->api_key_command);
     argv_release(&c->allow_folders);
     argv_release(&c->notices);

@@ -78,6 +78,7 @@ struct config {
     const char *color, *figures, *render, *config_path;
 
     struct source source[OPTION_MAX]; /* by index in option_table */
+    struct argv given; /* the flags of doctor's that were given, "--name=value" each: /doctor in the chat */
     struct config_choice choice[SOURCE_KINDS];
     struct dotenv dotenv;
     char dotenv_digest[SHA256_HEX]; /* of its text; "": there is none */

@@ -12,7 +12,7 @@ struct ydoc;
 
 #define AGENT_PYTHON "python" /* the one that is asked where no pipeline is named */
 
-/* p owns its strings: prompts_release(), also after a failure. agent: letters, digits, dashes, underscores. */
+/* p owns its strings: prompts_release(), also after a failure. agent: the name of its file. */
 int prompts_load(struct prompts *p, const char *agent, struct error *err);
 
 #define PIPELINE_MAX 8

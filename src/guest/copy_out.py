@@ -4,6 +4,8 @@
 # make us send a file that only we can open.
 
 COUNT_MOST, LOST_NAMED = 100, 10              # files per cell; how many of those not sent are named
+# What a form of the cell's value is called that is no PNG; everything else that the worker sends is.
+FORMS = {b'=svg': b'figure-%d.svg', b'=html': b'value-%d.html'}
 IMAGES = (b'.png', b'.jpg', b'.jpeg', b'.svg', b'.pdf', b'.webp', b'.gif')
 
 
@@ -35,13 +37,15 @@ def files(self, before):
     file_most, cell_most = self.file_most, self.cell_most
     device = posix.fstat(self.root).st_dev
     fresh_images = sum(1 for p in changed if p.lower().endswith(IMAGES))
-    figures, self.figures = self.figures, []
+    figures, self.figures = self.figures, {}
+    drawn = sum(1 for form in figures.values() if form not in FORMS)
     try:
-        if fresh_images < len(figures):         # otherwise the code has saved its figures itself
-            for fd in figures:
-                st = posix.fstat(fd)
-                self.figure_count += 1
-                name = b'figure-%d.png' % self.figure_count
+        for fd, form in figures.items():
+            # as many new images as figures: the code has saved them itself
+            if form in FORMS or fresh_images < drawn:
+                st, name = posix.fstat(fd), FORMS.get(form, b'figure-%d.png')
+                self.named[name] = self.named.get(name, 0) + 1
+                name %= self.named[name]
                 if st.st_mode & 0o170000 != 0o100000 or st.st_size < 1:
                     notes.append('%s: not a regular file' % shown(name))
                     continue
@@ -53,7 +57,7 @@ def files(self, before):
                 except OSError as e:            # a descriptor sent by the code that is not open for reading
                     notes.append('%s: %s' % (shown(name), e.strerror))
                     continue
-                yield from send_file(self, fd, name, st.st_size, tlv(b'g', b'1'))
+                yield from send_file(self, fd, name, st.st_size, tlv(b'g', form))
                 total += st.st_size
     finally:
         for fd in figures:

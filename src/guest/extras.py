@@ -38,25 +38,51 @@ def run_awaitable(worker, coroutine):
 PIECE = 4000                    # an interrupt is handled between two pieces, never within one
 
 
+def send_figure(worker, form, data):
+    """form: how the file is to end; '=' before it: a form of the cell's value."""
+    worker.say(RECORD_FIGURE, form)
+    for at in range(0, len(data), PIECE):
+        worker.say(RECORD_FIGURE_DATA, data[at:at + PIECE])
+    worker.say(RECORD_FIGURE_END, b'')
+
+
+def draw_figure(worker, figure):
+    if figure.axes or figure.texts or figure.images:
+        out = _io.BytesIO()
+        figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
+        send_figure(worker, b'png', out.getvalue())
+
+
 def save_figures(worker):
-    """Send the figures that are still open as PNG, one piece at a time, and close them."""
+    """Send the figures that are still open, and close them."""
     plt = worker.modules['matplotlib.pyplot']
     numbers = plt.get_fignums()
     for i, number in enumerate(numbers):
         figure = plt.figure(number)
         try:
-            if i < 20 and (figure.axes or figure.texts or figure.images):
-                out = _io.BytesIO()
-                figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
-                png = out.getvalue()
-                worker.say(RECORD_FIGURE, b'')
-                for at in range(0, len(png), PIECE):
-                    worker.say(RECORD_FIGURE_DATA, png[at:at + PIECE])
-                worker.say(RECORD_FIGURE_END, b'')
+            if i < 20:
+                draw_figure(worker, figure)
         finally:
             plt.close(figure)
     if len(numbers) > 20:
         print('[only the first 20 of %d open figures are kept]' % len(numbers), file=worker.stderr)
+
+
+RICH = ('_repr_html_', '_repr_png_', '_repr_svg_', '_repr_mimebundle_')     # as Jupyter calls them
+
+
+def keep_forms(worker, value):
+    """A value may have other forms than its text: asked of its class, which most classes deny at once."""
+    kind = type(value)
+    try:
+        rich = [True for name in RICH if hasattr(kind, name)]
+        figure = getattr(worker.modules.get('matplotlib.figure'), 'Figure', None)
+        free = figure is not None and isinstance(value, figure)
+    except Exception:
+        return
+    if rich or free:
+        need('rich')
+        (send_free_figure if free else send_forms)(worker, value)   # noqa: from rich.py
 
 
 def buffer_output(worker):

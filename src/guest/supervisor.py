@@ -14,6 +14,7 @@ PAUSE = 0.001                   # seconds after a cell without another one; then
 INTERVAL = 0.05                 # seconds between snapshots while cells follow each other without a pause
 BRISK_MS = 1                    # so long a cell's output waits for its result, to leave with it
 STILL_NS = 100000000            # the folder's times may lag behind the clock by no more than this
+FIGURES_MOST = 30               # of a cell, and forms of its value
 QUEUE_HIGH = 1 << 18            # bytes; with more than this unsent, the code's output waits in its pipes
 NONE = bytes(16)
 PUT_NAME = b'.sandpiper-put-'                # name of an incoming file, before its nonce
@@ -40,8 +41,8 @@ class Supervisor:
         self.waiting = False                    # the worker has not answered it yet
         self.interrupted = False
         self.began = 0.0
-        self.figures, self.figure_count = [], 0     # our memory files
-        self.figure = -1                        # the one being received
+        self.figures, self.named = {}, {}       # our memory files, each with its form; names given so far
+        self.figure, self.form = -1, b''        # the one being received
         # generator of frames: files going out; what the last frame then says
         self.sending, self.ending = None, b''
         self.put = self.helper = None           # see requests.py
@@ -268,8 +269,8 @@ class Supervisor:
         be copied out is measured but not kept."""
         if kind == RECORD_FIGURE:
             self.erase()
-            if len(self.figures) < 20 and self.task == TO_GUEST_RUN:
-                self.figure = figure_file()
+            if len(self.figures) < FIGURES_MOST and self.task == TO_GUEST_RUN:
+                self.figure, self.form = figure_file(), body
         elif self.figure < 0:
             return
         elif kind == RECORD_FIGURE_DATA:
@@ -282,7 +283,7 @@ class Supervisor:
             except OSError:
                 self.erase()
         elif kind == RECORD_FIGURE_END:
-            self.figures.append(self.figure)
+            self.figures[self.figure] = self.form
             self.figure = -1
 
     def erase(self):
@@ -386,7 +387,7 @@ class Supervisor:
         for fd in self.figures:
             posix.close(fd)
         self.erase()
-        self.sending, self.figures, now = None, [], time.monotonic()
+        self.sending, self.figures, now = None, {}, time.monotonic()
         spent = int((now - self.began) * 1e6)
         if self.taken:
             ending += tlv(b'o', b'%d' % self.taken)

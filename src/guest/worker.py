@@ -342,6 +342,7 @@ def display(value):
     else:
         need('extras')
         text = big_repr(value)                  # noqa: from extras.py
+        keep_forms(WORKER, value)               # noqa: from extras.py
     data = text.encode('utf-8', 'backslashreplace')
     if len(data) > VALUE_MOST:
         data = data[:VALUE_MOST].decode('utf-8', 'ignore').encode() + b' ... [%d bytes in all]' % len(data)

@@ -10,7 +10,8 @@
 #include "agent/tools.h"
 #include "base/mem.h"
 #include "llm/llm.h"
-#include "main/command.h"
+#include "main/ask_parts.h"
+#include "term/term.h"
 
 int agents_load(struct agents *g, const struct config *c, struct error *err)
 {
@@ -33,49 +34,81 @@ const struct prompts *agents_last(const struct agents *g)
     return &g->pipeline.v[g->pipeline.n - 1];
 }
 
-static int open_folders(struct agents *g, const struct agents_rooms *r, struct error *err)
+/* What the definition names goes before the session's model. */
+static void model_of(struct ask *a, const struct prompts *agent, struct llm_options *o)
 {
-    bool terminal = isatty(0) && isatty(2);
+    ask_model_options(a, agent->model ? agent->model : a->model, o);
+    if (agent->reasoning_effort)
+        o->reasoning_effort = agent->reasoning_effort;
+}
 
-    g->host = host_files_new(terminal ? r->ask : NULL, r->agent.event_ctx);
-    for (size_t i = 0; i < r->config->allow_folders.n; i++)
-        if (host_files_allow(g->host, r->config->allow_folders.v[i], err) < 0)
+/* In the middle of a question. */
+static enum host_answer ask_about(void *ctx, const char *folder)
+{
+    static const enum host_answer answers[] = {[CONFIRM_NOBODY] = HOST_NOBODY,
+                                               [CONFIRM_INTERRUPTED] = HOST_INTERRUPTED,
+                                               [CONFIRM_NO] = HOST_DENIED,
+                                               [CONFIRM_YES] = HOST_ALLOWED};
+    struct ask *a = ctx;
+    autofree char *line = xasprintf("An agent wants to look at files in %s.", folder);
+
+    ask_notice(a, NOTICE_WARNING, line);
+    if (a->term)
+        term_lend_keys(a->term, true);
+    enum confirm answer = confirm("Allow it? [y/N] ", a->loop);
+    if (a->term)
+        term_lend_keys(a->term, false);
+    return answers[answer];
+}
+
+static int open_folders(struct ask *a, struct error *err)
+{
+    const struct argv *named = &a->c->allow_folders;
+
+    a->agents.host = host_files_new(isatty(0) && isatty(2) ? ask_about : NULL, a);
+    for (size_t i = 0; i < named->n; i++)
+        if (host_files_allow(a->agents.host, named->v[i], err) < 0)
             return error_wrap(err, "--allow-folder");
     return 0;
 }
 
-struct agent *agents_open(struct agents *g, const struct agents_rooms *r, struct error *err)
+/* The agent of this definition, which is asked after before. */
+static struct agent *open_one(struct ask *a, const struct prompts *p, const struct agents_work *w,
+                              struct agent *before, struct error *err)
 {
-    struct agent *before = NULL;
+    struct agents_one *one = &a->agents.v[a->agents.n++];
+    struct agent_options o = *w->options;
+    struct agent_rooms rooms = *w->rooms;
+    struct llm_session s = *w->session;
+    struct llm_options lo;
 
-    if (g->pipeline.n > 1 && open_folders(g, r, err) < 0)
+    conversation_init(&one->conversation);
+    o.prompts = p;
+    o.system = NULL; /* the user's instructions are for the one that answers */
+    o.verify = false;
+    s.agent = p->role;
+    model_of(a, p, &lo);
+    if (!(one->llm = llm_new(&lo, &s, rooms.loop, err)))
         return NULL;
-    for (size_t i = 0; i + 1 < g->pipeline.n; i++) {
-        struct agents_one *one = &g->v[g->n];
-        struct agent_options o = *r->options;
-        struct agent_rooms rooms = r->agent;
-        struct llm_session ls = *r->session;
-        struct llm_options lo;
+    rooms.llm = one->llm;
+    rooms.conversation = &one->conversation;
+    rooms.fresh = NULL;
+    rooms.host = a->agents.host;
+    rooms.before = before;
+    return one->agent = agent_new(&o, &rooms);
+}
 
-        conversation_init(&one->conversation);
-        g->n++;
-        o.prompts = &g->pipeline.v[i];
-        o.system = NULL; /* the user's instructions are for the one that answers */
-        o.verify = false;
-        r->model(r->agent.event_ctx, o.prompts, &lo);
-        ls.agent = o.prompts->role;
-        if (!(one->llm = llm_new(&lo, &ls, rooms.loop, err)))
+struct agent *agents_open(struct ask *a, const struct agents_work *w, struct error *err)
+{
+    const struct pipeline *p = &a->agents.pipeline;
+    struct agent_rooms last = *w->rooms;
+
+    if (p->n > 1 && open_folders(a, err) < 0)
+        return NULL;
+    for (size_t i = 0; i + 1 < p->n; i++)
+        if (!(last.before = open_one(a, &p->v[i], w, last.before, err)))
             return NULL;
-        rooms.llm = one->llm;
-        rooms.conversation = &one->conversation;
-        rooms.fresh = NULL;
-        rooms.host = g->host;
-        rooms.before = before;
-        before = one->agent = agent_new(&o, &rooms);
-    }
-    struct agent_rooms last = r->agent;
-    last.before = before;
-    return agent_new(r->options, &last);
+    return agent_new(w->options, &last);
 }
 
 void agents_end(struct agents *g)

@@ -12,43 +12,11 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "llm/llm.h"
-#include "llm/replay.h"
-#include "main/command.h"
+#include "main/ask_parts.h"
 #include "pipe/pipe.h"
 #include "sandbox/sandbox.h"
-#include "show/show.h"
 #include "store/store.h"
 #include "term/term.h"
-
-struct ask {
-    struct config *c;
-    struct loop *loop;
-    struct endpoint endpoint;
-    struct service service; /* points at members of this struct; for model.c and known.c */
-    struct known known;
-    struct argv names;   /* of models, for Tab in the chat */
-    char *model, *found; /* found: one line if the model was found rather than named */
-    struct agents agents;
-    const struct prompts *prompts; /* of the agent that answers */
-    struct session session;
-    struct sandbox *sandbox;
-    struct llm *llm;
-    struct conversation conversation;
-    struct saved saved; /* points at members of this struct */
-    struct agent *agent;
-    bool chat;
-    struct pipe *pipe; /* either this or the chat below */
-    struct term *term;
-    bool begun;              /* the session event was sent: later errors are sent as events too */
-    enum llm_api replay_api; /* the API that the replayed session used */
-    bool replay_blocks;
-    char *place; /* where code runs, as shown to the user; or NULL */
-    struct show_decoder decoder;
-    struct buf *unsent; /* for debug request: receives the body; nothing is sent or shown; or NULL */
-};
-
-static void learn_window(struct ask *a);
 
 /* Every event passes through here. Files whose path the user has seen must stay on disk. */
 static void on_event(void *ctx, const struct event *e)
@@ -68,7 +36,7 @@ static void on_event(void *ctx, const struct event *e)
         term_event(a->term, e);
     /* it has answered, so the model is in memory now */
     if (e->type == EVENT_USAGE && a->known.waits_for_window)
-        learn_window(a);
+        ask_learn_window(a);
 }
 
 /* A copy that the user moved or changed meanwhile is no longer the figure; a link is not followed. */
@@ -81,13 +49,13 @@ static int decode(void *ctx, const char *name, const char *path, const struct pi
     return fd < 0 ? error_errno(err, "%s", path) : sandbox_pixels(a->sandbox, name, fd, ask, out, err);
 }
 
-static const struct show_decoder *decoder_of(struct ask *a)
+const struct show_decoder *ask_decoder(struct ask *a)
 {
     a->decoder = (struct show_decoder){decode, a};
     return strcmp(a->c->figures, "off") == 0 ? NULL : &a->decoder;
 }
 
-static void notice(void *ctx, enum notice_level level, const char *line)
+void ask_notice(void *ctx, enum notice_level level, const char *line)
 {
     struct ask *a = ctx;
     struct event e = {.type = EVENT_NOTICE,
@@ -97,26 +65,9 @@ static void notice(void *ctx, enum notice_level level, const char *line)
     on_event(a, &e);
 }
 
-/* Show once what the service said of its model that the user should know. */
-static void tell_known(struct ask *a)
-{
-    for (size_t i = 0; i < a->known.notices.n; i++)
-        notice(a, NOTICE_WARNING, a->known.notices.v[i]);
-    argv_release(&a->known.notices);
-}
-
-static void learn_window(struct ask *a)
-{
-    int window = known_window(&a->endpoint, llm_model(a->llm), &a->known);
-
-    if (window > 0)
-        llm_set_context(a->llm, window);
-    tell_known(a);
-}
-
 static void on_sandbox_notice(void *ctx, bool detail, const char *line)
 {
-    notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
+    ask_notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
 }
 
 static void on_sandbox_phase(void *ctx, enum phase phase)
@@ -146,87 +97,9 @@ static void on_sandbox_up(void *ctx, const struct sandbox *s)
         return;
     bool told = a->place && strcmp(a->place, place) == 0;
     autofree char *line = xasprintf("Code runs in %s, Python %s", place, python);
-    notice(a, a->term && !told ? NOTICE_INFO : NOTICE_DETAIL, line);
+    ask_notice(a, a->term && !told ? NOTICE_INFO : NOTICE_DETAIL, line);
     free(a->place);
     a->place = steal(&place);
-}
-
-/* The user's word goes before the agent's definition. */
-static const char *effort_of(const struct ask *a)
-{
-    return a->c->reasoning_effort ? a->c->reasoning_effort : a->prompts->reasoning_effort;
-}
-
-/* All options for one model at our endpoint, for the chat or the command line. */
-static void model_options(struct ask *a, const char *model, struct llm_options *o)
-{
-    setup_llm(a->c, &a->endpoint, model, o);
-    known_apply(&a->service, o, &a->known);
-    o->reasoning_effort = effort_of(a);
-    o->chat = a->chat;
-}
-
-static bool model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
-{
-    struct ask *a = ctx;
-    const char *name = model_after(&a->service, model, advice, LLM_ADVICE);
-
-    char near[LLM_ADVICE - 50];
-
-    if (name)
-        model_options(a, name, next);
-    else if (!*advice && known_nearest(&a->service, model, near, sizeof near))
-        snprintf(advice, LLM_ADVICE, "Did you mean: %s %s", a->chat ? "/model" : "-m", near);
-    return name != NULL;
-}
-
-/* "/model NAME" in the chat. */
-static int change_model(void *ctx, const char *name, const char **now, struct error *err)
-{
-    struct ask *a = ctx;
-    struct llm_options o;
-
-    if (!name) {
-        *now = llm_model(a->llm);
-        return 0;
-    }
-    size_t len = strlen(name);
-
-    while (len && name[len - 1] == ' ') /* Tab leaves a blank behind */
-        len--;
-    autofree char *trimmed = xmemdup0(name, len);
-    a->endpoint.models = NULL; /* the user has named one, so there is no fallback */
-    model_options(a, trimmed, &o);
-    if (llm_reconfigure(a->llm, &o, err) < 0)
-        return -1;
-    *now = llm_model(a->llm);
-    tell_known(a);
-    int listed = known_listed(&a->endpoint, *now);
-    return listed < 0 ? TERM_MODEL_UNCHECKED : listed ? TERM_MODEL_LISTED : TERM_MODEL_UNLISTED;
-}
-
-/* "/timeout TIME" in the chat. */
-static int cell_time(void *ctx, const char *text, int64_t *ms, struct error *err)
-{
-    struct ask *a = ctx;
-    const struct setting s = {option_by_flag("timeout", 7), text, "/timeout", {SOURCE_FLAG, 0, "/timeout"}};
-
-    if (text && config_set(a->c, &s, err) < 0)
-        return -1;
-    *ms = a->c->timeout;
-    sandbox_set_cell_time(a->sandbox, (int)*ms);
-    agent_set_cell_time(a->agent, *ms);
-    return 0;
-}
-
-/* Tab after "/model ". The user is waiting for it, so if no list is cached the service is asked. */
-static const char *const *model_names(void *ctx)
-{
-    struct ask *a = ctx;
-
-    argv_release(&a->names);
-    known_names(&a->endpoint, &a->names);
-    return a->names.n ? (const char *const *)a->names.v : NULL;
 }
 
 static const char *question_of(const struct config *c)
@@ -234,7 +107,7 @@ static const char *question_of(const struct config *c)
     return c->prompt ? c->prompt : c->operand_is_stdin ? NULL : c->operand;
 }
 
-static const char *const *files_of(const struct config *c)
+const char *const *ask_files(const struct config *c)
 {
     return c->add.n ? (const char *const *)c->add.v : NULL;
 }
@@ -255,89 +128,18 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
         .prompt_is_stdin = c->operand_is_stdin,
         .stdin_mode = setup_stdin(c),
         .closed = closed,
-        .files = files_of(c),
+        .files = ask_files(c),
         .data_size = c->data_size,
-        .decoder = decoder_of(a),
+        .decoder = ask_decoder(a),
     };
 
     a->pipe = pipe_new(&o, a->loop);
     return pipe_prepare(a->pipe, err);
 }
 
-static int open_term(struct ask *a, struct error *err)
-{
-    const struct config *c = a->c;
-    autofree char *history = xdg_path(XDG_STATE, "history");
-    if (history && a->session.dir_lost && access(history, W_OK) < 0)
-        free(steal(&history)); /* the error was already shown */
-    a->place = sandbox_place(a->sandbox);
-    autofree char *greeting = xasprintf(
-        "sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
-        endpoint_title(&a->endpoint), a->place ? "Code runs in " : "", a->place ? a->place : "",
-        a->place ? ".\n" : "");
-    struct term_options o = {
-        .quiet = c->quiet,
-        .verbose = c->verbose,
-        .reasoning = c->show_reasoning && !c->quiet,
-        .usage = c->usage && !c->quiet,
-        .color = c->color,
-        .render = c->render,
-        .history_path = history,
-        .greeting = greeting,
-        .files = files_of(c),
-        .system = c->system,
-        .model = change_model,
-        .models = model_names,
-        .decoder = decoder_of(a),
-        .cell_time = cell_time,
-        .sandbox = a->sandbox,
-        .sandbox_name = c->sandbox_name,
-        .ctx = a,
-    };
-
-    saved_chat(&a->saved, &o.sessions);
-    a->term = term_new(&o, a->loop, err);
-    return a->term ? 0 : -1;
-}
-
-static int choose_model(struct ask *a, struct error *err)
-{
-    if (agents_load(&a->agents, a->c, err) < 0)
-        return -1;
-    a->prompts = agents_last(&a->agents);
-    if (a->c->replay) { /* needs no endpoint and no key: the recording names the model */
-        a->endpoint.provider = "replay";
-        a->endpoint.base_url = xstrdup("http://replay.invalid/v1");
-        return replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
-    }
-    if (endpoint_choose(a->c, &a->endpoint, err) < 0)
-        return -1;
-    if (!a->unsent && endpoint_check_key(&a->endpoint, err) < 0)
-        return -1;
-    if (a->prompts->model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
-        /* The agent's definition applies if the user has named no model. */
-        a->endpoint.model = a->prompts->model, a->endpoint.models = NULL;
-    return model_settle(&a->service, &a->model, &a->found, err);
-}
-
 static void on_unsent(void *ctx, const char *body)
 {
     buf_addstr(ctx, body);
-}
-
-/* Skip a default model that was found to be gone earlier today. */
-static void skip_gone(struct ask *a, struct llm_options *o, const char *kept)
-{
-    char advice[LLM_ADVICE];
-
-    while (a->endpoint.models && llm_is_gone(o, kept)) {
-        const char *name = model_after(&a->service, a->model, advice, sizeof advice);
-        if (!name)
-            return;
-        free(a->model);
-        a->model = xstrdup(name);
-        model_options(a, a->model, o);
-    }
 }
 
 /* In a pipe output is the same wherever the program runs. */
@@ -364,36 +166,6 @@ static struct sandbox *fresh_sandbox(void *ctx)
     return sandbox_new(&so, a->loop);
 }
 
-/* An agent before the last: what its definition names goes before the session's model. */
-static void model_of_agent(void *ctx, const struct prompts *agent, struct llm_options *o)
-{
-    struct ask *a = ctx;
-
-    model_options(a, agent->model ? agent->model : a->model, o);
-    if (agent->reasoning_effort)
-        o->reasoning_effort = agent->reasoning_effort;
-}
-
-/* An agent wants to look at a folder, in the middle of a question. */
-static enum host_answer ask_about_files(void *ctx, const char *folder)
-{
-    static const enum host_answer answers[] = {[CONFIRM_NOBODY] = HOST_NOBODY,
-                                               [CONFIRM_INTERRUPTED] = HOST_INTERRUPTED,
-                                               [CONFIRM_NO] = HOST_DENIED,
-                                               [CONFIRM_YES] = HOST_ALLOWED};
-    struct ask *a = ctx;
-
-    autofree char *line = xasprintf("An agent wants to look at files in %s.", folder);
-
-    notice(a, NOTICE_WARNING, line);
-    if (a->term)
-        term_lend_keys(a->term, true);
-    enum confirm answer = confirm("Allow it? [y/N] ", a->loop);
-    if (a->term)
-        term_lend_keys(a->term, false);
-    return answers[answer];
-}
-
 static int open_rooms(struct ask *a, struct error *err)
 {
     struct sandbox_options so;
@@ -413,17 +185,17 @@ static int open_rooms(struct ask *a, struct error *err)
     a->sandbox = sandbox_new(&so, a->loop);
     if (sandbox_claim(a->sandbox, err) < 0)
         return -1;
-    model_options(a, a->model, &lo);
+    ask_model_options(a, a->model, &lo);
     setup_llm_session(a->c, &ls);
     ls.kept = a->c->replay ? NULL : kept; /* a replay must not change with what was learnt since */
-    skip_gone(a, &lo, ls.kept);
+    ask_skip_gone(a, &lo, ls.kept);
     if (loop_cancelled(a->loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     ls.agent = a->agents.pipeline.n > 1 ? a->prompts->role : NULL;
     ls.trace = a->c->trace;
     ls.record = a->c->record;
     ls.replay = a->c->replay;
-    ls.gone = model_gone;
+    ls.gone = ask_model_gone;
     ls.gone_ctx = a;
     if (a->c->replay) {
         lo.api = a->replay_api;
@@ -439,15 +211,10 @@ static int open_rooms(struct ask *a, struct error *err)
     ao.data_size = sandbox_options(a->sandbox)->run.data_size;
     ao.prompts = a->prompts;
     ao.chat = a->chat;
-    const struct agents_rooms rooms = {
-        .config = a->c,
-        .options = &ao,
-        .session = &ls,
-        .agent = {a->llm, a->sandbox, &a->conversation, a->loop, on_event, a, fresh_sandbox, NULL, NULL},
-        .ask = ask_about_files,
-        .model = model_of_agent,
-    };
-    a->agent = agents_open(&a->agents, &rooms, err);
+    const struct agent_rooms rooms = {
+        a->llm, a->sandbox, &a->conversation, a->loop, on_event, a, fresh_sandbox, NULL, NULL};
+    const struct agents_work work = {&ao, &ls, &rooms};
+    a->agent = agents_open(a, &work, err);
     return a->agent ? 0 : -1;
 }
 
@@ -466,16 +233,16 @@ static void begin(struct ask *a)
     if (a->c->quiet && !a->c->json) /* a quiet stderr has no room for notices, except this one */
         print_notices(a->c);
     for (size_t i = 0; i < a->c->notices.n; i++)
-        notice(a, NOTICE_WARNING, a->c->notices.v[i]);
+        ask_notice(a, NOTICE_WARNING, a->c->notices.v[i]);
     if (a->session.dir_lost)
-        notice(a, NOTICE_WARNING, a->session.dir_lost);
+        ask_notice(a, NOTICE_WARNING, a->session.dir_lost);
     if (a->c->said)
-        notice(a, NOTICE_WARNING, a->c->said);
+        ask_notice(a, NOTICE_WARNING, a->c->said);
     if (a->found)
-        notice(a, NOTICE_INFO, a->found);
-    tell_known(a);
+        ask_notice(a, NOTICE_INFO, a->found);
+    ask_tell_known(a);
     if (a->endpoint.unbound)
-        notice(a, NOTICE_DETAIL, a->endpoint.unbound);
+        ask_notice(a, NOTICE_DETAIL, a->endpoint.unbound);
 }
 
 static void end(struct ask *a, int status)
@@ -490,7 +257,7 @@ static void end(struct ask *a, int status)
     a->sandbox = NULL;
     autofree char *lost = session_cache_lost(&a->session);
     if (lost)
-        notice(a, NOTICE_WARNING, lost);
+        ask_notice(a, NOTICE_WARNING, lost);
     on_event(a, &e);
 }
 
@@ -509,10 +276,10 @@ static int ask(struct ask *a, int closed, struct error *err)
         return -1;
     if (!a->chat && open_pipe(a, closed, err) < 0)
         return -1;
-    if (choose_model(a, err) < 0
+    if (ask_choose_model(a, err) < 0
         || (a->unsent ? session_open(&a->session, a->c, NULL, err) : saved_open(&a->saved, err)) < 0)
         return -1;
-    if (open_rooms(a, err) < 0 || (a->chat && open_term(a, err) < 0))
+    if (open_rooms(a, err) < 0 || (a->chat && ask_open_chat(a, err) < 0))
         return -1;
     begin(a);
     if (!a->unsent && saved_continue(&a->saved, a->sandbox, a->agent, a->chat, err) < 0)
@@ -554,7 +321,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
     a.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
     conversation_init(&a.conversation);
     a.loop = loop_new();
-    a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, notice, &a, NULL, NULL, false};
+    a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, ask_notice, &a, NULL, NULL, false};
     a.service = (struct service){c, &a.endpoint, a.loop, a.chat};
     c->ask = ask_about_folder;
     c->ask_ctx = a.loop;

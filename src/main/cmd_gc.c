@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/draft.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "main/command.h"
@@ -18,6 +19,7 @@ int cmd_gc(struct config *c, int closed)
     (void)closed;
     print_notices(c);
     sandbox_gc(loop, &swept);
+    unsigned drafts = draft_sweep();
     loop_free(loop);
     if (swept.sandboxes > 0)
         snprintf(line, sizeof line, "removed %u sandbox%s left behind by killed programs\n", swept.sandboxes,
@@ -28,6 +30,9 @@ int cmd_gc(struct config *c, int closed)
     else if (swept.groups > 0)
         snprintf(line, sizeof line, "removed %u control group%s left behind by killed programs\n",
                  swept.groups, swept.groups == 1 ? "" : "s");
+    else if (drafts > 0)
+        snprintf(line, sizeof line, "removed %u text%s that a killed program was editing\n", drafts,
+                 drafts == 1 ? "" : "s");
     else
         snprintf(line, sizeof line, "nothing to remove\n");
     if (swept.failed > 0) {

@@ -6,16 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/agent.h"
-#include "agent/host_files.h"
 #include "base/error.h"
-#include "chat/conversation.h"
 #include "chat/event.h"
 #include "config/config.h"
 #include "config/endpoint.h"
-#include "config/prompt_file.h"
 #include "pipe/pipe.h"
 
+struct agent_options;
 struct buf;
 struct llm_model;
 struct llm_models_query;
@@ -147,33 +144,6 @@ char *session_cache_lost(const struct session *s);
 /* The user was told of something in the folder: keep it, whatever happens to us. */
 void session_keep(struct session *s);
 void session_close(struct session *s); /* removes the folder unless it is kept */
-
-/* agents.c: the agents of --agents, or the only one. */
-struct agents {
-    struct pipeline pipeline;
-    struct host_files *host;
-    struct agents_one { /* those before the last */
-        struct conversation conversation;
-        struct llm *llm;
-        struct agent *agent;
-    } v[PIPELINE_MAX];
-    size_t n;
-};
-/* What all of them work with. */
-struct agents_rooms {
-    const struct config *config;
-    const struct agent_options *options; /* of the last */
-    const struct llm_session *session;   /* of the others */
-    struct agent_rooms agent;            /* of the last; event_ctx is the ctx of the functions */
-    enum host_answer (*ask)(void *ctx, const char *folder);
-    void (*model)(void *ctx, const struct prompts *agent, struct llm_options *o);
-};
-int agents_load(struct agents *g, const struct config *c, struct error *err);
-const struct prompts *agents_last(const struct agents *g);
-/* The one that answers, which the caller frees before agents_end(). NULL with err. */
-struct agent *agents_open(struct agents *g, const struct agents_rooms *r, struct error *err);
-void agents_end(struct agents *g); /* free the agents; their sandbox may go now */
-void agents_release(struct agents *g);
 
 /* saved.c: a question or a chat and the store of sessions. The members up to ctx are borrowed. */
 struct agent;

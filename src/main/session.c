@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/draft.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/place.h"
@@ -174,6 +175,7 @@ void session_close(struct session *s)
         owner_erase(s->dir);
     if (sessions)
         sweep(sessions);
+    draft_sweep();
     free(s->dir);
     free(s->dir_lost);
     free(s->out_dir);

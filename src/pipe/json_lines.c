@@ -9,13 +9,16 @@
  *   sandbox       engine, image (null: it has none), runtime (null: the engine's own), python, name (null:
  *                 none); when it is up, and again when it was replaced
  *   text          reply (number in the question), text (a piece)
- *   tool_call     id, tool, cell (number in the session; 0: it will not run, or is no code), code (access_file:
- *                 the path)
+ *   tool_call     id, tool, cell (number in the session; 0: it will not run, or is no code), code (of
+ *                 access_file: the path)
  *   tool_output   cell, stream ("stdout", "stderr"), text (a piece; at most 16 MiB a cell)
  *   tool_result   id, cell, status ("ok", "exception", "exit", "timeout", "interrupted", "memory", "died",
- *                 "not_run"), value, error, state_lost, state_restored, seconds, output_bytes (all of it),
- *                 output_path, model_text (what the model is told)
- *   file          cell, name (in the sandbox), path (here), bytes
+ *                 "not_run"), value, data (the value as a MIME bundle: an object of "text/plain" and what
+ *                 other forms it has, "image/png" in base64, "text/html", "image/svg+xml"; null: no value),
+ *                 error, state_lost, state_restored, seconds, output_bytes (all of it), output_path,
+ *                 model_text (what the model is told)
+ *   file          cell, name (in the sandbox), path (here), bytes, data (of a figure: such a bundle with
+ *                 "image/png"; else null)
  *   notice        level ("info", "warning", "error", "detail"), text
  *   usage         input_tokens, cached_tokens, output_tokens, reasoning_tokens (null: unknown), estimated,
  *                 cost (dollars; null: unknown), seconds: of one request
@@ -39,8 +42,10 @@
 #include "base/mem.h"
 #include "base/out.h"
 #include "base/utf8.h"
+#include "chat/bundle.h"
 
 #define OUTPUT_MAX (16 * 1024 * 1024)
+#define FORM_MAX   ((size_t)4 << 20) /* bytes of one form in a bundle: a larger one is only a file */
 
 struct json_lines {
     int fd;
@@ -219,6 +224,20 @@ static const char *cell_status_name(enum cell_status s)
     return names[s];
 }
 
+static struct json *value_bundle(const struct cell_result *r)
+{
+    struct json *bundle;
+
+    if (!r->value)
+        return json_null();
+    bundle = json_object();
+    json_set_str(bundle, "text/plain", r->value);
+    for (size_t i = 0; i < r->n_files; i++)
+        if (bundle_of_value(r->files[i].kind))
+            bundle_add(bundle, r->files[i].kind, r->files[i].path, FORM_MAX);
+    return bundle;
+}
+
 static int write_result(struct json_lines *j, const struct event *e)
 {
     const struct cell_result *r = e->result.r;
@@ -234,6 +253,7 @@ static int write_result(struct json_lines *j, const struct event *e)
     json_set_int(o, "cell", e->result.cell);
     json_set_str(o, "status", cell_status_name(r->status));
     json_set_str(o, "value", r->value);
+    json_set(o, "data", value_bundle(r));
     json_set_str(o, "error", error);
     json_set_bool(o, "state_lost", r->state_lost);
     json_set_bool(o, "state_restored", r->state_restored);
@@ -244,6 +264,16 @@ static int write_result(struct json_lines *j, const struct event *e)
     return line_write(j, o);
 }
 
+static struct json *figure_bundle(const struct event *e)
+{
+    struct json *bundle = json_object();
+
+    if (bundle_add(bundle, e->file.kind, e->file.path, FORM_MAX))
+        return bundle;
+    json_free(bundle);
+    return json_null();
+}
+
 static int write_file(struct json_lines *j, const struct event *e)
 {
     struct json *o = line_new("file", e);
@@ -252,6 +282,7 @@ static int write_file(struct json_lines *j, const struct event *e)
     json_set_str(o, "name", e->file.name);
     json_set_str(o, "path", e->file.path);
     json_set_int(o, "bytes", (int64_t)e->file.size);
+    json_set(o, "data", e->file.kind == FILE_FIGURE ? figure_bundle(e) : json_null());
     return line_write(j, o);
 }
 

@@ -121,10 +121,24 @@ static void begin_delivery(struct cell *c, uint64_t size)
 {
     autofree char *safe = file_safe_name(c->file_name), *figure = NULL;
 
-    if (c->figure)
+    if (c->kind != FILE_MADE)
         figure = xasprintf("\n%u", ++c->figures); /* no file can be called this: names are one line */
     delivery_begin(&c->delivery, figure ? figure : c->file_name, safe, size);
     c->delivering = true;
+}
+
+/* Whatever else it is called, it is a figure: only the name of its file comes of that. */
+static enum file_kind kind_of(const struct tagged *t)
+{
+    static const struct {
+        const char *form;
+        enum file_kind kind;
+    } forms[] = {{"=png", FILE_VALUE_PNG}, {"=html", FILE_VALUE_HTML}, {"=svg", FILE_VALUE_SVG}};
+
+    for (size_t i = 0; i < countof(forms); i++)
+        if (t->len == strlen(forms[i].form) && memcmp(t->data, forms[i].form, t->len) == 0)
+            return forms[i].kind;
+    return FILE_FIGURE;
 }
 
 static const char *on_file(struct cell *c, const struct frame *f)
@@ -139,14 +153,14 @@ static const char *on_file(struct cell *c, const struct frame *f)
     if (c->delivering)
         return "it began a file inside a file";
     free(steal(&c->file_name));
-    c->figure = false;
+    c->kind = FILE_MADE;
     while ((rc = tagged_next(&p, &left, &t)) > 0) {
         if (t.tag == 'n')
             tagged_take(&c->file_name, &t, NAME_MAX_);
         else if (t.tag == 's')
             size = tagged_int(&t);
         else if (t.tag == 'g')
-            c->figure = true;
+            c->kind = kind_of(&t);
     }
     if (rc < 0 || !c->file_name || size < 0)
         return "it sent a malformed file";
@@ -217,7 +231,7 @@ static const char *on_file_end(struct cell *c)
     } else {
         r->files = xreallocarray(r->files, r->n_files + 1, sizeof *r->files);
         r->files[r->n_files++] = (struct cell_file){
-            .name = steal(&c->file_name), .path = path, .size = c->delivery.got, .figure = c->figure};
+            .name = steal(&c->file_name), .path = path, .size = c->delivery.got, .kind = c->kind};
         warn_of_quota(c->sandbox);
     }
     delivery_release(&c->delivery);

@@ -17,8 +17,9 @@ struct cell {
     int64_t blocked_ms;       /* time spent in the listener, which does not count against the cell's limit */
     enum cell_status claimed; /* what the worker reports; not trusted */
     struct delivery delivery;
-    bool delivering, figure;
-    unsigned figures; /* number of figures so far */
+    bool delivering;
+    enum file_kind kind; /* of the file that is coming */
+    unsigned figures;    /* files so far that are not FILE_MADE */
     char *file_name;
     uint64_t file_bytes; /* of all files so far */
     size_t file_count;

@@ -218,7 +218,8 @@ void show_file(struct show *s, const struct event *e)
         .name = (char *)e->file.name, .path = (char *)e->file.path, .size = e->file.size};
     struct error err = {0};
 
-    if (s->o.quiet)
+    /* a table was shown as text, so its file is worth a line only to those who want to know everything */
+    if (s->o.quiet || (e->file.kind == FILE_VALUE_HTML && !s->o.verbose))
         return;
     if (e->file.index == 0)
         s->drawn = 0;

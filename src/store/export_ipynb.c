@@ -5,12 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/file.h"
 #include "json/json.h"
 #include "base/mem.h"
-#include "base/place.h"
-#include "chat/cell_result.h"
+#include "chat/bundle.h"
 #include "store/export.h"
 
 #define FIGURE_MAX ((size_t)16 << 20)
@@ -63,21 +60,17 @@ static struct json *stream(const char *name, const char *text)
 
 static void add_figure(struct json *outputs, const struct item_file *f)
 {
-    struct buf png autorelease(buf_release) = BUF_INIT(FIGURE_MAX),
-                   text autorelease(buf_release) = BUF_INIT(0);
-    struct json *o, *data;
+    struct json *o, *data = json_object();
 
-    if (!f->path || place_read(f->path, FIGURE_MAX, &png, NULL) < 0) {
+    if (!bundle_add(data, f->kind, f->path, FIGURE_MAX)) {
         autofree char *line = xasprintf("figure: %s (no longer there)\n", f->path ? f->path : "");
 
+        json_free(data);
         json_add(outputs, stream("stderr", line));
         return;
     }
-    base64_add(&text, (const unsigned char *)png.data, png.len);
     o = json_object();
-    data = json_object();
     json_set_str(o, "output_type", "display_data");
-    json_set_str(data, "image/png", buf_str(&text));
     json_set(o, "data", data);
     json_set(o, "metadata", json_object());
     json_add(outputs, o);
@@ -113,9 +106,9 @@ static void add_cell(struct state *s, const struct item *i)
     for (size_t k = 0; k < i->n_files; k++) {
         const struct item_file *f = &i->files[k];
 
-        if (f->figure) {
+        if (f->kind == FILE_FIGURE) {
             add_figure(outputs, f);
-        } else {
+        } else if (!bundle_of_value(f->kind)) {
             autofree char *line = xasprintf("file: %s\n", f->path ? f->path : "");
             json_add(outputs, stream("stdout", line));
         }
@@ -126,6 +119,9 @@ static void add_cell(struct state *s, const struct item *i)
         json_set_str(o, "output_type", "execute_result");
         json_set_int(o, "execution_count", s->executed);
         json_set_str(data, "text/plain", i->value);
+        for (size_t k = 0; k < i->n_files; k++)
+            if (bundle_of_value(i->files[k].kind))
+                bundle_add(data, i->files[k].kind, i->files[k].path, FIGURE_MAX);
         json_set(o, "data", data);
         json_set(o, "metadata", json_object());
         json_add(outputs, o);

@@ -43,7 +43,7 @@ static struct json *cell_object(const struct item *i)
         json_set_str(file, "name", i->files[k].name);
         json_set_str(file, "path", i->files[k].path);
         json_set_int(file, "size", i->files[k].size);
-        json_set_bool(file, "figure", i->files[k].figure);
+        json_set_bool(file, "figure", i->files[k].kind == FILE_FIGURE || i->files[k].kind == FILE_VALUE_PNG);
         json_add(files, file);
     }
     json_set(o, "files", files);

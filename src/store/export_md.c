@@ -51,7 +51,9 @@ static void add_cell(struct buf *out, const struct item *i)
     if (trouble)
         fenced(out, "text", trouble);
     for (size_t k = 0; k < i->n_files; k++)
-        buf_addf(out, i->files[k].figure ? "![%s](<%s>)\n\n" : "[%s](<%s>)\n\n",
+        buf_addf(out,
+                 i->files[k].kind == FILE_FIGURE || i->files[k].kind == FILE_VALUE_PNG ? "![%s](<%s>)\n\n"
+                                                                                       : "[%s](<%s>)\n\n",
                  i->files[k].name ? i->files[k].name : "", i->files[k].path ? i->files[k].path : "");
 }
 

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "chat/cell_result.h"
+
 struct buf;
 struct db;
 struct error;
@@ -42,7 +44,7 @@ struct item_output {
 struct item_file {
     char *name, *path;
     int64_t size;
-    bool figure;
+    enum file_kind kind;
 };
 struct item {
     enum item_kind kind;

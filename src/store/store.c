@@ -167,7 +167,7 @@ static void on_result(struct store *s, const struct event *e)
     for (size_t i = 0; i < r->n_files; i++)
         db_run(s->db, "INSERT INTO file(session, cell, name, path, size, figure) VALUES(?,?,?,?,?,?)",
                "iissii", s->n, s->first_cell + e->result.cell, r->files[i].name, r->files[i].path,
-               (int64_t)r->files[i].size, (int64_t)r->files[i].figure);
+               (int64_t)r->files[i].size, (int64_t)r->files[i].kind);
 }
 
 static void on_added(struct store *s, const struct event *e)

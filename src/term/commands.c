@@ -40,7 +40,8 @@ const struct command commands[] = {
     {"/timeout", NULL, "[TIME]", "how long one run of code may take, such as 5m", .run = obey_timeout},
     {"/sandbox", NULL, "", "where code runs, and its limits", .run = obey_sandbox},
     {"/doctor", NULL, "", "check the model and the sandbox engines", .run = obey_doctor,
-     .more = "The same as \"sandpiper doctor\" in a shell; it costs one small request.\n"},
+     .more = "\"sandpiper doctor\" with the options and the model of this chat; it costs one\n"
+             "small request.\n"},
     {"/verbose", NULL, "[on|off]", "show tokens, timings and what the model is told", .run = obey_verbose,
      .words = on_off},
     {"/model", NULL, "[NAME]", "change the model; without NAME: show it", .run = obey_model,

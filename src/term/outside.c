@@ -2,7 +2,6 @@
 #include "term/outside.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/child.h"
+#include "base/draft.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/loop.h"
@@ -39,28 +39,6 @@ static void find_program(const char *const *variables, const char *const *usual,
         if (path)
             argv_push(a, path);
     }
-}
-
-/* A new file with the text, 0600. The caller frees and removes *path. */
-static int put_down(const char *suffix, const struct buf *text, char **path, struct error *err)
-{
-    autofree char *folder = xdg_path(XDG_RUNTIME, NULL);
-
-    *path = NULL;
-    if (!folder)
-        return error_errno(err, "no folder for the file to edit");
-    if (file_mkdirs(folder, 0700, err) < 0)
-        return -1;
-    *path = xasprintf("%s/edit-XXXXXX%s", folder, suffix);
-    autoclose int fd = mkostemps(*path, (int)strlen(suffix), O_CLOEXEC);
-    if (fd < 0) {
-        error_errno(err, "no file to edit in %s", folder);
-        free(steal(path));
-        return -1;
-    }
-    if (fd_write_all(fd, buf_str(text), text->len) < 0 || fd_write_all(fd, "\n", text->len ? 1 : 0) < 0)
-        return error_errno(err, "%s", *path);
-    return 0;
 }
 
 /* It only has to wake the loop. */
@@ -90,10 +68,15 @@ static int wait_for(pid_t pid, struct loop *loop)
     return status;
 }
 
-int outside_run(struct loop *loop, const struct argv *words, struct error *err)
+/* keep: descriptors that it inherits, ended by -1; or NULL. */
+static int lend(struct loop *loop, const struct argv *words, const int *keep, struct error *err)
 {
-    struct child_options o = {
-        .argv = words->v, .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO, .our_group = true};
+    struct child_options o = {.argv = words->v,
+                              .in = STDIN_FILENO,
+                              .out = STDOUT_FILENO,
+                              .err = STDERR_FILENO,
+                              .keep = keep,
+                              .our_group = true};
 
     modes_set(MODES_LENT);
     pid_t pid = child_spawn(&o, err);
@@ -102,15 +85,21 @@ int outside_run(struct loop *loop, const struct argv *words, struct error *err)
     return status;
 }
 
+int outside_run(struct loop *loop, const struct argv *words, struct error *err)
+{
+    return lend(loop, words, NULL, err);
+}
+
 /* Run the words with the file behind them. */
-static int run_on(struct loop *loop, struct argv *words, const char *path, const char *advice,
+static int run_on(struct loop *loop, struct argv *words, const struct draft *d, const char *advice,
                   struct error *err)
 {
+    const int keep[] = {d->hold, -1};
     struct error why = {0};
     char how[64];
 
-    argv_push(words, path);
-    int status = outside_run(loop, words, &why);
+    argv_push(words, d->path);
+    int status = lend(loop, words, keep, &why);
     if (status == 0)
         return 0;
     if (*why.text)
@@ -144,35 +133,29 @@ int outside_edit(struct loop *loop, const char *suffix, struct buf *text, struct
     static const char *const variables[] = {"VISUAL", "EDITOR", NULL};
     static const char *const usual[] = {"editor", "nano", "vi", NULL};
     struct argv words autorelease(argv_release) = ARGV_INIT;
-    autofree char *path = NULL;
+    struct draft d autorelease(draft_remove) = DRAFT_INIT;
+    autofree char *name = xasprintf("text%s", suffix);
     int r;
 
     find_program(variables, usual, &words);
     if (!words.n)
         return error_set(err, ERROR_SYSTEM, ENOENT, "no editor was found\n" ADVICE);
-    r = put_down(suffix, text, &path, err);
+    r = draft_make(&d, name, text, err);
     if (r == 0)
-        r = run_on(loop, &words, path, ADVICE, err);
-    if (r == 0)
-        r = read_back(path, text, err);
-    if (path)
-        unlink(path);
-    return r;
+        r = run_on(loop, &words, &d, ADVICE, err);
+    return r < 0 ? r : read_back(d.path, text, err);
 }
 
 int outside_view(struct loop *loop, const struct buf *text, struct error *err)
 {
     static const char *const variables[] = {"PAGER", NULL}, *const usual[] = {"less", "more", NULL};
     struct argv words autorelease(argv_release) = ARGV_INIT;
-    autofree char *path = NULL;
-    int r = -1;
+    struct draft d autorelease(draft_remove) = DRAFT_INIT;
 
     find_program(variables, usual, &words);
     if (!words.n)
         return error_set(err, ERROR_SYSTEM, ENOENT, "no pager was found");
-    if (put_down(".txt", text, &path, err) == 0)
-        r = run_on(loop, &words, path, "Set PAGER to the program that you read with.", err);
-    if (path)
-        unlink(path);
-    return r;
+    return draft_make(&d, "text.txt", text, err) < 0
+               ? -1
+               : run_on(loop, &words, &d, "Set PAGER to the program that you read with.", err);
 }

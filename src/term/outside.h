@@ -1,6 +1,5 @@
 /* outside.h - another program has the terminal for a while: the user's editor ($VISUAL, $EDITOR) or pager
- * ($PAGER) on a text, in a file of mode 0600 below XDG_RUNTIME_DIR that is removed afterwards. All serve the
- * loop meanwhile.
+ * ($PAGER) on a text, which is a draft (base/draft.h) meanwhile. All serve the loop.
  */
 #ifndef TERM_OUTSIDE_H
 #define TERM_OUTSIDE_H

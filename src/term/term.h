@@ -9,6 +9,7 @@
 #include "chat/event.h"
 
 struct agent;
+struct argv;
 struct buf;
 struct error;
 struct loop;
@@ -49,6 +50,8 @@ struct term_options {
     const char *const *(*models)(void *ctx);
     /* "/timeout TIME": set the time of a cell. text NULL only asks. *ms is the time afterwards. */
     int (*cell_time)(void *ctx, const char *text, int64_t *ms, struct error *err);
+    /* Append the options of "sandpiper doctor" that make it check what this chat uses. */
+    void (*doctor)(void *ctx, struct argv *words);
     void *ctx;
     struct sandbox *sandbox;  /* for /vars and /sandbox; not owned */
     const char *sandbox_name; /* or NULL */

@@ -27,7 +27,7 @@ def validator(kind):
     import jsonschema           # which "make probe" has no need of
     if kind not in _validators:
         assert kind in SCHEMA["$defs"], "the schema has no event %r" % kind
-        _validators[kind] = jsonschema.Draft202012Validator(closed(SCHEMA["$defs"][kind]))
+        _validators[kind] = jsonschema.Draft202012Validator(closed(dict(SCHEMA["$defs"][kind], **{"$defs": SCHEMA["$defs"]})))
     return _validators[kind]
 
 

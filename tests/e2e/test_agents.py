@@ -274,7 +274,7 @@ def test_asked_once_a_folder(sandpiper, serve, answer, said):
         assert said in request.messages[-1]["content"], request.messages[-1]
         return {"answer": {"text": "Well."}}
     serve(sandpiper, [{"answer": access("roads/traffic.csv")}, seen, again, {"answer": {"text": "The answer."}}])
-    p = asked(sandpiper, [(r"An agent wants to look at files in \S+/work/roads\.\r\n.*Allow it\? \[y/N\] ", answer)], "read it")
+    p = asked(sandpiper, [(r"An agent wants to look at files in \S+/roads\.\r\n.*Allow it\? \[y/N\] ", answer)], "read it")
     p.expect("The answer.")
     p.expect(pexpect.EOF)
     p.close()

@@ -223,6 +223,22 @@ def test_models_verbose_doctor(sandpiper, serve):
     leave(p)
 
 
+def test_doctor_checks_what_the_chat_uses(sandpiper, serve):
+    """The URL and the limits of the command line, the key that belongs to them, and the model of now."""
+    server = serve(sandpiper, [], complete=False, lenient=True)
+    url, sandpiper.url = sandpiper.url, None
+    p = start(sandpiper, "--base-url", url, "-m", "first-model", "--memory", "300m", "--sandbox", "bwrap", size=(50, 120),
+              env={"SANDPIPER_SANDBOX": "nosuch-engine", "SANDPIPER_API_KEY": "key-of-the-flag"})
+    ask(p, "/model second-model", "Model set to")
+    p.send("/doctor\r")
+    p.expect("endpoint +ok +[^\r]*%s" % re.escape(url.split("//")[1]))
+    p.expect("second-model")
+    p.expect("\\?2004h> ", timeout=60)
+    leave(p)
+    asked = [(r.body["model"], r.headers.get("authorization")) for r in server.requests]
+    assert asked and set(asked) == {("second-model", "Bearer key-of-the-flag")}, asked
+
+
 def test_a_line_for_a_shell(sandpiper, serve):
     serve(sandpiper, [])
     p = start(sandpiper, size=(30, 160))

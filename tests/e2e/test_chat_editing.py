@@ -246,10 +246,10 @@ def test_ctrl_x_ctrl_e(bare, serve):
     p.send("on\x18\x05")
     p.expect("mode 600\r\n")
     p.expect(" icanon")
-    p.expect("-f (/[^\r]*/sandpiper/edit-[^/]*\\.md)\r\n")
+    p.expect("-f (/[^\r]*/sandpiper/edit-[^/]*/text\\.md)\r\n")
     kept = p.match.group(1)
     p.expect("> one\r\n[^\n]*two\r\n[^\n]*three")
-    assert open(bare.path("work/seen")).read() == "on\n" and not os.path.exists(kept)
+    assert open(bare.path("work/seen")).read() == "on\n" and not os.path.exists(os.path.dirname(kept))
     ask(p, "", "Heard")
     leave(p)
 
@@ -316,6 +316,23 @@ def test_sigterm_ends_the_editor_too(bare, serve):
     p.expect(pexpect.EOF)
     p.close()
     assert p.exitstatus == 143
+
+
+def test_a_killed_program_leaves_no_text(bare, serve):
+    """What it was editing stays while the editor lives, then the next gc removes it, copies of the editor's own too."""
+    serve(bare, [])
+    p = start(bare, env={"EDITOR": editor(bare, "trap '' HUP; cp \"$1\" \"$1~\"; echo \"editing $$ $1\"; exec sleep 100\n")})
+    p.send("secret\x18\x05")
+    p.expect("editing ([0-9]+) (/[^\r]*)\r\n")
+    pid, path = int(p.match.group(1)), p.match.group(2)
+    p.kill(signal.SIGKILL)
+    p.wait()
+    r = bare.run("gc", env={"SANDPIPER_SANDBOX": "bwrap"})
+    assert r.code == 0 and r.out == "nothing to remove\n" and open(path).read() == open(path + "~").read() == "secret\n", r
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    r = bare.run("gc", env={"SANDPIPER_SANDBOX": "bwrap"})
+    assert r.code == 0 and r.out == "removed 1 text that a killed program was editing\n" and not os.path.exists(os.path.dirname(path)), r
 
 
 # ------------------------------------------------------------------------------------------------------------------- history

@@ -83,7 +83,7 @@ static void test_strange_figures(void **state)
     has(r.files_note, "figure-2.png: not a regular file");
     want(WORKER "for i in range(40):\n    w.say(b'F', b'')\n    w.say(b'f', b'x')\n    w.say(b'g', b'')",
          CELL_OK);
-    assert_int_equal(r.n_files, 20);
+    assert_int_equal(r.n_files, 30);
     assert_int_equal(fake.starts, 1);
 }
 
@@ -156,7 +156,7 @@ static void test_figures(void **state)
     }
     want("plt.plot([1, 2])\nplt.figure()\nplt.plot([3])\nplt.show()", CELL_OK);
     assert_int_equal(r.n_files, 2);
-    assert_true(r.files[0].figure);
+    assert_int_equal(r.files[0].kind, FILE_FIGURE);
     assert_string_equal(r.files[0].name, "figure-1.png");
     if (file_read(r.files[0].path, 1 << 20, &text, &err) < 0)
         fail_msg("%s", err.text);
@@ -167,6 +167,39 @@ static void test_figures(void **state)
     assert_int_equal(r.n_files, 1);
     assert_string_equal(r.files[0].name, "mine.png");
     buf_release(&text);
+}
+
+/* What a value can show itself as is kept. What fails at that costs nothing, and code has no say in what a
+ * file is. */
+static void test_forms_of_a_value(void **state)
+{
+    (void)state;
+    want("class A:\n    def _repr_html_(self): return '<b>x</b>'\n"
+         "    def _repr_svg_(self): return 1 / 0\nA()",
+         CELL_OK);
+    assert_int_equal(r.n_files, 1);
+    assert_string_equal(r.files[0].name, "value-1.html");
+    assert_int_equal(r.files[0].kind, FILE_VALUE_HTML);
+    want("class A:\n    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+         "        return {'image/svg+xml': '<svg/>', 'image/png': 'iVBORw0KGgoAAA=='}, {}\nA()",
+         CELL_OK);
+    assert_int_equal(r.n_files, 2);
+    assert_int_equal(r.files[0].kind, FILE_VALUE_PNG);
+    assert_int_equal(r.files[0].size, 10);
+    assert_int_equal(r.files[1].kind, FILE_VALUE_SVG);
+    want("class A:\n    def _repr_html_(self): return 'x' * 2000000\n"
+         "    def _repr_png_(self): return b'no image'\nA()",
+         CELL_OK);
+    assert_int_equal(r.n_files, 0);
+    want("class M(type):\n    def __getattr__(self, name): raise KeyError(name)\n"
+         "class A(metaclass=M): pass\nA()",
+         CELL_OK);
+    assert_int_equal(r.n_files, 0);
+    want("class A:\n    def _repr_html_(self): return '<b>x</b>'\nA();", CELL_OK);
+    assert_int_equal(r.n_files, 0);
+    want(WORKER "w.say(b'F', b'=exe')\nw.say(b'f', b'x')\nw.say(b'g', b'')", CELL_OK);
+    assert_string_equal(r.files[0].name, "figure-2.png");
+    assert_int_equal(r.files[0].kind, FILE_FIGURE);
 }
 
 static void test_profile_and_reset(void **state)
@@ -206,6 +239,7 @@ int main(void)
         T(test_descriptors_are_not_taken),
         T_SLOW(test_many_folders),
         T_SLOW(test_figures),
+        T(test_forms_of_a_value),
         T(test_profile_and_reset),
     };
 

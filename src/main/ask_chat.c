@@ -1,0 +1,107 @@
+/* ask_chat.c - what a chat has beyond a question: the terminal, and what its commands may change. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "agent/agent.h"
+#include "main/ask_parts.h"
+#include "sandbox/sandbox.h"
+#include "term/term.h"
+
+/* "/model NAME" in the chat. */
+static int change_model(void *ctx, const char *name, const char **now, struct error *err)
+{
+    struct ask *a = ctx;
+    struct llm_options o;
+
+    if (!name) {
+        *now = llm_model(a->llm);
+        return 0;
+    }
+    size_t len = strlen(name);
+
+    while (len && name[len - 1] == ' ') /* Tab leaves a blank behind */
+        len--;
+    autofree char *trimmed = xmemdup0(name, len);
+    a->endpoint.models = NULL; /* the user has named one, so there is no fallback */
+    ask_model_options(a, trimmed, &o);
+    if (llm_reconfigure(a->llm, &o, err) < 0)
+        return -1;
+    *now = llm_model(a->llm);
+    ask_tell_known(a);
+    int listed = known_listed(&a->endpoint, *now);
+    return listed < 0 ? TERM_MODEL_UNCHECKED : listed ? TERM_MODEL_LISTED : TERM_MODEL_UNLISTED;
+}
+
+/* Tab after "/model ". The user is waiting for it, so if no list is cached the service is asked. */
+static const char *const *model_names(void *ctx)
+{
+    struct ask *a = ctx;
+
+    argv_release(&a->names);
+    known_names(&a->endpoint, &a->names);
+    return a->names.n ? (const char *const *)a->names.v : NULL;
+}
+
+/* "/timeout TIME" in the chat. */
+static int cell_time(void *ctx, const char *text, int64_t *ms, struct error *err)
+{
+    struct ask *a = ctx;
+    const struct setting s = {option_by_flag("timeout", 7), text, "/timeout", {SOURCE_FLAG, 0, "/timeout"}};
+
+    if (text && config_set(a->c, &s, err) < 0)
+        return -1;
+    *ms = a->c->timeout;
+    sandbox_set_cell_time(a->sandbox, (int)*ms);
+    agent_set_cell_time(a->agent, *ms);
+    return 0;
+}
+
+/* "/doctor" in the chat: what was given on the command line, and the model of now. The key is where it was:
+ * in the environment or in a file. */
+static void doctor_options(void *ctx, struct argv *words)
+{
+    const struct ask *a = ctx;
+
+    for (size_t i = 0; i < a->c->given.n; i++)
+        argv_push(words, a->c->given.v[i]);
+    argv_pushf(words, "--model=%s", llm_model(a->llm));
+}
+
+int ask_open_chat(struct ask *a, struct error *err)
+{
+    const struct config *c = a->c;
+    autofree char *history = xdg_path(XDG_STATE, "history");
+    if (history && a->session.dir_lost && access(history, W_OK) < 0)
+        free(steal(&history)); /* the error was already shown */
+    a->place = sandbox_place(a->sandbox);
+    autofree char *greeting = xasprintf(
+        "sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
+        endpoint_title(&a->endpoint), a->place ? "Code runs in " : "", a->place ? a->place : "",
+        a->place ? ".\n" : "");
+    struct term_options o = {
+        .quiet = c->quiet,
+        .verbose = c->verbose,
+        .reasoning = c->show_reasoning && !c->quiet,
+        .usage = c->usage && !c->quiet,
+        .color = c->color,
+        .render = c->render,
+        .history_path = history,
+        .greeting = greeting,
+        .files = ask_files(c),
+        .system = c->system,
+        .model = change_model,
+        .models = model_names,
+        .decoder = ask_decoder(a),
+        .cell_time = cell_time,
+        .doctor = doctor_options,
+        .sandbox = a->sandbox,
+        .sandbox_name = c->sandbox_name,
+        .ctx = a,
+    };
+
+    saved_chat(&a->saved, &o.sessions);
+    a->term = term_new(&o, a->loop, err);
+    return a->term ? 0 : -1;
+}

@@ -1,0 +1,83 @@
+"""test_rich.py - what the value of a last expression can show itself as: files, MIME bundles in --json, and outputs of a notebook."""
+import base64
+import json
+import os
+
+import nbformat
+import pytest
+
+TABLE = "import pandas as pd\npd.DataFrame({'name': ['Änne'], 'n': [7]})"
+IMAGE = "from PIL import Image\nImage.new('RGB', (30, 20), (250, 20, 20))"
+PLOT = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
+
+
+def events(r):
+    return [json.loads(line) for line in r.out.splitlines()]
+
+
+def of(r, kind):
+    return [e for e in events(r) if e["type"] == kind]
+
+
+def ask(program, serve, *codes, options=("--json",)):
+    serve(program, [{"answer": {"calls": [{"code": code}]}} for code in codes] + [{"answer": {"text": "Done."}}])
+    r = program.run(*options, "go")
+    assert r.code == 0, r
+    return r
+
+
+def test_forms_in_json(sandpiper_on, serve):
+    r = ask(sandpiper_on, serve, TABLE, IMAGE, PLOT, "1 + 1", "None")
+    table, image, plot, two, none = [e["data"] for e in of(r, "tool_result")]
+    assert sorted(table) == ["text/html", "text/plain"] and "Änne" in table["text/plain"]
+    assert table["text/html"].startswith("<div>") and "<td>Änne</td>" in table["text/html"]
+    png = base64.b64decode(image["image/png"], validate=True)
+    assert png.startswith(b"\x89PNG") and "PIL.Image.Image" in image["text/plain"]
+    assert plot is None and two == {"text/plain": "2"} and none is None
+    files = of(r, "file")
+    assert [f["name"] for f in files] == ["value-1.html", "figure-1.png", "figure-2.png"]
+    with open(files[1]["path"], "rb") as f:
+        assert f.read() == png
+    with open(files[0]["path"], encoding="utf-8") as f:
+        assert f.read().startswith('<!DOCTYPE html><meta charset="utf-8">')
+    assert files[0]["data"] is None and files[1]["data"] is None            # the value's bundle has them
+    with open(files[2]["path"], "rb") as f:
+        assert base64.b64decode(files[2]["data"]["image/png"]) == f.read()
+
+
+def test_what_is_too_large_is_only_a_file(sandpiper, serve):
+    noise = "import numpy as np\nfrom PIL import Image\nImage.fromarray(np.random.default_rng(1).integers(0, 255, (1500, 1500, 3), np.uint8))"
+    r = ask(sandpiper, serve, noise)
+    (result,), (file,) = of(r, "tool_result"), of(r, "file")
+    assert list(result["data"]) == ["text/plain"] and os.path.getsize(file["path"]) > 4 << 20
+
+
+def test_the_model_is_told_of_images_alone(sandpiper, serve):
+    r = ask(sandpiper, serve, TABLE, IMAGE)
+    table, image = [e["model_text"] for e in of(r, "tool_result")]
+    assert "Files made" not in table and "html" not in table
+    assert "Files made, and given to the user: figure-1.png" in image
+
+
+@pytest.mark.parametrize("more,shown", [((), False), (("-v",), True)])
+def test_the_path_of_a_table_is_detail(sandpiper, serve, more, shown):
+    r = ask(sandpiper, serve, TABLE, IMAGE, options=("--out", sandpiper.path("out")) + more)
+    assert ("value-1.html" in r.err) == shown and "figure-1.png" in r.err, r
+    assert sorted(os.listdir(sandpiper.path("out"))) == ["figure-1.png", "value-1.html"]
+
+
+def test_in_a_notebook(sandpiper, serve):
+    ask(sandpiper, serve, TABLE, IMAGE, PLOT, options=())
+    (one,) = json.loads("[%s]" % ",".join(sandpiper.run("sessions", "--json").out.splitlines()))
+    r = sandpiper.run("sessions", "export", one["id"], "--format", "ipynb")
+    book = nbformat.reads(r.out, 4)
+    nbformat.validate(book)
+    table, image, plot = [c.outputs for c in book.cells if c.cell_type == "code"]
+    assert [o["output_type"] for o in table + image + plot] == ["execute_result", "execute_result", "display_data"]
+    assert "<td>Änne</td>" in table[0]["data"]["text/html"] and "Änne" in table[0]["data"]["text/plain"]
+    assert base64.b64decode(image[0]["data"]["image/png"]).startswith(b"\x89PNG")
+
+
+def test_an_image_that_the_code_saved_is_not_kept_twice(sandpiper, serve):
+    r = ask(sandpiper, serve, "from PIL import Image\nim = Image.new('RGB', (30, 20))\nim.save('mine.png')\nim")
+    assert [f["name"] for f in of(r, "file")] == ["mine.png"]
