@@ -34,6 +34,22 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
     return listed < 0 ? TERM_MODEL_UNCHECKED : listed ? TERM_MODEL_LISTED : TERM_MODEL_UNLISTED;
 }
 
+/* The first prompt stands, and no line has been taken yet. */
+static void at_prompt(void *ctx)
+{
+    struct ask *a = ctx;
+    struct llm_options o;
+    struct error err = {0};
+
+    if (!a->known.waits_for_prompt)
+        return;
+    a->known.waits_for_prompt = false;
+    ask_model_options(a, a->model, &o);
+    if (llm_reconfigure(a->llm, &o, &err) < 0)
+        ask_notice(a, NOTICE_ERROR, err.text);
+    ask_tell_known(a);
+}
+
 /* Tab after "/model ". The user is waiting for it, so if no list is cached the service is asked. */
 static const char *const *model_names(void *ctx)
 {
@@ -95,6 +111,7 @@ int ask_open_chat(struct ask *a, struct error *err)
         .models = model_names,
         .decoder = ask_decoder(a),
         .cell_time = cell_time,
+        .at_prompt = at_prompt,
         .doctor = doctor_options,
         .sandbox = a->sandbox,
         .sandbox_name = c->sandbox_name,

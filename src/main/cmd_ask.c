@@ -323,6 +323,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
     a.loop = loop_new();
     a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, ask_notice, &a, NULL, NULL, false};
     a.service = (struct service){c, &a.endpoint, a.loop, a.chat};
+    a.known.waits_for_prompt = a.chat;
     c->ask = ask_about_folder;
     c->ask_ctx = a.loop;
     if (loop_signals(a.loop, &err) == 0)

@@ -79,6 +79,7 @@ struct service {
 /* known.c: what the service says of the model replaces what is built in, and yields to what the user
  * said. */
 struct known {
+    bool waits_for_prompt; /* set for a chat: a server on this machine is asked when the prompt stands */
     bool waits_for_window; /* the model is not in memory yet: call known_window() after its first reply */
     struct argv notices;   /* warnings, one line each; show and then drop them */
 };

@@ -1,6 +1,7 @@
 /* known.c - what a service itself says of the model: its window, whether it takes tools, the day on which it
  * ends. It yields to the user's word and replaces what is built in. A question makes no extra request for
- * this, except to a server on this machine, which alone knows the model's present window.
+ * this, except to a server on this machine, which alone knows the model's present window. A chat asks it when
+ * its prompt stands, since loading libcurl takes as long as all the rest of a start.
  */
 #include <stdio.h>
 #include <string.h>
@@ -144,7 +145,8 @@ void known_apply(const struct service *s, struct llm_options *o, struct known *k
     struct llm_model m;
 
     k->waits_for_window = false;
-    if (!e->found)
+    k->waits_for_prompt = k->waits_for_prompt && e->found && is_local(e);
+    if (!e->found || k->waits_for_prompt)
         return;
     if (!look_up(e, o->model, s->loop, &m))
         m = (struct llm_model){.id = xstrdup(o->model), .tools = -1, .price_input = -1};

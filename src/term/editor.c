@@ -50,6 +50,8 @@ struct editor {
     const struct editor_query *query; /* to be written yet; or NULL */
     bool (*heard)(void *ctx, const char *reply, size_t len);
     void *heard_ctx;
+    void (*at_prompt)(void *ctx); /* to be called yet; or NULL */
+    void *at_prompt_ctx;
     bool awaited; /* the last reply to the query has not come */
     int64_t asked;
     char queue[8]; /* what readline may read now */
@@ -269,6 +271,22 @@ void editor_ask(struct editor *e, const struct editor_query *q)
     e->query = q;
     e->heard = q->heard;
     e->heard_ctx = q->ctx;
+}
+
+void editor_at_prompt(struct editor *e, void (*fn)(void *ctx), void *ctx)
+{
+    e->at_prompt = fn;
+    e->at_prompt_ctx = ctx;
+}
+
+static void call_at_prompt(struct editor *e)
+{
+    void (*fn)(void *ctx) = e->at_prompt;
+
+    e->at_prompt = NULL;
+    fflush(rl_outstream);
+    if (fn)
+        fn(e->at_prompt_ctx);
 }
 
 /* Now nothing that the terminal sends is echoed. */
@@ -519,6 +537,7 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     rl_callback_handler_install(prompt, on_line);
     tell_size();
     send_query(e);
+    call_at_prompt(e);
     if (e->preset)
         insert(e, e->preset, strlen(e->preset));
     free(steal(&e->preset));

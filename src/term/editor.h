@@ -46,6 +46,9 @@ struct editor_query {
     void *ctx;
 };
 void editor_ask(struct editor *e, const struct editor_query *q);
+/* Call fn(ctx) once, when the first prompt stands and before a line is taken: for what the prompt need not
+ * wait for. */
+void editor_at_prompt(struct editor *e, void (*fn)(void *ctx), void *ctx);
 /* Wait for the last reply, until ms after the query; what is typed meanwhile is kept for the next line. */
 void editor_hear(struct editor *e, int ms);
 

@@ -52,6 +52,9 @@ struct term_options {
     int (*cell_time)(void *ctx, const char *text, int64_t *ms, struct error *err);
     /* Append the options of "sandpiper doctor" that make it check what this chat uses. */
     void (*doctor)(void *ctx, struct argv *words);
+    /* Called once, when the first prompt stands and before a line is taken: for what the prompt need not wait
+     * for. May be NULL. */
+    void (*at_prompt)(void *ctx);
     void *ctx;
     struct sandbox *sandbox;  /* for /vars and /sandbox; not owned */
     const char *sandbox_name; /* or NULL */

@@ -10,7 +10,10 @@ import time
 
 import pytest
 
+from answering_terminal import PLAIN, AnsweringTerminal
+
 BASE = "/v1/models"
+MARKS_PASTES = b"\x1b[?2004h"    # which is what a prompt begins with
 
 
 def listed(*models, owner="somebody"):
@@ -308,6 +311,28 @@ def test_ollamas_models_without_tools(sandpiper, serve):
     server = serve(sandpiper, [{"expect": {"absent": ["tools"]}, "answer": {"text": "Heard."}}])
     Ollama(server, {"qwen3.5:4b": 65536}, capabilities=["completion"])
     assert sandpiper.run("-m", "qwen3.5:4b", "q", env=local(server)).code == 0
+
+
+def test_a_chat_asks_its_server_behind_the_prompt(sandpiper, serve):
+    """The prompt does not wait for it, and a question typed ahead does: that goes out without tools."""
+    asked = []
+
+    def hear(request):
+        asked.append("tools" in json.loads(request.raw))
+        return {"answer": {"text": "Heard."}}
+    server = serve(sandpiper, [], model="qwen3.5:4b")
+    Ollama(server, {"qwen3.5:4b": 4096}, capabilities=["completion"])
+    for _ in range(5):                  # the server has 150 ms, which a busy machine may need for itself
+        server.exchanges.append(hear)
+        t = AnsweringTerminal(sandpiper, PLAIN, args=["-m", "qwen3.5:4b"], env=local(server))
+        t.send("q\r")
+        t.expect("Heard.")
+        t.expect(MARKS_PASTES)
+        assert t.close() == 0
+        if b"with a context" in t.seen:
+            break
+    assert t.seen.index(MARKS_PASTES) < t.seen.index(b"with a context") < t.seen.index(b"Heard."), t.seen
+    assert asked[-1] is False
 
 
 def test_models_of_ollama(bare, serve):
