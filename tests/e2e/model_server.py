@@ -287,6 +287,7 @@ class ModelServer:
         self.shapes = Shapes()
         self.shapes.responses.bounded = not self.counts()
         self.lock, self.closing, self.sockets = threading.Lock(), threading.Event(), set()
+        self.going = threading.Event()      # what has stalled goes on
         self.gone = threading.Event()       # the client closed a connection in the middle of an answer
         self.arrived = threading.Condition(self.lock)
 
@@ -303,6 +304,7 @@ class ModelServer:
 
     def __exit__(self, *exc):
         self.closing.set()
+        self.going.set()
         self.listener.shutdown(socket.SHUT_RDWR)        # close() alone wakes nobody: the thread would go on with whatever next has that number
         self.acceptor.join()
         self.listener.close()
@@ -508,13 +510,14 @@ class ModelServer:
         return True
 
     def stream(self, conn, events, answer, headers, ready=False):
-        """Chunked. cut_after: so many events, then close (or reset); stall_after: so many, then silence for stall seconds."""
+        """Chunked. cut_after: so many events, then close (or reset); stall_after: so many, then silence for stall seconds, or until going
+        is set."""
         self.send_head(conn, answer.get("status", 200), dict({"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}, **headers))
         for i, event in enumerate(events):
             if answer.get("cut_after") == i:
                 return self.reset(conn) if answer.get("reset") else False
             if answer.get("stall_after") == i:
-                self.wait(answer.get("stall", 60))
+                self.going.wait(answer.get("stall", 60))
             if answer.get("delay"):
                 self.wait(answer["delay"])
             data = event if isinstance(event, bytes) else event.encode()
