@@ -90,6 +90,7 @@ void agent_free(struct agent *a)
         return;
     forget_attached(a);
     verify_forget(a);
+    image_list_release(&a->images);
     set_retry(a, NULL, 0);
     buf_release(&a->pending);
     buf_release(&a->profiles);
@@ -200,6 +201,7 @@ static void question_put(struct agent *a, struct question *q, const char *questi
     q->start = a->c->n;
     conversation_user(a->c, question, len);
     question_fill(a, question, len);
+    image_list_copy(&a->images, a->c);
 }
 
 static void question_settle(struct agent *a, enum question_status status, const char *question, size_t len)
@@ -221,6 +223,7 @@ static void question_settle(struct agent *a, enum question_status status, const 
     buf_clear(&a->pending);
     buf_clear(&a->profiles);
     buf_clear(&a->heard);
+    image_list_release(&a->images);
     forget_attached(a);
 }
 
@@ -387,6 +390,7 @@ void agent_clear(struct agent *a)
     buf_clear(&a->profiles);
     buf_clear(&a->heard);
     facts_clear(a);
+    image_list_release(&a->images);
     forget_attached(a);
     a->told_earlier = false;
 }
@@ -432,7 +436,7 @@ int agent_context(const struct agent *a)
 
 int64_t agent_conversation_tokens(const struct agent *a)
 {
-    return (int64_t)((double)conversation_bytes(a->c) / 3.5);
+    return (int64_t)((double)conversation_bytes(a->c) / BYTES_A_TOKEN);
 }
 
 unsigned agent_question_number(const struct agent *a)

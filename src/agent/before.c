@@ -72,7 +72,7 @@ static enum question_status ask(struct agent *a, struct agent *b, const char *qu
 
 enum question_status before_ask(struct agent *a, const char *question, struct error *err)
 {
-    size_t files = a->n_attached;
+    size_t files = a->n_attached, images = a->images.n;
     enum question_status status;
 
     if (!a->before)
@@ -81,6 +81,8 @@ enum question_status before_ask(struct agent *a, const char *question, struct er
     status = ask(a, a->before, question, err);
     wrap_words(a);
     question_fill(a, question, strlen(question));
+    const struct image_list handed = {.v = a->images.v + images, .n = a->images.n - images};
+    image_list_copy(&handed, a->c);
     if (status == QUESTION_INTERRUPTED || status == QUESTION_TERMINATED)
         return question_failed(a, err);
     if (!question_has_answer(status) && a->n_attached == files)
