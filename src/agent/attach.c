@@ -217,6 +217,7 @@ static void remember(struct agent *a, char *name, char *path)
 {
     size_t i = 0;
 
+    a->attachments++;
     while (i < a->n_attached && strcmp(a->attached[i].name, name) != 0)
         i++;
     if (i < a->n_attached) {
@@ -232,7 +233,7 @@ const char *agent_attached(const struct agent *a)
     return a->n_attached ? a->attached[a->n_attached - 1].name : "";
 }
 
-int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
+int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
 {
     autorelease(source_release) struct source s = {.name = name, .fd = fd, .copy = -1};
     struct error e = {0};
@@ -256,6 +257,12 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
         goto out;
     }
     buf_add(shown_whole(a, &s) ? &a->pending : &a->profiles, block.data, block.len);
+    if (out)
+        buf_add(out, block.data, block.len);
+    if (a->before && !out) {
+        autofree char *note = xasprintf("[Already there: /mnt/data/%s]", s.inside);
+        agent_tell(a->before, note);
+    }
     if (!s.folder) /* of which the sandbox has told */
         agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", name, s.size,
                      s.inside);
@@ -274,4 +281,9 @@ out:
     if (status && err)
         *err = e;
     return status;
+}
+
+int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
+{
+    return attach_file(a, name, fd, NULL, err);
 }
