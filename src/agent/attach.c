@@ -222,7 +222,7 @@ static void remember_name(struct agent *a, char *name)
     a->attached[a->n_attached++] = name;
 }
 
-int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
+int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
 {
     autorelease(source_release) struct source s = {.name = name, .fd = fd, .copy = -1};
     struct error e = {0};
@@ -234,6 +234,7 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
         goto out;
     if (a->o.verify)
         verify_keep(a, name, s.fd, lseek(s.fd, 0, SEEK_CUR));
+    int64_t at = lseek(s.fd, 0, SEEK_CUR);
     s.kind = sniff_content(s.head, s.head_len, s.whole);
     s.inside = free_name(a, name, s.kind);
     s.size = sandbox_put(a->sandbox, s.inside, s.fd, &e);
@@ -245,6 +246,12 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
         goto out;
     }
     buf_add(shown_whole(a, &s) ? &a->pending : &a->profiles, block.data, block.len);
+    if (out)
+        buf_add(out, block.data, block.len);
+    if (a->before && !out) {
+        autofree char *note = xasprintf("[Already there: /mnt/data/%s]", s.inside);
+        agent_tell(a->before, note);
+    }
     agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", name, s.size,
                  s.inside);
     struct event added = {.type = EVENT_ADDED};
@@ -252,6 +259,7 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
     added.file.path = s.copy < 0 ? name : NULL;
     added.file.size = (uint64_t)s.size;
     agent_send(a, &added);
+    images_attached(a, s.inside, added.file.path, s.fd, at);
     remember_name(a, steal(&s.inside));
     a->data = true;
     status = 0;
@@ -260,4 +268,9 @@ out:
     if (status && err)
         *err = e;
     return status;
+}
+
+int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
+{
+    return attach_file(a, name, fd, NULL, err);
 }
