@@ -231,7 +231,7 @@ static bool is_at(int fd, const char *path)
            && there.st_ino == it.st_ino;
 }
 
-int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
+int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
 {
     autorelease(source_release) struct source s = {.name = name, .fd = fd, .copy = -1};
     struct error e = {0};
@@ -255,6 +255,12 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
         goto out;
     }
     buf_add(shown_whole(a, &s) ? &a->pending : &a->profiles, block.data, block.len);
+    if (out)
+        buf_add(out, block.data, block.len);
+    if (a->before && !out) {
+        autofree char *note = xasprintf("[Already there: /mnt/data/%s]", s.inside);
+        agent_tell(a->before, note);
+    }
     agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", name, s.size,
                  s.inside);
     struct event added = {.type = EVENT_ADDED};
@@ -273,4 +279,9 @@ out:
     if (status && err)
         *err = e;
     return status;
+}
+
+int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
+{
+    return attach_file(a, name, fd, NULL, err);
 }

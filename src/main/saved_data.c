@@ -1,6 +1,6 @@
 /* saved_data.c - data that came through a pipe has no place on this machine: it is kept in the session's
- * folder, so that --replay-cells has it again. What is too large, or does not fit on the disk, is not kept; who
- * replays is told.
+ * folder, so that --replay-cells has it again. What is too large, or does not fit on the disk, is not kept;
+ * who replays is told.
  */
 #include <errno.h>
 #include <stdio.h>
