@@ -24,6 +24,8 @@ enum { TERM_MODEL_UNCHECKED, TERM_MODEL_LISTED, TERM_MODEL_UNLISTED };
 struct term_sessions {
     /* Append a table of the newest, or of those with these words (not ""). */
     int (*list)(void *ctx, const char *words, struct buf *out, struct error *err);
+    /* Append the IDs of the newest, as Tab completes them (term/tab.h). */
+    void (*names)(void *ctx, struct argv *out);
     /* Leave for another one: the chat ends, and the caller starts that one. */
     int (*go_to)(void *ctx, const char *id, struct error *err);
     int (*rename)(void *ctx, const char *title, struct error *err);
@@ -65,6 +67,8 @@ struct term_options {
 struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err);
 void term_free(struct term *t); /* restores the terminal's modes */
 void term_event(void *term, const struct event *e);
+/* While a question is being answered: on: somebody else reads a line from the terminal, as it was before. */
+void term_lend_keys(struct term *t, bool on);
 /* The terminal's background, 0xRRGGBB, or -1: not known, or no figures are shown on it. */
 int32_t term_background(struct term *t);
 int term_run(struct term *t, struct agent *a); /* until /exit or Ctrl-D; returns the exit code */

@@ -96,8 +96,9 @@ def serve():
     """serve(sandpiper, exchanges) starts a scripted model service for that program. Checked at the end of the test."""
     servers = []
 
-    def start(program, exchanges=(), model=None, complete=True, lenient=False, profile=None):
+    def start(program, exchanges=(), model=None, complete=True, lenient=False, profile=None, sees=False):
         server = ModelServer(exchanges, model=model or "test-model", lenient=lenient, profile=profile)
+        server.sees = sees
         server.__enter__()
         servers.append((server, complete))
         program.url, program.model = server.url, model or program.model
@@ -115,7 +116,7 @@ def pytest_configure(config):
 
 
 OF_THE_USER = ["test_rootless.py", "test_named_by_the_user.py"]
-SHARED = {"outcomes": "faults", "certificates": "certificates"}       # fixtures that are made once a module
+SHARED = {"certificates": "certificates"}           # fixtures that are made once a module
 FIRST = ["test_neighbours.py", "test_pythons.py", "test_make_probe.py", "test_memory.py", "test_probes.py", "test_guard.py"]
 
 
