@@ -28,10 +28,10 @@ static void on_output_press(void *ctx, int stream, const char *text, size_t len)
     loop_timer(loop, clock_ms() + 1, press_when_gone, &seen);
 }
 
-static void press_when_saving(void *ctx, enum phase phase)
+static void press_when_saving(void *ctx, const struct phase_now *now)
 {
     (void)ctx;
-    if (phase == PHASE_SAVING)
+    if (now->phase == PHASE_SAVING && loop_interrupts(loop) == 0)
         loop_interrupt(loop);
 }
 
@@ -189,13 +189,13 @@ static void test_between_cells(void **state)
 #define BIG_FILES "for i in range(4):\n    with open('f%d' % i, 'wb') as f: f.write(bytes(15 << 20))\n"
 
 /* The answer is here, and more than every buffer holds of its files is still to come: the worker dies. */
-static void kill_when_saving(void *ctx, enum phase phase)
+static void kill_when_saving(void *ctx, const struct phase_now *now)
 {
     pid_t pid = (pid_t)strtol(buf_str(&seen.out), NULL, 10);
     int64_t until = clock_ms() + 20000;
 
     (void)ctx;
-    if (phase != PHASE_SAVING || pid < 2)
+    if (now->phase != PHASE_SAVING || pid < 2)
         return;
     kill(pid, SIGKILL);
     while (kill(pid, 0) == 0 && clock_ms() < until)
