@@ -42,6 +42,7 @@
 #include "base/out.h"
 #include "base/utf8.h"
 #include "chat/bundle.h"
+#include "pipe/result_line.h"
 
 #define OUTPUT_MAX (16 * 1024 * 1024)
 #define FORM_MAX   ((size_t)4 << 20) /* bytes of one form in a bundle: a larger one is only a file */
@@ -49,6 +50,7 @@
 struct json_lines {
     int fd;
     bool ascii;
+    struct result *result; /* one line a question instead of its events; or NULL */
     struct loop *loop;
     struct {
         char part[4]; /* an unfinished character at the end of the last piece */
@@ -58,9 +60,11 @@ struct json_lines {
     uint64_t output; /* bytes of this cell so far */
 };
 
-struct json_lines *json_lines_new(int fd, bool ascii, struct loop *loop)
+struct json_lines *json_lines_new(int fd, bool ascii, bool results, struct loop *loop)
 {
     struct json_lines *j = xcalloc(1, sizeof *j);
+
+    j->result = results ? result_new() : NULL;
 
     j->fd = fd;
     j->ascii = ascii;
@@ -70,10 +74,18 @@ struct json_lines *json_lines_new(int fd, bool ascii, struct loop *loop)
 
 void json_lines_free(struct json_lines *j)
 {
+    if (j)
+        result_free(j->result);
     free(j);
 }
 
-static struct json *line_new(const char *type, unsigned question)
+void json_lines_task(struct json_lines *j, const struct json *id)
+{
+    if (j->result)
+        result_task(j->result, id);
+}
+
+struct json *json_line(const char *type, unsigned question)
 {
     struct json *o = json_object();
 
@@ -120,7 +132,7 @@ static void set_seconds(struct json *o, double s)
 
 static int write_session(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("session", e->question);
+    struct json *o = json_line("session", e->question);
 
     json_set_str(o, "session", e->session.id);
     json_set_str(o, "model", e->session.model);
@@ -133,7 +145,7 @@ static int write_session(struct json_lines *j, const struct event *e)
 
 static int write_sandbox(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("sandbox", e->question);
+    struct json *o = json_line("sandbox", e->question);
 
     json_set_str(o, "engine", e->sandbox.engine);
     json_set_str(o, "image", e->sandbox.image);
@@ -145,7 +157,7 @@ static int write_sandbox(struct json_lines *j, const struct event *e)
 
 static int write_text(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("text", e->question);
+    struct json *o = json_line("text", e->question);
 
     json_set_int(o, "reply", e->text.reply);
     json_set(o, "text", json_string_n(e->text.text, e->text.len));
@@ -154,7 +166,7 @@ static int write_text(struct json_lines *j, const struct event *e)
 
 static int write_call(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("tool_call", e->question);
+    struct json *o = json_line("tool_call", e->question);
 
     memset(j->stream, 0, sizeof j->stream);
     j->output = 0;
@@ -168,7 +180,7 @@ static int write_call(struct json_lines *j, const struct event *e)
 
 static int write_output(struct json_lines *j, unsigned question, int stream, const char *text, size_t len)
 {
-    struct json *o = line_new("tool_output", question);
+    struct json *o = json_line("tool_output", question);
 
     json_set_int(o, "cell", j->cell);
     json_set_str(o, "stream", stream ? "stderr" : "stdout");
@@ -245,7 +257,7 @@ static int write_result(struct json_lines *j, const struct event *e)
         if (j->stream[i].n > 0 && write_output(j, e->question, i, j->stream[i].part, j->stream[i].n) < 0)
             return -1;
     memset(j->stream, 0, sizeof j->stream);
-    o = line_new("tool_result", e->question);
+    o = json_line("tool_result", e->question);
     json_set_str(o, "id", e->result.id);
     json_set_int(o, "cell", e->result.cell);
     json_set_str(o, "status", cell_status_name(r->status));
@@ -273,7 +285,7 @@ static struct json *figure_bundle(const struct event *e)
 
 static int write_file(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("file", e->question);
+    struct json *o = json_line("file", e->question);
 
     json_set_int(o, "cell", e->file.cell);
     json_set_str(o, "name", e->file.name);
@@ -291,7 +303,7 @@ static int write_notice(struct json_lines *j, const struct event *e)
         [NOTICE_ERROR] = "error",
         [NOTICE_DETAIL] = "detail",
     };
-    struct json *o = line_new("notice", e->question);
+    struct json *o = json_line("notice", e->question);
 
     json_set_str(o, "level", levels[e->notice.level]);
     json_set_str(o, "text", e->notice.text);
@@ -300,7 +312,7 @@ static int write_notice(struct json_lines *j, const struct event *e)
 
 static int write_usage(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("usage", e->question);
+    struct json *o = json_line("usage", e->question);
 
     set_tokens(o, "input_tokens", e->usage.input);
     set_tokens(o, "cached_tokens", e->usage.cached);
@@ -312,7 +324,7 @@ static int write_usage(struct json_lines *j, const struct event *e)
     return line_write(j, o);
 }
 
-static const char *question_status_name(enum question_status s)
+const char *json_question_status(enum question_status s)
 {
     static const char *const names[] = {
         [QUESTION_ANSWERED] = "answered",
@@ -330,6 +342,22 @@ static const char *question_status_name(enum question_status s)
     };
 
     return names[s];
+}
+
+struct json *json_question_usage(const struct event *e)
+{
+    struct json *usage = json_object();
+
+    set_tokens(usage, "input_tokens", e->done.input);
+    set_tokens(usage, "cached_tokens", e->done.cached);
+    set_tokens(usage, "output_tokens", e->done.output);
+    set_tokens(usage, "reasoning_tokens", e->done.thinking);
+    json_set_bool(usage, "estimated", e->done.estimated);
+    set_cost(usage, e->done.cost);
+    json_set_int(usage, "requests", e->done.requests);
+    json_set_int(usage, "cells", e->done.cells);
+    set_seconds(usage, e->done.seconds);
+    return usage;
 }
 
 static struct json *computed_json(const struct computed *c)
@@ -354,31 +382,22 @@ static struct json *computed_json(const struct computed *c)
 
 static int write_done(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("done", e->question), *usage = json_object();
+    struct json *o = json_line("done", e->question);
 
-    json_set_str(o, "status", question_status_name(e->done.status));
+    json_set_str(o, "status", json_question_status(e->done.status));
     json_set_int(o, "exit_code", question_exit_code(e->done.status));
     json_set_str(o, "answer", e->done.answer && *e->done.answer ? e->done.answer : NULL);
     json_set_str(o, "error", e->done.error);
     json_set_str(o, "reasoning", e->done.reasoning);
     json_set_str(o, "last_output", e->done.last_output);
-    set_tokens(usage, "input_tokens", e->done.input);
-    set_tokens(usage, "cached_tokens", e->done.cached);
-    set_tokens(usage, "output_tokens", e->done.output);
-    set_tokens(usage, "reasoning_tokens", e->done.thinking);
-    json_set_bool(usage, "estimated", e->done.estimated);
-    set_cost(usage, e->done.cost);
-    json_set_int(usage, "requests", e->done.requests);
-    json_set_int(usage, "cells", e->done.cells);
-    set_seconds(usage, e->done.seconds);
-    json_set(o, "usage", usage);
+    json_set(o, "usage", json_question_usage(e));
     json_set(o, "computed", computed_json(&e->done.computed));
     return line_write(j, o);
 }
 
 static int write_session_end(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("session_end", e->question);
+    struct json *o = json_line("session_end", e->question);
 
     json_set_int(o, "exit_code", e->session_end.exit_code);
     return line_write(j, o);
@@ -386,6 +405,10 @@ static int write_session_end(struct json_lines *j, const struct event *e)
 
 int json_lines_event(struct json_lines *j, const struct event *e)
 {
+    struct json *line = j->result ? result_event(j->result, e) : NULL;
+
+    if (j->result)
+        return line ? line_write(j, line) : 0;
     switch (e->type) {
     case EVENT_SESSION:
         return write_session(j, e);

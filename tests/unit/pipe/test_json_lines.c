@@ -25,7 +25,7 @@ static void open_lines(struct lines *l, bool ascii)
 {
     memset(l, 0, sizeof *l);
     l->fd = memfd_create("json", 0);
-    l->j = json_lines_new(l->fd, ascii, NULL);
+    l->j = json_lines_new(l->fd, ascii, false, NULL);
 }
 
 static const char *text_of(struct lines *l)
