@@ -411,7 +411,7 @@ int agent_context(const struct agent *a)
 
 int64_t agent_conversation_tokens(const struct agent *a)
 {
-    return (int64_t)((double)conversation_bytes(a->c) / 3.5);
+    return (int64_t)((double)conversation_bytes(a->c) / BYTES_A_TOKEN);
 }
 
 unsigned agent_question_number(const struct agent *a)

@@ -20,6 +20,8 @@
 #define TOLD_MAX    (64 * 1024)  /* maximum bytes of a cell's output given to the model */
 #define PENDING_MAX (128 * 1024) /* maximum bytes of data blocks and notes before a question */
 
+#define BYTES_A_TOKEN 3.5 /* an estimate, where the service does not count */
+
 struct question {
     unsigned number;
     size_t start;            /* index of its user turn in the conversation */
@@ -187,6 +189,9 @@ void context_replace(struct conversation *c, size_t n, const char *user, const c
 int compact_turns(struct agent *a, size_t end, struct error *err);
 /* Do so before the question that is about to be asked, if the window is nearly full. */
 void compact_if_full(struct agent *a, struct question *q);
+/* The service refused all of it as too long: do so with as many of the oldest turns as it should take. False:
+ * no summary came of it. */
+bool compact_refused(struct agent *a, struct question *q);
 
 /* numbers.c: does the answer contain any number of the output? Also true if the output has none. */
 bool numbers_shared(const char *answer, const char *output);
