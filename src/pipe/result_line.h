@@ -1,5 +1,5 @@
-/* result_line.h - a question as one JSON object when it is closed: the answer, the files that were made, what it
- * cost. Collects events; writes nothing itself. Private to src/pipe.
+/* result_line.h - a question as one JSON object when it is closed: the answer, the files that were made, what
+ * it cost. Collects events; writes nothing itself. Private to src/pipe.
  */
 #ifndef PIPE_RESULT_LINE_H
 #define PIPE_RESULT_LINE_H
