@@ -85,8 +85,11 @@ static struct json *final_answer(const char *answer)
 
 static struct json *line_of(const struct result *r, const struct event *e)
 {
-    struct json *o = json_line("result", e->question);
+    struct json *o = json_object();
 
+    json_set_str(o, "type", "result");
+    json_set_int(o, "v", 1);
+    json_set_int(o, "question", e->question);
     json_set(o, "id", r->id ? json_copy(r->id) : json_null());
     json_set_str(o, "session", r->session);
     json_set_str(o, "model", r->model);

@@ -170,7 +170,7 @@ static void test_fields(void **state)
     finish(&l);
     assert_string_equal(text_of(&l),
                         "{\"type\":\"tool_result\",\"v\":1,\"question\":1,\"id\":\"c\",\"cell\":3,\"status\":"
-                        "\"ok\",\"value\":null,"
+                        "\"ok\",\"value\":null,\"data\":null,"
                         "\"error\":null,\"state_lost\":false,\"state_restored\":false,\"seconds\":0.25,"
                         "\"output_bytes\":5,\"output_path\":null,\"model_text\":null}\n");
     close_lines(&l);
