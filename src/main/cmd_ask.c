@@ -70,12 +70,11 @@ static void on_sandbox_notice(void *ctx, bool detail, const char *line)
     ask_notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
 }
 
-static void on_sandbox_phase(void *ctx, enum phase phase)
+static void on_sandbox_phase(void *ctx, const struct phase_now *now)
 {
     struct ask *a = ctx;
-    struct event e = {.type = EVENT_PHASE,
-                      .question = a->agent ? agent_question_number(a->agent) : 0,
-                      .phase = {.phase = phase}};
+    struct event e = {
+        .type = EVENT_PHASE, .question = a->agent ? agent_question_number(a->agent) : 0, .phase = *now};
 
     on_event(a, &e);
 }
