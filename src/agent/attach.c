@@ -233,6 +233,15 @@ const char *agent_attached(const struct agent *a)
     return a->n_attached ? a->attached[a->n_attached - 1].name : "";
 }
 
+/* Standard input may be a file too, but not one called "stdin". */
+static bool is_at(int fd, const char *path)
+{
+    struct stat there, it;
+
+    return stat(path, &there) == 0 && fstat(fd, &it) == 0 && there.st_dev == it.st_dev
+           && there.st_ino == it.st_ino;
+}
+
 int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
 {
     autorelease(source_release) struct source s = {.name = name, .fd = fd, .copy = -1};
@@ -268,7 +277,9 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
                      s.inside);
     struct event added = {.type = EVENT_ADDED};
     added.file.name = s.inside;
-    added.file.path = s.copy < 0 ? name : NULL;
+    added.file.path = is_at(s.fd, name) ? name : NULL;
+    added.file.fd = s.fd;
+    added.file.at = at;
     added.file.size = (uint64_t)s.size;
     agent_send(a, &added);
     if (!s.folder)

@@ -29,7 +29,7 @@ static void on_event(void *ctx, const struct event *e)
     if (a->unsent)
         return;
     if (a->saved.store) /* first: what is shown as complete is saved */
-        store_event(a->saved.store, e);
+        saved_event(&a->saved, e);
     if (a->pipe)
         pipe_event(a->pipe, e);
     else if (a->term)
@@ -117,6 +117,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
     const struct config *c = a->c;
     struct pipe_options o = {
         .json = c->json,
+        .results = c->json_result,
         .quiet = c->quiet,
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,
