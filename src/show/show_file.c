@@ -115,7 +115,8 @@ static void add_path(struct show *s, const struct show_saved *f)
 static void tell_undrawn(struct show *s, const struct show_saved *f, const struct error *err)
 {
     autofree char *clean = screen_clean(&s->screen, f->name), *why = error_message(err);
-    autofree char *line = xasprintf("%s is not shown: %s", clean, why);
+    /* that libchafa is missing concerns all of them, and is told once */
+    autofree char *line = s->undrawable ? xstrdup(why) : xasprintf("%s is not shown: %s", clean, why);
 
     if (err->kind != ERROR_CANCELLED)
         show_line(s, NOTICE_INFO, line);
@@ -136,20 +137,10 @@ int32_t show_background(const struct show *s)
     return s->o.decoder && s->screen.terminal ? s->graphics.background : -1;
 }
 
-/* Is there any use in decoding a figure? A missing libchafa is told once. */
-static bool can_draw(struct show *s)
+/* Is there any use in decoding a figure? */
+static bool can_draw(const struct show *s)
 {
-    struct error err = {0};
-
-    if (!s->o.decoder || !s->screen.terminal || s->o.quiet || s->undrawable)
-        return false;
-    s->undrawable = figure_load(&err) < 0;
-    if (s->undrawable) {
-        autofree char *line = error_message(&err);
-
-        show_line(s, NOTICE_INFO, line);
-    }
-    return !s->undrawable;
+    return s->o.decoder && s->screen.terminal && !s->o.quiet && !s->undrawable;
 }
 
 /* Draw into out. Nothing of ours is on the screen's last line while the sandbox decodes: news may come
@@ -168,7 +159,7 @@ static int draw(struct show *s, struct show_saved *f, struct buf *out, struct er
         return 0;
     if (s->o.decoder->pixels(s->o.decoder->ctx, f->name, f->path, &ask, &pixels, err) < 0)
         return -1;
-    int r = figure_draw(&screen, &pixels, out, err);
+    int r = figure_draw_apart(&screen, &pixels, s->o.loop, out, &s->undrawable, err);
     f->drawn = r == 0;
     pixels_release(&pixels);
     return r;
@@ -247,8 +238,11 @@ int show_figure(struct show *s, size_t i, struct error *err)
 {
     struct show_saved *f = &s->files.v[i];
 
-    if (can_draw(s) && draw_here(s, f, err) < 0)
-        return -1;
+    if (can_draw(s) && draw_here(s, f, err) < 0) {
+        if (!s->undrawable)
+            return -1;
+        tell_undrawn(s, f, err);
+    }
     screen_begin(&s->screen, NULL);
     add_path(s, f);
     screen_flush(&s->screen);

@@ -10,6 +10,7 @@ import time
 import pyte
 import pytest
 
+from conftest import BIN
 from answering_terminal import (DARK, GARBAGE, ITERM2, KITTY, LIGHT, PLAIN, SILENT, SIXEL, AnsweringTerminal)
 
 PROMPT = "\x1b[?2004h"
@@ -58,6 +59,23 @@ def test_kitty(sandpiper, serve):
     assert all(len(p[1]) <= 4096 for p in parts) and parts[-1][0] == b"m=0"
     pixels = b"".join(base64.b64decode(p[1], validate=True) for p in parts)
     assert len(pixels) == int(keys[b"s"]) * int(keys[b"v"]) * 4 and pixels[:4] == bytes([250, 20, 20, 255])
+
+
+def test_what_draws_is_gone_afterwards(sandpiper, serve):
+    """With a session open and figures drawn the program is as small as the contract says; what drew them takes 4 MB."""
+    serve(sandpiper, script(PLOT) + script(PLOT, question="again"))
+    t = AnsweringTerminal(sandpiper, KITTY, size=(30, 100))
+    t.expect(PROMPT)
+    for question in ("plot", "again"):
+        t.send(question + "\r")
+        assert b"\x1b_Ga=T" in t.expect("Here.")
+        t.expect(PROMPT)
+    with open("/proc/%d/status" % t.p.pid) as f:
+        resident = [int(line.split()[1]) for line in f if line.startswith("VmRSS")][0]
+    with open("/proc/%d/maps" % t.p.pid) as f:
+        assert "chafa" not in f.read()
+    assert t.close() == 0
+    assert resident < 18 << 10 or "asan" in BIN, "%d kB" % resident
 
 
 def test_sixel(sandpiper, serve):
