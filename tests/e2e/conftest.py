@@ -115,7 +115,7 @@ def pytest_configure(config):
 
 
 OF_THE_USER = ["test_rootless.py", "test_named_by_the_user.py"]
-SHARED = {"outcomes": "faults", "certificates": "certificates"}       # fixtures that are made once a module
+SHARED = {"certificates": "certificates"}           # fixtures that are made once a module
 FIRST = ["test_neighbours.py", "test_pythons.py", "test_make_probe.py", "test_memory.py", "test_probes.py", "test_guard.py"]
 
 

@@ -103,17 +103,24 @@ def test_ctrl_c_in_a_cell_keeps_the_variables(sandpiper_on, serve):
 
 def test_a_second_ctrl_c_kills_stubborn_code(sandpiper_on, serve):
     code = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('started', flush=True)\nwhile True: time.sleep(0.1)"
-    serve(sandpiper_on, [{"answer": {"calls": [{"code": code}]}}, said("still there?")], complete=True)
+    server = serve(sandpiper_on)
     p = start(sandpiper_on, size=(30, 200))
-    p.send("go\r")
-    p.expect("\\| started")
-    begin = time.monotonic()
-    p.send("\x03")
-    time.sleep(0.2)
-    p.send("\x03")
-    p.expect("Code did not react to Ctrl-C and was killed; variables are gone\\.", timeout=10)      # there were none before
-    p.expect("> ", timeout=10)
-    assert time.monotonic() - begin < 3 and "the user" not in p.before
+    for k in range(3):                      # three tries, for a machine that has other work
+        server.exchanges.append({"answer": {"calls": [{"code": code}]}})
+        p.send("go\r")
+        p.expect("\\| started")
+        p.send("\x03")
+        p.expect("Ctrl-C again kills it")
+        begin = time.monotonic()
+        p.send("\x03")
+        p.expect("Code did not react to Ctrl-C and was killed; variables are gone\\.")      # there were none before
+        took = time.monotonic() - begin
+        p.expect("> ")
+        assert "the user" not in p.before
+        if took < 1.2:                      # one Ctrl-C gives the code two seconds
+            break
+    assert took < 1.2
+    server.exchanges.append(said("still there?"))
     p.send("still there?\r")
     i = p.expect(["Heard", "refused"])
     assert i == 0
@@ -129,15 +136,15 @@ def test_killed_code_goes_back_to_the_variables_before_it(sandpiper, serve):
     p.send("go\r")
     p.expect("\\| started")
     p.send("\x03")
-    time.sleep(0.2)
+    p.expect("Ctrl-C again kills it")
     p.send("\x03")
     p.expect("Code did not react to Ctrl-C and was killed\\. Variables are back to what they were before it ran\\.", timeout=10)
     p.expect(AT_PROMPT)
     p.send("!x\r")
     p.expect("= 5\r\n")
     p.expect(AT_PROMPT)
-    p.send("!import time; time.sleep(30)\r")           # a line of one's own, stopped: one line as well
-    time.sleep(0.7)
+    p.send("!import time; print('up', flush=True); time.sleep(30)\r")           # a line of one's own, stopped: one line as well
+    p.expect("up\r\n")
     p.send("\x03")
     p.expect("sandpiper: Stopped\\. Variables are kept\\.\r\n")
     assert "the user" not in p.before and "! " not in p.before.split("sleep(30)")[-1], p.before

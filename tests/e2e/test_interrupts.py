@@ -1,6 +1,6 @@
 """test_interrupts.py - Ctrl-C in a real pseudo-terminal in every phase of a sandbox, on each engine: while it starts, while files move in and out,
-while a cell runs, and twice within a second. The step is cancelled, the chat goes on, what the model is sent next is valid (the model service checks
-that), and nothing is left behind (the fixture checks that)."""
+and while a cell runs (twice within a second: test_chat_interrupts.py). The step is cancelled, the chat goes on, what the model is sent next is valid
+(the model service checks that), and nothing is left behind (the fixture checks that)."""
 import os
 import pathlib
 import shutil
@@ -12,7 +12,7 @@ import pexpect
 import pytest
 
 from conftest import BIN, make_sandpiper
-from raw_server import RawServer
+from raw_server import RawServer, wait_for
 from chat_keys import PLAIN, leave, start
 from thread_chat import Chat
 
@@ -22,11 +22,12 @@ CELL = {"answer": {"calls": [{"code": "print(6 * 7)"}]}}
 
 @pytest.fixture
 def slow(engine):
-    """A PATH on which the engine's client takes a second and a half before it starts anything. A file is made when it has been called."""
+    """A PATH on which the engine's client waits before it starts anything, for as long as the file "held" is there (`hold`). "called" is made when it
+    has been called."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="sp-slow-", dir="/tmp"))
     script = folder / engine
-    script.write_text("#!/bin/sh\ncase \"$*\" in *--unshare-user*|*' run '*|'run '*) touch %s/called 2>/dev/null; sleep 1.5;; esac\nexec %s \"$@\"\n"
-                      % (folder, shutil.which(engine)))
+    script.write_text("#!/bin/sh\ncd %s\ncase \"$*\" in *--unshare-user*|*' run '*|'run '*) touch called 2>/dev/null; while [ -e held ]; do sleep 0.1; done;; "
+                      "esac\ncd \"$OLDPWD\"\nexec %s \"$@\"\n" % (folder, shutil.which(engine)))
     script.chmod(0o755)
     folder.chmod(0o777)                 # bwrap runs it as another uid
     yield folder
@@ -44,16 +45,22 @@ def path_of(slow):
 
 
 def known(program, slow):
-    """What is inside is remembered, as it is from the second session on; else the model is asked only when the sandbox is up."""
+    """What is inside is remembered, as it is from the second session on; else the model is asked only when the sandbox is up. The client waits then."""
     assert program.run("exec", "-", stdin="pass", env=path_of(slow)).code == 0
     (slow / "called").unlink()
+    hold(slow)
 
 
-def called(slow, timeout=20):
-    deadline = time.monotonic() + timeout
-    while not (slow / "called").exists():
-        assert time.monotonic() < deadline, "the engine was never called"
-        time.sleep(0.02)
+def hold(slow):
+    (slow / "held").touch()
+
+
+def let_go(slow):
+    (slow / "held").unlink()
+
+
+def called(slow):
+    wait_for((slow / "called").exists, 60)
 
 
 def one_shot(program, *args, env=None, shell=None):
@@ -68,11 +75,10 @@ def one_shot(program, *args, env=None, shell=None):
     return p
 
 
-def ended(p, code, within=10):
-    begin = time.monotonic()
-    p.expect(pexpect.EOF, timeout=within + 10)
+def ended(p, code):
+    p.expect(pexpect.EOF, timeout=60)
     p.close()
-    assert (p.exitstatus, time.monotonic() - begin < within) == (code, True), (p.exitstatus, p.signalstatus, time.monotonic() - begin, p.before)
+    assert p.exitstatus == code, (p.exitstatus, p.signalstatus, p.before)
     return p.before
 
 
@@ -86,11 +92,10 @@ def test_chat_while_the_sandbox_starts(sandpiper_on, serve, slow):
     p.send("go\r")
     p.expect("print\\(6 \\* 7\\)")
     called(slow)
-    begin = time.monotonic()
     p.send("\x03")
-    p.expect("Stopped\\.")
+    p.expect("Stopped\\.")             # while the client still waits
     p.expect("> ")
-    assert time.monotonic() - begin < 1.5
+    let_go(slow)
     p.send("again\r")
     p.expect("56", timeout=30)
     p.expect("It is 56")
@@ -121,12 +126,15 @@ def test_news_of_the_sandbox_beside_a_line(one_engine):
 
 def test_own_code_while_the_sandbox_starts(sandpiper_on, serve, slow):
     serve(sandpiper_on, [])
+    hold(slow)
     p = start(sandpiper_on, env=path_of(slow))
     p.send("!6 * 7\r")
+    p.expect("Starting the sandbox")
     called(slow)
     p.send("\x03")
     p.expect("Stopped before the code ran\\.")
     p.expect("> ")
+    let_go(slow)
     p.send("!6 * 7\r")
     p.expect("42", timeout=30)
     p.expect("> ")
@@ -141,13 +149,16 @@ def test_question_while_the_sandbox_starts(sandpiper_on, serve, slow):
     p.expect("6 \\* 7")
     p.send("\x03")
     assert "interrupted" in ended(p, 130)
+    let_go(slow)
 
 
 def test_exec_while_the_sandbox_starts(sandpiper_on, slow):
+    hold(slow)
     p = one_shot(sandpiper_on, "exec", sandpiper_on.write("prog.py", "print(6 * 7)"), env=path_of(slow))
     called(slow)
     p.send("\x03")
     assert "42" not in ended(p, 130)
+    let_go(slow)
 
 
 # ---------------------------------------------------------------------------------------------------- while files move
@@ -155,7 +166,7 @@ def test_exec_while_the_sandbox_starts(sandpiper_on, slow):
 def test_question_while_stdin_is_read(sandpiper_on, serve):
     """A pipe whose writer pauses after 30 MB: the rest is waited for until somebody presses Ctrl-C."""
     serve(sandpiper_on, [], complete=False)
-    p = one_shot(sandpiper_on, shell="trap : INT; { head -c 30000000 /dev/zero; echo moved >&2; sleep 20; } | \"$0\" --stdin data "
+    p = one_shot(sandpiper_on, shell="trap : INT; { head -c 30000000 /dev/zero; echo moved >&2; sleep 100; } | \"$0\" --stdin data "
                                       "'how long is it?'; exit ${PIPESTATUS[1]}")
     p.expect("moved")
     p.expect("waiting for the end of stdin")
@@ -165,10 +176,7 @@ def test_question_while_stdin_is_read(sandpiper_on, serve):
 
 def moving(p, path):
     """Wait until the program has begun to read that file."""
-    deadline = time.monotonic() + 20
-    while offset_of(p.pid, path) < MIB:
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_for(lambda: offset_of(p.pid, path) >= MIB, 60)
 
 
 def test_question_while_a_file_moves_in(sandpiper_on, serve):
@@ -221,7 +229,8 @@ def test_chat_while_files_move_out(sandpiper_on, serve):
     p.expect("ready", timeout=60)
     p.expect("> ")
     p.send("make them\r")
-    p.expect("made\r\n", timeout=30)
+    p.expect("made\r\n", timeout=60)
+    p.expect("Saving files", timeout=60)          # before that a Ctrl-C interrupts the cell
     p.send("\x03")
     p.expect("interrupted: the other files were not saved")
     p.expect("> ")
@@ -249,28 +258,5 @@ def test_chat_while_a_cell_runs(sandpiper_on, serve):
     p.send("and now?\r")
     p.expect("42")
     p.expect("Kept")
-    p.expect("> ")
-    leave(p)
-
-
-def test_twice_within_a_second_kills(sandpiper_on, serve):
-    """At once, not after the two seconds that one Ctrl-C gives."""
-    code = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('started', flush=True)\nwhile True: time.sleep(0.01)"
-    serve(sandpiper_on, [{"answer": {"calls": [{"code": code}]}},
-                         {"expect": {"roles": "system user assistant tool assistant user"}, "answer": {"calls": [{"code": "print(6 * 7)"}]}},
-                         {"answer": {"text": "Fresh."}}])
-    p = start(sandpiper_on)
-    p.send("go\r")
-    p.expect("started\r\n")
-    p.send("\x03")
-    time.sleep(0.3)
-    begin = time.monotonic()
-    p.send("\x03")
-    p.expect("Code did not react to Ctrl-C and was killed")
-    assert time.monotonic() - begin < 1.2
-    p.expect("> ")
-    p.send("and now?\r")
-    p.expect("42", timeout=20)
-    p.expect("Fresh")
     p.expect("> ")
     leave(p)
