@@ -72,13 +72,33 @@ char *show_path(const struct show *show, const char *path)
     return xasprintf("%s%s", below ? "~" : "", clean);
 }
 
-/* text, which links to the file path where the terminal has links. Those with such graphics have them. */
-static void add_link(struct show *show, const char *path, const char *text)
+/* Does the terminal have links? Those with such graphics have them. */
+static bool has_links(const struct show *s, const char *path)
+{
+    return s->screen.terminal && *path == '/'
+           && (show_has_hyperlinks() || s->graphics.kitty || s->graphics.iterm2);
+}
+
+/* The end of a path, with the last name at least, that is no wider than room. */
+static char *path_end(const char *path, int room)
+{
+    const char *rest = path, *next;
+
+    if (utf8_columns(path, strlen(path)) <= room)
+        return xstrdup(path);
+    while (*rest && (next = strchr(rest + 1, '/')) && utf8_columns(rest, strlen(rest)) >= room)
+        rest = next;
+    return xasprintf("\u2026%s", rest);
+}
+
+/* Add the path of a file or folder, which is a link where the terminal has links. Then room columns are kept
+ * to, for the link has all of it; else it is printed whole, to be copied. Returns its columns. */
+static int add_link(struct show *show, const char *path, int room)
 {
     struct screen *s = &show->screen;
     char host[256] = "";
-    bool link = s->terminal && *path == '/'
-                && (show_has_hyperlinks() || show->graphics.kitty || show->graphics.iterm2);
+    bool link = has_links(show, path);
+    autofree char *whole = show_path(show, path), *text = link ? path_end(whole, room) : xstrdup(whole);
 
     if (link) {
         gethostname(host, sizeof host - 1);
@@ -94,20 +114,31 @@ static void add_link(struct show *show, const char *path, const char *text)
     buf_addstr(&s->out, text);
     if (link)
         buf_addstr(&s->out, "\033]8;;\033\\");
+    return utf8_columns(text, strlen(text));
 }
 
+/* "saved: ~/a.png (1.2 kB)", without the size where that does not fit. */
 static void add_path(struct show *s, const struct show_saved *f)
 {
-    autofree char *path = show_path(s, f->path);
     char size[32];
+    int left = s->screen.width - (int)strlen("saved: ");
 
     show_size(f->size, size);
     buf_addf(&s->screen.out, "%ssaved: ", screen_sgr(&s->screen, SGR_GREEN));
-    add_link(s, f->path, path);
-    /* the path is one line wherever it can be */
-    int columns = utf8_columns(path, strlen(path)) + (int)(strlen("saved:  ()") + strlen(size));
-    if (!s->screen.terminal || columns <= s->screen.width)
+    left -= add_link(s, f->path, left);
+    if (!s->screen.terminal || left >= (int)(strlen(" ()") + strlen(size)))
         buf_addf(&s->screen.out, " (%s)", size);
+    buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
+}
+
+/* "saved: 4 more in ~/folder" */
+static void add_folder(struct show *s, const char *path, size_t more)
+{
+    autofree char *folder = xmemdup0(path, (size_t)(strrchr(path, '/') - path));
+    autofree char *words = xasprintf("saved: %zu more in ", more);
+
+    buf_addf(&s->screen.out, "%s%s", screen_sgr(&s->screen, SGR_GREEN), words);
+    add_link(s, folder, s->screen.width - (int)strlen(words));
     buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
 }
 
@@ -223,13 +254,7 @@ void show_file(struct show *s, const struct event *e)
     if (e->file.index < LINES_MOST) {
         add_path(s, f ? f : &now);
     } else if (e->file.index + 1 == e->file.total) {
-        autofree char *folder = xmemdup0(e->file.path, (size_t)(strrchr(e->file.path, '/') - e->file.path));
-        autofree char *shown = show_path(s, folder);
-
-        buf_addf(&s->screen.out, "%ssaved: %zu more in ", screen_sgr(&s->screen, SGR_GREEN),
-                 e->file.total - LINES_MOST);
-        add_link(s, folder, shown);
-        buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
+        add_folder(s, e->file.path, e->file.total - LINES_MOST);
     }
     screen_flush(&s->screen);
 }

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import time
+from urllib.parse import unquote
 
 import pyte
 import pytest
@@ -224,6 +225,27 @@ def test_files_are_told_in_few_lines(sandpiper, serve):
     assert len(lines) == 6
     assert re.fullmatch(r"saved: ~/sandpiper/sessions/[^ ]*/f0.txt \(0 bytes\)", lines[0])
     assert re.fullmatch(r"saved: 4 more in ~/sandpiper/sessions/[^ ]*", lines[5])
+
+
+LONG = "quarterly results of all regions 2026.csv"
+
+
+@pytest.mark.parametrize("replies,columns,name,shown", [
+    (PLAIN, 80, "figure-1.png", r"~/\.local/state/sandpiper/sessions/[0-9a-f]{8}/files/figure-1\.png \(4\.1 kB\)"),
+    (PLAIN, 80, LONG, r"~/\.local/state/sandpiper/sessions/[0-9a-f]{8}/files/" + LONG),                         # longer than the screen, to be copied
+    (KITTY, 80, LONG, r"\u2026/sessions/[0-9a-f]{8}/files/" + LONG),
+    (KITTY, 40, "figure-1.png", r"\u2026/[0-9a-f]{8}/files/figure-1\.png")], ids=["whole", "copied", "linked", "narrow"])
+def test_a_path_is_one_line(sandpiper, serve, replies, columns, name, shown):
+    """In the usual home a figure's path fits 80 columns. A longer one gives up its beginning where a link has all of it."""
+    said, _ = plotted(sandpiper, serve, replies, code="open(%r, 'w').write('x' * 4096)" % name, size=(40, columns),
+                      env={"HOME": sandpiper.path("home"), "XDG_STATE_HOME": None})
+    line = re.search(rb"saved: ([^\r\n]*)", said)[1]
+    text = re.sub(rb"\x1b\]8;[^\x1b]*\x1b\\|\x1b\[[0-9;]*m", b"", line).decode()
+    assert re.fullmatch(shown, text), text
+    assert (replies, name) == (PLAIN, LONG) or len("saved: " + text) <= columns
+    links = re.findall(rb"\x1b\]8;;file://[^/]*([^\x1b]+)\x1b\\", line)
+    assert len(links) == (replies is KITTY)
+    assert not links or os.path.exists(unquote(links[0].decode()))
 
 
 @pytest.mark.parametrize("code", ["open('a.png', 'w').write('no image')", "open('a.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n' + bytes(3000))",

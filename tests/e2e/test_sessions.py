@@ -134,7 +134,7 @@ def test_export(sandpiper, serve, form):
         compile(content, path, "exec")
     if form == "json":
         assert json.loads(content)["questions"][0]["text"] == "plot\nit"
-    folder = sandpiper.path("state/sandpiper/sessions/" + one["id"])
+    folder = sandpiper.path("state/sandpiper/sessions/" + one["id"][16:])
     assert os.path.isdir(folder) and sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(folder)
 
 
@@ -152,7 +152,7 @@ def test_replay(sandpiper, serve):
     assert r.code == 0 and "Its code ran again (3 pieces): the variables are back." in r.err and "3 made" in server.requests[5].messages[-1]["content"], r
     assert "the variables are there" in server.requests[4].messages[-1]["content"]
     (one,) = listed(sandpiper)
-    files = sandpiper.path("state/sandpiper/sessions/%s/files" % one["id"])
+    files = sandpiper.path("state/sandpiper/sessions/%s/files" % one["id"][16:])
     assert os.listdir(files) == ["out.txt"]
     r = sandpiper.run("-c", "still?")
     assert "--replay-cells" in r.err and "NameError" in server.requests[7].messages[-1]["content"], r
