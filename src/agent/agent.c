@@ -82,6 +82,7 @@ void agent_free(struct agent *a)
         return;
     forget_attached(a);
     verify_forget(a);
+    image_list_release(&a->images);
     set_retry(a, NULL, 0);
     buf_release(&a->pending);
     buf_release(&a->profiles);
@@ -180,6 +181,7 @@ static void question_put(struct agent *a, struct question *q, const char *questi
     conversation_user(a->c, text.data, text.len);
     if (a->profiles.len && !strncmp(a->c->v[q->start].text, a->profiles.data, a->profiles.len))
         a->c->v[q->start].aside = a->profiles.len;
+    image_list_copy(&a->images, a->c);
     buf_release(&text);
 }
 
@@ -201,6 +203,7 @@ static void question_settle(struct agent *a, enum question_status status, const 
         conversation_interrupted(a->c);
     buf_clear(&a->pending);
     buf_clear(&a->profiles);
+    image_list_release(&a->images);
     forget_attached(a);
 }
 
@@ -362,6 +365,7 @@ void agent_clear(struct agent *a)
     buf_clear(&a->pending);
     buf_clear(&a->profiles);
     facts_clear(a);
+    image_list_release(&a->images);
     forget_attached(a);
     a->told_earlier = false;
 }
@@ -407,7 +411,7 @@ int agent_context(const struct agent *a)
 
 int64_t agent_conversation_tokens(const struct agent *a)
 {
-    return (int64_t)((double)conversation_bytes(a->c) / 3.5);
+    return (int64_t)((double)conversation_bytes(a->c) / BYTES_A_TOKEN);
 }
 
 unsigned agent_question_number(const struct agent *a)

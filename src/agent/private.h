@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/budget.h"
+#include "agent/images.h"
 #include "agent/provenance.h"
 #include "agent/tools.h"
 #include "base/buf.h"
@@ -18,6 +19,8 @@
     4096 /* text of at most so many bytes is shown to the model whole, less where the window is small */
 #define TOLD_MAX    (64 * 1024)  /* maximum bytes of a cell's output given to the model */
 #define PENDING_MAX (128 * 1024) /* maximum bytes of data blocks and notes before a question */
+
+#define BYTES_A_TOKEN 3.5 /* an estimate, where the service does not count */
 
 struct question {
     unsigned number;
@@ -83,6 +86,8 @@ struct agent {
     struct question *q;       /* the question being asked, or NULL */
     struct buf pending;       /* data blocks and notes for the next question */
     struct buf profiles;      /* data blocks of files shown by a profile alone; these go before pending */
+    struct image_list images; /* for the next question */
+    bool told_images;         /* the user was told, once a session, that the model is shown images */
     struct known_file *known; /* files of this conversation that have a profile */
     size_t n_known;
     char **attached; /* names put since the last question that stayed in the history */
@@ -184,6 +189,9 @@ void context_replace(struct conversation *c, size_t n, const char *user, const c
 int compact_turns(struct agent *a, size_t end, struct error *err);
 /* Do so before the question that is about to be asked, if the window is nearly full. */
 void compact_if_full(struct agent *a, struct question *q);
+/* The service refused all of it as too long: do so with as many of the oldest turns as it should take. False:
+ * no summary came of it. */
+bool compact_refused(struct agent *a, struct question *q);
 
 /* numbers.c: does the answer contain any number of the output? Also true if the output has none. */
 bool numbers_shared(const char *answer, const char *output);

@@ -306,6 +306,9 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
 
         if (use.text.len)
             conversation_result(a->c, call->id, use.kind, use.text.data, use.text.len);
+        if (use.text.len)
+            image_list_take(&use.images, a->c);
+        image_list_release(&use.images);
         buf_release(&use.text);
         if (status)
             return -1;

@@ -150,6 +150,7 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
     q->failed += !cell_succeeded(&c.r);
     q->run_seconds += c.r.seconds;
     budget_ran(&q->budget, code, buf_str(&c.told));
+    images_of_cell(&c.r, &use->images);
     if (cell_succeeded(&c.r))
         code_worked(a, &c, use);
     else

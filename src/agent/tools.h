@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "agent/images.h"
 #include "chat/conversation.h"
 
 struct agent;
@@ -25,6 +26,7 @@ struct tool_use {
     /* what the model is told, also for failures */
     enum result_kind kind;
     struct buf text;
+    struct image_list images; /* that a model that sees is shown with it */
 };
 
 struct tool {

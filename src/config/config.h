@@ -55,7 +55,7 @@ struct config {
     int max_tokens_total; /* 0: no limit */
     double max_cost;      /* dollars per session; 0: no limit */
     /* model */
-    const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert,
+    const char *model, *provider, *base_url, *api, *api_key, *dialect, *vision, *reasoning_effort, *ca_cert,
         *dotenv_how;
     struct argv api_key_command;
     bool stream, discover, allow_insecure, snapshots, offline;

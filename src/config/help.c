@@ -155,10 +155,9 @@ static const struct topic {
      "text         reply, text: a piece of it\n"
      "tool_call    id, tool, cell, code\n"
      "tool_output  cell, stream, text: a piece of what the code prints\n"
-     "tool_result  id, cell, status, value, data: the value as a MIME bundle, error,\n"
-     "             state_lost, state_restored, seconds, output_bytes, output_path,\n"
-     "             model_text\n"
-     "file         cell, name, path, bytes, data: of a figure, as a MIME bundle\n"
+     "tool_result  id, cell, status, value, data, error, state_lost, state_restored,\n"
+     "             seconds, output_bytes, output_path, model_text\n"
+     "file         cell, name, path, bytes, data\n"
      "notice       level, text\n"
      "usage        input_tokens, cached_tokens, output_tokens, reasoning_tokens,\n"
      "             estimated, cost, seconds: of one request\n"
@@ -169,6 +168,7 @@ static const struct topic {
      "             verified, second\n"
      "session_end  exit_code: the last line\n\n"
      "    sandpiper --json \"...\" | jq -r 'select(.type == \"done\").answer'\n\n"
+     "data is a MIME bundle, as in Jupyter: of the value of the code, or of a figure.\n"
      "man sandpiper, EVENTS, has each member; a JSON Schema is in docs/ of the source\n"
      "and in share/sandpiper/events.schema.json.\n",
      "", "", ""},

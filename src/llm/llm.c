@@ -265,6 +265,10 @@ void llm_set_context(struct llm *m, int context)
 {
     m->learnt->context = m->o.context = context;
 }
+bool llm_sees(const struct llm *m)
+{
+    return m->o.vision && !m->learnt->no_images && m->learnt->api != LLM_WORKERS_AI;
+}
 const char *llm_model(const struct llm *m)
 {
     return m->o.model;

@@ -105,6 +105,15 @@ int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *
 int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
                    struct pixels *out, struct error *err);
 
+/* The same image as a PNG for a model: at most edge x edge pixels and most bytes, appended to out. The bytes
+ * come from the sandbox, and are not looked at. */
+struct picture_ask {
+    unsigned edge;
+    size_t most;
+};
+int sandbox_picture(struct sandbox *s, const char *name, int fd, const struct picture_ask *ask,
+                    struct buf *out, struct error *err);
+
 /* What earlier programs left in a named sandbox: "variables df (DataFrame), n (int); files in /mnt/data:
  * a.csv". One line of untrusted text, about 300 bytes at most; nothing if the sandbox is new or has no
  * name. Does not wait for a start. */

@@ -231,15 +231,17 @@ out:;
 struct decoding {
     struct upload upload; /* must be the first member, and the request its first */
     const struct pixels_ask *ask;
-    struct pixels *out;
-    size_t got, size; /* bytes of the pixels; size 0: not announced yet */
+    struct pixels *out; /* or */
+    struct buf *png;    /* at most so many bytes: */
+    size_t most;
+    size_t got, size; /* bytes of the pixels or of the PNG; size 0: not announced yet */
 };
 
 static const char *announce(struct decoding *d, const struct frame *f)
 {
     const char *p = f->data;
     size_t left = f->len;
-    int64_t width = 0, height = 0;
+    int64_t width = 0, height = 0, size = 0;
     struct tagged t;
 
     while (tagged_next(&p, &left, &t) > 0) {
@@ -247,9 +249,16 @@ static const char *announce(struct decoding *d, const struct frame *f)
             width = tagged_int(&t);
         else if (t.tag == 'h')
             height = tagged_int(&t);
+        else if (t.tag == 's')
+            size = tagged_int(&t);
     }
-    if (d->size || width < 1 || height < 1 || width > d->ask->width || height > d->ask->height)
+    if (d->size || width < 1 || height < 1 || width > d->ask->width || height > d->ask->height
+        || (d->png && (size < 1 || size > (int64_t)d->most)))
         return "it sent an image of another size than it was asked for";
+    if (d->png) {
+        d->size = (size_t)size;
+        return NULL;
+    }
     d->size = (size_t)width * (size_t)height * 3;
     *d->out = (struct pixels){(unsigned)width, (unsigned)height, xmalloc(d->size)};
     return NULL;
@@ -265,7 +274,10 @@ static const char *on_pixels(struct request *q, const struct frame *f)
         return NULL;
     if (f->type != FROM_GUEST_DATA || f->len > d->size - d->got)
         return "it sent more of an image than it had announced";
-    memcpy(d->out->rgb + d->got, f->data, f->len);
+    if (d->png)
+        buf_add(d->png, f->data, f->len);
+    else
+        memcpy(d->out->rgb + d->got, f->data, f->len);
     d->got += f->len;
     return NULL;
 }
@@ -282,6 +294,8 @@ static int decode(struct decoding *d, struct error *err)
     tagged_add_int(&body, 'w', d->ask->width);
     tagged_add_int(&body, 'h', d->ask->height);
     tagged_add_int(&body, 'b', d->ask->background);
+    if (d->png)
+        tagged_add_int(&body, 'p', (int64_t)d->most);
     send_part(u, TO_GUEST_PIXELS, body.data, body.len);
     pump(u);
     if (upload_end(u, err) < 0)
@@ -301,11 +315,10 @@ static int decode(struct decoding *d, struct error *err)
     return 0;
 }
 
-int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
-                   struct pixels *out, struct error *err)
+static struct decoding *decoding_new(struct sandbox *s, const char *name, int fd,
+                                     const struct pixels_ask *ask)
 {
     struct decoding *d = xmalloc(sizeof *d);
-    int rc = -1;
 
     memset(&d->upload, 0, offsetof(struct upload, piece));
     d->upload.sandbox = s;
@@ -313,18 +326,47 @@ int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pix
     d->upload.request.what = name;
     d->upload.request.idle_ms = PROFILE_MS;
     d->ask = ask;
-    d->out = out;
-    d->got = d->size = 0;
-    *out = (struct pixels){0};
+    d->out = NULL;
+    d->png = NULL;
+    d->got = d->size = d->most = 0;
     assert(ask->width > 0 && ask->width <= PIXELS_WIDTH_MAX && ask->height > 0
            && ask->height <= PIXELS_HEIGHT_MAX);
-    if (sandbox_wait(s, err) == 0)
-        rc = decode(d, err);
+    return d;
+}
+
+/* Frees d. */
+static int decoding_run(struct decoding *d, struct error *err)
+{
+    struct sandbox *s = d->upload.sandbox;
+    int rc = sandbox_wait(s, err) == 0 ? decode(d, err) : -1;
+
     request_end(s, &d->upload.request);
-    if (rc < 0)
-        pixels_release(out);
     free(d);
     return rc;
+}
+
+int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
+                   struct pixels *out, struct error *err)
+{
+    struct decoding *d = decoding_new(s, name, fd, ask);
+
+    d->out = out;
+    *out = (struct pixels){0};
+    int rc = decoding_run(d, err);
+    if (rc < 0)
+        pixels_release(out);
+    return rc;
+}
+
+int sandbox_picture(struct sandbox *s, const char *name, int fd, const struct picture_ask *ask,
+                    struct buf *out, struct error *err)
+{
+    const struct pixels_ask size = {ask->edge, ask->edge, 0xffffff};
+    struct decoding *d = decoding_new(s, name, fd, &size);
+
+    d->png = out;
+    d->most = ask->most;
+    return decoding_run(d, err);
 }
 
 /* ---- requests of one frame */

@@ -30,6 +30,7 @@ static void line_begin(struct lines *l, const char *gutter)
     buf_addstr(l->out, l->style.sgr);
     l->mid = true;
     l->column = 0;
+    l->before = 0;
     l->wraps = 0;
 }
 
@@ -44,10 +45,21 @@ void lines_break(struct lines *l)
     l->column = 0;
 }
 
+void lines_lost(struct lines *l)
+{
+    l->mid = false;
+    l->column = 0;
+}
+
+int lines_column(const struct lines *l)
+{
+    return l->mid ? (int)strlen(l->style.gutter) + l->column : -1;
+}
+
 /* Columns that a character takes; a tab goes to the next multiple of eight. */
 static int columns(const struct lines *l, uint32_t cp)
 {
-    return cp == '\t' ? 8 - l->column % 8 : utf8_width(cp);
+    return cp == '\t' ? 8 - l->column % 8 : utf8_width_behind(l->before, cp);
 }
 
 static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
@@ -68,6 +80,7 @@ static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
     else
         buf_add(l->out, s, (size_t)n);
     l->column += w;
+    utf8_columns_behind(&l->before, s, (size_t)n);
 }
 
 /* Write all blanks at text, or a line break in their place if the next word would be cut. */

@@ -41,9 +41,10 @@ struct lines {
     struct lines_cut *cut; /* or NULL: all is shown */
     int width;             /* wrap the text here; 0: never */
     struct scrub scrub;
-    bool mid;   /* the current line is not ended yet */
-    int column; /* current column of the text, not counting the gutter */
-    int wraps;  /* how often the current line was wrapped */
+    bool mid;        /* the current line is not ended yet */
+    int column;      /* current column of the text, not counting the gutter */
+    uint32_t before; /* the last character */
+    int wraps;       /* how often the current line was wrapped */
 
     /* lines_feed_moving: a line that is overwritten by \r */
     struct overwrite settled; /* elsewhere than at a terminal */
@@ -54,8 +55,10 @@ struct lines {
 void lines_init(struct lines *l, struct buf *out, const struct lines_style *style);
 void lines_resize(struct lines *l, int width);
 void lines_feed(struct lines *l, const char *text, size_t len);
-void lines_break(struct lines *l); /* end the line that is begun; the text may go on in a new one */
-void lines_end(struct lines *l);   /* the text is whole */
+void lines_break(struct lines *l);       /* end the line that is begun; the text may go on in a new one */
+void lines_lost(struct lines *l);        /* something else has ended it */
+int lines_column(const struct lines *l); /* of the terminal, where the line that is begun ends; -1: none is */
+void lines_end(struct lines *l);         /* the text is whole */
 /* As lines_feed, for a program's live output: a line that it writes again after \r is drawn again where it
  * stands; elsewhere than at a terminal only its last state is written. */
 void lines_feed_moving(struct lines *l, const char *text, size_t len);

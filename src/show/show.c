@@ -25,7 +25,8 @@ struct show *show_new(const struct show_options *o)
                                 .dots = o->dots,
                                 .colour = o->colour,
                                 .width = o->width > 0 ? o->width : 80,
-                                .loop = o->loop};
+                                .loop = o->loop,
+                                .above = -1};
     graphics_init(&s->graphics);
     return s;
 }

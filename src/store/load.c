@@ -127,6 +127,24 @@ static int take_calls(struct turn *t, const char *text, size_t len)
     return 0;
 }
 
+#define IMAGES_MOST 100
+
+/* -1: it is not what images_text() wrote. */
+static int take_images(struct turn *t, const char *text, size_t len)
+{
+    autojson struct json *list = text ? json_parse(text, len, 0, NULL, NULL) : NULL;
+
+    if (!text)
+        return 0;
+    if (json_type(list) != JSON_ARRAY || json_size(list) > IMAGES_MOST)
+        return -1;
+    t->images = xcalloc(json_size(list) + 1, sizeof *t->images);
+    for (const struct json *o = json_first(list); o; o = json_next(o))
+        t->images[t->n_images++] = (struct turn_image){.name = xstrdup(json_str(json_get(o, "name"))),
+                                                       .path = xstrdup(json_str(json_get(o, "path")))};
+    return 0;
+}
+
 static int take_turn(struct store *s, const struct db_rows *r)
 {
     int64_t role = db_int(r, 2), result = db_int(r, 7), aside = db_int(r, 4);
@@ -143,6 +161,8 @@ static int take_turn(struct store *s, const struct db_rows *r)
         t.call_id = xstrdup("");
     const char *calls = role == TURN_ASSISTANT ? db_text(r, 5, &len) : NULL;
     int status = take_calls(&t, calls, calls ? len : 0);
+    const char *images = role != TURN_ASSISTANT ? db_text(r, 14, &len) : NULL;
+    status |= take_images(&t, images, images ? len : 0);
     if (role == TURN_ASSISTANT) {
         t.reasoning = db_copy(r, 8);
         t.reasoning_field = db_copy(r, 9);
@@ -156,11 +176,12 @@ static int take_turn(struct store *s, const struct db_rows *r)
 
 static int load_turns(struct store *s, int64_t session, int64_t skip)
 {
-    struct db_rows r = db_query(s->db,
-                                "SELECT serial, place, role, text, aside, calls, call_id, result, reasoning, "
-                                "reasoning_field, reasoning_items, origin, n, sent FROM turn WHERE session=? "
-                                "AND state=0 AND question<>? ORDER BY place, n",
-                                "ii", session, skip);
+    struct db_rows r = db_query(
+        s->db,
+        "SELECT serial, place, role, text, aside, calls, call_id, result, reasoning, "
+        "reasoning_field, reasoning_items, origin, n, sent, images FROM turn WHERE session=? "
+        "AND state=0 AND question<>? ORDER BY place, n",
+        "ii", session, skip);
     size_t bytes = 0;
 
     while (db_next(&r)) {

@@ -56,12 +56,14 @@ def test_the_schema_and_help_json_have_what_the_page_has(bare):
     rows = re.findall(r"^(\w+) +(.*(?:\n {13}.*)*)", text[text.index("session  "):text.index("    sandpiper")], re.M)
     told = {name: set(re.findall(r"\b[a-z_]+\b", re.sub(r": (a piece.*|of one request|the last line)", "", words))) for name, words in rows}
     schema = {}
-    for name, event in event_schema.SCHEMA["$defs"].items():
+    names = [d["$ref"].rpartition("/")[2] for d in event_schema.SCHEMA["oneOf"]]
+    for name in names:
+        event = event_schema.SCHEMA["$defs"][name]
         own = event["properties"]
         schema[name] = (set(own) - {"type", "v", "question"}).union(*(own.get(inner, {}).get("properties", {}) for inner in ("usage", "computed")))
         assert event["required"] == list(own), name
     assert schema == page and told == page
-    assert [d["$ref"].rpartition("/")[2] for d in event_schema.SCHEMA["oneOf"]] == list(schema)
+    assert names == [name for name in event_schema.SCHEMA["$defs"] if name != "bundle"]
 
 
 def test_a_member_that_the_schema_lacks_is_seen():
