@@ -1,4 +1,4 @@
-/* session.c - the folder of a session: $XDG_STATE_HOME/sandpiper/sessions/ID, where ID is what people type. */
+/* session.c - a session's folder: $XDG_STATE_HOME/sandpiper/sessions/ID, with the ID that people type. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
