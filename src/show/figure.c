@@ -12,6 +12,7 @@
 #include "base/job.h"
 #include "base/mem.h"
 #include "show/chafa_load.h"
+#include "show/through_tmux.h"
 
 #define DRAWN_MAX  (16u << 20) /* bytes of one figure; base64 of the largest RGBA is 10 MB */
 #define DRAWING_MS 30000
@@ -26,6 +27,7 @@ static const struct way {
     [GRAPHICS_BLOCKS] = {CHAFA_PIXEL_MODE_SYMBOLS, 8, 16, true},
     [GRAPHICS_SIXEL] = {CHAFA_PIXEL_MODE_SIXELS, 6, 12, false},
     [GRAPHICS_ITERM2] = {CHAFA_PIXEL_MODE_ITERM2, 8, 16, false},
+    [GRAPHICS_PLACEHOLDERS] = {CHAFA_PIXEL_MODE_KITTY, 8, 16, false}, /* chafa has no part in it */
     [GRAPHICS_KITTY] = {CHAFA_PIXEL_MODE_KITTY, 8, 16, false},
 };
 
@@ -145,6 +147,10 @@ int figure_draw(const struct figure_screen *s, const struct pixels *p, struct bu
     if (!c)
         return -1;
     shrink(&f, p);
+    if (f.way == GRAPHICS_PLACEHOLDERS) {
+        through_tmux_draw(p, f.columns, f.rows, out);
+        return 0;
+    }
     ChafaCanvasConfig *config = config_of(c, s, &f);
     ChafaCanvas *canvas = c->canvas_new(config);
     ChafaTermInfo *term = c->term_db_get_fallback_info(c->term_db_get_default());

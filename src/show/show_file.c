@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "show/private.h"
+#include "show/through_tmux.h"
 
 #define LINES_MOST   5 /* files of one cell that have a line each */
 #define FIGURES_MOST 4 /* of one cell that are drawn; /plots shows the others */
@@ -185,6 +186,7 @@ static int draw(struct show *s, struct show_saved *f, struct buf *out, struct er
         s->o.ready(s->o.ready_ctx);
     else
         graphics_ask(&s->graphics, s->o.loop);
+    through_tmux_ask(&s->graphics, s->o.loop);
     struct figure_screen screen = figure_screen_of(s);
     if (!figure_ask(&screen, &ask))
         return 0;
