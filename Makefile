@@ -144,7 +144,7 @@ $(B)/gen/guest.code: src/sandbox/guest_code.py $(GUEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
 $(B)/term/cmd_python.o: src/term/vars.py
-$(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml prompts/python.yaml
+$(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml $(wildcard prompts/*.yaml)
 
 # The filter's BPF program, made by our own table at build time. A builder that cannot run what it builds leaves it to each start.
 $(B)/limits/seccomp_ready.o: $(B)/gen/seccomp.bpf

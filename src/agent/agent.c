@@ -51,9 +51,17 @@ struct agent *agent_new(const struct agent_options *o, const struct agent_rooms 
     a->event = rooms->event;
     a->event_ctx = rooms->event_ctx;
     a->fresh = rooms->fresh;
+    a->host = rooms->host;
+    a->before = rooms->before;
+    if (a->before) {
+        a->before->next = a;
+        a->before->event = before_event;
+        a->before->event_ctx = a;
+    }
     a->usage = (struct usage)USAGE_NONE;
     buf_init(&a->pending, PENDING_MAX);
     buf_init(&a->profiles, PENDING_MAX);
+    buf_init(&a->heard, PENDING_MAX);
     buf_init(&a->code, 4 * 1024 * 1024);
     return a;
 }
@@ -86,6 +94,7 @@ void agent_free(struct agent *a)
     set_retry(a, NULL, 0);
     buf_release(&a->pending);
     buf_release(&a->profiles);
+    buf_release(&a->heard);
     facts_clear(a);
     buf_release(&a->code);
     free(a->system);
@@ -164,25 +173,35 @@ static bool left_traces(const struct agent *a, const struct question *q)
     return false;
 }
 
+void question_fill(struct agent *a, const char *question, size_t len)
+{
+    struct turn *t = &a->c->v[a->q->start];
+    struct buf text = BUF_INIT(0);
+    size_t aside = a->heard.len + a->profiles.len;
+
+    buf_add(&text, a->heard.data, a->heard.len);
+    buf_add(&text, a->profiles.data, a->profiles.len);
+    buf_add(&text, a->pending.data, a->pending.len);
+    buf_add(&text, question, len);
+    free(t->text);
+    t->text = buf_steal(&text, NULL);
+    t->heard = a->heard.len;
+    t->aside = aside;
+    conversation_changed(a->c, t);
+}
+
 static void question_put(struct agent *a, struct question *q, const char *question, size_t len)
 {
-    struct buf text = BUF_INIT(0);
-
     /* A resumed history may end anywhere: drop a question that was never answered, and close open calls with
      * results. */
     if (a->c->n && a->c->v[a->c->n - 1].role == TURN_USER)
         conversation_truncate(a->c, a->c->n - 1);
     conversation_close_open_calls(a->c, "Not run.");
     conversation_interrupted(a->c);
-    buf_add(&text, a->profiles.data, a->profiles.len);
-    buf_add(&text, a->pending.data, a->pending.len);
-    buf_add(&text, question, len);
     q->start = a->c->n;
-    conversation_user(a->c, text.data, text.len);
-    if (a->profiles.len && !strncmp(a->c->v[q->start].text, a->profiles.data, a->profiles.len))
-        a->c->v[q->start].aside = a->profiles.len;
+    conversation_user(a->c, question, len);
+    question_fill(a, question, len);
     image_list_copy(&a->images, a->c);
-    buf_release(&text);
 }
 
 static void question_settle(struct agent *a, enum question_status status, const char *question, size_t len)
@@ -203,6 +222,7 @@ static void question_settle(struct agent *a, enum question_status status, const 
         conversation_interrupted(a->c);
     buf_clear(&a->pending);
     buf_clear(&a->profiles);
+    buf_clear(&a->heard);
     image_list_release(&a->images);
     forget_attached(a);
 }
@@ -293,7 +313,9 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
         tell_earlier(a);
         question_put(a, &q, text, len);
         send_question(a, text, len);
-        status = loop_run(a, &q, &e);
+        status = before_ask(a, text, &e);
+        if (status == QUESTION_ANSWERED)
+            status = loop_run(a, &q, &e);
         if (status == QUESTION_ANSWERED && a->o.verify)
             status = verify_answer(a, text, &e);
         if (q.undelivered && question_has_answer(status)) {
@@ -358,12 +380,15 @@ int agent_list_files(struct agent *a, struct buf *out, struct error *err)
 
 void agent_clear(struct agent *a)
 {
+    if (a->before)
+        agent_clear(a->before);
     a->data = false;
     verify_forget(a);
     conversation_truncate(a->c, 0);
     set_retry(a, NULL, 0);
     buf_clear(&a->pending);
     buf_clear(&a->profiles);
+    buf_clear(&a->heard);
     facts_clear(a);
     image_list_release(&a->images);
     forget_attached(a);

@@ -17,6 +17,7 @@
 struct agent;
 struct buf;
 struct error;
+struct host_files;
 struct llm;
 struct loop;
 struct prompts;
@@ -57,6 +58,11 @@ struct agent_rooms {
     void *event_ctx;
     /* A new sandbox for a second computation (verify); the agent frees it. May be NULL. */
     struct sandbox *(*fresh)(void *event_ctx);
+    struct host_files *host; /* what its tools may see of this machine (host_files.h); or NULL */
+    /* A pipeline: the agent that is asked every question first, in a conversation of its own. What it says,
+     * and the files that it puts into the sandbox, are handed on; its events go to this one's listener. Or
+     * NULL. */
+    struct agent *before;
 };
 struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);
 void agent_free(struct agent *a);

@@ -222,7 +222,7 @@ static void remember_name(struct agent *a, char *name)
     a->attached[a->n_attached++] = name;
 }
 
-int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
+int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
 {
     autorelease(source_release) struct source s = {.name = name, .fd = fd, .copy = -1};
     struct error e = {0};
@@ -246,6 +246,12 @@ int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
         goto out;
     }
     buf_add(shown_whole(a, &s) ? &a->pending : &a->profiles, block.data, block.len);
+    if (out)
+        buf_add(out, block.data, block.len);
+    if (a->before && !out) {
+        autofree char *note = xasprintf("[Already there: /mnt/data/%s]", s.inside);
+        agent_tell(a->before, note);
+    }
     agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", name, s.size,
                  s.inside);
     struct event added = {.type = EVENT_ADDED};
@@ -262,4 +268,9 @@ out:
     if (status && err)
         *err = e;
     return status;
+}
+
+int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
+{
+    return attach_file(a, name, fd, NULL, err);
 }

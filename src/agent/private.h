@@ -75,20 +75,23 @@ struct agent {
     event_fn *event;
     void *event_ctx;
     struct sandbox *(*fresh)(void *event_ctx);
-    struct usage usage;       /* of the session */
-    unsigned number;          /* questions asked */
-    unsigned cells;           /* cells run in this session */
-    bool told_earlier;        /* the model was told what earlier programs left in the sandbox */
-    bool told_compact;        /* the user was told, once a session, of a summary made by itself */
-    bool data;                /* the conversation has attached data, or output of the user's own code */
-    bool told_full;           /* the user was told, once a session, that the window is full */
-    enum phase phase;         /* the last one told of the model */
-    struct question *q;       /* the question being asked, or NULL */
-    struct buf pending;       /* data blocks and notes for the next question */
-    struct buf profiles;      /* data blocks of files shown by a profile alone; these go before pending */
-    struct image_list images; /* for the next question */
-    bool told_images;         /* the user was told, once a session, that the model is shown images */
-    struct known_file *known; /* files of this conversation that have a profile */
+    struct host_files *host;
+    struct agent *before, *next; /* in a pipeline; or NULL */
+    struct buf heard;            /* what the one before said, for the question */
+    struct usage usage;          /* of the session */
+    unsigned number;             /* questions asked */
+    unsigned cells;              /* cells run in this session */
+    bool told_earlier;           /* the model was told what earlier programs left in the sandbox */
+    bool told_compact;           /* the user was told, once a session, of a summary made by itself */
+    bool data;                   /* the conversation has attached data, or output of the user's own code */
+    bool told_full;              /* the user was told, once a session, that the window is full */
+    enum phase phase;            /* the last one told of the model */
+    struct question *q;          /* the question being asked, or NULL */
+    struct buf pending;          /* data blocks and notes for the next question */
+    struct buf profiles;         /* data blocks of files shown by a profile alone; these go before pending */
+    struct image_list images;    /* for the next question */
+    bool told_images;            /* the user was told, once a session, that the model is shown images */
+    struct known_file *known;    /* files of this conversation that have a profile */
     size_t n_known;
     char **attached; /* names put since the last question that stayed in the history */
     size_t n_attached;
@@ -103,6 +106,8 @@ struct agent {
 };
 
 /* agent.c */
+/* The user turn of the question anew: what was heard, the profiles, what is pending, the user's words. */
+void question_fill(struct agent *a, const char *question, size_t len);
 void question_init(struct agent *a, struct question *q);
 void question_release(struct agent *a, struct question *q);
 /* The question's time is over, so the loop's interrupt is our own. */
@@ -138,12 +143,24 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err);
 const struct tool *tool_find(const struct agent *a, const char *name);
 /* Decide on one call and carry it out. Fills in use->tool and use->args; otherwise as struct tool.run. */
 int tool_call(struct agent *a, struct tool_use *use, struct error *err);
+/* Refuse a call that cannot be understood. -1: there were too many of them. */
+int tool_malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err);
+
+/* access.c: runs access_file */
+int access_run(struct agent *a, struct tool_use *use, struct error *err);
+
+/* before.c */
+/* Ask the agent before this one, and put what it hands on in front of the question, which must be the last
+ * turn. QUESTION_ANSWERED: go on; otherwise why not. Nothing to do without such an agent. */
+enum question_status before_ask(struct agent *a, const char *question, struct error *err);
+/* An event of the agent before this one, whose listener is this one. */
+void before_event(void *ctx, const struct event *e);
 
 /* execute.c */
 /* Code that is run or refused, and its result. */
 struct code_run {
-    const char *id, *tool; /* of the call */
-    const struct language *language;
+    const char *id, *tool;           /* of the call */
+    const struct language *language; /* NULL: it is no code, but the argument of another tool */
     const char *code;
     unsigned cell; /* the cell's number; 0: it does not run */
     struct cell_result r;
@@ -157,10 +174,16 @@ void code_run_release(struct code_run *c);
 /* Its exception, or else its cause, in one line. The caller frees. */
 char *cell_failure(const struct cell_result *r);
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out);
-/* Send the events of a call that is not run. */
+/* The two events of a call. c->cell 0: it is no cell. */
+void cell_send_call(struct agent *a, const struct code_run *c);
+void cell_send_result(struct agent *a, const struct code_run *c, const char *told);
+/* Both, for a call that is not run. */
 void cell_refused(struct agent *a, const struct code_run *c, const char *why);
 
 /* attach.c */
+/* Add a file to the question, or to the next one; also appends the block that shows it to out, unless that is
+ * NULL. */
+int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err);
 void attach_data(struct buf *out, const char *text); /* between tags that the text cannot close */
 
 /* facts.c */

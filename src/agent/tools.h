@@ -5,6 +5,7 @@
 #ifndef AGENT_TOOLS_H
 #define AGENT_TOOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -15,6 +16,7 @@ struct agent;
 struct error;
 struct json;
 struct language;
+struct prompts;
 
 /* One call while it is carried out. */
 struct tool_use {
@@ -34,6 +36,7 @@ struct tool {
     const char *parameters; /* JSON schema of the arguments, as text */
     const char *code_key;   /* the argument that holds code, and its language; or NULL */
     const struct language *language;
+    bool host; /* it looks at this machine: never beside a tool that takes code */
     /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, or interrupted before it
      * ran). */
     int (*run)(struct agent *a, struct tool_use *use, struct error *err);
@@ -41,5 +44,8 @@ struct tool {
 
 extern const struct tool agent_tools[];
 extern const size_t agent_n_tools;
+
+/* Can an agent have the tools that its definition names? -1: ERROR_USAGE. */
+int tools_check(const struct prompts *p, struct error *err);
 
 #endif

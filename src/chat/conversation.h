@@ -55,6 +55,7 @@ struct turn {
     /* user only: this many bytes at the start of text only help to write code; they are left out when the
      * model is asked for words alone */
     size_t aside;
+    size_t heard;       /* user only: this many bytes of them are another agent's words; not saved */
     struct call *calls; /* assistant only */
     size_t n_calls;
     struct turn_image *images; /* user and result only */

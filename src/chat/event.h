@@ -90,6 +90,7 @@ struct computed {
 struct event {
     enum event_type type;
     unsigned question; /* from 1; 0 before the first */
+    const char *agent; /* which agent of a pipeline it comes from; NULL: there is only one, or from none */
     union {
         /* engine: "" where EVENT_SANDBOX has yet to tell */
         struct {
@@ -115,7 +116,8 @@ struct event {
             unsigned reply;
             enum reply_kind kind;
         } reply_end;
-        /* cells count from 1 in a session; 0: it will not run */
+        /* cells count from 1 in a session; 0: it will not run, or is no code (language NULL): what another
+         * tool is given */
         struct {
             const char *id, *tool, *code;
             const struct language *language; /* of code; or NULL */

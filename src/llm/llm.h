@@ -30,6 +30,7 @@ struct llm_session {
     int idle_ms;         /* a request ends after this long without a byte; 0: 300,000 */
     int quiet_ms;        /* a request ends after this long without an event that has content; 0: 600,000 */
     int64_t deadline;    /* clock_ms() after which a request is given up with ERROR_LIMIT; 0: none */
+    const char *agent;   /* the name of this agent in the trace, where there are several; or NULL; borrowed */
     const char *trace;   /* a file that receives every request and reply, without secrets */
     const char *record;  /* the same for replay; the file is emptied first */
     const char *replay;  /* a recorded file that stands in for the network; nothing is sent */

@@ -21,6 +21,7 @@
 #include "term/commands.h"
 #include "term/editor.h"
 #include "term/message.h"
+#include "term/modes.h"
 #include "term/outside.h"
 #include "term/private.h"
 #include "term/tab.h"
@@ -279,6 +280,13 @@ int term_lend(struct term *t, const struct argv *words, struct error *err)
     int r = outside_run(t->loop, words, err);
     take_back(t);
     return r;
+}
+
+void term_lend_keys(struct term *t, bool on)
+{
+    if (on)
+        show_clear(t->show);
+    modes_set(on ? MODES_BEFORE : MODES_WAITING);
 }
 
 void term_page(struct term *t, const char *text, size_t len)

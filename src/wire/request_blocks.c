@@ -68,6 +68,14 @@ static const char *code_key(const struct request_out *o, const char *name)
     return NULL;
 }
 
+static bool is_tool(const struct request_out *o, const char *name)
+{
+    for (size_t i = 0; i < o->q->tools.n; i++)
+        if (!strcmp(o->q->tools.v[i].name, name))
+            return true;
+    return false;
+}
+
 /* The fence is longer than any run of backticks in the code. */
 static void add_fenced(struct buf *b, const char *code)
 {
@@ -93,6 +101,8 @@ static void blocks_call(struct buf *b, const struct request_out *o, const struct
         buf_addstr(b, "\n\n");
     if (code)
         add_fenced(b, code);
+    else if (!key && is_tool(o, k->name) && args) /* as such a model was told to write it */
+        buf_addf(b, "{\"name\": \"%s\", \"arguments\": %s}", k->name, k->arguments);
     else
         buf_addf(b, "(a call of %s that could not be run)", k->name);
 }
