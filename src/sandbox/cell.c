@@ -26,6 +26,7 @@ static void keep_settled(struct cell *c, int stream, const char *data, size_t le
     struct overwrite *o = &c->settled[stream == 2];
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
+    overwrite_settle(&c->settled[stream != 2], &out);
     if (data)
         overwrite_feed(o, data, len, &out);
     else
