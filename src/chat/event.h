@@ -138,7 +138,8 @@ struct event {
             bool by_user;
             const char *model_text; /* what the model is told */
         } result;
-        /* name in the sandbox, path on the host (ADDED: as the user wrote it; NULL: a pipe); index from 0, of
+        /* name in the sandbox, path on the host (ADDED: as the user wrote it; NULL: it has none, such as data
+         * of a pipe: then fd, valid during the event, has it from position at on); index from 0, of
          * total files that this cell delivered, the HTML of a value not counted */
         struct {
             unsigned cell;
@@ -147,6 +148,8 @@ struct event {
             uint64_t size;
             enum file_kind kind;
             size_t index, total;
+            int fd;
+            int64_t at;
         } file;
         struct {
             enum notice_level level;

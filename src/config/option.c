@@ -37,7 +37,7 @@ const struct option option_table[] = {
      .commands = FOR_ALL, .usual = true, .help = "your own instructions for the model"},
     {"add", 0, NULL, NULL, OPTION_LIST, TO(add), .arg = "FILE", .group = ask,
      .commands = FOR_ASK | FOR_EXEC | FOR_REQUEST, .usual = true,
-     .help = "put FILE into the sandbox as data (can be repeated)"},
+     .help = "put a file or folder into the sandbox as data"},
     {"stdin", 0, NULL, NULL, OPTION_CHOICE, TO(stdin_mode), .def = "auto",
      .choices = "auto|data|ignore|script", .arg = "HOW", .group = ask,
      .commands = FOR_ASK | FOR_EXEC | FOR_REQUEST,

@@ -29,7 +29,7 @@ static void on_event_of(void *ctx, const struct event *e)
     if (a->unsent)
         return;
     if (a->saved.store) /* first: what is shown as complete is saved */
-        store_event(a->saved.store, e);
+        saved_event(&a->saved, e);
     if (a->pipe)
         pipe_event(a->pipe, e);
     else if (a->term)
@@ -81,12 +81,11 @@ static void on_sandbox_notice(void *ctx, bool detail, const char *line)
     ask_notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
 }
 
-static void on_sandbox_phase(void *ctx, enum phase phase)
+static void on_sandbox_phase(void *ctx, const struct phase_now *now)
 {
     struct ask *a = ctx;
-    struct event e = {.type = EVENT_PHASE,
-                      .question = a->agent ? agent_question_number(a->agent) : 0,
-                      .phase = {.phase = phase}};
+    struct event e = {
+        .type = EVENT_PHASE, .question = a->agent ? agent_question_number(a->agent) : 0, .phase = *now};
 
     on_event(a, &e);
 }
