@@ -1,6 +1,6 @@
 /* uploads.c - artifacts.upload: each file that code made is put on the storage before anybody is told of it,
- * and in the text that follows its path becomes its URL. After the first failure nothing more is uploaded: the
- * files are here all the same.
+ * and in the text that follows its path becomes its URL. After the first failure nothing more is uploaded:
+ * the files are here all the same.
  */
 #include <string.h>
 

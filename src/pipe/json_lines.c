@@ -17,9 +17,8 @@
  *                 other forms it has, "image/png" in base64, "text/html", "image/svg+xml"; null: no value),
  *                 error, state_lost, state_restored, seconds, output_bytes (all of it), output_path,
  *                 model_text (what the model is told)
- *   file          cell, name (in the sandbox), path (here), url (null: not uploaded), bytes, data (of a figure:
- *                 such a bundle with
- *                 "image/png"; else null)
+ *   file          cell, name (in the sandbox), path (here), url (null: not uploaded), bytes, data (of a
+ *                 figure: such a bundle with "image/png"; else null)
  *   notice        level ("info", "warning", "error", "detail"), text
  *   usage         input_tokens, cached_tokens, output_tokens, reasoning_tokens (null: unknown), estimated,
  *                 cost (dollars; null: unknown), seconds: of one request
