@@ -92,7 +92,7 @@ def kill_all(self, spare=0):
     if spare and self.alone:
         # in one step, since code that forks without end could outrun single kills
         signal_all(_signal.SIGSTOP)
-    until = time.monotonic() + 1.0
+    until = time.monotonic() + (1.0 if self.alone else 10.0)    # to find them in /proc takes longer
     done = False
     while not done and time.monotonic() < until:
         if not self.alone:

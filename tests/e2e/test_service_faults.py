@@ -452,7 +452,7 @@ def run_script(sp, f, env):
     return r.code, r.err, r.out
 
 
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r")
+ESCAPES = re.compile(r"\x1b\[[0-9;?>]*[A-Za-z]|\x1b[\]_][^\x07\x1b]*(\x07|\x1b\\)|\r")        # queries of the terminal as well
 
 
 def run_chat(sp, f, env):
